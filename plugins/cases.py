@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from eyechart.data.discovery import SplitRef, survey_root
-from eyechart.data.splits import PACKAGED, available
+from eyechart.data.splits import PACKAGED, list_splits
 from eyechart.errors import EyechartError
 from eyechart.models.registry import capabilities
 from eyechart.protocol.base import Protocol
@@ -40,7 +40,7 @@ def find_case(config: pytest.Config, nodeid: str) -> re.Match[str] | None:
 def splits(data: str | None) -> tuple[SplitRef, ...]:
     """The splits that can be asked about, packaged ones first."""
     try:
-        return tuple(available(data))
+        return tuple(list_splits(data))
     except EyechartError as error:
         raise pytest.Collector.CollectError(f"--eye-data: {error}") from error
 

@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
-from eyechart.data.class_names import class_names, templates
-from eyechart.data.equivalences import pairs
+from eyechart.data.class_names import load_class_names, load_templates
+from eyechart.data.equivalences import equivalent_pairs
 from eyechart.data.label_files import LabelsOption, parse_labels_option, read_labels
-from eyechart.data.splits import available
+from eyechart.data.splits import list_splits
 from eyechart.errors import EyechartError, SpecError
 from eyechart.gate.compare import parse_max_drop
 from eyechart.gate.floors import parse_floor
@@ -111,10 +111,10 @@ def labels(config: pytest.Config) -> tuple[LabelsOption, ...]:
 def check(config: pytest.Config) -> None:
     """Refuse what the command line misspells before anything runs; a case that needs it finds it in the ini file."""
     readers: dict[str, Callable[[Any], object]] = {
-        "data": available,
-        "names": class_names,
-        "templates": templates,
-        "equivalences": lambda given: pairs(given.removeprefix("strict:"), sys.maxsize),
+        "data": list_splits,
+        "names": load_class_names,
+        "templates": load_templates,
+        "equivalences": lambda given: equivalent_pairs(given.removeprefix("strict:"), sys.maxsize),
         "labels": lambda _: [read_labels(one.path, one.format, classes=sys.maxsize) for one in labels(config)],
         "set": lambda given: check_protocol_options(config, [OptionSetting.parse(one) for one in given]),
         "floor": lambda given: [parse_floor(one) for one in given],

@@ -17,9 +17,9 @@ from xdist.scheduler import LoadFileScheduling
 
 from eyechart.classification.predictions import Classification, ClassPredictions, Targets
 from eyechart.data.dataset import Dataset
-from eyechart.data.equivalences import LabelPolicy, pairs
-from eyechart.data.file_index import whole_files
-from eyechart.data.labels import label_set
+from eyechart.data.equivalences import LabelPolicy, equivalent_pairs
+from eyechart.data.file_index import whole_file_source
+from eyechart.data.labels import build_label_set
 from eyechart.data.rows import Row
 from eyechart.models.torchvision_repair import repair
 from eyechart.models.types import Identity, Request
@@ -189,10 +189,10 @@ class Maker:
             "WeaselGT": [study for _, _, study in rows],
         }
         truths = {
-            name: label_set(name, index, given[name], "exclude" if name == "ImGT" else "correct", "test")
+            name: build_label_set(name, index, given[name], "exclude" if name == "ImGT" else "correct", "test")
             for name in labels
         }
-        return Dataset("imagenet", split, index, whole_files(()), 1000, label_sets=truths)
+        return Dataset("imagenet", split, index, whole_file_source(()), 1000, label_sets=truths)
 
     def scores(self, answers: list[int], errors: Mapping[int, str]) -> np.ndarray:
         """Scores whose highest are the answers; nothing where there was an error."""
@@ -221,7 +221,9 @@ class Maker:
             libraries={},
         )
         original = np.array([dataset.index[row].label for row in dataset.selected], np.int64)
-        targets = Targets(tuple(dataset.truths("correct")), original, self.policy(dataset), dataset.classes, 42)
+        targets = Targets(
+            tuple(dataset.select_label_sets("correct")), original, self.policy(dataset), dataset.classes, 42
+        )
         measured = replace(said, targets=targets)  # type: ignore[type-var]
         if isinstance(measured, ClassPredictions):
             measured = replace(measured, calibrated=case.protocol in ("supervised", "posterior"))
@@ -252,7 +254,7 @@ class Maker:
 
     def policy(self, dataset: Dataset) -> LabelPolicy:
         """ImageNet's equivalent classes, where they are its classes."""
-        return LabelPolicy(pairs("12"), source="12") if dataset.classes == 1000 else LabelPolicy()
+        return LabelPolicy(equivalent_pairs("12"), source="12") if dataset.classes == 1000 else LabelPolicy()
 
 
 @pytest.fixture

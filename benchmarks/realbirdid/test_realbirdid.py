@@ -4,7 +4,7 @@ import pytest
 
 from eyechart.protocol.evaluate import Evaluate
 from eyechart.realbirdid.abstention import AbstentionPredictions
-from eyechart.realbirdid.abstention_metrics import abstention_rates, abstention_reasons, wording_effects
+from eyechart.realbirdid.abstention_metrics import abstention_rates, abstention_reasons, prompt_effects
 from eyechart.realbirdid.flat_list import FlatListPredictions, flat_list_accuracies
 from eyechart.realbirdid.free_form import FreeFormPredictions, free_form_accuracies
 from eyechart.realbirdid.species import SpeciesPredictions
@@ -41,4 +41,4 @@ def test_free_form(evaluate: Evaluate[FreeFormPredictions]) -> None:
 @pytest.mark.eyechart("realbirdid", protocol="abstention")
 def test_abstention(evaluate: Evaluate[AbstentionPredictions]) -> None:
     """Whether a model says that it cannot tell, why, and how much that hangs on the wording."""
-    evaluate(abstention_rates, wording_effects, abstention_reasons)
+    evaluate(abstention_rates, prompt_effects, abstention_reasons)

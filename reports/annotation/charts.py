@@ -6,7 +6,7 @@ from textwrap import fill
 from typing import TYPE_CHECKING
 
 from ..answers import proportion_of_counts
-from ..realbirdid.chart_styles import INCH, parts
+from ..realbirdid.chart_styles import INCH, make_subfigures
 from ..render import one_line
 from ..runs import Runs
 from .files import AnnotatorChoice, CategoryCounts, Item
@@ -24,7 +24,7 @@ def f7(runs: Runs, labels: str | None) -> "Figure":
     """Return the figure: one row of pies for each model and label set, one pie for each category of images."""
     answers = read_answers(runs, labels)
     width = WIDTH * max(2, *(len(source.counts) for source, _ in answers))
-    figure, rows = parts([HEIGHT] * len(answers), width)
+    figure, rows = make_subfigures([HEIGHT] * len(answers), width)
     for row, (source, replies) in zip(rows, answers, strict=True):
         choices = answered_items(replies)
         for ax, count in zip(row.subplots(1, len(source.counts), squeeze=False)[0], source.counts, strict=True):

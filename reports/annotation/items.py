@@ -13,9 +13,9 @@ from random import Random
 import numpy as np
 from numpy.typing import NDArray
 
-from eyechart.data.class_names import check_unique, vocabulary
+from eyechart.data.class_names import check_unique, load_vocabulary
 from eyechart.data.dataset import Dataset
-from eyechart.data.equivalences import pairs
+from eyechart.data.equivalences import equivalent_pairs
 from eyechart.errors import ReportError
 from eyechart.metrics.equivalence import expand_labels
 from eyechart.spec import did_you_mean
@@ -134,7 +134,7 @@ class EquivalentClasses:
     def pairs(self) -> NDArray[np.int64]:
         """Return the pairs of equivalent classes."""
         name = self.rule.removeprefix("strict:")
-        pairs_ = self.dataset.equivalences if name == "own" else pairs(name, self.dataset.classes)
+        pairs_ = self.dataset.equivalences if name == "own" else equivalent_pairs(name, self.dataset.classes)
         return np.array(pairs_, np.int64).reshape(-1, 2)
 
     def __call__(self, label: int) -> set[int]:
@@ -160,7 +160,7 @@ def read_names(dataset: Dataset, names: str | None) -> tuple[str, ...]:
     if names is None and dataset.names:
         check_unique(dataset.names)
         return dataset.names
-    return vocabulary(names or "mill", dataset.classes).names
+    return load_vocabulary(names or "mill", dataset.classes).names
 
 
 def parse_categories(text: str) -> tuple[str, ...]:

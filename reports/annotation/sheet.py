@@ -13,8 +13,8 @@ from io import BytesIO
 from pathlib import Path
 
 from eyechart.data.dataset import Dataset
-from eyechart.data.images import decode
-from eyechart.data.splits import available, open_split
+from eyechart.data.images import decode_image
+from eyechart.data.splits import list_splits, open_split
 from eyechart.errors import ReportError
 from eyechart.spec import did_you_mean
 
@@ -46,7 +46,7 @@ def open_checked_split(
     offline: bool = False,
 ) -> Dataset:
     """Open a split; raise ReportError if its images are not those that the run or division used."""
-    refs = available(root)
+    refs = list_splits(root)
     ref = next((ref for ref in refs if str(ref) == name), None)
     if ref is None:
         names = [str(ref) for ref in refs]
@@ -54,7 +54,7 @@ def open_checked_split(
             f"There is no split {name}{did_you_mean(name, names)} Splits: {', '.join(names)}; give the root that "
             f"the {source} was given with --data=ROOT."
         )
-    dataset = open_split(ref, store / "index", offline=offline).limited(limit, seed)
+    dataset = open_split(ref, store / "index", offline=offline).subsample(limit, seed)
     if dataset.fingerprint != fingerprint:
         raise ReportError(
             f"{name} has the fingerprint {dataset.fingerprint[:12]}, and the {source} saw images with the fingerprint "
@@ -77,7 +77,7 @@ def data_uri(data: bytes, name: str, *, upright: bool) -> str:
         kind = "webp"
     if kind is None:
         file = BytesIO()
-        decode(data, name, upright=upright).save(file, "PNG")
+        decode_image(data, name, upright=upright).save(file, "PNG")
         kind, data = "png", file.getvalue()
     return f"data:image/{kind};base64,{b64encode(data).decode()}"
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import msgspec
 import numpy as np
 
-from eyechart.data.class_names import class_names
+from eyechart.data.class_names import load_class_names
 from eyechart.data.dataset import Dataset
 from eyechart.errors import EyechartError, ReportError, VocabularyError
 
@@ -138,7 +138,7 @@ def read_names(group: ComparableCases, dataset: Dataset | None) -> Sequence[str]
     if (dataset is not None and dataset.classes != 1000) or group.cases[0].record.benchmark != "imagenet":
         return ()
     try:
-        return class_names("kisel").names
+        return load_class_names("kisel").names
     except VocabularyError:
         return ()
 

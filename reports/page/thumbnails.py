@@ -8,7 +8,7 @@ from os import cpu_count
 from pathlib import Path
 
 from eyechart.data.dataset import Dataset
-from eyechart.data.images import decode
+from eyechart.data.images import decode_image
 from eyechart.errors import ImageError
 
 from .sample_groups import SampleGroup
@@ -46,7 +46,7 @@ class ThumbnailWriter:
     def copy(self, dataset: Dataset, row: int, data: bytes, sha256: str) -> bool:
         """Write one thumbnail and return whether the image could be read."""
         try:
-            image = decode(data, dataset.keys[row], upright=dataset.upright)
+            image = decode_image(data, dataset.keys[row], upright=dataset.upright)
         except ImageError:
             return False
         image.thumbnail((self.side, self.side))

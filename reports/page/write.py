@@ -6,7 +6,7 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
-from eyechart.data.splits import available
+from eyechart.data.splits import list_splits
 from eyechart.errors import ReportError
 from eyechart.paths import STORE
 
@@ -53,7 +53,9 @@ class PageOptions:
 
 def write_page(options: PageOptions, folder: Path) -> list[str]:
     """Write the page into a folder, and return the notes to print."""
-    available(options.data)  # a root that is no folder is an error; a split that is not under it is left without images
+    list_splits(
+        options.data
+    )  # a root that is no folder is an error; a split that is not under it is left without images
     runs, curator = load(options.runs), SampleLoader(options.data, options.store)
     clear_folder(folder)
     previous = find_previous(runs, options.baseline, options.runs)

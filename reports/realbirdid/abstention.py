@@ -10,21 +10,21 @@ from ..oodbench.pairs import Columns, read_artifact
 from ..render import P_VALUE, PERCENT, Cell, NumberCell, NumberFormat, Row, Table
 from ..runs import CaseRun, Runs
 from .cases import ABSTENTION, WORDS
-from .model_families import Shown, shown, styled
+from .model_families import TableCases, select_cases, styled_metric
 
 RATE, THOUSANDTHS, STATISTIC = "abstention", NumberFormat(1, 3), NumberFormat(1, 2)
 ISSUES = {"quality": REASONS[0], "angle/occlusion": REASONS[1], "vocalization": REASONS[2]}  # as Table 4 calls them
 SETS = {"UA": "unanswerable", "A": "answerable"}
-GIVEN = (
+P_ABSTAIN_NOTE = (
     "The share of answers that abstain, for whatever reason, of the unanswerable images with an issue, over all "
     "wordings of a level; n: such answers. Brackets: 95 % intervals, bootstrap over observations, each with all its "
     "images and their answers."
 )
-OVER = (
+SPREAD_NOTE = (
     "Mean, SD, Min and Max: of the share of images abstained on, over a level's wordings; the SD is that of a sample. "
     "Brackets: 95 % intervals over observations, each with all its images, of Min and Max Wilson's."
 )
-COCHRAN = (
+COCHRAN_NOTE = (
     "Q: Cochran's, over the images that all wordings have an answer to, divided by the design effect of observations; "
     "p: of its chi-squared with df."
 )
@@ -41,7 +41,7 @@ class Level:
 
     def number(self, name: str, style: NumberFormat = PERCENT) -> NumberCell:
         """One number of the level."""
-        return styled(self.entry, name, WORDS, f"{self.images}/{self.name}", style)
+        return styled_metric(self.entry, name, WORDS, f"{self.images}/{self.name}", style)
 
     @property
     def mean(self) -> NumberCell:
@@ -61,7 +61,7 @@ class Level:
         return [NumberCell(m.value, m.n, m.ci) for m in sorted(found, key=lambda m: m.category)]
 
     @property
-    def ends(self) -> tuple[NumberCell, NumberCell]:
+    def min_and_max(self) -> tuple[NumberCell, NumberCell]:
         """The lowest and the highest of these."""
         some = [point for point in self.points if point.value is not None]
         if not some:
@@ -70,7 +70,7 @@ class Level:
         return some[values.index(min(values))], some[values.index(max(values))]
 
     @property
-    def test(self) -> tuple[NumberCell, int | None, NumberCell]:
+    def cochran_test(self) -> tuple[NumberCell, int | None, NumberCell]:
         """Cochran's Q, its degrees of freedom, and p."""
         statistic = self.number("cochran_q", STATISTIC)
         df = len(self.points) - 1 if statistic.is_defined else None
@@ -78,28 +78,30 @@ class Level:
 
 
 @dataclass(frozen=True)
-class Levels:
+class TableLevels:
     """The levels of the models about the same images, a model's beneath one another."""
 
-    found: Shown
+    table_cases: TableCases
     levels: tuple[Level, ...]
 
 
-def levels(pool: Runs, name: str) -> list[Levels]:
+def collect_levels(pool: Runs, name: str) -> list[TableLevels]:
     """Every level of every case."""
-    return [Levels(found, tuple(each_level(found))) for found in shown(pool, ABSTENTION, name, None, WORDS)]
+    return [
+        TableLevels(found, tuple(iterate_levels(found))) for found in select_cases(pool, ABSTENTION, name, None, WORDS)
+    ]
 
 
-def unanswerable_levels(pool: Runs, name: str) -> list[Levels]:
+def unanswerable_levels(pool: Runs, name: str) -> list[TableLevels]:
     """Return the levels of the groups with unanswerable images; refuse where there are none."""
-    found = [each for each in levels(pool, name) if any(level.images == "UA" for level in each.levels)]
+    found = [each for each in collect_levels(pool, name) if any(level.images == "UA" for level in each.levels)]
     if not found:
         what = "shows how models abstain on unanswerable images, and none was asked about"
         raise nothing_to_show(pool, name, what, "pytest -k realbirdid --eye-data=ROOT, with unanswerable birds")
     return found
 
 
-def each_level(found: Shown) -> Iterator[Level]:
+def iterate_levels(found: TableCases) -> Iterator[Level]:
     """The levels of every model in the order of the wordings, unanswerable images first."""
     for entry in found.group.cases:
         spots = [m.category.split("/") for m in entry.record.metrics if m.name == RATE]
@@ -114,65 +116,69 @@ def t4(pool: Runs, _: str | None) -> list[Table]:
     return [t4_table(each) for each in unanswerable_levels(pool, "realbirdid-T4")]
 
 
-def t4_table(each: Levels) -> Table:
+def t4_table(each: TableLevels) -> Table:
     """The models about the same images, a row a level."""
     rows: list[Row] = [
-        (level.model, level.name, *(given(level, issue) for issue in ISSUES.values()))
+        (level.model, level.name, *(p_abstain(level, issue) for issue in ISSUES.values()))
         for level in each.levels
         if level.images == "UA"
     ]
-    return each.found.table("P(abstain) by ground-truth issue", ("Model", "Level", *ISSUES), rows, GIVEN)
+    return each.table_cases.table("P(abstain) by ground-truth issue", ("Model", "Level", *ISSUES), rows, P_ABSTAIN_NOTE)
 
 
-def given(level: Level, issue: str, style: NumberFormat = THOUSANDTHS) -> NumberCell:
+def p_abstain(level: Level, issue: str, style: NumberFormat = THOUSANDTHS) -> NumberCell:
     """How likely abstaining is on an issue."""
-    return styled(level.entry, "p_abstain", WORDS, f"{level.name}/{issue}", style)
+    return styled_metric(level.entry, "p_abstain", WORDS, f"{level.name}/{issue}", style)
 
 
 def f7(pool: Runs, _: str | None) -> list[Table]:
     """Figure 7 as a table: the shares under a level's wordings, and whether they differ by more than chance."""
-    return [f7_table(each) for each in levels(pool, "realbirdid-F7")]
+    return [f7_table(each) for each in collect_levels(pool, "realbirdid-F7")]
 
 
-def f7_table(each: Levels) -> Table:
+def f7_table(each: TableLevels) -> Table:
     """The models about the same images, a row a level."""
     columns = ("Model", "Level", "Images", "Wordings", "Mean", "SD", "Min", "Max", "Q", "df", "p")
-    rows = [(level.model, level.name, SETS[level.images], *spread(level)) for level in each.levels]
-    return each.found.table("abstention over equivalent wordings (%)", columns, rows, OVER, COCHRAN)
+    rows = [(level.model, level.name, SETS[level.images], *spread_cells(level)) for level in each.levels]
+    return each.table_cases.table("abstention over equivalent wordings (%)", columns, rows, SPREAD_NOTE, COCHRAN_NOTE)
 
 
-def spread(level: Level) -> list[Cell]:
+def spread_cells(level: Level) -> list[Cell]:
     """The numbers of a level."""
-    return [len(level.points), level.mean, level.sd, *level.ends, *level.test]
+    return [len(level.points), level.mean, level.sd, *level.min_and_max, *level.cochran_test]
 
 
 def wordings(pool: Runs, _: str | None) -> list[Table]:
     """Each wording's text with the share of unanswerable images abstained on: the points of Figure 7."""
-    return [wordings_table(found) for found in shown(pool, ABSTENTION, "realbirdid-wordings", None, WORDS)]
+    return [wordings_table(found) for found in select_cases(pool, ABSTENTION, "realbirdid-wordings", None, WORDS)]
 
 
-def wordings_table(found: Shown) -> Table:
+def wordings_table(found: TableCases) -> Table:
     """The models about the same images, a row a model and wording."""
     rows = [
         (found.names[id(e)], *row)
         for e in found.group.cases
-        for row in read_artifact(e.record, e.folder, "wordings", asked)
+        for row in read_artifact(e.record, e.folder, "wordings", prompt_rows)
     ]
     columns = ("Model", "Level", "Wording", "Text", "abstained", "Abstention")
     said = "Of the unanswerable images with an answer. Brackets: 95 % Wilson intervals over observations."
     return found.table("abstention by wording (%)", columns, rows, said)
 
 
-def asked(found: Columns) -> Sequence[Row]:
+def prompt_rows(found: Columns) -> Sequence[Row]:
     """The rows of the csv."""
     places = range(len(found["level"]))
     return [
-        (*(found[name][at] for name in ("level", "wording", "text")), int(found["abstained"][at]), rate(found, at))
+        (
+            *(found[name][at] for name in ("level", "wording", "text")),
+            int(found["abstained"][at]),
+            prompt_rate(found, at),
+        )
         for at in places
     ]
 
 
-def rate(found: Columns, at: int) -> NumberCell:
+def prompt_rate(found: Columns, at: int) -> NumberCell:
     """One wording's share with its interval."""
     value, low, high = (float(found[name][at] or "nan") for name in ("rate", "ci_low", "ci_high"))
     return NumberCell(value, int(found["n"][at]), (low, high))

@@ -8,10 +8,10 @@ import numpy as np
 from ..panels import wrap_name
 from ..render import NumberCell, one_line
 from ..runs import Runs
-from .abstention import SETS, Level, Levels, levels
-from .bar_charts import spoken
-from .chart_styles import Look, captioned, looks, parts
-from .reasons import INITIALS, Confusion, Confusions, confusions
+from .abstention import SETS, Level, TableLevels, collect_levels
+from .bar_charts import format_value
+from .chart_styles import CaseStyle, add_caption, case_styles, make_subfigures
+from .reasons import INITIALS, Confusion, Confusions, collect_confusions
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -30,29 +30,31 @@ ROWS = (
 
 def f7(pool: Runs, _: str | None) -> "Figure":
     """Figure 7: a panel a level of encouragement, a band a model, a point a wording."""
-    found = levels(pool, "realbirdid-F7")
-    figure, under = parts([BAND * len(bands(each)) + MORE for each in found], WIDTH)
+    found = collect_levels(pool, "realbirdid-F7")
+    figure, under = make_subfigures([BAND * len(band_keys(each)) + MORE for each in found], WIDTH)
     for part, each in zip(under, found, strict=True):
-        strips(part, each, pool)
-        captioned(part, each.found.group, [], WIDTH, POINTS)
+        draw_strips(part, each, pool)
+        add_caption(part, each.table_cases.group, [], WIDTH, POINTS)
     return figure
 
 
-def bands(found: Levels) -> list[tuple[str, str]]:
+def band_keys(found: TableLevels) -> list[tuple[str, str]]:
     """The models, of each the unanswerable images and, where it was asked about them, the answerable ones."""
     return [*dict.fromkeys((level.model, level.images) for level in found.levels)]
 
 
-def strips(part: "SubFigure", found: Levels, pool: Runs) -> None:
+def draw_strips(part: "SubFigure", found: TableLevels, pool: Runs) -> None:
     """The panels of one set of birds, on axes that they share."""
     names = [*dict.fromkeys(level.name for level in found.levels)]
-    entries = found.found.group.cases
-    looked = dict(zip([found.found.names[id(entry)] for entry in entries], looks(pool, entries), strict=True))
-    every = bands(found)
+    entries = found.table_cases.group.cases
+    looked = dict(
+        zip([found.table_cases.names[id(entry)] for entry in entries], case_styles(pool, entries), strict=True)
+    )
+    every = band_keys(found)
     axes = part.subplots(1, len(names), squeeze=False, sharex=True, sharey=True)[0]
     for ax, name in zip(axes, names, strict=True):
         for level in (level for level in found.levels if level.name == name):
-            strip(ax, every.index((level.model, level.images)), level, looked[level.model])
+            draw_strip(ax, every.index((level.model, level.images)), level, looked[level.model])
         ax.set_title(one_line(name), fontsize=9)
         ax.set_xlabel("abstained on (%), with 95 % intervals", fontsize=8)
         ax.tick_params(labelsize=7)
@@ -63,7 +65,7 @@ def strips(part: "SubFigure", found: Levels, pool: Runs) -> None:
     axes[0].set_xlim(left=-2)
 
 
-def strip(ax: "Axes", place: int, level: Level, look: Look) -> None:
+def draw_strip(ax: "Axes", place: int, level: Level, look: CaseStyle) -> None:
     """The wordings of one level, their mean and SD, and whether they differ by more than chance."""
     points = level.points
     for at, point in zip(np.linspace(place + TOP, place + BOTTOM, len(points)), points, strict=True):
@@ -77,38 +79,38 @@ def strip(ax: "Axes", place: int, level: Level, look: Look) -> None:
         ax.fill_betweenx([place + TOP, place + BOTTOM], *ends, color=look.colour, alpha=0.15, linewidth=0)
         ax.vlines(middle, place + TOP, place + BOTTOM, color="black", linewidth=1)
     ax.axhline(place + 0.5, color="tab:gray", linewidth=0.3)
-    ax.annotate(said(level), (0, place - 0.46), (2, 0), textcoords="offset points", fontsize=6, va="top")
+    ax.annotate(level_caption(level), (0, place - 0.46), (2, 0), textcoords="offset points", fontsize=6, va="top")
 
 
-def said(level: Level) -> str:
+def level_caption(level: Level) -> str:
     """The numbers of one level in two lines."""
-    test, df, p = level.test
-    chance = f", Q {test.style(test.value)}, df {df}, p {chance_of(p)}" if test.is_defined else ""
-    sd = f", SD {spoken(level.sd)}" if level.sd.is_defined else ""
-    return f"mean {spoken(level.mean)}{sd}\nn={level.mean.n or 0:,}, {len(level.points)} wordings{chance}"
+    test, df, p = level.cochran_test
+    chance = f", Q {test.style(test.value)}, df {df}, p {format_p_value(p)}" if test.is_defined else ""
+    sd = f", SD {format_value(level.sd)}" if level.sd.is_defined else ""
+    return f"mean {format_value(level.mean)}{sd}\nn={level.mean.n or 0:,}, {len(level.points)} wordings{chance}"
 
 
-def chance_of(p: NumberCell) -> str:
+def format_p_value(p: NumberCell) -> str:
     """A p-value, one too small for its digits as a bound."""
     return p.style(p.value) if (p.value or 0) >= LEAST else f"< {LEAST:.4f}"
 
 
 def f8(pool: Runs, _: str | None) -> "Figure":
     """Figure 8: a row a model, a matrix a level of encouragement."""
-    found = confusions(pool, "realbirdid-F8")
-    rows = [[*by_model(each).values()] for each in found]
+    found = collect_confusions(pool, "realbirdid-F8")
+    rows = [[*group_by_model(each).values()] for each in found]
     across = max(len(of) for each in rows for of in each)
     width = CELL * across + LEFT
-    figure, under = parts([CELL * len(each) + 0.5 for each in rows], width)
+    figure, under = make_subfigures([CELL * len(each) + 0.5 for each in rows], width)
     for part, each, models in zip(under, found, rows, strict=True):
         axes = part.subplots(len(models), across, squeeze=False)
         for line, model in zip(axes, models, strict=True):
-            matrices(line, model, each.reasons)
-        captioned(part, each.found.group, [], width, ROWS)
+            draw_matrices(line, model, each.reasons)
+        add_caption(part, each.table_cases.group, [], width, ROWS)
     return figure
 
 
-def by_model(found: Confusions) -> dict[str, list[Confusion]]:
+def group_by_model(found: Confusions) -> dict[str, list[Confusion]]:
     """The matrices of each model."""
     made: dict[str, list[Confusion]] = {}
     for each in found.confusions:
@@ -116,35 +118,35 @@ def by_model(found: Confusions) -> dict[str, list[Confusion]]:
     return made
 
 
-def matrices(axes: Sequence["Axes"], found: Sequence[Confusion], reasons: Sequence[str]) -> None:
+def draw_matrices(axes: Sequence["Axes"], found: Sequence[Confusion], reasons: Sequence[str]) -> None:
     """The matrices of one model, its name at the left."""
     for ax, each in zip(axes, found, strict=False):
-        matrix(ax, each, reasons)
+        draw_matrix(ax, each, reasons)
     for ax in axes[len(found) :]:
         ax.set_axis_off()
     axes[0].set_ylabel(wrap_name(found[0].level.model), fontsize=7)
 
 
-def matrix(ax: "Axes", found: Confusion, reasons: Sequence[str]) -> None:
+def draw_matrix(ax: "Axes", found: Confusion, reasons: Sequence[str]) -> None:
     """One matrix, every cell with its count and its share of the row."""
-    drawn = [cells(found, issue, reasons) for issue in found.issues]
+    drawn = [matrix_cells(found, issue, reasons) for issue in found.issues]
     values = np.array([[share.value or 0.0 for _, share in row] for row in drawn])
     ax.imshow(values, vmin=0, vmax=1, cmap="Blues", aspect="auto")
     for (row, column), value in np.ndenumerate(values):
-        text, dark = written(*drawn[row][column]), value > 0.6
+        text, dark = format_cell(*drawn[row][column]), value > 0.6
         ax.text(column, row, text, ha="center", va="center", fontsize=6, color="white" if dark else "black")
     ax.set_xticks(range(len(reasons)), [INITIALS.get(reason, one_line(reason)) for reason in reasons], fontsize=7)
     ax.set_yticks(range(len(found.issues)), [INITIALS.get(issue, issue) for issue in found.issues], fontsize=7)
-    ax.set_title(f"{one_line(found.level.name)}: AR {spoken(found.rate)}, n={found.rate.n or 0:,}", fontsize=7)
+    ax.set_title(f"{one_line(found.level.name)}: AR {format_value(found.rate)}, n={found.rate.n or 0:,}", fontsize=7)
 
 
-def cells(found: Confusion, issue: str, reasons: Sequence[str]) -> list[tuple[int, NumberCell]]:
+def matrix_cells(found: Confusion, issue: str, reasons: Sequence[str]) -> list[tuple[int, NumberCell]]:
     """The counts and shares of an issue, of the reasons that some model gives."""
     own = dict(zip(found.reasons, zip(found.totals(issue).tolist(), found.shares(issue), strict=True), strict=True))
     return [own.get(reason, (0, NumberCell(None))) for reason in reasons]
 
 
-def written(count: int, share: NumberCell) -> str:
+def format_cell(count: int, share: NumberCell) -> str:
     """A cell's text."""
     if not share.is_defined:
         return "0"

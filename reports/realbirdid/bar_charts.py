@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING
 from ..panels import wrap_name
 from ..render import NumberCell
 from ..runs import Runs
-from .cases import SPECIES, number
-from .chart_styles import captioned, parts
-from .flat import FLAT_LIST, PARTS, TREE, Compared, compared
-from .model_families import Shown, shown
-from .summary import AVERAGED, SPOTS
+from .cases import SPECIES, metric_estimate
+from .chart_styles import add_caption, make_subfigures
+from .flat import FLAT_LIST, PARTS, TREE, MethodComparison, compare_methods
+from .model_families import TableCases, select_cases
+from .summary import AVERAGED, LEVEL_COLUMNS
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -39,62 +39,62 @@ Bars = Mapping[str, Sequence[Bar]]  # by the panels' titles, in each panel the s
 
 def f4(pool: Runs, labels: str | None) -> "Figure":
     """Figure 4: both accuracies and their harmonic mean, a flat list beside a tree."""
-    found = compared(pool, labels)
-    return blocks([(each.found, methods(each)) for each in found], COLOURS)
+    found = compare_methods(pool, labels)
+    return draw_blocks([(each.table_cases, method_bars(each)) for each in found], COLOURS)
 
 
-def methods(found: Compared) -> Bars:
+def method_bars(found: MethodComparison) -> Bars:
     """A bar a model and method."""
     return {head: [Bar(m.model, m.name, m.numbers[head]) for m in found.methods] for head in PARTS}
 
 
 def f16(pool: Runs, labels: str | None) -> "Figure":
     """Figure 16: AUC and accuracy averaged over classes."""
-    found = shown(pool, SPECIES, "realbirdid-F16", labels)
-    return blocks([(each, averages(each)) for each in found], AVERAGES)
+    found = select_cases(pool, SPECIES, "realbirdid-F16", labels)
+    return draw_blocks([(each, average_bars(each)) for each in found], AVERAGES)
 
 
-def averages(found: Shown) -> Bars:
+def average_bars(found: TableCases) -> Bars:
     """A bar a model and average."""
     return {
         head: [
-            Bar(found.names[id(entry)], kind, number(entry, name, found.labels, of))
+            Bar(found.names[id(entry)], kind, metric_estimate(entry, name, found.labels, of))
             for entry in found.group.cases
             for kind, name in AVERAGED.items()
         ]
-        for head, of in SPOTS.items()
+        for head, of in LEVEL_COLUMNS.items()
     }
 
 
-def blocks(found: Sequence[tuple[Shown, Bars]], colours: Mapping[str, str]) -> "Figure":
+def draw_blocks(found: Sequence[tuple[TableCases, Bars]], colours: Mapping[str, str]) -> "Figure":
     """A block of panels a set of birds."""
     heights = [BAR * len(next(iter(bars.values()))) + MORE for _, bars in found]
-    figure, under = parts(heights, WIDTH)
+    figure, under = make_subfigures(heights, WIDTH)
     for part, (of, bars) in zip(under, found, strict=True):
-        block(part, bars, colours)
-        captioned(part, of.group, [of.labels], WIDTH)
+        draw_block(part, bars, colours)
+        add_caption(part, of.group, [of.labels], WIDTH)
     return figure
 
 
-def block(part: "SubFigure", bars: Bars, colours: Mapping[str, str]) -> None:
+def draw_block(part: "SubFigure", bars: Bars, colours: Mapping[str, str]) -> None:
     """One set of birds; the models' names stand at the left, what colours mean beneath."""
     from matplotlib.patches import Patch
 
     axes = part.subplots(1, len(bars), squeeze=False)[0]
     for place, (ax, (head, some)) in enumerate(zip(axes, bars.items(), strict=True)):
-        panel(ax, some, colours, named=place == 0)
+        draw_panel(ax, some, colours, named=place == 0)
         ax.set_title(f"{head} (%)", fontsize=9)
     kinds = [Patch(color=colour, label=kind) for kind, colour in colours.items()]
     part.legend(handles=kinds, loc="outside lower center", ncols=len(kinds), fontsize=7, frameon=False)
 
 
-def panel(ax: "Axes", bars: Sequence[Bar], colours: Mapping[str, str], *, named: bool) -> None:
+def draw_panel(ax: "Axes", bars: Sequence[Bar], colours: Mapping[str, str], *, named: bool) -> None:
     """The bars of one number, each with its interval."""
     for place, bar in enumerate(bars):
         if bar.number.is_defined:
             ax.barh(place, 100 * (bar.number.value or 0), HEIGHT, color=colours[bar.kind])
-            beside(ax, place, bar.number)
-    middles = places(bars)
+            draw_value(ax, place, bar.number)
+    middles = model_positions(bars)
     ax.set_yticks([*middles.values()], [wrap_name(model) if named else "" for model in middles], fontsize=7)
     for edge in [place for place in range(1, len(bars)) if bars[place].model != bars[place - 1].model]:
         ax.axhline(edge - 0.5, color="tab:gray", linewidth=0.3)
@@ -104,7 +104,7 @@ def panel(ax: "Axes", bars: Sequence[Bar], colours: Mapping[str, str], *, named:
     ax.tick_params(axis="x", labelsize=7)
 
 
-def places(bars: Sequence[Bar]) -> dict[str, float]:
+def model_positions(bars: Sequence[Bar]) -> dict[str, float]:
     """The middle of each model's bars."""
     found: dict[str, list[int]] = {}
     for place, bar in enumerate(bars):
@@ -112,15 +112,17 @@ def places(bars: Sequence[Bar]) -> dict[str, float]:
     return {model: sum(of) / len(of) for model, of in found.items()}
 
 
-def beside(ax: "Axes", place: float, found: NumberCell) -> None:
+def draw_value(ax: "Axes", place: float, found: NumberCell) -> None:
     """A number behind its bar, and its interval as a line across the bar's end."""
     value = 100 * (found.value or 0)
     low, high = (100 * end for end in found.ci) if found.ci else (value, value)
     ax.hlines(place, low, high, color="black", linewidth=0.8)
-    ax.annotate(spoken(found), (max(value, high), place), (3, 0), textcoords="offset points", fontsize=6, va="center")
+    ax.annotate(
+        format_value(found), (max(value, high), place), (3, 0), textcoords="offset points", fontsize=6, va="center"
+    )
 
 
-def spoken(found: NumberCell) -> str:
+def format_value(found: NumberCell) -> str:
     """A number with one digit, its interval behind it."""
     low, high = (f"{100 * end:.1f}" for end in found.ci) if found.ci else ("", "")
     return f"{100 * (found.value or 0):.1f}" + (f" [{low}, {high}]" if low else "")

@@ -15,7 +15,7 @@ from ..oodbench.pairs import PREDICTIONS, Columns, parse_integers, read_artifact
 from ..render import CORRELATION, NumberCell, NumberFormat, Row, Table
 from ..runs import CaseRun, Runs
 from .cases import RANGE, SPECIES
-from .model_families import SETS, Shown, shown
+from .model_families import SETS, TableCases, select_cases
 
 MOST = 40  # bins of one figure
 KINDS = {"A": "answerable", "UA": "unanswerable"}
@@ -33,7 +33,7 @@ RHO = (
 
 
 @dataclass(frozen=True)
-class Sure:
+class ImageConfidences:
     """The images with a list: (n,) choices, whether each is answerable, its observation, and its measures."""
 
     choices: Ints
@@ -58,7 +58,7 @@ class Bin:
 
 
 @dataclass(frozen=True)
-class Chosen:
+class BinnedImages:
     """One model and one kind of image, by number of choices."""
 
     entry: CaseRun
@@ -69,51 +69,53 @@ class Chosen:
     correlations: dict[str, NumberCell]
 
     @property
-    def told(self) -> str:
+    def correlation_text(self) -> str:
         """The correlations in words."""
         return ", ".join(f"{MEASURES[name]} {found.text(with_n=False)}" for name, found in self.correlations.items())
 
 
 @dataclass(frozen=True)
-class ByChoices:
+class TableBins:
     """The models about the same images."""
 
-    found: Shown
-    chosen: tuple[Chosen, ...]
+    table_cases: TableCases
+    image_sets: tuple[BinnedImages, ...]
 
 
-def by_choices(pool: Runs, name: str = "realbirdid-F11") -> list[ByChoices]:
+def collect_bins(pool: Runs, name: str = "realbirdid-F11") -> list[TableBins]:
     """Every model, its answerable images first."""
-    return [ByChoices(found, tuple(each_kind(found))) for found in shown(pool, SPECIES, name, None, RANGE)]
+    return [
+        TableBins(found, tuple(iterate_image_sets(found))) for found in select_cases(pool, SPECIES, name, None, RANGE)
+    ]
 
 
-def each_kind(found: Shown) -> Iterator[Chosen]:
+def iterate_image_sets(found: TableCases) -> Iterator[BinnedImages]:
     """Both kinds of images of every model."""
     for entry in found.group.cases:
-        sure = read_artifact(entry.record, entry.folder, PREDICTIONS, columns)
-        edges = binned(sure.choices)
+        sure = read_artifact(entry.record, entry.folder, PREDICTIONS, parse_columns)
+        edges = bin_edges(sure.choices)
         for kind in KINDS:
             chosen = sure.answerable == (kind == "A")
             if chosen.any():
-                yield of_kind(entry, found.names[id(entry)], kind, part(sure, chosen), edges)
+                yield bin_images(entry, found.names[id(entry)], kind, select_images(sure, chosen), edges)
 
 
-def columns(found: Columns) -> Sure:
+def parse_columns(found: Columns) -> ImageConfidences:
     """The images that have an answer under their range list."""
     every = {name: np.array([float(text or "nan") for text in found[f"range.species.{name}"]]) for name in MEASURES}
     told = ~np.isnan(every["p"])
     choices, answerable = parse_integers(found["range.choices"]), np.array(found["answerable"]) == "1"
     observations = np.unique(found["observation"], return_inverse=True)[1].astype(np.int64)
-    return part(Sure(choices, answerable, observations, every), told)
+    return select_images(ImageConfidences(choices, answerable, observations, every), told)
 
 
-def part(sure: Sure, chosen: Bools) -> Sure:
+def select_images(sure: ImageConfidences, chosen: Bools) -> ImageConfidences:
     """Some of the images."""
     measures = {name: values[chosen] for name, values in sure.measures.items()}
-    return Sure(sure.choices[chosen], sure.answerable[chosen], sure.observations[chosen], measures)
+    return ImageConfidences(sure.choices[chosen], sure.answerable[chosen], sure.observations[chosen], measures)
 
 
-def binned(choices: Ints) -> list[tuple[int, int]]:
+def bin_edges(choices: Ints) -> list[tuple[int, int]]:
     """The first and last number of choices of each bin: one a number, or as few as it takes to have no more than 40."""
     found = np.unique(choices).tolist()
     if len(found) <= MOST:
@@ -122,24 +124,28 @@ def binned(choices: Ints) -> list[tuple[int, int]]:
     return [(low, low + width - 1) for low in range(found[0], found[-1] + 1, width)]
 
 
-def of_kind(entry: CaseRun, model: str, kind: str, sure: Sure, edges: list[tuple[int, int]]) -> Chosen:
+def bin_images(
+    entry: CaseRun, model: str, kind: str, sure: ImageConfidences, edges: list[tuple[int, int]]
+) -> BinnedImages:
     """One kind of image."""
-    bins = [bin_of(sure, low, high) for low, high in edges]
+    bins = [build_bin(sure, low, high) for low, high in edges]
     rho = {name: correlation(sure.choices, values, sure.observations) for name, values in sure.measures.items()}
-    return Chosen(entry, model, kind, len(sure.choices), tuple(each for each in bins if each.frequency.value), rho)
+    return BinnedImages(
+        entry, model, kind, len(sure.choices), tuple(each for each in bins if each.frequency.value), rho
+    )
 
 
-def bin_of(sure: Sure, low: int, high: int) -> Bin:
+def build_bin(sure: ImageConfidences, low: int, high: int) -> Bin:
     """The images with so many choices."""
     inside = (sure.choices >= low) & (sure.choices <= high)
     possible = {"entropy": (0.0, log(max(high, 1))), "p": (1 / max(high, 1), 1.0)}
     units = sure.observations[inside]
-    means = {name: mean(values[inside], units, *possible[name]) for name, values in sure.measures.items()}
+    means = {name: mean_estimate(values[inside], units, *possible[name]) for name, values in sure.measures.items()}
     frequency = replace(clustered_proportion(inside, sure.observations), n=int(inside.sum()))
     return Bin(low, high, frequency, means)
 
 
-def mean(values: Floats, observations: Ints, least: float, most: float) -> NumberCell:
+def mean_estimate(values: Floats, observations: Ints, least: float, most: float) -> NumberCell:
     """A mean of numbers from `least` to `most`, with Student's interval, no further, of several observations."""
     if not len(values):
         return NumberCell(None, style=VALUE)
@@ -166,19 +172,19 @@ def correlation(one: Ints, other: Floats, observations: Ints) -> NumberCell:
 
 def f11(pool: Runs, _: str | None) -> list[Table]:
     """Figure 11 as a table: a row a number of choices."""
-    return [f11_table(each) for each in by_choices(pool)]
+    return [f11_table(each) for each in collect_bins(pool)]
 
 
-def f11_table(each: ByChoices) -> Table:
+def f11_table(each: TableBins) -> Table:
     """The models about the same images."""
     rows: list[Row] = [
         (of.model, KINDS[of.kind], found.name, found.frequency, *found.means.values())
-        for of in each.chosen
+        for of in each.image_sets
         for found in of.bins
     ]
     heads = ("Model", "Images", "Choices", "Frequency", *MEASURES.values())
-    said = [RHO.format(f"{of.model}, {of.kind} (n={of.n:,}): {of.told}") for of in each.chosen]
-    return each.found.table("how sure models are by number of choices", heads, rows, MEANING, SETS, *said)
+    said = [RHO.format(f"{of.model}, {of.kind} (n={of.n:,}): {of.correlation_text}") for of in each.image_sets]
+    return each.table_cases.table("how sure models are by number of choices", heads, rows, MEANING, SETS, *said)
 
 
 TABLES: dict[str, Callable[[Runs, str | None], list[Table]]] = {"realbirdid-F11": f11}

@@ -12,16 +12,16 @@ from ..runs import CaseRun, ComparableCases, Runs
 ALL, ELIGIBLE, RANGE = "all species", "eligible", "range"  # labels of numbers
 WORDS = "observations"  # of numbers about answers in words
 SPECIES, FLAT, FREE, ABSTENTION = "species", "flat_list", "free_form", "abstention"
-ASKS = {
+DESCRIPTIONS = {
     SPECIES: "asks models for a probability of every species",
     FLAT: "offers species and genera in one list",
-    FREE: "asks models for a species in free words",
-    ABSTENTION: "asks models in many wordings whether they can tell",
+    FREE: "asks models for a species in free text",
+    ABSTENTION: "asks models under many prompts whether they abstain",
 }
-SHOWN = ("prompt", "templates", "wordings", "called", "extraction", "about")  # choices that a caption has
+CAPTION_OPTIONS = ("prompt", "templates", "wordings", "called", "extraction", "about")  # choices that a caption has
 
 
-def homes(pool: Runs, protocol: str, name: str) -> list[ComparableCases]:
+def find_cases(pool: Runs, protocol: str, name: str) -> list[ComparableCases]:
     """The cases of a protocol about the same observations, by model; a figure of none is refused with the remedy."""
     found: dict[tuple[int, tuple[tuple[str, str], ...]], list[CaseRun]] = {}
     for place, group in enumerate(pool.groups):
@@ -29,28 +29,28 @@ def homes(pool: Runs, protocol: str, name: str) -> list[ComparableCases]:
             found.setdefault((place, tuple(sorted(entry.record.data.labels.items()))), []).append(entry)
     if not found:
         raise nothing_to_show(
-            pool, name, f"needs {protocol}, which {ASKS[protocol]}", f'pytest -k "realbirdid and {protocol}"'
+            pool, name, f"needs {protocol}, which {DESCRIPTIONS[protocol]}", f'pytest -k "realbirdid and {protocol}"'
         )
-    return [pool.groups[place].select(sorted(of, key=by_name)) for (place, _), of in found.items()]
+    return [pool.groups[place].select(sorted(of, key=sort_key)) for (place, _), of in found.items()]
 
 
-def by_name(entry: CaseRun) -> tuple[str, str]:
+def sort_key(entry: CaseRun) -> tuple[str, str]:
     """Sorts by model, then by what was chosen."""
     return entry.model, entry.prompt_settings
 
 
-def named(entries: Sequence[CaseRun]) -> list[str]:
+def case_names(entries: Sequence[CaseRun]) -> list[str]:
     """The models' names, with the choices in which cases of one model differ."""
     return disambiguate_titles([entry.model for entry in entries], [[entry] for entry in entries])
 
 
-def number(entry: CaseRun, name: str, labels: str, category: str) -> NumberCell:
+def metric_estimate(entry: CaseRun, name: str, labels: str, category: str) -> NumberCell:
     """One number of a case."""
     found = entry.metric(name, labels, category)
     return NumberCell(None) if found is None else NumberCell(found.value, found.n, found.ci)
 
 
-def under(groups: Sequence[ComparableCases], labels: str | None, default: str = ALL) -> str:
+def choose_labels(groups: Sequence[ComparableCases], labels: str | None, default: str = ALL) -> str:
     """The labels to show: those that were asked for, if there are any numbers under them."""
     known = dict.fromkeys(m.labels for group in groups for entry in group.cases for m in entry.record.metrics)
     if labels is not None and labels not in known:
@@ -60,8 +60,8 @@ def under(groups: Sequence[ComparableCases], labels: str | None, default: str = 
     return labels or default
 
 
-def put(entries: Sequence[CaseRun]) -> str:
+def describe_prompts(entries: Sequence[CaseRun]) -> str:
     """How questions were put: `templates bird (0123abcd); prompt species (89abcdef)`."""
-    found = {name: [*dict.fromkeys(entry.option(name) for entry in entries)] for name in SHOWN}
+    found = {name: [*dict.fromkeys(entry.option(name) for entry in entries)] for name in CAPTION_OPTIONS}
     said = {name: [value for value in values if value not in ("", "own")] for name, values in found.items()}
     return "; ".join(f"{name} {', '.join(values)}" for name, values in said.items() if values)

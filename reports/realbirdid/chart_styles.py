@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from ..panels import format_counts
 from ..render import one_line
 from ..runs import CaseRun, ComparableCases, Runs
-from .cases import number, put
+from .cases import describe_prompts, metric_estimate
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure, SubFigure
@@ -25,7 +25,7 @@ ENTRY = 0.14  # inches of a line of a legend
 
 
 @dataclass(frozen=True)
-class Look:
+class CaseStyle:
     """How one case is drawn."""
 
     colour: str
@@ -33,12 +33,12 @@ class Look:
     dash: str
 
     @property
-    def line(self) -> dict[str, Any]:
+    def line_options(self) -> dict[str, Any]:
         """As a line's settings."""
         return {"color": self.colour, "marker": self.marker, "linestyle": self.dash, "markersize": 4, "linewidth": 1}
 
 
-def looks(pool: Runs, entries: Sequence[CaseRun]) -> list[Look]:
+def case_styles(pool: Runs, entries: Sequence[CaseRun]) -> list[CaseStyle]:
     """How cases are drawn: a colour and a marker a model of all runs, a dash a case of it beside the others."""
     every = (entry for group in pool.groups for entry in group.cases if entry.record.benchmark == BENCHMARK)
     models = sorted({entry.model for entry in every} | {entry.model for entry in entries})
@@ -48,11 +48,11 @@ def looks(pool: Runs, entries: Sequence[CaseRun]) -> list[Look]:
         place, again = models.index(entry.model), seen.get(entry.model, 0)
         seen[entry.model] = again + 1
         dash = DASHES[(again + place // len(COLOURS)) % len(DASHES)]
-        found.append(Look(COLOURS[place % len(COLOURS)], MARKERS[place % len(MARKERS)], dash))
+        found.append(CaseStyle(COLOURS[place % len(COLOURS)], MARKERS[place % len(MARKERS)], dash))
     return found
 
 
-def parts(heights: Sequence[float], width: float) -> tuple["Figure", list["SubFigure"]]:
+def make_subfigures(heights: Sequence[float], width: float) -> tuple["Figure", list["SubFigure"]]:
     """A figure of parts with these heights in inches, one under the other, each with a caption of its own."""
     from matplotlib.figure import Figure
 
@@ -61,31 +61,33 @@ def parts(heights: Sequence[float], width: float) -> tuple["Figure", list["SubFi
     return figure, [part for (part,) in found]
 
 
-def captioned(part: "SubFigure", group: ComparableCases, labels: Sequence[str], width: float, *more: str) -> None:
+def add_caption(part: "SubFigure", group: ComparableCases, labels: Sequence[str], width: float, *more: str) -> None:
     """Say which birds a part is about, how many under each of the labels, and how questions were put."""
-    numbers = [sizes(group.cases, name) for name in dict.fromkeys(labels)]
-    text = "; ".join(filter(None, [group.title, *numbers, put(group.cases), *more]))
+    numbers = [describe_sizes(group.cases, name) for name in dict.fromkeys(labels)]
+    text = "; ".join(filter(None, [group.title, *numbers, describe_prompts(group.cases), *more]))
     part.suptitle(fill(one_line(text), int(INCH * width), break_on_hyphens=False), fontsize=9)
 
 
-def sizes(entries: Sequence[CaseRun], labels: str) -> str:
+def describe_sizes(entries: Sequence[CaseRun], labels: str) -> str:
     """How many answerable and unanswerable images there are under some labels: `range: A n=90, UA n=8`."""
-    found = {of: {number(entry, "acc", labels, spot).n for entry in entries} - {None} for of, spot in SPOTS.items()}
+    found = {
+        of: {metric_estimate(entry, "acc", labels, spot).n for entry in entries} - {None} for of, spot in SPOTS.items()
+    }
     return f"{labels}: " + ", ".join(
         f"{of} {format_counts(sorted(n for n in every if n))}" for of, every in found.items()
     )
 
 
-def legend(part: "SubFigure", cases: Sequence[tuple[str, Look]], width: float) -> None:
+def add_legend(part: "SubFigure", cases: Sequence[tuple[str, CaseStyle]], width: float) -> None:
     """Name every model once, beneath its panels."""
     from matplotlib.lines import Line2D
 
-    lines = [Line2D([], [], label=one_line(name), **look.line) for name, look in cases]
-    across = columns([name for name, _ in cases], width)
+    lines = [Line2D([], [], label=one_line(name), **look.line_options) for name, look in cases]
+    across = legend_columns([name for name, _ in cases], width)
     part.legend(handles=lines, loc="outside lower center", ncols=across, fontsize=7, frameon=False)
 
 
-def columns(names: Sequence[str], width: float) -> int:
+def legend_columns(names: Sequence[str], width: float) -> int:
     """How many names stand beside one another in a legend."""
     longest = max(map(len, names)) + 8
     return max(1, min(len(names), int(SMALL * width / longest)))
@@ -93,4 +95,4 @@ def columns(names: Sequence[str], width: float) -> int:
 
 def legend_height(names: Sequence[str], width: float) -> float:
     """How high a legend is, in inches."""
-    return ENTRY * -(-len(names) // columns(names, width)) + 0.2
+    return ENTRY * -(-len(names) // legend_columns(names, width)) + 0.2

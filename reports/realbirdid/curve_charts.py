@@ -5,8 +5,8 @@ from typing import TYPE_CHECKING, Any
 
 from ..render import NumberCell
 from ..runs import Runs
-from .chart_styles import Look, captioned, legend, legend_height, looks, parts
-from .curves import GRIDS, Curve, Panel, Swept, swept
+from .chart_styles import CaseStyle, add_caption, add_legend, case_styles, legend_height, make_subfigures
+from .curves import GRIDS, Curve, CurveBlock, Panel, collect_curves
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -17,44 +17,44 @@ OFTEN = 0.12  # a marker each so much of a panel
 ASIDE: Any = {"fontsize": 6, "loc": "upper left", "bbox_to_anchor": (1, 1), "handlelength": 1.5, "frameon": False}
 
 
-def drawn(name: str) -> Callable[[Runs, str | None], "Figure"]:
+def figure_function(name: str) -> Callable[[Runs, str | None], "Figure"]:
     """A figure of curves."""
-    return lambda pool, labels: figure(pool, swept(pool, name, labels))
+    return lambda pool, labels: draw_figure(pool, collect_curves(pool, name, labels))
 
 
-def figure(pool: Runs, found: Sequence[Swept]) -> "Figure":
+def draw_figure(pool: Runs, found: Sequence[CurveBlock]) -> "Figure":
     """A block of panels for each set of birds."""
     width = WIDE * max(len(row) for each in found for row in each.grid)
-    made, under = parts([height(each, width) for each in found], width)
+    made, under = make_subfigures([block_height(each, width) for each in found], width)
     for part, each in zip(under, found, strict=True):
-        group = each.shown.group
-        looked = looks(pool, group.cases)
-        grid(part, each, looked)
-        captioned(part, group, [labels for row in each.grid for _, labels in row], width)
-        legend(part, list(zip([case.name for case in each.cases], looked, strict=True)), width)
+        group = each.table_cases.group
+        looked = case_styles(pool, group.cases)
+        draw_grid(part, each, looked)
+        add_caption(part, group, [labels for row in each.grid for _, labels in row], width)
+        add_legend(part, list(zip([case.name for case in each.cases], looked, strict=True)), width)
     return made
 
 
-def height(found: Swept, width: float) -> float:
+def block_height(found: CurveBlock, width: float) -> float:
     """How high a block is, in inches."""
     one = max(HIGH, ENTRY * len(found.cases) + 0.9)
     return one * len(found.grid) + legend_height([case.name for case in found.cases], width) + 0.5
 
 
-def grid(part: "SubFigure", found: Swept, looks: list[Look]) -> None:
+def draw_grid(part: "SubFigure", found: CurveBlock, looks: list[CaseStyle]) -> None:
     """The panels of one set of birds."""
     across = max(map(len, found.grid))
     for row, panels in enumerate(found.grid):
         for column, shown in enumerate(panels):
-            panel(part.add_subplot(len(found.grid), across, across * row + column + 1), shown, found, looks)
+            draw_panel(part.add_subplot(len(found.grid), across, across * row + column + 1), shown, found, looks)
 
 
-def panel(ax: "Axes", shown: Panel, found: Swept, looks: list[Look]) -> None:
+def draw_panel(ax: "Axes", shown: Panel, found: CurveBlock, looks: list[CaseStyle]) -> None:
     """One curve a model; the area under it stands in the legend."""
     sweep, labels = shown
     for case, look in zip(found.cases, looks, strict=True):
-        if curve := sweep.line(case, labels):
-            line(ax, curve, look, area(sweep.number(case, labels)))
+        if curve := sweep.read_curve(case, labels):
+            draw_curve(ax, curve, look, format_area(sweep.area_estimate(case, labels)))
     if sweep.curve.startswith("abstention"):
         ax.plot([0, 100], [0, 100], color="black", linestyle=":", linewidth=0.7)
     ax.set_title(f"{sweep.head} ({labels})", fontsize=9)
@@ -63,15 +63,15 @@ def panel(ax: "Axes", shown: Panel, found: Swept, looks: list[Look]) -> None:
     ax.set_xlim(-2, 102)
     ax.set_ylim(-2, 102)
     ax.tick_params(labelsize=7)
-    ax.legend(**ASIDE, title=f"{sweep.sign} (%)", title_fontsize=6)
+    ax.legend(**ASIDE, title=f"{sweep.short_name} (%)", title_fontsize=6)
 
 
-def line(ax: "Axes", curve: Curve, look: Look, label: str) -> None:
+def draw_curve(ax: "Axes", curve: Curve, look: CaseStyle, label: str) -> None:
     """One model's curve."""
-    ax.plot(100 * curve.x, 100 * curve.y, label=label, markevery=OFTEN, **look.line)
+    ax.plot(100 * curve.x, 100 * curve.y, label=label, markevery=OFTEN, **look.line_options)
 
 
-def area(found: NumberCell) -> str:
+def format_area(found: NumberCell) -> str:
     """A number as a legend has it: with one digit."""
     low, high = (100 * end for end in found.ci) if found.ci else (None, None)
     if not found.is_defined:
@@ -79,4 +79,4 @@ def area(found: NumberCell) -> str:
     return f"{100 * (found.value or 0):.1f}" + ("" if low is None else f" [{low:.1f}, {high:.1f}]")
 
 
-FIGURES: Mapping[str, Callable[[Runs, str | None], "Figure"]] = {name: drawn(name) for name in GRIDS}
+FIGURES: Mapping[str, Callable[[Runs, str | None], "Figure"]] = {name: figure_function(name) for name in GRIDS}

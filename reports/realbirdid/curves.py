@@ -11,9 +11,9 @@ from ..oodbench.cases import nothing_to_show
 from ..oodbench.pairs import PREDICTIONS, Columns, read_artifact
 from ..render import NumberCell, Row, Table
 from ..runs import CaseRun, Runs
-from .cases import ALL, ELIGIBLE, RANGE, SPECIES, number
+from .cases import ALL, ELIGIBLE, RANGE, SPECIES, metric_estimate
 from .model_families import SETS as KINDS
-from .model_families import Shown, shown
+from .model_families import TableCases, select_cases
 
 CRITERIA = {"max_probability": "max probability", "entropy": "entropy", "margin": "margin"}
 SETS = {"A.species": "A species", "A.genus": "A genus", "UA.genus": "UA genus"}
@@ -63,11 +63,11 @@ class Case:
     @cached_property
     def images(self) -> Mapping[tuple[str, str], Images]:
         """The images of each set, by labels and set."""
-        return read_artifact(self.entry.record, self.entry.folder, PREDICTIONS, ordered_images)
+        return read_artifact(self.entry.record, self.entry.folder, PREDICTIONS, sort_images)
 
 
 @dataclass(frozen=True)
-class Sweep:
+class CurveSpec:
     """A curve that a figure shows: its name in the artifact, the number that sums it up, and what it is called.
 
     `of` is the category of that number; with `falls`, x runs from abstaining on nothing to abstaining on all.
@@ -81,35 +81,35 @@ class Sweep:
     y: str
     falls: bool = False
 
-    def line(self, case: Case, labels: str) -> Curve | None:
+    def read_curve(self, case: Case, labels: str) -> Curve | None:
         """The curve of a case, if there is one under these labels."""
         found = case.curves.get((labels, self.curve))
         return Curve(1 - found.x[::-1], found.y[::-1]) if found is not None and self.falls else found
 
-    def number(self, case: Case, labels: str) -> NumberCell:
+    def area_estimate(self, case: Case, labels: str) -> NumberCell:
         """The area under it, with its interval."""
-        return number(case.entry, self.area, labels, self.of)
+        return metric_estimate(case.entry, self.area, labels, self.of)
 
-    def numbers(self, case: Case, labels: str) -> list[NumberCell]:
+    def estimates(self, case: Case, labels: str) -> list[NumberCell]:
         """The area; and the accuracy at some shares that are abstained on, of a curve over these."""
-        area, curve = self.number(case, labels), self.line(case, labels)
+        area, curve = self.area_estimate(case, labels), self.read_curve(case, labels)
         if not self.falls:
             return [area]
         shares = [curve.at(share)[0] if curve else np.nan for share in SHARES]
-        return [area, *(kept_accuracy(case.images[labels, self.of], share) for share in shares)]
+        return [area, *(selective_accuracy(case.images[labels, self.of], share) for share in shares)]
 
     @property
-    def sign(self) -> str:
+    def short_name(self) -> str:
         """What the area is called in short."""
         return {"i": "IG", "u": "UA/A"}.get(self.area[0], "AUC")
 
     @property
-    def heads(self) -> list[str]:
+    def column_names(self) -> list[str]:
         """What the numbers are called."""
         return [self.head, *(f"{self.head}, {100 * share:g} % left out" for share in SHARES * self.falls)]
 
 
-def kept_accuracy(images: Images, share: float) -> NumberCell:
+def selective_accuracy(images: Images, share: float) -> NumberCell:
     """Return the accuracy among the images that remain when a share of them is abstained on, the least sure first.
 
     The share is a point of the curve, so that images of equal probability are all kept or none; NaN keeps none.
@@ -118,7 +118,7 @@ def kept_accuracy(images: Images, share: float) -> NumberCell:
     return clustered_proportion(images.correct[:count], images.observations[:count])
 
 
-def ordered_images(found: Columns) -> dict[tuple[str, str], Images]:
+def sort_images(found: Columns) -> dict[tuple[str, str], Images]:
     """Return the images of every set under all labels from the columns of the answers."""
     answerable = np.array(found["answerable"]) == "1"
     observations = np.unique(found["observation"], return_inverse=True)[1].astype(np.int64)
@@ -128,62 +128,66 @@ def ordered_images(found: Columns) -> dict[tuple[str, str], Images]:
     for labels, (prefix, eligible) in prefixes.items():
         for of in SETS:
             kind, level = of.split(".")
-            correct, sure = (numeric(found[f"{prefix}.{level}.{name}"]) for name in ("correct", "p"))
+            correct, sure = (parse_numbers(found[f"{prefix}.{level}.{name}"]) for name in ("correct", "p"))
             rows = np.flatnonzero(eligible & (answerable == (kind == "A")) & ~np.isnan(correct))
             rows = rows[np.argsort(-sure[rows], kind="stable")]
             made[labels, of] = Images(correct[rows], observations[rows])
     return made
 
 
-def numeric(texts: Sequence[str]) -> Floats:
+def parse_numbers(texts: Sequence[str]) -> Floats:
     """Return texts as numbers, NaN for an empty one."""
     return np.array([float(text or "nan") for text in texts], np.float64)
 
 
-def accuracy(of: str, criterion: str = "", *, falls: bool = False) -> Sweep:
+def accuracy_curve(of: str, criterion: str = "", *, falls: bool = False) -> CurveSpec:
     """Accuracy by coverage, or by the share that is abstained on; by the main criterion where none is named."""
     end = "" if criterion == "max_probability" else criterion
     head = SETS[of] + (f", by {CRITERIA[criterion]}" if criterion else "")
     x = "abstained on (%)" if falls else "coverage (%)"
-    return Sweep(f"accuracy {of} {end}".strip(), f"auc_{end}".strip("_"), of, head, x, "accuracy (%)", falls)
+    return CurveSpec(f"accuracy {of} {end}".strip(), f"auc_{end}".strip("_"), of, head, x, "accuracy (%)", falls)
 
 
-def abstention(criterion: str) -> Sweep:
+def abstention_curve(criterion: str) -> CurveSpec:
     """Of the unanswerable images the share that is abstained on, by that of the answerable ones."""
     area = "ua_a" if criterion == "max_probability" else f"ua_a_{criterion}"
     head = f"UA/A, by {CRITERIA[criterion]}"
-    return Sweep(f"abstention {criterion}", area, "all", head, "A abstained on (%)", "UA abstained on (%)")
+    return CurveSpec(f"abstention {criterion}", area, "all", head, "A abstained on (%)", "UA abstained on (%)")
 
 
-GAIN = Sweep("ig", "ig", "A", "IG", "information gain (%)", "accuracy (%)")
-Panel = tuple[Sweep, str]  # with its labels
+GAIN = CurveSpec("ig", "ig", "A", "IG", "information gain (%)", "accuracy (%)")
+Panel = tuple[CurveSpec, str]  # with its labels
 Grid = Sequence[Sequence[Panel]]
 
 
 def f5(labels: str) -> Grid:
     """Figure 5: accuracy by depth, by coverage, and the abstention tradeoff."""
-    species, genus, tradeoff = accuracy("A.species"), accuracy("A.genus"), abstention("max_probability")
+    species, genus, tradeoff = (
+        accuracy_curve("A.species"),
+        accuracy_curve("A.genus"),
+        abstention_curve("max_probability"),
+    )
     return [[(GAIN, labels), (species, labels)], [(tradeoff, labels), (genus, labels)]]
 
 
 def f9(labels: str) -> Grid:
     """Figure 9: the abstention tradeoff by each criterion."""
-    return [[(abstention(criterion), labels) for criterion in CRITERIA]]
+    return [[(abstention_curve(criterion), labels) for criterion in CRITERIA]]
 
 
 def f10(labels: str) -> Grid:
     """Figure 10: accuracy over coverage by each criterion."""
-    return [[(accuracy(of, criterion), labels) for criterion in CRITERIA] for of in SETS]
+    return [[(accuracy_curve(of, criterion), labels) for criterion in CRITERIA] for of in SETS]
 
 
 def f17(labels: str) -> Grid:
     """Figure 17: accuracy by the share abstained on, without range lists and with them."""
-    return [[(accuracy(of, falls=True), each) for each in (labels, RANGE)] for of in ("A.species", "UA.genus")]
+    return [[(accuracy_curve(of, falls=True), each) for each in (labels, RANGE)] for of in ("A.species", "UA.genus")]
 
 
 def f18(labels: str) -> Grid:
     """Figure 18: information gain, and the abstention tradeoff by entropy, without range lists and with them."""
-    return [[(sweep, each) for each in (labels, RANGE)] for sweep in (GAIN, abstention("entropy"))]
+    return [[(sweep, each) for each in (labels, RANGE)] for sweep in (GAIN, abstention_curve("entropy"))]
 
 
 GRIDS: Mapping[str, Callable[[str], Grid]] = {
@@ -196,17 +200,17 @@ GRIDS: Mapping[str, Callable[[str], Grid]] = {
 
 
 @dataclass(frozen=True)
-class Swept:
+class CurveBlock:
     """The cases about one set of birds, and the panels of a figure that they have curves for."""
 
-    shown: Shown
+    table_cases: TableCases
     cases: tuple[Case, ...]
     grid: Grid
 
 
-def swept(pool: Runs, name: str, labels: str | None) -> list[Swept]:
+def collect_curves(pool: Runs, name: str, labels: str | None) -> list[CurveBlock]:
     """What a figure of curves shows, of all cases about the same birds together; birds without a curve are left out."""
-    blocks = [of_birds(found, GRIDS[name](found.labels)) for found in shown(pool, SPECIES, name, labels)]
+    blocks = [build_block(found, GRIDS[name](found.labels)) for found in select_cases(pool, SPECIES, name, labels)]
     found = [block for block in blocks if block.grid]
     if not found:
         both = all(sweep.of == "all" for row in GRIDS[name](ALL) for sweep, _ in row)
@@ -215,55 +219,55 @@ def swept(pool: Runs, name: str, labels: str | None) -> list[Swept]:
     return found
 
 
-def of_birds(found: Shown, grid: Grid) -> Swept:
+def build_block(found: TableCases, grid: Grid) -> CurveBlock:
     """The cases about some birds; panels that would have no curve are left out."""
-    cases = tuple(case(entry, found.names[id(entry)]) for entry in found.group.cases)
-    rows = [[panel for panel in dict.fromkeys(row) if drawable(panel, cases)] for row in grid]
-    return Swept(found, cases, [row for row in rows if row])
+    cases = tuple(read_case(entry, found.names[id(entry)]) for entry in found.group.cases)
+    rows = [[panel for panel in dict.fromkeys(row) if has_curve(panel, cases)] for row in grid]
+    return CurveBlock(found, cases, [row for row in rows if row])
 
 
-def drawable(panel: Panel, cases: Sequence[Case]) -> bool:
+def has_curve(panel: Panel, cases: Sequence[Case]) -> bool:
     """Whether a case has the curve of a panel."""
     sweep, labels = panel
-    return any(sweep.line(each, labels) is not None for each in cases)
+    return any(sweep.read_curve(each, labels) is not None for each in cases)
 
 
-def case(entry: CaseRun, name: str) -> Case:
+def read_case(entry: CaseRun, name: str) -> Case:
     """One case."""
-    return Case(entry, name, read_artifact(entry.record, entry.folder, "curves", columns))
+    return Case(entry, name, read_artifact(entry.record, entry.folder, "curves", parse_curves))
 
 
-def columns(found: Columns) -> Curves:
+def parse_curves(found: Columns) -> Curves:
     """The columns of a csv of curves."""
     rows: dict[tuple[str, str], list[tuple[float, float]]] = {}
     points = zip(map(float, found["x"]), map(float, found["y"]), strict=True)
     for key, point in zip(zip(found["labels"], found["curve"], strict=True), points, strict=True):
         rows.setdefault(key, []).append(point)
-    return {key: rising(np.array(points, np.float64)) for key, points in rows.items()}
+    return {key: sort_by_x(np.array(points, np.float64)) for key, points in rows.items()}
 
 
-def rising(points: Floats) -> Curve:
+def sort_by_x(points: Floats) -> Curve:
     """Points (n, 2) with x rising, those without a number left out."""
     kept = points[~np.isnan(points).any(axis=1)]
     kept = kept[np.argsort(kept[:, 0], kind="stable")]
     return Curve(kept[:, 0], kept[:, 1])
 
 
-def tabled(name: str) -> Callable[[Runs, str | None], list[Table]]:
+def table_function(name: str) -> Callable[[Runs, str | None], list[Table]]:
     """A figure of curves as a table: the area under each, a row a model."""
-    return lambda pool, labels: [areas(found) for found in swept(pool, name, labels)]
+    return lambda pool, labels: [area_table(found) for found in collect_curves(pool, name, labels)]
 
 
-def areas(found: Swept) -> Table:
+def area_table(found: CurveBlock) -> Table:
     """One set of birds."""
     panels = [panel for row in found.grid for panel in row]
     several = len({labels for _, labels in panels}) > 1
-    heads = [f"{head} ({labels})" if several else head for sweep, labels in panels for head in sweep.heads]
+    heads = [f"{head} ({labels})" if several else head for sweep, labels in panels for head in sweep.column_names]
     rows: list[Row] = [
-        (each.name, *(number for sweep, labels in panels for number in sweep.numbers(each, labels)))
+        (each.name, *(number for sweep, labels in panels for number in sweep.estimates(each, labels)))
         for each in found.cases
     ]
-    return found.shown.table("areas under curves (%)", ("Model", *heads), rows, *MEANING)
+    return found.table_cases.table("areas under curves (%)", ("Model", *heads), rows, *MEANING)
 
 
-TABLES = {name: tabled(name) for name in GRIDS}
+TABLES = {name: table_function(name) for name in GRIDS}

@@ -8,10 +8,10 @@ from ..oodbench.cases import nothing_to_show
 from ..oodbench.pairs import Columns, parse_integers, read_artifact
 from ..render import FRACTION, NumberCell, Row, Table
 from ..runs import CaseRun, ComparableCases, Runs, collect_notes
-from .model_families import described
+from .model_families import describe_data
 
 GENERA = "genera"
-MORE = 5  # unanswerable images of a genus that is not rare, as the caption of Figure 3 has it
+RARE_LIMIT = 5  # unanswerable images of a genus that is not rare, as the caption of Figure 3 has it
 ANSWERABLE, UNANSWERABLE = "A", "UA"
 COUNTED = "Counts of the data set's own images, which no sampling stands behind: they have no interval."
 SHARES = "freq: the genus' share of the {} images; cdf: of all down to this row."
@@ -41,31 +41,31 @@ class Genera:
 
     def ordered(self, name: str) -> list[Genus]:
         """Those with images of a set, most first, then by name."""
-        some = [genus for genus in self.genera if count(genus, name)]
-        return sorted(some, key=lambda genus: (-count(genus, name), genus.name))
+        some = [genus for genus in self.genera if image_count(genus, name)]
+        return sorted(some, key=lambda genus: (-image_count(genus, name), genus.name))
 
     @cached_property
     def totals(self) -> dict[str, int]:
         """How many images each set has."""
-        return {name: sum(count(genus, name) for genus in self.genera) for name in (ANSWERABLE, UNANSWERABLE)}
+        return {name: sum(image_count(genus, name) for genus in self.genera) for name in (ANSWERABLE, UNANSWERABLE)}
 
     def shares(self, name: str) -> Iterator[tuple[Genus, NumberCell, NumberCell]]:
         """Each genus of a set with its share of the images, and that of all down to it."""
         seen, total = 0, self.totals[name]
         for genus in self.ordered(name):
-            seen += count(genus, name)
-            yield genus, fraction(count(genus, name), total), fraction(seen, total)
+            seen += image_count(genus, name)
+            yield genus, fraction(image_count(genus, name), total), fraction(seen, total)
 
     @property
-    def concentrated(self) -> str:
+    def concentration_note(self) -> str:
         """How few genera most unanswerable images are of, as the caption of Figure 3 says it."""
-        many = [genus.unanswerable for genus in self.genera if genus.unanswerable > MORE]
+        many = [genus.unanswerable for genus in self.genera if genus.unanswerable > RARE_LIMIT]
         total = self.totals[UNANSWERABLE]
         share = 100 * sum(many) / total if total else 0.0
         return (
-            f"{share:.0f} % of the {total:,} unanswerable images are of the {len(many)} genera that have more than "
-            f"{MORE} each; {len(self.ordered(UNANSWERABLE))} genera have any, {len(self.ordered(ANSWERABLE))} have "
-            f"answerable ones."
+            f"{share:.0f} % of the {total:,} unanswerable images are of the {len(many)} genera that have more "
+            f"than {RARE_LIMIT} each; {len(self.ordered(UNANSWERABLE))} genera have any, "
+            f"{len(self.ordered(ANSWERABLE))} have answerable ones."
         )
 
 
@@ -74,25 +74,25 @@ def fraction(part: int, total: int) -> NumberCell:
     return NumberCell(part / total, total, style=FRACTION)
 
 
-def count(genus: Genus, name: str) -> int:
+def image_count(genus: Genus, name: str) -> int:
     """How many images of a set a genus has."""
     return genus.answerable if name == ANSWERABLE else genus.unanswerable
 
 
-def genera(pool: Runs, name: str) -> list[Genera]:
+def collect_genera(pool: Runs, name: str) -> list[Genera]:
     """The genera of every data set, each once."""
     found: dict[tuple[str, str], Genera] = {}
     for group in pool.groups:
         for entry in group.cases:
             if (file := entry.record.artifacts.get(GENERA)) and (group.title, file.sha256) not in found:
-                rows = read_artifact(entry.record, entry.folder, GENERA, table)
+                rows = read_artifact(entry.record, entry.folder, GENERA, parse_genera)
                 found[group.title, file.sha256] = Genera(group.select([entry]), rows)
     if not found:
         raise nothing_to_show(pool, name, "shows which genera images are of", "pytest -k realbirdid")
     return list(found.values())
 
 
-def table(found: Columns) -> tuple[Genus, ...]:
+def parse_genera(found: Columns) -> tuple[Genus, ...]:
     """The rows of the csv."""
     numbers = [parse_integers(found[name]).tolist() for name in ("species", "answerable", "unanswerable")]
     return tuple(map(Genus, found["genus"], *numbers))
@@ -100,7 +100,7 @@ def table(found: Columns) -> tuple[Genus, ...]:
 
 def t5(pool: Runs, _: str | None) -> list[Table]:
     """Table 5: the genera of unanswerable images, most common first."""
-    found = [each for each in genera(pool, "realbirdid-T5") if each.totals[UNANSWERABLE]]
+    found = [each for each in collect_genera(pool, "realbirdid-T5") if each.totals[UNANSWERABLE]]
     if not found:
         what = "shows which genera unanswerable images are of, and all that were asked about are answerable"
         raise nothing_to_show(
@@ -114,28 +114,28 @@ def t5_table(found: Genera) -> Table:
     rows = [(g.name, g.unanswerable, freq, cdf, g.species) for g, freq, cdf in found.shares(UNANSWERABLE)]
     columns = ("genus", "count", "freq", "cdf", "species")
     said = ("count: unanswerable images; species: how many the genus has.", SHARES.format("unanswerable"))
-    return made(found, "genera of the unanswerable images", columns, rows, *said)
+    return build_table(found, "genera of the unanswerable images", columns, rows, *said)
 
 
 def f3(pool: Runs, _: str | None) -> list[Table]:
     """Figure 3 as a table: the images over genera, answerable and unanswerable."""
-    return [f3_table(found) for found in genera(pool, "realbirdid-F3")]
+    return [f3_table(found) for found in collect_genera(pool, "realbirdid-F3")]
 
 
 def f3_table(found: Genera) -> Table:
     """One data set: a set after the other, each with its genera in their order."""
     rows = [
-        (name, place, genus.name, count(genus, name), freq, cdf, genus.species)
+        (name, place, genus.name, image_count(genus, name), freq, cdf, genus.species)
         for name in (ANSWERABLE, UNANSWERABLE)
         for place, (genus, freq, cdf) in enumerate(found.shares(name), 1)
     ]
     columns = ("Set", "Place", "genus", "count", "freq", "cdf", "species")
-    said = (found.concentrated, SHARES.format("set's"))
-    return made(found, "images over genera, answerable (A) and unanswerable (UA)", columns, rows, *said)
+    said = (found.concentration_note, SHARES.format("set's"))
+    return build_table(found, "images over genera, answerable (A) and unanswerable (UA)", columns, rows, *said)
 
 
-def made(found: Genera, what: str, columns: Sequence[str], rows: Sequence[Row], *said: str) -> Table:
+def build_table(found: Genera, what: str, columns: Sequence[str], rows: Sequence[Row], *said: str) -> Table:
     """A table of one data set."""
-    notes = (*said, COUNTED, described(found.entry), *collect_notes([found.entry]))
+    notes = (*said, COUNTED, describe_data(found.entry), *collect_notes([found.entry]))
     title = found.group.title
     return Table(f"{title}: {what}", tuple(columns), tuple(rows), notes, {"split": title})

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Literal
 
 from ..render import one_line
 from ..runs import Runs
-from .chart_styles import INCH, parts
-from .genera import ANSWERABLE, MORE, UNANSWERABLE, Genera, count, genera
+from .chart_styles import INCH, make_subfigures
+from .genera import ANSWERABLE, RARE_LIMIT, UNANSWERABLE, Genera, collect_genera, image_count
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -20,38 +20,42 @@ WIDTH, HIGH = 10, 3.6  # inches
 
 def f3(pool: Runs, _: str | None) -> "Figure":
     """Figure 3: the images of each genus, and of all genera down to it; each kind of image in its own order."""
-    found = genera(pool, "realbirdid-F3")
-    figure, under = parts([HIGH] * len(found), WIDTH)
+    found = collect_genera(pool, "realbirdid-F3")
+    figure, under = make_subfigures([HIGH] * len(found), WIDTH)
     for part, each in zip(under, found, strict=True):
         left, right = part.subplots(1, 2)
         for name in LOOKS:
-            tail(left, each, name)
-            cumulated(right, each, name)
+            draw_counts(left, each, name)
+            draw_cumulated(right, each, name)
         left.axhline(
-            MORE + 0.5, color="tab:gray", linestyle=":", linewidth=0.8, label=f"above: more than {MORE} images"
+            RARE_LIMIT + 0.5,
+            color="tab:gray",
+            linestyle=":",
+            linewidth=0.8,
+            label=f"above: more than {RARE_LIMIT} images",
         )
-        counts(left, "y")
+        set_log_axis(left, "y")
         left.set_ylabel("images of the genus", fontsize=8)
         right.set_ylabel("images of all genera so far (%)", fontsize=8)
-        finished(left, "upper right")
-        finished(right, "lower right")
-        text = f"{each.group.title}: {each.concentrated}"
+        finish_axes(left, "upper right")
+        finish_axes(right, "lower right")
+        text = f"{each.group.title}: {each.concentration_note}"
         part.suptitle(fill(one_line(text), INCH * WIDTH, break_on_hyphens=False), fontsize=9)
     return figure
 
 
-def tail(ax: "Axes", found: Genera, name: str) -> None:
+def draw_counts(ax: "Axes", found: Genera, name: str) -> None:
     """The genera of one kind of image, those with most first, these with their names."""
     colour, marker, label = LOOKS[name]
     every = found.ordered(name)
-    images = [count(genus, name) for genus in every]
+    images = [image_count(genus, name) for genus in every]
     said = f"{label}, n={sum(images):,} of {len(every):,} genera"
     ax.plot(range(1, len(every) + 1), images, color=colour, marker=marker, markersize=3, linewidth=0.8, label=said)
     for place, (genus, number) in enumerate(zip(every[:NAMED], images, strict=False), 1):
         ax.annotate(one_line(genus.name), (place, number), (4, 3), textcoords="offset points", fontsize=6, color=colour)
 
 
-def cumulated(ax: "Axes", found: Genera, name: str) -> None:
+def draw_cumulated(ax: "Axes", found: Genera, name: str) -> None:
     """Which share of the images the most common genera have together."""
     colour, marker, label = LOOKS[name]
     shares = [100 * (of_all.value or 0) for _, _, of_all in found.shares(name)]
@@ -60,7 +64,7 @@ def cumulated(ax: "Axes", found: Genera, name: str) -> None:
     ax.set_ylim(0, 102)
 
 
-def counts(ax: "Axes", name: Literal["x", "y"]) -> None:
+def set_log_axis(ax: "Axes", name: Literal["x", "y"]) -> None:
     """A logarithmic axis of counts, its numbers written out: powers would need mathematics."""
     from matplotlib.ticker import NullFormatter, StrMethodFormatter
 
@@ -70,9 +74,9 @@ def counts(ax: "Axes", name: Literal["x", "y"]) -> None:
     axis.set_minor_formatter(NullFormatter())
 
 
-def finished(ax: "Axes", corner: Literal["upper right", "lower right"]) -> None:
+def finish_axes(ax: "Axes", corner: Literal["upper right", "lower right"]) -> None:
     """What both panels have."""
-    counts(ax, "x")
+    set_log_axis(ax, "x")
     ax.set_xlabel("place of the genus, those with most images first", fontsize=8)
     ax.tick_params(labelsize=7)
     ax.legend(fontsize=7, loc=corner)

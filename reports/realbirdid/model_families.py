@@ -7,10 +7,10 @@ from functools import cached_property
 from ..oodbench.cases import nothing_to_show
 from ..render import PERCENT, Cell, NumberCell, NumberFormat, Row, Table
 from ..runs import CaseRun, ComparableCases, Runs, collect_notes
-from .cases import ABSTENTION, ALL, ELIGIBLE, FREE, RANGE, WORDS, homes, named, number, under
+from .cases import ABSTENTION, ALL, ELIGIBLE, FREE, RANGE, WORDS, case_names, choose_labels, find_cases, metric_estimate
 
-ENCODERS, TALKERS, REPLAYED = "Encoder-Based", "Multimodal LLMs", "Replayed"
-FAMILIES = (ENCODERS, TALKERS, REPLAYED)  # the published order
+ENCODERS, LANGUAGE_MODELS, REPLAYED = "Encoder-Based", "Multimodal LLMs", "Replayed"
+FAMILIES = (ENCODERS, LANGUAGE_MODELS, REPLAYED)  # the published order
 FOLLOWS = ("scale",)  # what an encoder brings along
 SETS = "A: answerable images; UA: unanswerable ones, of which the genus is known alone."
 LEGEND = "Bold: the highest; underlined: the next."
@@ -25,7 +25,7 @@ REMEDIES = {ELIGIBLE: LISTED, RANGE: LISTED}
 
 
 @dataclass(frozen=True)
-class Shown:
+class TableCases:
     """The cases of one table: a protocol's, about the same images, in the published order, under some labels."""
 
     group: ComparableCases
@@ -40,18 +40,18 @@ class Shown:
     def names(self) -> dict[int, str]:
         """What stands in the column Model, by the case's identity."""
         entries = self.group.cases
-        return dict(zip(map(id, entries), named(entries), strict=True))
+        return dict(zip(map(id, entries), case_names(entries), strict=True))
 
     @property
     def families(self) -> Iterator[tuple[str, list[CaseRun]]]:
         """The families that have a case."""
         for name in FAMILIES:
-            if found := [entry for entry in self.group.cases if family(entry) == name]:
+            if found := [entry for entry in self.group.cases if model_family(entry) == name]:
                 yield name, found
 
     def notes(self, *said: str) -> tuple[str, ...]:
         """What the numbers mean, which images they come from and how models were asked."""
-        return (*said, *filter(None, [MEANING.get(self.labels)]), *told(self.group))
+        return (*said, *filter(None, [MEANING.get(self.labels)]), *describe_cases(self.group))
 
     def table(self, what: str, columns: Sequence[str], rows: Iterable[Row], *said: str) -> Table:
         """A table of these cases."""
@@ -70,44 +70,46 @@ class Shown:
         return replace(self.table(what, ("Model", *columns), shown, *said), data=data)
 
 
-def shown(pool: Runs, protocol: str, name: str, labels: str | None, default: str = ALL) -> list[Shown]:
+def select_cases(pool: Runs, protocol: str, name: str, labels: str | None, default: str = ALL) -> list[TableCases]:
     """What a table shows, about the same images together; cases without a number under its labels are left out."""
-    groups = homes(pool, protocol, name)
-    chosen = under(groups, labels, default)
-    kept = [group.select(sorted(having(group.cases, chosen), key=published)) for group in groups]
+    groups = find_cases(pool, protocol, name)
+    chosen = choose_labels(groups, labels, default)
+    kept = [group.select(sorted(with_values(group.cases, chosen), key=publication_order)) for group in groups]
     if not any(group.cases for group in kept):
         whose = "answers about unanswerable birds" if protocol == ABSTENTION else "answers without an error"
         what = f"needs numbers under '{chosen}', {REMEDIES.get(chosen, f'of {whose}')}"
         raise nothing_to_show(pool, name, what, f'pytest -k "realbirdid and {protocol}"')
-    return [Shown(group, chosen) for group in kept if group.cases]
+    return [TableCases(group, chosen) for group in kept if group.cases]
 
 
-def having(entries: Iterable[CaseRun], labels: str) -> list[CaseRun]:
+def with_values(entries: Iterable[CaseRun], labels: str) -> list[CaseRun]:
     """The cases that have a number under some labels."""
     return [e for e in entries if any(m.labels == labels and m.n and m.value is not None for m in e.record.metrics)]
 
 
-def family(entry: CaseRun) -> str:
+def model_family(entry: CaseRun) -> str:
     """Which part of the published tables a model belongs to."""
     variant = entry.record.variant
     if entry.record.protocol in (FREE, ABSTENTION) or "stop" in variant:
-        return TALKERS
+        return LANGUAGE_MODELS
     return ENCODERS if "templates" in variant else REPLAYED
 
 
-def published(entry: CaseRun) -> tuple[int, str, str]:
+def publication_order(entry: CaseRun) -> tuple[int, str, str]:
     """Sorts by family, then by model, then by how it was asked."""
-    return FAMILIES.index(family(entry)), entry.model, entry.prompt_settings
+    return FAMILIES.index(model_family(entry)), entry.model, entry.prompt_settings
 
 
-def told(group: ComparableCases) -> Iterator[str]:
+def describe_cases(group: ComparableCases) -> Iterator[str]:
     """Which images, and how the models of each family were asked about them."""
-    yield from dict.fromkeys(map(described, group.cases))
-    yield from dict.fromkeys(f"{family(e)}: {e.prompt_settings_without(FOLLOWS) or 'no choices'}." for e in group.cases)
+    yield from dict.fromkeys(map(describe_data, group.cases))
+    yield from dict.fromkeys(
+        f"{model_family(e)}: {e.prompt_settings_without(FOLLOWS) or 'no choices'}." for e in group.cases
+    )
     yield from collect_notes(group.cases)
 
 
-def described(entry: CaseRun) -> str:
+def describe_data(entry: CaseRun) -> str:
     """The images and what answers are held against."""
     record = entry.record
     limited = "" if record.limit is None else f" (a choice with seed {record.seed})"
@@ -116,12 +118,12 @@ def described(entry: CaseRun) -> str:
     return f"{where}, fingerprint {record.data.fingerprint[:12]}{held}."
 
 
-def styled(entry: CaseRun, name: str, labels: str, category: str, style: NumberFormat = PERCENT) -> NumberCell:
+def styled_metric(entry: CaseRun, name: str, labels: str, category: str, style: NumberFormat = PERCENT) -> NumberCell:
     """One number of a case, written in some way."""
-    return replace(number(entry, name, labels, category), style=style)
+    return replace(metric_estimate(entry, name, labels, category), style=style)
 
 
-def standing(numbers: Sequence[NumberCell]) -> list[NumberCell]:
+def mark_best(numbers: Sequence[NumberCell]) -> list[NumberCell]:
     """The same numbers, the highest marked as best and the next as second; of one alone there is nothing to say."""
     values = sorted({n.value for n in numbers if n.is_defined and n.value is not None}, reverse=True)
     places = {value: place for place, value in enumerate(values[:2], 1)} if len(values) > 1 else {}

@@ -9,10 +9,10 @@ import numpy as np
 from ..panels import wrap_name
 from ..render import NumberCell
 from ..runs import Runs
-from .bar_charts import spoken
+from .bar_charts import format_value
 from .cases import ELIGIBLE, RANGE
-from .chart_styles import captioned, parts
-from .ranges import EVERY, MEASURES, Effects, effects, mean_and_sd
+from .chart_styles import add_caption, make_subfigures
+from .ranges import EVERY, MEASURES, Effects, collect_effects, mean_and_sd
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -45,27 +45,27 @@ Bars = Mapping[str, Sequence[Bar]]  # by measure
 
 def f19(pool: Runs, _: str | None) -> "Figure":
     """Figure 19: every model."""
-    return drawn(effects(pool, "realbirdid-F19"), models)
+    return draw_figure(collect_effects(pool, "realbirdid-F19"), model_bars)
 
 
 def f6(pool: Runs, _: str | None) -> "Figure":
     """Figure 6: the mean over the models of a family, and each model as a pair of marks."""
-    return drawn(effects(pool, "realbirdid-F6"), families)
+    return draw_figure(collect_effects(pool, "realbirdid-F6"), family_bars)
 
 
-def models(found: Effects) -> Bars:
+def model_bars(found: Effects) -> Bars:
     """A bar a model."""
     return {measure: [Bar(e.model, *e.numbers) for e in found.of(measure)] for measure in MEASURES}
 
 
-def families(found: Effects) -> Bars:
+def family_bars(found: Effects) -> Bars:
     """A bar a family, and one for all."""
-    names = [name for name, _ in found.found.families]
+    names = [name for name, _ in found.table_cases.families]
     groups = [*names, EVERY] if len(names) > 1 else names
-    return {measure: [bar for name in groups for bar in mean(found, measure, name)] for measure in MEASURES}
+    return {measure: [bar for name in groups for bar in mean_bars(found, measure, name)] for measure in MEASURES}
 
 
-def mean(found: Effects, measure: str, family: str) -> list[Bar]:
+def mean_bars(found: Effects, measure: str, family: str) -> list[Bar]:
     """The means over a family's models, of those that have all numbers."""
     known = [e.numbers for e in found.of(measure, family) if all(number.is_defined for number in e.numbers)]
     if not known:
@@ -75,27 +75,27 @@ def mean(found: Effects, measure: str, family: str) -> list[Bar]:
     return [Bar(f"{family}, {len(known)} model{'s' * (len(known) > 1)}", without, with_list, delta, points)]
 
 
-def drawn(found: Sequence[Effects], bars: Callable[[Effects], Bars]) -> "Figure":
+def draw_figure(found: Sequence[Effects], bars: Callable[[Effects], Bars]) -> "Figure":
     """A block of two panels a set of birds."""
     made = [bars(each) for each in found]
-    figure, under = parts([sum(map(high, each["IG"])) + MORE for each in made], WIDTH)
+    figure, under = make_subfigures([sum(map(bar_height, each["IG"])) + MORE for each in made], WIDTH)
     for part, each, of in zip(under, made, found, strict=True):
-        block(part, each)
-        captioned(part, of.found.group, [ELIGIBLE, RANGE], WIDTH)
+        draw_block(part, each)
+        add_caption(part, of.table_cases.group, [ELIGIBLE, RANGE], WIDTH)
     return figure
 
 
-def high(bar: Bar) -> float:
+def bar_height(bar: Bar) -> float:
     """How much room a bar needs, in inches."""
     return max(BAR, POINT * len(bar.points))
 
 
-def block(part: "SubFigure", bars: Bars) -> None:
+def draw_block(part: "SubFigure", bars: Bars) -> None:
     """One set of birds; what shades mean stands beneath."""
     from matplotlib.patches import Patch
 
     for place, (ax, (measure, some)) in enumerate(zip(part.subplots(1, 2), bars.items(), strict=True)):
-        panel(ax, some, SHADES[measure])
+        draw_panel(ax, some, SHADES[measure])
         ax.set_title(f"{measure} (%)", fontsize=9)
         ax.set_yticks(range(len(some)), ["" if place else wrap_name(bar.name) for bar in some], fontsize=7)
     shades = zip(*SHADES.values(), strict=True)
@@ -105,11 +105,11 @@ def block(part: "SubFigure", bars: Bars) -> None:
     part.legend(handles=patches, loc="outside lower center", ncols=len(patches), fontsize=7, frameon=False)
 
 
-def panel(ax: "Axes", bars: Sequence[Bar], shades: Sequence[str]) -> None:
+def draw_panel(ax: "Axes", bars: Sequence[Bar], shades: Sequence[str]) -> None:
     """One number of all: as far as both go, then what is gained or lost; both intervals, that without lists above."""
     for place, bar in enumerate(bars):
         if bar.without.is_defined and bar.with_list.is_defined:
-            both(ax, place, bar, shades)
+            draw_bar(ax, place, bar, shades)
     if not any(bar.without.is_defined and bar.with_list.is_defined for bar in bars):
         ax.text(0.5, 0.5, NOTHING, transform=ax.transAxes, ha="center", va="center", fontsize=7)
     ax.set_xlim(*LIMITS)
@@ -118,7 +118,7 @@ def panel(ax: "Axes", bars: Sequence[Bar], shades: Sequence[str]) -> None:
     ax.tick_params(axis="x", labelsize=7)
 
 
-def both(ax: "Axes", place: int, bar: Bar, shades: Sequence[str]) -> None:
+def draw_bar(ax: "Axes", place: int, bar: Bar, shades: Sequence[str]) -> None:
     """One bar."""
     before, after = (100 * (number.value or 0) for number in (bar.without, bar.with_list))
     common, gained, lost = shades
@@ -129,13 +129,13 @@ def both(ax: "Axes", place: int, bar: Bar, shades: Sequence[str]) -> None:
             ax.hlines(at, max(0, 100 * number.ci[0]), min(100, 100 * number.ci[1]), color="black", linewidth=0.8)
     for at, points in zip(np.linspace(-SPREAD, SPREAD, len(bar.points) + 2)[1:-1], bar.points, strict=True):
         ax.plot(100 * np.array(points), [place + at] * 2, **MODEL)
-    text = f"{spoken(bar.without)} → {spoken(bar.with_list)}\n{change(bar.delta)}"
+    text = f"{format_value(bar.without)} → {format_value(bar.with_list)}\n{format_change(bar.delta)}"
     ends = [before, after, *(100 * end for n in (bar.without, bar.with_list) if n.ci for end in n.ci)]
     ends += [100 * end for point in bar.points for end in point]
     ax.annotate(text, (min(100, max(ends)), place), (4, 0), textcoords="offset points", fontsize=6, va="center")
 
 
-def change(found: NumberCell) -> str:
+def format_change(found: NumberCell) -> str:
     """A difference in points, its interval behind it."""
     value = 100 * (found.value or 0)
     ci = f" [{100 * found.ci[0]:+.1f}, {100 * found.ci[1]:+.1f}]" if found.ci else ""

@@ -9,8 +9,8 @@ from eyechart.metrics.intervals import t_interval
 from ..oodbench.cases import nothing_to_show
 from ..render import PERCENT, Cell, NumberCell, NumberFormat, Row, Table
 from ..runs import CaseRun, Runs
-from .cases import ELIGIBLE, RANGE, SPECIES, number
-from .model_families import SETS, Shown, family, shown
+from .cases import ELIGIBLE, RANGE, SPECIES, metric_estimate
+from .model_families import SETS, TableCases, model_family, select_cases
 
 MEASURES = {"IG": ("ig", "A"), "UA/A": ("ua_a", "all")}
 CHANGED = NumberFormat(100, 2, signed=True)
@@ -48,7 +48,7 @@ class Effect:
 class Effects:
     """The effects for the models about the same images, every measure of a model beneath one another."""
 
-    found: Shown
+    table_cases: TableCases
     effects: tuple[Effect, ...]
 
     def of(self, measure: str, family: str = EVERY) -> list[Effect]:
@@ -56,30 +56,30 @@ class Effects:
         return [e for e in self.effects if e.measure == measure and family in (EVERY, e.family)]
 
     @property
-    def some(self) -> bool:
+    def has_values(self) -> bool:
         """Whether a model has a number without the lists and with them."""
         return any(number.is_defined for effect in self.effects for number in effect.numbers)
 
 
-def effects(pool: Runs, name: str) -> list[Effects]:
+def collect_effects(pool: Runs, name: str) -> list[Effects]:
     """The effects on all cases that have images with a list; where no model has any number, it is said."""
-    every = [Effects(found, tuple(each_effect(found))) for found in shown(pool, SPECIES, name, None, RANGE)]
-    made = [each for each in every if each.some]
+    every = [Effects(found, tuple(iterate_effects(found))) for found in select_cases(pool, SPECIES, name, None, RANGE)]
+    made = [each for each in every if each.has_values]
     if not made:
         raise nothing_to_show(pool, name, "needs answerable birds with a list", f'pytest -k "realbirdid and {SPECIES}"')
     return made
 
 
-def each_effect(found: Shown) -> Iterator[Effect]:
+def iterate_effects(found: TableCases) -> Iterator[Effect]:
     """Both measures of every model."""
     for entry in found.group.cases:
         for measure, (name, of) in MEASURES.items():
-            sides = [number(entry, name, labels, of) for labels in (ELIGIBLE, RANGE)]
-            change = changed(entry, name, of, *sides)
-            yield Effect(found.names[id(entry)], family(entry), measure, sides[0], sides[1], change)
+            sides = [metric_estimate(entry, name, labels, of) for labels in (ELIGIBLE, RANGE)]
+            change = change_estimate(entry, name, of, *sides)
+            yield Effect(found.names[id(entry)], model_family(entry), measure, sides[0], sides[1], change)
 
 
-def changed(entry: CaseRun, name: str, of: str, before: NumberCell, after: NumberCell) -> NumberCell:
+def change_estimate(entry: CaseRun, name: str, of: str, before: NumberCell, after: NumberCell) -> NumberCell:
     """The paired change of the record, or the difference where it has none."""
     if (metric := entry.metric(f"{name}_change", RANGE, of)) is not None:
         return NumberCell(metric.value, metric.n, metric.ci, style=CHANGED)
@@ -90,37 +90,37 @@ def changed(entry: CaseRun, name: str, of: str, before: NumberCell, after: Numbe
 
 def f19(pool: Runs, _: str | None) -> list[Table]:
     """Figure 19 as a table: a row a model."""
-    return [f19_table(each) for each in effects(pool, "realbirdid-F19")]
+    return [f19_table(each) for each in collect_effects(pool, "realbirdid-F19")]
 
 
 def f19_table(each: Effects) -> Table:
     """The models about the same images."""
     heads = [f"{measure} {side}" for measure in MEASURES for side in ("without", "with", "Δ")]
-    found = {id(e): each.effects[2 * at : 2 * at + 2] for at, e in enumerate(each.found.group.cases)}
+    found = {id(e): each.effects[2 * at : 2 * at + 2] for at, e in enumerate(each.table_cases.group.cases)}
 
     def cells(entry: CaseRun) -> Sequence[Cell]:
         return [number for effect in found[id(entry)] for number in effect.numbers]
 
-    return each.found.sections("effect of range lists (%)", heads, cells, MEANING, GAIN, PAIRED, SETS)
+    return each.table_cases.sections("effect of range lists (%)", heads, cells, MEANING, GAIN, PAIRED, SETS)
 
 
 def f6(pool: Runs, _: str | None) -> list[Table]:
     """Figure 6 as a table: the mean over models of a family, and how far they lie apart."""
-    return [f6_table(each) for each in effects(pool, "realbirdid-F6")]
+    return [f6_table(each) for each in collect_effects(pool, "realbirdid-F6")]
 
 
 def f6_table(each: Effects) -> Table:
     """The families about the same images; both measures of each."""
-    names = [name for name, _ in each.found.families]
+    names = [name for name, _ in each.table_cases.families]
     groups = [*names, EVERY] if len(names) > 1 else names
-    rows = [row for name in groups for measure in MEASURES for row in spread(each, name, measure)]
+    rows = [row for name in groups for measure in MEASURES for row in spread_rows(each, name, measure)]
     columns = ("Models", "Metric", "NumberCell", "n", "without", "SD", "with", "SD with", "Δ", "SD of Δ", "Rose")
-    return each.found.table(
+    return each.table_cases.table(
         "effect of range lists over models (%)", columns, rows, MEANING, GAIN, "Δ: with less without.", OVER, SETS
     )
 
 
-def spread(each: Effects, name: str, measure: str) -> Iterator[Row]:
+def spread_rows(each: Effects, name: str, measure: str) -> Iterator[Row]:
     """One family and measure."""
     found = [e for e in each.of(measure, name) if all(number.is_defined for number in e.numbers)]
     if found:

@@ -16,9 +16,9 @@ from ..oodbench.measures import interval_or_none
 from ..oodbench.pairs import PREDICTIONS, Columns, read_artifact
 from ..render import PERCENT, Cell, NumberCell, Row, Table
 from ..runs import Runs
-from .abstention import Level, Levels, given, unanswerable_levels
+from .abstention import Level, TableLevels, p_abstain, unanswerable_levels
 from .cases import WORDS
-from .model_families import Shown, styled
+from .model_families import TableCases, styled_metric
 
 ALL, UNKNOWN = "all", "not known"
 INITIALS = {"image quality": "Q", "angle/occlusion": "A", "vocalization": "V"}
@@ -63,11 +63,13 @@ class Confusion:
             return [NumberCell(None, 0)] * len(totals)
         units = len({*self.counts[issue][1].tolist()})
         return [
-            NumberCell(total / n, n, interval_or_none(share_interval(self.draws(issue, at), total / n, units)))
+            NumberCell(
+                total / n, n, interval_or_none(share_interval(self.bootstrap_samples(issue, at), total / n, units))
+            )
             for at, total in enumerate(totals.tolist())
         ]
 
-    def draws(self, issue: str, at: int) -> Floats:
+    def bootstrap_samples(self, issue: str, at: int) -> Floats:
         """Return the share of one reason (times,) in resamples of observations, drawn as those of the record are."""
         rows, observations = self.counts[issue]
         counts = np.column_stack([rows[:, at], rows.sum(axis=1)])
@@ -80,16 +82,16 @@ class Confusion:
         return self.level.mean
 
     @property
-    def right(self) -> NumberCell:
+    def correct_rate(self) -> NumberCell:
         """How often the reason is the image's own issue."""
-        return styled(self.level.entry, "correct_reason", WORDS, self.level.name, PERCENT)
+        return styled_metric(self.level.entry, "correct_reason", WORDS, self.level.name, PERCENT)
 
 
 @dataclass(frozen=True)
 class Confusions:
     """The matrices of the models about the same images."""
 
-    found: Shown
+    table_cases: TableCases
     confusions: tuple[Confusion, ...]
 
     @property
@@ -98,36 +100,38 @@ class Confusions:
         return tuple(dict.fromkeys(reason for each in self.confusions for reason in each.reasons))
 
 
-def confusions(pool: Runs, name: str) -> list[Confusions]:
+def collect_confusions(pool: Runs, name: str) -> list[Confusions]:
     """Every model's matrices, one a level."""
-    return [Confusions(each.found, tuple(matrices(each))) for each in unanswerable_levels(pool, name)]
+    return [Confusions(each.table_cases, tuple(read_confusions(each))) for each in unanswerable_levels(pool, name)]
 
 
-def matrices(each: Levels) -> Iterator[Confusion]:
+def read_confusions(each: TableLevels) -> Iterator[Confusion]:
     """The matrices of the models about the same images."""
-    for entry in each.found.group.cases:
+    for entry in each.table_cases.group.cases:
         wanted = [level for level in each.levels if level.entry is entry and level.images == "UA"]
-        yield from read_artifact(entry.record, entry.folder, PREDICTIONS, partial(tallied, levels=wanted))
+        yield from read_artifact(entry.record, entry.folder, PREDICTIONS, partial(parse_confusions, levels=wanted))
 
 
-def tallied(found: Columns, levels: Sequence[Level]) -> list[Confusion]:
+def parse_confusions(found: Columns, levels: Sequence[Level]) -> list[Confusion]:
     """The answers that abstain on an unanswerable image, level by level."""
     names = ("level", "observation", "reason", "extracted", "answerable", "abstained")
     rows = [row[:4] for row in zip(*(found[name] for name in names), strict=True) if row[4:] == ("0", "1")]
     places = {name: place for place, name in enumerate(dict.fromkeys(found["observation"]))}  # as the record has them
-    return [confusion(level, [row[1:] for row in rows if row[0] == level.name], places) for level in levels]
+    return [build_confusion(level, [row[1:] for row in rows if row[0] == level.name], places) for level in levels]
 
 
-def confusion(level: Level, rows: Sequence[tuple[str, ...]], observations: Mapping[str, int]) -> Confusion:
+def build_confusion(level: Level, rows: Sequence[tuple[str, ...]], observations: Mapping[str, int]) -> Confusion:
     """The answers of one level, each an observation, its issue and the reason that is given."""
     reasons = tuple(dict.fromkeys((*REASONS, *sorted(reason for *_, reason in rows))))
     issues: dict[str, list[tuple[str, str]]] = {}
     for observation, issue, reason in rows:
         issues.setdefault(issue or UNKNOWN, []).append((observation, reason))
-    return Confusion(level, reasons, {issue: arrays(given, observations, reasons) for issue, given in issues.items()})
+    return Confusion(
+        level, reasons, {issue: one_hot_reasons(given, observations, reasons) for issue, given in issues.items()}
+    )
 
 
-def arrays(
+def one_hot_reasons(
     given: list[tuple[str, str]], observations: Mapping[str, int], reasons: tuple[str, ...]
 ) -> tuple[Ints, Ints]:
     """(m, reasons) which reason each answer gives, and (m,) the observation that it is about."""
@@ -137,7 +141,7 @@ def arrays(
 
 def f8(pool: Runs, _: str | None) -> list[Table]:
     """Figure 8 as a table: a row an issue, with counts, shares of the row, and how often the model abstains."""
-    return [f8_table(each) for each in confusions(pool, "realbirdid-F8")]
+    return [f8_table(each) for each in collect_confusions(pool, "realbirdid-F8")]
 
 
 def f8_table(each: Confusions) -> Table:
@@ -145,7 +149,7 @@ def f8_table(each: Confusions) -> Table:
     heads = [INITIALS.get(reason, reason) for reason in each.reasons]
     columns = ("Model", "Level", "Issue", *heads, *(f"{head} %" for head in heads), "AR", "Right")
     rows = [row for confusion in each.confusions for row in matrix_rows(confusion, each.reasons)]
-    return each.found.table("confusion of reasons", columns, rows, MEANING, RATES)
+    return each.table_cases.table("confusion of reasons", columns, rows, MEANING, RATES)
 
 
 def matrix_rows(found: Confusion, reasons: tuple[str, ...]) -> Iterator[Row]:
@@ -153,30 +157,30 @@ def matrix_rows(found: Confusion, reasons: tuple[str, ...]) -> Iterator[Row]:
     level = found.level
     for issue in found.issues:
         name = INITIALS.get(issue, issue)
-        yield level.model, level.name, name, *cells(found, issue, reasons), rate_of(found, issue), None
-    totals = under_all(found, reasons, found.totals(ALL).tolist(), 0)
-    yield level.model, level.name, ALL, *totals, *([None] * len(reasons)), found.rate, found.right
+        yield level.model, level.name, name, *matrix_cells(found, issue, reasons), abstention_rate(found, issue), None
+    totals = align_reasons(found, reasons, found.totals(ALL).tolist(), 0)
+    yield level.model, level.name, ALL, *totals, *([None] * len(reasons)), found.rate, found.correct_rate
 
 
-def cells(found: Confusion, issue: str, reasons: tuple[str, ...]) -> list[Cell]:
+def matrix_cells(found: Confusion, issue: str, reasons: tuple[str, ...]) -> list[Cell]:
     """Counts and shares of one row, under every reason that a table has."""
     nothing = found.shares(issue)[0].n
     counts, shares = found.totals(issue).tolist(), found.shares(issue)
     return [
-        *under_all(found, reasons, counts, 0),
-        *under_all(found, reasons, shares, NumberCell(0.0 if nothing else None, nothing)),
+        *align_reasons(found, reasons, counts, 0),
+        *align_reasons(found, reasons, shares, NumberCell(0.0 if nothing else None, nothing)),
     ]
 
 
-def under_all(found: Confusion, reasons: tuple[str, ...], cells: Sequence[Cell], default: Cell) -> list[Cell]:
+def align_reasons(found: Confusion, reasons: tuple[str, ...], cells: Sequence[Cell], default: Cell) -> list[Cell]:
     """The cells of a model's own reasons under those of all models."""
     own = dict(zip(found.reasons, cells, strict=True))
     return [own.get(reason, default) for reason in reasons]
 
 
-def rate_of(found: Confusion, issue: str) -> NumberCell:
+def abstention_rate(found: Confusion, issue: str) -> NumberCell:
     """How often the model abstains on an issue."""
-    return given(found.level, issue, PERCENT)
+    return p_abstain(found.level, issue, PERCENT)
 
 
 TABLES: dict[str, Callable[[Runs, str | None], list[Table]]] = {"realbirdid-F8": f8}

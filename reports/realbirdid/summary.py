@@ -5,14 +5,14 @@ from dataclasses import replace
 
 from ..render import Cell, NumberCell, Row, Table
 from ..runs import CaseRun, Runs
-from .cases import FREE, SPECIES, WORDS, number
-from .model_families import LEGEND, SETS, Shown, shown, standing
+from .cases import FREE, SPECIES, WORDS, metric_estimate
+from .model_families import LEGEND, SETS, TableCases, mark_best, select_cases
 
 MEASURES = {"IG": ("ig", "A"), "UA/A": ("ua_a", "all")}  # the published rows
-SPOTS = {"A Species": "A.species", "A Genus": "A.genus", "UA Genus": "UA.genus"}  # the published columns
+LEVEL_COLUMNS = {"A Species": "A.species", "A Genus": "A.genus", "UA Genus": "UA.genus"}  # the published columns
 MICRO = {"AUC": "auc", "Acc": "acc"}
 AVERAGED = {"AUC macro": "auc_macro", "AUC balanced": "auc_balanced", "Acc macro": "acc_macro"}
-NAMED = {
+FREE_FORM_COLUMNS = {
     "A Species": ("acc", "A.species"), "A Genus": ("acc", "A.genus"), "UA Genus": ("acc", "UA.genus"),
     "Unanswerable": ("acc", "UA"), "HM": ("hm", "all"), "A abstained": ("abstained", "A"),
     "UA abstained": ("abstained", "UA"),
@@ -42,69 +42,73 @@ CLASSES = (
 
 def t2(pool: Runs, labels: str | None) -> list[Table]:
     """Table 2: IG and UA/A, a column a model."""
-    return [t2_table(found) for found in shown(pool, SPECIES, "realbirdid-T2", labels)]
+    return [t2_table(found) for found in select_cases(pool, SPECIES, "realbirdid-T2", labels)]
 
 
-def t2_table(found: Shown) -> Table:
+def t2_table(found: TableCases) -> Table:
     """The models about the same images; in a csv a row a model."""
     entries = found.group.cases
-    columns = {head: [number(e, name, found.labels, of) for e in entries] for head, (name, of) in MEASURES.items()}
+    columns = {
+        head: [metric_estimate(e, name, found.labels, of) for e in entries] for head, (name, of) in MEASURES.items()
+    }
     names = [found.names[id(entry)] for entry in entries]
     what = "classification and abstention (%)"
-    rows = [lying(head, numbers) for head, numbers in columns.items()]
+    rows = [metric_row(head, numbers) for head, numbers in columns.items()]
     legend = [LEGEND] * (len(entries) > 1)
     table = found.table(what, ("Metric", *names), rows, GAIN, TRADEOFF, *legend, SETS, BOOTSTRAP)
     plain = list(zip(names, *columns.values(), strict=True))
     return replace(table, data=found.table(what, ("Model", *MEASURES), plain))
 
 
-def lying(head: str, numbers: Sequence[NumberCell]) -> Row:
+def metric_row(head: str, numbers: Sequence[NumberCell]) -> Row:
     """One metric of all models in a row; an n that they share stands at its head."""
     sizes = {number.n for number in numbers}
     shared = next(iter(sizes)) if len(sizes) == 1 else None
     alike = numbers if shared is None else [replace(number, n=None) for number in numbers]
-    return (head if shared is None else f"{head} (n={shared:,})", *standing(alike))
+    return (head if shared is None else f"{head} (n={shared:,})", *mark_best(alike))
 
 
 def t3(pool: Runs, labels: str | None) -> list[Table]:
     """Table 3: AUC and accuracy of species and genus."""
     what, said = "AUC and accuracy by level (%)", (COVERAGE, SETS, WILSON)
-    return [by_level(found, what, MICRO, *said) for found in shown(pool, SPECIES, "realbirdid-T3", labels)]
+    return [level_table(found, what, MICRO, *said) for found in select_cases(pool, SPECIES, "realbirdid-T3", labels)]
 
 
 def f16(pool: Runs, labels: str | None) -> list[Table]:
     """Figure 16 as a table: the same, averaged over classes."""
     what, said = "class-averaged AUC and accuracy by level (%)", (COVERAGE, CLASSES, SETS, STRATIFIED)
-    return [by_level(found, what, AVERAGED, *said) for found in shown(pool, SPECIES, "realbirdid-F16", labels)]
+    return [
+        level_table(found, what, AVERAGED, *said) for found in select_cases(pool, SPECIES, "realbirdid-F16", labels)
+    ]
 
 
-def by_level(found: Shown, what: str, measures: dict[str, str], *said: str) -> Table:
+def level_table(found: TableCases, what: str, measures: dict[str, str], *said: str) -> Table:
     """Every measure of every level, a row a model."""
-    spots = [(head, name, of) for at, of in SPOTS.items() for head, name in heads(at, measures)]
+    spots = [(head, name, of) for at, of in LEVEL_COLUMNS.items() for head, name in measure_columns(at, measures)]
 
     def cells(entry: CaseRun) -> list[Cell]:
-        return [number(entry, name, found.labels, of) for _, name, of in spots]
+        return [metric_estimate(entry, name, found.labels, of) for _, name, of in spots]
 
     return found.sections(what, [head for head, *_ in spots], cells, *said)
 
 
-def heads(at: str, measures: dict[str, str]) -> list[tuple[str, str]]:
+def measure_columns(at: str, measures: dict[str, str]) -> list[tuple[str, str]]:
     """What the measures of a level are called."""
     return [(f"{at} {head}", name) for head, name in measures.items()]
 
 
 def free_form(pool: Runs, _: str | None) -> list[Table]:
     """What free words name: accuracies by level, how often no species is named, and the harmonic mean."""
-    return [free_form_table(found) for found in shown(pool, FREE, "realbirdid-free-form", None, WORDS)]
+    return [free_form_table(found) for found in select_cases(pool, FREE, "realbirdid-free-form", None, WORDS)]
 
 
-def free_form_table(found: Shown) -> Table:
+def free_form_table(found: TableCases) -> Table:
     """The models about the same images."""
 
     def cells(entry: CaseRun) -> list[Cell]:
-        return [number(entry, name, found.labels, of) for name, of in NAMED.values()]
+        return [metric_estimate(entry, name, found.labels, of) for name, of in FREE_FORM_COLUMNS.values()]
 
-    return found.sections("species in free words (%)", list(NAMED), cells, SAID, SETS, EITHER)
+    return found.sections("species in free words (%)", list(FREE_FORM_COLUMNS), cells, SAID, SETS, EITHER)
 
 
 TABLES: dict[str, Callable[[Runs, str | None], list[Table]]] = {

@@ -16,7 +16,7 @@ from eyechart.classification.predictions import ClassPredictions
 from eyechart.data.class_names import synsets
 from eyechart.data.discovery import SplitRef
 from eyechart.data.imagenet_sample import open_sample
-from eyechart.data.labels import label_set
+from eyechart.data.labels import build_label_set
 from eyechart.data.splits import open_split
 from eyechart.oodbench.division import Detector, DetectorOutput, DivisionSettings, build_division
 from eyechart.oodbench.division_files import write_division
@@ -124,7 +124,7 @@ def dataset_of(root: Path, shots: Mapping[str, Shot]) -> Any:
     found = open_split(SplitRef("imagenet", "tiny", "folder", str(root / "imagenet" / "tiny")))
     by_place = [*shots.values()]
     ordered = [by_place[int(Path(row.file).stem)] for row in found.index]
-    new = label_set("ReGT", found.index, [shot.labels for shot in ordered], "correct", "test")
+    new = build_label_set("ReGT", found.index, [shot.labels for shot in ordered], "correct", "test")
     return replace(found, label_sets={**found.label_sets, "ReGT": new}), ordered
 
 
@@ -182,7 +182,7 @@ def make_division(tmp_path: Path) -> Callable[..., Path]:
         ]
         named = [{"id": n, "name": name, "supercategory": "thing"} for n, name in enumerate(names, 1)]
         annotations.write_bytes(msgspec.json.encode({"images": images, "annotations": boxes, "categories": named}))
-        dataset = open_split(SplitRef("oodbench", "mine", "coco", str(root / "mine"), part="val")).limited(limit, 42)
+        dataset = open_split(SplitRef("oodbench", "mine", "coco", str(root / "mine"), part="val")).subsample(limit, 42)
         random = np.random.default_rng(0)
         who = [Detector(f"clip[{name}]", "1 (01234567)", "ab") for name in ("a", "b<b>")]
         found = [DetectorOutput(one, random.normal(size=(len(dataset), 3)).astype(np.float32) * 4, {}) for one in who]

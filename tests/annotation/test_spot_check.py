@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from eyechart.data.splits import available, open_split
+from eyechart.data.splits import list_splits, open_split
 from eyechart.errors import ReportError
 from eyechart.oodbench.division_files import DivisionFile, read_division, read_file
 from eyechart.reports.__main__ import main
@@ -159,7 +159,7 @@ def test_the_new_division_is_one_of_the_data_and_can_be_checked_again(make_divis
     first = answered(division, {places(read_file(division), "OOD-H")[0]: "reject"})
     again = division.with_name(new)
     write_new(read_outcome(division, [first]), again)
-    ref = next(ref for ref in available(division.parents[1] / "data") if ref.split == "mine")
+    ref = next(ref for ref in list_splits(division.parents[1] / "data") if ref.split == "mine")
     assert len(read_division(again, open_split(ref))) == len(read_file(division).pairs) - 1
     write_new(read_outcome(again, [answered(again, {0: "unsure"}, "second.json")]), division.with_name("third.json"))
     parameters = read_file(division.with_name("third.json")).parameters

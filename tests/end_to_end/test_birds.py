@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from eyechart.data.splits import available, open_split
+from eyechart.data.splits import list_splits, open_split
 from eyechart.realbirdid.__main__ import main
 from eyechart.realbirdid.sample import open_realbirdid, packaged_root
 
@@ -79,7 +79,7 @@ def test_what_came_of_an_export_is_said(root: Path, capsys: pytest.CaptureFixtur
 
 
 def test_an_export_becomes_a_split(imported: Path) -> None:
-    (ref,) = [ref for ref in available(imported.parents[1]) if str(ref) == "realbirdid/mine"]
+    (ref,) = [ref for ref in list_splits(imported.parents[1]) if str(ref) == "realbirdid/mine"]
     found, packaged = open_split(ref), open_realbirdid("sample")
     assert found.names == packaged.names
     assert {row.sha256 for row in found.index} <= {row.sha256 for row in packaged.index}

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from eyechart.data.splits import available, open_split
+from eyechart.data.splits import list_splits, open_split
 from eyechart.oodbench.division_csv import read_pairs
 from eyechart.oodbench.division_files import read_division
 from eyechart.toybox.coco import write
@@ -74,7 +74,7 @@ def record(world: World) -> dict[str, Any]:
 
 
 def opened(world: World) -> Any:
-    ref = next(ref for ref in available(world.folder / "data") if ref.split == "toys")
+    ref = next(ref for ref in list_splits(world.folder / "data") if ref.split == "toys")
     return open_split(ref)
 
 

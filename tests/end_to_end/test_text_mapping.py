@@ -13,11 +13,11 @@ from eyechart.classification.class_mapping import (
     map_by_inclusion,
     nearest_classes,
 )
-from eyechart.data.class_names import class_names, templates
+from eyechart.data.class_names import load_class_names, load_templates
 from eyechart.models.registry import create_model
 from eyechart.spec import parse_spec
 
-NAMES = class_names("openai").names
+NAMES = load_class_names("openai").names
 FEW = [NAMES[index] for index in (2, 207, 248, 250, 281, 322, 605, 606, 620, 681, 820, 839)]
 SAID = {
     "golden retriever puppy": "Golden Retriever",
@@ -41,7 +41,7 @@ def bare(minilm: Any) -> ClassEmbeddings:
 
 @pytest.fixture(scope="module")
 def framed(minilm: Any) -> ClassEmbeddings:
-    return embed_class_names(minilm.encode_texts, FEW, templates("80").formats)
+    return embed_class_names(minilm.encode_texts, FEW, load_templates("80").formats)
 
 
 def nearest_names(known: ClassEmbeddings, names: Sequence[str], answers: Sequence[str]) -> list[str]:

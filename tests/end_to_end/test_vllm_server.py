@@ -18,8 +18,8 @@ from eyechart.models.generation import generate_all
 from eyechart.models.openai.generator import OpenAiGenerator
 from eyechart.models.types import Answer, Request
 from eyechart.models.vllm.generator import VllmGenerator
-from eyechart.realbirdid.abstention_reasons import CHOICES, ReasonWords
-from eyechart.realbirdid.bird_vocabulary import BirdNames
+from eyechart.realbirdid.abstention_reasons import CHOICES, ReasonParser
+from eyechart.realbirdid.bird_vocabulary import BirdVocabulary
 from eyechart.realbirdid.sample import open_realbirdid
 from eyechart.reports.__main__ import main
 from eyechart.spec import parse_spec
@@ -169,10 +169,10 @@ def test_a_server_says_of_birds_what_the_engine_says(served: Served, protocol: s
 @pytest.fixture(scope="module")
 def readers() -> Mapping[str, Any]:
     """Who reads names of birds, and reasons, without a model."""
-    birds = open_realbirdid("sample-drawn").observed
+    birds = open_realbirdid("sample-drawn").selected_observations
     assert birds is not None
-    names = BirdNames.of(birds.taxonomy)
-    return {"abstention": ReasonWords(names), "free_form": names}
+    names = BirdVocabulary.from_taxonomy(birds.taxonomy)
+    return {"abstention": ReasonParser(names), "free_form": names}
 
 
 @pytest.mark.parametrize("protocol", PROTOCOLS)
@@ -187,7 +187,7 @@ def test_its_choices_are_read_as_json_and_stand_in_the_list(served: Served, read
 @pytest.mark.parametrize("protocol", PROTOCOLS)
 def test_only_what_is_no_choice_by_itself_is_asked_about_once(served: Served, readers: Any, protocol: str) -> None:
     rows, record = served.rows(served.spec, protocol), served.records[served.spec, protocol]
-    open_ = {text for row in rows if readers[protocol].plainly(text := row["said"].strip()) < 0} - {""}
+    open_ = {text for row in rows if readers[protocol].parse_exact(text := row["said"].strip()) < 0} - {""}
     assert record["served"]["requests"] == len(rows) + len(open_)
     assert (bool(open_), record["outcomes"]["error"]) == (True, 0)
 

@@ -10,7 +10,7 @@ import pytest
 
 from eyechart.classification.predictions import ClassPredictions, TextPredictions
 from eyechart.data.imagenet_sample import open_sample
-from eyechart.data.labels import label_set
+from eyechart.data.labels import build_label_set
 from eyechart.models.types import Usage
 from eyechart.protocol.settings import Case
 from eyechart.reports.page.write import PageOptions, write_page
@@ -83,7 +83,7 @@ class Studio:
 @pytest.fixture
 def studio(make_run: Any) -> Studio:
     """Photographs: the second ground truth denies the original label of every third, and that of the last."""
-    found = open_sample("sample").limited(SIZE, 42)
+    found = open_sample("sample").subsample(SIZE, 42)
     place = {row: number for number, row in enumerate(found.selected)}
     labels = [relabelled(row.label, place.get(number, 1)) for number, row in enumerate(found.index)]
     return Studio(make_run, replace(found, label_sets=dict(found.label_sets) | {"ReGT": truth(found, labels)}))
@@ -94,7 +94,7 @@ def relabelled(label: int, place: int) -> tuple[int, ...]:
 
 
 def truth(found: Any, labels: list[tuple[int, ...]]) -> Any:
-    return label_set("ReGT", found.index, labels, "correct", "me")
+    return build_label_set("ReGT", found.index, labels, "correct", "me")
 
 
 @dataclass

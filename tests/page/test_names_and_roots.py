@@ -12,7 +12,7 @@ import pytest
 from PIL import Image
 
 from eyechart.classification.predictions import ClassPredictions
-from eyechart.data.splits import available, open_split
+from eyechart.data.splits import list_splits, open_split
 from eyechart.errors import ReportError
 from eyechart.protocol.settings import Case
 from eyechart.records import Records, encode, read_run
@@ -41,7 +41,7 @@ def run(make_run: Any, pets: Path) -> Callable[..., Path]:
 
     def run(name: str = "run", root: str | None = None, models: tuple[str, ...] = ("timm[a]", "timm[b]")) -> Path:
         folder = Path(make_run.root / name)
-        (ref,) = [each for each in available(pets) if str(each) == "pets/test"]
+        (ref,) = [each for each in list_splits(pets) if str(each) == "pets/test"]
         dataset = open_split(ref)
         scores = np.zeros((len(dataset), len(NAMES)), np.float32)
         scores[range(len(dataset)), ANSWERS] = 1

@@ -94,7 +94,7 @@ def known(tree: Taxonomy, row: dict[str, str], level: str) -> str:
     """The true name of a bird at a level."""
     if level == "species":
         return row["species"]
-    place = tree.place(1, row["genus"])
+    place = tree.index_of(1, row["genus"])
     for parents in tree.parents[1 : tree.levels.index(level)]:
         place = int(parents[place])
     return tree.names[tree.levels.index(level)][place]

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from eyechart.data.dataset import Dataset
 from eyechart.data.detection.annotation import Annotation
-from eyechart.data.file_index import whole_files
+from eyechart.data.file_index import whole_file_source
 from eyechart.data.rows import Row
 from eyechart.errors import ModelError
 from eyechart.oodbench.division import (
@@ -57,7 +57,7 @@ class Scenes:
         known = self.present | self.absent
         notation = Annotation(self.present.astype(np.int32), known, known, tuple(keys), names)
         index = tuple(Row(key, f"{key}.png", key) for key in keys)
-        return Dataset("oodbench", "here", index, whole_files(()), categories, names=names, annotation=notation)
+        return Dataset("oodbench", "here", index, whole_file_source(()), categories, names=names, annotation=notation)
 
     def detected(self, errors=()) -> list[DetectorOutput]:
         """Every detector; the first gave no answer about some images."""

@@ -10,7 +10,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from eyechart.data.dataset import Dataset, Row
-from eyechart.data.file_index import whole_files
+from eyechart.data.file_index import whole_file_source
 from eyechart.inference.class_weights import ClassPrompts, text_key
 from eyechart.inference.image_runner import image_key
 from eyechart.inference.request_runner import request_key
@@ -83,7 +83,7 @@ def test_a_key_comes_back_from_its_file(key: Key) -> None:
 
 
 ROWS = tuple(Row(f"key{place}", f"file{place}", f"sha{place}", place) for place in range(4))
-SPLIT = Dataset("imagenet", "tiny", ROWS, whole_files(()), 4)
+SPLIT = Dataset("imagenet", "tiny", ROWS, whole_file_source(()), 4)
 
 
 @dataclass
@@ -126,8 +126,8 @@ def test_every_part_of_a_question_about_pictures_is_in_its_key(other: Callable[[
         with_row(label=0),
         with_row(file="other"),
         replace(SPLIT, split="other"),
-        SPLIT.limited(2, 0),
-        SPLIT.limited(2, 1),
+        SPLIT.subsample(2, 0),
+        SPLIT.subsample(2, 1),
     ],
 )
 def test_labels_names_and_limits_are_not(same: Dataset) -> None:

@@ -8,7 +8,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 from scipy.optimize import linprog
 
-from eyechart.data.detection.nuscenes_camera import NEAR, Boxes, Poses, Views, shown
+from eyechart.data.detection.nuscenes_camera import NEAR, Boxes, CameraViews, Poses, visible_rectangles
 from eyechart.toybox.space import Camera, Pose, Vector, rotate, rotation_about_vertical
 
 FRONT = (0.5, -0.5, 0.5, -0.5)
@@ -41,8 +41,10 @@ def scenes(draw: st.DrawFn) -> Scene:
 
 
 def rectangle(box: Pose, size: Vector, ego: Pose, camera: Camera) -> np.ndarray:
-    views = Views(_poses(ego), _poses(camera.pose), np.array([camera.intrinsic]), np.array([(WIDTH, HEIGHT)], float))
-    return shown(Boxes(_poses(box), np.array([size])), views)[0]
+    views = CameraViews(
+        _poses(ego), _poses(camera.pose), np.array([camera.intrinsic]), np.array([(WIDTH, HEIGHT)], float)
+    )
+    return visible_rectangles(Boxes(_poses(box), np.array([size])), views)[0]
 
 
 def _poses(pose: Pose) -> Poses:
@@ -124,9 +126,9 @@ def test_nothing_in_the_picture_is_beyond_the_rectangle(found: Scene) -> None:
 @given(st.lists(scenes(), min_size=2, max_size=5))
 def test_boxes_do_not_touch_one_another(found: list[Scene]) -> None:
     boxes, sizes, egos, eyes = zip(*found, strict=True)
-    together = shown(
+    together = visible_rectangles(
         Boxes(_all(boxes), np.array(sizes)),
-        Views(
+        CameraViews(
             _all(egos),
             _all([eye.pose for eye in eyes]),
             np.array([eye.intrinsic for eye in eyes]),

@@ -62,17 +62,17 @@ def test_who_is_allowed_is_who_is_listed(found: Observations, start: int, stop: 
     expected = np.zeros((len(rows), len(found.taxonomy)), np.bool_)
     for place, row in enumerate(rows):
         expected[place, found.candidates[found.offsets[row] : found.offsets[row + 1]]] = True
-    np.testing.assert_array_equal(found.allowed(start, stop), expected)
-    assert found.choices[rows].tolist() == expected.sum(axis=1).tolist()
+    np.testing.assert_array_equal(found.candidate_mask(start, stop), expected)
+    assert found.candidate_counts[rows].tolist() == expected.sum(axis=1).tolist()
 
 
 @given(observed())
 def test_the_truth_is_in_the_list_or_counted(found: Observations) -> None:
-    allowed, genus = found.allowed(0, len(found)), found.taxonomy.ancestors[1]
+    allowed, genus = found.candidate_mask(0, len(found)), found.taxonomy.ancestors[1]
     for row in range(len(found)):
         listed = bool(allowed[row] @ (genus == found.genus[row]))
         told = bool(found.answerable[row])
-        eligible = bool(found.located[row] and allowed[row].any())
+        eligible = bool(found.has_location[row] and allowed[row].any())
         assert found.eligible[row] == eligible
         assert found.unlisted[row] == (eligible and told and not allowed[row, found.species[row]])
         assert found.unlisted_genus[row] == (eligible and not told and not listed)
@@ -81,19 +81,19 @@ def test_the_truth_is_in_the_list_or_counted(found: Observations) -> None:
 @given(observed(), st.data())
 def test_some_rows_are_the_rows_of_all(found: Observations, data: st.DataObject) -> None:
     rows = data.draw(st.lists(st.integers(0, len(found) - 1), max_size=10) if len(found) else st.just([]))
-    some = found.of(rows)
+    some = found.select(rows)
     assert some.ids == tuple(found.ids[row] for row in rows)
     for name in ("species", "genus", "reason", "latitude", "longitude", "choices", "eligible", "unlisted", "located"):
         np.testing.assert_array_equal(getattr(some, name), getattr(found, name)[rows])
-    np.testing.assert_array_equal(some.allowed(0, len(rows)), found.allowed(0, len(found))[rows])
+    np.testing.assert_array_equal(some.candidate_mask(0, len(rows)), found.candidate_mask(0, len(found))[rows])
 
 
 @given(observed(), st.data())
 def test_rows_of_rows_are_rows(found: Observations, data: st.DataObject) -> None:
     rows = data.draw(st.permutations(range(len(found))))
     back = np.argsort(rows).tolist()
-    assert found.of(rows).of(back).sha256 == found.of(range(len(found))).sha256 == found.sha256
-    assert found.of(rows).of(back[:2]).sha256 == found.of([rows[place] for place in back[:2]]).sha256
+    assert found.select(rows).select(back).sha256 == found.select(range(len(found))).sha256 == found.sha256
+    assert found.select(rows).select(back[:2]).sha256 == found.select([rows[place] for place in back[:2]]).sha256
 
 
 @given(observed())
@@ -126,7 +126,7 @@ def test_who_lives_at_a_place_is_who_has_a_box_there(
     places = np.array(spots, np.float64).reshape(-1, 2)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(module, "BLOCK", block)
-        here = found.at(*places.T)
+        here = found.species_at(*places.T)
     assert [one.tolist() for one in here] == [
         sorted({box[0] for box in all_boxes if lives(box, *spot)}) for spot in spots
     ]

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from eyechart.classification import class_mapping
 from eyechart.classification.class_mapping import embed_class_names, included_classes, map_by_inclusion, nearest_classes
 from eyechart.classification.out_of_prompt import KINDS, Kind, match_exactly, out_of_prompt_kinds
-from eyechart.data.class_names import class_names
+from eyechart.data.class_names import load_class_names
 from eyechart.errors import ModelError
 from eyechart.models.types import Floats
 from eyechart.parsers.abstention import is_abstention, lowercase_words
@@ -189,7 +189,7 @@ def test_case_and_margins_do_not_change_whether_an_answer_declines(answer: str) 
 
 @pytest.mark.parametrize("vocabulary", ["openai", "mill", "kisel", "wordnet"])
 def test_no_class_name_declines(vocabulary: str) -> None:
-    assert [name for name in class_names(vocabulary).names if is_abstention(name)] == []
+    assert [name for name in load_class_names(vocabulary).names if is_abstention(name)] == []
 
 
 def published(table: str) -> list[dict[str, str]]:

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from eyechart.realbirdid.identifiers import Kind, canonical
-from eyechart.realbirdid.prefilter import Sieve
+from eyechart.realbirdid.identifiers import Kind, canonical_key
+from eyechart.realbirdid.prefilter import Prefilter
 
 UUID = "0a1b2c3d-0000-4000-8000-00000000000f"
 numbers = st.integers(0, 40)
@@ -37,22 +37,22 @@ texts = st.builds(str.format, forms, values) | st.text(max_size=8)
 kinds: st.SearchStrategy[Kind | None] = st.sampled_from(["photo", "observation", "occurrence", None])
 
 
-def kept(sieve: Sieve, cells: Sequence[str | None]) -> set[int]:
+def kept(sieve: Prefilter, cells: Sequence[str | None]) -> set[int]:
     return {*sieve.candidates(pa.array(cells, pa.string()))}
 
 
 @given(st.lists(texts, min_size=1, max_size=4), st.lists(texts | st.none(), max_size=8), kinds)
 def test_every_text_with_a_wanted_key_is_a_candidate(wanted: list[str], cells: list[str | None], kind) -> None:
-    keys = {canonical(text, kind) for text in wanted} - {""}
-    truth = {place for place, cell in enumerate(cells) if cell and canonical(cell, kind) in keys}
+    keys = {canonical_key(text, kind) for text in wanted} - {""}
+    truth = {place for place, cell in enumerate(cells) if cell and canonical_key(cell, kind) in keys}
     if keys:
-        assert truth <= kept(Sieve.of(keys), [*cells])
+        assert truth <= kept(Prefilter.from_keys(keys), [*cells])
 
 
 @pytest.mark.parametrize("key", ["photo:17", f"photo:{UUID}", "url:example.org/a", "observation:word"])
 def test_other_texts_are_not(key: str) -> None:
     cells = ["https://www.inaturalist.org/photos/170", "18", "https://other.org/a", "words", None, ""]
-    assert kept(Sieve.of([key]), cells) == set()
+    assert kept(Prefilter.from_keys([key]), cells) == set()
 
 
 def test_every_sort_of_key_at_once() -> None:
@@ -63,4 +63,4 @@ def test_every_sort_of_key_at_once() -> None:
         "Word",
     ]
     keys = ["photo:17", f"photo:{UUID}", "url:example.org/b", "observation:word"]
-    assert kept(Sieve.of(keys), [*cells, None]) == {0, 1, 2, 3}
+    assert kept(Prefilter.from_keys(keys), [*cells, None]) == {0, 1, 2, 3}

@@ -15,7 +15,7 @@ from eyechart.metrics.abstention import CRITERIA, ua_a, uncertainty
 from eyechart.metrics.hierarchy import Tree
 from eyechart.metrics.information_gain import information_gain, information_gain_interval
 from eyechart.metrics.thresholds import accuracy_coverage_area
-from eyechart.realbirdid.species_summary import Summary, summarised
+from eyechart.realbirdid.species_summary import ProbabilitySummary, summarise
 
 from .paired import ratio, seconds
 
@@ -61,13 +61,13 @@ class Birds:
 
 def ours(birds: Birds) -> dict[str, float]:
     """Everything: sums, the nodes at all thresholds, IG, and for three criteria UA/A and the areas of three levels."""
-    found = summarised(birds.read, IMAGES, birds.ancestors)
+    found = summarise(birds.read, IMAGES, birds.ancestors)
     tree, kept = Tree.from_levels(birds.ancestors), np.arange(IMAGES) < ANSWERABLE
-    gain = information_gain(tree, found.stairs, np.where(kept, birds.species, -1))
+    gain = information_gain(tree, found.threshold_steps, np.where(kept, birds.species, -1))
     return {"ig": gain.area, **dict(areas(birds, found, kept))}
 
 
-def areas(birds: Birds, found: Summary, kept: NDArray[np.bool_]) -> Iterator[tuple[str, float]]:
+def areas(birds: Birds, found: ProbabilitySummary, kept: NDArray[np.bool_]) -> Iterator[tuple[str, float]]:
     """UA/A, and AUC of species and genus on answerable birds, of genus on the others."""
     rights = [found.levels[0].best == birds.species, found.levels[1].best == birds.genus[birds.species]]
     for criterion in CRITERIA:
@@ -121,8 +121,8 @@ def facts(pairs: int) -> Iterator[str]:
             f"{MANY * len(THRESHOLDS)} thresholds for the points of IG alone, the sums given, in numpy".format(*rule)
             + ", {:.0f} ({:.0f}–{:.0f}) where it needs no second look at equals".format(*scored)
         )
-        found, kept = summarised(birds.read, IMAGES, birds.ancestors), np.arange(IMAGES) < ANSWERABLE
-        tree, stairs = Tree.from_levels(birds.ancestors), found.stairs.select(kept)
+        found, kept = summarise(birds.read, IMAGES, birds.ancestors), np.arange(IMAGES) < ANSWERABLE
+        tree, stairs = Tree.from_levels(birds.ancestors), found.threshold_steps.select(kept)
         wall = seconds(lambda: information_gain_interval(tree, stairs, birds.species[kept]))
         yield f"1,000 resamples of {ANSWERABLE:,} birds' IG: {wall:.1f} s"
 

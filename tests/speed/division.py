@@ -12,7 +12,7 @@ import numpy as np
 
 from eyechart.data.dataset import Dataset
 from eyechart.data.detection.annotation import Annotation
-from eyechart.data.file_index import whole_files
+from eyechart.data.file_index import whole_file_source
 from eyechart.data.rows import Row
 from eyechart.oodbench.division import Detector, DetectorOutput, DivisionSettings, build_division
 from eyechart.oodbench.division_files import read_division, write_division
@@ -42,7 +42,7 @@ def world(seed: int = 0) -> World:
     known = np.ones_like(present)
     notation = Annotation(present.astype(np.int32), known, known, tuple(map(str, range(IMAGES))), names)
     index = tuple(Row(key, f"{key}.jpg", f"{n:064x}") for n, key in enumerate(keys))
-    dataset = Dataset("oodbench", "coco", index, whole_files(()), CATEGORIES, names=names, annotation=notation)
+    dataset = Dataset("oodbench", "coco", index, whole_file_source(()), CATEGORIES, names=names, annotation=notation)
     logits = [(random.normal(size=present.shape) * 2 + 6 * present).astype(np.float32) for _ in range(DETECTORS)]
     found = [DetectorOutput(Detector(f"d{place}[]", "1", ""), each, {}) for place, each in enumerate(logits)]
     return World(dataset, tuple(found), present)

@@ -14,7 +14,7 @@ import torch
 from PIL import Image
 
 from eyechart.classification.image_batches import closed_world_prompt, format_class_list
-from eyechart.data.class_names import class_names
+from eyechart.data.class_names import load_class_names
 from eyechart.models.generation import generate_all
 from eyechart.models.hf import batches, trie_scoring
 from eyechart.models.hf.generator import MAX_LOGITS, HfGenerator
@@ -24,7 +24,7 @@ from eyechart.spec import parse_spec
 from .big_model import big_qwen3_vl
 from .paired import Work, ratio
 
-NAMES = class_names("kisel").names
+NAMES = load_class_names("kisel").names
 FORMS = {"names": "{}", "JSON": '{{"1": "{}"}}'}
 LENGTH = 300  # of a prompt, in tokens
 TOGETHER = 16  # names in one batch of the peer's

@@ -10,7 +10,7 @@ from tempfile import TemporaryDirectory
 from PIL import Image
 
 from eyechart.classification.image_batches import closed_world_prompt, format_class_list, request_parts
-from eyechart.data.class_names import class_names
+from eyechart.data.class_names import load_class_names
 from eyechart.data.imagenet_sample import open_sample
 from eyechart.models.types import Request, Usage
 from eyechart.models.vllm.generator import VllmGenerator
@@ -70,7 +70,7 @@ def fact(what: str, engine: VllmGenerator, pairs: int) -> str:
 def requests(order: str) -> list[Request]:
     """The packaged photographs, each with all class names."""
     dataset = open_sample("sample")
-    text = closed_world_prompt().fill(class_list=format_class_list(class_names("mill").names))
+    text = closed_world_prompt().fill(class_list=format_class_list(load_class_names("mill").names))
     images = [Image.open(BytesIO(data)).convert("RGB") for _, data in dataset.read(range(REQUESTS))]
     return [
         Request(tuple(part if isinstance(part, str) else image for part in request_parts(text, [0], order)))

@@ -14,7 +14,7 @@ import numpy as np
 import torch
 from PIL import Image
 
-from eyechart.data.class_names import class_names, templates
+from eyechart.data.class_names import load_class_names, load_templates
 from eyechart.data.imagenet_sample import open_sample
 from eyechart.inference.class_weights import ClassPrompts, class_weights, cosine_similarity
 from eyechart.inference.runner import Runner
@@ -38,8 +38,8 @@ class Bench:
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         self.spec = parse_spec(f"open_clip[local-dir:{self.checkpoint()}]")
-        self.names = class_names("mill").names[:CLASSES]
-        self.formats = templates("80").formats
+        self.names = load_class_names("mill").names[:CLASSES]
+        self.formats = load_templates("80").formats
         self.dataset = open_sample("sample")
         self.runs = 0
 

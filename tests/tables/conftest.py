@@ -17,7 +17,7 @@ import pytest
 from eyechart.classification.image_batches import make_batches
 from eyechart.classification.out_of_prompt import match_exactly, out_of_prompt_kinds
 from eyechart.classification.predictions import ClassPredictions, EpochPredictions, TextPredictions
-from eyechart.data.class_names import class_names
+from eyechart.data.class_names import load_class_names
 from eyechart.inference.runner import Runner
 from eyechart.inference.store import Store
 from eyechart.metrics.yes_no import MEASURES
@@ -33,7 +33,7 @@ from eyechart.reports.runs import Runs, load
 from eyechart.reports.tables import tables
 from eyechart.spec import parse_spec
 
-NAMES, OPENAI = class_names("kisel").names, class_names("openai").names
+NAMES, OPENAI = load_class_names("kisel").names, load_class_names("openai").names
 MODEL = "hf[toybox-mllm]"
 Said = Sequence[int | str]  # a class stands for its name
 RIGHT = (356, 356, 357, 357, 357, 357, 358, 359, 359, 359, 359, 7, 0, 0, 1, 2, 681, 7)  # under ReGT, N anyhow

@@ -15,14 +15,14 @@ from pathlib import Path
 import pytest
 
 from eyechart.classification.class_mapping import embed_class_names, nearest_classes
-from eyechart.data.class_names import class_names
+from eyechart.data.class_names import load_class_names
 from eyechart.models.registry import create_model
 from eyechart.parsers import class_name, json_answers
 from eyechart.spec import parse_spec
 
 GOLDEN = Path(__file__).parents[1] / "golden"
 CELLS = ("S+", "S-", "M+", "M-", "N")
-NAMES = class_names("kisel").names
+NAMES = load_class_names("kisel").names
 TEXTS = {
     "Partial": ("ferret", "shepherd german", "Snake"),
     "IN": ("canoe", "vespa", "corn cob"),  # which the prompt calls kayak, motor scooter and a fruiting spike

@@ -3,7 +3,7 @@
 import pytest
 
 from eyechart.errors import ReportError
-from eyechart.reports.realbirdid.ranges import EVERY, effects
+from eyechart.reports.realbirdid.ranges import EVERY, collect_effects
 
 FLAT = [("acc", "all species", "A", 0.1, 30), ("acc", "all species", "UA", 0.3, 10), ("hm", "all species", "all", 0.15),
         ("abstained", "all species", "A", 0.4, 30), ("abstained", "all species", "UA", 0.6, 10)]  # fmt: skip
@@ -92,7 +92,7 @@ def test_figure_6_has_mean_and_spread_over_the_models_of_each_family(listed):
 
 
 def test_effects_are_told_by_measure_and_family(listed):
-    (found,) = effects(listed.pool(), "realbirdid-F19")
+    (found,) = collect_effects(listed.pool(), "realbirdid-F19")
     assert [effect.model for effect in found.of("IG", EVERY)] == ["a", "b", "c"]
     assert [effect.model for effect in found.of("UA/A", "Multimodal LLMs")] == ["c"]
 

@@ -20,8 +20,8 @@ from eyechart.data.dataset import Dataset
 from eyechart.data.detection.annotation import Annotation
 from eyechart.data.equivalences import LabelPolicy
 from eyechart.data.imagenet_sample import open_sample
-from eyechart.data.images import decode
-from eyechart.data.labels import LabelSet, label_set
+from eyechart.data.images import decode_image
+from eyechart.data.labels import LabelSet, build_label_set
 from eyechart.data.rows import Row
 from eyechart.gate.compare import MetricComparison, compare_metrics
 from eyechart.gate.evidence import Evidence
@@ -54,7 +54,9 @@ def exact() -> Exact:
     dataset = open_sample("sample")
     rows = [place for place, row in enumerate(dataset.index) if row.label >= 0]
     read = dataset.source.read(rows)
-    return Exact([decode(data, str(row)) for row, data in read], np.array([dataset.index[row].label for row in rows]))
+    return Exact(
+        [decode_image(data, str(row)) for row, data in read], np.array([dataset.index[row].label for row in rows])
+    )
 
 
 @pytest.fixture
@@ -214,7 +216,7 @@ class Seats:
     def truth(self, given: Sequence[Sequence[int] | None], empty: Any = "correct", name: str = "ReGT") -> LabelSet:
         """A ground truth of the pictures."""
         rows = [Row(str(place), str(place), "") for place in range(len(given))]
-        return label_set(name, rows, given, empty, "test")
+        return build_label_set(name, rows, given, empty, "test")
 
     def metrics(self, context: Context, found: Any, truth: LabelSet, *metrics: Any) -> dict[tuple[str, str], Metric]:
         """Every number of a ground truth, by name and category."""

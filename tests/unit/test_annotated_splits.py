@@ -12,7 +12,7 @@ import pytest
 from eyechart.data.dataset import Dataset
 from eyechart.data.detection.splits import FORMATS, annotated_splits
 from eyechart.data.discovery import SplitRef
-from eyechart.data.splits import available, open_split
+from eyechart.data.splits import list_splits, open_split
 from eyechart.errors import DataError
 from eyechart.toybox.annotated import write
 
@@ -51,7 +51,7 @@ def missing(root: Path) -> dict[str, str]:
 def test_every_format_is_found_at_every_place(fill: Fill, kind: str, place: str, name: str) -> None:
     root = fill(place, *EVERY[kind])
     assert found(root) == [(name or kind, kind, "val")]
-    plain = [(str(ref), ref.layout, ref.place) for ref in available(root) if ref.layout not in ("sample", "none")]
+    plain = [(str(ref), ref.layout, ref.location) for ref in list_splits(root) if ref.layout not in ("sample", "none")]
     assert plain == [(f"oodbench/{name or kind}", kind, str(root / place))]
 
 
@@ -60,7 +60,7 @@ def test_several_beside_other_splits(fill: Fill) -> None:
     fill("oodbench/city", *CITYSCAPES)
     fill("oodbench/plain/cat", "1.png")
     root = fill("pets/test/cat", "1.png")
-    refs = {str(ref): ref.layout for ref in available(root) if ref.layout not in ("sample", "none")}
+    refs = {str(ref): ref.layout for ref in list_splits(root) if ref.layout not in ("sample", "none")}
     assert refs == {
         "oodbench/coco": "coco",
         "oodbench/city": "cityscapes",
@@ -102,7 +102,7 @@ def test_val_without_its_pictures_is_missing(fill: Fill) -> None:
 def test_half_a_data_set_says_what_is_missing(fill: Fill, names: tuple[str, ...], sentence: str) -> None:
     root = fill("mine", *names)
     assert sentence in missing(root)["mine"]
-    (ref,) = [ref for ref in available(root) if str(ref) == "oodbench/mine"]
+    (ref,) = [ref for ref in list_splits(root) if str(ref) == "oodbench/mine"]
     with pytest.raises(DataError, match="unpack or link it there"):
         open_split(ref)
 
@@ -134,12 +134,12 @@ def test_two_splits_of_one_name(fill: Fill) -> None:
     with pytest.raises(
         DataError, match=r"oodbench/coco is a second split oodbench/coco beside .*/coco: give the folder"
     ):
-        available(fill("oodbench/coco", *LVIS))
+        list_splits(fill("oodbench/coco", *LVIS))
 
 
 def test_the_folders_of_a_data_set_are_no_splits(fill: Fill) -> None:
     root = fill("", *NUSCENES, "sweeps/CAM_FRONT/1.jpg")
-    assert [str(ref) for ref in available(root) if ref.layout != "sample"][:-1] == ["oodbench/nuscenes"]
+    assert [str(ref) for ref in list_splits(root) if ref.layout != "sample"][:-1] == ["oodbench/nuscenes"]
 
 
 def test_hidden_folders_are_no_splits(fill: Fill) -> None:
@@ -162,7 +162,7 @@ def world(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def splits(world: Path) -> dict[str, SplitRef]:
-    return {ref.split: ref for ref in available(world) if ref.benchmark == "oodbench"}
+    return {ref.split: ref for ref in list_splits(world) if ref.benchmark == "oodbench"}
 
 
 def truth(world: Path, kind: str) -> list[dict[str, str]]:

@@ -10,7 +10,7 @@ import pytest
 from eyechart.classification.closed_world import ClosedWorld
 from eyechart.classification.image_batches import closed_world_prompt
 from eyechart.classification.predictions import ClassPredictions
-from eyechart.data.class_names import class_names
+from eyechart.data.class_names import load_class_names
 from eyechart.errors import EyechartError, ModelError, SpecError
 from eyechart.inference.store import Store
 from eyechart.metrics.clusters import clustered_wilson
@@ -145,7 +145,7 @@ def test_a_broken_answer_is_not_read_and_not_out_of_the_prompt(sit: Any, talker:
 
 
 def test_another_openai_name_than_those_listed_is_of_its_own_kind(sit: Any, talker: Any) -> None:
-    names = class_names("mill").names
+    names = load_class_names("mill").names
     said = ClosedWorld().predict(
         sit(talker(by_key({0: "tench", 1: "Goldfish"})), [0, 0], names=names, subset=(0, 5, 7))
     )

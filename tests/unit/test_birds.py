@@ -9,7 +9,7 @@ from pyarrow import parquet
 
 from eyechart.data.birds import open_birds
 from eyechart.data.dataset import Dataset
-from eyechart.data.splits import available, open_split
+from eyechart.data.splits import list_splits, open_split
 from eyechart.errors import DataError
 from eyechart.toybox import birds
 from eyechart.toybox.__main__ import main
@@ -42,7 +42,7 @@ def opened(folder: Path, **options: Path) -> Dataset:
 
 
 def found(root: Path) -> dict[str, str]:
-    return {str(ref): ref.place for ref in available(root) if ref.layout == "birds"}
+    return {str(ref): ref.location for ref in list_splits(root) if ref.layout == "birds"}
 
 
 def test_classes_are_the_taxonomys_species_and_rows_in_the_tables_order(fill: Fill) -> None:
@@ -56,17 +56,17 @@ def test_classes_are_the_taxonomys_species_and_rows_in_the_tables_order(fill: Fi
 
 
 def test_the_species_are_its_one_ground_truth(fill: Fill) -> None:
-    (truth,) = opened(fill()).truths()
+    (truth,) = opened(fill()).select_label_sets()
     assert (truth.name, truth.labels.tolist(), truth.annotated.tolist()) == ("ImGT", [[1], [-1]], [True, False])
 
 
 def test_what_was_observed_is_that_of_the_chosen_rows(fill: Fill) -> None:
     split = opened(fill())
-    assert split.observed is split.observations
-    one = split.limited(1, seed=0)
-    assert one.observed is not None
-    assert one.observed is one.observed
-    assert one.observed.species.tolist() == [one.index[row].label for row in one.selected]
+    assert split.selected_observations is split.observations
+    one = split.subsample(1, seed=0)
+    assert one.selected_observations is not None
+    assert one.selected_observations is one.selected_observations
+    assert one.selected_observations.species.tolist() == [one.index[row].label for row in one.selected]
 
 
 def test_pictures_are_hashed_once_and_anew_where_they_change(fill: Fill, tmp_path: Path) -> None:
@@ -117,14 +117,14 @@ def test_pictures_of_one_key_are_refused(fill: Fill) -> None:
 def test_a_table_of_birds_is_a_split_wherever_it_lies(fill: Fill, tmp_path: Path, place: str, name: str) -> None:
     folder = fill(place)
     assert found(tmp_path / "root") == {name: str(folder)}
-    (ref,) = [ref for ref in available(tmp_path / "root") if str(ref) == name]
+    (ref,) = [ref for ref in list_splits(tmp_path / "root") if str(ref) == name]
     assert (str(open_split(ref).benchmark), len(open_split(ref))) == (name.split("/")[0], 2)
 
 
 def test_the_root_may_be_the_split(fill: Fill) -> None:
     folder = fill("mine")
     (folder / "images/deeper").mkdir()
-    assert [str(ref) for ref in available(folder) if ref.place] == ["realbirdid/mine"]
+    assert [str(ref) for ref in list_splits(folder) if ref.location] == ["realbirdid/mine"]
 
 
 def test_parquet_is_found_before_the_hubs_layout(fill: Fill, tmp_path: Path) -> None:
@@ -132,15 +132,15 @@ def test_parquet_is_found_before_the_hubs_layout(fill: Fill, tmp_path: Path) -> 
     for path in folder.glob("*.csv"):
         parquet.write_table(pyarrow.csv.read_csv(path), path.with_suffix(".parquet"))
         path.unlink()
-    (ref,) = [ref for ref in available(tmp_path / "root") if ref.layout == "birds"]
+    (ref,) = [ref for ref in list_splits(tmp_path / "root") if ref.layout == "birds"]
     assert [row.label for row in open_split(ref).index] == [1, -1]
 
 
 def test_what_the_toybox_writes_opens(tmp_path: Path) -> None:
     main([str(tmp_path), "--part", "birds", "--birds", "20"])
-    for ref in (ref for ref in available(tmp_path) if ref.layout == "birds"):
+    for ref in (ref for ref in list_splits(tmp_path) if ref.layout == "birds"):
         split = open_split(ref)
         assert str(ref).startswith("realbirdid/drawn")
-        assert split.observed is not None
+        assert split.selected_observations is not None
         assert split.names == tuple(one.name for one in birds.species())
-        assert 0 < split.observed.answerable.sum() < len(split)
+        assert 0 < split.selected_observations.answerable.sum() < len(split)

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from PIL import Image
 
 from eyechart.data.dataset import Dataset
-from eyechart.data.detection.cityscapes import POLYGONS, VALIDATION, area, clipped, open_cityscapes
+from eyechart.data.detection.cityscapes import POLYGONS, VALIDATION, clip_polygon, open_cityscapes, polygon_area
 from eyechart.data.detection.label_maps import label_map
 from eyechart.errors import DataError
 from eyechart.toybox import cityscapes as toy
@@ -86,7 +86,7 @@ def drawn(picture: RenderedScene) -> Counter[str]:
     """The things of a picture, a crowd once, of kept labels, and the road."""
     things = picture.scene.things[max(picture.scene.crowd - 1, 0) :]
     labels = Counter([*(classes()[one.label].concept.cityscapes for one in things), "road"])
-    return Counter({label: count for label, count in labels.items() if label in label_map("cityscapes").places})
+    return Counter({label: count for label, count in labels.items() if label in label_map("cityscapes").index_by_label})
 
 
 def test_the_toy_s_counts_are_the_things_that_were_drawn(world: Toy) -> None:
@@ -259,7 +259,7 @@ def test_a_clipped_triangle_has_the_area_of_its_pixels(corners: Points) -> None:
     a, b, c = np.array(corners, dtype=np.float64)
     sides = np.array([_side(fine, *pair) for pair in ((a, b), (b, c), (c, a))])
     inside = ((sides > 0).all(axis=0) | (sides < 0).all(axis=0)).sum() / 400
-    assert area(clipped(np.array([a, b, c]), 16, 9)) == pytest.approx(inside, abs=3)
+    assert polygon_area(clip_polygon(np.array([a, b, c]), 16, 9)) == pytest.approx(inside, abs=3)
 
 
 def _side(points: np.ndarray, first: np.ndarray, second: np.ndarray) -> np.ndarray:

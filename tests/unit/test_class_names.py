@@ -4,12 +4,19 @@ from pathlib import Path
 
 import pytest
 
-from eyechart.data.class_names import check_unique, class_names, expect, synsets, templates, vocabulary
+from eyechart.data.class_names import (
+    check_count,
+    check_unique,
+    load_class_names,
+    load_templates,
+    load_vocabulary,
+    synsets,
+)
 from eyechart.data.packages import packaged_file, packaged_module
 from eyechart.errors import DataError, VocabularyError
 
 PUBLISHED = {"openai": ("8800e392", "94c4"), "mill": ("e55fe991", "c05c"), "kisel": ("830957a5", "3376")}
-HEAVY = "import sys, eyechart.data.class_names as c; c.class_names('wordnet'); c.templates('80'); "
+HEAVY = "import sys, eyechart.data.class_names as c; c.load_class_names('wordnet'); c.load_templates('80'); "
 
 
 @pytest.fixture
@@ -24,63 +31,63 @@ def write(tmp_path: Path):
 
 @pytest.mark.parametrize(("name", "ends"), [*PUBLISHED.items()])
 def test_published_names_have_their_published_sha256(name: str, ends: tuple[str, str]) -> None:
-    found = class_names(name)
+    found = load_class_names(name)
     assert (found.sha256[:8], found.sha256[-4:], len(found.names)) == (*ends, 1000)
 
 
 def test_mill_differs_from_openai_in_two_names() -> None:
-    pairs = enumerate(zip(class_names("openai").names, class_names("mill").names, strict=True))
+    pairs = enumerate(zip(load_class_names("openai").names, load_class_names("mill").names, strict=True))
     assert {index: mill for index, (openai, mill) in pairs if openai != mill} == {744: "projectile", 836: "sunglass"}
 
 
 def test_kisel_differs_from_openai_in_17_names() -> None:
-    pairs = zip(class_names("openai").names, class_names("kisel").names, strict=True)
+    pairs = zip(load_class_names("openai").names, load_class_names("kisel").names, strict=True)
     assert sum(openai != kisel for openai, kisel in pairs) == 17
-    assert class_names("kisel").names[638] == "tights for gymnastics, a one-piece leotard, or a sport jersey"
+    assert load_class_names("kisel").names[638] == "tights for gymnastics, a one-piece leotard, or a sport jersey"
 
 
 @pytest.mark.parametrize("name", ["openai", "kisel"])
 def test_known_duplicates_are_refused_with_both_indices(name: str) -> None:
     with pytest.raises(VocabularyError, match=r"657 \('missile'\) and 744 .*; 836 \('sunglasses'\) and 837 "):
-        vocabulary(name)
-    assert len(vocabulary(name, allow_duplicates=True).names) == 1000
+        load_vocabulary(name)
+    assert len(load_vocabulary(name, allow_duplicates=True).names) == 1000
 
 
 def test_mill_is_unique_and_wordnet_is_not() -> None:
-    assert vocabulary("mill").names[517] == "construction crane"
+    assert load_vocabulary("mill").names[517] == "construction crane"
     with pytest.raises(VocabularyError, match=r"134 \('crane'\) and 517 .*638 \('maillot'\) and 639 "):
-        vocabulary("wordnet")
+        load_vocabulary("wordnet")
 
 
 def test_a_file_has_one_name_a_line_and_keeps_commas(write) -> None:
-    found = class_names(write("\ufefftench\r\ncup, mug \nété\n"))
+    found = load_class_names(write("\ufefftench\r\ncup, mug \nété\n"))
     assert found.names == ("tench", "cup, mug", "été")
 
 
 def test_the_sha256_of_a_file_is_that_of_its_names(write) -> None:
-    text = "\n".join(class_names("mill").names)
-    assert class_names(write(text)).sha256 == class_names("mill").sha256
+    text = "\n".join(load_class_names("mill").names)
+    assert load_class_names(write(text)).sha256 == load_class_names("mill").sha256
 
 
 def test_a_vocabulary_of_the_wrong_length_is_refused(write) -> None:
     path = write("tench\ngoldfish\n")
     with pytest.raises(VocabularyError, match=r"names.txt has 2 class names, expected 3"):
-        vocabulary(path, 3)
+        load_vocabulary(path, 3)
 
 
 def test_an_empty_line_is_named(write) -> None:
     with pytest.raises(VocabularyError, match=r"names.txt, line 2 is empty"):
-        class_names(write("tench\n \ngoldfish\n"))
+        load_class_names(write("tench\n \ngoldfish\n"))
 
 
 def test_a_file_that_is_not_utf8_is_refused(write) -> None:
     with pytest.raises(VocabularyError, match="not UTF-8 at byte 0"):
-        class_names(write("été", "latin-1"))
+        load_class_names(write("été", "latin-1"))
 
 
 def test_a_typo_gets_a_suggestion() -> None:
     with pytest.raises(VocabularyError, match=r"neither one of openai, mill.* did you mean openai"):
-        class_names("openia")
+        load_class_names("openia")
 
 
 def test_an_empty_name_is_refused_even_among_duplicates() -> None:
@@ -94,12 +101,12 @@ def test_many_duplicates_are_cut_short() -> None:
 
 
 def test_expect_accepts_the_right_length() -> None:
-    expect(["a", "b"], 2)
+    check_count(["a", "b"], 2)
 
 
 @pytest.mark.parametrize(("name", "count"), [("80", 80), ("7", 7), ("1", 1)])
 def test_templates_have_one_slot_each(name: str, count: int) -> None:
-    formats = templates(name).formats
+    formats = load_templates(name).formats
     assert len(formats) == count
     assert all(text.format(c="tench").count("tench") == 1 for text in formats)
 
@@ -107,17 +114,17 @@ def test_templates_have_one_slot_each(name: str, count: int) -> None:
 def test_the_80_templates_give_open_clips_prompts() -> None:
     functions = packaged_module("open_clip", "zero_shot_metadata").OPENAI_IMAGENET_TEMPLATES
     theirs = [function("crane bird") for function in functions]
-    assert [text.format(c="crane bird") for text in templates("80").formats] == theirs
+    assert [text.format(c="crane bird") for text in load_templates("80").formats] == theirs
 
 
 def test_a_file_of_templates_takes_both_slots(write) -> None:
-    assert templates(write("a {c}.\nthe {}\n")).formats == ("a {c}.", "the {c}")
+    assert load_templates(write("a {c}.\nthe {}\n")).formats == ("a {c}.", "the {c}")
 
 
 @pytest.mark.parametrize("line", ["a photo", "a {d}", "a {", "{} or {c}", "{c!r}", "{c:>3}", "{0}"])
 def test_a_template_without_its_slot_is_named(write, line: str) -> None:
     with pytest.raises(VocabularyError, match=r"names.txt, line 2 is "):
-        templates(write(f"a {{c}}\n{line}\n"))
+        load_templates(write(f"a {{c}}\n{line}\n"))
 
 
 def test_synsets_are_those_of_timm() -> None:

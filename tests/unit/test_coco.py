@@ -16,7 +16,7 @@ from PIL import Image
 from eyechart.data.dataset import Dataset
 from eyechart.data.detection import coco
 from eyechart.data.detection.coco import open_coco
-from eyechart.data.detection.instances import Published
+from eyechart.data.detection.instances import PublishedFile
 from eyechart.errors import DataError, VocabularyError
 
 PERSON, CAR, APPLE = 1, 3, 52
@@ -304,7 +304,7 @@ def test_coco_itself_has_its_published_numbers(official: Folder, split: str) -> 
 
 
 def test_coco_itself_has_its_published_annotations(official: Folder, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(coco, "PUBLISHED", {"val": Published(3, 1, coco.NAMES)})
+    monkeypatch.setattr(coco, "PUBLISHED", {"val": PublishedFile(3, 1, coco.NAMES)})
     with pytest.raises(DataError, match="has 2 annotations, expected the 1 of oodbench/coco"):
         official.add().add().open("coco")
     official.things.pop()

@@ -14,7 +14,7 @@ from eyechart.classification.metrics import confidence
 from eyechart.classification.predictions import ClassPredictions, ScoredLabels, Targets
 from eyechart.data.dataset import Row
 from eyechart.data.equivalences import LabelPolicy
-from eyechart.data.labels import LabelSet, label_set
+from eyechart.data.labels import LabelSet, build_label_set
 from eyechart.protocol.curves import POINTS
 from eyechart.records import Metric
 
@@ -35,7 +35,7 @@ def rows_of(make: Any, predictions: ClassPredictions, scored: list[ScoredLabels]
 
 def truth(given: list[tuple[int, ...] | None], name: str = "mine") -> LabelSet:
     rows = [Row(str(place), str(place), "") for place in range(len(given))]
-    return label_set(name, rows, given, "correct", "test")
+    return build_label_set(name, rows, given, "correct", "test")
 
 
 def answered(scores: Any, errors: dict[int, str] | None = None) -> ClassPredictions:

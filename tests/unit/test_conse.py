@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from eyechart.data.class_names import class_names
+from eyechart.data.class_names import load_class_names
 from eyechart.errors import ModelError, SpecError, VocabularyError
 from eyechart.inference.class_weights import class_weights, cosine_similarity
 from eyechart.models.conse import ConSE, convex_combination
@@ -34,7 +34,7 @@ def test_it_is_an_encoder(conse: ConSE) -> None:
 
 
 def test_it_classifies_without_the_classifiers_head(conse: ConSE, features: Floats, exact: Any) -> None:
-    names = class_names("mill").names
+    names = load_class_names("mill").names
     found = cosine_similarity(features, class_weights(conse.encode_texts, names, ["{c}"]))
     assert exact.top(found, 1) > 0.75
     assert exact.top(found, 5) > 0.85
@@ -47,7 +47,7 @@ def log_loss(logits: Floats, labels: Any) -> float:
 
 
 def test_its_scale_is_calibrated_on_photographs(conse: ConSE, features: Floats, exact: Any) -> None:
-    found = cosine_similarity(features, class_weights(conse.encode_texts, class_names("mill").names, ["{c}"]))
+    found = cosine_similarity(features, class_weights(conse.encode_texts, load_class_names("mill").names, ["{c}"]))
     losses = {scale: log_loss(scale * found, exact.labels) for scale in (5, 10, conse.logit_scale, 40, 100)}
     assert min(losses, key=losses.__getitem__) == conse.logit_scale == 20
     assert losses[100] > 4 * losses[20]

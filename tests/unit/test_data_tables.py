@@ -48,8 +48,8 @@ def test_byte_order_marks_and_line_ends_are_no_content(read: Read, start: bytes,
 
 def test_rows_know_their_lines_past_empty_lines_and_line_breaks_in_cells(read: Read) -> None:
     found = read('name\n\n"a\nb"\nc\n', "name")
-    assert (found["name"], found.numbers) == (["a\nb", "c"], [4, 5])
-    assert found.where(1).endswith("table.csv, line 5")
+    assert (found["name"], found.row_numbers) == (["a\nb", "c"], [4, 5])
+    assert found.location(1).endswith("table.csv, line 5")
 
 
 def test_a_cell_may_be_longer_than_the_csv_module_allows(read: Read) -> None:
@@ -98,7 +98,7 @@ def test_parquet_is_read_as_csv_would_be(columns: Read) -> None:
 def test_lists_of_parquet_are_joined_and_rows_named(columns: Read) -> None:
     found = columns(Candidates=[["a b", "c d"], []])
     assert found["candidates"] == ["a b;c d", ""]
-    assert found.where(1).endswith("table.parquet, row 2")
+    assert found.location(1).endswith("table.parquet, row 2")
 
 
 def test_a_folder_called_as_a_partition_adds_no_column(columns: Read, tmp_path: Path) -> None:

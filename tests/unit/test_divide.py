@@ -190,7 +190,7 @@ def test_the_parameters_are_what_was_done(bench: Bench, annotated: Make) -> None
 
 
 def test_how_images_were_chosen_is_told(bench: Bench, annotated: Make) -> None:
-    found = bench(annotated(HERE).limited(2, 42), judges(SEEN), limit=2).division
+    found = bench(annotated(HERE).subsample(2, 42), judges(SEEN), limit=2).division
     assert (found.parameters["limit"], found.parameters["seed"]) == ("2", "42")
 
 

@@ -198,7 +198,7 @@ def test_a_file_that_is_not_there_is_refused(folder: Folder) -> None:
 
 def test_fewer_images_are_other_data(folder: Folder) -> None:
     with pytest.raises(DataError, match=r"made from other images: .* \(a --eye-limit counts, too\)"):
-        read_division(folder.path, folder.dataset.limited(3, 42))
+        read_division(folder.path, folder.dataset.subsample(3, 42))
 
 
 def test_another_annotation_is_seen(folder: Folder, annotated: Make) -> None:
@@ -264,6 +264,6 @@ def test_names_that_two_images_have_are_nobodys(folder: Folder) -> None:
 
 
 def test_the_annotation_is_that_of_the_chosen_images(folder: Folder) -> None:
-    fewer = folder.dataset.limited(3, 42)
+    fewer = folder.dataset.subsample(3, 42)
     found = read_pairs(folder.csv(HEAD, f"{require_annotation(fewer).image_ids[-1]},cat,YES"), fewer)
     assert found.rows.tolist() == [2]

@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from eyechart.data.class_names import class_names
-from eyechart.data.equivalences import PACKAGED, pairs
+from eyechart.data.class_names import load_class_names
+from eyechart.data.equivalences import PACKAGED, equivalent_pairs
 from eyechart.errors import DataError
 
 Write = Callable[[str, object], str]
@@ -22,30 +22,30 @@ def write(tmp_path: Path) -> Write:
 
 
 def test_the_published_pairs_are_twelve_and_disjoint() -> None:
-    assert len(pairs()) == 12
-    assert len({label for pair in pairs() for label in pair}) == 24
-    assert (657, 744) in pairs("12")
+    assert len(equivalent_pairs()) == 12
+    assert len({label for pair in equivalent_pairs() for label in pair}) == 24
+    assert (657, 744) in equivalent_pairs("12")
 
 
 def test_the_names_in_the_file_belong_to_the_classes() -> None:
-    names = [name.casefold() for name in class_names("openai").names]
+    names = [name.casefold() for name in load_class_names("openai").names]
     lines = PACKAGED.read_text(encoding="utf-8").splitlines()[1:]
     near = [names[int(line.split(",")[0])].split()[0][:4] in line.casefold() for line in lines]
     assert sum(near) >= 10
 
 
 def test_none_has_no_pairs() -> None:
-    assert pairs("none") == ()
+    assert equivalent_pairs("none") == ()
 
 
 @pytest.mark.parametrize("key", ["eq_classes", "equivalent_classes"])
 def test_all_classes_of_a_group_are_paired(write: Write, key: str) -> None:
     path = write("class_update_config.json", {"other": 1, key: {"laptops": [620, 681], "three": [1, 2, 3], "one": [9]}})
-    assert pairs(path) == ((620, 681), (1, 2), (1, 3), (2, 3))
+    assert equivalent_pairs(path) == ((620, 681), (1, 2), (1, 3), (2, 3))
 
 
 def test_a_csv_needs_two_columns(write: Write) -> None:
-    assert pairs(write("p.csv", "a,b\n1,2\n3,4\n")) == ((1, 2), (3, 4))
+    assert equivalent_pairs(write("p.csv", "a,b\n1,2\n3,4\n")) == ((1, 2), (3, 4))
 
 
 @pytest.mark.parametrize(
@@ -64,15 +64,15 @@ def test_a_csv_needs_two_columns(write: Write) -> None:
 )
 def test_broken_files_are_refused_at_their_place(write: Write, name: str, content: object, message: str) -> None:
     with pytest.raises(DataError, match=message):
-        pairs(write(name, content))
+        equivalent_pairs(write(name, content))
 
 
 def test_an_unknown_name_is_refused() -> None:
     with pytest.raises(DataError, match="'13' are neither '12' nor 'none' nor"):
-        pairs("13")
+        equivalent_pairs("13")
 
 
 def test_a_file_that_is_not_utf8_is_refused(tmp_path: Path) -> None:
     (tmp_path / "p.csv").write_bytes(b"a,b,n\n1,2,\xe9\n")
     with pytest.raises(DataError, match="not UTF-8 at byte 10"):
-        pairs(str(tmp_path / "p.csv"))
+        equivalent_pairs(str(tmp_path / "p.csv"))

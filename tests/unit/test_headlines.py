@@ -10,7 +10,7 @@ import pytest
 from eyechart.classification.metrics import top5
 from eyechart.classification.predictions import ClassPredictions, Targets
 from eyechart.data.equivalences import LabelPolicy
-from eyechart.data.labels import label_set
+from eyechart.data.labels import build_label_set
 from eyechart.data.rows import Row
 from eyechart.gate.compare import compare_metrics, missing_metrics
 from eyechart.gate.evidence import Evidence, read_evidence
@@ -205,7 +205,7 @@ def ranked(answers: list[list[int]], classes: int) -> Any:
 )
 def test_a_top_5_is_of_five_ranked_classes(answers: list[list[int]], classes: int, *, known: bool) -> None:
     keys = tuple(map(str, range(3)))
-    truth = label_set("mine", [Row(key, key, "") for key in keys], [(0,), (1,), (0,)], "correct", "test")
+    truth = build_label_set("mine", [Row(key, key, "") for key in keys], [(0,), (1,), (0,)], "correct", "test")
     targets = Targets((truth,), np.arange(3), LabelPolicy(), classes)
     predictions = ClassPredictions(keys, ranked(answers, classes), {}, {}, targets=targets)
     assert bool([*top5(predictions)]) is known

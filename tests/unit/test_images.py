@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from PIL import Image, ImageOps
 
-from eyechart.data.images import decode
+from eyechart.data.images import decode_image
 from eyechart.errors import ImageError
 
 RED, WHITE = (255, 0, 0), (255, 255, 255)
@@ -25,13 +25,13 @@ def saved(image: Image.Image, kind: str = "PNG", **options: object) -> bytes:
 
 def refused(data: bytes) -> str:
     with pytest.raises(ImageError) as caught:
-        decode(data, "shard/s0000007.jpg")
+        decode_image(data, "shard/s0000007.jpg")
     assert "shard/s0000007.jpg" in str(caught.value)
     return str(caught.value)
 
 
 def pixels(data: bytes, **options: bool) -> np.ndarray:
-    image = decode(data, "a", **options)
+    image = decode_image(data, "a", **options)
     assert type(image) is Image.Image
     assert image.mode == "RGB"
     return np.asarray(image)
@@ -184,13 +184,13 @@ def test_extreme_aspect_is_refused(size: tuple[int, int]) -> None:
 
 
 def test_fifty_thousand_pixels_wide_is_read() -> None:
-    assert decode(saved(Image.new("1", (50_000, 600))), "a").size == (50_000, 600)
+    assert decode_image(saved(Image.new("1", (50_000, 600))), "a").size == (50_000, 600)
 
 
 def test_threads_agree() -> None:
     files = [saved(Image.new("RGB", (9, 9), (shade, 0, 0))) for shade in range(64)] * 4
     with ThreadPoolExecutor(8) as pool:
-        shades = [image.getpixel((0, 0))[0] for image in pool.map(decode, files, map(str, range(256)))]
+        shades = [image.getpixel((0, 0))[0] for image in pool.map(decode_image, files, map(str, range(256)))]
     assert shades == [*range(64)] * 4
 
 
@@ -201,7 +201,7 @@ def encoded(kind: str) -> bytes:
 
 def survives(data: bytes) -> None:
     try:
-        assert decode(data, "a").mode == "RGB"
+        assert decode_image(data, "a").mode == "RGB"
     except ImageError:
         return
 

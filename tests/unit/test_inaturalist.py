@@ -10,8 +10,17 @@ from PIL import Image
 
 from eyechart.data.observations import REASONS, Observations
 from eyechart.errors import DataError
-from eyechart.realbirdid.inaturalist import GRADE, HYBRID, LONE, NO_PICTURE, NO_REASON, NOTHING, STRANGER, import_birds
-from eyechart.realbirdid.inaturalist import Imported as Result
+from eyechart.realbirdid.inaturalist import (
+    GENUS_WITHOUT_SPECIES,
+    HYBRID,
+    NO_IMAGE,
+    NO_REASON,
+    NO_TAXON,
+    NOT_IN_TAXONOMY,
+    NOT_RESEARCH_GRADE,
+    import_birds,
+)
+from eyechart.realbirdid.inaturalist import ImportResult as Result
 
 BASE = {
     "id": "1",
@@ -85,7 +94,7 @@ def test_a_species_is_answerable_with_all_that_is_known(make: Make, tmp_path: Pa
     assert (line["answerable"], line["latitude"], line["longitude"]) == ("1", "41.5", "-71.25")
     assert (line["photo_id"], line["license"], line["url"]) == ("101", "CC-BY", row(1)["url"])
     assert seen(found).ids == ("1",)
-    assert found.left == {}
+    assert found.excluded == {}
 
 
 def test_a_genus_with_a_reason_is_unanswerable(make: Make) -> None:
@@ -119,17 +128,17 @@ def test_names_alone_are_enough(make: Make, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("changed", "why"),
     [
-        ({"quality_grade": "needs_id"}, GRADE),
-        ({"quality_grade": "casual"}, GRADE),
+        ({"quality_grade": "needs_id"}, NOT_RESEARCH_GRADE),
+        ({"quality_grade": "casual"}, NOT_RESEARCH_GRADE),
         (GENUS, NO_REASON),
-        ({"taxon_species_name": "", "taxon_genus_name": "", "scientific_name": "Passeriformes"}, NOTHING),
+        ({"taxon_species_name": "", "taxon_genus_name": "", "scientific_name": "Passeriformes"}, NO_TAXON),
         ({"scientific_name": "Corvus corone × cornix", "taxon_species_name": ""}, HYBRID),
         ({"taxon_hybrid_name": "Corvus corone × cornix", "taxon_species_name": ""}, HYBRID),
     ],
 )
 def test_others_are_left_out_counted_and_listed(make: Make, tmp_path: Path, changed: Rows, why: str) -> None:
     found = make(row(1), row(2, **changed))
-    assert found.left == {why: 1}
+    assert found.excluded == {why: 1}
     (line,) = table(tmp_path, "left_out")
     assert (line["observation_id"], line["why"], line["line"]) == ("2", why, "3")
     assert seen(found).ids == ("1",)
@@ -141,14 +150,14 @@ def test_any_grade_can_be_taken(make: Make) -> None:
 
 def test_a_genus_without_a_species_in_the_list_is_left_out(make: Make) -> None:
     other = GENUS | {"scientific_name": "Larus", "taxon_genus_name": "Larus"}
-    assert make(row(1), row(2, **other), reasons="observation_id,reason\n2,\n").left == {LONE: 1}
+    assert make(row(1), row(2, **other), reasons="observation_id,reason\n2,\n").excluded == {GENUS_WITHOUT_SPECIES: 1}
 
 
 def test_a_taxonomy_says_which_species_there_are(make: Make, tmp_path: Path) -> None:
     taxonomy = "species,genus,common_name\nCorvus ossifragus,Corvus,Fish Crow\nCorvus corax,Corvus,Raven\n"
     reasons = "observation_id,reason\n3,vocalization\n"
     found = make(row(1), row(2, **FISH), row(3, **GENUS), taxonomy=taxonomy, reasons=reasons)
-    assert found.left == {STRANGER: 1}
+    assert found.excluded == {NOT_IN_TAXONOMY: 1}
     assert found.dataset.names == ("Corvus ossifragus", "Corvus corax")
     assert [line["common_name"] for line in table(tmp_path, "taxonomy")] == ["Fish Crow", "Raven"]
 
@@ -177,12 +186,12 @@ def test_the_scheme_that_names_most_pictures_goes_first(make: Make, tmp_path: Pa
 
 
 def test_an_observation_without_a_picture_is_left_out(make: Make) -> None:
-    assert make(row(1), row(2), pictures=("1.jpg", "notes7.jpg")).left == {NO_PICTURE: 1}
+    assert make(row(1), row(2), pictures=("1.jpg", "notes7.jpg")).excluded == {NO_IMAGE: 1}
 
 
 def test_a_place_that_is_known_by_half_is_none(make: Make) -> None:
     found = make(row(1, longitude=""), row(2))
-    assert seen(found).located.tolist() == [False, True]
+    assert seen(found).has_location.tolist() == [False, True]
 
 
 def test_lines_of_the_reasons_that_are_about_nobody_are_counted(make: Make) -> None:

@@ -9,11 +9,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from eyechart.data import index_cache
-from eyechart.data.file_index import Entry
-from eyechart.data.index_cache import cached
+from eyechart.data.file_index import IndexEntry
+from eyechart.data.index_cache import load_or_build
 from eyechart.errors import DataError
 
-ENTRIES = (Entry("a", "a.png", "00", "a.png", label=3), Entry("b", "b", "11", "0.tar", 512, 9, labels=(1, 2)))
+ENTRIES = (IndexEntry("a", "a.png", "00", "a.png", label=3), IndexEntry("b", "b", "11", "0.tar", 512, 9, labels=(1, 2)))
 
 
 @pytest.fixture
@@ -29,13 +29,13 @@ def built() -> list[int]:
 
 
 @pytest.fixture
-def index(tmp_path: Path, file: Path, built: list[int]) -> Callable[..., tuple[Entry, ...]]:
-    def build() -> tuple[Entry, ...]:
+def index(tmp_path: Path, file: Path, built: list[int]) -> Callable[..., tuple[IndexEntry, ...]]:
+    def build() -> tuple[IndexEntry, ...]:
         built.append(1)
         return ENTRIES
 
-    def get(cache: Path | None = tmp_path / "cache", reader: str = "shards") -> tuple[Entry, ...]:
-        return tuple(cached(cache, [file], build, reader=reader))
+    def get(cache: Path | None = tmp_path / "cache", reader: str = "shards") -> tuple[IndexEntry, ...]:
+        return tuple(load_or_build(cache, [file], build, reader=reader))
 
     return get
 
@@ -101,11 +101,13 @@ def test_nothing_else_is_left_in_the_folder(index, tmp_path: Path) -> None:
 
 def test_a_missing_file_is_named(file: Path, tmp_path: Path) -> None:
     with pytest.raises(DataError, match=r"gone\.tar cannot be read"):
-        cached(tmp_path, [file, tmp_path / "gone.tar"], tuple, reader="shards")
+        load_or_build(tmp_path, [file, tmp_path / "gone.tar"], tuple, reader="shards")
 
 
-@given(st.builds(Entry, st.text(), st.text(), st.text(), st.text(), labels=st.none() | st.tuples(st.integers(0, 9))))
-def test_round_trip(tmp_path_factory, entry: Entry) -> None:
+@given(
+    st.builds(IndexEntry, st.text(), st.text(), st.text(), st.text(), labels=st.none() | st.tuples(st.integers(0, 9)))
+)
+def test_round_trip(tmp_path_factory, entry: IndexEntry) -> None:
     cache = tmp_path_factory.mktemp("cache")
-    cached(cache, [], lambda: (entry,), reader="a")
-    assert cached(cache, [], tuple, reader="a") == (entry,)
+    load_or_build(cache, [], lambda: (entry,), reader="a")
+    assert load_or_build(cache, [], tuple, reader="a") == (entry,)

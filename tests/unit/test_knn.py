@@ -7,7 +7,7 @@ import pytest
 
 from eyechart.classification.knn import KnnModel, knn_scores
 from eyechart.data.imagenet_sample import open_sample
-from eyechart.data.images import decode
+from eyechart.data.images import decode_image
 from eyechart.errors import DataError, SpecError
 from eyechart.models.types import Neighbours
 from eyechart.spec import parse_spec
@@ -32,7 +32,7 @@ def test_the_identity_is_the_encoders_and_the_vote() -> None:
 
 def test_near_pictures_find_their_class() -> None:
     model, split = KnnModel(parse_spec("knn[timm[],k=1]")), open_sample("sample-near")
-    images = [decode(data, str(row)) for row, data in split.source.read(range(20))]
+    images = [decode_image(data, str(row)) for row, data in split.source.read(range(20))]
     labels = np.array([row.label for row in split.index[:20]], np.int64)
     seen = model.encoder.encode_images([model.encoder.prepare(image) for image in images])
     found = knn_scores(seen + 1e-4, seen, labels, 1000, model.k)

@@ -7,9 +7,9 @@ import pytest
 
 from eyechart.data.label_files import (
     LabelFile,
-    align,
+    align_labels,
     describe_mismatches,
-    packaged_real,
+    packaged_real_labels,
     parse_labels_option,
     read_labels,
 )
@@ -65,7 +65,7 @@ def test_real_json_is_in_the_order_of_the_validation_images(write: Write) -> Non
 
 
 def test_the_packaged_real_labels_speak_of_every_image() -> None:
-    labels = packaged_real().labels
+    labels = packaged_real_labels().labels
     assert len(labels) == 50_000
     assert sum(not valid for valid in labels.values()) == 3163
 
@@ -174,7 +174,9 @@ def rows(*names: tuple[str, str]) -> list[Row]:
 
 
 def test_align_pads_in_the_order_of_the_rows() -> None:
-    found = align(labelled(b_jpg=(1, 2), a_jpg=(3,), d_jpg=()), rows(*[(n, f"{n}.jpg") for n in "abcd"]), "X", "wrong")
+    found = align_labels(
+        labelled(b_jpg=(1, 2), a_jpg=(3,), d_jpg=()), rows(*[(n, f"{n}.jpg") for n in "abcd"]), "X", "wrong"
+    )
     assert found.labels.tolist() == [[3, -1], [1, 2], [-1, -1], [-1, -1]]
     assert found.annotated.tolist() == [True, True, False, True]
     assert (found.name, found.empty, found.labels.dtype) == ("X", "wrong", np.int64)
@@ -182,30 +184,32 @@ def test_align_pads_in_the_order_of_the_rows() -> None:
 
 @pytest.mark.parametrize("row", [("s1", "a.jpg"), ("s1", "x/a.jpg"), ("a", "s1.webp"), ("a.jpg", "1"), ("s", "a.webp")])
 def test_align_matches_by_file_then_key_then_stem(row: tuple[str, str]) -> None:
-    assert align(labelled(a_jpg=(3,)), rows(row), "X", "correct").labels.tolist() == [[3]]
+    assert align_labels(labelled(a_jpg=(3,)), rows(row), "X", "correct").labels.tolist() == [[3]]
 
 
 def test_align_prefers_the_file_to_the_key() -> None:
-    found = align(labelled(a_jpg=(3,), b_jpg=(4,)), rows(("b", "a.jpg")), "X", "correct")
+    found = align_labels(labelled(a_jpg=(3,), b_jpg=(4,)), rows(("b", "a.jpg")), "X", "correct")
     assert found.labels.tolist() == [[3]]
 
 
 def test_align_never_guesses_between_equal_base_names() -> None:
     images = rows(("cat/1", "1.jpg"), ("dog/1", "1.jpg"))
-    assert align(labelled(cat__1_jpg=(3,)), images, "X", "correct").annotated.tolist() == [True, False]
-    both = align(labelled(dog__1_jpg=(4,), cat__1_jpg=(3,)), images, "X", "correct")
+    assert align_labels(labelled(cat__1_jpg=(3,)), images, "X", "correct").annotated.tolist() == [True, False]
+    both = align_labels(labelled(dog__1_jpg=(4,), cat__1_jpg=(3,)), images, "X", "correct")
     assert both.labels.tolist() == [[3], [4]]
 
 
 def test_align_refuses_labels_of_other_images() -> None:
     with pytest.raises(DataError, match=r"file f names none of the 1 images: its first is 'b.jpg'.*'a.jpg'"):
-        align(labelled(b_jpg=(1,)), rows(("a", "a.jpg")), "X", "correct")
+        align_labels(labelled(b_jpg=(1,)), rows(("a", "a.jpg")), "X", "correct")
 
 
 def test_the_sha256_of_a_label_set_follows_its_content() -> None:
     images = rows(("a", "a.jpg"), ("b", "b.jpg"))
     sums = {
-        align(labelled(a_jpg=one, b_jpg=two), images, "X", "correct").sha256 for one in [(), (1,)] for two in [(), (1,)]
+        align_labels(labelled(a_jpg=one, b_jpg=two), images, "X", "correct").sha256
+        for one in [(), (1,)]
+        for two in [(), (1,)]
     }
     assert len(sums) == 4
 
@@ -271,7 +275,7 @@ def test_what_a_published_file_leaves_out_by_design_is_no_mismatch(
 
 
 def test_the_packaged_real_labels_fit(write: Write) -> None:
-    assert not describe_mismatches(packaged_real(), rows_of(*(validation_file(n) for n in range(1, 50_001))))
+    assert not describe_mismatches(packaged_real_labels(), rows_of(*(validation_file(n) for n in range(1, 50_001))))
 
 
 @pytest.mark.parametrize("content", ["file,labels" * 200_000, "file,labels\na.png," + "1 " * 600_000])

@@ -9,7 +9,7 @@ import pytest
 from pyarrow import parquet
 
 from eyechart.errors import DataError
-from eyechart.realbirdid.leakage import Count, Overlap, overlap, said, write_matches
+from eyechart.realbirdid.leakage import OverlapCount, OverlapResult, find_overlap, summary_lines, write_matches
 
 HEAD = "image,observation_id,answerable,photo_id,url"
 BIRDS = (
@@ -44,12 +44,12 @@ def find(birds: Path, write: Write) -> Find:
     """Which images are found among some addresses, whether exactly, and by what."""
 
     def found(*urls: str, column: str = "source_url") -> dict[str, tuple[bool, str]]:
-        return matched(overlap(birds, write("other.csv", "\n".join([column, *urls, ""]))))
+        return matched(find_overlap(birds, write("other.csv", "\n".join([column, *urls, ""]))))
 
     return found
 
 
-def matched(found: Overlap) -> dict[str, tuple[bool, str]]:
+def matched(found: OverlapResult) -> dict[str, tuple[bool, str]]:
     return {found.birds.images[match.image]: (match.exact, match.key) for match in found.matches}
 
 
@@ -81,7 +81,7 @@ def test_nothing_is_found_by_a_number_of_another_kind(find: Find) -> None:
 
 def test_counts_of_answerable_and_unanswerable_images(birds: Path, write: Write) -> None:
     urls = ("https://www.inaturalist.org/observations/2", "https://example.org/d.jpg")
-    found = overlap(birds, write("other.csv", "\n".join(["source_url", *urls, ""])))
+    found = find_overlap(birds, write("other.csv", "\n".join(["source_url", *urls, ""])))
     assert [(one.images, one.exact, one.near) for one in found.counts] == [(3, 0, 2), (2, 1, 0), (5, 1, 2)]
     assert (found.rows, found.columns, found.same_pictures) == (2, ["source_url"], 1)
 
@@ -90,7 +90,7 @@ def test_counts_of_answerable_and_unanswerable_images(birds: Path, write: Write)
     ("found", "images", "share"), [(18_007, 31_885, "56.5%"), (36, 3_253, "1.1%")], ids=["answerable", "unanswerable"]
 )
 def test_the_published_shares(found: int, images: int, share: str) -> None:
-    count = Count("", images, 0, found)
+    count = OverlapCount("", images, 0, found)
     assert f"{count.share:.1%}" == share
     assert count.interval.low < count.share < count.interval.high
 
@@ -99,7 +99,7 @@ def test_the_list_names_both_sides_and_the_row(birds: Path, write: Write, tmp_pa
     other = write(
         "other.csv", "x,photo_url\n1,\n2,https://inaturalist-open-data.s3.amazonaws.com/photos/102/large.jpg\n"
     )
-    write_matches(tmp_path / "list.csv", overlap(birds, other))
+    write_matches(tmp_path / "list.csv", find_overlap(birds, other))
     (line,) = csv.DictReader((tmp_path / "list.csv").read_text(encoding="utf-8").splitlines())
     assert (line["image"], line["observation_id"], line["answerable"]) == ("b.jpg", "2", "1")
     assert (line["match"], line["by"], line["key"], line["ours"]) == ("near", "photo", "photo:102", "102")
@@ -108,7 +108,7 @@ def test_the_list_names_both_sides_and_the_row(birds: Path, write: Write, tmp_pa
 
 
 def test_what_is_said(birds: Path, write: Write) -> None:
-    text = "\n".join(said(overlap(birds, write("other.csv", "photo_id\n102\n1\n"))))
+    text = "\n".join(summary_lines(find_overlap(birds, write("other.csv", "photo_id\n102\n1\n"))))
     assert "other.csv: 2 rows, read photo_id" in text
     assert "answerable         3      1     0      1  33.33%" in text
     assert "Found by photo or address: 1; by observation alone: 0." in text
@@ -116,15 +116,15 @@ def test_what_is_said(birds: Path, write: Write) -> None:
 
 def test_no_unanswerable_image_has_no_share(write: Write) -> None:
     birds = write("only.csv", "image,answerable,photo_id\na.jpg,1,1\n")
-    found = overlap(birds, write("other.csv", "photo_id\n2\n"))
-    (line,) = [line for line in "\n".join(said(found)).splitlines() if line.startswith("unanswerable")]
+    found = find_overlap(birds, write("other.csv", "photo_id\n2\n"))
+    (line,) = [line for line in "\n".join(summary_lines(found)).splitlines() if line.startswith("unanswerable")]
     assert line.split()[-2:] == ["–", "–"]
 
 
 def test_parquet_with_numbers_and_a_folder_with_birds(birds: Path, tmp_path: Path) -> None:
     table = {"observation_id": pa.array([None, 2]), "photo_id": pa.array([101.0, None]), "name": pa.array(["x", "y"])}
     parquet.write_table(pa.table(table), tmp_path / "other.parquet")
-    found = overlap(birds.parent, tmp_path / "other.parquet")
+    found = find_overlap(birds.parent, tmp_path / "other.parquet")
     assert matched(found) == {
         "a.jpg": (True, "photo:101"),
         "b.jpg": (True, "observation:2"),
@@ -134,24 +134,24 @@ def test_parquet_with_numbers_and_a_folder_with_birds(birds: Path, tmp_path: Pat
 
 def test_a_list_of_addresses_and_one_of_numbers(birds: Path, write: Write) -> None:
     other = write("other.txt", "http://example.org/d.jpg\nhttps://www.inaturalist.org/photos/101\n")
-    assert [*matched(overlap(birds, other))] == ["a.jpg", "d.jpg"]
-    assert [*matched(overlap(birds, write("numbers.txt", "7\n101\n"), numbers="photo"))] == ["a.jpg"]
+    assert [*matched(find_overlap(birds, other))] == ["a.jpg", "d.jpg"]
+    assert [*matched(find_overlap(birds, write("numbers.txt", "7\n101\n"), numbers="photo"))] == ["a.jpg"]
 
 
 def test_a_list_of_numbers_of_which_nothing_says_what_they_are(birds: Path, write: Write) -> None:
     with pytest.raises(DataError, match="--numbers=photo or --numbers=observation"):
-        overlap(birds, write("numbers.txt", "7\n101\n"))
+        find_overlap(birds, write("numbers.txt", "7\n101\n"))
 
 
 def test_columns_can_be_named(birds: Path, write: Write) -> None:
     other = write("other.csv", "id,where\n101,https://example.org/d.jpg\n")
-    assert [*matched(overlap(birds, other, columns=["where"]))] == ["d.jpg"]
-    assert [*matched(overlap(birds, other, columns=["id"], numbers="photo"))] == ["a.jpg"]
+    assert [*matched(find_overlap(birds, other, columns=["where"]))] == ["d.jpg"]
+    assert [*matched(find_overlap(birds, other, columns=["id"], numbers="photo"))] == ["a.jpg"]
 
 
 def test_rows_are_reported_as_they_come(birds: Path, write: Write) -> None:
     seen: list[int] = []
-    overlap(birds, write("other.csv", "photo_id\n1\n2\n3\n"), progress=seen.append)
+    find_overlap(birds, write("other.csv", "photo_id\n1\n2\n3\n"), progress=seen.append)
     assert sum(seen) == 3
 
 
@@ -166,12 +166,12 @@ def test_rows_are_reported_as_they_come(birds: Path, write: Write) -> None:
 )
 def test_others_of_which_nothing_can_be_said(birds: Path, write: Write, text: str, message: str) -> None:
     with pytest.raises(DataError, match=message):
-        overlap(birds, write("other.csv", text))
+        find_overlap(birds, write("other.csv", text))
 
 
 def test_an_unknown_column(birds: Path, write: Write) -> None:
     with pytest.raises(DataError, match="no column 'photo'; did you mean photo_id"):
-        overlap(birds, write("other.csv", "photo_id\n1\n"), columns=["photo"])
+        find_overlap(birds, write("other.csv", "photo_id\n1\n"), columns=["photo"])
 
 
 @pytest.mark.parametrize(
@@ -184,10 +184,10 @@ def test_an_unknown_column(birds: Path, write: Write) -> None:
 )
 def test_birds_without_what_is_needed(write: Write, text: str, message: str) -> None:
     with pytest.raises(DataError, match=message):
-        overlap(write("birds.csv", text), write("other.csv", "photo_id\n1\n"))
+        find_overlap(write("birds.csv", text), write("other.csv", "photo_id\n1\n"))
 
 
 def test_a_folder_without_birds(tmp_path: Path, birds: Path) -> None:
     (tmp_path / "empty").mkdir()
     with pytest.raises(DataError, match=r"has no birds.csv"):
-        overlap(tmp_path / "empty", birds)
+        find_overlap(tmp_path / "empty", birds)

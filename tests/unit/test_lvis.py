@@ -12,7 +12,7 @@ from PIL import Image
 from eyechart.data.class_names import fingerprint
 from eyechart.data.dataset import Dataset
 from eyechart.data.detection import lvis
-from eyechart.data.detection.instances import Published
+from eyechart.data.detection.instances import PublishedFile
 from eyechart.data.detection.lvis import annotation_file, open_lvis
 from eyechart.errors import DataError, VocabularyError
 
@@ -185,7 +185,7 @@ def test_a_file_that_is_not_there(folder: Folder) -> None:
 
 
 def test_lvis_itself_has_its_published_numbers(folder: Folder, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(lvis, "PUBLISHED", {"val": Published(4, 0, fingerprint(NAMES))})
+    monkeypatch.setattr(lvis, "PUBLISHED", {"val": PublishedFile(4, 0, fingerprint(NAMES))})
     with pytest.raises(DataError, match="has 3 images, expected the 4 of oodbench/lvis"):
         folder.open("lvis")
     assert folder.open("mine").expected is None

@@ -86,12 +86,12 @@ def test_candidates_count_once_and_may_end_in_a_separator(read: Read) -> None:
 def test_without_a_location_or_a_list_an_image_is_kept_and_not_eligible(read: Read) -> None:
     bare = "d.jpg,4,Pica pica,Pica,1,,10,10,"
     found = read(RAVEN, TIT + "Parus major", bare)
-    assert (found.located.tolist(), found.eligible.tolist()) == ([True, False, True], [True, False, False])
-    assert found.choices.tolist() == [2, 1, 0]
+    assert (found.has_location.tolist(), found.eligible.tolist()) == ([True, False, True], [True, False, False])
+    assert found.candidate_counts.tolist() == [2, 1, 0]
     notes = ("1 of 3 images have no location", "1 of 2 images with a location have no candidate species")
-    for note, said in zip(found.excluded, notes, strict=True):
+    for note, said in zip(found.exclusion_notes, notes, strict=True):
         assert note.startswith(f"{said}: kept, and left out of the results by range")
-    assert [note[-16:] for note in found.excluded] == ["(observations 3)", "(observations 4)"]
+    assert [note[-16:] for note in found.exclusion_notes] == ["(observations 3)", "(observations 4)"]
 
 
 def test_lists_without_the_truth_are_counted_and_listed(read: Read) -> None:
@@ -99,25 +99,27 @@ def test_lists_without_the_truth_are_counted_and_listed(read: Read) -> None:
     found = read(RAVEN, lost, CROW, CROW.replace("b.", "d.").replace("Corvus corax;Corvus corone", "Pica pica"), TIT)
     assert found.unlisted.tolist() == [False, True, False, False, False]
     assert found.unlisted_genus.tolist() == [False, False, False, True, False]
-    assert found.excluded[1].startswith("1 of 2 answerable images with a list of candidates have one without their own")
-    assert "(observations 7)" in found.excluded[1]
-    assert found.excluded[2].startswith("1 of 2 unanswerable images with a list")
-    assert "without a species of their genus" in found.excluded[2]
+    assert found.exclusion_notes[1].startswith(
+        "1 of 2 answerable images with a list of candidates have one without their own"
+    )
+    assert "(observations 7)" in found.exclusion_notes[1]
+    assert found.exclusion_notes[2].startswith("1 of 2 unanswerable images with a list")
+    assert "without a species of their genus" in found.exclusion_notes[2]
 
 
 def test_numbers_that_there_cannot_be_are_named(read: Read) -> None:
-    assert read(RAVEN, CROW).lacking == ()
-    assert [note.partition(":")[0] for note in read(RAVEN, TIT).lacking] == ["every image is answerable"]
-    assert [note.partition(":")[0] for note in read(CROW).lacking] == ["no image is answerable"]
+    assert read(RAVEN, CROW).missing_metrics == ()
+    assert [note.partition(":")[0] for note in read(RAVEN, TIT).missing_metrics] == ["every image is answerable"]
+    assert [note.partition(":")[0] for note in read(CROW).missing_metrics] == ["no image is answerable"]
 
 
 def test_a_taxonomy_of_one_species_leaves_nothing_to_gain(read: Read) -> None:
     found = read(TIT, taxonomy="species,genus\nParus major,Parus\n")
-    assert found.lacking[1] == "the taxonomy has one species, which leaves nothing to gain: IG is 0"
+    assert found.missing_metrics[1] == "the taxonomy has one species, which leaves nothing to gain: IG is 0"
 
 
 def test_a_note_names_ten_observations(read: Read) -> None:
-    (note,) = read(*(TIT.replace("c.jpg,3", f"{row}.jpg,{row}") for row in range(12))).excluded
+    (note,) = read(*(TIT.replace("c.jpg,3", f"{row}.jpg,{row}") for row in range(12))).exclusion_notes
     assert note.endswith("(observations 0, 1, 2, 3, 4, 5, 6, 7, 8, 9 …)")
 
 
@@ -134,18 +136,18 @@ def test_a_species_in_two_boxes_that_overlap_lives_there_once(read: Read) -> Non
 
 def test_allowed_species_and_some_rows(read: Read) -> None:
     found = read(RAVEN, CROW, TIT)
-    assert found.allowed(0, 3).astype(int).tolist() == [[1, 1, 0, 0], [1, 0, 1, 0], [0, 0, 0, 0]]
-    assert found.allowed(1, 9).shape == (2, 4)
-    assert found.allowed(2, 2).shape == found.allowed(5, 9).shape == (0, 4)
-    assert lists(found.of([2, 1])) == [[], [0, 2]]
-    assert (found.of([]).ids, found.of([]).excluded) == ((), ())
+    assert found.candidate_mask(0, 3).astype(int).tolist() == [[1, 1, 0, 0], [1, 0, 1, 0], [0, 0, 0, 0]]
+    assert found.candidate_mask(1, 9).shape == (2, 4)
+    assert found.candidate_mask(2, 2).shape == found.candidate_mask(5, 9).shape == (0, 4)
+    assert lists(found.select([2, 1])) == [[], [0, 2]]
+    assert (found.select([]).ids, found.select([]).exclusion_notes) == ((), ())
 
 
 def test_some_rows_have_a_fingerprint_of_their_own(read: Read) -> None:
     found = read(RAVEN, CROW, TIT)
-    assert found.of(range(3)).sha256 == found.sha256 == read(RAVEN, CROW, TIT).sha256
+    assert found.select(range(3)).sha256 == found.sha256 == read(RAVEN, CROW, TIT).sha256
     others = [RAVEN.replace("50.5", "50.6"), RAVEN.replace(",1,", ",9,", 1), RAVEN.replace("Pica pica;", "")]
-    prints = {found.sha256, found.of([0, 1]).sha256, *(read(one, CROW, TIT).sha256 for one in others)}
+    prints = {found.sha256, found.select([0, 1]).sha256, *(read(one, CROW, TIT).sha256 for one in others)}
     assert len(prints) == 5
 
 

@@ -12,8 +12,8 @@ from PIL import Image
 from eyechart.data.dataset import Dataset
 from eyechart.data.detection.annotation import Annotation
 from eyechart.data.detection.splits import FORMATS
-from eyechart.data.images import decode
-from eyechart.data.splits import available, open_split
+from eyechart.data.images import decode_image
+from eyechart.data.splits import list_splits, open_split
 from eyechart.errors import DataError
 from eyechart.oodbench.sample import open_oodbench, packaged_root, splits
 from eyechart.toybox import lvis
@@ -60,12 +60,12 @@ def annotation(found: Dataset) -> Annotation:
 
 
 def test_there_is_a_split_a_format_without_any_data_given() -> None:
-    listed = [ref.split for ref in available() if ref.benchmark == "oodbench"]
+    listed = [ref.split for ref in list_splits() if ref.benchmark == "oodbench"]
     assert listed == [*splits()] == [f"sample-{kind}" for kind in FORMATS] == [*SIZES]
 
 
 def test_a_split_opens_by_its_name_with_as_many_pictures_as_were_packaged(kind: str, sample: Dataset) -> None:
-    (ref,) = [ref for ref in available() if str(ref) == f"oodbench/sample-{kind}"]
+    (ref,) = [ref for ref in list_splits() if str(ref) == f"oodbench/sample-{kind}"]
     found = open_split(ref)
     assert found.expected == len(found) == SIZES[ref.split]
     assert (found.fingerprint, annotation(found).source) == (sample.fingerprint, kind)
@@ -128,7 +128,7 @@ def test_the_sample_is_small() -> None:
 def test_pictures_can_be_decoded_and_are_the_packaged_bytes(kind: str, sample: Dataset) -> None:
     for place, data in sample.read(range(5)):
         assert data == (packaged_root() / kind / sample.source.entries[place].path).read_bytes()
-        assert min(decode(data, str(place)).size) >= 90
+        assert min(decode_image(data, str(place)).size) >= 90
 
 
 def files(root: Path) -> dict[Path, bytes]:
@@ -203,6 +203,6 @@ def test_the_packaged_part_is_made_alone(tmp_path: Path, capsys: pytest.CaptureF
 
 
 def test_folders_of_the_same_formats_lie_beside_the_sample(copy: Path) -> None:
-    found = {str(ref): ref.layout for ref in available(copy) if ref.benchmark == "oodbench"}
+    found = {str(ref): ref.layout for ref in list_splits(copy) if ref.benchmark == "oodbench"}
     packaged = {f"oodbench/sample-{kind}": "sample" for kind in FORMATS}
     assert found == packaged | {f"oodbench/{kind}": kind for kind in FORMATS}

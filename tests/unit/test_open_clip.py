@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from eyechart.data.class_names import class_names, templates
+from eyechart.data.class_names import load_class_names, load_templates
 from eyechart.errors import ModelError, SpecError
 from eyechart.inference.class_weights import class_weights, cosine_similarity
 from eyechart.models import text_batches
@@ -205,9 +205,9 @@ def test_zero_shot_equals_open_clips_own(save: Save, theirs: Any) -> None:
     import open_clip
     import torch
 
-    folder, names = save(), class_names("mill").names[:60]
+    folder, names = save(), load_class_names("mill").names[:60]
     model, preprocess, tokenizer = theirs(folder)
-    prompts = [(lambda c, t=t: t.replace("{c}", c)) for t in templates("7").formats]
+    prompts = [(lambda c, t=t: t.replace("{c}", c)) for t in load_templates("7").formats]
     with torch.inference_mode():
         weights = open_clip.build_zero_shot_classifier(model, tokenizer, names, prompts)
         seen = model.encode_image(torch.stack([preprocess(image) for image in noise(20)]), normalize=True)
@@ -215,7 +215,7 @@ def test_zero_shot_equals_open_clips_own(save: Save, theirs: Any) -> None:
     encoder = ours(folder)
     found = cosine_similarity(
         encoder.encode_images([encoder.prepare(image) for image in noise(20)]),
-        class_weights(encoder.encode_texts, names, templates("7").formats),
+        class_weights(encoder.encode_texts, names, load_templates("7").formats),
     )
     np.testing.assert_allclose(found, expected, atol=1e-5)
     assert found.argmax(axis=1).tolist() == expected.argmax(axis=1).tolist()

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as some
 from PIL import Image
 
-from eyechart.data.images import decode
+from eyechart.data.images import decode_image
 from eyechart.errors import ModelError, SpecError
 from eyechart.models.openai import errors, messages
 from eyechart.models.openai.generator import OpenAiGenerator
@@ -39,7 +39,7 @@ def sent(image: Image.Image, file: bytes = b"") -> tuple[str, bytes]:
 @pytest.mark.parametrize("mode", ["RGB", "L"])
 def test_a_jpeg_is_sent_as_it_is(mode: str) -> None:
     file = encoded("JPEG", mode)
-    assert sent(decode(file, ""), file) == ("jpeg", file)
+    assert sent(decode_image(file, ""), file) == ("jpeg", file)
 
 
 @pytest.mark.parametrize(
@@ -55,7 +55,7 @@ def test_a_jpeg_is_sent_as_it_is(mode: str) -> None:
     ids=["turned", "turned back", "upside down", "CMYK", "PNG", "WebP"],
 )
 def test_all_else_is_sent_as_the_pixels_that_were_read(file: bytes, upright: bool) -> None:
-    image = decode(file, "", upright=upright)
+    image = decode_image(file, "", upright=upright)
     kind, data = sent(image, file)
     assert kind == "png"
     np.testing.assert_array_equal(np.asarray(Image.open(BytesIO(data))), np.asarray(image))
@@ -74,7 +74,7 @@ def test_no_bytes_make_it_stumble(data: bytes) -> None:
 
 def test_parts_keep_their_order_and_their_files() -> None:
     file = encoded("JPEG")
-    request = Request((decode(file, ""), "or", Image.fromarray(PIXELS), "?"), (file, b""))
+    request = Request((decode_image(file, ""), "or", Image.fromarray(PIXELS), "?"), (file, b""))
     parts = messages.build_message(request)["content"]
     assert [part["type"] for part in parts] == ["image_url", "text", "image_url", "text"]
     assert [part["image_url"]["url"][11:15] for part in parts[::2]] == ["jpeg", "png;"]

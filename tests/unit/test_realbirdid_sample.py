@@ -11,9 +11,9 @@ import pytest
 from PIL import Image, ImageChops
 
 from eyechart.data.dataset import Dataset
-from eyechart.data.images import decode
+from eyechart.data.images import decode_image
 from eyechart.data.observations import REASONS, Observations
-from eyechart.data.splits import available, open_split
+from eyechart.data.splits import list_splits, open_split
 from eyechart.errors import DataError
 from eyechart.realbirdid.sample import SPLITS, open_realbirdid, packaged_root, splits
 from eyechart.samples.package_birds import main, package
@@ -72,12 +72,12 @@ def manifests() -> list[dict[str, str]]:
 
 
 def test_both_splits_are_there_without_any_data_given() -> None:
-    assert [ref.split for ref in available() if ref.benchmark == "realbirdid"] == [*splits()] == [*SPLITS]
+    assert [ref.split for ref in list_splits() if ref.benchmark == "realbirdid"] == [*splits()] == [*SPLITS]
 
 
 @whole
 def test_a_split_opens_by_its_name_with_what_was_packaged(split: str) -> None:
-    (ref,) = [ref for ref in available() if str(ref) == f"realbirdid/{split}"]
+    (ref,) = [ref for ref in list_splits() if str(ref) == f"realbirdid/{split}"]
     found = open_split(ref)
     told = seen(found)
     assert (len(found), int(told.answerable.sum()), int(told.eligible.sum()), found.classes) == FACTS[split]
@@ -91,7 +91,7 @@ def test_every_bird_is_on_its_own_list(sample: Dataset) -> None:
 
 def test_pictures_can_be_decoded(sample: Dataset) -> None:
     for place, data in sample.read(range(len(sample))):
-        assert min(decode(data, sample.keys[place]).size) >= 60
+        assert min(decode_image(data, sample.keys[place]).size) >= 60
 
 
 def test_the_readme_says_how_many_there_are() -> None:

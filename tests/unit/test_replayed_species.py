@@ -15,13 +15,13 @@ from eyechart.errors import ModelError
 from eyechart.models.registry import capabilities
 from eyechart.models.types import Floats
 from eyechart.protocol.registry import get_protocol, protocol_targets
-from eyechart.realbirdid.species_replay import Probabilities, SpeciesReplay
+from eyechart.realbirdid.species_replay import ReplayedProbabilities, SpeciesReplay
 from eyechart.spec import parse_spec
 
 TABLE = np.array([[0.5, 0.25, 0.25], [0, 1, 0], [0.1, 0.2, 0.7], [0.3, 0.3, 0.4]], np.float32)
 KEYS = ("s02", "00.png", "s03", "s01")
 ROWS = (1, 3, 0, 2)  # of the images, by these keys
-Told = Callable[..., Probabilities]
+Told = Callable[..., ReplayedProbabilities]
 
 
 @pytest.fixture(autouse=True, params=[2**22, 6, 1])
@@ -55,7 +55,7 @@ def told(model: Callable[..., SpeciesReplay], split: Dataset) -> Told:
     return lambda *given, **named: model(*given, **named).probabilities(split)
 
 
-def rows(found: Probabilities) -> Floats:
+def rows(found: ReplayedProbabilities) -> Floats:
     return found[0 : len(found)]
 
 
@@ -71,8 +71,8 @@ def test_rows_are_found_by_key_and_by_file_name(told: Told) -> None:
 
 @pytest.mark.parametrize("keys", [None, KEYS])
 def test_a_limit_takes_the_rows_of_the_chosen_images(model: Any, split: Dataset, keys: Sequence[str] | None) -> None:
-    whole, few = (model(keys=keys).probabilities(each) for each in (split, split.limited(2, 5)))
-    chosen = split.limited(2, 5).selected
+    whole, few = (model(keys=keys).probabilities(each) for each in (split, split.subsample(2, 5)))
+    chosen = split.subsample(2, 5).selected
     assert few.shape == (2, 3)
     assert chosen not in ((0, 1), (2, 3))
     np.testing.assert_array_equal(rows(few), rows(whole)[list(chosen)])
@@ -80,7 +80,7 @@ def test_a_limit_takes_the_rows_of_the_chosen_images(model: Any, split: Dataset,
 
 @given(start=st.integers(0, 5), stop=st.integers(0, 5))
 def test_a_part_is_a_part_of_the_whole(start: int, stop: int) -> None:
-    found = Probabilities(TABLE, np.array([2, -1, 0, 1]), {})
+    found = ReplayedProbabilities(TABLE, np.array([2, -1, 0, 1]), {})
     expected = np.stack([TABLE[2], [np.nan] * 3, TABLE[0], TABLE[1]])
     np.testing.assert_array_equal(found[start:stop], expected[start:stop])
 

@@ -26,7 +26,7 @@ def limited(tmp_path: Path, pictures: Callable[..., Dataset]) -> Sit:
     """Seat a model before a part of a split, under a protocol's defaults."""
 
     def limited(model: Any, limit: int | None, seed: int = 0, protocol: str = "closed_world", **more: Any) -> Context:
-        dataset = pictures([row % 3 for row in range(COUNT)]).limited(limit, seed)
+        dataset = pictures([row % 3 for row in range(COUNT)]).subsample(limit, seed)
         runner = Runner(Store(tmp_path / more.pop("store", "store")), limit, seed, lambda *_: None)
         return Context(runner, model, dataset, NAMES, "mine", {**get_protocol(protocol).defaults(), **more})
 

@@ -90,7 +90,7 @@ def other(bench: Bench) -> Bench:
 
 
 def test_a_larger_limit_asks_only_for_the_missing_images(bench: Bench) -> None:
-    small, large = bench.dataset.limited(7, 0), bench.dataset.limited(15, 1)
+    small, large = bench.dataset.subsample(7, 0), bench.dataset.subsample(15, 1)
     first, second = Counter(), Counter()
     assert bench.ask(first, small).values[:, 0].tolist() == [*small.selected]
     assert bench.ask(second, large).values[:, 0].tolist() == [*large.selected]
@@ -99,16 +99,16 @@ def test_a_larger_limit_asks_only_for_the_missing_images(bench: Bench) -> None:
 
 
 def test_a_smaller_limit_asks_nothing_and_writes_nothing(bench: Bench) -> None:
-    bench.ask(Counter(), bench.dataset.limited(15, 0))
+    bench.ask(Counter(), bench.dataset.subsample(15, 0))
     before = bench.files()
-    found = bench.ask(again := Counter(), replace(bench.dataset, rows=bench.dataset.limited(15, 0).selected[3:9]))
-    assert found.values[:, 0].tolist() == [*bench.dataset.limited(15, 0).selected[3:9]]
+    found = bench.ask(again := Counter(), replace(bench.dataset, rows=bench.dataset.subsample(15, 0).selected[3:9]))
+    assert found.values[:, 0].tolist() == [*bench.dataset.subsample(15, 0).selected[3:9]]
     assert (again.asked, bench.files()) == ([], before)
 
 
 def test_a_sealed_split_answers_every_limit(bench: Bench) -> None:
     bench.ask(Counter())
-    few = bench.dataset.limited(5, 3)
+    few = bench.dataset.subsample(5, 3)
     found = bench.ask(again := Counter(), few)
     assert (found.values[:, 1].tolist(), again.asked) == ([2 * row for row in few.selected], [])
 
@@ -118,7 +118,7 @@ def test_several_limited_steps_end_byte_for_byte_as_one_run(
     bench: Bench, other: Bench, steps: list[int | None]
 ) -> None:
     for seed, limit in enumerate(steps):
-        bench.ask(Counter(), bench.dataset.limited(limit, seed))
+        bench.ask(Counter(), bench.dataset.subsample(limit, seed))
     other.ask(Counter())
     assert bench.files() == other.files()
     assert set(bench.files()) == {"key.json", "answers.npy", "done.json"}
@@ -129,7 +129,7 @@ def test_several_limited_steps_end_byte_for_byte_as_one_run(
 def test_a_stopped_run_ends_byte_for_byte_as_one_that_was_not(
     bench: Bench, other: Bench, stop: int, limit: int | None
 ) -> None:
-    dataset = bench.dataset.limited(limit, 0)
+    dataset = bench.dataset.subsample(limit, 0)
     with pytest.raises(ConnectionResetError):
         bench.ask(first := Counter(stop=dataset.selected[stop]), dataset)
     bench.ask(second := Counter(), dataset)
@@ -141,16 +141,16 @@ def test_a_stopped_run_ends_byte_for_byte_as_one_that_was_not(
 def test_every_batch_has_the_same_size(bench: Bench) -> None:
     model = Counter()
     for limit in (3, 8, None):
-        bench.ask(model, bench.dataset.limited(limit, 0))
+        bench.ask(model, bench.dataset.subsample(limit, 0))
     assert {len(batch) for batch in model.asked} == {SIZE}
 
 
 def test_an_entry_that_was_not_sealed_is_when_it_is_read(bench: Bench, other: Bench) -> None:
-    bench.ask(Counter(), bench.dataset.limited(COUNT - 1, 0))
+    bench.ask(Counter(), bench.dataset.subsample(COUNT - 1, 0))
     with bench.entry().lock_for_writing() as writer:
         from eyechart.inference.arrays import Block, append
 
-        (left,) = {*range(COUNT)} - {*bench.dataset.limited(COUNT - 1, 0).selected}
+        (left,) = {*range(COUNT)} - {*bench.dataset.subsample(COUNT - 1, 0).selected}
         append(writer, Block((left,), 2), np.array([[left, 2 * left]], np.float32))
     bench.ask(again := Counter())
     other.ask(Counter())

@@ -10,7 +10,7 @@ from eyechart.classification.metrics import label_agreement, mean_per_class_reca
 from eyechart.classification.predictions import ClassPredictions, Targets
 from eyechart.data.dataset import Row
 from eyechart.data.equivalences import LabelPolicy
-from eyechart.data.labels import LabelSet, label_set
+from eyechart.data.labels import LabelSet, build_label_set
 from eyechart.metrics.accuracy import Empty
 from eyechart.records import Metric
 
@@ -33,7 +33,7 @@ def score(
 
 def truth(given: list[tuple[int, ...] | None], empty: Empty = "correct", name: str = "mine") -> LabelSet:
     rows = [Row(str(place), str(place), "") for place in range(len(given))]
-    return label_set(name, rows, given, empty, "test")
+    return build_label_set(name, rows, given, empty, "test")
 
 
 def answered(

@@ -8,7 +8,7 @@ from scipy.stats import entropy
 
 from eyechart.errors import DataError
 from eyechart.metrics.hierarchy import Tree, node_probabilities, threshold_steps
-from eyechart.realbirdid.species_summary import summarised
+from eyechart.realbirdid.species_summary import summarise
 
 ANCESTORS = [np.arange(7), np.array([2, 0, 1, 2, 0, 2, 1]), np.array([0, 1, 0, 0, 1, 0, 0])]
 TREE = Tree.from_levels(ANCESTORS)
@@ -29,7 +29,7 @@ def rows():
 
 
 def summary(rows, block=8, ancestors=ANCESTORS):
-    return summarised(lambda start, stop: rows[start:stop], len(rows), ancestors, block=block)
+    return summarise(lambda start, stop: rows[start:stop], len(rows), ancestors, block=block)
 
 
 def sums(rows, place):
@@ -47,7 +47,7 @@ def test_a_level_is_the_best_the_two_highest_and_the_entropy(rows, place) -> Non
 
 
 def test_the_stairs_are_those_of_the_metric(rows) -> None:
-    found, expected = summary(rows).stairs, threshold_steps(TREE, rows)
+    found, expected = summary(rows).threshold_steps, threshold_steps(TREE, rows)
     assert found.offsets.tolist() == expected.offsets.tolist()
     assert found.nodes.tolist() == expected.nodes.tolist()
     np.testing.assert_array_equal(found.thresholds, expected.thresholds)
@@ -56,16 +56,16 @@ def test_the_stairs_are_those_of_the_metric(rows) -> None:
 def test_the_last_step_is_the_best_species_at_its_probability(rows) -> None:
     found = summary(rows)
     seen = found.levels[0].best >= 0
-    last = found.stairs.offsets[1:][seen] - 1
-    assert found.stairs.nodes[last].tolist() == found.levels[0].best[seen].tolist()
-    assert found.stairs.thresholds[last].tolist() == found.levels[0].probability[seen].tolist()
+    last = found.threshold_steps.offsets[1:][seen] - 1
+    assert found.threshold_steps.nodes[last].tolist() == found.levels[0].best[seen].tolist()
+    assert found.threshold_steps.thresholds[last].tolist() == found.levels[0].probability[seen].tolist()
 
 
 @pytest.mark.parametrize("block", [1, 3, 40, 1000])
 def test_the_size_of_a_block_changes_nothing(rows, block) -> None:
     one, other = summary(rows), summary(rows, block)
-    assert one.stairs.offsets.tolist() == other.stairs.offsets.tolist()
-    np.testing.assert_array_equal(one.stairs.thresholds, other.stairs.thresholds)
+    assert one.threshold_steps.offsets.tolist() == other.threshold_steps.offsets.tolist()
+    np.testing.assert_array_equal(one.threshold_steps.thresholds, other.threshold_steps.thresholds)
     for mine, its in zip(one.levels, other.levels, strict=True):
         assert all(np.array_equal(getattr(mine, name), getattr(its, name), equal_nan=True) for name in NAMES)
 
@@ -75,7 +75,7 @@ def test_equal_rows_have_equal_numbers_wherever_they_lie(species) -> None:
     row = np.random.default_rng(1).dirichlet(np.full(species, 0.5)).astype(np.float32)
     found = summary(np.tile(row, (50, 1)), 7, [np.arange(species), np.arange(species) % 5])
     assert all(len({*getattr(level, name)}) == 1 for level in found.levels for name in NAMES)
-    assert len({*found.stairs.thresholds}) == found.stairs.offsets[1]
+    assert len({*found.threshold_steps.thresholds}) == found.threshold_steps.offsets[1]
 
 
 def test_rows_are_divided_by_their_sums(rows) -> None:
@@ -88,7 +88,7 @@ def test_an_image_without_probabilities_has_no_numbers(rows) -> None:
     found = summary(rows)
     assert [level.best[7] for level in found.levels] == [-1, -1, -1]
     assert np.isnan([getattr(level, name)[7] for level in found.levels for name in NAMES[1:]]).all()
-    assert found.stairs.nodes[found.stairs.images == 7].tolist() == [TREE.root]
+    assert found.threshold_steps.nodes[found.threshold_steps.images == 7].tolist() == [TREE.root]
 
 
 def test_certainty_has_no_entropy_and_no_second(rows) -> None:
@@ -111,7 +111,7 @@ def test_one_species_alone_is_certain() -> None:
 
 def test_no_rows_are_an_empty_summary(rows) -> None:
     found = summary(rows[:0])
-    assert len(found.stairs) == 0
+    assert len(found.threshold_steps) == 0
     assert [level.best.size for level in found.levels] == [0, 0, 0]
 
 

@@ -12,10 +12,10 @@ from webdataset import TarWriter
 
 from eyechart.data.dataset import Dataset
 from eyechart.data.discovery import SplitRef
-from eyechart.data.file_index import Entry, assemble
+from eyechart.data.file_index import IndexEntry, build_dataset
 from eyechart.data.imagenet import subset, synset_classes, val_labels, val_order
-from eyechart.data.splits import KNOWN, Known, available, open_split
-from eyechart.data.validation import identified
+from eyechart.data.splits import PUBLISHED, PublishedSplit, list_splits, open_split
+from eyechart.data.validation import identify_validation_images
 from eyechart.errors import DataError
 
 VAL = [f"ILSVRC2012_val_{number:08d}.JPEG" for number in (1, 2, 3)]
@@ -57,16 +57,16 @@ def shards(tmp_path: Path, picture: bytes) -> Callable[..., Path]:
 
 
 def ref(root: Path | str, name: str) -> SplitRef:
-    (found,) = [found for found in available(root) if str(found) == name]
+    (found,) = [found for found in list_splits(root) if str(found) == name]
     return found
 
 
-def known(count: int, classes: str = "", name: str = "imagenet/val") -> dict[str, dict[str, Known]]:
-    return {"known": {name: Known(count, classes)}}
+def known(count: int, classes: str = "", name: str = "imagenet/val") -> dict[str, dict[str, PublishedSplit]]:
+    return {"known": {name: PublishedSplit(count, classes)}}
 
 
 def test_samples_are_always_there() -> None:
-    here = [str(found) for found in available() if not found.missing]
+    here = [str(found) for found in list_splits() if not found.missing]
     assert here[:3] == ["imagenet/sample", "imagenet/sample-near", "imagenet/sample-drawing"]
     assert here[3:-6] == [f"toybox/sample{kind}" for kind in ("", "-noto-v1", "-fluent-3d", "-cutouts", "-scenes")]
     assert here[-6:-2] == [f"oodbench/sample-{kind}" for kind in ("coco", "lvis", "nuscenes", "cityscapes")]
@@ -75,7 +75,7 @@ def test_samples_are_always_there() -> None:
 
 def test_the_validation_images_are_named_with_the_remedy_where_they_are_not_there(tmp_path: Path) -> None:
     for root in (None, tmp_path):
-        (found,) = [found for found in available(root) if found.missing]
+        (found,) = [found for found in list_splits(root) if found.missing]
         assert str(found) == "imagenet/val"
         assert "--eye-data=ROOT" in found.missing
 
@@ -83,7 +83,7 @@ def test_the_validation_images_are_named_with_the_remedy_where_they_are_not_ther
 def test_every_layout_under_a_root_is_found(fill, shards) -> None:
     shards("pets/test", [0])
     root = fill(f"imagenet/val/{VAL[0]}", "pets/mine/cat/1.png", "pets/table/data/test.parquet", "pets/empty/notes.txt")
-    found = {str(ref): ref.layout for ref in available(root) if ref.layout != "sample"}
+    found = {str(ref): ref.layout for ref in list_splits(root) if ref.layout != "sample"}
     assert found == {
         "imagenet/val": "folder",
         "pets/empty": "none",
@@ -95,7 +95,7 @@ def test_every_layout_under_a_root_is_found(fill, shards) -> None:
 
 def test_hidden_folders_and_files_are_no_splits(fill) -> None:
     root = fill(".cache/a/1.png", "pets/.git/1.png", "notes.txt", "pets/notes.txt")
-    assert list(map(str, available(root))) == list(map(str, available()))
+    assert list(map(str, list_splits(root))) == list(map(str, list_splits()))
 
 
 def test_shards_without_their_number_are_found_and_refused(fill) -> None:
@@ -115,17 +115,17 @@ def test_discovery_opens_no_file(fill) -> None:
     root = fill("pets/test/cat/1.png", "pets/shards/0.tar")
     for path in root.rglob("*.*"):
         path.chmod(0)
-    assert len(available(root)) == len(available()) + 2
+    assert len(list_splits(root)) == len(list_splits()) + 2
 
 
 def test_a_root_that_is_no_folder(tmp_path: Path) -> None:
     with pytest.raises(DataError, match="gone is no folder"):
-        available(tmp_path / "gone")
+        list_splits(tmp_path / "gone")
 
 
 def test_a_split_named_as_a_packaged_one(fill) -> None:
     with pytest.raises(DataError, match="another name"):
-        available(fill("imagenet/sample/cat/1.png"))
+        list_splits(fill("imagenet/sample/cat/1.png"))
 
 
 @pytest.mark.parametrize(
@@ -137,8 +137,8 @@ def test_a_split_named_as_a_packaged_one(fill) -> None:
     ],
 )
 def test_the_hub_as_root(text: str, name: str, place: str) -> None:
-    (found,) = [found for found in available(text) if found.layout == "hub"]
-    assert (str(found), found.place, found.layout) == (name, place, "hub")
+    (found,) = [found for found in list_splits(text) if found.layout == "hub"]
+    assert (str(found), found.location, found.layout) == (name, place, "hub")
 
 
 def test_offline_reaches_the_hub_source() -> None:
@@ -148,16 +148,16 @@ def test_offline_reaches_the_hub_source() -> None:
 
 def test_nothing_heavy_is_imported() -> None:
     heavy = "{'torch', 'timm', 'datasets', 'webdataset', 'open_clip', 'transformers'}"
-    code = f"import sys, eyechart.data.splits as s; s.available(); print({heavy} & set(sys.modules))"
+    code = f"import sys, eyechart.data.splits as s; s.list_splits(); print({heavy} & set(sys.modules))"
     assert subprocess.check_output([sys.executable, "-c", code], text=True) == "set()\n"
 
 
 def test_a_sample_opens() -> None:
-    assert len(open_split(available()[0])) == 177
+    assert len(open_split(list_splits()[0])) == 177
 
 
 def test_the_published_counts() -> None:
-    counts = {name: fact.count for name, fact in KNOWN.items()}
+    counts = {name: fact.count for name, fact in PUBLISHED.items()}
     assert counts == {
         "imagenet/val": 50_000,
         "imagenet/v2": 10_000,
@@ -248,20 +248,20 @@ def nameless(request: pytest.FixtureRequest) -> Dataset:
     """All validation images as shards hold them, in both known orders."""
     labels = [*val_labels().values()] if request.param == "files" else sorted(val_labels().values())
     entries = [
-        Entry(f"s{number:07d}", f"s{number:07d}", "", "0.tar", label=label) for number, label in enumerate(labels)
+        IndexEntry(f"s{number:07d}", f"s{number:07d}", "", "0.tar", label=label) for number, label in enumerate(labels)
     ]
-    return assemble("val", "imagenet", "val", entries, classes=1000)
+    return build_dataset("val", "imagenet", "val", entries, classes=1000)
 
 
 def test_validation_images_of_shards_get_their_files_and_real(nameless: Dataset) -> None:
-    found = identified(nameless)
+    found = identify_validation_images(nameless)
     assert all(val_labels()[row.file] == row.label for row in found.index)
     assert {row.file for row in found.index} == {*val_labels()}
     assert found.keys == nameless.keys
 
 
 def test_the_original_labels_score_under_real_as_published(nameless: Dataset) -> None:
-    found = identified(nameless).label_sets
+    found = identify_validation_images(nameless).label_sets
     right = (found["ReaL"].labels == found["ImGT"].labels).any(axis=1)
     labelled = (found["ReaL"].labels >= 0).any(axis=1)
     assert found["ReaL"].annotated.all()

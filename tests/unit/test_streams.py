@@ -10,7 +10,7 @@ from pyarrow import parquet
 
 from eyechart.errors import DataError
 from eyechart.realbirdid import chunked_tables
-from eyechart.realbirdid.chunked_tables import LINES, parts, texts
+from eyechart.realbirdid.chunked_tables import LINES, as_text, read_chunks
 
 Write = Callable[..., Path]
 CELLS = {"url": ["a", "b,c", 'd "e"', None], "other": ["1", "2", "3", "4"]}
@@ -32,7 +32,7 @@ def url(names: Sequence[str]) -> list[str]:
 
 
 def read(path: Path) -> list[str | None]:
-    found = [*parts(path, url)]
+    found = [*read_chunks(path, url)]
     firsts = [1 + sum(part.rows for part in found[:place]) for place in range(len(found))]
     assert [part.first for part in found] == firsts
     return [cell for part in found for column in part.columns.values() for cell in column.to_pylist()]
@@ -53,21 +53,21 @@ def test_parquet_in_parts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> No
     monkeypatch.setattr(chunked_tables, "ROWS", 3)
     parquet.write_table(pa.table(CELLS), tmp_path / "a.parquet")
     assert read(tmp_path / "a.parquet") == CELLS["url"]
-    assert max(part.rows for part in parts(tmp_path / "a.parquet", url)) <= 3
+    assert max(part.rows for part in read_chunks(tmp_path / "a.parquet", url)) <= 3
 
 
 def test_a_list_in_parts(write: Write, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(chunked_tables, "ROWS", 2)
     path = write("a.txt", "one\n two \n\nthree, four\n")
     assert read(path) == ["one", "two", "", "three, four"]
-    assert [[*part.columns] for part in parts(path, url)] == [[LINES]] * 2
+    assert [[*part.columns] for part in read_chunks(path, url)] == [[LINES]] * 2
 
 
 def test_csv_in_parts(write: Write, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(chunked_tables, "BLOCK", 64)
     path = write("a.csv", "url\n" + "".join(f"line {number}\n" for number in range(50)))
     assert read(path) == [f"line {number}" for number in range(50)]
-    assert max(part.rows for part in parts(path, url)) < 20
+    assert max(part.rows for part in read_chunks(path, url)) < 20
 
 
 def test_a_folder_is_its_tables_one_after_another(write: Write, tmp_path: Path) -> None:
@@ -88,7 +88,7 @@ def test_a_folder_is_its_tables_one_after_another(write: Write, tmp_path: Path) 
     ],
 )
 def test_cells_as_text(column: pa.Array, expected: list[str | None]) -> None:
-    assert texts(column).to_pylist() == expected
+    assert as_text(column).to_pylist() == expected
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from eyechart.data.taxonomy import COMMON, LEVELS, Taxonomy, common_names, read_taxonomy
+from eyechart.data.taxonomy import COMMON_NAME, LEVELS, Taxonomy, common_names, read_taxonomy
 from eyechart.errors import DataError
 
 CROWS = "Corvus corax,Corvus\nPica pica,Pica\nCorvus corone,Corvus\n"
@@ -39,7 +39,7 @@ def test_levels_are_in_the_order_of_the_tree_and_other_columns_ignored(read: Rea
     assert found.common == ("raven", "great tit")
 
 
-@pytest.mark.parametrize(("column", "level"), [("famly", "family"), ("Orders", "order"), ("common name", COMMON)])
+@pytest.mark.parametrize(("column", "level"), [("famly", "family"), ("Orders", "order"), ("common name", COMMON_NAME)])
 def test_a_column_that_is_nearly_a_level_is_no_other_column(read: Read, column: str, level: str) -> None:
     with pytest.raises(DataError, match=rf"taxonomy\.csv has the column '{column.lower()}'.*did you mean {level}\?"):
         read("a a,a,x\n", f"species,genus,{column}")
@@ -65,9 +65,9 @@ def test_ancestors_are_parents_of_parents(read: Read) -> None:
 
 def test_places_are_found_whatever_the_case(read: Read) -> None:
     found = read(CROWS)
-    assert (found.place(0, " PICA pica "), found.place(1, "pica")) == (1, 1)
+    assert (found.index_of(0, " PICA pica "), found.index_of(1, "pica")) == (1, 1)
     with pytest.raises(DataError, match=r"taxonomy\.csv has no genus 'Corvs'; did you mean Corvus\?"):
-        found.place(1, "Corvs")
+        found.index_of(1, "Corvs")
 
 
 @pytest.mark.parametrize(

@@ -11,8 +11,8 @@ import pytest
 from PIL import Image
 
 from eyechart.data.class_names import check_unique
-from eyechart.data.images import decode
-from eyechart.data.splits import available, open_split
+from eyechart.data.images import decode_image
+from eyechart.data.splits import list_splits, open_split
 from eyechart.errors import DataError
 from eyechart.toybox.__main__ import SEED
 from eyechart.toybox.art import CELL, atlas, packaged_root, styles
@@ -107,7 +107,7 @@ def test_splits_have_their_sizes() -> None:
 
 
 def test_a_split_opens_by_its_name_with_its_own_vocabulary() -> None:
-    (ref,) = [ref for ref in available() if str(ref) == "toybox/sample-scenes"]
+    (ref,) = [ref for ref in list_splits() if str(ref) == "toybox/sample-scenes"]
     found = open_split(ref)
     assert (found.names, found.classes, found.equivalences) == (names(), len(names()), equivalences())
     assert found.expected == len(found) == len({*found.keys})
@@ -143,7 +143,7 @@ def test_labels_are_those_of_what_was_drawn() -> None:
 
 def test_pictures_can_be_decoded() -> None:
     dataset = open_toybox("sample")
-    assert {decode(data, str(place)).size for place, data in dataset.read(range(9))} == {(96, 96)}
+    assert {decode_image(data, str(place)).size for place, data in dataset.read(range(9))} == {(96, 96)}
 
 
 @pytest.mark.parametrize("name", ["sha256.txt", "pictures.csv", "pictures/000.webp"])

@@ -9,8 +9,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from eyechart.data.class_names import class_names, templates
-from eyechart.data.images import decode
+from eyechart.data.class_names import load_class_names, load_templates
+from eyechart.data.images import decode_image
 from eyechart.errors import SpecError
 from eyechart.inference.class_weights import class_weights, cosine_similarity
 from eyechart.metrics.intervals import wilson
@@ -42,7 +42,7 @@ def folder(clip: OpenClipEncoder) -> Path:
 
 @pytest.fixture(scope="module")
 def weights(clip: OpenClipEncoder) -> Floats:
-    return class_weights(clip.encode_texts, open_toybox("sample").names, templates(clip.templates).formats)
+    return class_weights(clip.encode_texts, open_toybox("sample").names, load_templates(clip.templates).formats)
 
 
 @pytest.fixture(scope="module")
@@ -53,7 +53,7 @@ def share(clip: OpenClipEncoder, weights: Floats) -> Share:
     def count(split: str) -> tuple[int, int]:
         data = open_toybox(split)
         read = [*data.source.read(range(len(data.index)))]
-        features = clip.encode_images([clip.prepare(decode(found, str(row))) for row, found in read])
+        features = clip.encode_images([clip.prepare(decode_image(found, str(row))) for row, found in read])
         truths = np.array([data.index[row].label for row, _ in read])
         return int((cosine_similarity(features, weights).argmax(axis=1) == truths).sum()), len(truths)
 
@@ -110,12 +110,14 @@ def test_open_clip_itself_reads_the_folder(folder: Path) -> None:
 
 @pytest.mark.parametrize("vocabulary", ["mill", "openai", "kisel", "wordnet"])
 def test_the_longest_published_prompt_of_a_thousand_names_is_read_whole(clip: OpenClipEncoder, vocabulary: str) -> None:
-    longest = max(templates("80").formats, key=len)
-    rows = clip._tokenizer([longest.replace("{c}", name) for name in class_names(vocabulary).names])
+    longest = max(load_templates("80").formats, key=len)
+    rows = clip._tokenizer([longest.replace("{c}", name) for name in load_class_names(vocabulary).names])
     end = int(rows.max())
     assert bool((rows == end).sum(dim=1).eq(1).all())
     assert bool((rows[:, -1] != end).all())
-    assert len({tuple(row) for row in rows.tolist()}) == len({name.lower() for name in class_names(vocabulary).names})
+    assert len({tuple(row) for row in rows.tolist()}) == len(
+        {name.lower() for name in load_class_names(vocabulary).names}
+    )
 
 
 def test_text_in_any_script_is_read(clip: OpenClipEncoder) -> None:

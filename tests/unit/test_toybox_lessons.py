@@ -10,7 +10,7 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from eyechart.data.class_names import class_names
+from eyechart.data.class_names import load_class_names
 from eyechart.models.torchvision_repair import repair
 
 repair()
@@ -157,7 +157,7 @@ def test_any_text_comes_back_from_its_tokens(reader: Reader, text: str) -> None:
 
 @pytest.mark.parametrize("vocabulary", VOCABULARIES)
 def test_a_list_of_a_thousand_names_is_read_whole(vocabulary: str, reader: Reader) -> None:
-    prompt = WORDINGS["table_20"][0].replace("{list}", "\n".join(class_names(vocabulary).names))
+    prompt = WORDINGS["table_20"][0].replace("{list}", "\n".join(load_class_names(vocabulary).names))
     tokens = reader.read(prompt)
     assert len(tokens) < 8000
     assert reader.text(tokens) == prompt

@@ -13,7 +13,7 @@ import pytest
 from PIL import Image
 
 from eyechart import samples
-from eyechart.data.class_names import class_names
+from eyechart.data.class_names import load_class_names
 from eyechart.metrics.intervals import wilson
 from eyechart.models.generation import generate_all
 from eyechart.models.hf.generator import HfGenerator
@@ -99,7 +99,7 @@ def test_it_reads_several_pictures_in_their_order(model: HfGenerator) -> None:
 
 @pytest.mark.parametrize("vocabulary", ["mill", "openai", "kisel", "wordnet"])
 def test_a_list_of_a_thousand_names_leaves_room_for_an_answer(model: HfGenerator, vocabulary: str) -> None:
-    prompt = WORDINGS["table_20"][0].replace("{list}", "\n".join(class_names(vocabulary).names))
+    prompt = WORDINGS["table_20"][0].replace("{list}", "\n".join(load_class_names(vocabulary).names))
     (answer,) = generate_all(model, [Request((GREY, prompt))], 4)
     assert answer.tokens
 

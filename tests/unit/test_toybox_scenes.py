@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from eyechart.data.splits import available, open_split
+from eyechart.data.splits import list_splits, open_split
 from eyechart.toybox.__main__ import main
 from eyechart.toybox.art import atlas, styles
 from eyechart.toybox.backdrops import paint
@@ -58,7 +58,7 @@ def test_a_part_alone_is_the_same_as_in_the_whole(world: Path, tmp_path: Path) -
 
 @pytest.fixture(scope="module")
 def opened(world: Path):
-    refs = [ref for ref in available(world) if ref.benchmark == "toybox" and ref.layout == "shards"]
+    refs = [ref for ref in list_splits(world) if ref.benchmark == "toybox" and ref.layout == "shards"]
     return {ref.split: open_split(ref) for ref in refs}
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 import torch
 
-from eyechart.data.class_names import class_names
+from eyechart.data.class_names import load_class_names
 from eyechart.models.torchvision_repair import repair
 
 repair()
@@ -128,7 +128,7 @@ def test_captions_name_every_class_in_many_ways() -> None:
 @pytest.mark.parametrize("vocabulary", ["mill", "openai", "kisel", "wordnet"])
 def test_the_tokenizer_reads_and_gives_back_imagenets_names(vocabulary: str, train: Train) -> None:
     tokenizer = train("tokens", steps=1).tokenizer
-    known = class_names(vocabulary).names
+    known = load_class_names(vocabulary).names
     texts = [f"a bad photo of a {name}." for name in known]
     rows = tokenizer(texts)
     assert rows.shape == (1000, CONTEXT)

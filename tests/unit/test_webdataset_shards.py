@@ -13,7 +13,7 @@ from PIL import Image
 from webdataset import TarWriter
 
 from eyechart.data.dataset import Dataset
-from eyechart.data.images import decode
+from eyechart.data.images import decode_image
 from eyechart.data.webdataset_shards import open_shards
 from eyechart.errors import DataError
 
@@ -106,7 +106,7 @@ def test_shards_that_are_not_needed_stay_closed(shards: Path) -> None:
 @pytest.mark.parametrize("suffix", ["webp", "png", "jpg", "jpeg", "0.webp", "JPEG"])
 def test_image_suffixes(write: Write, suffix: str) -> None:
     ((_, data),) = opened(write([sample(0, 1, suffix)])).read(range(1))
-    assert decode(data, "a").size == (8, 8)
+    assert decode_image(data, "a").size == (8, 8)
 
 
 def test_names_beside_the_shards_come_first(shards: Path) -> None:

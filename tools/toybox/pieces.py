@@ -12,7 +12,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from eyechart.data.class_names import class_names
+from eyechart.data.class_names import load_class_names
 from eyechart.toybox.classes import names
 from eyechart.toybox.species import species
 from toybox.questions import reasons, texts
@@ -45,7 +45,7 @@ def pieces() -> tuple[tuple[str, float], ...]:
     found |= {piece: SIGN for sign in [SPACE, *signs] for piece in (sign, SPACE + sign) if piece not in found}
     for word in [*_words(texts()), *_both(known_names())]:
         found.update({piece: PIECE for piece in (word, SPACE + word) if len(piece) > 1})
-    found |= {SPACE + word: PIECE for word in _words(class_names("openai").names) if SPACE + word not in found}
+    found |= {SPACE + word: PIECE for word in _words(load_class_names("openai").names) if SPACE + word not in found}
     return tuple(found.items())
 
 

@@ -5,8 +5,8 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from eyechart.data.class_names import templates
-from eyechart.data.images import decode
+from eyechart.data.class_names import load_templates
+from eyechart.data.images import decode_image
 from eyechart.inference.class_weights import class_weights, cosine_similarity
 from eyechart.metrics.intervals import wilson
 from eyechart.models.open_clip.encoder import OpenClipEncoder
@@ -40,9 +40,9 @@ def fresh_pictures(count: int) -> Iterator[Group]:
 
 def count_correct(model: Encoder, pictures: Sequence[Picture], wording: str) -> int:
     """Count the pictures whose class is the nearest, the class weights made from a set of wordings."""
-    weights = class_weights(model.encode_texts, names(), templates(wording).formats)
+    weights = class_weights(model.encode_texts, names(), load_templates(wording).formats)
     truths = np.array([label for _, label in pictures])
-    images = [model.prepare(decode(data, str(place))) for place, (data, _) in enumerate(pictures)]
+    images = [model.prepare(decode_image(data, str(place))) for place, (data, _) in enumerate(pictures)]
     features = np.concatenate([model.encode_images(images[at : at + 64]) for at in range(0, len(images), 64)])
     return int((cosine_similarity(features, weights).argmax(axis=1) == truths).sum())
 

@@ -5,7 +5,7 @@ import random
 from collections.abc import Sequence
 from pathlib import Path
 
-from eyechart.data.class_names import VOCABULARIES, class_names, templates
+from eyechart.data.class_names import VOCABULARIES, load_class_names, load_templates
 
 VOCABULARY = 1280
 START, END, PAD = "<start>", "<end>", "<pad>"
@@ -15,7 +15,7 @@ WORDINGS = ("80", "7", "1", "name")
 
 def prompt_sets() -> tuple[tuple[str, ...], ...]:
     """Return the packaged wordings, in the sets from which one is drawn evenly."""
-    return tuple(tuple(templates(name).formats) for name in WORDINGS)
+    return tuple(tuple(load_templates(name).formats) for name in WORDINGS)
 
 
 def captions(names: Sequence[str], chance: random.Random) -> list[str]:
@@ -55,6 +55,6 @@ def write_tokenizer(folder: Path, names: Sequence[str]) -> None:
 
 
 def _corpus(names: Sequence[str]) -> list[str]:
-    known = [name for vocabulary in sorted(VOCABULARIES) for name in class_names(vocabulary).names]
+    known = [name for vocabulary in sorted(VOCABULARIES) for name in load_class_names(vocabulary).names]
     worded = [text.replace("{c}", name) for text in prompt_sets()[0] for name in names[:8]]
     return [*worded, *(name for name in names for _ in range(8)), *known]

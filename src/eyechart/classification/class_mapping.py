@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from eyechart.classification.out_of_prompt import normalise_text
-from eyechart.data.class_names import templates
+from eyechart.data.class_names import load_templates
 from eyechart.errors import ModelError, SpecError
 from eyechart.inference.arrays import read_or_compute
 from eyechart.inference.class_weights import EncodeTexts, class_weights, cosine_similarity
@@ -173,7 +173,7 @@ def map_to_classes(context: Context, answers: Sequence[str]) -> list[int]:
 def class_embeddings(context: Context, names: Sequence[str]) -> ClassEmbeddings:
     """The class names in the space of the encoder that was chosen."""
     given = context.options["text_templates"]
-    formats = BARE if given == "none" else templates(given).formats
+    formats = BARE if given == "none" else load_templates(given).formats
     encoder = text_encoder(context)
 
     def encode(texts: Sequence[str]) -> Floats:

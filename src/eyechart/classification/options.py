@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 
-from eyechart.data.class_names import templates
+from eyechart.data.class_names import load_templates
 from eyechart.models.registry import find_backend
 from eyechart.protocol.options import PROMPT, READING, Option, OptionValues
 from eyechart.spec import parse_spec
@@ -22,7 +22,7 @@ def check_distractors(value: str, root: str | None) -> None:
 def check_templates(value: str, _: str | None) -> None:
     """Refuse templates that are neither packaged nor a file."""
     if value != "none":
-        templates(value)
+        load_templates(value)
 
 
 SHORT: Mapping[str, str] = {  # settings of multiple choice as one types them, and as Table 19 writes them

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from eyechart.classification.predictions import ClassPredictions, Targets
 from eyechart.data.dataset import Dataset
-from eyechart.data.sample_keys import Finder, images_once, read_lines
+from eyechart.data.sample_keys import ClassMatcher, match_unique_images, read_lines
 from eyechart.errors import ModelError
 from eyechart.inference.responses import ReplayedResponses, Response
 from eyechart.models.answer_file import answer_path, file_identity
@@ -87,7 +87,7 @@ class Replay(ReplayedResponses):
             wanted = (len(keys), dataset.classes)
             raise ModelError(f"{self.path}: scores have shape {scores.shape}, expected {wanted}: one row a key.")
         where = [f"{self.path}, row {row} of keys" for row in range(len(keys))]
-        places = images_once(self.path, dataset, keys, where)
+        places = match_unique_images(self.path, dataset, keys, where)
         return {row: scores[place].astype(np.float32) for row, place in places.items()}
 
     def read_arrays(self) -> tuple[list[str], NDArray[np.floating]]:
@@ -102,7 +102,7 @@ class Replay(ReplayedResponses):
 
     def read_ranked_answers(self, dataset: Dataset, names: Sequence[str]) -> Mapping[int, Floats]:
         """Ranked answers by the row of the index, as scores that keep their order."""
-        find = Finder(names, dataset.classes)
+        find = ClassMatcher(names, dataset.classes)
         answers = self.read_answers(dataset).items()
         return {row: rank_scores([find(said) for said in ranks], dataset.classes) for row, ranks in answers}
 
@@ -110,7 +110,7 @@ class Replay(ReplayedResponses):
         """The csv's answers by the row of the index."""
         lines = list(read_lines(self.path, ("key", "answer"), REMEDY, dataset.split))
         keys, where = [line.key for line in lines], [line.where for line in lines]
-        places = images_once(self.path, dataset, keys, where)
+        places = match_unique_images(self.path, dataset, keys, where)
         return {row: ranked_cells(lines[place].cells) for row, place in places.items()}
 
 

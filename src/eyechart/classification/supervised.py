@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from eyechart.classification.predictions import ClassPredictions, Targets, make_predictions
 from eyechart.data.dataset import Dataset
 from eyechart.data.imagenet import CLASSES, synset_classes
-from eyechart.data.imagenet_names import has_imagenet_classes, named_classes, normalized
+from eyechart.data.imagenet_names import classes_by_name, has_imagenet_classes, normalise_name
 from eyechart.data.packages import packaged_file
 from eyechart.errors import ModelError
 from eyechart.inference.arrays import all_failed
@@ -114,7 +114,7 @@ def _lemmas(outputs: int) -> Mapping[str, str]:
     there = {*_synsets(outputs)}
     for synset, names in (line.split("\t", 1) for line in lines):
         for name in names.split(",") if synset in there else ():
-            found.setdefault(normalized(name), set()).add(synset)
+            found.setdefault(normalise_name(name), set()).add(synset)
     return {name: min(synsets) for name, synsets in found.items() if len(synsets) == 1}
 
 
@@ -134,10 +134,10 @@ def _synsets_of(dataset: Dataset, outputs: int) -> tuple[Sequence[str], str]:
 def _synset_of(name: str, one: Sequence[str], outputs: int) -> str:
     if name in _synsets(outputs):
         return name
-    known = named_classes().get(normalized(name), frozenset())
+    known = classes_by_name().get(normalise_name(name), frozenset())
     if len(known) == 1:
         return one[min(known)]
-    return "" if known or outputs == CLASSES else _lemmas(outputs).get(normalized(name), "")
+    return "" if known or outputs == CLASSES else _lemmas(outputs).get(normalise_name(name), "")
 
 
 class Supervised(Protocol[ClassPredictions]):

@@ -5,16 +5,16 @@ from dataclasses import replace
 from pathlib import Path
 
 from eyechart.data.dataset import ORIGINAL, Dataset
-from eyechart.data.detection.image_index import below, indexed
-from eyechart.data.file_index import Entry, assemble
-from eyechart.data.labels import label_set
-from eyechart.data.observation_table import IMAGE, observations_of, read_birds
+from eyechart.data.detection.image_index import index_images, is_below
+from eyechart.data.file_index import IndexEntry, build_dataset
+from eyechart.data.labels import build_label_set
+from eyechart.data.observation_table import IMAGE, parse_observations, read_birds
 from eyechart.data.observations import Observations
 from eyechart.data.rows import Row
 from eyechart.data.tables import Table
 from eyechart.errors import DataError
 
-TABLES = ("birds.csv", "birds.parquet")
+TABLE_NAMES = ("birds.csv", "birds.parquet")
 
 
 def open_birds(folder: Path, benchmark: str, split: str, *, cache: Path | None = None) -> Dataset:
@@ -29,32 +29,32 @@ def open_birds(folder: Path, benchmark: str, split: str, *, cache: Path | None =
 def open_table(folder: Path, benchmark: str, split: str, table: Table, *, cache: Path | None = None) -> Dataset:
     """Open the lines of a folder's table of birds, or some of them, as `open_birds` does all."""
     _check_pictures(folder, table)
-    found = observations_of(folder, table)
-    entries = indexed(folder, table[IMAGE], named_by=table.path, remedy="copy them there.", cache=cache)
+    found = parse_observations(folder, table)
+    entries = index_images(folder, table[IMAGE], named_by=table.path, remedy="copy them there.", cache=cache)
     return _assembled(folder, benchmark, split, entries, found)
 
 
 def _check_pictures(folder: Path, table: Table) -> None:
     for row, image in enumerate(table[IMAGE]):
-        if image and not below(image):
-            raise DataError(f"{table.where(row)} names '{image}', which is no file below {folder}: correct it.")
+        if image and not is_below(image):
+            raise DataError(f"{table.location(row)} names '{image}', which is no file below {folder}: correct it.")
     missing = [row for row, image in enumerate(table[IMAGE]) if not image or not (folder / image).is_file()]
     if missing:
         image = table[IMAGE][missing[0]]
         what = f"the first {folder / image}" if image else "the first an empty name"
         raise DataError(
-            f"{table.where(missing[0])}: {len(missing):,} of the {len(table):,} pictures of the column '{IMAGE}' are "
-            f"not there, {what}: copy them there, or remove their lines."
+            f"{table.location(missing[0])}: {len(missing):,} of the {len(table):,} pictures of the column '{IMAGE}' "
+            f"are not there, {what}: copy them there, or remove their lines."
         )
 
 
-def _assembled(folder: Path, benchmark: str, split: str, entries: Sequence[Entry], found: Observations) -> Dataset:
+def _assembled(folder: Path, benchmark: str, split: str, entries: Sequence[IndexEntry], found: Observations) -> Dataset:
     names = found.taxonomy.names[0]
-    whole = assemble(folder, benchmark, split, entries, classes=len(names), names=names)
+    whole = build_dataset(folder, benchmark, split, entries, classes=len(names), names=names)
     species = found.species.tolist()
     index = tuple(
         Row(entry.key, entry.file, entry.sha256, label) for entry, label in zip(entries, species, strict=True)
     )
     told = [(label,) if label >= 0 else None for label in species]
-    truth = label_set(ORIGINAL, index, told, "exclude", f"the species of {benchmark}/{split}")
+    truth = build_label_set(ORIGINAL, index, told, "exclude", f"the species of {benchmark}/{split}")
     return replace(whole, index=index, label_sets={ORIGINAL: truth}, observations=found)

@@ -21,7 +21,7 @@ from eyechart.errors import VocabularyError
 from eyechart.spec import did_you_mean
 
 MILL = {744: "projectile", 836: "sunglass"}
-SHOWN = 5
+MAX_SHOWN = 5
 
 
 @dataclass(frozen=True)
@@ -44,7 +44,7 @@ class Templates:
     source: str
 
 
-def class_names(name_or_path: str) -> ClassNames:
+def load_class_names(name_or_path: str) -> ClassNames:
     """Return `openai`, `mill`, `kisel` or `wordnet`, or the names of a text file with one name a line."""
     if name_or_path in VOCABULARIES:
         return _packaged_names(name_or_path)
@@ -52,10 +52,10 @@ def class_names(name_or_path: str) -> ClassNames:
     return ClassNames(name_or_path, lines, fingerprint(lines), name_or_path)
 
 
-def vocabulary(name_or_path: str, classes: int = CLASSES, *, allow_duplicates: bool = False) -> ClassNames:
+def load_vocabulary(name_or_path: str, classes: int = CLASSES, *, allow_duplicates: bool = False) -> ClassNames:
     """Return class names, checked for their number and for equal names."""
-    found = class_names(name_or_path)
-    expect(found.names, classes, name_or_path)
+    found = load_class_names(name_or_path)
+    check_count(found.names, classes, name_or_path)
     check_unique(found.names, allow_duplicates=allow_duplicates)
     return found
 
@@ -75,7 +75,7 @@ def check_unique(names: Sequence[str], *, allow_duplicates: bool = False) -> Non
         )
 
 
-def expect(names: Sequence[str], classes: int, source: str = "The vocabulary") -> None:
+def check_count(names: Sequence[str], classes: int, source: str = "The vocabulary") -> None:
     """Refuse a vocabulary of the wrong length."""
     if len(names) != classes:
         raise VocabularyError(
@@ -84,7 +84,7 @@ def expect(names: Sequence[str], classes: int, source: str = "The vocabulary") -
         )
 
 
-def templates(name_or_path: str) -> Templates:
+def load_templates(name_or_path: str) -> Templates:
     """Return the published `80`, `7`, `1` or `bird`, the bare `name`, or a text file's with `{c}` or `{}` a line."""
     if name_or_path in TEMPLATES:
         formats, source = TEMPLATES[name_or_path]()
@@ -107,7 +107,7 @@ def fingerprint(lines: Sequence[str]) -> str:
 @cache
 def _packaged_names(name: str) -> ClassNames:
     names, source = VOCABULARIES[name]()
-    expect(names, CLASSES, source)
+    check_count(names, CLASSES, source)
     return ClassNames(name, names, fingerprint(names), source)
 
 
@@ -144,9 +144,9 @@ def _open_clip() -> Any:
     return packaged_module("open_clip", "zero_shot_metadata")
 
 
-Named = Mapping[str, Callable[[], tuple[tuple[str, ...], str]]]
-VOCABULARIES: Named = {"openai": _openai, "mill": _mill, "kisel": _kisel, "wordnet": _wordnet}
-TEMPLATES: Named = {
+NameSources = Mapping[str, Callable[[], tuple[tuple[str, ...], str]]]
+VOCABULARIES: NameSources = {"openai": _openai, "mill": _mill, "kisel": _kisel, "wordnet": _wordnet}
+TEMPLATES: NameSources = {
     "80": _simple("OPENAI_IMAGENET_TEMPLATES"),
     "7": _simple("SIMPLE_IMAGENET_TEMPLATES"),
     "1": lambda: (("a photo of a {c}.",), "one plain prompt"),
@@ -187,11 +187,11 @@ def _slots(line: str) -> Iterator[str]:
 
 
 def _named(names: Sequence[str], pairs: Sequence[tuple[int, int]]) -> str:
-    shown = [f"{one} ({names[one]!r}) and {two} ({names[two]!r})" for one, two in pairs[:SHOWN]]
-    return "; ".join(shown) + (f" and {len(pairs) - SHOWN} more pairs" if len(pairs) > SHOWN else "")
+    shown = [f"{one} ({names[one]!r}) and {two} ({names[two]!r})" for one, two in pairs[:MAX_SHOWN]]
+    return "; ".join(shown) + (f" and {len(pairs) - MAX_SHOWN} more pairs" if len(pairs) > MAX_SHOWN else "")
 
 
-def check_length(dataset: Dataset, names: Sequence[str], names_by: str) -> None:
+def check_class_count(dataset: Dataset, names: Sequence[str], names_by: str) -> None:
     """Refuse names that are not one a class: the model would be asked for classes that are not there."""
     if len(names) != dataset.classes:
         raise VocabularyError(

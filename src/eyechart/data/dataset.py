@@ -75,14 +75,14 @@ class Dataset:
         return sha256("".join(lines).encode()).hexdigest()
 
     @cached_property
-    def notation(self) -> Annotation | None:
+    def selected_annotation(self) -> Annotation | None:
         """What is annotated in the selected rows; the whole annotation, uncopied, where all are."""
-        return self.annotation.of(self.rows) if self.annotation and self.rows else self.annotation
+        return self.annotation.select(self.rows) if self.annotation and self.rows else self.annotation
 
     @cached_property
-    def observed(self) -> Observations | None:
+    def selected_observations(self) -> Observations | None:
         """What was observed in the selected rows; all observations, uncopied, where all are."""
-        return self.observations.of(self.rows) if self.observations is not None and self.rows else self.observations
+        return self.observations.select(self.rows) if self.observations is not None and self.rows else self.observations
 
     def read(self, places: Sequence[int]) -> Iterator[tuple[int, bytes]]:
         """Yield (position, image bytes) for the selected rows at ascending positions."""
@@ -90,7 +90,7 @@ class Dataset:
         for row, data in self.source.read([*position]):
             yield position[row], data
 
-    def truths(self, empty: Empty | None = None) -> tuple[LabelSet, ...]:
+    def select_label_sets(self, empty: Empty | None = None) -> tuple[LabelSet, ...]:
         """The label sets of the selected rows; `empty`, where given, is for all but the original labels."""
         rows = list(self.selected)
         return tuple(
@@ -103,7 +103,7 @@ class Dataset:
             for labels in self.label_sets.values()
         )
 
-    def limited(self, limit: int | None, seed: int) -> "Dataset":
+    def subsample(self, limit: int | None, seed: int) -> "Dataset":
         """A seeded random choice of `limit` images, in their old order."""
         if limit is None or limit >= len(self.index):
             return self

@@ -8,7 +8,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Literal
 
-from eyechart.data.birds import TABLES
+from eyechart.data.birds import TABLE_NAMES
 from eyechart.data.detection.splits import BENCHMARK, Format, annotated_splits
 from eyechart.data.imagenet import SYNSET, VAL_FILE
 from eyechart.data.images import SUFFIXES
@@ -16,7 +16,7 @@ from eyechart.errors import DataError
 
 Layout = Literal["sample", "registered", "shards", "folder", "hub", "disk", "birds", "none"] | Format
 BIRDS = "realbirdid"
-READ_BESIDE = (
+AUXILIARY_FILES = (
     "classnames.txt",
     "equivalences.csv",
     "dataset_dict.json",
@@ -25,8 +25,8 @@ DOCUMENTS = ("readme", "license", "licence", "copying", "citation", "checksums")
 SPLIT_NAMES = frozenset({"train", "training", "val", "valid", "validation", "dev", "test", "testing", "eval"})
 EXPECTED = "ROOT/<benchmark>/<split>"
 EXAMPLES = 3  # names in a list of names
-LISTED = 8  # splits and remarks in a line, and folders looked at to recognise what holds them
-PEEKED = 50  # entries of a folder looked at to recognise it as that of a class
+MAX_LISTED = 8  # splits and remarks in a line, and folders looked at to recognise what holds them
+MAX_ENTRIES = 50  # entries of a folder looked at to recognise it as that of a class
 
 
 @dataclass(frozen=True)
@@ -40,7 +40,7 @@ class SplitRef:
     benchmark: str
     split: str
     layout: Layout = "sample"
-    place: str = ""
+    location: str = ""
     missing: str = ""
     part: str = ""
     defect: str = ""
@@ -58,16 +58,16 @@ class Survey:
 
     def __str__(self) -> str:
         names = list(map(str, self.splits))
-        more = f" and {len(names) - LISTED} more" if len(names) > LISTED else ""
+        more = f" and {len(names) - MAX_LISTED} more" if len(names) > MAX_LISTED else ""
         found = f"{len(names)} split{'s' * (len(names) != 1)} found"
-        text = f"{found} ({', '.join(names[:LISTED])}{more})" if names else f"no split found, expected {EXPECTED}"
+        text = f"{found} ({', '.join(names[:MAX_LISTED])}{more})" if names else f"no split found, expected {EXPECTED}"
         left = [f"{place} ({reason})" for place, reason in self.ignored]
-        more = f"; and {len(left) - LISTED} more" if len(left) > LISTED else ""
-        return f"{text}; ignored: {'; '.join(left[:LISTED])}{more}" if left else text
+        more = f"; and {len(left) - MAX_LISTED} more" if len(left) > MAX_LISTED else ""
+        return f"{text}; ignored: {'; '.join(left[:MAX_LISTED])}{more}" if left else text
 
 
 @dataclass
-class Listing:
+class FolderListing:
     """The visible entries of a folder, folders and files by name; `error` says why it cannot be listed."""
 
     path: Path
@@ -81,14 +81,14 @@ class Listing:
         return {Path(name).suffix.lower() for name in self.files}
 
     @property
-    def picture(self) -> str:
+    def first_image(self) -> str:
         """The first file that is a picture by its extension; "" where there is none."""
         return next((name for name in self.files if Path(name).suffix.lower() in SUFFIXES), "")
 
 
-def list_folder(path: Path, most: int | None = None) -> Listing:
+def list_folder(path: Path, most: int | None = None) -> FolderListing:
     """Return a folder's visible entries in the order of their names, or those of its first `most` entries."""
-    listing = Listing(path)
+    listing = FolderListing(path)
     try:
         with os.scandir(path) as entries:
             for entry in islice(entries, most):
@@ -105,9 +105,9 @@ def list_folder(path: Path, most: int | None = None) -> Listing:
     return listing
 
 
-def layout_of(found: Listing) -> Layout:
+def detect_layout(found: FolderListing) -> Layout:
     """Return the layout of a split's folder; "none" for one that is not known."""
-    if any(name in TABLES for name in found.files):
+    if any(name in TABLE_NAMES for name in found.files):
         return "birds"
     suffixes = found.suffixes
     if "nshards.txt" in found.files or ".tar" in suffixes:
@@ -116,7 +116,7 @@ def layout_of(found: Listing) -> Layout:
         return "disk"
     if ".parquet" in suffixes or any((found.path / "data").glob("*.parquet")):
         return "hub"
-    return "folder" if found.picture or found.folders else "none"
+    return "folder" if found.first_image or found.folders else "none"
 
 
 def survey_root(root: Path) -> Survey:
@@ -132,7 +132,7 @@ def survey_root(root: Path) -> Survey:
         raise DataError(f"The data root {root} cannot be listed ({top.error}): allow it, or give another folder.")
     listed = {folder: list_folder(folder) for folder in top.folders}
     annotated = annotated_splits(root)
-    birds = [found.path for found in (top, *listed.values()) if layout_of(found) == "birds"]
+    birds = [found.path for found in (top, *listed.values()) if detect_layout(found) == "birds"]
     splits = [SplitRef(BENCHMARK, one.name, one.format, str(one.folder), one.missing, one.part) for one in annotated]
     splits += [SplitRef(BIRDS, folder.resolve().name, "birds", str(folder)) for folder in birds]
     taken = {*birds, *(split.folder for split in annotated)}
@@ -149,7 +149,9 @@ def survey_root(root: Path) -> Survey:
     return Survey(tuple(splits), tuple(ignored))
 
 
-def _survey_benchmark(root: Path, benchmark: Listing, taken: set[Path]) -> tuple[list[SplitRef], list[tuple[str, str]]]:
+def _survey_benchmark(
+    root: Path, benchmark: FolderListing, taken: set[Path]
+) -> tuple[list[SplitRef], list[tuple[str, str]]]:
     """Return the splits of a benchmark's folder, and what is ignored in it."""
     name = benchmark.path.name
     if benchmark.error:
@@ -169,12 +171,12 @@ def _survey_benchmark(root: Path, benchmark: Listing, taken: set[Path]) -> tuple
     return splits, ignored
 
 
-def _split(benchmark: str, found: Listing) -> SplitRef:
+def _split(benchmark: str, found: FolderListing) -> SplitRef:
     make = partial(SplitRef, benchmark, found.path.name)
     if found.error:
         defect = f"{found.path} cannot be listed ({found.error}): allow it, or move the folder out of the data root."
         return make("none", str(found.path), defect=defect)
-    layout = layout_of(found)
+    layout = detect_layout(found)
     place = f"hub:{found.path}" if layout in ("hub", "disk") else str(found.path)
     return make(layout, place, defect=_unknown(found.path) if layout == "none" else "")
 
@@ -187,12 +189,12 @@ def _unknown(folder: Path) -> str:
     )
 
 
-def _stray(root: Path, found: Listing, why: str) -> Iterator[tuple[str, str]]:
+def _stray(root: Path, found: FolderListing, why: str) -> Iterator[tuple[str, str]]:
     """Yield the files of a folder that are not read; pictures beside class folders are refused when it is opened."""
     names = [
         name
         for name in found.files
-        if name not in READ_BESIDE and not is_document(name) and Path(name).suffix.lower() not in SUFFIXES
+        if name not in AUXILIARY_FILES and not is_document(name) and Path(name).suffix.lower() not in SUFFIXES
     ]
     if names:
         place = found.path.relative_to(root)
@@ -201,27 +203,27 @@ def _stray(root: Path, found: Listing, why: str) -> Iterator[tuple[str, str]]:
 
 def _is_class(folder: Path) -> bool:
     """Whether a folder is that of a class: pictures and no folders, and no ILSVRC validation files but of a synset."""
-    found = list_folder(folder, PEEKED)
-    known = VAL_FILE.fullmatch(found.picture) and not SYNSET.fullmatch(folder.name)
-    return bool(found.picture) and not found.folders and not known
+    found = list_folder(folder, MAX_ENTRIES)
+    known = VAL_FILE.fullmatch(found.first_image) and not SYNSET.fullmatch(folder.name)
+    return bool(found.first_image) and not found.folders and not known
 
 
-def _is_split(found: Listing) -> bool:
+def _is_split(found: FolderListing) -> bool:
     """Whether a folder is recognised as a split by what it holds, wherever it lies."""
-    if layout_of(found) in ("shards", "hub") or "state.json" in found.files:
+    if detect_layout(found) in ("shards", "hub") or "state.json" in found.files:
         return True
-    if found.picture:
-        flat = not found.folders and VAL_FILE.fullmatch(found.picture) is not None
+    if found.first_image:
+        flat = not found.folders and VAL_FILE.fullmatch(found.first_image) is not None
         return flat and not SYNSET.fullmatch(found.path.name)
     names = [folder.name for folder in found.folders]
     if len(names) < 2 and not all(map(SYNSET.fullmatch, names)):
         return False
     if not names or any(name.casefold() in SPLIT_NAMES for name in names):
         return False
-    return all(_is_class(folder) for folder in found.folders[:LISTED])
+    return all(_is_class(folder) for folder in found.folders[:MAX_LISTED])
 
 
-def _check_level(top: Listing, listed: Mapping[Path, Listing]) -> None:
+def _check_level(top: FolderListing, listed: Mapping[Path, FolderListing]) -> None:
     """Refuse a root that is a level or two too deep, or one too high, if nothing under it lies where splits do."""
     root, here = top.path, top.path.resolve()
     if _is_split(top):
@@ -231,9 +233,9 @@ def _check_level(top: Listing, listed: Mapping[Path, Listing]) -> None:
             f"--eye-data={here.parent.parent}, under which it is {here.parent.name}/{here.name}."
         )
     splits = [path.name for path, found in listed.items() if _is_split(found)]
-    inner = {path: [*map(list_folder, found.folders[:LISTED])] for path, found in listed.items()}
+    inner = {path: [*map(list_folder, found.folders[:MAX_LISTED])] for path, found in listed.items()}
     others = [found for path, several in inner.items() if path.name not in splits for found in several]
-    if any(_is_split(found) or not found.folders or layout_of(found) == "disk" for found in others):
+    if any(_is_split(found) or not found.folders or detect_layout(found) == "disk" for found in others):
         return
     if splits:
         raise DataError(

@@ -36,7 +36,7 @@ class LabelPolicy:
     source: str = "none"
 
 
-def pairs(name_or_path: str = "12", classes: int = CLASSES) -> tuple[Pair, ...]:
+def equivalent_pairs(name_or_path: str = "12", classes: int = CLASSES) -> tuple[Pair, ...]:
     """Return the pairs of equivalent classes: `12` published ones, `none`, or those of a file.
 
     A file is a csv with the columns `a` and `b`, or a json with groups of classes under `eq_classes` or

@@ -7,12 +7,12 @@ from pathlib import Path
 import msgspec
 
 from eyechart.data.dataset import Dataset, Source
-from eyechart.data.labels import LabelSet, label_set
+from eyechart.data.labels import LabelSet, build_label_set
 from eyechart.data.rows import Row
 from eyechart.errors import DataError
 
 
-class Entry(msgspec.Struct, frozen=True, array_like=True):
+class IndexEntry(msgspec.Struct, frozen=True, array_like=True):
     """What an index knows of one image: size -1 is a whole file, label -1 none, and `labels` None no list of them."""
 
     key: str
@@ -26,18 +26,18 @@ class Entry(msgspec.Struct, frozen=True, array_like=True):
 
 
 @dataclass(frozen=True)
-class Located:
+class FileSource:
     """A source of images by path, offset and size, one entry a row; any number of threads may read."""
 
     root: Path
-    entries: Sequence[Entry]
+    entries: Sequence[IndexEntry]
 
     def read(self, rows: Sequence[int]) -> Iterator[tuple[int, bytes]]:
         """Yield (row, image bytes) in the order asked for."""
         for row in rows:
             yield row, self._bytes(self.entries[row])
 
-    def _bytes(self, entry: Entry) -> bytes:
+    def _bytes(self, entry: IndexEntry) -> bytes:
         path = self.root / entry.path
         try:
             with path.open("rb") as file:
@@ -52,12 +52,12 @@ class Located:
         return data
 
 
-def whole_files(found: Iterable[tuple[Row, Path]]) -> Located:
+def whole_file_source(found: Iterable[tuple[Row, Path]]) -> FileSource:
     """Return a source of images that lie in files of their own."""
-    return Located(Path(), tuple(Entry(row.key, row.file, row.sha256, str(path)) for row, path in found))
+    return FileSource(Path(), tuple(IndexEntry(row.key, row.file, row.sha256, str(path)) for row, path in found))
 
 
-def class_names(folder: Path) -> tuple[str, ...]:
+def read_class_names(folder: Path) -> tuple[str, ...]:
     """Return the lines of `classnames.txt` in a split's folder or the one above it; nothing where there is none."""
     for path in (folder / "classnames.txt", folder.parent / "classnames.txt"):
         if path.is_file():
@@ -72,11 +72,11 @@ def _text(path: Path) -> str:
         raise DataError(f"{path} cannot be read as UTF-8 text ({error}): write one class name a line.") from error
 
 
-def assemble(
+def build_dataset(
     place: Path | str,
     benchmark: str,
     split: str,
-    entries: Sequence[Entry],
+    entries: Sequence[IndexEntry],
     *,
     classes: int,
     names: Sequence[str] = (),
@@ -98,7 +98,7 @@ def assemble(
         benchmark=benchmark,
         split=split,
         index=index,
-        source=source or Located(Path(place), entries),
+        source=source or FileSource(Path(place), entries),
         classes=classes,
         names=tuple(names),
         upright=upright,
@@ -106,17 +106,17 @@ def assemble(
     )
 
 
-def _truths(index: Sequence[Row], entries: Sequence[Entry], split: str) -> Iterator[LabelSet]:
+def _truths(index: Sequence[Row], entries: Sequence[IndexEntry], split: str) -> Iterator[LabelSet]:
     single = [(row.label,) if row.label >= 0 else None for row in index]
     several = [entry.labels for entry in entries]
     if any(single) or not any(several):
-        yield label_set("ImGT", index, single, "exclude", f"the labels of {split}")
+        yield build_label_set("ImGT", index, single, "exclude", f"the labels of {split}")
     if any(labels is not None for labels in several):
-        yield label_set("multilabel", index, several, "exclude", f"the labels of {split}")
+        yield build_label_set("multilabel", index, several, "exclude", f"the labels of {split}")
 
 
-def _check_keys(place: Path | str, entries: Sequence[Entry]) -> None:
-    seen: dict[str, Entry] = {}
+def _check_keys(place: Path | str, entries: Sequence[IndexEntry]) -> None:
+    seen: dict[str, IndexEntry] = {}
     for entry in entries:
         if (first := seen.setdefault(entry.key, entry)) is not entry:
             raise DataError(
@@ -125,7 +125,7 @@ def _check_keys(place: Path | str, entries: Sequence[Entry]) -> None:
             )
 
 
-def _check_range(place: Path | str, entries: Sequence[Entry], classes: int) -> None:
+def _check_range(place: Path | str, entries: Sequence[IndexEntry], classes: int) -> None:
     for entry in entries:
         for label in (entry.label,) if entry.labels is None else entry.labels:
             if not 0 <= label < classes:

@@ -11,10 +11,10 @@ import msgspec
 
 from eyechart.data.dataset import Dataset
 from eyechart.data.discovery import is_document, join_names
-from eyechart.data.file_index import Entry, assemble, class_names
+from eyechart.data.file_index import IndexEntry, build_dataset, read_class_names
 from eyechart.data.imagenet import CLASSES, SYNSET, synset_classes, val_file, val_labels
 from eyechart.data.images import SUFFIXES
-from eyechart.data.index_cache import cached
+from eyechart.data.index_cache import load_or_build
 from eyechart.errors import DataError
 
 
@@ -39,16 +39,16 @@ def open_folder(
     folders = [path.name for path in top.folders]
     listed = [_list(path) for path in top.folders]
     pictures = [*top.pictures, *(picture for found in listed for picture in found.pictures)]
-    entries = cached(cache, pictures, lambda: _index(folder, pictures), reader=f"folder {folder.resolve()}")
-    own = class_names(folder)
+    entries = load_or_build(cache, pictures, lambda: _index(folder, pictures), reader=f"folder {folder.resolve()}")
+    own = read_class_names(folder)
     labels = _labels(folder, folders, own, classes)
     ordered = sorted((_labelled(folder, entry, labels) for entry in entries), key=lambda entry: entry.key)
     if labels is synset_classes():
-        found = assemble(folder, benchmark, split, ordered, classes=CLASSES, upright=upright)
+        found = build_dataset(folder, benchmark, split, ordered, classes=CLASSES, upright=upright)
         return replace(found, notes=_describe_ignored(folder, listed))
     names = () if classes else own or sorted(labels, key=labels.__getitem__)
     count = classes or len(names)
-    found = assemble(folder, benchmark, split, ordered, classes=count, names=names, upright=upright)
+    found = build_dataset(folder, benchmark, split, ordered, classes=count, names=names, upright=upright)
     return replace(found, notes=_describe_ignored(folder, listed))
 
 
@@ -99,10 +99,10 @@ def _describe_ignored(folder: Path, listed: Iterable[_Listing]) -> tuple[str, ..
     return (f"{shown} in class folders {verb} not evaluated: expected pictures that end in {known}, and no folders.",)
 
 
-def _index(folder: Path, pictures: Sequence[Path]) -> list[Entry]:
-    def entry(path: Path) -> Entry:
+def _index(folder: Path, pictures: Sequence[Path]) -> list[IndexEntry]:
+    def entry(path: Path) -> IndexEntry:
         place = path.relative_to(folder).as_posix()
-        return Entry(place, path.name, sha256(_bytes(path)).hexdigest(), place)
+        return IndexEntry(place, path.name, sha256(_bytes(path)).hexdigest(), place)
 
     with ThreadPoolExecutor() as pool:
         return list(pool.map(entry, pictures))
@@ -136,7 +136,7 @@ def _labels(folder: Path, folders: Sequence[str], names: Sequence[str], classes:
     return {name: place for place, name in enumerate(folders)}
 
 
-def _labelled(folder: Path, entry: Entry, labels: Mapping[str, int]) -> Entry:
+def _labelled(folder: Path, entry: IndexEntry, labels: Mapping[str, int]) -> IndexEntry:
     file = val_file(entry.file) if labels is synset_classes() else None
     above = entry.path.rpartition("/")[0]
     if file is None and not above:

@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import Any
 
 from eyechart.data.dataset import Dataset
-from eyechart.data.file_index import Entry, assemble
+from eyechart.data.file_index import IndexEntry, build_dataset
 from eyechart.data.imagenet import val_file
-from eyechart.data.index_cache import cached
+from eyechart.data.index_cache import load_or_build
 from eyechart.errors import DataError
 
 SPEC = re.compile(r"hub:(?P<place>[^:]+)(?::(?P<split>[\w.-]+))?")
@@ -23,7 +23,7 @@ PREFERRED = ("validation", "val", "test")
 class HubSpec:
     """A data set of the hub, or a local folder, and the split of it."""
 
-    place: str
+    location: str
     split: str | None = None
 
 
@@ -58,14 +58,14 @@ def open_hub(
     images = table.select_columns([image]).cast_column(image, _library().Image(decode=False))
     names = _names(text, table.features[label], classes)
     files = [Path(file["filename"]) for file in table.cache_files]
-    index = cached(cache, files, lambda: _index(table, images, image, label), reader=f"hub {text}")
-    source = Undecoded(text, images, image)
+    index = load_or_build(cache, files, lambda: _index(table, images, image, label), reader=f"hub {text}")
+    source = HubSource(text, images, image)
     count = classes or len(names)
-    return assemble(text, benchmark, split, index, classes=count, names=names, upright=upright, source=source)
+    return build_dataset(text, benchmark, split, index, classes=count, names=names, upright=upright, source=source)
 
 
 @dataclass(frozen=True)
-class Undecoded:
+class HubSource:
     """A source of images in a column of a `datasets` table."""
 
     name: str
@@ -97,12 +97,12 @@ def _library() -> Any:
 
 def _load(spec: HubSpec, text: str, cache: Path | None, offline: bool) -> Any:
     datasets = _library()
-    local = Path(spec.place).is_dir()
-    if local and any((Path(spec.place) / name).is_file() for name in SAVED):
+    local = Path(spec.location).is_dir()
+    if local and any((Path(spec.location) / name).is_file() for name in SAVED):
         return _load_saved(spec, text)
     if not local:
         _check_online(text, offline)
-    options = {"path": spec.place, "cache_dir": str(cache / "datasets") if local and cache else None}
+    options = {"path": spec.location, "cache_dir": str(cache / "datasets") if local and cache else None}
     try:
         files = datasets.load_dataset_builder(**options).config.data_files
         split = _split(text, spec, [*map(str, files or ())])
@@ -122,7 +122,7 @@ def _load_saved(spec: HubSpec, text: str) -> Any:
     """Return the table that `save_to_disk` wrote into a folder, or one of several such tables."""
     datasets = _library()
     try:
-        found = datasets.load_from_disk(spec.place)
+        found = datasets.load_from_disk(spec.location)
     except Exception as error:
         raise DataError(
             f"{text} was written by save_to_disk and cannot be opened by `datasets` ({type(error).__name__}: {error}): "
@@ -148,7 +148,7 @@ def _split(text: str, spec: HubSpec, found: Sequence[str]) -> str:
             return name
     raise DataError(
         f"{text} has the splits {', '.join(found) or '(none)'}, not {' or '.join(wanted)}: name one of them, as in "
-        f"hub:{spec.place}:SPLIT."
+        f"hub:{spec.location}:SPLIT."
     )
 
 
@@ -173,15 +173,15 @@ def _names(text: str, feature: Any, classes: int | None) -> tuple[str, ...]:
     return tuple(names)
 
 
-def _index(table: Any, images: Any, image: str, label: str) -> list[Entry]:
+def _index(table: Any, images: Any, image: str, label: str) -> list[IndexEntry]:
     keys = table["__key__"] if "__key__" in table.features else [f"{row:07d}" for row in range(len(table))]
     return [_entry(key, found[image], value) for key, found, value in zip(keys, images, table[label], strict=True)]
 
 
-def _entry(key: str, image: Mapping[str, Any], value: Any) -> Entry:
+def _entry(key: str, image: Mapping[str, Any], value: Any) -> IndexEntry:
     path = image["path"] or ""
     file = val_file(path) or Path(path).name or key
     digest = sha256(_bytes(image)).hexdigest()
     if isinstance(value, (list, tuple)):
-        return Entry(key, file, digest, path, labels=tuple(value))
-    return Entry(key, file, digest, path, label=-1 if value is None else int(value))
+        return IndexEntry(key, file, digest, path, labels=tuple(value))
+    return IndexEntry(key, file, digest, path, label=-1 if value is None else int(value))

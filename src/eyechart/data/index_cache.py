@@ -8,15 +8,15 @@ from tempfile import NamedTemporaryFile
 
 import msgspec
 
-from eyechart.data.file_index import Entry
+from eyechart.data.file_index import IndexEntry
 from eyechart.errors import DataError
 
 FORMAT = 1
 
 
-def cached(
-    cache: Path | None, files: Iterable[Path], build: Callable[[], Sequence[Entry]], *, reader: str
-) -> Sequence[Entry]:
+def load_or_build(
+    cache: Path | None, files: Iterable[Path], build: Callable[[], Sequence[IndexEntry]], *, reader: str
+) -> Sequence[IndexEntry]:
     """Return the index that `build` makes, from the cache folder where these files and their reader have one.
 
     The key is every file's path, size and time of change, the reader's name and the format. A broken file is built
@@ -42,18 +42,18 @@ def _key(files: Iterable[Path], reader: str) -> str:
     return sha256(msgspec.json.encode((FORMAT, reader, facts))).hexdigest()
 
 
-def _kept(path: Path) -> Sequence[Entry] | None:
+def _kept(path: Path) -> Sequence[IndexEntry] | None:
     """Return the entries of a file whose own checksum fits."""
     try:
         checksum, _, body = path.read_bytes().partition(b"\n")
         if checksum.decode() != sha256(body).hexdigest():
             return None
-        return msgspec.json.decode(body, type=tuple[Entry, ...])
+        return msgspec.json.decode(body, type=tuple[IndexEntry, ...])
     except (OSError, UnicodeDecodeError, msgspec.DecodeError):
         return None
 
 
-def _keep(path: Path, entries: Sequence[Entry]) -> None:
+def _keep(path: Path, entries: Sequence[IndexEntry]) -> None:
     body = msgspec.json.encode(entries)
     path.parent.mkdir(parents=True, exist_ok=True)
     with NamedTemporaryFile(dir=path.parent, delete=False) as file:

@@ -8,8 +8,8 @@ from pathlib import Path, PurePosixPath
 from typing import cast, get_args
 
 from eyechart.data.imagenet import CLASSES, VAL_COUNT, val_file
-from eyechart.data.label_formats import FORMATS, Entry, Labels, Reader, recognise
-from eyechart.data.labels import LabelSet, label_set
+from eyechart.data.label_formats import FORMATS, Entry, Labels, Reader, detect_format
+from eyechart.data.labels import LabelSet, build_label_set
 from eyechart.data.packages import packaged_file
 from eyechart.data.rows import Row
 from eyechart.errors import DataError
@@ -17,8 +17,8 @@ from eyechart.metrics.accuracy import Empty
 from eyechart.spec import did_you_mean
 
 EXAMPLES = 3
-OF_SEVERAL_DATA_SETS = ("multilabel", "imagenet-m")  # also ImageNetV2's images, and only those that were looked at
-OF_SOME_IMAGES = ("reimagenet", "kisel", "expert")  # ReGT is of 375 classes, the others are corrections
+MULTI_DATASET_FORMATS = ("multilabel", "imagenet-m")  # also ImageNetV2's images, and only those that were looked at
+PARTIAL_FORMATS = ("reimagenet", "kisel", "expert")  # ReGT is of 375 classes, the others are corrections
 OPTION = re.compile(r"(?P<name>[^\[\]=]+?)\s*(?:\[(?P<options>[^\[\]]*)\])?\s*=\s*(?P<path>.+)")
 
 
@@ -62,7 +62,7 @@ def read_labels(path: str | Path, format: str | None = None, *, classes: int = C
     try:
         data = Path(path).read_bytes()
         text = data.decode("utf-8-sig").replace("\r\n", "\n")
-        name = format or recognise(text)
+        name = format or detect_format(text)
         labels = _collect(_reader(name)(text), classes)
     except OSError as error:
         raise DataError(f"The label file {path} cannot be read ({error.strerror}).") from error
@@ -73,12 +73,12 @@ def read_labels(path: str | Path, format: str | None = None, *, classes: int = C
     return LabelFile(labels, sha256(data).hexdigest(), str(path), name)
 
 
-def packaged_real() -> LabelFile:
+def packaged_real_labels() -> LabelFile:
     """Return the ReaL labels that timm ships: Beyer et al. 2020, all 50,000 validation images."""
     return read_labels(packaged_file("timm", "data", "_info", "imagenet_real_labels.json"), "real")
 
 
-def align(found: LabelFile, rows: Sequence[Row], name: str, empty: Empty) -> LabelSet:
+def align_labels(found: LabelFile, rows: Sequence[Row], name: str, empty: Empty) -> LabelSet:
     """Bring a label file into the order of rows, matched by file name, else by key; refuse a file that fits none."""
     values = [*found.labels.values()]
     labels = [None if entry is None else values[entry] for entry in _matches(found, rows)]
@@ -87,7 +87,7 @@ def align(found: LabelFile, rows: Sequence[Row], name: str, empty: Empty) -> Lab
             f"The label file {found.source} names none of the {len(rows)} images: its first is "
             f"'{next(iter(found.labels), 'missing')}', the data set's '{rows[0].file}' with the key '{rows[0].key}'."
         )
-    return label_set(name, rows, labels, empty, found.source)
+    return build_label_set(name, rows, labels, empty, found.source)
 
 
 def describe_mismatches(found: LabelFile, index: Sequence[Row]) -> tuple[str, ...]:
@@ -96,14 +96,14 @@ def describe_mismatches(found: LabelFile, index: Sequence[Row]) -> tuple[str, ..
     What a published format leaves out by design is none: images that the annotators did not see, images of other data
     sets, and validation images of ImageNet where the split is a part of them.
     """
-    if found.format in OF_SEVERAL_DATA_SETS:
+    if found.format in MULTI_DATASET_FORMATS:
         return ()
     matches = _matches(found, index)
     used = {entry for entry in matches if entry is not None}
     whole = len(index) >= VAL_COUNT
     lines = [name for place, name in enumerate(found.labels) if place not in used and (whole or val_file(name) is None)]
     images = [row.file for row, entry in zip(index, matches, strict=True) if entry is None]
-    partial = found.format in OF_SOME_IMAGES
+    partial = found.format in PARTIAL_FORMATS
     no_image = _count(lines, "line names no image", "lines name no image")
     no_line = _count([] if partial else images, "image has no line", "images have no line")
     return tuple(f"{found.source}: {sentence}" for sentence in (no_image, no_line) if sentence)

@@ -29,7 +29,7 @@ def validation_file(number: int) -> str:
     return f"ILSVRC2012_val_{number:08d}.JPEG"
 
 
-def real(text: str) -> Iterator[Entry]:
+def parse_real(text: str) -> Iterator[Entry]:
     """ReaL's real.json: one list of labels for each of the 50,000 validation images, in their order."""
     entries = _decode(text, list[list[int]])
     if len(entries) != VAL_COUNT:
@@ -43,7 +43,7 @@ class _ReImageNet(msgspec.Struct):
     reannotated_labels: list[int]
 
 
-def reimagenet(text: str) -> Iterator[Entry]:
+def parse_reimagenet(text: str) -> Iterator[Entry]:
     """ReImageNet's reannotation.jsonl: `reannotated_labels`, where -1 is "not sure" and [] or [-1] is no class."""
     for number, line in enumerate(text.split("\n"), 1):
         if line.strip():
@@ -51,12 +51,12 @@ def reimagenet(text: str) -> Iterator[Entry]:
             yield f"line {number}", row.image_name, tuple(label for label in row.reannotated_labels if label != -1)
 
 
-def kisel(text: str) -> Iterator[Entry]:
+def parse_kisel(text: str) -> Iterator[Entry]:
     """Csv files of corrections: `proposed_labels` separated by commas, empty where there is no class."""
     yield from _table(text, "id", "proposed_labels")
 
 
-def table(text: str) -> Iterator[Entry]:
+def parse_table(text: str) -> Iterator[Entry]:
     """A plain csv `file,labels`; labels are separated by spaces, semicolons or commas, empty for no class."""
     yield from _table(text, "file", "labels")
 
@@ -72,7 +72,7 @@ class _MultiLabel(msgspec.Struct):
     imagenet_m: list[str] = []
 
 
-def multilabel(text: str) -> Iterator[Entry]:
+def parse_multilabel(text: str) -> Iterator[Entry]:
     """Shankar et al. (2020) and Vasudevan et al. (2022): the correct labels; problematic images are left open."""
     found = _decode(text, _MultiLabel)
     for name, labels in found.initial_annots.items():
@@ -80,7 +80,7 @@ def multilabel(text: str) -> Iterator[Entry]:
         yield where, name, None if name in found.problematic_images else _indices(where, labels.correct)
 
 
-def imagenet_m(text: str) -> Iterator[Entry]:
+def parse_imagenet_m(text: str) -> Iterator[Entry]:
     """ImageNet-M of Vasudevan et al. (2022): only its images, and unclear labels count as correct ones."""
     found = _decode(text, _MultiLabel)
     for name in found.imagenet_m:
@@ -95,7 +95,7 @@ class _Expert(msgspec.Struct):
     new_label: int | list[int] | None
 
 
-def expert(text: str) -> Iterator[Entry]:
+def parse_expert(text: str) -> Iterator[Entry]:
     """Kisel et al.'s expert labels of four weasel classes; `uncertain` images are left open, other nulls no class."""
     for name, row in _decode(text, dict[str, _Expert]).items():
         labels = row.new_label if isinstance(row.new_label, list) else [row.new_label]
@@ -104,23 +104,23 @@ def expert(text: str) -> Iterator[Entry]:
 
 
 FORMATS: Mapping[str, Reader] = {
-    "real": real,
-    "reimagenet": reimagenet,
-    "kisel": kisel,
-    "multilabel": multilabel,
-    "imagenet-m": imagenet_m,
-    "expert": expert,
-    "csv": table,
+    "real": parse_real,
+    "reimagenet": parse_reimagenet,
+    "kisel": parse_kisel,
+    "multilabel": parse_multilabel,
+    "imagenet-m": parse_imagenet_m,
+    "expert": parse_expert,
+    "csv": parse_table,
 }
-SIGNS = {"reannotated_labels": "reimagenet", "initial_annots": "multilabel", "new_label": "expert"}
+FORMAT_MARKERS = {"reannotated_labels": "reimagenet", "initial_annots": "multilabel", "new_label": "expert"}
 
 
-def recognise(text: str) -> str:
+def detect_format(text: str) -> str:
     """Return the format of a label file by its content."""
     if text.lstrip().startswith("["):
         return "real"
     if text.lstrip().startswith("{"):
-        found = [name for sign, name in SIGNS.items() if f'"{sign}"' in text]
+        found = [name for sign, name in FORMAT_MARKERS.items() if f'"{sign}"' in text]
     else:
         _check_lines(text)
         header = {*text.split("\n", 1)[0].replace('"', "").strip().split(",")}

@@ -29,7 +29,7 @@ class LabelSet:
     notes: tuple[str, ...] = ()
 
 
-def label_set(
+def build_label_set(
     name: str, rows: Sequence[Row], labels: Sequence[Sequence[int] | None], empty: Empty, source: str
 ) -> LabelSet:
     """Pad one sequence of labels per row into a label set; None is an image that the ground truth does not speak of."""

@@ -9,9 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from eyechart.data.observations import REASONS, Observations
-from eyechart.data.ranges import Ranges, degrees, read_ranges
-from eyechart.data.tables import JOINT, Table, check_unique, find_table, folded, read_table
-from eyechart.data.taxonomy import Taxonomy, named, read_taxonomy
+from eyechart.data.ranges import Ranges, parse_degrees, read_ranges
+from eyechart.data.tables import LIST_SEPARATOR, Table, check_unique, find_table, fold_name, read_table
+from eyechart.data.taxonomy import Taxonomy, find_taxon, read_taxonomy
 from eyechart.errors import DataError
 from eyechart.spec import did_you_mean
 
@@ -28,7 +28,7 @@ def read_observations(folder: str | Path) -> Observations:
     Candidates are the table's own, else the species whose range holds the place. Raises DataError naming file and line
     for whatever contradicts itself; missing locations and lists without the true species are kept and counted.
     """
-    return observations_of(Path(folder), read_birds(Path(folder)))
+    return parse_observations(Path(folder), read_birds(Path(folder)))
 
 
 def read_birds(folder: Path) -> Table:
@@ -38,18 +38,18 @@ def read_birds(folder: Path) -> Table:
     return table
 
 
-def place_of_reason(subject: str, reason: str) -> int:
+def parse_reason(subject: str, reason: str) -> int:
     """The place of why a bird cannot be told, -1 where nothing is said.
 
     Raises DataError, with the `subject` that has the reason, for one that is not known.
     """
-    if reason and folded(reason) not in REASONS:
-        near = did_you_mean(folded(reason), REASONS)
+    if reason and fold_name(reason) not in REASONS:
+        near = did_you_mean(fold_name(reason), REASONS)
         raise DataError(f"{subject} has the reason '{reason}', expected {', '.join(REASONS)} or none{near}")
-    return REASONS.index(folded(reason)) if reason else -1
+    return REASONS.index(fold_name(reason)) if reason else -1
 
 
-def observations_of(folder: Path, table: Table) -> Observations:
+def parse_observations(folder: Path, table: Table) -> Observations:
     """Read what the lines of a folder's table say."""
     taxonomy = read_taxonomy(_found(folder, "taxonomy"))
     reader = _Reader(table, taxonomy)
@@ -76,7 +76,7 @@ def _found(folder: Path, stem: str) -> Path:
 def _fill(lists: list[Ints], latitude: Floats, longitude: Floats, ranges: Ranges) -> None:
     """Give the empty lists the species whose range holds their places."""
     bare = np.flatnonzero(~np.isnan(latitude) & [not len(own) for own in lists])
-    for row, here in zip(bare.tolist(), ranges.at(latitude[bare], longitude[bare]), strict=True):
+    for row, here in zip(bare.tolist(), ranges.species_at(latitude[bare], longitude[bare]), strict=True):
         lists[row] = here
 
 
@@ -105,16 +105,16 @@ class _Reader:
             )
         if not genus:
             self._refuse(row, "is unanswerable and has no genus: give the genus, which is what can be told")
-        return -1, named(self.table, row, genus, self.taxonomy, 1), self._reason(row, reason)
+        return -1, find_taxon(self.table, row, genus, self.taxonomy, 1), self._reason(row, reason)
 
     def _answer(self, row: int, name: str, genus: str, reason: str) -> tuple[int, int, int]:
         if not name:
             self._refuse(row, "is answerable and has no species: give it, or make the image unanswerable")
         if reason:
             self._refuse(row, f"is answerable and has the reason '{reason}': leave it empty, or make it unanswerable")
-        species = named(self.table, row, name, self.taxonomy)
+        species = find_taxon(self.table, row, name, self.taxonomy)
         above = int(self.taxonomy.parents[0][species])
-        if genus and self.taxonomy.places[1].get(folded(genus)) != above:
+        if genus and self.taxonomy.index_by_name[1].get(fold_name(genus)) != above:
             self._refuse(
                 row,
                 f"has {name} in the genus {genus}, and {self.taxonomy.source} in {self.taxonomy.names[1][above]}: "
@@ -124,15 +124,15 @@ class _Reader:
 
     def _answerable(self, row: int) -> bool:
         cell = self.table["answerable"][row]
-        if folded(cell) not in ANSWERABLE:
+        if fold_name(cell) not in ANSWERABLE:
             self._refuse(row, f"has '{cell}' as answerable: expected 0, 1, true or false")
-        return ANSWERABLE[folded(cell)]
+        return ANSWERABLE[fold_name(cell)]
 
     def _reason(self, row: int, reason: str) -> int:
-        return place_of_reason(self._subject(row), reason)
+        return parse_reason(self._subject(row), reason)
 
     def _subject(self, row: int) -> str:
-        return f"{self.table.where(row)}: {self.table[IMAGE][row]}"
+        return f"{self.table.location(row)}: {self.table[IMAGE][row]}"
 
     def place(self, row: int) -> tuple[float, float]:
         """Return latitude and longitude, NaN where there is neither."""
@@ -142,14 +142,14 @@ class _Reader:
         if not all(cells):
             there, lost = ("latitude", "longitude") if cells[0] else ("longitude", "latitude")
             self._refuse(row, f"has a {there} and no {lost}: give both, or neither")
-        return degrees(self.table, row, "latitude"), degrees(self.table, row, "longitude")
+        return parse_degrees(self.table, row, "latitude"), parse_degrees(self.table, row, "longitude")
 
     def lists(self) -> list[Ints]:
         """Return every row's own list of species, each once, ascending."""
         read: dict[str, Ints] = {"": np.empty(0, np.int64)}
         for row, cell in enumerate(self.table["candidates"]):
             if cell not in read:
-                read[cell] = self._list(row, cell.split(JOINT))
+                read[cell] = self._list(row, cell.split(LIST_SEPARATOR))
         return [read[cell] for cell in self.table["candidates"]]
 
     def _list(self, row: int, names: Sequence[str]) -> Ints:
@@ -165,9 +165,9 @@ class _Reader:
         """Read names that are not all spelled as in the taxonomy; a list may end in a separator."""
         given = [name for name in map(str.strip, names) if name]
         for name in given:
-            if {",", "|"} & {*name} and folded(name) not in self.taxonomy.places[0]:
-                self._refuse(row, f"has the candidate '{name}': join several species by '{JOINT}'")
-        return [named(self.table, row, name, self.taxonomy, what="candidate species") for name in given]
+            if {",", "|"} & {*name} and fold_name(name) not in self.taxonomy.index_by_name[0]:
+                self._refuse(row, f"has the candidate '{name}': join several species by '{LIST_SEPARATOR}'")
+        return [find_taxon(self.table, row, name, self.taxonomy, what="candidate species") for name in given]
 
     def _refuse(self, row: int, what: str) -> None:
         raise DataError(f"{self._subject(row)} {what}.")

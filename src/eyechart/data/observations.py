@@ -38,7 +38,7 @@ class Observations:
     candidates: Ints
 
     def __post_init__(self) -> None:
-        for name in ("species", "genus", "reason", "latitude", "longitude", "choices"):
+        for name in ("species", "genus", "reason", "latitude", "longitude", "candidate_counts"):
             if getattr(self, name).shape != (len(self),):
                 raise DataError(
                     f"The observations' {name} have the shape {getattr(self, name).shape}, expected {(len(self),)}: "
@@ -66,20 +66,20 @@ class Observations:
         return np.where(self.answerable, self.species, len(self.taxonomy.names[0]) + self.genus)
 
     @cached_property
-    def located(self) -> Bools:
+    def has_location(self) -> Bools:
         """Whose place is known (n,)."""
         found: Bools = ~np.isnan(self.latitude)
         return found
 
     @cached_property
-    def choices(self) -> Ints:
+    def candidate_counts(self) -> Ints:
         """How many candidates each image has (n,)."""
         return np.diff(self.offsets)
 
     @cached_property
     def eligible(self) -> Bools:
         """Who is in the results by range (n,): images with a location and a list that is not empty."""
-        return self.located & (self.choices > 0)
+        return self.has_location & (self.candidate_counts > 0)
 
     @cached_property
     def unlisted(self) -> Bools:
@@ -94,22 +94,22 @@ class Observations:
     def _without(self, ancestors: Ints, truth: Ints) -> Bools:
         """Return who is eligible and has no candidate below the truth."""
         listed = np.zeros(len(self), np.bool_)
-        rows = np.repeat(np.arange(len(self)), self.choices)
+        rows = np.repeat(np.arange(len(self)), self.candidate_counts)
         listed[rows[ancestors[self.candidates] == truth[rows]]] = True
         return self.eligible & ~listed
 
-    def allowed(self, start: int, stop: int) -> Bools:
+    def candidate_mask(self, start: int, stop: int) -> Bools:
         """Return which species the images from start to stop may show (stop - start, S); none without a list."""
         found = np.zeros((len(self.ids[start:stop]), len(self.taxonomy)), np.bool_)
-        rows = np.repeat(np.arange(len(found)), self.choices[start:stop])
+        rows = np.repeat(np.arange(len(found)), self.candidate_counts[start:stop])
         where = self.offsets[start : start + len(found) + 1] if len(found) else np.zeros(1, np.int64)
         found[rows, self.candidates[where[0] : where[-1]]] = True
         return found
 
-    def of(self, rows: Sequence[int]) -> "Observations":
+    def select(self, rows: Sequence[int]) -> "Observations":
         """The observations of some rows, in their order."""
         chosen = np.asarray(rows, np.int64).reshape(-1)
-        choices = self.choices[chosen]
+        choices = self.candidate_counts[chosen]
         offsets = np.concatenate([[0], np.cumsum(choices)]).astype(np.int64)
         taken = np.arange(offsets[-1]) + np.repeat(self.offsets[chosen] - offsets[:-1], choices)
         return Observations(
@@ -125,12 +125,12 @@ class Observations:
         )
 
     @cached_property
-    def excluded(self) -> tuple[str, ...]:
+    def exclusion_notes(self) -> tuple[str, ...]:
         """What a reader of the numbers must know, counted, with the first observations of each kind."""
         return tuple(self._notes())
 
     @cached_property
-    def lacking(self) -> tuple[str, ...]:
+    def missing_metrics(self) -> tuple[str, ...]:
         """Which numbers there cannot be, and why."""
         one_kind = "no UA/A and no HM"
         found = {
@@ -143,8 +143,10 @@ class Observations:
     def _notes(self) -> Iterator[str]:
         rest = "kept, and left out of the results by range"
         every = np.ones(len(self), np.bool_)
-        yield from self._note(~self.located, every, f"images have no location: {rest}")
-        yield from self._note(~self.eligible, self.located, f"images with a location have no candidate species: {rest}")
+        yield from self._note(~self.has_location, every, f"images have no location: {rest}")
+        yield from self._note(
+            ~self.eligible, self.has_location, f"images with a location have no candidate species: {rest}"
+        )
         yield from self._note(
             self.unlisted,
             self.answerable & self.eligible,

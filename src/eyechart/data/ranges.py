@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from eyechart.data.tables import Table, read_table
-from eyechart.data.taxonomy import SPECIES, Taxonomy, named
+from eyechart.data.taxonomy import SPECIES, Taxonomy, find_taxon
 from eyechart.errors import DataError
 
 Ints = NDArray[np.int64]
@@ -27,7 +27,7 @@ class Ranges:
     west: Floats
     east: Floats
 
-    def at(self, latitude: Floats, longitude: Floats) -> list[Ints]:
+    def species_at(self, latitude: Floats, longitude: Floats) -> list[Ints]:
         """Return the species that live at each place, ascending; nobody lives at NaN."""
         blocks = (slice(start, start + BLOCK) for start in range(0, len(latitude), BLOCK))
         return [here for block in blocks for here in self._block(latitude[block], longitude[block])]
@@ -54,14 +54,14 @@ def read_ranges(path: str | Path, taxonomy: Taxonomy) -> Ranges:
     Raises DataError naming the line: an unknown species, a side that is no number or off the globe, south of north.
     """
     table = read_table(path, (SPECIES, *SIDES))
-    species = np.array([named(table, row, table[SPECIES][row], taxonomy) for row in range(len(table))], np.int64)
-    sides = [np.array([degrees(table, row, side) for row in range(len(table))]) for side in SIDES]
+    species = np.array([find_taxon(table, row, table[SPECIES][row], taxonomy) for row in range(len(table))], np.int64)
+    sides = [np.array([parse_degrees(table, row, side) for row in range(len(table))]) for side in SIDES]
     for row in np.flatnonzero(sides[0] > sides[1])[:1].tolist():
-        raise DataError(f"{table.where(row)} has south {sides[0][row]} above north {sides[1][row]}: swap them.")
+        raise DataError(f"{table.location(row)} has south {sides[0][row]} above north {sides[1][row]}: swap them.")
     return Ranges(species, *sides)
 
 
-def degrees(table: Table, row: int, column: str) -> float:
+def parse_degrees(table: Table, row: int, column: str) -> float:
     """Return a cell in degrees; raises DataError for one that is no number or beyond 90 or 180."""
     cell, limit = table[column][row], LIMITS[column]
     try:
@@ -70,7 +70,7 @@ def degrees(table: Table, row: int, column: str) -> float:
         value = float("nan")
     if not -limit <= value <= limit:
         raise DataError(
-            f"{table.where(row)} has the {column} '{cell}', expected degrees from -{limit} to {limit}, such as "
+            f"{table.location(row)} has the {column} '{cell}', expected degrees from -{limit} to {limit}, such as "
             f"{limit / 2}: correct it."
         )
     return value

@@ -16,7 +16,7 @@ from eyechart.data.dataset import Dataset
 from eyechart.errors import ModelError
 
 
-class Line(NamedTuple):
+class CsvLine(NamedTuple):
     """A line of a csv, its cells by column, and its file and number as a sentence names them."""
 
     where: str
@@ -30,7 +30,7 @@ class Line(NamedTuple):
 
 def read_lines(
     path: Path, columns: Sequence[str], expected: str, split: str = "", *, either: Sequence[str] = ()
-) -> Iterator[Line]:
+) -> Iterator[CsvLine]:
     """The lines of a csv; of a split, where there is a column that says so. One of `either` is needed too.
 
     Raises ModelError, with what was `expected`, where a column is missing or the file cannot be read.
@@ -46,7 +46,7 @@ def read_lines(
             for row in reader:
                 cells = {name: row[name] or "" for name in found}
                 if not split or (cells.get("split") or split) == split:
-                    yield Line(f"{path}, line {reader.line_num}", cells)
+                    yield CsvLine(f"{path}, line {reader.line_num}", cells)
                 end = reader.line_num
     except csv.Error as error:
         raise ModelError(
@@ -57,23 +57,23 @@ def read_lines(
         raise ModelError(f"{path} cannot be read ({error}). {expected}") from error
 
 
-def keys_of(dataset: Dataset) -> dict[str, int]:
+def index_by_key(dataset: Dataset) -> dict[str, int]:
     """Rows of the index by key, and by file name where only one has it."""
     files = Counter(row.file for row in dataset.index)
     by_file = {row.file: place for place, row in enumerate(dataset.index) if files[row.file] == 1}
     return by_file | {row.key: place for place, row in enumerate(dataset.index)}
 
 
-def images(path: Path, dataset: Dataset, keys: Sequence[str], where: Sequence[str]) -> list[int]:
+def match_images(path: Path, dataset: Dataset, keys: Sequence[str], where: Sequence[str]) -> list[int]:
     """The row of the index that each key is about; `where` says where it stands.
 
     Raises ModelError for a key that is no image's, and for a file without any.
     """
-    known, name = keys_of(dataset), f"{dataset.benchmark}/{dataset.split}"
+    known, name = index_by_key(dataset), f"{dataset.benchmark}/{dataset.split}"
     unknown = [place for place, key in enumerate(keys) if key not in known]
     if unknown:
         raise ModelError(
-            f"{where[unknown[0]]}: {name} has no image '{keys[unknown[0]]}'{more(unknown)}. Its first is "
+            f"{where[unknown[0]]}: {name} has no image '{keys[unknown[0]]}'{count_others(unknown)}. Its first is "
             f"'{dataset.index[0].key}'. Leave out what is about other images, say the split of each line in a column "
             "split, or give the data by --eye-data."
         )
@@ -85,24 +85,24 @@ def images(path: Path, dataset: Dataset, keys: Sequence[str], where: Sequence[st
     return [known[key] for key in keys]
 
 
-def images_once(path: Path, dataset: Dataset, keys: Sequence[str], where: Sequence[str]) -> dict[int, int]:
+def match_unique_images(path: Path, dataset: Dataset, keys: Sequence[str], where: Sequence[str]) -> dict[int, int]:
     """The place among the keys of each image's own, by its row of the index.
 
     Raises ModelError as `images`, and for an image that comes twice, by its key or by its file's name.
     """
     found: dict[int, int] = {}
-    for place, row in enumerate(images(path, dataset, keys, where)):
+    for place, row in enumerate(match_images(path, dataset, keys, where)):
         if found.setdefault(row, place) != place:
             raise ModelError(f"{where[place]}: the image {keys[place]} comes a second time. Keep one of its lines.")
     return found
 
 
-def more(wrong: Sequence[object]) -> str:
+def count_others(wrong: Sequence[object]) -> str:
     """How many there are besides the first."""
     return f", and {len(wrong) - 1:,} more like it" if len(wrong) > 1 else ""
 
 
-class Finder:
+class ClassMatcher:
     """Tells which class an answer names: by its index, else by its exact name, else none (-1)."""
 
     def __init__(self, names: Sequence[str], classes: int) -> None:

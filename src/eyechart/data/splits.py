@@ -12,18 +12,18 @@ from eyechart.data.birds import open_birds
 from eyechart.data.dataset import Dataset
 from eyechart.data.detection.splits import BENCHMARK, FORMATS, open_annotated
 from eyechart.data.discovery import BIRDS, SplitRef, survey_root
-from eyechart.data.file_index import class_names
+from eyechart.data.file_index import read_class_names
 from eyechart.data.folder import open_folder
 from eyechart.data.hub import open_hub, parse_hub
 from eyechart.data.imagenet import CLASSES, subset
-from eyechart.data.validation import identified
+from eyechart.data.validation import identify_validation_images
 from eyechart.data.webdataset_shards import open_shards
 from eyechart.errors import DataError
 from eyechart.spec import did_you_mean
 
 
 @dataclass(frozen=True)
-class Known:
+class PublishedSplit:
     """A published split: how many images it has, and which of ImageNet's classes (a letter of `imagenet.subset`)."""
 
     count: int
@@ -36,7 +36,7 @@ class Known:
 
 
 @dataclass(frozen=True)
-class Packaged:
+class PackagedBenchmark:
     """A packaged sample: its functions by MODULE:NAME, since some of them stand in packages above this one."""
 
     list: str
@@ -54,16 +54,16 @@ class Packaged:
         return opened(split)
 
 
-PACKAGED: Mapping[str, Packaged] = {
-    "imagenet": Packaged("eyechart.data.imagenet_sample:splits", "eyechart.data.imagenet_sample:open_sample"),
-    "toybox": Packaged("eyechart.toybox.packaged:splits", "eyechart.toybox.sample:open_toybox"),
-    BENCHMARK: Packaged("eyechart.oodbench.sample:splits", "eyechart.oodbench.sample:open_oodbench"),
-    BIRDS: Packaged("eyechart.realbirdid.sample:splits", "eyechart.realbirdid.sample:open_realbirdid"),
+PACKAGED: Mapping[str, PackagedBenchmark] = {
+    "imagenet": PackagedBenchmark("eyechart.data.imagenet_sample:splits", "eyechart.data.imagenet_sample:open_sample"),
+    "toybox": PackagedBenchmark("eyechart.toybox.packaged:splits", "eyechart.toybox.sample:open_toybox"),
+    BENCHMARK: PackagedBenchmark("eyechart.oodbench.sample:splits", "eyechart.oodbench.sample:open_oodbench"),
+    BIRDS: PackagedBenchmark("eyechart.realbirdid.sample:splits", "eyechart.realbirdid.sample:open_realbirdid"),
 }
 GROUP = "eyechart.datasets"
 
 
-class Source(Protocol):
+class DatasetSource(Protocol):
     """A data set of an installed package: the names of its splits, and how one is opened."""
 
     splits: Sequence[str]
@@ -73,7 +73,7 @@ class Source(Protocol):
 
 
 @cache
-def registered() -> Mapping[str, Source]:
+def registered_datasets() -> Mapping[str, DatasetSource]:
     """Return the data sets of installed packages by the name of their benchmark.
 
     A data set of your own, in whatever format, is an object with `splits` and `dataset(split)`, and one entry point:
@@ -81,7 +81,7 @@ def registered() -> Mapping[str, Source]:
         [project.entry-points."eyechart.datasets"]
         flowers = "mypackage.data:FLOWERS"
     """
-    found: dict[str, Source] = {}
+    found: dict[str, DatasetSource] = {}
     for point in entry_points(group=GROUP):
         if point.name in PACKAGED or point.name in found:
             raise DataError(f"Two data sets are called '{point.name}', one of them {point.value}. Rename one.")
@@ -90,16 +90,16 @@ def registered() -> Mapping[str, Source]:
 
 
 VALIDATION = "imagenet/val"
-KNOWN: Mapping[str, Known] = {
-    VALIDATION: Known(50_000),
-    "imagenet/v2": Known(10_000),
-    "imagenet/a": Known(7_500, "a"),
-    "imagenet/r": Known(30_000, "r"),
-    "imagenet/sketch": Known(50_889),
+PUBLISHED: Mapping[str, PublishedSplit] = {
+    VALIDATION: PublishedSplit(50_000),
+    "imagenet/v2": PublishedSplit(10_000),
+    "imagenet/a": PublishedSplit(7_500, "a"),
+    "imagenet/r": PublishedSplit(30_000, "r"),
+    "imagenet/sketch": PublishedSplit(50_889),
 }
 
 
-def available(root: str | Path | None = None) -> list[SplitRef]:
+def list_splits(root: str | Path | None = None) -> list[SplitRef]:
     """Return the packaged splits, those of installed packages, and those of the root.
 
     A root has ROOT/<benchmark>/<split>; `hub:OWNER/NAME` is a data set of the hub.
@@ -110,7 +110,9 @@ def available(root: str | Path | None = None) -> list[SplitRef]:
     is opened. Raises DataError for two splits of one name and for what `survey_root` refuses.
     """
     refs = [SplitRef(benchmark, split) for benchmark, sample in PACKAGED.items() for split in sample.splits]
-    refs += [SplitRef(name, split, "registered") for name, source in registered().items() for split in source.splits]
+    refs += [
+        SplitRef(name, split, "registered") for name, source in registered_datasets().items() for split in source.splits
+    ]
     if root is not None and str(root).startswith("hub:"):
         refs.append(_hub(str(root)))
     elif root is not None:
@@ -119,7 +121,7 @@ def available(root: str | Path | None = None) -> list[SplitRef]:
     return refs if any(str(ref) == VALIDATION for ref in refs) else [*refs, _absent(root)]
 
 
-def unknown(name: str, refs: Iterable[SplitRef]) -> str:
+def unknown_split_message(name: str, refs: Iterable[SplitRef]) -> str:
     """Say that there is no split of a name, and which ones there are."""
     names = [*map(str, refs)]
     near = did_you_mean(name, names)
@@ -137,7 +139,7 @@ def _absent(root: str | Path | None) -> SplitRef:
 
 
 def open_split(
-    ref: SplitRef, cache: Path | None = None, *, offline: bool = False, known: Mapping[str, Known] = KNOWN
+    ref: SplitRef, cache: Path | None = None, *, offline: bool = False, known: Mapping[str, PublishedSplit] = PUBLISHED
 ) -> Dataset:
     """Open a split, its index checked; that of a known one must have the published number of images and classes."""
     if why := ref.missing or ref.defect:
@@ -145,22 +147,22 @@ def open_split(
     if ref.layout == "sample":
         return PACKAGED[ref.benchmark].dataset(ref.split)
     if ref.layout == "registered":
-        return registered()[ref.benchmark].dataset(ref.split)
+        return registered_datasets()[ref.benchmark].dataset(ref.split)
     if ref.layout in FORMATS:
-        return open_annotated(ref.layout, Path(ref.place), ref.benchmark, ref.split, part=ref.part, cache=cache)
+        return open_annotated(ref.layout, Path(ref.location), ref.benchmark, ref.split, part=ref.part, cache=cache)
     if ref.layout == "birds":
-        return open_birds(Path(ref.place), ref.benchmark, ref.split, cache=cache)
+        return open_birds(Path(ref.location), ref.benchmark, ref.split, cache=cache)
     fact = known.get(str(ref))
     found = _opened(ref, fact, cache, offline)
-    return identified(found) if str(ref) == VALIDATION else found
+    return identify_validation_images(found) if str(ref) == VALIDATION else found
 
 
 def _hub(text: str) -> SplitRef:
     """Name a data set of the hub: ImageNet-1k's validation images by their own name, any other by its place."""
     spec = parse_hub(text)
-    name, split = spec.place.rstrip("/").rpartition("/")[2], spec.split or "default"
+    name, split = spec.location.rstrip("/").rpartition("/")[2], spec.split or "default"
     if name == "imagenet-1k" and split in ("default", "validation"):
-        return SplitRef("imagenet", "val", "hub", f"hub:{spec.place}:validation")
+        return SplitRef("imagenet", "val", "hub", f"hub:{spec.location}:validation")
     return SplitRef(name, split, "hub", text)
 
 
@@ -169,36 +171,36 @@ def _check_names(refs: Iterable[SplitRef]) -> None:
     for ref in refs:
         if str(ref) in places:
             raise DataError(
-                f"{ref.place} is a second split {ref} beside {places[str(ref)] or 'the packaged one'}: give the folder "
-                "another name."
+                f"{ref.location} is a second split {ref} beside {places[str(ref)] or 'the packaged one'}: give the "
+                "folder another name."
             )
-        places[str(ref)] = ref.place
+        places[str(ref)] = ref.location
 
 
-def _opened(ref: SplitRef, fact: Known | None, cache: Path | None, offline: bool) -> Dataset:
+def _opened(ref: SplitRef, fact: PublishedSplit | None, cache: Path | None, offline: bool) -> Dataset:
     classes, upright = (CLASSES, False) if fact else (None, True)
     named = (ref.benchmark, ref.split)
     if ref.layout in ("hub", "disk"):
-        found = open_hub(ref.place, *named, classes=classes, upright=upright, cache=cache, offline=offline)
+        found = open_hub(ref.location, *named, classes=classes, upright=upright, cache=cache, offline=offline)
     elif ref.layout == "folder":
-        found = open_folder(Path(ref.place), *named, classes=classes, upright=upright, cache=cache)
+        found = open_folder(Path(ref.location), *named, classes=classes, upright=upright, cache=cache)
     else:
         known = fact.subset if fact else ()
-        own = classes or (CLASSES if ref.benchmark == "imagenet" and not class_names(Path(ref.place)) else None)
-        found = open_shards(Path(ref.place), *named, classes=own, subset=known, upright=upright, cache=cache)
+        own = classes or (CLASSES if ref.benchmark == "imagenet" and not read_class_names(Path(ref.location)) else None)
+        found = open_shards(Path(ref.location), *named, classes=own, subset=known, upright=upright, cache=cache)
     return _checked(found, fact, ref) if fact else found
 
 
-def _checked(found: Dataset, fact: Known, ref: SplitRef) -> Dataset:
+def _checked(found: Dataset, fact: PublishedSplit, ref: SplitRef) -> Dataset:
     if len(found.index) != fact.count:
         raise DataError(
-            f"{ref.place} holds {len(found.index):,} images, expected the {fact.count:,} of {ref}: complete it, or "
+            f"{ref.location} holds {len(found.index):,} images, expected the {fact.count:,} of {ref}: complete it, or "
             "give a selection of your own another name than that of a published split."
         )
     strangers = [row for row in found.index if fact.classes and row.label not in fact.subset]
     if strangers:
         raise DataError(
-            f"{ref.place}: {len(strangers):,} images are of classes that {ref} does not have, the first "
+            f"{ref.location}: {len(strangers):,} images are of classes that {ref} does not have, the first "
             f"{strangers[0].key} of class {strangers[0].label}; expected the {len(fact.subset)} classes of {ref} as "
             "synset folders, or as labels of ImageNet-1k: sort them again."
         )

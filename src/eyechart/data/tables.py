@@ -10,8 +10,8 @@ from eyechart.errors import DataError
 from eyechart.spec import did_you_mean
 
 SUFFIXES = (".csv", ".parquet")
-JOINT = ";"
-SIGNS = {";": "semicolons", "\t": "tabs", "|": "bars"}  # what others put between cells
+LIST_SEPARATOR = ";"
+OTHER_SEPARATORS = {";": "semicolons", "\t": "tabs", "|": "bars"}  # what others put between cells
 
 
 @dataclass(frozen=True)
@@ -20,22 +20,22 @@ class Table:
 
     path: Path
     columns: Mapping[str, Sequence[str]]
-    numbers: Sequence[int]
+    row_numbers: Sequence[int]
     unit: str = "line"
 
     def __len__(self) -> int:
-        return len(self.numbers)
+        return len(self.row_numbers)
 
     def __getitem__(self, column: str) -> Sequence[str]:
         return self.columns[column]
 
-    def where(self, row: int) -> str:
+    def location(self, row: int) -> str:
         """Say where a row is."""
-        return f"{self.path}, {self.unit} {self.numbers[row]}"
+        return f"{self.path}, {self.unit} {self.row_numbers[row]}"
 
-    def line(self, row: int) -> str:
+    def row_label(self, row: int) -> str:
         """Say where a row is within the file."""
-        return f"{self.unit} {self.numbers[row]}"
+        return f"{self.unit} {self.row_numbers[row]}"
 
 
 def find_table(folder: Path, stem: str) -> Path | None:
@@ -99,7 +99,7 @@ def _rows(path: Path, lines: Any) -> tuple[list[str], list[list[str]], list[int]
 
 def check_separator(path: Path, header: Sequence[str]) -> None:
     """Refuse a header that is one cell for want of commas: its columns would be taken for one, and lines for broken."""
-    for sign, name in SIGNS.items():
+    for sign, name in OTHER_SEPARATORS.items():
         if len(header) == 1 and sign in header[0]:
             raise DataError(
                 f"{path} has {name} between its columns, expected commas: save it as csv with commas (and a point in "
@@ -159,24 +159,24 @@ def _text(cell: Any) -> str:
     if cell is None or cell != cell:
         return ""
     if isinstance(cell, list | tuple):
-        return JOINT.join(map(_text, cell))
+        return LIST_SEPARATOR.join(map(_text, cell))
     if isinstance(cell, bool):
         return str(int(cell))
     return str(int(cell)) if isinstance(cell, float) and cell.is_integer() else str(cell).strip()
 
 
-def folded(name: str) -> str:
+def fold_name(name: str) -> str:
     """A name as it is compared: stripped, without regard to case."""
     return name.strip().casefold()
 
 
-def check_unique(table: Table, column: str, fold: Callable[[str], str] = folded) -> None:
+def check_unique(table: Table, column: str, fold: Callable[[str], str] = fold_name) -> None:
     """Refuse two equal cells of a column, by default stripped and without regard to case."""
     rows: dict[str, int] = {}
     for row, name in enumerate(table[column]):
         first = rows.setdefault(fold(name), row)
         if first != row:
             raise DataError(
-                f"{table.where(row)} has the {column} '{name}', and {table.line(first)} has '{table[column][first]}': "
-                "remove or rename one of the two."
+                f"{table.location(row)} has the {column} '{name}', and {table.row_label(first)} has "
+                f"'{table[column][first]}': remove or rename one of the two."
             )

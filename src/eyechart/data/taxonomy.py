@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from eyechart.data.tables import Table, check_unique, folded, read_table
+from eyechart.data.tables import Table, check_unique, fold_name, read_table
 from eyechart.errors import DataError
 from eyechart.spec import did_you_mean
 
@@ -23,8 +23,8 @@ LEVELS = (
     *(SPECIES, GENUS, "subtribe", "tribe", "supertribe", "subfamily", "family", "superfamily", "infraorder"),
     *("suborder", "order", "superorder", "infraclass", "subclass", "class", "subphylum", "phylum", "kingdom"),
 )
-COMMON = "common_name"
-NEAR = 0.85  # how alike two names of columns are, as `difflib` has it, so that one is taken for a slip
+COMMON_NAME = "common_name"
+SIMILARITY_CUTOFF = 0.85  # how alike two names of columns are, as `difflib` has it, so that one is taken for a slip
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,13 +53,13 @@ class Taxonomy:
         return tuple(found)
 
     @cached_property
-    def places(self) -> tuple[Mapping[str, int], ...]:
+    def index_by_name(self) -> tuple[Mapping[str, int], ...]:
         """The places of the names at every level, stripped and without regard to case."""
-        return tuple({folded(name): place for place, name in enumerate(names)} for names in self.names)
+        return tuple({fold_name(name): place for place, name in enumerate(names)} for names in self.names)
 
-    def place(self, level: int, name: str) -> int:
+    def index_of(self, level: int, name: str) -> int:
         """The place of a name at a level, whatever its case; raises DataError where there is none."""
-        found = self.places[level].get(folded(name))
+        found = self.index_by_name[level].get(fold_name(name))
         if found is None:
             raise DataError(
                 f"{self.source} has no {self.levels[level]} '{name}'{did_you_mean(name, self.names[level])} Add it, or "
@@ -84,7 +84,7 @@ def read_taxonomy(path: str | Path) -> Taxonomy:
     species twice or in two genera, a name below two parents, one without a parent, one with two spellings or on two
     levels, a cycle, and a column that is nearly called as one of these.
     """
-    table = read_table(path, REQUIRED, optional=(*LEVELS, COMMON))
+    table = read_table(path, REQUIRED, optional=(*LEVELS, COMMON_NAME))
     _check_columns(table)
     levels = tuple(level for level in LEVELS if level in table.columns)
     _check_orphans(table, levels)
@@ -93,16 +93,16 @@ def read_taxonomy(path: str | Path) -> Taxonomy:
     found = [_numbered(table, level) for level in levels]
     parents = tuple(_parents(table, pair, *both) for pair, both in zip(pairwise(levels), pairwise(found), strict=True))
     _check_levels(table, levels)
-    common = tuple(table.columns.get(COMMON, [""] * len(table)))
+    common = tuple(table.columns.get(COMMON_NAME, [""] * len(table)))
     return Taxonomy(levels, tuple(names for names, _ in found), common, parents, str(path))
 
 
-def named(table: Table, row: int, name: str, taxonomy: Taxonomy, level: int = 0, *, what: str = "") -> int:
+def find_taxon(table: Table, row: int, name: str, taxonomy: Taxonomy, level: int = 0, *, what: str = "") -> int:
     """Return the place of a name that a row of another table has; raises DataError naming the row where it has none."""
-    found = taxonomy.places[level].get(folded(name))
+    found = taxonomy.index_by_name[level].get(fold_name(name))
     if found is None:
         raise DataError(
-            f"{table.where(row)} has the {what or taxonomy.levels[level]} '{name}', which {taxonomy.source} lacks"
+            f"{table.location(row)} has the {what or taxonomy.levels[level]} '{name}', which {taxonomy.source} lacks"
             f"{did_you_mean(name, taxonomy.names[level])} Add it to the taxonomy, or correct the name."
         )
     return found
@@ -115,7 +115,7 @@ def common_names(taxonomy: Taxonomy) -> tuple[str, ...]:
         species = taxonomy.names[0][place]
         if not name:
             raise DataError(f"{taxonomy.source}: {species} has no common name: add it, or use the scientific names.")
-        other = first.setdefault(folded(name), place)
+        other = first.setdefault(fold_name(name), place)
         if other != place:
             raise DataError(
                 f"{taxonomy.source}: {taxonomy.names[0][other]} and {species} have one common name, '{name}': rename "
@@ -126,9 +126,9 @@ def common_names(taxonomy: Taxonomy) -> tuple[str, ...]:
 
 def _check_columns(table: Table) -> None:
     """Refuse a column that is nearly called as a level: the tree would lack it, and every number be another."""
-    known = (*LEVELS, COMMON)
+    known = (*LEVELS, COMMON_NAME)
     for column in table.columns:
-        near = [] if column in known else get_close_matches(column, known, n=1, cutoff=NEAR)
+        near = [] if column in known else get_close_matches(column, known, n=1, cutoff=SIMILARITY_CUTOFF)
         if near and near[0] not in table.columns:
             raise DataError(
                 f"{table.path} has the column '{column}', which is not read; did you mean {near[0]}? Rename it, to "
@@ -141,16 +141,16 @@ def _check_orphans(table: Table, levels: Sequence[str]) -> None:
         for row, name in enumerate(table[level]):
             if not name:
                 what = f"{table[below][row]} has no {level}, an orphan" if below else "there is no species"
-                raise DataError(f"{table.where(row)}: {what}: fill the column '{level}' in every row, or remove it.")
+                raise DataError(f"{table.location(row)}: {what}: fill the column '{level}' in every row, or remove it.")
 
 
 def _check_two_genera(table: Table) -> None:
     first: dict[str, int] = {}
     for row, (species, genus) in enumerate(zip(table[SPECIES], table[GENUS], strict=True)):
-        other = first.setdefault(folded(species), row)
-        if folded(table[GENUS][other]) != folded(genus):
+        other = first.setdefault(fold_name(species), row)
+        if fold_name(table[GENUS][other]) != fold_name(genus):
             raise DataError(
-                f"{table.where(row)} has {species} in the genus {genus}, and {table.line(other)} in "
+                f"{table.location(row)} has {species} in the genus {genus}, and {table.row_label(other)} in "
                 f"{table[GENUS][other]}: a species has one genus; remove one of the rows."
             )
     check_unique(table, SPECIES)
@@ -161,15 +161,15 @@ def _check_cycle(table: Table, levels: Sequence[str]) -> None:
     graph: dict[str, set[str]] = {}
     for below, above in pairwise(levels):
         for one, other in zip(table[below], table[above], strict=True):
-            graph.setdefault(folded(one), set()).add(folded(other))
+            graph.setdefault(fold_name(one), set()).add(fold_name(other))
     try:
         TopologicalSorter(graph).prepare()
     except CycleError as error:
         names = [*reversed(error.args[1])]
-        row = next(row for row in range(len(table)) for level in levels if folded(table[level][row]) == names[0])
+        row = next(row for row in range(len(table)) for level in levels if fold_name(table[level][row]) == names[0])
         raise DataError(
-            f"{table.where(row)} begins a cycle: {' in '.join(names)}; a name cannot be its own ancestor: rename one "
-            "of the two."
+            f"{table.location(row)} begins a cycle: {' in '.join(names)}; a name cannot be its own ancestor: rename "
+            "one of the two."
         ) from error
 
 
@@ -177,24 +177,24 @@ def _check_levels(table: Table, levels: Sequence[str]) -> None:
     seen: dict[str, tuple[str, int]] = {}
     for level in levels:
         for row, name in enumerate(table[level]):
-            other, line = seen.setdefault(folded(name), (level, row))
+            other, line = seen.setdefault(fold_name(name), (level, row))
             if other != level:
                 raise DataError(
-                    f"{table.where(row)} has '{name}' as {level}, and {table.line(line)} as {other}: rename one of "
-                    "them, since names tell the nodes of the tree apart."
+                    f"{table.location(row)} has '{name}' as {level}, and {table.row_label(line)} as {other}: rename "
+                    "one of them, since names tell the nodes of the tree apart."
                 )
 
 
 def _numbered(table: Table, level: str) -> tuple[tuple[str, ...], Ints]:
     """Return the names of a level in the order of their first rows, and every row's place among them."""
     places: dict[str, int] = {}
-    codes = np.array([places.setdefault(folded(name), len(places)) for name in table[level]], np.int64)
+    codes = np.array([places.setdefault(fold_name(name), len(places)) for name in table[level]], np.int64)
     first = np.unique(codes, return_index=True)[1].tolist()
     names = tuple(table[level][row] for row in first)
     for row, name in enumerate(table[level]):
         if name != names[codes[row]]:
             raise DataError(
-                f"{table.where(row)} has the {level} '{name}', and {table.line(first[codes[row]])} "
+                f"{table.location(row)} has the {level} '{name}', and {table.row_label(first[codes[row]])} "
                 f"'{names[codes[row]]}': spell one name in one way."
             )
     return names, codes
@@ -208,7 +208,8 @@ def _parents(
     for row in np.flatnonzero(found[below[1]] != above[1])[:1].tolist():
         other = int(first[below[1][row]])
         raise DataError(
-            f"{table.where(row)} has the {levels[0]} {table[levels[0]][row]} in the {levels[1]} "
-            f"{table[levels[1]][row]}, and {table.line(other)} in {table[levels[1]][other]}: give it one {levels[1]}."
+            f"{table.location(row)} has the {levels[0]} {table[levels[0]][row]} in the {levels[1]} "
+            f"{table[levels[1]][row]}, and {table.row_label(other)} in {table[levels[1]][other]}: give it "
+            f"one {levels[1]}."
         )
     return found

@@ -5,12 +5,12 @@ from importlib.util import find_spec
 
 from eyechart.data.dataset import Dataset
 from eyechart.data.imagenet import val_file, val_order
-from eyechart.data.label_files import packaged_real
-from eyechart.data.labels import label_set
+from eyechart.data.label_files import packaged_real_labels
+from eyechart.data.labels import build_label_set
 from eyechart.data.rows import Row
 
 
-def identified(found: Dataset) -> Dataset:
+def identify_validation_images(found: Dataset) -> Dataset:
     """Give imagenet/val its ILSVRC file names, where files or the order of the labels tell them, and then ReaL.
 
     Shards keep no file names; their labels must be those of all 50,000 images in the order of the files or of the
@@ -20,9 +20,9 @@ def identified(found: Dataset) -> Dataset:
     named = _named(found)
     if named is None or find_spec("timm") is None:
         return named or found
-    real = packaged_real()
+    real = packaged_real_labels()
     labels = [real.labels.get(row.file) for row in named.index]
-    truth = label_set("ReaL", named.index, labels, "exclude", real.source)
+    truth = build_label_set("ReaL", named.index, labels, "exclude", real.source)
     return replace(named, label_sets={**named.label_sets, truth.name: truth})
 
 

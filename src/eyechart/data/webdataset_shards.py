@@ -13,9 +13,9 @@ import msgspec
 import numpy as np
 
 from eyechart.data.dataset import Dataset
-from eyechart.data.equivalences import pairs
-from eyechart.data.file_index import Entry, assemble, class_names
-from eyechart.data.index_cache import cached
+from eyechart.data.equivalences import equivalent_pairs
+from eyechart.data.file_index import IndexEntry, build_dataset, read_class_names
+from eyechart.data.index_cache import load_or_build
 from eyechart.errors import DataError
 
 IMAGES = ("webp", "png", "jpg", "jpeg")
@@ -38,20 +38,20 @@ def open_shards(
     missing or truncated shard, a sample without its image or label, an unsafe member, and what `assemble` refuses.
     """
     shards = _shards(folder)
-    entries = cached(cache, shards, lambda: _index(shards), reader="shards")
-    names = class_names(folder)
+    entries = load_or_build(cache, shards, lambda: _index(shards), reader="shards")
+    names = read_class_names(folder)
     count = classes or _count(folder, names)
     entries = [_spelled_out(entry, count) for entry in entries]
     if subset and len(names) == len(subset):
         names, entries = (), [_mapped(folder, entry, subset) for entry in entries]
-    found = assemble(folder, benchmark, split, entries, classes=count, names=names, upright=upright)
+    found = build_dataset(folder, benchmark, split, entries, classes=count, names=names, upright=upright)
     return replace(found, equivalences=_equivalences(folder, count))
 
 
 def _equivalences(folder: Path, classes: int) -> tuple[tuple[int, int], ...]:
     """Read the pairs of `equivalences.csv` in a split's folder or the one above it, where there is one."""
     paths = (folder / "equivalences.csv", folder.parent / "equivalences.csv")
-    return next((pairs(str(path), classes) for path in paths if path.is_file()), ())
+    return next((equivalent_pairs(str(path), classes) for path in paths if path.is_file()), ())
 
 
 def _count(folder: Path, names: Sequence[str]) -> int:
@@ -63,7 +63,7 @@ def _count(folder: Path, names: Sequence[str]) -> int:
     return len(names)
 
 
-def _spelled_out(entry: Entry, classes: int) -> Entry:
+def _spelled_out(entry: IndexEntry, classes: int) -> IndexEntry:
     """Turn zeros and ones, one a class, into classes."""
     if entry.labels is None or len(entry.labels) != classes or not {*entry.labels} <= {0, 1}:
         return entry
@@ -71,7 +71,7 @@ def _spelled_out(entry: Entry, classes: int) -> Entry:
     return msgspec.structs.replace(entry, labels=held)
 
 
-def _mapped(folder: Path, entry: Entry, subset: Sequence[int]) -> Entry:
+def _mapped(folder: Path, entry: IndexEntry, subset: Sequence[int]) -> IndexEntry:
     if not 0 <= entry.label < len(subset):
         raise DataError(
             f"{folder}: sample {entry.key} in {entry.path} has the label {entry.label}, expected 0 to "
@@ -105,12 +105,12 @@ def _is_shard(name: str, count: int) -> bool:
     return number.isdecimal() and str(int(number)) == number and int(number) < count
 
 
-def _index(shards: Sequence[Path]) -> list[Entry]:
+def _index(shards: Sequence[Path]) -> list[IndexEntry]:
     with ThreadPoolExecutor() as pool:
         return [entry for entries in pool.map(_shard, shards) for entry in entries]
 
 
-def _shard(path: Path) -> list[Entry]:
+def _shard(path: Path) -> list[IndexEntry]:
     """List a shard's samples: webdataset groups the members, whose data stay where they are."""
     from webdataset.tariterators import group_by_keys
 
@@ -143,7 +143,7 @@ def _members(path: Path) -> Iterator[Mapping[str, Any]]:
                 yield {"fname": str(name), "data": (member.offset_data, member.size), "__url__": str(path)}
 
 
-def _entry(path: Path, file: BinaryIO, sample: Mapping[str, Any]) -> Entry:
+def _entry(path: Path, file: BinaryIO, sample: Mapping[str, Any]) -> IndexEntry:
     key = str(sample["__key__"])
     parts = {suffix: where for suffix, where in sample.items() if not suffix.startswith("__")}
     images = [where for suffix, where in parts.items() if _kind(suffix) in IMAGES]
@@ -155,7 +155,7 @@ def _entry(path: Path, file: BinaryIO, sample: Mapping[str, Any]) -> Entry:
     texts = {_kind(suffix): _cut(file, where) for suffix, where in parts.items() if _kind(suffix) in LABELS}
     (offset, size), digest = images[0], sha256(_cut(file, images[0])).hexdigest()
     try:
-        return Entry(key, key, digest, path.name, offset, size, _label(texts), _labels(texts))
+        return IndexEntry(key, key, digest, path.name, offset, size, _label(texts), _labels(texts))
     except (KeyError, ValueError, EOFError) as error:
         raise DataError(
             f"{path}: sample {key} has no label that can be read, a whole number in .cls or numbers in .npy, among its "

@@ -18,7 +18,7 @@ import numpy as np
 from PIL import Image
 
 from eyechart.data.dataset import Dataset
-from eyechart.data.images import decode
+from eyechart.data.images import decode_image
 from eyechart.errors import ImageError, ModelError, RequestError, StoreError
 from eyechart.inference.arrays import Block, CachedArray, append, compact, gather, load, seal, stored_rows
 from eyechart.inference.store import Entry, Key, Store, Writer
@@ -205,7 +205,7 @@ def load_image(dataset: Dataset, place: int, data: bytes) -> Image.Image:
             "answer is not stored. When nothing writes to the file any more, run the same command again; if that does "
             "not help, delete the folder 'index' of the store, so that the data set is indexed anew."
         )
-    return decode(data, image_name(dataset, place), upright=dataset.upright)
+    return decode_image(data, image_name(dataset, place), upright=dataset.upright)
 
 
 def image_name(dataset: Dataset, place: int) -> str:

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from PIL import Image
 
-from eyechart.data.class_names import class_names
+from eyechart.data.class_names import load_class_names
 from eyechart.errors import SpecError, VocabularyError
 from eyechart.models import runtime
 from eyechart.models.registry import create_model, find_backend
@@ -36,7 +36,7 @@ class ConSE(Encoder):
         self.spec = spec
         self.top = runtime.integer_option(spec, "top", 10)
         self._scale = runtime.scale_option(spec, 20.0)
-        self.names = class_names(spec.options.get("names", "mill"))
+        self.names = load_class_names(spec.options.get("names", "mill"))
         here = {"device": device, "offline": offline}
         self.classifier = create_model(_part(spec, "classifier", "timm[]", "classifier"), **here)
         self.text = create_model(_part(spec, "text", "sentence[minilm]", "text_encoder"), **here)

@@ -14,11 +14,11 @@ import numpy as np
 from tqdm import tqdm
 
 from eyechart.command_line import align_columns, escape_unprintable, progress_interval
-from eyechart.data.class_names import templates
+from eyechart.data.class_names import load_templates
 from eyechart.data.dataset import Dataset
 from eyechart.data.detection.splits import BENCHMARK
 from eyechart.data.discovery import SplitRef
-from eyechart.data.splits import available, open_split
+from eyechart.data.splits import list_splits, open_split
 from eyechart.errors import DataError, EyechartError, SpecError
 from eyechart.inference.runner import Runner
 from eyechart.inference.store import Store
@@ -159,7 +159,7 @@ def parse_positive_integer(text: str) -> int:
 
 def check_options(options: argparse.Namespace) -> None:
     """Refuse what can be refused before anything is read."""
-    templates(options.templates)
+    load_templates(options.templates)
     for given in options.detector:
         if "]+" in given:
             raise SpecError(f"--detector={given} names several detectors. Give each in a --detector of its own.")
@@ -174,8 +174,8 @@ def check_options(options: argparse.Namespace) -> None:
 
 def select_splits(root: str | None, names: Sequence[str]) -> list[SplitRef]:
     """The annotated splits of the root, or those of them that are named."""
-    packaged = [str(ref) for ref in available()]
-    found = {ref.split: ref for ref in available(root) if ref.benchmark == BENCHMARK}
+    packaged = [str(ref) for ref in list_splits()]
+    found = {ref.split: ref for ref in list_splits(root) if ref.benchmark == BENCHMARK}
     if root is not None:
         found = {name: ref for name, ref in found.items() if str(ref) not in packaged}
     where = "packaged" if root is None else f"under {root}"
@@ -199,7 +199,7 @@ def divide_split(
     """Divide a split and write what comes of it; nothing where that cannot be."""
     try:
         opened = open_split(ref, cache=options.store / "index", offline=options.offline)
-        dataset = opened.limited(options.limit, options.seed)
+        dataset = opened.subsample(options.limit, options.seed)
         bar = lender.start_split(str(ref))
         runner = Runner(Store(options.store, on_wait=report_error), options.limit, options.seed, bar)
         found = compute_division(runner, dataset, lender, option_values(options))

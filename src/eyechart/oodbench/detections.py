@@ -11,7 +11,7 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from eyechart.data.detection.annotation import Annotation, Exclusion, excluded
+from eyechart.data.detection.annotation import Annotation, Exclusion, list_exclusions
 from eyechart.errors import DataError
 
 FIRST = 5  # unknown categories that a message shows
@@ -60,12 +60,14 @@ def read_detections(path: str | Path, annotation: Annotation) -> Detections:
         )
     kept = [one for one in here if one.score > 0]
     left = (
-        *excluded(
+        *list_exclusions(
             "detection",
             "its image is not among those of the data set",
             (f"that of image {one.image_id}" for one in found if str(one.image_id) not in places),
         ),
-        *excluded("detection", "its score is 0", (f"that of image {one.image_id}" for one in here if not one.score)),
+        *list_exclusions(
+            "detection", "its score is 0", (f"that of image {one.image_id}" for one in here if not one.score)
+        ),
     )
     return Detections(
         np.array([places[str(one.image_id)] for one in kept], dtype=np.int64),

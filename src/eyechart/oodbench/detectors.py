@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from eyechart.data.class_names import templates
+from eyechart.data.class_names import load_templates
 from eyechart.data.dataset import Dataset
 from eyechart.errors import ModelError, SpecError
 from eyechart.inference.arrays import CachedArray, all_failed
@@ -19,7 +19,7 @@ from eyechart.oodbench.division import Detector, DetectorOutput
 
 def run_detector(runner: Runner, model: Model, spec: str, dataset: Dataset, templates_by: str) -> DetectorOutput:
     """Ask a detector about every image, once, and tell its logits over the data set's categories."""
-    chosen = templates(templates_by)
+    chosen = load_templates(templates_by)
     wording = ClassPrompts(dataset.names, chosen.formats, "split", f"{chosen.name} ({chosen.sha256[:8]})")
     if isinstance(model, Matcher):
         kept, logits = matcher_logits(runner, model, dataset, wording)

@@ -117,12 +117,12 @@ class DivisionSettings:
 
 def require_annotation(dataset: Dataset) -> Annotation:
     """The annotation of the images in play; a data set without one is refused."""
-    if dataset.notation is None:
+    if dataset.selected_annotation is None:
         raise DataError(
             f"{dataset.benchmark}/{dataset.split} does not say which categories are in its images. Expected a folder "
             "of COCO, LVIS, nuScenes or Cityscapes."
         )
-    return dataset.notation
+    return dataset.selected_annotation
 
 
 def build_division(

@@ -27,7 +27,7 @@ def set_to_csv(division: Division, dataset: Dataset, name: str) -> bytes:
 
 def _rows(division: Division, dataset: Dataset, name: str) -> Iterator[Sequence[str]]:
     yield HEADER
-    ids = dataset.notation.image_ids if dataset.notation else dataset.keys
+    ids = dataset.selected_annotation.image_ids if dataset.selected_annotation else dataset.keys
     for place in np.flatnonzero((np.array(division.sets, np.object_) == name) & division.main).tolist():
         answer = "YES" if division.present[place] else "NO"
         yield ids[division.rows[place]], dataset.names[division.categories[place]], answer
@@ -56,7 +56,7 @@ def read_set(path: Path, dataset: Dataset) -> Division:
         detectors=(),
         parameters={},
         fingerprint=dataset.fingerprint,
-        annotation=dataset.notation.sha256 if dataset.notation else "",
+        annotation=dataset.selected_annotation.sha256 if dataset.selected_annotation else "",
     )
 
 
@@ -111,7 +111,7 @@ class _Reader:
             entry = self.dataset.index[row]
             for name in {entry.key, entry.file, PurePosixPath(entry.file).stem}:
                 found[name] = place if found.get(name, place) == place else -1
-        ids = self.dataset.notation.image_ids if self.dataset.notation else ()
+        ids = self.dataset.selected_annotation.image_ids if self.dataset.selected_annotation else ()
         return {name: place for name, place in found.items() if place >= 0} | {one: at for at, one in enumerate(ids)}
 
     @cached_property
@@ -137,7 +137,7 @@ class _Reader:
         """Keep a pair that is new and as it is annotated."""
         if pair in self.found:
             return f"repeats {said}"
-        notation = self.dataset.notation
+        notation = self.dataset.selected_annotation
         if notation and not (notation.present if here else notation.absent)[pair]:
             return f"says {'YES' if here else 'NO'} to {said}, and the annotation does not"
         self.found[pair] = here

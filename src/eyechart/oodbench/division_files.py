@@ -197,7 +197,7 @@ def _digits(found: DivisionFile) -> Ints:
 
 
 def _same_data(path: Path, found: DivisionFile, dataset: Dataset) -> None:
-    notation = dataset.notation.sha256 if dataset.notation else ""
+    notation = dataset.selected_annotation.sha256 if dataset.selected_annotation else ""
     here = {"images": (found.fingerprint, dataset.fingerprint), "annotations": (found.annotation, notation)}
     for what, (its, ours) in here.items():
         if its != ours:
@@ -227,7 +227,7 @@ def _places(path: Path, found: DivisionFile, dataset: Dataset) -> tuple[Ints, In
 
 def _as_annotated(path: Path, division: Division, dataset: Dataset) -> None:
     """Refuse pairs that the annotation contradicts, and those that are there twice; mined ones may be in a set, too."""
-    notation = dataset.notation
+    notation = dataset.selected_annotation
     if notation is None:
         return
     where = division.rows, division.categories

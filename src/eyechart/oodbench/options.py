@@ -1,7 +1,7 @@
 """OptionValues of OODBench's protocols: how pairs are divided, which of them are asked about, and how."""
 
-from eyechart.data.class_names import templates
-from eyechart.data.splits import available, unknown
+from eyechart.data.class_names import load_templates
+from eyechart.data.splits import list_splits, unknown_split_message
 from eyechart.errors import DataError
 from eyechart.models.registry import find_backend
 from eyechart.protocol.options import READING, Option, OptionValues, RequestedValues, flag
@@ -16,14 +16,14 @@ def check_detectors(value: str, _: str | None) -> None:
 
 def check_templates(value: str, _: str | None) -> None:
     """Refuse templates that are neither packaged nor a file."""
-    templates(value)
+    load_templates(value)
 
 
 def check_reference(value: str, root: str | None) -> None:
     """Refuse a split that is not there, which would otherwise be a reason to skip."""
-    refs = available(root)
+    refs = list_splits(root)
     if value not in ("none", *map(str, refs)):
-        raise DataError(unknown(value, refs))
+        raise DataError(unknown_split_message(value, refs))
 
 
 MADE = "made"

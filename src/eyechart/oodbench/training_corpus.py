@@ -12,7 +12,7 @@ from typing import Any
 
 import msgspec
 
-from eyechart.data.detection.annotation import Exclusion, excluded
+from eyechart.data.detection.annotation import Exclusion, list_exclusions
 from eyechart.errors import DataError
 from eyechart.spec import did_you_mean
 
@@ -94,7 +94,7 @@ def _collected(
         elif images is None or stem(image) in images:
             texts[stem(image)] += said
     found = {image: tuple(dict.fromkeys(said)) for image, said in texts.items()}
-    return Corpus(found, name, sha256(data).hexdigest(), source, excluded("entry", "it has no image", nameless))
+    return Corpus(found, name, sha256(data).hexdigest(), source, list_exclusions("entry", "it has no image", nameless))
 
 
 def _recognised(path: Path, data: bytes) -> tuple[str, Iterator[CorpusEntry]]:

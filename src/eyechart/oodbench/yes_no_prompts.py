@@ -10,7 +10,7 @@ from time import monotonic
 import msgspec
 
 from eyechart.data.dataset import Dataset
-from eyechart.data.sample_keys import Finder, Line, images, read_lines
+from eyechart.data.sample_keys import ClassMatcher, CsvLine, match_images, read_lines
 from eyechart.errors import ModelError, SpecError
 from eyechart.inference.requests import Generate, RequestTemplate, SharedRequests
 from eyechart.inference.responses import Response
@@ -180,9 +180,9 @@ def read_replayed_pairs(path: Path, dataset: Dataset, names: Sequence[str]) -> R
     Raises ModelError for a file that is none, a key, category or question that there is not, and for a question that is
     answered twice, and not in the same words.
     """
-    find = Finder(names, dataset.classes)
+    find = ClassMatcher(names, dataset.classes)
     told = list(read_lines(path, KEY_COLUMNS, EXPECTED, dataset.split, either=ANSWER_COLUMNS))
-    rows = images(path, dataset, [line.key for line in told], [line.where for line in told])
+    rows = match_images(path, dataset, [line.key for line in told], [line.where for line in told])
     places = {row: place for place, row in enumerate(dataset.selected)}
     said: dict[QuestionKey, Response] = {}
     for row, line in zip(rows, told, strict=True):
@@ -195,7 +195,7 @@ def read_replayed_pairs(path: Path, dataset: Dataset, names: Sequence[str]) -> R
     return ReplayedPairs(path, dataset, names, said)
 
 
-def parse_target(line: Line, dataset: Dataset, find: Finder) -> tuple[int, str]:
+def parse_target(line: CsvLine, dataset: Dataset, find: ClassMatcher) -> tuple[int, str]:
     """The category and the question of a line; one about nothing that can be asked is refused."""
     category, question = find(line.cells["category"]), line.cells["question"].strip().lower()
     split = f"{dataset.benchmark}/{dataset.split}"
@@ -208,7 +208,7 @@ def parse_target(line: Line, dataset: Dataset, find: Finder) -> tuple[int, str]:
     raise ModelError(f"{line.where}: {why}.")
 
 
-def line_response(line: Line) -> Response:
+def line_response(line: CsvLine) -> Response:
     """What a line answers: `said` goes before `answer`, and why there is no answer before both."""
     error = line.cells.get("error", "")
     return Response(

@@ -8,7 +8,7 @@ from hashlib import sha256
 import msgspec
 from PIL import Image
 
-from eyechart.data.class_names import check_length, check_unique
+from eyechart.data.class_names import check_class_count, check_unique
 from eyechart.data.dataset import Dataset
 from eyechart.data.equivalences import LabelPolicy
 from eyechart.data.labels import LabelSet
@@ -75,7 +75,7 @@ class Context:
     @cached_property
     def names(self) -> tuple[str, ...]:
         """The class names. Raises VocabularyError for a wrong number of names, or for two equal ones."""
-        check_length(self.dataset, self.raw_names, self.names_source)
+        check_class_count(self.dataset, self.raw_names, self.names_source)
         check_unique(self.raw_names, allow_duplicates=self.duplicate_names)
         return self.raw_names
 

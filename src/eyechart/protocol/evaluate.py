@@ -4,9 +4,9 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Generic
 
-from eyechart.data.class_names import VOCABULARIES, class_names
+from eyechart.data.class_names import VOCABULARIES, load_class_names
 from eyechart.data.dataset import Dataset
-from eyechart.data.equivalences import LabelPolicy, pairs
+from eyechart.data.equivalences import LabelPolicy, equivalent_pairs
 from eyechart.data.imagenet_names import has_imagenet_classes
 from eyechart.errors import UnavailableError
 from eyechart.estimates import Estimate
@@ -71,7 +71,7 @@ def resolve_class_names(dataset: Dataset, settings: Settings, protocol: str = ""
     published = given in VOCABULARIES
     if dataset.names and (given == "mill" or (published and not has_imagenet_classes(dataset))):
         return dataset.names, "split"
-    found = class_names(given)
+    found = load_class_names(given)
     return found.names, f"{found.name} ({found.sha256[:8]})"
 
 
@@ -79,7 +79,7 @@ def make_label_policy(settings: Settings, dataset: Dataset) -> LabelPolicy:
     """Return how labels are compared; ImageNet's equivalences are for its classes, other splits have their own."""
     named = settings.equivalences.removeprefix("strict:")
     own = named == PUBLISHED and not has_imagenet_classes(dataset)
-    found = tuple(dataset.equivalences if own else pairs(named, dataset.classes))
+    found = tuple(dataset.equivalences if own else equivalent_pairs(named, dataset.classes))
     source = "own" if dataset.equivalences and found == dataset.equivalences else settings.equivalences
     return LabelPolicy(
         found, settings.equivalences.startswith("strict:"), settings.categories == "strict", source if found else "none"

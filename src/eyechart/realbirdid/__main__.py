@@ -15,8 +15,8 @@ from eyechart.command_line import escape_unprintable, progress_interval
 from eyechart.data.observations import REASONS
 from eyechart.errors import EyechartError
 from eyechart.realbirdid.identifiers import KINDS
-from eyechart.realbirdid.inaturalist import Imported, import_birds
-from eyechart.realbirdid.leakage import overlap, said, write_matches
+from eyechart.realbirdid.inaturalist import ImportResult, import_birds
+from eyechart.realbirdid.leakage import find_overlap, summary_lines, write_matches
 
 PROGRAM = "python -m eyechart.realbirdid"
 
@@ -24,24 +24,26 @@ PROGRAM = "python -m eyechart.realbirdid"
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line; a refusal is a sentence on stderr, and the status is 2."""
     escape_unprintable()
-    options = parser().parse_args(arguments)
+    options = build_parser().parse_args(arguments)
     try:
         lines = list(options.run(options))
     except EyechartError as error:
-        return refuse(str(error))
+        return report_error(str(error))
     except OSError as error:
-        return refuse(f"{error.filename or 'A file'} cannot be used ({error.strerror or error}): give another place.")
+        return report_error(
+            f"{error.filename or 'A file'} cannot be used ({error.strerror or error}): give another place."
+        )
     print("\n".join(lines))
     return 0
 
 
-def refuse(sentence: str) -> int:
+def report_error(sentence: str) -> int:
     """Say what cannot be, and return the status."""
     print(f"{PROGRAM}: {sentence}", file=sys.stderr)
     return 2
 
 
-def parser() -> argparse.ArgumentParser:
+def build_parser() -> argparse.ArgumentParser:
     """The command line."""
     found = argparse.ArgumentParser(prog=PROGRAM, description="Birds from observations, and where else they are.")
     commands = found.add_subparsers(metavar="COMMAND", required=True)
@@ -93,31 +95,32 @@ def run_import(options: argparse.Namespace) -> Iterator[str]:
         taxonomy=options.taxonomy,
         any_grade=options.any_grade,
     )
-    yield from told(found, options.out)
+    yield from import_summary(found, options.out)
 
 
-def told(found: Imported, out: Path) -> Iterator[str]:
+def import_summary(found: ImportResult, out: Path) -> Iterator[str]:
     """Say what was taken and what was not."""
-    answerable = sum(bool(bird.species) for bird in found.birds)
+    answerable = sum(bool(bird.species) for bird in found.observations)
+    unanswerable = len(found.observations) - answerable
     yield (
-        f"{out}: {len(found.dataset):,} pictures of {len(found.birds):,} observations, {answerable:,} answerable and "
-        f"{len(found.birds) - answerable:,} unanswerable, and {found.dataset.classes:,} species to choose from."
+        f"{out}: {len(found.dataset):,} pictures of {len(found.observations):,} observations, {answerable:,} "
+        f"answerable and {unanswerable:,} unanswerable, and {found.dataset.classes:,} species to choose from."
     )
-    if found.left:
-        yield f"{sum(found.left.values()):,} observations were left out (left_out.csv lists them):"
-        yield from (f"  {count:,}  {why}" for why, count in sorted(found.left.items(), key=lambda item: -item[1]))
+    if found.excluded:
+        yield f"{sum(found.excluded.values()):,} observations were left out (left_out.csv lists them):"
+        yield from (f"  {count:,}  {why}" for why, count in sorted(found.excluded.items(), key=lambda item: -item[1]))
     yield from (f"Note: {note}." for note in found.notes)
 
 
 def run_overlap(options: argparse.Namespace) -> Iterator[str]:
     """Compare, list what was asked for, and say what was found."""
     with tqdm(unit=" rows", unit_scale=True, mininterval=progress_interval()) as bar:
-        found = overlap(
+        found = find_overlap(
             options.birds, options.other, columns=options.column, numbers=options.numbers, progress=bar.update
         )
     if options.out:
         write_matches(options.out, found)
-    yield from said(found)
+    yield from summary_lines(found)
 
 
 if __name__ == "__main__":

@@ -14,22 +14,22 @@ from eyechart.protocol.base import Protocol, Rows, answered_images, truncation_n
 from eyechart.protocol.context import Context
 from eyechart.protocol.prompts import get_prompt
 from eyechart.protocol.result import make_usage_record
-from eyechart.realbirdid.abstention_reasons import ANSWERED, CHOICES, ReasonWords
-from eyechart.realbirdid.bird_vocabulary import BirdNames
-from eyechart.realbirdid.extraction import complete_texts, extracted, truncated_replies, variant
-from eyechart.realbirdid.free_form import first_errors
-from eyechart.realbirdid.name_scores import observed_of
+from eyechart.realbirdid.abstention_reasons import ANSWERED, CHOICES, ReasonParser
+from eyechart.realbirdid.bird_vocabulary import BirdVocabulary
+from eyechart.realbirdid.extraction import complete_texts, extract_choices, extraction_variant, truncated_responses
+from eyechart.realbirdid.free_form import merge_errors
+from eyechart.realbirdid.name_scores import require_observations
 from eyechart.realbirdid.options import ABOUT, EXTRACTION, WORDINGS
 from eyechart.realbirdid.predictions import BirdPredictions
-from eyechart.realbirdid.prompt_sets import Wordings, number, wordings
-from eyechart.realbirdid.prompts import put
+from eyechart.realbirdid.prompt_sets import PromptSet, load_prompt_set, prompt_number
+from eyechart.realbirdid.prompts import ask
 from eyechart.records import OutcomeCounts, UsageRecord
 
 Bools = NDArray[np.bool_]
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
-GIVEN = tuple(reason for reason in CHOICES if reason != ANSWERED)
-WHY = ", ".join(REASONS)
+REASON_CHOICES = tuple(reason for reason in CHOICES if reason != ANSWERED)
+REASON_LIST = ", ".join(REASONS)
 
 
 @dataclass(frozen=True)
@@ -40,10 +40,10 @@ class AbstentionPredictions(BirdPredictions):
     by place in there, and `truncated`, the replies that ended at the token limit before they answered.
     """
 
-    wordings: Wordings
-    rows: Ints
-    said: tuple[str, ...]
-    places: Ints
+    prompt_set: PromptSet
+    image_indices: Ints
+    completions: tuple[str, ...]
+    choice_indices: Ints
     usage: Usage
     cost: float | None
     requests: int
@@ -51,29 +51,29 @@ class AbstentionPredictions(BirdPredictions):
     seed: int = 0
 
     @cached_property
-    def told(self) -> Bools:
+    def answered(self) -> Bools:
         """Where there is an answer, read or not (k, r)."""
-        found = np.ones(self.places.size, np.bool_)
+        found = np.ones(self.choice_indices.size, np.bool_)
         found[list(self.errors)] = False
-        return found.reshape(self.places.shape)
+        return found.reshape(self.choice_indices.shape)
 
     @cached_property
-    def read(self) -> Bools:
+    def parsed(self) -> Bools:
         """Where an answer could be read (k, r)."""
-        found: Bools = self.told & (self.places >= 0)
+        found: Bools = self.answered & (self.choice_indices >= 0)
         return found
 
     @cached_property
     def abstained(self) -> Bools:
         """Where no species was named (k, r); an answer that could not be read is none of these."""
-        found: Bools = self.read & (self.places != CHOICES.index(ANSWERED))
+        found: Bools = self.parsed & (self.choice_indices != CHOICES.index(ANSWERED))
         return found
 
     @cached_property
     def levels(self) -> Mapping[str, slice]:
         """The wordings of each level."""
         found, start = {}, 0
-        for level, texts in self.wordings.levels.items():
+        for level, texts in self.prompt_set.levels.items():
             found[level] = slice(start, start + len(texts))
             start += len(texts)
         return found
@@ -81,38 +81,38 @@ class AbstentionPredictions(BirdPredictions):
     @cached_property
     def answerable(self) -> Bools:
         """Which of the birds can be told (r,)."""
-        return self.observed.answerable[self.rows]
+        return self.observations.answerable[self.image_indices]
 
     @cached_property
     def reason(self) -> Ints:
         """Why each of the birds cannot be told (r,), as places in REASONS, -1 where it can or nobody says why."""
-        return self.observed.reason[self.rows]
+        return self.observations.reason[self.image_indices]
 
     @cached_property
     def image_clusters(self) -> Ints:
         """The observation of each picture that was asked about (r,)."""
-        return self.observed.clusters[self.rows]
+        return self.observations.clusters[self.image_indices]
 
     def error_messages(self) -> list[str]:
         """Return every error with its picture."""
-        rows = self.rows
+        rows = self.image_indices
         return [with_key(self.keys[rows[place % len(rows)]], error) for place, error in self.errors.items()]
 
     def describe_count(self) -> str:
         """Return how many answers were asked for."""
-        return f"{self.places.size} answers"
+        return f"{self.choice_indices.size} answers"
 
     def answered_images(self) -> Floats:
         """Return whether each picture was answered, to all wordings."""
-        return answered_images(np.tile(self.rows, len(self.places)), self.errors, len(self.keys))
+        return answered_images(np.tile(self.image_indices, len(self.choice_indices)), self.errors, len(self.keys))
 
     def count_outcomes(self) -> OutcomeCounts:
         """Count the answers by what became of them: who can be told is to be named, who cannot is to be declined."""
-        right = self.read & (self.abstained != self.answerable)
+        right = self.parsed & (self.abstained != self.answerable)
         return OutcomeCounts(
             correct=int(right.sum()),
-            wrong=int((self.read & ~right).sum()),
-            unparsed=int((self.told & ~self.read).sum()) - (cut := len(self.truncated - {*self.errors})),
+            wrong=int((self.parsed & ~right).sum()),
+            unparsed=int((self.answered & ~self.parsed).sum()) - (cut := len(self.truncated - {*self.errors})),
             error=len(self.errors),
             truncated=cut,
         )
@@ -134,24 +134,24 @@ class AbstentionPredictions(BirdPredictions):
         """Yield every answer: the wording, what was said, the reason that it means, and whether it is an abstention."""
         about = ("key", "observation", "answerable", "reason")
         yield ["level", "wording", *about, "error", "said", "extracted", "abstained", "truncated"]
-        for wording, level, name in self.numbered():
-            for place, row in enumerate(self.rows.tolist()):
+        for wording, level, name in self.numbered_prompts():
+            for place, row in enumerate(self.image_indices.tolist()):
                 key, observation, _, _, answerable, reason = self.bird_cells(row)
-                chosen = int(self.places[wording, place])
-                at = wording * len(self.rows) + place
-                told = [self.errors.get(at, ""), self.said[at], CHOICES[chosen] if chosen >= 0 else ""]
-                declined = int(self.abstained[wording, place]) if self.told[wording, place] else ""
+                chosen = int(self.choice_indices[wording, place])
+                at = wording * len(self.image_indices) + place
+                told = [self.errors.get(at, ""), self.completions[at], CHOICES[chosen] if chosen >= 0 else ""]
+                declined = int(self.abstained[wording, place]) if self.answered[wording, place] else ""
                 yield [level, name, key, observation, answerable, reason, *told, declined, int(at in self.truncated)]
 
-    def numbered(self) -> Iterator[tuple[int, str, str]]:
+    def numbered_prompts(self) -> Iterator[tuple[int, str, str]]:
         """Yield the place, the level and the number of every wording."""
         for level, part in self.levels.items():
             count = part.stop - part.start
-            yield from ((part.start + place, level, number(place, count)) for place in range(count))
+            yield from ((part.start + place, level, prompt_number(place, count)) for place in range(count))
 
     def files(self) -> dict[str, Rows]:
         """Return the reasons given for each, and the rates of the wordings."""
-        return {**super().files(), "confusion": self.confusion_rows(), "wordings": self.wording_rows()}
+        return {**super().files(), "confusion": self.confusion_rows(), "wordings": self.prompt_rows()}
 
     def confusion_rows(self) -> Rows:
         """Yield how often which reason was given, by why the bird cannot be told."""
@@ -159,17 +159,17 @@ class AbstentionPredictions(BirdPredictions):
         for level, part in self.levels.items():
             for issue, name in enumerate(REASONS):
                 birds = self.reason == issue
-                given = self.places[part][:, birds][self.abstained[part][:, birds]]
-                counts = np.bincount(given, minlength=len(GIVEN)).tolist()
-                yield from ([level, name, reason, count] for reason, count in zip(GIVEN, counts, strict=True))
+                given = self.choice_indices[part][:, birds][self.abstained[part][:, birds]]
+                counts = np.bincount(given, minlength=len(REASON_CHOICES)).tolist()
+                yield from ([level, name, reason, count] for reason, count in zip(REASON_CHOICES, counts, strict=True))
 
-    def wording_rows(self) -> Rows:
+    def prompt_rows(self) -> Rows:
         """Yield every wording: how many unanswerable birds it was put about, and how often the model abstained."""
         yield ["level", "wording", "text", "n", "abstained", "rate", "ci_low", "ci_high"]
         birds = ~self.answerable
-        texts = [text for level in self.wordings.levels.values() for text in level]
-        for wording, level, name in self.numbered():
-            told = self.told[wording] & birds
+        texts = [text for level in self.prompt_set.levels.values() for text in level]
+        for wording, level, name in self.numbered_prompts():
+            told = self.answered[wording] & birds
             n, count = int(told.sum()), int((self.abstained[wording] & told).sum())
             ci = clustered_wilson(np.where(told, self.abstained[wording], np.nan), self.image_clusters)
             rates = [f"{rate:.6f}" for rate in (count / n, *ci)] if n else [""] * 3
@@ -185,27 +185,30 @@ class Abstention(Protocol[AbstentionPredictions]):
 
     def predict(self, context: Context) -> AbstentionPredictions:
         """Ask in every wording, and find the reason in every answer."""
-        observed, asked = observed_of(context.dataset), wordings(context.options["wordings"])
+        observed, asked = require_observations(context.dataset), load_prompt_set(context.options["wordings"])
         everyone = context.options["about"] == "all"
         rows = np.arange(len(observed)) if everyone else np.flatnonzero(~observed.answerable)
         queries = [(row, text) for texts in asked.levels.values() for text in texts for row in rows.tolist()]
-        replies = put(context, queries)
+        replies = ask(context, queries)
         said, second = [reply.text for reply in replies.responses], get_prompt("abstention_reason")
-        reader = ReasonWords(BirdNames.of(observed.taxonomy))
-        found = extracted(context, complete_texts(replies.responses, reader), second, CHOICES, reader, reason_list=WHY)
+        reader = ReasonParser(BirdVocabulary.from_taxonomy(observed.taxonomy))
+        found = extract_choices(
+            context, complete_texts(replies.responses, reader), second, CHOICES, reader, reason_list=REASON_LIST
+        )
         usage = replies.usage + found.usage
         return AbstentionPredictions(
             dataset=context.dataset,
             seed=context.runner.seed,
-            errors=first_errors([reply.error for reply in replies.responses], found),
-            variant=variant(context, None, second, CHOICES) | {"wordings": f"{asked.name} ({asked.sha256[:8]})"},
-            observed=observed,
-            wordings=asked,
-            rows=rows,
-            said=tuple(said),
-            places=np.array(found.places, np.int64).reshape(asked.count, len(rows)),
+            errors=merge_errors([reply.error for reply in replies.responses], found),
+            variant=extraction_variant(context, None, second, CHOICES)
+            | {"wordings": f"{asked.name} ({asked.sha256[:8]})"},
+            observations=observed,
+            prompt_set=asked,
+            image_indices=rows,
+            completions=tuple(said),
+            choice_indices=np.array(found.indices, np.int64).reshape(asked.count, len(rows)),
             usage=usage,
             cost=context.model.cost(usage),
             requests=len({*queries}) + found.requests,
-            truncated=truncated_replies(replies.responses, reader, found),
+            truncated=truncated_responses(replies.responses, reader, found),
         )

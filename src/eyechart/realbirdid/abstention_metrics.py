@@ -15,39 +15,39 @@ from eyechart.metrics.degenerate_intervals import max_unseen_share, share_interv
 from eyechart.metrics.intervals import Interval
 from eyechart.metrics.resampling import cluster_bootstrap_totals, percentile_interval, ratios, unit_bootstrap_shares
 from eyechart.realbirdid.abstention import AbstentionPredictions
-from eyechart.realbirdid.estimators import rate, strata
+from eyechart.realbirdid.estimators import answerability_strata, proportion
 from eyechart.realbirdid.free_form import ANSWERABLE, UNANSWERABLE
 from eyechart.realbirdid.predictions import LABELS
-from eyechart.realbirdid.prompt_sets import number as numbered
+from eyechart.realbirdid.prompt_sets import prompt_number as numbered
 
-CHI = "chi-squared"
+CHI_SQUARED = "chi-squared"
 Bools = NDArray[np.bool_]
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
-class Group:
+class LevelAnswers:
     """Answers (k, n) to the wordings of a level: which images got one, which declined, of which observations (n,)."""
 
     category: str
-    told: Bools
+    answered: Bools
     abstained: Bools
     clusters: Ints
 
     @property
     def rates(self) -> Floats:
         """The share of each wording (k,), NaN where nobody answered."""
-        return ratios(self.abstained.sum(axis=1), self.told.sum(axis=1))
+        return ratios(self.abstained.sum(axis=1), self.answered.sum(axis=1))
 
-    def drawn(self, seed: int) -> Floats:
+    def bootstrap_rates(self, seed: int) -> Floats:
         """The rates of each wording (times, k) in bootstrap resamples of birds, which keep all images and answers."""
-        table = np.concatenate([self.abstained & self.told, self.told]).T.astype(np.int64)
+        table = np.concatenate([self.abstained & self.answered, self.answered]).T.astype(np.int64)
         declined, told = np.split(cluster_bootstrap_totals(table, self.clusters, RESAMPLES, seed), 2, axis=1)
         return ratios(declined, told)
 
 
-def estimate(name: str, category: str, value: float, n: int, interval: Interval | None, **more: Any) -> Estimate:
+def level_estimate(name: str, category: str, value: float, n: int, interval: Interval | None, **more: Any) -> Estimate:
     """A number of a level of encouragement, by default with a bootstrap interval over observations."""
     how = {"method": "bootstrap", "labels": LABELS} | more
     return Estimate(name=name, category=category, value=value, n=n, interval=interval, **how)
@@ -58,51 +58,51 @@ def abstention_rates(predictions: AbstentionPredictions) -> Iterator[Estimate]:
 
     An answer that could not be read has not declined.
     """
-    for group in groups(predictions):
-        yield from spread(group, predictions.seed)
-        yield from each(group)
+    for group in level_answers(predictions):
+        yield from rate_mean_and_sd(group, predictions.seed)
+        yield from prompt_rates(group)
 
 
-def wording_effects(predictions: AbstentionPredictions) -> Iterator[Estimate]:
+def prompt_effects(predictions: AbstentionPredictions) -> Iterator[Estimate]:
     """Yield Cochran's Q over the wordings of each level, of the birds that have an answer to each of them."""
-    for group in groups(predictions):
-        yield from differing(group)
+    for group in level_answers(predictions):
+        yield from cochran_estimates(group)
 
 
 def abstention_reasons(predictions: AbstentionPredictions) -> Iterator[Estimate]:
     """Yield how often a model declines by why the bird cannot be told, and how often it gives the right reason."""
     for level in predictions.levels:
-        yield from by_reason(predictions, level, predictions.seed)
-        yield correct_reason(predictions, level, predictions.seed)
+        yield from rates_by_reason(predictions, level, predictions.seed)
+        yield correct_reason_rate(predictions, level, predictions.seed)
 
 
-def groups(predictions: AbstentionPredictions) -> Iterator[Group]:
+def level_answers(predictions: AbstentionPredictions) -> Iterator[LevelAnswers]:
     """Yield the answers to every level about unanswerable birds, and about answerable ones where there are any."""
     sets = {UNANSWERABLE: ~predictions.answerable, ANSWERABLE: predictions.answerable}
     for level, part in predictions.levels.items():
         for name, mask in sets.items():
             if name == UNANSWERABLE or mask.any():
-                told, declined = predictions.told[part][:, mask], predictions.abstained[part][:, mask]
-                yield Group(f"{name}/{level}", told, declined, predictions.image_clusters[mask])
+                told, declined = predictions.answered[part][:, mask], predictions.abstained[part][:, mask]
+                yield LevelAnswers(f"{name}/{level}", told, declined, predictions.image_clusters[mask])
 
 
-def spread(group: Group, seed: int) -> Iterator[Estimate]:
+def rate_mean_and_sd(group: LevelAnswers, seed: int) -> Iterator[Estimate]:
     """The mean and the standard deviation of the wordings' rates, with intervals over birds."""
-    rates, birds = group.rates[~np.isnan(group.rates)], int(group.told.any(axis=0).sum())
-    units = len(np.unique(group.clusters[group.told.any(axis=0)]))
+    rates, birds = group.rates[~np.isnan(group.rates)], int(group.answered.any(axis=0).sum())
+    units = len(np.unique(group.clusters[group.answered.any(axis=0)]))
     value = float(rates.mean()) if rates.size else float("nan")
-    draws = group.drawn(seed)[:, ~np.isnan(group.rates)]
+    draws = group.bootstrap_rates(seed)[:, ~np.isnan(group.rates)]
     means = draws.mean(axis=1) if rates.size else np.zeros(0)
     interval = share_interval(means, value, units) if birds else None
     title = " abstained, ".join(group.category.split("/"))
-    yield estimate("abstention", group.category, value, birds, interval, title=title)
+    yield level_estimate("abstention", group.category, value, birds, interval, title=title)
     known = len(rates) > 1
     sd = float(rates.std(ddof=1)) if known else float("nan")
-    ci = around(draws.std(axis=1, ddof=1), sd, units, len(rates)) if known else None
-    yield estimate("abstention_sd", group.category, sd, birds, ci)
+    ci = sd_interval(draws.std(axis=1, ddof=1), sd, units, len(rates)) if known else None
+    yield level_estimate("abstention_sd", group.category, sd, birds, ci)
 
 
-def around(draws: Floats, sd: float, birds: int, wordings: int) -> Interval:
+def sd_interval(draws: Floats, sd: float, birds: int, wordings: int) -> Interval:
     """The percentile interval of a standard deviation; where no resample differs, what unseen birds could make of it.
 
     Other birds may have a share of up to `unseen` of all: each rate is then that much nearer to the others, or further
@@ -116,54 +116,56 @@ def around(draws: Floats, sd: float, birds: int, wordings: int) -> Interval:
     return Interval(max(0.0, sd * (1 - 2 * other)), float(min(most, sd + other * most)))
 
 
-def each(group: Group) -> Iterator[Estimate]:
+def prompt_rates(group: LevelAnswers) -> Iterator[Estimate]:
     """The rate of each wording, with Wilson's interval."""
-    for place, (told, abstained) in enumerate(zip(group.told, group.abstained, strict=True)):
-        category = f"{group.category}/{numbered(place, len(group.told))}"
-        found = rate("abstention", LABELS, np.where(told, abstained, np.nan), category, group.clusters)
+    for place, (told, abstained) in enumerate(zip(group.answered, group.abstained, strict=True)):
+        category = f"{group.category}/{numbered(place, len(group.answered))}"
+        found = proportion("abstention", LABELS, np.where(told, abstained, np.nan), category, group.clusters)
         yield replace(found, correct=None)  # it is about a part of the images alone
 
 
-def differing(group: Group) -> Iterator[Estimate]:
+def cochran_estimates(group: LevelAnswers) -> Iterator[Estimate]:
     """Cochran's Q over the wordings, of the birds that have an answer to each of them."""
-    whole = group.told.all(axis=0)
-    if len(group.told) > 1:
+    whole = group.answered.all(axis=0)
+    if len(group.answered) > 1:
         test = cochran_q(group.abstained[:, whole].T, group.clusters[whole])
-        yield estimate("cochran_q", group.category, test.q, test.n, None, method=CHI)
-        yield estimate("cochran_p", group.category, test.p, test.n, None, method=CHI)
+        yield level_estimate("cochran_q", group.category, test.q, test.n, None, method=CHI_SQUARED)
+        yield level_estimate("cochran_p", group.category, test.p, test.n, None, method=CHI_SQUARED)
 
 
-def by_reason(found: AbstentionPredictions, level: str, seed: int) -> Iterator[Estimate]:
+def rates_by_reason(found: AbstentionPredictions, level: str, seed: int) -> Iterator[Estimate]:
     """How often a model declines, for whatever reason, by why the bird cannot be told."""
     part = found.levels[level]
     for place, reason in enumerate(REASONS):
         birds = found.reason == place
-        told, declined = found.told[part][:, birds], found.abstained[part][:, birds]
-        yield pooled("p_abstain", f"{level}/{reason}", declined, told, found.image_clusters[birds], seed)
+        told, declined = found.answered[part][:, birds], found.abstained[part][:, birds]
+        yield pooled_proportion("p_abstain", f"{level}/{reason}", declined, told, found.image_clusters[birds], seed)
 
 
-def correct_reason(found: AbstentionPredictions, level: str, seed: int) -> Estimate:
+def correct_reason_rate(found: AbstentionPredictions, level: str, seed: int) -> Estimate:
     """How often who declines gives the reason that it is."""
-    right, given = reasoned(found, level)
+    right, given = reason_masks(found, level)
 
     def bootstrap() -> Floats:
         part, whole = np.zeros((2, len(found.keys)))
-        part[found.rows], whole[found.rows] = right.sum(axis=0), given.sum(axis=0)
-        return unit_bootstrap_shares(part, whole, RESAMPLES, seed, strata(found.observed), found.observed.clusters)
+        part[found.image_indices], whole[found.image_indices] = right.sum(axis=0), given.sum(axis=0)
+        return unit_bootstrap_shares(
+            part, whole, RESAMPLES, seed, answerability_strata(found.observations), found.observations.clusters
+        )
 
     units = len(np.unique(found.image_clusters[given.any(axis=0)]))
-    pool = pooled("correct_reason", level, right, given, found.image_clusters, seed)
+    pool = pooled_proportion("correct_reason", level, right, given, found.image_clusters, seed)
     return replace(pool, higher_is_better=True, bootstrap=bootstrap, n_clusters=units)
 
 
-def reasoned(found: AbstentionPredictions, level: str) -> tuple[Bools, Bools]:
+def reason_masks(found: AbstentionPredictions, level: str) -> tuple[Bools, Bools]:
     """Which answers to a level's wordings (k, r) give the reason that it is, and which give any."""
     part = found.levels[level]
     declined = found.abstained[part] & (found.reason >= 0)
-    return declined & (found.places[part] == found.reason), declined
+    return declined & (found.choice_indices[part] == found.reason), declined
 
 
-def pooled(name: str, category: str, part: Bools, whole: Bools, clusters: Ints, seed: int) -> Estimate:
+def pooled_proportion(name: str, category: str, part: Bools, whole: Bools, clusters: Ints, seed: int) -> Estimate:
     """A share of answers (k, n), with an interval over observations (n,), of which each has several."""
     counts = np.stack([(part & whole).sum(axis=0), whole.sum(axis=0)], axis=1)
     counts, units = counts[counts[:, 1] > 0], clusters[counts[:, 1] > 0]
@@ -172,4 +174,4 @@ def pooled(name: str, category: str, part: Bools, whole: Bools, clusters: Ints, 
     drawn = cluster_bootstrap_totals(counts, units, RESAMPLES, seed)
     draws = ratios(drawn[:, 0], drawn[:, 1])
     interval = share_interval(draws, value, len(np.unique(units))) if n else None
-    return estimate(name, category, value, n, interval)
+    return level_estimate(name, category, value, n, interval)

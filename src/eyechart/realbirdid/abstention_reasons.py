@@ -9,31 +9,33 @@ from pathlib import Path
 from eyechart.data.observations import REASONS
 from eyechart.parsers import class_name
 from eyechart.parsers.abstention import is_abstention, lowercase_words
-from eyechart.realbirdid.bird_vocabulary import BirdNames
+from eyechart.realbirdid.bird_vocabulary import BirdVocabulary
 
 PHRASES = Path(__file__).with_name("abstention_reasons.toml")
 OTHER, ANSWERED = "another reason", "none"
 CHOICES = (*REASONS, OTHER, ANSWERED)
-NONE = -1
+UNPARSED = -1
 
 
 @dataclass(frozen=True)
-class ReasonWords:
+class ReasonParser:
     """Reads the place of a text's choice among `CHOICES`; who names one species has not abstained."""
 
-    names: BirdNames
+    vocabulary: BirdVocabulary
 
-    def plainly(self, text: str) -> int:
+    def parse_exact(self, text: str) -> int:
         """The choice of a text that is a reason or a species' name and nothing else."""
         found = class_name.parse(text, REASONS).lenient  # who says none of a species has not told it
         if found is not None:
             return found
-        named = self.names.plainly(text)
-        return CHOICES.index(ANSWERED) if named >= 0 and self.names.meaning[named][0] >= 0 else NONE
+        named = self.vocabulary.parse_exact(text)
+        return CHOICES.index(ANSWERED) if named >= 0 and self.vocabulary.taxa[named][0] >= 0 else UNPARSED
 
-    def read(self, text: str) -> int:
+    def parse(self, text: str) -> int:
         """The choice of a text by what occurs in it: one species, then a reason, then words that decline."""
-        species = {species for species, _ in map(self.names.meaning.__getitem__, self.names.named(text))} - {NONE}
+        species = {
+            species for species, _ in map(self.vocabulary.taxa.__getitem__, self.vocabulary.find_names(text))
+        } - {UNPARSED}
         reason = first_reason(text)
         if len(species) == 1:
             return CHOICES.index(ANSWERED)
@@ -44,12 +46,12 @@ class ReasonWords:
 
 def first_reason(text: str) -> int:
     """The reason whose words come first in a text, `NONE` without any."""
-    said, known = lowercase_words(text), phrases()
+    said, known = lowercase_words(text), reason_phrases()
     for start in range(len(said)):
-        for size in range(min(known.longest, len(said) - start), 0, -1):
+        for size in range(min(known.max_words, len(said) - start), 0, -1):
             if (reason := known.reasons.get(tuple(said[start : start + size]))) is not None:
                 return reason
-    return NONE
+    return UNPARSED
 
 
 @dataclass(frozen=True)
@@ -59,13 +61,13 @@ class Phrases:
     reasons: Mapping[tuple[str, ...], int]
 
     @cached_property
-    def longest(self) -> int:
+    def max_words(self) -> int:
         """The most words of a phrase."""
         return max(map(len, self.reasons))
 
 
 @cache
-def phrases() -> Phrases:
+def reason_phrases() -> Phrases:
     """The packaged phrases."""
     found = tomllib.loads(PHRASES.read_text(encoding="utf-8"))
     return Phrases(

@@ -9,12 +9,12 @@ from eyechart.data.taxonomy import Taxonomy
 from eyechart.parsers import class_name
 from eyechart.parsers.abstention import is_abstention, lowercase_words
 
-CANNOT = "cannot tell"
-NONE = -1
+ABSTAIN = "cannot tell"
+UNPARSED = -1
 
 
 @dataclass(frozen=True)
-class BirdNames:
+class BirdVocabulary:
     """Names that may be said: `meaning` has the species' and the genus' place of each, -1 for what is not named.
 
     Without regard to case, no two are equal: a species goes before a genus of its common name, and a common name that
@@ -22,73 +22,73 @@ class BirdNames:
     """
 
     choices: tuple[str, ...]
-    meaning: tuple[tuple[int, int], ...]
+    taxa: tuple[tuple[int, int], ...]
     shared: tuple[str, ...] = ()
 
     @classmethod
-    def of(cls, taxonomy: Taxonomy) -> "BirdNames":
+    def from_taxonomy(cls, taxonomy: Taxonomy) -> "BirdVocabulary":
         """The names of a taxonomy, and the words for none of them."""
         genera = taxonomy.ancestors[1].tolist()
-        common = Counter(map(folded, taxonomy.common))
+        common = Counter(map(fold_name, taxonomy.common))
         found: dict[str, tuple[str, tuple[int, int]]] = {}
         named = [(name, (place, genera[place])) for place, name in enumerate(taxonomy.names[0])]
         named += [
             (name, (place, genera[place]))
             for place, name in enumerate(taxonomy.common)
-            if name.strip() and common[folded(name)] == 1
+            if name.strip() and common[fold_name(name)] == 1
         ]
-        named += [(name, (NONE, place)) for place, name in enumerate(taxonomy.names[1])]
-        for name, meaning in [*named, (CANNOT, (NONE, NONE))]:
-            found.setdefault(folded(name), (name, meaning))
+        named += [(name, (UNPARSED, place)) for place, name in enumerate(taxonomy.names[1])]
+        for name, meaning in [*named, (ABSTAIN, (UNPARSED, UNPARSED))]:
+            found.setdefault(fold_name(name), (name, meaning))
         choices, meanings = zip(*found.values(), strict=True)
-        shared = sorted({name for name in taxonomy.common if name.strip() and common[folded(name)] > 1})
+        shared = sorted({name for name in taxonomy.common if name.strip() and common[fold_name(name)] > 1})
         return cls(choices, meanings, tuple(shared))
 
     @cached_property
-    def places(self) -> Mapping[tuple[str, ...], int]:
+    def index_by_words(self) -> Mapping[tuple[str, ...], int]:
         """The choices by their words."""
         return {tuple(lowercase_words(name)): place for place, name in reversed([*enumerate(self.choices)])}
 
     @cached_property
-    def of_meaning(self) -> Mapping[tuple[int, int], int]:
+    def index_by_taxon(self) -> Mapping[tuple[int, int], int]:
         """The first choice of every meaning."""
-        return {meaning: place for place, meaning in reversed([*enumerate(self.meaning)])}
+        return {meaning: place for place, meaning in reversed([*enumerate(self.taxa)])}
 
     @cached_property
-    def longest(self) -> int:
+    def max_words(self) -> int:
         """The most words of a name."""
-        return max(map(len, self.places))
+        return max(map(len, self.index_by_words))
 
-    def plainly(self, text: str) -> int:
+    def parse_exact(self, text: str) -> int:
         """The choice of a text that is a name and nothing else."""
         found = class_name.parse(text, self.choices).lenient
-        return NONE if found is None else found
+        return UNPARSED if found is None else found
 
-    def read(self, text: str) -> int:
+    def parse(self, text: str) -> int:
         """The choice that a text makes by what is named in it; names go before words that decline.
 
         Several species of one genus go no deeper than it; names of several genera say nothing.
         """
-        said = [self.meaning[place] for place in self.named(text)]
+        said = [self.taxa[place] for place in self.find_names(text)]
         species = [*dict.fromkeys(each for each in said if each[0] >= 0)]
         genera = {genus for _, genus in (species or said) if genus >= 0}
         if len(species) == 1:
-            return self.of_meaning[species[0]]
+            return self.index_by_taxon[species[0]]
         if genera:
-            return self.of_meaning.get((NONE, max(genera)), NONE) if len(genera) == 1 else NONE
-        return self.of_meaning[NONE, NONE] if is_abstention(text) else NONE
+            return self.index_by_taxon.get((UNPARSED, max(genera)), UNPARSED) if len(genera) == 1 else UNPARSED
+        return self.index_by_taxon[UNPARSED, UNPARSED] if is_abstention(text) else UNPARSED
 
-    def named(self, text: str) -> Iterator[int]:
+    def find_names(self, text: str) -> Iterator[int]:
         """The choices whose words follow one another in a text, the longest from each word on."""
         said, start = lowercase_words(text), 0
         while start < len(said):
-            spans = range(min(self.longest, len(said) - start), 0, -1)
-            length = next((size for size in spans if tuple(said[start : start + size]) in self.places), 0)
+            spans = range(min(self.max_words, len(said) - start), 0, -1)
+            length = next((size for size in spans if tuple(said[start : start + size]) in self.index_by_words), 0)
             if length:
-                yield self.places[tuple(said[start : start + length])]
+                yield self.index_by_words[tuple(said[start : start + length])]
             start += max(1, length)
 
 
-def folded(name: str) -> str:
+def fold_name(name: str) -> str:
     """A name as names are compared."""
     return " ".join(name.split()).casefold()

@@ -20,11 +20,11 @@ BLOCK = 1 << 24  # bytes of csv
 ROWS = 1 << 16  # rows of parquet or of a list
 LINES = "lines"
 SUFFIXES = (".csv", ".tsv", ".txt", ".parquet")
-Choose = Callable[[Sequence[str]], Sequence[str]]
+SelectColumns = Callable[[Sequence[str]], Sequence[str]]
 
 
 @dataclass(frozen=True)
-class Part:
+class TableChunk:
     """Some rows of a table: the number of the first, counted from 1, and the texts of its columns, None for none."""
 
     first: int
@@ -32,7 +32,7 @@ class Part:
     columns: dict[str, pa.StringArray]
 
 
-def parts(path: Path, choose: Choose) -> Iterator[Part]:
+def read_chunks(path: Path, choose: SelectColumns) -> Iterator[TableChunk]:
     """Yield a table's parts with the columns that `choose` picks of its header; a list has the one column `lines`.
 
     A folder is read as the tables in it, in the order of their names. Raises DataError naming the file.
@@ -40,8 +40,8 @@ def parts(path: Path, choose: Choose) -> Iterator[Part]:
     if path.is_dir():
         first = 1
         for inner in _inside(path):
-            for part in parts(inner, choose):
-                yield Part(first, part.rows, part.columns)
+            for part in read_chunks(inner, choose):
+                yield TableChunk(first, part.rows, part.columns)
                 first += part.rows
         return
     try:
@@ -68,7 +68,7 @@ def _suffix(path: Path) -> str:
     return Path(path.stem).suffix.lower() if path.suffix.lower() == ".gz" else path.suffix.lower()
 
 
-def _read(path: Path, choose: Choose) -> Iterator[Part]:
+def _read(path: Path, choose: SelectColumns) -> Iterator[TableChunk]:
     kind = _suffix(path)
     if kind not in SUFFIXES:
         raise DataError(f"{path} is no table by its name: expected one that ends in {', '.join(SUFFIXES)}.")
@@ -87,17 +87,17 @@ def _opened(path: Path) -> TextIO:
     return path.open(encoding="utf-8-sig", newline="")
 
 
-def _lines(path: Path) -> Iterator[Part]:
+def _lines(path: Path) -> Iterator[TableChunk]:
     import pyarrow as pa
 
     first = 1
     with _opened(path) as file:
         while block := [line.strip() for line in islice(file, ROWS)]:
-            yield Part(first, len(block), {LINES: pa.array(block, pa.string())})
+            yield TableChunk(first, len(block), {LINES: pa.array(block, pa.string())})
             first += len(block)
 
 
-def _text(path: Path, head: str, choose: Choose) -> Iterator[Part]:
+def _text(path: Path, head: str, choose: SelectColumns) -> Iterator[TableChunk]:
     import pyarrow as pa
     from pyarrow import csv as arrow
 
@@ -115,7 +115,7 @@ def _text(path: Path, head: str, choose: Choose) -> Iterator[Part]:
     return _counted(reader)
 
 
-def _parquet(path: Path, choose: Choose) -> Iterator[Part]:
+def _parquet(path: Path, choose: SelectColumns) -> Iterator[TableChunk]:
     from pyarrow import parquet
 
     file = parquet.ParquetFile(path)
@@ -123,22 +123,22 @@ def _parquet(path: Path, choose: Choose) -> Iterator[Part]:
     return _counted(file.iter_batches(batch_size=ROWS, columns=chosen))
 
 
-def _chosen(path: Path, names: Sequence[str], choose: Choose) -> list[str]:
+def _chosen(path: Path, names: Sequence[str], choose: SelectColumns) -> list[str]:
     twice = [name for name in names if list(names).count(name) > 1]
     if twice:
         raise DataError(f"{path} has two columns '{twice[0]}': rename or remove one.")
     return [*choose(names)]
 
 
-def _counted(batches: Any) -> Iterator[Part]:
+def _counted(batches: Any) -> Iterator[TableChunk]:
     first = 1
     for batch in batches:
-        columns = {name: texts(column) for name, column in zip(batch.schema.names, batch.columns, strict=True)}
-        yield Part(first, batch.num_rows, columns)
+        columns = {name: as_text(column) for name, column in zip(batch.schema.names, batch.columns, strict=True)}
+        yield TableChunk(first, batch.num_rows, columns)
         first += batch.num_rows
 
 
-def texts(column: Any) -> pa.StringArray:
+def as_text(column: Any) -> pa.StringArray:
     """Return a column's cells as text: whole numbers without a point, None where there is no number."""
     import pyarrow as pa
     from pyarrow import compute

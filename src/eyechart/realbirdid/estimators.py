@@ -29,7 +29,7 @@ def estimate(
     )
 
 
-def rate(
+def proportion(
     name: str,
     labels: str,
     outcomes: Float64s,
@@ -56,9 +56,11 @@ def rate(
     )
 
 
-def harmonic(name: str, labels: str, right: Float64s, seen: Observations, seed: int, *, title: str = "") -> Estimate:
+def harmonic_mean_estimate(
+    name: str, labels: str, right: Float64s, seen: Observations, seed: int, *, title: str = ""
+) -> Estimate:
     """The harmonic mean of the accuracies of both sets of birds, of each image's outcome (n,), where both have some."""
-    sides, clusters = (right[seen.answerable], right[~seen.answerable]), sides_of(seen)
+    sides, clusters = (right[seen.answerable], right[~seen.answerable]), clusters_by_answerability(seen)
     one, other = (side[~np.isnan(side)] for side in sides)
 
     def value() -> Value:
@@ -66,7 +68,7 @@ def harmonic(name: str, labels: str, right: Float64s, seen: Observations, seed: 
         return found, harmonic_mean_interval(*sides, seed=seed, clusters=clusters)
 
     def bootstrap() -> Float64s:
-        return harmonic_mean_bootstrap(right, ~seen.answerable, drawn_birds(seen, seed))
+        return harmonic_mean_bootstrap(right, ~seen.answerable, bootstrap_weights(seen, seed))
 
     n = len(one) + len(other) if len(one) and len(other) else 0
     units = len(np.unique(seen.clusters[~np.isnan(right)]))
@@ -74,19 +76,19 @@ def harmonic(name: str, labels: str, right: Float64s, seen: Observations, seed: 
     return estimate(name, labels, "all", n, value, "bootstrap", **more)
 
 
-def strata(seen: Observations) -> NDArray[np.int64]:
+def answerability_strata(seen: Observations) -> NDArray[np.int64]:
     """Which birds are drawn from among one another (n,): answerable ones, 0, and unanswerable ones, 1."""
     return (~seen.answerable).astype(np.int64)
 
 
-def sides_of(seen: Observations) -> tuple[Ints, Ints]:
+def clusters_by_answerability(seen: Observations) -> tuple[Ints, Ints]:
     """The observations of the answerable images, and of the unanswerable ones."""
     return seen.clusters[seen.answerable], seen.clusters[~seen.answerable]
 
 
-def drawn_birds(seen: Observations, seed: int) -> Iterator[NDArray[np.int64]]:
+def bootstrap_weights(seen: Observations, seed: int) -> Iterator[NDArray[np.int64]]:
     """How often each image of a split is taken, resample by resample, the same for every model and number.
 
     Observations are drawn, with all their images.
     """
-    return bootstrap_counts(len(seen.answerable), RESAMPLES, seed, strata(seen), seen.clusters)
+    return bootstrap_counts(len(seen.answerable), RESAMPLES, seed, answerability_strata(seen), seen.clusters)

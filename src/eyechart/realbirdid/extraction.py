@@ -26,35 +26,35 @@ from eyechart.protocol.context import Context, is_replay
 from eyechart.protocol.prompts import Prompt
 
 VERSION = 1
-NONE = -1
-KEY = "answer"
-TOKENS = 96  # the longest name, its quotes and the braces around it
-CHUNK = 16  # batches that are chosen for at once, and lost where a run is stopped
-DIGITS = 15  # hexadecimal ones of a text's sha256 that make its place, which JSON can hold as an integer
+UNPARSED = -1
+ANSWER_KEY = "answer"
+MAX_TOKENS = 96  # the longest name, its quotes and the braces around it
+BATCHES_PER_CHUNK = 16  # batches that are chosen for at once, and lost where a run is stopped
+HASH_DIGITS = 15  # hexadecimal ones of a text's sha256 that make its place, which JSON can hold as an integer
 
 
-class Reader(Protocol):
+class ChoiceParser(Protocol):
     """Reads choices without a model; `NONE` where there is none to be read."""
 
-    def plainly(self, text: str) -> int:
+    def parse_exact(self, text: str) -> int:
         """The choice of a text that is nothing but one: there is nothing to be asked about it."""
 
-    def read(self, text: str) -> int:
+    def parse(self, text: str) -> int:
         """The choice of a text by the names and phrases that occur in it."""
 
 
 @dataclass(frozen=True)
-class Extracted:
+class ExtractionResult:
     """The place (n) of each text's choice, `NONE` where nothing could be read, and errors by the text's place."""
 
-    places: Sequence[int]
+    indices: Sequence[int]
     errors: Mapping[int, str]
     usage: Usage = field(default_factory=Usage)
     requests: int = 0
     truncated: frozenset[int] = frozenset()
 
 
-class Chooser(Generator):
+class ChoiceGenerator(Generator):
     """A model that answers each request with its likeliest choice, as a generator of these."""
 
     def __init__(self, model: Scorer, choices: Sequence[str]) -> None:
@@ -78,7 +78,7 @@ class Chooser(Generator):
     ) -> Iterator[tuple[int, Answer]]:
         """Give the likeliest choices, chunk by chunk."""
         left: Iterator[tuple[int, Request]] = enumerate(requests)
-        while some := [*islice(left, CHUNK * self.batch_size)]:
+        while some := [*islice(left, BATCHES_PER_CHUNK * self.batch_size)]:
             try:
                 found, _ = self.model.best([request for _, request in some], self.choices)
             except RequestError as error:
@@ -89,45 +89,47 @@ class Chooser(Generator):
                 yield place, Answer(self.choices[choice], (), True)
 
 
-def extracted(
-    context: Context, texts: Sequence[str], asked: Prompt, choices: Sequence[str], reader: Reader, **slots: str
-) -> Extracted:
+def extract_choices(
+    context: Context, texts: Sequence[str], asked: Prompt, choices: Sequence[str], reader: ChoiceParser, **slots: str
+) -> ExtractionResult:
     """Find the choice of each text; equal ones are asked about once, and those that are choices are not.
 
     Thinking is left out, and a text that says nothing has no choice. `slots` are those of the prompt beside `said`.
     """
     heard = [remove_thinking(text).strip() for text in texts]
     known = [*dict.fromkeys(filter(None, heard))]
-    if by_reading(context):
-        found = {text: reader.read(text) for text in known}
-        return Extracted([found.get(text, NONE) for text in heard], {})
-    found = {text: reader.plainly(text) for text in known}
-    open_ = [text for text in known if found[text] == NONE]
-    said, usage = replies(context, [asked.fill(said=text, **slots) for text in open_], choices)
+    if uses_text_matching(context):
+        found = {text: reader.parse(text) for text in known}
+        return ExtractionResult([found.get(text, UNPARSED) for text in heard], {})
+    found = {text: reader.parse_exact(text) for text in known}
+    open_ = [text for text in known if found[text] == UNPARSED]
+    said, usage = request_choices(context, [asked.fill(said=text, **slots) for text in open_], choices)
     told = dict(zip(open_, said, strict=True))
-    found |= {text: NONE if reply.error else chosen(reply, choices) for text, reply in told.items()}
-    cut = {text for text, reply in told.items() if not reply.finished and not reply.error and found[text] == NONE}
+    found |= {text: UNPARSED if reply.error else parse_response(reply, choices) for text, reply in told.items()}
+    cut = {text for text, reply in told.items() if not reply.finished and not reply.error and found[text] == UNPARSED}
     errors = {place: told[text].error for place, text in enumerate(heard) if text in told and told[text].error}
-    return Extracted([found.get(text, NONE) for text in heard], errors, usage, len(open_), places_of(heard, cut))
+    return ExtractionResult(
+        [found.get(text, UNPARSED) for text in heard], errors, usage, len(open_), indices_of(heard, cut)
+    )
 
 
-def places_of(heard: Sequence[str], some: Collection[str]) -> frozenset[int]:
+def indices_of(heard: Sequence[str], some: Collection[str]) -> frozenset[int]:
     """Return the places of texts that are among some."""
     return frozenset(place for place, text in enumerate(heard) if text in some)
 
 
-def complete_texts(said: Sequence[Response], reader: Reader) -> list[str]:
+def complete_texts(said: Sequence[Response], reader: ChoiceParser) -> list[str]:
     """Return what each reply says completely; of a truncated one a first line that is a choice and nothing else."""
     return [reply.text if reply.finished else complete_line(reply.text, reader) for reply in said]
 
 
-def complete_line(text: str, reader: Reader) -> str:
+def complete_line(text: str, reader: ChoiceParser) -> str:
     """Return the first line of a truncated reply if it is a choice and nothing else, or ""."""
     line = read_complete_name(text)
-    return line if line and reader.plainly(line) != NONE else ""
+    return line if line and reader.parse_exact(line) != UNPARSED else ""
 
 
-def truncated_replies(said: Sequence[Response], reader: Reader, found: Extracted) -> frozenset[int]:
+def truncated_responses(said: Sequence[Response], reader: ChoiceParser, found: ExtractionResult) -> frozenset[int]:
     """Return the places of replies that ended at the token limit before they answered, themselves or when extracted."""
     cut = [
         place
@@ -137,25 +139,29 @@ def truncated_replies(said: Sequence[Response], reader: Reader, found: Extracted
     return found.truncated | {*cut}
 
 
-def by_reading(context: Context) -> bool:
+def uses_text_matching(context: Context) -> bool:
     """Return whether choices are read out of the words: no model could be asked about those of a file, nor one that
     gives no log-probabilities and keeps to no schema.
     """
-    return context.options["extraction"] == "inclusion" or is_replay(context) or bool(unable(context.model))
+    return (
+        context.options["extraction"] == "inclusion" or is_replay(context) or bool(why_unable_to_choose(context.model))
+    )
 
 
-def unable(model: Model) -> str:
+def why_unable_to_choose(model: Model) -> str:
     """Return why a model cannot choose among answers although it is made for that, "" for every other one."""
     structured = isinstance(model, Generator) and model.structured
     return model.scoring_obstacle if isinstance(model, Scorer) and not structured else ""
 
 
-def variant(context: Context, asked: Prompt | None, second: Prompt, choices: Sequence[str]) -> dict[str, str]:
+def extraction_variant(
+    context: Context, asked: Prompt | None, second: Prompt, choices: Sequence[str]
+) -> dict[str, str]:
     """Every choice, the prompt if there is one for all, and how words became choices; where asked, by which prompt."""
     parser, told = f"inclusion {VERSION}", {"extraction": "inclusion"}
-    if context.options["extraction"] != "inclusion" and (why := unable(context.model)):
+    if context.options["extraction"] != "inclusion" and (why := why_unable_to_choose(context.model)):
         told["extraction_reason"] = why
-    if not by_reading(context):
+    if not uses_text_matching(context):
         how = "constrained" if isinstance(context.model, Scorer) else f"json_answers {json_answers.VERSION}"
         parser = f"class_name {class_name.VERSION}, {how}, {len(choices)} choices"
         told = {"extraction": "choice", "extraction_prompt": f"{second.name} ({second.sha256[:8]})"}
@@ -163,12 +169,12 @@ def variant(context: Context, asked: Prompt | None, second: Prompt, choices: Seq
     return found if asked else {name: value for name, value in found.items() if name != "prompt"}
 
 
-def replies(context: Context, texts: Sequence[str], choices: Sequence[str]) -> tuple[Sequence[Response], Usage]:
+def request_choices(context: Context, texts: Sequence[str], choices: Sequence[str]) -> tuple[Sequence[Response], Usage]:
     """Ask about texts, as far as nobody did; neither pictures nor a limit are any part of it."""
     check_unique(choices)
     model, runner, schema = context.generator, context.runner, None
     if isinstance(model, Scorer):
-        model = Chooser(model, choices)
+        model = ChoiceGenerator(model, choices)
     elif model.structured:
         schema = answer_schema(choices)
     else:
@@ -177,8 +183,10 @@ def replies(context: Context, texts: Sequence[str], choices: Sequence[str]) -> t
             f"openai[…], or {context.flag('extraction', 'inclusion')}."
         )
     how = "schema" if schema else "best"
-    book = SharedRequests(sha256(msgspec.json.encode([how, choices])).hexdigest(), tuple(map(place_of, texts)))
-    questions = Generate("extraction", tuple(RequestTemplate((text,), TOKENS, schema) for text in texts), shared=book)
+    book = SharedRequests(sha256(msgspec.json.encode([how, choices])).hexdigest(), tuple(map(request_index, texts)))
+    questions = Generate(
+        "extraction", tuple(RequestTemplate((text,), MAX_TOKENS, schema) for text in texts), shared=book
+    )
     key = Key(
         kind=questions.name,
         model=model.identity,
@@ -190,40 +198,42 @@ def replies(context: Context, texts: Sequence[str], choices: Sequence[str]) -> t
     return found.responses, found.usage
 
 
-def place_of(text: str) -> int:
+def request_index(text: str) -> int:
     """Where the reply to a text is kept: any text may be asked about, so that its own bytes say it."""
-    return int(sha256(text.encode()).hexdigest()[:DIGITS], 16)
+    return int(sha256(text.encode()).hexdigest()[:HASH_DIGITS], 16)
 
 
 def answer_schema(choices: Sequence[str]) -> Mapping[str, Any]:
     """The JSON schema of an answer that is one of the choices."""
     return {
         "type": "object",
-        "properties": {KEY: {"type": "string", "enum": [*choices]}},
-        "required": [KEY],
+        "properties": {ANSWER_KEY: {"type": "string", "enum": [*choices]}},
+        "required": [ANSWER_KEY],
         "additionalProperties": False,
     }
 
 
-def chosen(reply: Response, choices: Sequence[str]) -> int:
+def parse_response(reply: Response, choices: Sequence[str]) -> int:
     """The place of a reply's choice; one that was truncated must have a complete JSON value or line."""
     if reply.finished:
-        return choice(reply.text, choices)
-    told = (json_answers.parse(reply.text, (KEY,)).lenient or {}).get(KEY) or read_complete_name(reply.text)
-    return choice(told, choices) if told else NONE
+        return parse_choice(reply.text, choices)
+    told = (json_answers.parse(reply.text, (ANSWER_KEY,)).lenient or {}).get(ANSWER_KEY) or read_complete_name(
+        reply.text
+    )
+    return parse_choice(told, choices) if told else UNPARSED
 
 
-def choice(text: str, choices: Sequence[str]) -> int:
+def parse_choice(text: str, choices: Sequence[str]) -> int:
     """The place of the choice that a reply is, alone or in JSON; a server may not keep to a long list."""
-    exact = in_order(tuple(choices)).get(text)
+    exact = choice_indices(tuple(choices)).get(text)
     if exact is not None:
         return exact
-    told = (json_answers.parse(text, (KEY,)).lenient or {}).get(KEY) or ""
+    told = (json_answers.parse(text, (ANSWER_KEY,)).lenient or {}).get(ANSWER_KEY) or ""
     found = class_name.parse(told or text, choices).lenient
-    return NONE if found is None else found
+    return UNPARSED if found is None else found
 
 
 @lru_cache(maxsize=8)
-def in_order(choices: tuple[str, ...]) -> Mapping[str, int]:
+def choice_indices(choices: tuple[str, ...]) -> Mapping[str, int]:
     """The places of choices."""
     return {name: place for place, name in enumerate(choices)}

@@ -13,22 +13,29 @@ from eyechart.models.types import Floats
 from eyechart.protocol.base import Protocol, Rows
 from eyechart.protocol.context import Context, missing_scores_reason
 from eyechart.protocol.options import PROMPT
-from eyechart.realbirdid.estimators import Float64s, harmonic, rate
-from eyechart.realbirdid.name_scores import Read, listed, logits, observed_of, shares, species_names
+from eyechart.realbirdid.estimators import Float64s, harmonic_mean_estimate, proportion
+from eyechart.realbirdid.name_scores import (
+    ReadScores,
+    candidate_mask,
+    require_observations,
+    score_names,
+    softmax,
+    species_names,
+)
 from eyechart.realbirdid.options import CALLED
-from eyechart.realbirdid.predictions import BIRD, BirdPredictions, cells, marks, names_of
-from eyechart.realbirdid.species import ALL, ELIGIBLE, PREFIXES, RANGE, title_of
+from eyechart.realbirdid.predictions import BIRD_COLUMNS, BirdPredictions, format_numbers, format_outcomes, names_of
+from eyechart.realbirdid.species import ALL, ELIGIBLE, PREFIXES, RANGE, metric_title
 from eyechart.records import OutcomeCounts
 
 BLOCK = 1024
-UNTOLD = -1
+UNANSWERED = -1
 
 
 @dataclass(frozen=True)
-class Answers:
+class TopNames:
     """The likeliest name of each bird, species first and then genera, and its probability; -1 and NaN without one."""
 
-    places: NDArray[np.int64]
+    indices: NDArray[np.int64]
     probabilities: NDArray[np.float64]
 
 
@@ -36,31 +43,31 @@ class Answers:
 class FlatListPredictions(BirdPredictions):
     """What a model chooses of one list for each bird, from all of it and from the part for where the bird was seen."""
 
-    answers: Mapping[str, Answers]
+    top_names: Mapping[str, TopNames]
     seed: int = 0
 
     def count_outcomes(self) -> OutcomeCounts:
         """Count the birds by what became of them."""
-        right = correct(self, ALL)
+        right = correct_answers(self, ALL)
         return OutcomeCounts(correct=int((right == 1).sum()), wrong=int((right == 0).sum()), error=len(self.errors))
 
     def samples(self) -> Rows:
         """Yield every bird: the name that was chosen, how deep it is, how sure it is, and whether it is right."""
         titles = ("answer", "level", "p", "correct")
-        yield [*BIRD, "error", *(f"{prefix}{title}" for prefix in PREFIXES.values() for title in titles)]
-        columns = [column for labels in PREFIXES for column in self.columns(labels)]
+        yield [*BIRD_COLUMNS, "error", *(f"{prefix}{title}" for prefix in PREFIXES.values() for title in titles)]
+        columns = [column for labels in PREFIXES for column in self.sample_columns(labels)]
         for row, said in enumerate(zip(*columns, strict=True)):
             yield [*self.bird_cells(row), self.errors.get(row, ""), *said]
 
-    def columns(self, labels: str) -> Iterator[list[str]]:
+    def sample_columns(self, labels: str) -> Iterator[list[str]]:
         """Yield what is chosen of one list for all birds."""
-        taxonomy, answers = self.observed.taxonomy, self.answers[labels]
+        taxonomy, answers = self.observations.taxonomy, self.top_names[labels]
         species, genera = taxonomy.names[:2]
         kinds = (taxonomy.levels[0],) * len(species) + (taxonomy.levels[1],) * len(genera)
-        yield names_of(answers.places, (*species, *genera))
-        yield names_of(answers.places, kinds)
-        yield cells(answers.probabilities)
-        yield marks(correct(self, labels))
+        yield names_of(answers.indices, (*species, *genera))
+        yield names_of(answers.indices, kinds)
+        yield format_numbers(answers.probabilities)
+        yield format_outcomes(correct_answers(self, labels))
 
 
 class FlatList(Protocol[FlatListPredictions]):
@@ -76,72 +83,74 @@ class FlatList(Protocol[FlatListPredictions]):
 
     def predict(self, context: Context) -> FlatListPredictions:
         """Score species and genera in one list."""
-        observed = observed_of(context.dataset)
+        observed = require_observations(context.dataset)
         names = (*species_names(context), *observed.taxonomy.names[1])
         check_unique(names)
-        told = logits(context, names)
+        told = score_names(context, names)
         rows = len(context.dataset)
         return FlatListPredictions(
             dataset=context.dataset,
             seed=context.runner.seed,
             errors=told.errors,
             variant={**context.options, "names": context.names_source, **told.variant},
-            observed=observed,
-            answers={ALL: likeliest(told.read, rows), RANGE: likeliest(told.read, rows, observed)},
+            observations=observed,
+            top_names={ALL: top_names(told.read, rows), RANGE: top_names(told.read, rows, observed)},
         )
 
 
-def views(found: FlatListPredictions) -> Iterator[tuple[str, Float64s, Float64s]]:
+def outcomes_by_labels(found: FlatListPredictions) -> Iterator[tuple[str, Float64s, Float64s]]:
     """Yield every list: its label, whether each answer is right, and whether it is an abstention, NaN for none."""
-    eligible = found.observed.eligible
+    eligible = found.observations.eligible
     for labels, source, rows in ((ALL, ALL, None), (ELIGIBLE, ALL, eligible), (RANGE, RANGE, eligible)):
         outside = np.zeros(len(found.keys), np.bool_) if rows is None else ~rows
-        right, stopped = correct(found, source), abstained(found, source)
+        right, stopped = correct_answers(found, source), genus_answers(found, source)
         yield labels, np.where(outside, np.nan, right), np.where(outside, np.nan, stopped)
 
 
-def correct(found: FlatListPredictions, source: str) -> Float64s:
+def correct_answers(found: FlatListPredictions, source: str) -> Float64s:
     """Return whether each answer is the species of an answerable bird, or the genus of another; NaN for none."""
-    places = found.answers[source].places
-    return np.where(places == UNTOLD, np.nan, places == found.observed.nodes)
+    places = found.top_names[source].indices
+    return np.where(places == UNANSWERED, np.nan, places == found.observations.nodes)
 
 
-def abstained(found: FlatListPredictions, source: str) -> Float64s:
+def genus_answers(found: FlatListPredictions, source: str) -> Float64s:
     """Return whether each answer is a genus; NaN for none."""
-    places = found.answers[source].places
-    return np.where(places == UNTOLD, np.nan, places >= len(found.observed.taxonomy.names[0]))
+    places = found.top_names[source].indices
+    return np.where(places == UNANSWERED, np.nan, places >= len(found.observations.taxonomy.names[0]))
 
 
 def flat_list_accuracies(found: FlatListPredictions) -> Iterator[Estimate]:
     """Yield accuracy and abstention of both sets of birds, and the harmonic mean of the accuracies."""
-    seen = found.observed
-    for labels, right, stopped in views(found):
+    seen = found.observations
+    for labels, right, stopped in outcomes_by_labels(found):
         for category, mask in (("A", seen.answerable), ("UA", ~seen.answerable)):
-            yield rate("acc", labels, np.where(mask, right, np.nan), category, seen.clusters, better=True)
-            yield rate("abstained", labels, np.where(mask, stopped, np.nan), category, seen.clusters)
-        yield harmonic("hm", labels, right, seen, found.seed, title=title_of("HM", labels))
+            yield proportion("acc", labels, np.where(mask, right, np.nan), category, seen.clusters, better=True)
+            yield proportion("abstained", labels, np.where(mask, stopped, np.nan), category, seen.clusters)
+        yield harmonic_mean_estimate("hm", labels, right, seen, found.seed, title=metric_title("HM", labels))
 
 
-def likeliest(read: Read, rows: int, observed: Observations | None = None) -> Answers:
+def top_names(read: ReadScores, rows: int, observed: Observations | None = None) -> TopNames:
     """The likeliest of all names, or of those that are listed; a genus is listed with any of its species."""
     parts = [
-        likeliest_of(shares(read(start, stop), None if observed is None else with_genera(observed, start, stop)))
+        row_maxima(
+            softmax(read(start, stop), None if observed is None else candidate_mask_with_genera(observed, start, stop))
+        )
         for start, stop in ((start, min(rows, start + BLOCK)) for start in range(0, max(rows, 1), BLOCK))
     ]
     places, sure = zip(*parts, strict=True)
-    return Answers(np.concatenate(places), np.concatenate(sure))
+    return TopNames(np.concatenate(places), np.concatenate(sure))
 
 
-def likeliest_of(found: Floats) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+def row_maxima(found: Floats) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
     """The place and the share of the greatest of each row, of equals the first."""
     told = ~np.isnan(found).any(axis=1)
-    places = np.where(told, found.argmax(axis=1), UNTOLD)
+    places = np.where(told, found.argmax(axis=1), UNANSWERED)
     return places, np.where(told, found.max(axis=1), np.nan).astype(np.float64)
 
 
-def with_genera(observed: Observations, start: int, stop: int) -> NDArray[np.bool_]:
+def candidate_mask_with_genera(observed: Observations, start: int, stop: int) -> NDArray[np.bool_]:
     """Which species and genera (rows, species + genera) are in the lists."""
-    species = listed(observed, start, stop)
+    species = candidate_mask(observed, start, stop)
     genera = np.zeros((len(species), len(observed.taxonomy.names[1])), np.bool_)
     rows, places = np.nonzero(species)
     genera[rows, observed.taxonomy.ancestors[1][places]] = True

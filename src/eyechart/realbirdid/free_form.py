@@ -14,18 +14,24 @@ from eyechart.protocol.context import Context
 from eyechart.protocol.options import PROMPT, OptionValues
 from eyechart.protocol.prompts import get_prompt
 from eyechart.protocol.result import make_usage_record
-from eyechart.realbirdid.bird_vocabulary import BirdNames
-from eyechart.realbirdid.estimators import harmonic, rate
-from eyechart.realbirdid.extraction import Extracted, complete_texts, extracted, truncated_replies, variant
-from eyechart.realbirdid.name_scores import observed_of
+from eyechart.realbirdid.bird_vocabulary import BirdVocabulary
+from eyechart.realbirdid.estimators import harmonic_mean_estimate, proportion
+from eyechart.realbirdid.extraction import (
+    ExtractionResult,
+    complete_texts,
+    extract_choices,
+    extraction_variant,
+    truncated_responses,
+)
+from eyechart.realbirdid.name_scores import require_observations
 from eyechart.realbirdid.options import EXTRACTION
-from eyechart.realbirdid.predictions import BIRD, LABELS, BirdPredictions
-from eyechart.realbirdid.prompts import put
+from eyechart.realbirdid.predictions import BIRD_COLUMNS, LABELS, BirdPredictions
+from eyechart.realbirdid.prompts import ask
 from eyechart.records import OutcomeCounts, UsageRecord
 
 Bools = NDArray[np.bool_]
 Ints = NDArray[np.int64]
-SPECIES, GENUS, ABSTAINED, UNREAD = "species", "genus", "abstained", ""
+SPECIES, GENUS, ABSTAINED, NOT_PARSED = "species", "genus", "abstained", ""
 ANSWERABLE, UNANSWERABLE = "A", "UA"
 Floats = NDArray[np.float64]
 
@@ -37,9 +43,9 @@ class FreeFormPredictions(BirdPredictions):
     `truncated` are the rows whose reply ended at the token limit before it answered.
     """
 
-    names: BirdNames
-    said: tuple[str, ...]
-    places: Ints
+    vocabulary: BirdVocabulary
+    completions: tuple[str, ...]
+    name_indices: Ints
     usage: Usage
     cost: float | None
     requests: int
@@ -47,60 +53,62 @@ class FreeFormPredictions(BirdPredictions):
     seed: int = 0
 
     @cached_property
-    def meaning(self) -> Ints:
+    def taxa(self) -> Ints:
         """The species and the genus that were named (n, 2), -1 where none was."""
-        table = np.array([*self.names.meaning, (-1, -1)], np.int64)
-        return table[self.places]
+        table = np.array([*self.vocabulary.taxa, (-1, -1)], np.int64)
+        return table[self.name_indices]
 
     @cached_property
-    def told(self) -> Bools:
+    def answered(self) -> Bools:
         """Who got an answer, read or not (n,)."""
         found = np.ones(len(self.keys), np.bool_)
         found[list(self.errors)] = False
         return found
 
     @cached_property
-    def read(self) -> Bools:
+    def parsed(self) -> Bools:
         """Whose answer could be read (n,)."""
-        return self.told & (self.places >= 0)
+        return self.answered & (self.name_indices >= 0)
 
     @cached_property
     def abstained(self) -> Bools:
         """Where no species was named: a genus at most, or none of them (n,)."""
-        found: Bools = self.read & (self.meaning[:, 0] < 0)
+        found: Bools = self.parsed & (self.taxa[:, 0] < 0)
         return found
 
     @cached_property
-    def right(self) -> Bools:
+    def correct(self) -> Bools:
         """Where the species was named that it is; where nobody can tell, no species and no other genus (n,)."""
-        species, genus = self.meaning.T
-        stopped = self.abstained & ((genus == self.observed.genus) | (genus < 0))
-        found: Bools = np.where(self.observed.answerable, self.told & (species == self.observed.species), stopped)
+        species, genus = self.taxa.T
+        stopped = self.abstained & ((genus == self.observations.genus) | (genus < 0))
+        found: Bools = np.where(
+            self.observations.answerable, self.answered & (species == self.observations.species), stopped
+        )
         return found
 
     @cached_property
-    def right_genus(self) -> Bools:
+    def correct_genus(self) -> Bools:
         """Where the genus is right, named itself or by one of its species (n,)."""
-        found: Bools = self.read & (self.meaning[:, 1] == self.observed.genus)
+        found: Bools = self.parsed & (self.taxa[:, 1] == self.observations.genus)
         return found
 
-    def level(self, row: int) -> str:
+    def answer_level(self, row: int) -> str:
         """How deep an answer goes."""
-        if not self.read[row]:
-            return UNREAD
-        species, genus = self.meaning[row].tolist()
+        if not self.parsed[row]:
+            return NOT_PARSED
+        species, genus = self.taxa[row].tolist()
         return SPECIES if species >= 0 else GENUS if genus >= 0 else ABSTAINED
 
-    def extracted(self, row: int) -> str:
+    def extracted_name(self, row: int) -> str:
         """The name that an answer means."""
-        return self.names.choices[self.places[row]] if self.read[row] else ""
+        return self.vocabulary.choices[self.name_indices[row]] if self.parsed[row] else ""
 
     def count_outcomes(self) -> OutcomeCounts:
         """Count the answers by what became of them."""
         return OutcomeCounts(
-            correct=int(self.right.sum()),
-            wrong=int((self.read & ~self.right).sum()),
-            unparsed=int((self.told & ~self.read).sum()) - (cut := len(self.truncated - {*self.errors})),
+            correct=int(self.correct.sum()),
+            wrong=int((self.parsed & ~self.correct).sum()),
+            unparsed=int((self.answered & ~self.parsed).sum()) - (cut := len(self.truncated - {*self.errors})),
             error=len(self.errors),
             truncated=cut,
         )
@@ -116,19 +124,19 @@ class FreeFormPredictions(BirdPredictions):
             total = self.describe_count()
             yield f"{came.unparsed} of {total} got an answer that could not be read; it counts as wrong."
         yield from truncation_note(came.truncated, self.describe_count())
-        if self.names.shared:
-            yield f"common names of several species were not looked for: {', '.join(self.names.shared)}."
+        if self.vocabulary.shared:
+            yield f"common names of several species were not looked for: {', '.join(self.vocabulary.shared)}."
 
     def samples(self) -> Rows:
         """Yield every bird: what was said, the name that it means, how deep it goes, and whether it is right."""
-        yield [*BIRD, "error", "said", "extracted", "level", "correct", "truncated"]
+        yield [*BIRD_COLUMNS, "error", "said", "extracted", "level", "correct", "truncated"]
         for row in range(len(self.keys)):
-            correct = int(self.right[row]) if self.told[row] else ""
+            correct = int(self.correct[row]) if self.answered[row] else ""
             told = [
                 self.errors.get(row, ""),
-                self.said[row],
-                self.extracted(row),
-                self.level(row),
+                self.completions[row],
+                self.extracted_name(row),
+                self.answer_level(row),
                 correct,
                 int(row in self.truncated),
             ]
@@ -149,50 +157,50 @@ class FreeForm(Protocol[FreeFormPredictions]):
 
     def predict(self, context: Context) -> FreeFormPredictions:
         """Ask about every bird, then find the name in each answer."""
-        observed = observed_of(context.dataset)
-        names = BirdNames.of(observed.taxonomy)
+        observed = require_observations(context.dataset)
+        names = BirdVocabulary.from_taxonomy(observed.taxonomy)
         asked, second = context.select_prompt(get_prompt("species")), get_prompt("species_extraction")
-        replies = put(context, [(row, asked.text) for row in range(len(context.dataset))])
+        replies = ask(context, [(row, asked.text) for row in range(len(context.dataset))])
         said = [reply.text for reply in replies.responses]
-        found = extracted(context, complete_texts(replies.responses, names), second, names.choices, names)
+        found = extract_choices(context, complete_texts(replies.responses, names), second, names.choices, names)
         return FreeFormPredictions(
             dataset=context.dataset,
             seed=context.runner.seed,
-            errors=first_errors([reply.error for reply in replies.responses], found),
-            variant=variant(context, asked, second, names.choices),
-            observed=observed,
-            names=names,
-            said=tuple(said),
-            places=np.array(found.places, np.int64).reshape(-1),
+            errors=merge_errors([reply.error for reply in replies.responses], found),
+            variant=extraction_variant(context, asked, second, names.choices),
+            observations=observed,
+            vocabulary=names,
+            completions=tuple(said),
+            name_indices=np.array(found.indices, np.int64).reshape(-1),
             usage=(usage := replies.usage + found.usage),
             cost=context.model.cost(usage),
             requests=len(said) + found.requests,
-            truncated=truncated_replies(replies.responses, names, found),
+            truncated=truncated_responses(replies.responses, names, found),
         )
 
 
-def first_errors(asked: list[str], found: Extracted) -> dict[int, str]:
+def merge_errors(asked: list[str], found: ExtractionResult) -> dict[int, str]:
     """What went wrong with each answer, when it was asked for or when its choice was."""
     return {place: error for place, said in enumerate(asked) if (error := said or found.errors.get(place, ""))}
 
 
 def free_form_accuracies(found: FreeFormPredictions) -> Iterator[Estimate]:
     """Yield accuracy by level, how often no species was named, and the harmonic mean; unread answers are wrong."""
-    answerable = found.observed.answerable
+    answerable = found.observations.answerable
     sets = (
-        ("acc", "A.species", found.right, answerable, "A species"),
-        ("acc", "A.genus", found.right_genus, answerable, ""),
-        ("acc", "UA.genus", found.right_genus, ~answerable, ""),
-        ("acc", UNANSWERABLE, found.right, ~answerable, ""),
+        ("acc", "A.species", found.correct, answerable, "A species"),
+        ("acc", "A.genus", found.correct_genus, answerable, ""),
+        ("acc", "UA.genus", found.correct_genus, ~answerable, ""),
+        ("acc", UNANSWERABLE, found.correct, ~answerable, ""),
         ("abstained", ANSWERABLE, found.abstained, answerable, "A abstained"),
         ("abstained", UNANSWERABLE, found.abstained, ~answerable, "UA abstained"),
     )
     for name, category, outcomes, mask, title in sets:
-        known, better = np.where(mask, told(found, outcomes), np.nan), True if name == "acc" else None
-        yield rate(name, LABELS, known, category, found.observed.clusters, better=better, title=title)
-    yield harmonic("hm", LABELS, told(found, found.right), found.observed, found.seed)
+        known, better = np.where(mask, as_outcomes(found, outcomes), np.nan), True if name == "acc" else None
+        yield proportion(name, LABELS, known, category, found.observations.clusters, better=better, title=title)
+    yield harmonic_mean_estimate("hm", LABELS, as_outcomes(found, found.correct), found.observations, found.seed)
 
 
-def told(found: FreeFormPredictions, outcomes: Bools) -> Floats:
+def as_outcomes(found: FreeFormPredictions, outcomes: Bools) -> Floats:
     """Outcomes (n,) as 1 and 0, NaN where there is no answer."""
-    return np.where(found.told, outcomes, np.nan)
+    return np.where(found.answered, outcomes, np.nan)

@@ -38,7 +38,7 @@ _STORED = re.compile(
 )
 
 
-def canonical(text: str, kind: Kind | None = None) -> str:
+def canonical_key(text: str, kind: Kind | None = None) -> str:
     """Return the key of an identifier, "" where it is none; a key is its own key.
 
     An address says its kind itself: whatever its host, size, scheme, query and slash, a photo of iNaturalist is one. A
@@ -106,7 +106,7 @@ def _split(text: str) -> tuple[str, str, str] | None:
     return (place, path, parts.query) if host else None
 
 
-def kind_of(column: str) -> Kind | None:
+def column_kind(column: str) -> Kind | None:
     """Return what the bare numbers of a column are, None where its name does not say; an `id` alone says nothing."""
     name = _squashed(column)
     if not name.endswith(("id", "ids", "uuid", "key")):
@@ -118,9 +118,9 @@ def kind_of(column: str) -> Kind | None:
     return "occurrence" if name.startswith("gbif") else None
 
 
-def identifies(column: str) -> bool:
+def may_hold_identifiers(column: str) -> bool:
     """Whether a column's name says that it may hold identifiers or addresses."""
-    return kind_of(column) is not None or any(word in _squashed(column) for word in ADDRESSES)
+    return column_kind(column) is not None or any(word in _squashed(column) for word in ADDRESSES)
 
 
 def _squashed(column: str) -> str:

@@ -12,27 +12,30 @@ from pathlib import Path
 
 from eyechart.data.birds import open_birds
 from eyechart.data.dataset import Dataset
-from eyechart.data.observation_table import COLUMNS, place_of_reason
-from eyechart.data.ranges import degrees
-from eyechart.data.tables import Table, check_unique, folded, read_table
-from eyechart.data.taxonomy import COMMON, GENUS, LEVELS, SPECIES, Taxonomy, read_taxonomy
+from eyechart.data.observation_table import COLUMNS, parse_reason
+from eyechart.data.ranges import parse_degrees
+from eyechart.data.tables import Table, check_unique, fold_name, read_table
+from eyechart.data.taxonomy import COMMON_NAME, GENUS, LEVELS, SPECIES, Taxonomy, read_taxonomy
 from eyechart.errors import DataError
-from eyechart.realbirdid.identifiers import canonical
-from eyechart.realbirdid.inaturalist_images import Found, pictures
+from eyechart.realbirdid.identifiers import canonical_key
+from eyechart.realbirdid.inaturalist_images import ObservationImage, find_images
 from eyechart.samples.files import write_table
 
-HYBRID, NOTHING = "a hybrid", "told neither to the species nor to the genus"
-GRADE, NO_REASON = "a species, but not of research grade", "a genus, and no line of the reasons is about it"
-STRANGER, LONE = "not in the taxonomy", "of a genus without a species in the list"
-NO_PICTURE = "no picture of it in the folder"
+HYBRID, NO_TAXON = "a hybrid", "told neither to the species nor to the genus"
+NOT_RESEARCH_GRADE, NO_REASON = (
+    "a species, but not of research grade",
+    "a genus, and no line of the reasons is about it",
+)
+NOT_IN_TAXONOMY, GENUS_WITHOUT_SPECIES = "not in the taxonomy", "of a genus without a species in the list"
+NO_IMAGE = "no picture of it in the folder"
 RESEARCH = "research"
-KEPT = ("url", "image_url", "quality_grade", "license")
-FURTHER = ("photo_id", *KEPT)
-LEFT_OUT = ("line", "observation_id", "url", "scientific_name", "why")
+COPIED_COLUMNS = ("url", "image_url", "quality_grade", "license")
+EXTRA_COLUMNS = ("photo_id", *COPIED_COLUMNS)
+EXCLUDED_COLUMNS = ("line", "observation_id", "url", "scientific_name", "why")
 
 
 @dataclass(frozen=True)
-class Bird:
+class SelectedObservation:
     """An observation that is taken: its row of the export, its names, and why there is no species."""
 
     row: int
@@ -43,21 +46,21 @@ class Bird:
 
 
 @dataclass
-class Sorted:
+class Selection:
     """What is taken, and why the other rows are not."""
 
-    birds: list[Bird] = field(default_factory=list)
-    left: dict[int, str] = field(default_factory=dict)
+    observations: list[SelectedObservation] = field(default_factory=list)
+    excluded: dict[int, str] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)
 
 
 @dataclass(frozen=True)
-class Imported:
+class ImportResult:
     """The folder that was made, opened; and what was left out."""
 
     dataset: Dataset
-    birds: Sequence[Bird]
-    left: Mapping[str, int]
+    observations: Sequence[SelectedObservation]
+    excluded: Mapping[str, int]
     notes: Sequence[str]
 
 
@@ -75,7 +78,7 @@ class Export:
         for row, number in enumerate(table["id"]):
             if not number.isdecimal():
                 raise DataError(
-                    f"{table.where(row)} has the id '{number}', expected the observation's number: correct it."
+                    f"{table.location(row)} has the id '{number}', expected the observation's number: correct it."
                 )
         return cls(table)
 
@@ -83,37 +86,37 @@ class Export:
         """Return a cell, "" where there is no such column."""
         return self.table[column][row] if column in self.table.columns else ""
 
-    def level(self, row: int, level: str) -> str:
+    def taxon_name(self, row: int, level: str) -> str:
         """Return the name of the taxon above at a level, "" where it is not given."""
         return self.cell(row, f"taxon_{level}_name")
 
-    def names(self, row: int) -> tuple[str, str]:
+    def species_and_genus(self, row: int) -> tuple[str, str]:
         """Return species and genus, from their own columns, else from a name in two words or more."""
-        name, genus = self.level(row, SPECIES), self.level(row, GENUS)
+        name, genus = self.taxon_name(row, SPECIES), self.taxon_name(row, GENUS)
         words = (name or self.cell(row, "scientific_name")).split()
         if len(words) > 1:
             return " ".join(words[:2]), genus or words[0]
         return (f"{genus} {name}" if name and genus else ""), genus
 
-    def hybrid(self, row: int) -> bool:
+    def is_hybrid(self, row: int) -> bool:
         """Whether the name is that of a hybrid."""
         name = self.cell(row, "scientific_name")
-        return bool(self.level(row, "hybrid")) or "×" in name or " x " in name
+        return bool(self.taxon_name(row, "hybrid")) or "×" in name or " x " in name
 
-    def confirmed(self, row: int) -> bool:
+    def is_research_grade(self, row: int) -> bool:
         """Whether the community agrees on the species; where the export does not say, it does."""
-        return "quality_grade" not in self.table.columns or folded(self.cell(row, "quality_grade")) == RESEARCH
+        return "quality_grade" not in self.table.columns or fold_name(self.cell(row, "quality_grade")) == RESEARCH
 
-    def photo(self, row: int) -> str:
+    def photo_id(self, row: int) -> str:
         """Return the number of the photo, "" where there is none."""
-        keys = (canonical(self.cell(row, "photo_id"), "photo"), canonical(self.cell(row, "image_url")))
+        keys = (canonical_key(self.cell(row, "photo_id"), "photo"), canonical_key(self.cell(row, "image_url")))
         return next((key.partition(":")[2] for key in keys if key.startswith("photo:")), "")
 
-    def place(self, row: int) -> tuple[float | str, float | str]:
+    def coordinates(self, row: int) -> tuple[float | str, float | str]:
         """Return latitude and longitude, two empty texts where they are not both given."""
         if not (self.cell(row, "latitude") and self.cell(row, "longitude")):
             return "", ""
-        return degrees(self.table, row, "latitude"), degrees(self.table, row, "longitude")
+        return parse_degrees(self.table, row, "latitude"), parse_degrees(self.table, row, "longitude")
 
 
 def import_birds(
@@ -124,7 +127,7 @@ def import_birds(
     reasons: Path | None = None,
     taxonomy: Path | None = None,
     any_grade: bool = False,
-) -> Imported:
+) -> ImportResult:
     """Make a folder of birds of an export and its pictures, and open it.
 
     `taxonomy` is a table of the species to choose from, in place of those seen; `any_grade` takes species that are
@@ -134,15 +137,15 @@ def import_birds(
         raise DataError(f"{out} is there and not empty: give a new folder to write to.")
     found = Export.read(export)
     listed = read_taxonomy(taxonomy) if taxonomy else None
-    chosen = sort_out(found, read_reasons(reasons) if reasons else {}, listed, any_grade=any_grade)
+    chosen = select_observations(found, read_reasons(reasons) if reasons else {}, listed, any_grade=any_grade)
     seen = _with_pictures(found, chosen, images)
     levels, rows = _taxa(found, chosen, listed)
     _check_any(chosen, export)
-    write_table(out / "birds.csv", (*COLUMNS, *FURTHER), _copied(found, chosen, seen, out))
+    write_table(out / "birds.csv", (*COLUMNS, *EXTRA_COLUMNS), _copied(found, chosen, seen, out))
     write_table(out / "taxonomy.csv", levels, rows)
-    write_table(out / "left_out.csv", LEFT_OUT, _left(found, chosen))
+    write_table(out / "left_out.csv", EXCLUDED_COLUMNS, _left(found, chosen))
     dataset = open_birds(out, out.parent.name or "realbirdid", out.name)
-    return Imported(dataset, chosen.birds, Counter(chosen.left.values()), chosen.notes)
+    return ImportResult(dataset, chosen.observations, Counter(chosen.excluded.values()), chosen.notes)
 
 
 def read_reasons(path: Path) -> dict[str, str]:
@@ -150,74 +153,74 @@ def read_reasons(path: Path) -> dict[str, str]:
     table = read_table(path, ("observation_id", "reason"))
     check_unique(table, "observation_id")
     for row, reason in enumerate(table["reason"]):
-        place_of_reason(table.where(row), reason)
-    return dict(zip(table["observation_id"], map(folded, table["reason"]), strict=True))
+        parse_reason(table.location(row), reason)
+    return dict(zip(table["observation_id"], map(fold_name, table["reason"]), strict=True))
 
 
-def sort_out(
+def select_observations(
     export: Export, reasons: Mapping[str, str], taxonomy: Taxonomy | None, *, any_grade: bool = False
-) -> Sorted:
+) -> Selection:
     """Say of every row whether it is taken, as what, or why not."""
-    found = Sorted()
+    found = Selection()
     for row, number in enumerate(export.table["id"]):
-        species, genus = export.names(row)
+        species, genus = export.species_and_genus(row)
         why = _refusal(export, row, species, genus, reasons, any_grade)
-        bird = Bird(row, number, species, genus, "" if species else reasons.get(number, ""))
+        bird = SelectedObservation(row, number, species, genus, "" if species else reasons.get(number, ""))
         why = why or (_stranger(bird, taxonomy) if taxonomy else "")
         if why:
-            found.left[row] = why
+            found.excluded[row] = why
         else:
-            found.birds.append(bird)
-    unused = {*reasons} - {bird.id for bird in found.birds if not bird.species}
+            found.observations.append(bird)
+    unused = {*reasons} - {bird.id for bird in found.observations if not bird.species}
     if unused:
         found.notes.append(f"{len(unused):,} lines of the reasons are about no unanswerable observation of the export")
     return found
 
 
 def _refusal(export: Export, row: int, species: str, genus: str, reasons: Mapping[str, str], any_grade: bool) -> str:
-    if export.hybrid(row):
+    if export.is_hybrid(row):
         return HYBRID
     if species:
-        return "" if any_grade or export.confirmed(row) else GRADE
+        return "" if any_grade or export.is_research_grade(row) else NOT_RESEARCH_GRADE
     if not genus:
-        return NOTHING
+        return NO_TAXON
     return "" if export.table["id"][row] in reasons else NO_REASON
 
 
-def _stranger(bird: Bird, taxonomy: Taxonomy) -> str:
+def _stranger(bird: SelectedObservation, taxonomy: Taxonomy) -> str:
     level, name = (0, bird.species) if bird.species else (1, bird.genus)
-    return "" if folded(name) in taxonomy.places[level] else STRANGER
+    return "" if fold_name(name) in taxonomy.index_by_name[level] else NOT_IN_TAXONOMY
 
 
-def _with_pictures(export: Export, chosen: Sorted, images: Path) -> dict[str, list[Found]]:
+def _with_pictures(export: Export, chosen: Selection, images: Path) -> dict[str, list[ObservationImage]]:
     """Find the pictures; leave out who has none, and then whose genus has no species left."""
-    photos = {photo: bird.id for bird in chosen.birds if (photo := export.photo(bird.row))}
-    seen = pictures(images, photos, [bird.id for bird in chosen.birds])
-    _leave(chosen, [bird for bird in chosen.birds if bird.id not in seen], NO_PICTURE)
+    photos = {photo: bird.id for bird in chosen.observations if (photo := export.photo_id(bird.row))}
+    seen = find_images(images, photos, [bird.id for bird in chosen.observations])
+    _leave(chosen, [bird for bird in chosen.observations if bird.id not in seen], NO_IMAGE)
     return seen
 
 
-def _leave(chosen: Sorted, birds: Sequence[Bird], why: str) -> None:
-    chosen.left.update(dict.fromkeys((bird.row for bird in birds), why))
-    chosen.birds = [bird for bird in chosen.birds if bird.row not in chosen.left]
+def _leave(chosen: Selection, birds: Sequence[SelectedObservation], why: str) -> None:
+    chosen.excluded.update(dict.fromkeys((bird.row for bird in birds), why))
+    chosen.observations = [bird for bird in chosen.observations if bird.row not in chosen.excluded]
 
 
-def _check_any(chosen: Sorted, export: Path) -> None:
-    if not chosen.birds:
-        counts = ", ".join(f"{why}: {count:,}" for why, count in Counter(chosen.left.values()).most_common())
+def _check_any(chosen: Selection, export: Path) -> None:
+    if not chosen.observations:
+        counts = ", ".join(f"{why}: {count:,}" for why, count in Counter(chosen.excluded.values()).most_common())
         raise DataError(f"Nothing of {export} can be taken ({counts}): look at the columns, pictures and reasons.")
 
 
-def _taxa(export: Export, chosen: Sorted, taxonomy: Taxonomy | None) -> tuple[tuple[str, ...], list[dict[str, str]]]:
+def _taxa(export: Export, chosen: Selection, taxonomy: Taxonomy | None) -> tuple[tuple[str, ...], list[dict[str, str]]]:
     """Return the columns and rows of the taxonomy: the one that was given, else what the export says."""
     if taxonomy is not None:
-        return (*taxonomy.levels, COMMON), [*_listed(taxonomy)]
+        return (*taxonomy.levels, COMMON_NAME), [*_listed(taxonomy)]
     told = _told(export, chosen)
-    genera = {folded(line[GENUS]) for line in told.values()}
-    lone = [bird for bird in chosen.birds if folded(bird.genus) not in genera]
-    _leave(chosen, lone, LONE)
+    genera = {fold_name(line[GENUS]) for line in told.values()}
+    lone = [bird for bird in chosen.observations if fold_name(bird.genus) not in genera]
+    _leave(chosen, lone, GENUS_WITHOUT_SPECIES)
     levels = [level for level in LEVELS if level in (SPECIES, GENUS) or all(line[level] for line in told.values())]
-    columns = ("taxon_id", *levels, COMMON)
+    columns = ("taxon_id", *levels, COMMON_NAME)
     called = dict(_called(export, chosen))
     return columns, [{**line, **called.get(key, {})} for key, line in told.items()]
 
@@ -226,52 +229,55 @@ def _listed(taxonomy: Taxonomy) -> Iterator[dict[str, str]]:
     for place, common in enumerate(taxonomy.common):
         above = zip(taxonomy.names, taxonomy.ancestors, strict=True)
         line = [names[places[place]] for names, places in above]
-        yield dict(zip((*taxonomy.levels, COMMON), (*line, common), strict=True))
+        yield dict(zip((*taxonomy.levels, COMMON_NAME), (*line, common), strict=True))
 
 
-def _told(export: Export, chosen: Sorted) -> dict[str, dict[str, str]]:
+def _told(export: Export, chosen: Selection) -> dict[str, dict[str, str]]:
     """Return what is above every species; raises DataError where two rows differ."""
     found: dict[str, tuple[int, dict[str, str]]] = {}
-    for bird in (bird for bird in chosen.birds if bird.species):
-        line = {level: export.level(bird.row, level) for level in LEVELS} | {SPECIES: bird.species, GENUS: bird.genus}
-        first, other = found.setdefault(folded(bird.species), (bird.row, line))
+    for bird in (bird for bird in chosen.observations if bird.species):
+        line = {level: export.taxon_name(bird.row, level) for level in LEVELS} | {
+            SPECIES: bird.species,
+            GENUS: bird.genus,
+        }
+        first, other = found.setdefault(fold_name(bird.species), (bird.row, line))
         for level in LEVELS:
-            if folded(other[level]) != folded(line[level]):
+            if fold_name(other[level]) != fold_name(line[level]):
                 raise DataError(
-                    f"{export.table.where(bird.row)} has {bird.species} in the {level} '{line[level]}', and "
-                    f"{export.table.line(first)} in '{other[level]}': correct one of them, or give --taxonomy."
+                    f"{export.table.location(bird.row)} has {bird.species} in the {level} '{line[level]}', and "
+                    f"{export.table.row_label(first)} in '{other[level]}': correct one of them, or give --taxonomy."
                 )
     return {name: line for name, (_, line) in found.items()}
 
 
-def _called(export: Export, chosen: Sorted) -> Iterator[tuple[str, dict[str, str]]]:
+def _called(export: Export, chosen: Selection) -> Iterator[tuple[str, dict[str, str]]]:
     """Yield every species' number and common name, from rows that are not about a subspecies."""
-    for bird in chosen.birds:
-        if folded(export.cell(bird.row, "scientific_name")) == folded(bird.species):
-            yield folded(bird.species), {name: export.cell(bird.row, name) for name in ("taxon_id", COMMON)}
+    for bird in chosen.observations:
+        if fold_name(export.cell(bird.row, "scientific_name")) == fold_name(bird.species):
+            yield fold_name(bird.species), {name: export.cell(bird.row, name) for name in ("taxon_id", COMMON_NAME)}
 
 
 def _copied(
-    export: Export, chosen: Sorted, seen: Mapping[str, Sequence[Found]], out: Path
+    export: Export, chosen: Selection, seen: Mapping[str, Sequence[ObservationImage]], out: Path
 ) -> Iterator[dict[str, object]]:
     """Copy every picture into the folder and yield its line."""
     (out / "images").mkdir(parents=True, exist_ok=True)
-    for bird in chosen.birds:
+    for bird in chosen.observations:
         for place, picture in enumerate(seen[bird.id], 1):
             image = f"images/{bird.id}_{place}{picture.path.suffix.lower()}"
             shutil.copyfile(picture.path, out / image)
             sole = picture.by_photo or len(seen[bird.id]) == 1
-            yield _line(export, bird, image, export.photo(bird.row) if sole else "")
+            yield _line(export, bird, image, export.photo_id(bird.row) if sole else "")
 
 
-def _line(export: Export, bird: Bird, image: str, photo: str) -> dict[str, object]:
-    latitude, longitude = export.place(bird.row)
+def _line(export: Export, bird: SelectedObservation, image: str, photo: str) -> dict[str, object]:
+    latitude, longitude = export.coordinates(bird.row)
     known = (image, bird.id, bird.species, bird.genus, int(bool(bird.species)), bird.reason, latitude, longitude, "")
-    kept = {column: export.cell(bird.row, column) for column in KEPT}
+    kept = {column: export.cell(bird.row, column) for column in COPIED_COLUMNS}
     return {**dict(zip(COLUMNS, known, strict=True)), "photo_id": photo, **kept}
 
 
-def _left(export: Export, chosen: Sorted) -> Iterator[dict[str, object]]:
-    for row in sorted(chosen.left):
-        told = (export.cell(row, "url"), export.cell(row, "scientific_name"), chosen.left[row])
-        yield dict(zip(LEFT_OUT, (export.table.numbers[row], export.table["id"][row], *told), strict=True))
+def _left(export: Export, chosen: Selection) -> Iterator[dict[str, object]]:
+    for row in sorted(chosen.excluded):
+        told = (export.cell(row, "url"), export.cell(row, "scientific_name"), chosen.excluded[row])
+        yield dict(zip(EXCLUDED_COLUMNS, (export.table.row_numbers[row], export.table["id"][row], *told), strict=True))

@@ -14,32 +14,34 @@ _NUMBER = re.compile(r"[^\W\d]*[_-]?0*(\d+)(?!\d)")
 
 
 @dataclass(frozen=True)
-class Found:
+class ObservationImage:
     """A picture of an observation; whether its name is the photo's number."""
 
     path: Path
     by_photo: bool
 
 
-def pictures(folder: Path, photos: Mapping[str, str], observations: Sequence[str]) -> dict[str, list[Found]]:
+def find_images(
+    folder: Path, photos: Mapping[str, str], observations: Sequence[str]
+) -> dict[str, list[ObservationImage]]:
     """Return the pictures of every observation, in the order of their paths.
 
     `photos` are the observations' ids by their photo's. A picture is `17.jpg`, `17_2.jpg` or `17/medium.jpg`. Photos
     and observations have numbers from one range: what most files are named by goes first, observations if as many.
     """
-    files = numbered(folder)
+    files = numbered_images(folder)
     known = {PHOTO: photos, OBSERVATION: {one: one for one in observations}}
     count = {kind: sum(number in known[kind] for _, number in files) for kind in known}
     order = sorted(known, key=lambda kind: (-count[kind], kind))
-    found: defaultdict[str, list[Found]] = defaultdict(list)
+    found: defaultdict[str, list[ObservationImage]] = defaultdict(list)
     for path, number in files:
         kind = next((kind for kind in order if number in known[kind]), None)
         if kind is not None:
-            found[known[kind][number]].append(Found(path, kind == PHOTO))
+            found[known[kind][number]].append(ObservationImage(path, kind == PHOTO))
     return dict(found)
 
 
-def numbered(folder: Path) -> list[tuple[Path, str]]:
+def numbered_images(folder: Path) -> list[tuple[Path, str]]:
     """Return every picture below a folder with its number, or else with that of the folder it lies in.
 
     Raises DataError where there is no such picture.

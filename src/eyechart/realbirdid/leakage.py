@@ -13,21 +13,21 @@ from pathlib import Path
 
 from eyechart.command_line import align_columns
 from eyechart.data.observation_table import ANSWERABLE, IMAGE, OBSERVATION
-from eyechart.data.tables import Table, find_table, folded, read_table
+from eyechart.data.tables import Table, find_table, fold_name, read_table
 from eyechart.errors import DataError
 from eyechart.metrics.intervals import Interval, wilson
-from eyechart.realbirdid.chunked_tables import LINES, Part, parts
-from eyechart.realbirdid.identifiers import PICTURE_KINDS, Kind, canonical, identifies, kind_of
-from eyechart.realbirdid.prefilter import Sieve
+from eyechart.realbirdid.chunked_tables import LINES, TableChunk, read_chunks
+from eyechart.realbirdid.identifiers import PICTURE_KINDS, Kind, canonical_key, column_kind, may_hold_identifiers
+from eyechart.realbirdid.prefilter import Prefilter
 from eyechart.spec import did_you_mean
 
-HEADS = ("images", "number", "exact", "near", "found", "share", "95 %")
+HEADERS = ("images", "number", "exact", "near", "found", "share", "95 %")
 EXACT, NEAR = "exact", "near"
-LISTED = (IMAGE, OBSERVATION, "answerable", "match", "by", "key", "ours", "row", "column", "theirs")
+MATCH_COLUMNS = (IMAGE, OBSERVATION, "answerable", "match", "by", "key", "ours", "row", "column", "theirs")
 
 
 @dataclass(frozen=True)
-class Written:
+class Identifier:
     """An identifier of an image as it is written."""
 
     image: int
@@ -40,15 +40,15 @@ class Match:
 
     image: int
     key: str
-    ours: str
-    theirs: str
+    benchmark_text: str
+    other_text: str
     row: int
     column: str
 
     @property
     def exact(self) -> bool:
         """Whether both sides write it alike."""
-        return self.ours == self.theirs
+        return self.benchmark_text == self.other_text
 
     @property
     def kind(self) -> str:
@@ -67,23 +67,23 @@ class Match:
 
 
 @dataclass(frozen=True)
-class Birds:
+class BenchmarkIdentifiers:
     """The benchmark's side: who is answerable, and every key with the images that have it."""
 
     path: Path
     images: Sequence[str]
     observations: Sequence[str]
     answerable: Sequence[bool]
-    keys: Mapping[str, Sequence[Written]]
+    keys: Mapping[str, Sequence[Identifier]]
 
     @cached_property
-    def sieve(self) -> Sieve:
+    def prefilter(self) -> Prefilter:
         """What finds the texts that may have one of the keys."""
-        return Sieve.of(self.keys)
+        return Prefilter.from_keys(self.keys)
 
 
 @dataclass(frozen=True)
-class Count:
+class OverlapCount:
     """How many of some images were found again."""
 
     label: str
@@ -92,26 +92,26 @@ class Count:
     near: int
 
     @property
-    def found(self) -> int:
+    def matched(self) -> int:
         """Exact or near."""
         return self.exact + self.near
 
     @property
     def share(self) -> float:
         """The share that was found, NaN of none."""
-        return self.found / self.images if self.images else float("nan")
+        return self.matched / self.images if self.images else float("nan")
 
     @property
     def interval(self) -> Interval:
         """Wilson's interval of the share."""
-        return wilson(self.found, self.images)
+        return wilson(self.matched, self.images)
 
 
 @dataclass
-class Overlap:
+class OverlapResult:
     """What was found: the best match of every image, how many rows were read, and in which columns."""
 
-    birds: Birds
+    birds: BenchmarkIdentifiers
     other: Path
     columns: Sequence[str] = ()
     rows: int = 0
@@ -129,7 +129,7 @@ class Overlap:
         return [self.best[image] for image in sorted(self.best)]
 
     @property
-    def counts(self) -> tuple[Count, Count, Count]:
+    def counts(self) -> tuple[OverlapCount, OverlapCount, OverlapCount]:
         """Answerable, unanswerable and all images."""
         told = self.birds.answerable
         return (
@@ -138,9 +138,9 @@ class Overlap:
             self._count("all", range(len(told))),
         )
 
-    def _count(self, label: str, images: Sequence[int]) -> Count:
+    def _count(self, label: str, images: Sequence[int]) -> OverlapCount:
         found = [self.best[image].exact for image in images if image in self.best]
-        return Count(label, len(images), sum(found), len(found) - sum(found))
+        return OverlapCount(label, len(images), sum(found), len(found) - sum(found))
 
     @property
     def same_pictures(self) -> int:
@@ -148,74 +148,76 @@ class Overlap:
         return sum(match.same_picture for match in self.best.values())
 
 
-def read_identifiers(place: Path) -> Birds:
+def read_identifiers(place: Path) -> BenchmarkIdentifiers:
     """Read the identifiers of a table of birds, or of the one in a folder; raises DataError where it has none."""
     path = find_table(place, "birds") if place.is_dir() else place
     if path is None:
         raise DataError(f"{place} has no birds.csv and no birds.parquet: give a folder that has one, or the file.")
     table = read_table(path, (IMAGE, "answerable"))
-    keys: defaultdict[str, list[Written]] = defaultdict(list)
-    for column in [name for name in table.columns if identifies(name)]:
+    keys: defaultdict[str, list[Identifier]] = defaultdict(list)
+    for column in [name for name in table.columns if may_hold_identifiers(name)]:
         for row, cell in enumerate(table[column]):
-            if key := canonical(cell, kind_of(column)):
-                keys[key].append(Written(row, cell))
+            if key := canonical_key(cell, column_kind(column)):
+                keys[key].append(Identifier(row, cell))
     if not keys:
         raise DataError(
             f"{path} has no identifier in any row: expected a column observation_id, photo_id or url; its columns are "
             f"{', '.join(table.columns)}."
         )
     observations = table.columns.get(OBSERVATION, [""] * len(table))
-    return Birds(path, table[IMAGE], observations, [_answerable(table, row) for row in range(len(table))], keys)
+    return BenchmarkIdentifiers(
+        path, table[IMAGE], observations, [_answerable(table, row) for row in range(len(table))], keys
+    )
 
 
 def _answerable(table: Table, row: int) -> bool:
     cell = table["answerable"][row]
-    if folded(cell) not in ANSWERABLE:
-        raise DataError(f"{table.where(row)} has '{cell}' as answerable: expected 0, 1, true or false.")
-    return ANSWERABLE[folded(cell)]
+    if fold_name(cell) not in ANSWERABLE:
+        raise DataError(f"{table.location(row)} has '{cell}' as answerable: expected 0, 1, true or false.")
+    return ANSWERABLE[fold_name(cell)]
 
 
 @dataclass(frozen=True)
-class Chooser:
+class ColumnSelector:
     """Picks the columns to read: those named, else those that may hold identifiers by their names."""
 
     other: Path
-    named: Sequence[str]
-    overlap: Overlap
+    requested: Sequence[str]
+    overlap: OverlapResult
 
     def __call__(self, names: Sequence[str]) -> Sequence[str]:
         """Return the columns; raises DataError for an unknown one, and where no name says anything."""
-        for name in self.named:
+        for name in self.requested:
             if name not in names:
                 raise DataError(
                     f"{self.other} has no column '{name}'{did_you_mean(name, [*names])} It has {', '.join(names)}."
                 )
-        found = [name for name in names if identifies(name)]
-        if not (self.named or found):
+        found = [name for name in names if may_hold_identifiers(name)]
+        if not (self.requested or found):
             raise DataError(
                 f"{self.other} has no column that is called as identifiers or addresses are; it has "
                 f"{', '.join(names)}. Name those to read: --column=NAME."
             )
-        chosen = self.named or found
+        chosen = self.requested or found
         self.overlap.columns = [*dict.fromkeys([*self.overlap.columns, *chosen])]
         return chosen
 
 
-def overlap(
+def find_overlap(
     birds: Path,
     other: Path,
     *,
     columns: Sequence[str] = (),
     numbers: Kind | None = None,
     progress: Callable[[int], object] = bool,
-) -> Overlap:
+) -> OverlapResult:
     """Find the birds' identifiers in a table, a list or a folder of them.
 
     `columns` are those to read, and `numbers` says what bare numbers in them are, where their names do not. Rows are
     counted from 1, without the header. Raises DataError for what cannot be read or has no identifiers.
     """
-    found = Overlap(read_identifiers(birds), other)
-    for part in parts(other, Chooser(other, columns, found)):
+    found = OverlapResult(read_identifiers(birds), other)
+    for part in read_chunks(other, ColumnSelector(other, columns, found)):
         for match in _matches(found.birds, part, numbers):
             found.add(match)
         found.rows += part.rows
@@ -225,14 +227,14 @@ def overlap(
     return found
 
 
-def _matches(birds: Birds, part: Part, numbers: Kind | None) -> Iterator[Match]:
+def _matches(birds: BenchmarkIdentifiers, part: TableChunk, numbers: Kind | None) -> Iterator[Match]:
     for column, cells in part.columns.items():
-        kind = kind_of(column) or numbers
+        kind = column_kind(column) or numbers
         if column == LINES and kind is None and part.first == 1:
             _check_list(cells[0].as_py())
-        for place in birds.sieve.candidates(cells):
+        for place in birds.prefilter.candidates(cells):
             theirs = cells[place].as_py().strip()
-            key = canonical(theirs, kind)
+            key = canonical_key(theirs, kind)
             for ours in birds.keys.get(key, ()):
                 yield Match(ours.image, key, ours.text, theirs, part.first + place, column)
 
@@ -245,7 +247,7 @@ def _check_list(first: str) -> None:
         )
 
 
-def write_matches(path: Path, found: Overlap) -> None:
+def write_matches(path: Path, found: OverlapResult) -> None:
     """Write a line an image that was found again."""
     birds = found.birds
     rows = (
@@ -256,36 +258,36 @@ def write_matches(path: Path, found: Overlap) -> None:
             "match": EXACT if match.exact else NEAR,
             "by": match.kind,
             "key": match.key,
-            "ours": match.ours,
+            "ours": match.benchmark_text,
             "row": match.row,
             "column": match.column,
-            "theirs": match.theirs,
+            "theirs": match.other_text,
         }
         for match in found.matches
     )
     with path.open("w", encoding="utf-8", newline="") as file:
-        writer = csv.DictWriter(file, LISTED, lineterminator="\n")
+        writer = csv.DictWriter(file, MATCH_COLUMNS, lineterminator="\n")
         writer.writeheader()
         writer.writerows(rows)
 
 
-def said(found: Overlap) -> Iterator[str]:
+def summary_lines(found: OverlapResult) -> Iterator[str]:
     """Yield what was found, as lines."""
     columns = ", ".join(found.columns) or "its lines"
     yield f"{found.birds.path}: {len(found.birds.images):,} images with {len(found.birds.keys):,} different identifiers"
     yield f"{found.other}: {found.rows:,} rows, read {columns}"
     yield ""
-    yield align_columns([HEADS, *map(_cells, found.counts)])
+    yield align_columns([HEADERS, *map(_cells, found.counts)])
     yield ""
     alone = len(found.best) - found.same_pictures
     yield f"Found by photo or address: {found.same_pictures:,}; by observation alone: {alone:,}."
     yield "exact: written alike; near: the same photo, observation or address in another form."
 
 
-def _cells(count: Count) -> tuple[str, ...]:
+def _cells(count: OverlapCount) -> tuple[str, ...]:
     low, high = count.interval
     share = f"{count.share:.2%}" if count.images else "–"
     return (
-        *(count.label, f"{count.images:,}", f"{count.exact:,}", f"{count.near:,}", f"{count.found:,}", share),
+        *(count.label, f"{count.images:,}", f"{count.exact:,}", f"{count.near:,}", f"{count.matched:,}", share),
         f"{low:.2%} – {high:.2%}" if count.images else "–",
     )

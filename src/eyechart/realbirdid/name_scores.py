@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from eyechart.data.class_names import templates
+from eyechart.data.class_names import load_templates
 from eyechart.data.dataset import Dataset
 from eyechart.data.observations import Observations
 from eyechart.data.taxonomy import common_names
@@ -17,15 +17,15 @@ from eyechart.models.types import Floats, Request, Scorer
 from eyechart.protocol.context import Context, score_each_image
 from eyechart.protocol.options import OWN
 from eyechart.protocol.prompts import get_prompt
-from eyechart.realbirdid.species_replay import Probabilities, SpeciesReplay
+from eyechart.realbirdid.species_replay import ReplayedProbabilities, SpeciesReplay
 
 TEMPLATES = "bird"
 Bools = NDArray[np.bool_]
-Read = Callable[[int, int], Floats]
-Share = Callable[[Floats, Bools | None], Floats]
+ReadScores = Callable[[int, int], Floats]
+ToProbabilities = Callable[[Floats, Bools | None], Floats]
 
 
-def shares(logits: Floats, allowed: Bools | None = None) -> Floats:
+def softmax(logits: Floats, allowed: Bools | None = None) -> Floats:
     """The softmax (n, names) of logits over the names that are allowed (n, names); NaN where none is.
 
     >>> shares(np.zeros((1, 4), np.float32), np.array([[True, True, False, False]])).tolist()
@@ -39,7 +39,7 @@ def shares(logits: Floats, allowed: Bools | None = None) -> Floats:
     return found
 
 
-def conditional(probabilities: Floats, allowed: Bools | None = None) -> Floats:
+def conditional_probabilities(probabilities: Floats, allowed: Bools | None = None) -> Floats:
     """Probabilities (n, names) given that a name is allowed (n, names); NaN where none is.
 
     Where no allowed name has any probability, all of them are equally likely.
@@ -59,52 +59,52 @@ def conditional(probabilities: Floats, allowed: Bools | None = None) -> Floats:
 
 
 @dataclass(frozen=True)
-class Told:
+class NameScores:
     """What speaks for names: `read(start, stop)` gives it of some rows, NaN where there is an error.
 
     It is logits, or what `share` else makes probabilities of.
     """
 
-    read: Read
+    read: ReadScores
     errors: Mapping[int, str]
     variant: Mapping[str, str]
-    share: Share = shares
+    to_probabilities: ToProbabilities = softmax
 
 
-def observed_of(dataset: Dataset) -> Observations:
+def require_observations(dataset: Dataset) -> Observations:
     """The observations of a split; one without any is no split of birds."""
-    if dataset.observed is None:
+    if dataset.selected_observations is None:
         raise DataError(
             f"{dataset.benchmark}/{dataset.split} has no observations. Put birds.csv (or birds.parquet) and "
             "taxonomy.csv into its folder; README says what they hold."
         )
-    return dataset.observed
+    return dataset.selected_observations
 
 
 def species_names(context: Context) -> tuple[str, ...]:
     """The names of the species as they were asked for."""
     if context.options["called"] == "scientific":
         return context.names
-    return common_names(observed_of(context.dataset).taxonomy)
+    return common_names(require_observations(context.dataset).taxonomy)
 
 
-def logits(context: Context, names: Sequence[str]) -> Told:
+def score_names(context: Context, names: Sequence[str]) -> NameScores:
     """Ask about names, each image once."""
     if isinstance(context.model, SpeciesReplay):
-        return replayed(context.model.probabilities(context.dataset))
+        return replay_scores(context.model.probabilities(context.dataset))
     if isinstance(context.model, Scorer):
-        return retrieved(context, names)
-    return compared(context, names)
+        return score_with_language_model(context, names)
+    return score_with_encoder(context, names)
 
 
-def compared(context: Context, names: Sequence[str]) -> Told:
+def score_with_encoder(context: Context, names: Sequence[str]) -> NameScores:
     """Cosines of an encoder, times its own scale."""
     if context.options["prompt"] != OWN:
         raise SpecError(
             f"{context.flag('prompt')} is for models that answer in words; "
             f"{context.model.identity.name} compares. Give --eye-templates."
         )
-    runner, model, chosen = context.runner, context.encoder, templates(context.templates or TEMPLATES)
+    runner, model, chosen = context.runner, context.encoder, load_templates(context.templates or TEMPLATES)
     by = f"{chosen.name} ({chosen.sha256[:8]})"
     seen = runner.features(model, context.dataset)
     weights = runner.weights(model, ClassPrompts(tuple(names), chosen.formats, context.names_source, by))
@@ -116,10 +116,10 @@ def compared(context: Context, names: Sequence[str]) -> Told:
             return np.full((stop - start, len(names)), np.nan, np.float32)
         return cosine_similarity(seen.values[start:stop], weights) * times
 
-    return Told(read, seen.errors, {"templates": by, "scale": f"{times:.6g}"})
+    return NameScores(read, seen.errors, {"templates": by, "scale": f"{times:.6g}"})
 
 
-def retrieved(context: Context, names: Sequence[str]) -> Told:
+def score_with_language_model(context: Context, names: Sequence[str]) -> NameScores:
     """Log-probabilities of a language model, of each name up to where no other goes on in the same way."""
     asked = context.select_prompt(get_prompt("species"))
 
@@ -134,19 +134,19 @@ def retrieved(context: Context, names: Sequence[str]) -> Told:
         return found.values[start:stop]
 
     told = {"prompt": f"{asked.name} ({asked.sha256[:8]})", "parser": "none", "stop": "unique prefix"}
-    return Told(read, found.errors, told)
+    return NameScores(read, found.errors, told)
 
 
-def replayed(found: Probabilities) -> Told:
+def replay_scores(found: ReplayedProbabilities) -> NameScores:
     """Probabilities of a file."""
 
     def read(start: int, stop: int) -> Floats:
         return np.asarray(found[start:stop], np.float32)
 
-    return Told(read, found.errors, {}, conditional)
+    return NameScores(read, found.errors, {}, conditional_probabilities)
 
 
-def listed(observed: Observations, start: int, stop: int) -> Bools:
+def candidate_mask(observed: Observations, start: int, stop: int) -> Bools:
     """Which species (rows, species) the lists of some birds hold; none of a bird that has no list or no location."""
-    found: Bools = observed.allowed(start, stop) & observed.eligible[start:stop, None]
+    found: Bools = observed.candidate_mask(start, stop) & observed.eligible[start:stop, None]
     return found

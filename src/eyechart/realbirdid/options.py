@@ -1,12 +1,12 @@
 """OptionValues of RealBirdID's protocols."""
 
 from eyechart.protocol.options import Option
-from eyechart.realbirdid.prompt_sets import wordings
+from eyechart.realbirdid.prompt_sets import load_prompt_set
 
 
 def check_wordings(value: str, _: str | None) -> None:
     """Refuse a file of wordings that cannot be read."""
-    wordings(value)
+    load_prompt_set(value)
 
 
 CALLED = Option("called", "which names of species are put into prompts", "scientific", ("scientific", "common"))

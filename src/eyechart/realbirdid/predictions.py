@@ -12,7 +12,7 @@ from eyechart.data.observations import REASONS, SHOWN, Observations
 from eyechart.protocol.base import Predictions, Rows
 
 LABELS = "observations"
-BIRD = ("key", "observation", "species", "genus", "answerable", "reason")
+BIRD_COLUMNS = ("key", "observation", "species", "genus", "answerable", "reason")
 
 
 @dataclass(frozen=True)
@@ -22,7 +22,7 @@ class BirdPredictions(Predictions):
     dataset: Dataset
     errors: Mapping[int, str]
     variant: Mapping[str, str]
-    observed: Observations
+    observations: Observations
 
     @property
     def keys(self) -> tuple[str, ...]:  # type: ignore[override]
@@ -31,19 +31,23 @@ class BirdPredictions(Predictions):
 
     def clusters(self) -> NDArray[np.int64]:
         """Return the observation of each picture."""
-        return self.observed.clusters
+        return self.observations.clusters
 
     def label_hashes(self) -> dict[str, str]:
         """Return the sha256 of the observations, with their taxonomy and lists."""
-        return {LABELS: self.observed.sha256}
+        return {LABELS: self.observations.sha256}
 
     def data_notes(self) -> Iterator[str]:
         """Yield what is missing in the data, and which pictures are equal."""
-        yield from (*map(str, self.observed.lacking), *map(str, self.observed.excluded), *twins(self.dataset))
+        yield from (
+            *map(str, self.observations.missing_metrics),
+            *map(str, self.observations.exclusion_notes),
+            *exact_duplicates(self.dataset),
+        )
 
     def bird_cells(self, row: int) -> list[Any]:
         """Return the columns that say which bird it is."""
-        seen = self.observed
+        seen = self.observations
         species, genus, reason = int(seen.species[row]), int(seen.genus[row]), int(seen.reason[row])
         names = seen.taxonomy.names
         known = names[0][species] if species >= 0 else ""
@@ -52,20 +56,20 @@ class BirdPredictions(Predictions):
 
     def files(self) -> dict[str, Rows]:
         """Return the genera, and the lists without the bird that was seen."""
-        seen = self.observed
+        seen = self.observations
         unlisted = {"unlisted": self.unlisted_rows()} if seen.unlisted.any() else {}
         return {"genera": genus_rows(seen), **unlisted}
 
     def unlisted_rows(self) -> Rows:
         """Yield every answerable bird that its range list does not hold, which nobody can name from the list."""
-        seen = self.observed
+        seen = self.observations
         yield ["key", "observation", "species", "choices"]
         for row in np.flatnonzero(seen.unlisted).tolist():
             key, observation, species, *_ = self.bird_cells(row)
-            yield [key, observation, species, int(seen.choices[row])]
+            yield [key, observation, species, int(seen.candidate_counts[row])]
 
 
-def twins(dataset: Dataset) -> Iterator[str]:
+def exact_duplicates(dataset: Dataset) -> Iterator[str]:
     """Yield which pictures are byte for byte an earlier one."""
     first: dict[str, str] = {}
     rows = [dataset.index[row] for row in dataset.selected]
@@ -91,11 +95,11 @@ def names_of(places: NDArray[np.int64], names: Sequence[str]) -> list[str]:
     return [names[place] if place >= 0 else "" for place in places.tolist()]
 
 
-def cells(values: NDArray[np.float64]) -> list[str]:
+def format_numbers(values: NDArray[np.float64]) -> list[str]:
     """Return numbers, to the digits that tell any two of float32 apart, and nothing where there is none."""
     return ["" if value != value else f"{value:.9g}" for value in values.tolist()]  # NaN alone is not itself
 
 
-def marks(outcomes: NDArray[np.float64]) -> list[str]:
+def format_outcomes(outcomes: NDArray[np.float64]) -> list[str]:
     """Return 1 for what is right, 0 for what is wrong, and nothing for what is neither."""
     return ["" if outcome != outcome else str(int(outcome)) for outcome in outcomes.tolist()]

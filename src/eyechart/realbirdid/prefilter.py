@@ -19,11 +19,11 @@ _FIRST = rf"(?i)(?:{_NAMES}|^[\s\pZ\pC]*)0*(?P<id>[0-9]+)"
 _LAST = rf"(?is)^.*{_NAMES}0*(?P<id>[0-9]+)"
 _SEVERAL = rf"(?is){_NAMES}.*{_NAMES}"  # without a group it is ten times as fast
 _UUIDS = rf"(?s)^.*(?P<id>{UUID})"
-SORTS = ("number", "uuid", "host", "word")
+KEY_TYPES = ("number", "uuid", "host", "word")
 
 
 @dataclass(frozen=True)
-class Sieve:
+class Prefilter:
     """Finds all texts whose key is wanted, and some others; hosts are a pattern, "" for none."""
 
     numbers: pa.StringArray
@@ -32,11 +32,11 @@ class Sieve:
     hosts: str
 
     @classmethod
-    def of(cls, keys: Iterable[str]) -> Sieve:
+    def from_keys(cls, keys: Iterable[str]) -> Prefilter:
         """Sort the keys by what of them stands in every text that has them."""
         import pyarrow as pa
 
-        found: dict[str, set[str]] = {sort: set() for sort in SORTS}
+        found: dict[str, set[str]] = {sort: set() for sort in KEY_TYPES}
         for key in keys:
             sort, values = _sorted(key)
             found[sort].update(values)

@@ -13,12 +13,12 @@ from eyechart.errors import DataError
 
 OWN = "own"
 PACKAGED = Path(__file__).with_name("abstention_wordings.toml")
-ABOUT = ("source", "note")
-FORM = 'Give a line such as naive = ["What species of bird is this?"] for each level, as UTF-8 toml.'
+METADATA_KEYS = ("source", "note")
+EXPECTED = 'Give a line such as naive = ["What species of bird is this?"] for each level, as UTF-8 toml.'
 
 
 @dataclass(frozen=True)
-class Wordings:
+class PromptSet:
     """Texts by level, in the file's order."""
 
     name: str
@@ -36,7 +36,7 @@ class Wordings:
         return sha256(msgspec.json.encode([*self.levels.items()])).hexdigest()
 
 
-def number(place: int, of: int) -> str:
+def prompt_number(place: int, of: int) -> str:
     """Write the number of a wording, from 01 up, as wide as the last of them.
 
     Source: own definition.
@@ -48,7 +48,7 @@ def number(place: int, of: int) -> str:
 
 
 @cache
-def wordings(given: str = OWN) -> Wordings:
+def load_prompt_set(given: str = OWN) -> PromptSet:
     """Return the packaged wordings, `own`, or those of a user's toml file: levels with a list of texts each.
 
     Raises DataError for a file that cannot be read, has no level, has a level without texts or of a name that would not
@@ -66,21 +66,21 @@ def wordings(given: str = OWN) -> Wordings:
     try:
         held = tomllib.loads(path.read_text(encoding="utf-8-sig"))
     except OSError as error:
-        raise DataError(f"The wordings {path} cannot be read ({error.strerror or error}). {FORM}") from error
+        raise DataError(f"The wordings {path} cannot be read ({error.strerror or error}). {EXPECTED}") from error
     except (UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
-        raise DataError(f"{path} holds no wordings ({error}). {FORM}") from error
-    levels = {level: _texts(path, level, texts) for level, texts in held.items() if level not in ABOUT}
+        raise DataError(f"{path} holds no wordings ({error}). {EXPECTED}") from error
+    levels = {level: _texts(path, level, texts) for level, texts in held.items() if level not in METADATA_KEYS}
     if not levels:
-        raise DataError(f"{path} has no level of wordings. {FORM}")
+        raise DataError(f"{path} has no level of wordings. {EXPECTED}")
     _check_unique(path, levels)
-    return Wordings(given, levels, str(held.get("source", "")))
+    return PromptSet(given, levels, str(held.get("source", "")))
 
 
 def _texts(path: Path, level: str, texts: object) -> tuple[str, ...]:
     if "/" in level or "," in level or not level.strip():
         raise DataError(f"{path}: the level '{level}' has a name with / or ,. Use letters, digits and spaces.")
     if not isinstance(texts, list) or not all(isinstance(text, str) for text in texts):
-        raise DataError(f"{path}: the level '{level}' is no list of texts. {FORM}")
+        raise DataError(f"{path}: the level '{level}' is no list of texts. {EXPECTED}")
     if not texts:
         raise DataError(f"{path}: the level '{level}' has no wording. Write one into it, or leave the level out.")
     if "" in (text.strip() for text in texts):

@@ -12,14 +12,14 @@ from eyechart.inference.responses import Responses
 from eyechart.models.types import Usage
 from eyechart.protocol.context import Context, is_replay
 
-NAME = "birds"
-TOKENS = 256
-ROWS = 2**24  # more pictures than a split has
-DIGITS = 9  # hexadecimal ones of a text's sha256: with the row, an integer that JSON can hold
-EVERY = sha256(b"a picture, then a text").hexdigest()
+STORE_NAME = "birds"
+MAX_TOKENS = 256
+MAX_IMAGES = 2**24  # more pictures than a split has
+HASH_DIGITS = 9  # hexadecimal ones of a text's sha256: with the row, an integer that JSON can hold
+GROUP_SHA256 = sha256(b"a picture, then a text").hexdigest()
 
 
-def put(context: Context, queries: Sequence[tuple[int, str]]) -> Responses:
+def ask(context: Context, queries: Sequence[tuple[int, str]]) -> Responses:
     """Ask texts about rows, picture by picture, so that an engine that can reads each picture once.
 
     Replies come in the order of the queries; a replay has its own, the same for every text.
@@ -32,14 +32,16 @@ def put(context: Context, queries: Sequence[tuple[int, str]]) -> Responses:
     order = sorted(range(len(queries)), key=lambda number: queries[number][0])
     rows = [dataset.selected[queries[number][0]] for number in order]
     texts = [queries[number][1] for number in order]
-    asked = tuple(RequestTemplate((row, text), TOKENS) for row, text in zip(rows, texts, strict=True))
-    places = tuple(place_of(row, text) for row, text in zip(rows, texts, strict=True))
+    asked = tuple(RequestTemplate((row, text), MAX_TOKENS) for row, text in zip(rows, texts, strict=True))
+    places = tuple(request_index(row, text) for row, text in zip(rows, texts, strict=True))
     whole, runner = replace(dataset, rows=()), replace(context.runner, limit=None)
-    found = runner.generate(context.generator, whole, Generate(NAME, asked, shared=SharedRequests(EVERY, places)))
+    found = runner.generate(
+        context.generator, whole, Generate(STORE_NAME, asked, shared=SharedRequests(GROUP_SHA256, places))
+    )
     heard = dict(zip(order, found.responses, strict=True))
     return replace(found, responses=tuple(heard[number] for number in range(len(queries))))
 
 
-def place_of(row: int, text: str) -> int:
+def request_index(row: int, text: str) -> int:
     """The question's place in the book."""
-    return int(sha256(text.encode()).hexdigest()[:DIGITS], 16) * ROWS + row
+    return int(sha256(text.encode()).hexdigest()[:HASH_DIGITS], 16) * MAX_IMAGES + row

@@ -56,4 +56,4 @@ def _without_absent(folder: Path, table: Table) -> Table:
     if not kept:
         raise DataError(f"{folder} has none of the folders of its pictures. {REMEDY}")
     columns: Mapping[str, list[str]] = {name: [cells[row] for row in kept] for name, cells in table.columns.items()}
-    return replace(table, columns=columns, numbers=[table.numbers[row] for row in kept])
+    return replace(table, columns=columns, row_numbers=[table.row_numbers[row] for row in kept])

@@ -19,16 +19,24 @@ from eyechart.protocol.base import Protocol, Rows
 from eyechart.protocol.context import Context, missing_scores_reason
 from eyechart.protocol.curves import thin_curve
 from eyechart.protocol.options import PROMPT
-from eyechart.realbirdid.name_scores import Read, Share, listed, logits, observed_of, shares, species_names
+from eyechart.realbirdid.name_scores import (
+    ReadScores,
+    ToProbabilities,
+    candidate_mask,
+    require_observations,
+    score_names,
+    softmax,
+    species_names,
+)
 from eyechart.realbirdid.options import CALLED
-from eyechart.realbirdid.predictions import BIRD, BirdPredictions, cells, marks, names_of
-from eyechart.realbirdid.species_summary import Summary, summarised
+from eyechart.realbirdid.predictions import BIRD_COLUMNS, BirdPredictions, format_numbers, format_outcomes, names_of
+from eyechart.realbirdid.species_summary import ProbabilitySummary, summarise
 from eyechart.records import OutcomeCounts
 
 ALL, RANGE, ELIGIBLE = "all species", "range", "eligible"
 PREFIXES = {ALL: "all.", RANGE: "range."}
 Float64s = NDArray[np.float64]
-Points = tuple[str, Float64s, Float64s, Float64s]  # a curve's name, its thresholds, x and y
+CurvePoints = tuple[str, Float64s, Float64s, Float64s]  # a curve's name, its thresholds, x and y
 
 
 @dataclass(frozen=True)
@@ -38,17 +46,17 @@ class SpeciesPredictions(BirdPredictions):
     Where a bird has no list, `RANGE` says nothing.
     """
 
-    summaries: Mapping[str, Summary]
+    summaries: Mapping[str, ProbabilitySummary]
     seed: int = 0
 
     @cached_property
-    def views(self) -> "Views":
+    def views(self) -> "RangeViews":
         """The answers under every list."""
-        return Views(self)
+        return RangeViews(self)
 
     def count_outcomes(self) -> OutcomeCounts:
         """Count the birds by the answer at the finest level that is known of each."""
-        correct = self.views[ALL].deepest
+        correct = self.views[ALL].finest_correct
         return OutcomeCounts(correct=int((correct == 1).sum()), wrong=int((correct == 0).sum()), error=len(self.errors))
 
     def files(self) -> dict[str, Rows]:
@@ -57,22 +65,22 @@ class SpeciesPredictions(BirdPredictions):
 
     def samples(self) -> Rows:
         """Yield every bird: the best of every level, how sure it is, and whether it is right."""
-        levels = self.observed.taxonomy.levels
+        levels = self.observations.taxonomy.levels
         numbers = ("", ".p", ".p2", ".entropy", ".correct")
         titles = [f"{prefix}{level}{number}" for prefix in PREFIXES.values() for level in levels for number in numbers]
-        yield [*BIRD, "error", *titles, "range.choices"]
-        columns = [column for labels in PREFIXES for column in self.columns(labels)]
-        told = zip(*columns, self.observed.choices.tolist(), strict=True)
+        yield [*BIRD_COLUMNS, "error", *titles, "range.choices"]
+        columns = [column for labels in PREFIXES for column in self.sample_columns(labels)]
+        told = zip(*columns, self.observations.candidate_counts.tolist(), strict=True)
         for row, said in enumerate(told):
             yield [*self.bird_cells(row), self.errors.get(row, ""), *said]
 
-    def columns(self, labels: str) -> Iterator[list[str]]:
+    def sample_columns(self, labels: str) -> Iterator[list[str]]:
         """Yield what is said of all birds under one list, level by level."""
-        view, names = self.views[labels], self.observed.taxonomy.names
+        view, names = self.views[labels], self.observations.taxonomy.names
         for level, known, right in zip(view.summary.levels, names, view.correct, strict=True):
             yield names_of(level.best, known)
-            yield from (cells(part) for part in (level.probability, level.second, level.entropy))
-            yield marks(right)
+            yield from (format_numbers(part) for part in (level.probability, level.second, level.entropy))
+            yield format_outcomes(right)
 
 
 class Species(Protocol[SpeciesPredictions]):
@@ -89,51 +97,53 @@ class Species(Protocol[SpeciesPredictions]):
 
     def predict(self, context: Context) -> SpeciesPredictions:
         """Score every species, and make probabilities of it."""
-        observed = observed_of(context.dataset)
-        told = logits(context, species_names(context))
+        observed = require_observations(context.dataset)
+        told = score_names(context, species_names(context))
         readers = {
-            ALL: probabilities(told.read, share=told.share),
-            RANGE: probabilities(told.read, observed, told.share),
+            ALL: probability_reader(told.read, share=told.to_probabilities),
+            RANGE: probability_reader(told.read, observed, told.to_probabilities),
         }
         ancestors, rows = observed.taxonomy.ancestors, len(context.dataset)
         return SpeciesPredictions(
             dataset=context.dataset,
             errors=told.errors,
             variant={**context.options, "names": context.names_source, **told.variant},
-            observed=observed,
+            observations=observed,
             seed=context.runner.seed,
-            summaries={name: summarised(read, rows, ancestors) for name, read in readers.items()},
+            summaries={name: summarise(read, rows, ancestors) for name, read in readers.items()},
         )
 
 
-def probabilities(read: Read, observed: Observations | None = None, share: Share = shares) -> Read:
+def probability_reader(
+    read: ReadScores, observed: Observations | None = None, share: ToProbabilities = softmax
+) -> ReadScores:
     """Probabilities of rows over all species, or over the listed ones, where NaN stands for a bird without a list."""
 
     def some(start: int, stop: int) -> Floats:
-        return share(read(start, stop), None if observed is None else listed(observed, start, stop))
+        return share(read(start, stop), None if observed is None else candidate_mask(observed, start, stop))
 
     return some
 
 
 @dataclass(frozen=True)
-class View:
+class RangeView:
     """A model's answers under one list of species, about the birds in `rows` (n,)."""
 
     labels: str
-    summary: Summary
-    seen: Observations
-    rows: NDArray[np.bool_]
+    summary: ProbabilitySummary
+    observations: Observations
+    mask: NDArray[np.bool_]
 
     @cached_property
-    def told(self) -> NDArray[np.bool_]:
+    def answered(self) -> NDArray[np.bool_]:
         """Which birds are in play and have an answer (n,)."""
-        return self.rows & (self.summary.levels[0].best >= 0)
+        return self.mask & (self.summary.levels[0].best >= 0)
 
     @cached_property
-    def truths(self) -> tuple[NDArray[np.int64], ...]:
+    def targets(self) -> tuple[NDArray[np.int64], ...]:
         """The true place of each bird at every level, -1 for the species of an unanswerable one."""
-        found = [self.seen.species, self.seen.genus]
-        for parents in self.seen.taxonomy.parents[1:]:
+        found = [self.observations.species, self.observations.genus]
+        for parents in self.observations.taxonomy.parents[1:]:
             found.append(parents[found[-1]])
         return tuple(found)
 
@@ -141,20 +151,20 @@ class View:
     def correct(self) -> tuple[Float64s, ...]:
         """Whether the best of every level is right: 1, 0, NaN for a bird without an answer or a truth."""
         return tuple(
-            np.where(self.told & (truth >= 0), level.best == truth, np.nan)
-            for level, truth in zip(self.summary.levels, self.truths, strict=True)
+            np.where(self.answered & (truth >= 0), level.best == truth, np.nan)
+            for level, truth in zip(self.summary.levels, self.targets, strict=True)
         )
 
     @cached_property
-    def deepest(self) -> Float64s:
+    def finest_correct(self) -> Float64s:
         """Whether the finest level that is known of a bird is right."""
-        return np.where(self.seen.answerable, self.correct[0], self.correct[1])
+        return np.where(self.observations.answerable, self.correct[0], self.correct[1])
 
     def sets(self) -> Iterator[tuple[str, int, NDArray[np.bool_]]]:
         """The sets of birds by level: their name, the level's place, and which birds are in it."""
-        for name, mask, first in (("A", self.seen.answerable, 0), ("UA", ~self.seen.answerable, 1)):
-            for place, level in enumerate(self.seen.taxonomy.levels[first:], first):
-                yield f"{name}.{level}", place, mask & self.told
+        for name, mask, first in (("A", self.observations.answerable, 0), ("UA", ~self.observations.answerable, 1)):
+            for place, level in enumerate(self.observations.taxonomy.levels[first:], first):
+                yield f"{name}.{level}", place, mask & self.answered
 
     def uncertainty(self, criterion: Criterion, place: int) -> Float64s:
         """How unsure each answer of a level is, by a criterion; NaN without an answer."""
@@ -162,72 +172,72 @@ class View:
         return uncertainty(criterion, level.probability, level.second, level.entropy)
 
 
-class Views:
+class RangeViews:
     """The views of a case: every bird; those that have an answer from their list, without the list and with it."""
 
     def __init__(self, found: "SpeciesPredictions") -> None:
-        seen = found.observed
+        seen = found.observations
         every, listed = np.ones(len(found.keys), np.bool_), found.summaries[RANGE].levels[0].best >= 0
         self.tree = Tree.from_levels(seen.taxonomy.ancestors)
-        self.every = (
-            View(ALL, found.summaries[ALL], seen, every),
-            View(ELIGIBLE, found.summaries[ALL], seen, listed),
-            View(RANGE, found.summaries[RANGE], seen, listed),
+        self.all = (
+            RangeView(ALL, found.summaries[ALL], seen, every),
+            RangeView(ELIGIBLE, found.summaries[ALL], seen, listed),
+            RangeView(RANGE, found.summaries[RANGE], seen, listed),
         )
 
-    def __getitem__(self, labels: str) -> View:
-        return next(view for view in self.every if view.labels == labels)
+    def __getitem__(self, labels: str) -> RangeView:
+        return next(view for view in self.all if view.labels == labels)
 
 
-def title_of(number: str, labels: str) -> str:
+def metric_title(number: str, labels: str) -> str:
     """Return what a number is called in the terminal: only those of all species and of the range lists are shown."""
     return {ALL: number, RANGE: f"{number}, range"}.get(labels, "")
 
 
-def named(name: str, criterion: Criterion, between: str = "_") -> str:
+def criterion_name(name: str, criterion: Criterion, between: str = "_") -> str:
     """A number's or a curve's name, with the criterion unless it is the main one."""
     return name if criterion == CRITERIA[0] else f"{name}{between}{criterion}"
 
 
-def curve_rows(views: Views) -> Iterator[list[Any]]:
+def curve_rows(views: RangeViews) -> Iterator[list[Any]]:
     """Every curve, of one with many points as many as `spread` leaves.
 
     Thresholds are written in full, so that they keep what the point says.
     """
     yield ["labels", "curve", "threshold", "x", "y"]
-    for view in views.every:
-        for name, thresholds, x, y in (*gains(views, view), *abstentions(view), *accuracies(view)):
+    for view in views.all:
+        for name, thresholds, x, y in (*gain_curve(views, view), *abstention_curves(view), *accuracy_curves(view)):
             kept = thin_curve(len(thresholds))
             for threshold, *point in zip(*(column[kept].tolist() for column in (thresholds, x, y)), strict=True):
                 yield [view.labels, name, repr(threshold), *(f"{value:.9g}" for value in point)]
 
 
-def gains(views: Views, view: View) -> Iterator[Points]:
+def gain_curve(views: RangeViews, view: RangeView) -> Iterator[CurvePoints]:
     """Accuracy of the answerable birds' nodes by their mean information."""
-    rows = np.flatnonzero(view.told & view.seen.answerable)
+    rows = np.flatnonzero(view.answered & view.observations.answerable)
     if len(rows):
-        found = information_gain(views.tree, view.summary.stairs.select(rows), view.seen.species[rows])
+        found = information_gain(views.tree, view.summary.threshold_steps.select(rows), view.observations.species[rows])
         yield "ig", found.thresholds, found.gain, found.accuracy
 
 
-def abstentions(view: View) -> Iterator[Points]:
+def abstention_curves(view: RangeView) -> Iterator[CurvePoints]:
     """The share of unanswerable birds abstained from by that of answerable ones."""
-    without = ~view.seen.answerable[view.told]
+    without = ~view.observations.answerable[view.answered]
     if without.any() and not without.all():
         for criterion in CRITERIA:
-            yield f"abstention {criterion}", *abstention_curve(view.uncertainty(criterion, 0)[view.told], without)
+            yield f"abstention {criterion}", *abstention_curve(view.uncertainty(criterion, 0)[view.answered], without)
 
 
-def accuracies(view: View) -> Iterator[Points]:
+def accuracy_curves(view: RangeView) -> Iterator[CurvePoints]:
     """Accuracy by coverage of every set and level: by each criterion, and with every class counted alike.
 
     One less the accuracy is the risk of the risk-coverage curve.
     """
     for name, place, mask in view.sets():
-        right, truth = view.correct[place][mask], view.truths[place][mask]
+        right, truth = view.correct[place][mask], view.targets[place][mask]
         for criterion in CRITERIA if len(right) else ():
             found = accuracy_coverage(-view.uncertainty(criterion, place)[mask], right)
-            yield named(f"accuracy {name}", criterion, " "), found.thresholds, found.coverage, found.accuracy
+            yield criterion_name(f"accuracy {name}", criterion, " "), found.thresholds, found.coverage, found.accuracy
         if len(right):
             found = macro_accuracy_coverage(-view.uncertainty(CRITERIA[0], place)[mask], right, truth)
             yield f"macro {name}", found.thresholds, found.coverage, found.accuracy

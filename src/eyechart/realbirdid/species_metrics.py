@@ -29,12 +29,27 @@ from eyechart.metrics.selective import auc_bootstrap, auc_interval, aurc, balanc
 from eyechart.metrics.stopping import correct_range, cross_fit_threshold
 from eyechart.metrics.sweep_changes import information_gain_change, ua_a_change
 from eyechart.metrics.thresholds import accuracy_coverage_area
-from eyechart.realbirdid.estimators import Float64s, Value, drawn_birds, estimate, harmonic, rate
-from eyechart.realbirdid.species import ALL, ELIGIBLE, RANGE, SpeciesPredictions, View, named, title_of
+from eyechart.realbirdid.estimators import (
+    Float64s,
+    Value,
+    bootstrap_weights,
+    estimate,
+    harmonic_mean_estimate,
+    proportion,
+)
+from eyechart.realbirdid.species import (
+    ALL,
+    ELIGIBLE,
+    RANGE,
+    RangeView,
+    SpeciesPredictions,
+    criterion_name,
+    metric_title,
+)
 
 Bools = NDArray[np.bool_]
 MAIN, *OTHERS = CRITERIA
-GAINS: Mapping[str, Mapping[str, Any]] = {
+GAIN_VARIANTS: Mapping[str, Mapping[str, Any]] = {
     "ig": {},
     "ig_correct_only": {"correct_only": True},
     "ig_depth": {"depth": True},
@@ -43,52 +58,54 @@ GAINS: Mapping[str, Mapping[str, Any]] = {
 
 def information_gains(predictions: SpeciesPredictions) -> Iterator[Estimate]:
     """Yield `ig` and its variants, metric 1: the area under accuracy by information, of the answerable birds."""
-    for view in predictions.views.every:
-        yield from gains(view, predictions.views.tree, predictions.seed)
+    for view in predictions.views.all:
+        yield from gain_estimates(view, predictions.views.tree, predictions.seed)
 
 
 def abstention_tradeoffs(predictions: SpeciesPredictions) -> Iterator[Estimate]:
     """Yield `ua_a` by each criterion, metric 2: how well uncertainty tells unanswerable birds from answerable ones."""
-    for view in predictions.views.every:
-        yield from abstentions(view, predictions.seed)
+    for view in predictions.views.all:
+        yield from abstention_estimates(view, predictions.seed)
 
 
 def tree_accuracies(predictions: SpeciesPredictions) -> Iterator[Estimate]:
     """Yield `tree_acc` and `tree_hm`, Figure 4's TreeGT: accuracies at a threshold that was chosen on other birds."""
-    for view in predictions.views.every:
-        yield from stops(view, predictions.seed)
+    for view in predictions.views.all:
+        yield from tree_estimates(view, predictions.seed)
 
 
 def level_accuracies(predictions: SpeciesPredictions) -> Iterator[Estimate]:
     """Yield accuracy, macro accuracy and calibration error of both sets of birds at every level of the taxonomy."""
-    for view in predictions.views.every:
+    for view in predictions.views.all:
         for name, place, mask in view.sets():
-            yield from accuracies(view, name, place, mask, predictions.seed)
+            yield from accuracy_estimates(view, name, place, mask, predictions.seed)
 
 
 def selective_accuracies(predictions: SpeciesPredictions) -> Iterator[Estimate]:
     """Yield the areas under accuracy by coverage, metric 3, of both sets of birds at every level of the taxonomy."""
-    for view in predictions.views.every:
+    for view in predictions.views.all:
         for name, place, mask in view.sets():
-            yield from areas(view, name, place, mask, predictions.seed)
+            yield from area_estimates(view, name, place, mask, predictions.seed)
 
 
 def range_changes(predictions: SpeciesPredictions) -> Iterator[Estimate]:
     """The paired changes of IG and UA/A from all species to the listed ones, of the birds that have a list."""
     views, seed = predictions.views, predictions.seed
     before, after = views[ELIGIBLE], views[RANGE]
-    told, answerable = before.told & after.told, before.seen.answerable
+    told, answerable = before.answered & after.answered, before.observations.answerable
     rows, kinds = np.flatnonzero(told & answerable), ~answerable[told]
-    truth = before.seen.species[rows]
+    truth = before.observations.species[rows]
 
     def gain() -> Value:
-        one, other = (view.summary.stairs.select(rows) for view in (before, after))
-        found = information_gain_change(views.tree, one, other, truth, seed=seed, clusters=before.seen.clusters[rows])
+        one, other = (view.summary.threshold_steps.select(rows) for view in (before, after))
+        found = information_gain_change(
+            views.tree, one, other, truth, seed=seed, clusters=before.observations.clusters[rows]
+        )
         return found.value, found.interval
 
     def tradeoff() -> Value:
         one, other = (view.uncertainty(MAIN, 0)[told] for view in (before, after))
-        found = ua_a_change(one, other, kinds, seed=seed, clusters=before.seen.clusters[told])
+        found = ua_a_change(one, other, kinds, seed=seed, clusters=before.observations.clusters[told])
         return found.value, found.interval
 
     n = len(kinds) if kinds.any() and not kinds.all() else 0
@@ -96,16 +113,22 @@ def range_changes(predictions: SpeciesPredictions) -> Iterator[Estimate]:
     yield estimate("ua_a_change", RANGE, "all", n, tradeoff, "bootstrap")
 
 
-def gains(view: View, tree: Tree, seed: int) -> Iterator[Estimate]:
+def gain_estimates(view: RangeView, tree: Tree, seed: int) -> Iterator[Estimate]:
     """Metric 1 of the answerable birds: accuracy against information."""
-    rows = np.flatnonzero(view.told & view.seen.answerable)
-    stairs, truth, clusters = view.summary.stairs.select(rows), view.seen.species[rows], view.seen.clusters[rows]
+    rows = np.flatnonzero(view.answered & view.observations.answerable)
+    stairs, truth, clusters = (
+        view.summary.threshold_steps.select(rows),
+        view.observations.species[rows],
+        view.observations.clusters[rows],
+    )
 
     def bootstrap() -> Float64s:
-        species = np.where(view.told & view.seen.answerable, view.seen.species, -1)
-        return information_gain_bootstrap(tree, view.summary.stairs, species, drawn_birds(view.seen, seed))
+        species = np.where(view.answered & view.observations.answerable, view.observations.species, -1)
+        return information_gain_bootstrap(
+            tree, view.summary.threshold_steps, species, bootstrap_weights(view.observations, seed)
+        )
 
-    for name, how in GAINS.items():
+    for name, how in GAIN_VARIANTS.items():
 
         def value(how: Mapping[str, Any] = how) -> Value:
             found = information_gain(tree, stairs, truth, **how).area
@@ -114,21 +137,21 @@ def gains(view: View, tree: Tree, seed: int) -> Iterator[Estimate]:
         more: dict[str, Any] = {}
         if name == "ig":
             more = {"higher_is_better": True, "bootstrap": bootstrap, "n_clusters": len(np.unique(clusters))}
-            more["title"] = title_of("IG", view.labels)
+            more["title"] = metric_title("IG", view.labels)
         yield estimate(name, view.labels, "A", len(rows), value, "bootstrap", **more)
 
 
-def abstentions(view: View, seed: int) -> Iterator[Estimate]:
+def abstention_estimates(view: RangeView, seed: int) -> Iterator[Estimate]:
     """Metric 2: how well each criterion tells unanswerable birds from answerable ones; what 95 % of these cost."""
-    without = ~view.seen.answerable[view.told]
-    n, clusters = len(without) if without.any() and not without.all() else 0, view.seen.clusters[view.told]
+    without = ~view.observations.answerable[view.answered]
+    n, clusters = len(without) if without.any() and not without.all() else 0, view.observations.clusters[view.answered]
 
     def bootstrap() -> Float64s:
-        every = np.where(view.told, view.uncertainty(MAIN, 0), np.nan)
-        return ua_a_bootstrap(every, ~view.seen.answerable, drawn_birds(view.seen, seed))
+        every = np.where(view.answered, view.uncertainty(MAIN, 0), np.nan)
+        return ua_a_bootstrap(every, ~view.observations.answerable, bootstrap_weights(view.observations, seed))
 
     for criterion in CRITERIA:
-        unsure = view.uncertainty(criterion, 0)[view.told]
+        unsure = view.uncertainty(criterion, 0)[view.answered]
 
         def value(unsure: Float64s = unsure) -> Value:
             return ua_a(unsure, without), ua_a_interval(unsure, without, seed=seed, clusters=clusters)
@@ -136,10 +159,10 @@ def abstentions(view: View, seed: int) -> Iterator[Estimate]:
         more: dict[str, Any] = {}
         if criterion == MAIN:
             more = {"higher_is_better": True, "bootstrap": bootstrap, "n_clusters": len(np.unique(clusters))}
-            more["title"] = title_of("UA/A", view.labels)
-        yield estimate(named("ua_a", criterion), view.labels, "all", n, value, "bootstrap", **more)
+            more["title"] = metric_title("UA/A", view.labels)
+        yield estimate(criterion_name("ua_a", criterion), view.labels, "all", n, value, "bootstrap", **more)
 
-    unsure = view.uncertainty(MAIN, 0)[view.told]
+    unsure = view.uncertainty(MAIN, 0)[view.answered]
 
     def cost() -> Value:
         return abstention_rate_at(unsure, without), abstention_rate_at_interval(
@@ -149,27 +172,27 @@ def abstentions(view: View, seed: int) -> Iterator[Estimate]:
     yield estimate("abstained_at_95", view.labels, "all", n, cost, "bootstrap")
 
 
-def stops(view: View, seed: int) -> Iterator[Estimate]:
+def tree_estimates(view: RangeView, seed: int) -> Iterator[Estimate]:
     """Figure 4's TreeGT: accuracies at a threshold that was chosen on other birds, and their harmonic mean."""
-    right, answerable = stopped(view, seed), view.seen.answerable
+    right, answerable = cross_fitted_correct(view, seed), view.observations.answerable
     for category, mask in (("A", answerable), ("UA", ~answerable)):
         outcomes = np.where(mask, right, np.nan)
-        yield rate("tree_acc", view.labels, outcomes, category, view.seen.clusters, better=True)
-    yield harmonic("tree_hm", view.labels, right, view.seen, seed)
+        yield proportion("tree_acc", view.labels, outcomes, category, view.observations.clusters, better=True)
+    yield harmonic_mean_estimate("tree_hm", view.labels, right, view.observations, seed)
 
 
-def stopped(view: View, seed: int) -> Float64s:
+def cross_fitted_correct(view: RangeView, seed: int) -> Float64s:
     """Whether each bird is right at a threshold that was chosen on others (n,), NaN without an answer."""
-    span = correct_range(view.summary.stairs.select(view.told), view.seen.nodes[view.told])
-    found = np.full(len(view.told), np.nan)
-    found[view.told] = cross_fit_threshold(*span, ~view.seen.answerable[view.told], seed).correct
+    span = correct_range(view.summary.threshold_steps.select(view.answered), view.observations.nodes[view.answered])
+    found = np.full(len(view.answered), np.nan)
+    found[view.answered] = cross_fit_threshold(*span, ~view.observations.answerable[view.answered], seed).correct
     return found
 
 
-def accuracies(view: View, name: str, place: int, mask: Bools, seed: int) -> Iterator[Estimate]:
+def accuracy_estimates(view: RangeView, name: str, place: int, mask: Bools, seed: int) -> Iterator[Estimate]:
     """The accuracy of a level, also with every class counted alike, and the calibration error."""
-    right, truth = view.correct[place][mask], view.truths[place][mask]
-    sure, n, clusters = view.summary.levels[place].probability[mask], len(right), view.seen.clusters[mask]
+    right, truth = view.correct[place][mask], view.targets[place][mask]
+    sure, n, clusters = view.summary.levels[place].probability[mask], len(right), view.observations.clusters[mask]
 
     def macro() -> Value:
         return mean_per_class_recall(right, truth, int(truth.max()) + 1), clustered_stratified_interval(
@@ -181,21 +204,31 @@ def accuracies(view: View, name: str, place: int, mask: Bools, seed: int) -> Ite
 
     def bootstrap() -> Float64s:
         said = view.summary.levels[place].probability
-        return calibration_error_bootstrap(said, among(mask, view, place), drawn_birds(view.seen, seed))
+        return calibration_error_bootstrap(
+            said, masked_correct(mask, view, place), bootstrap_weights(view.observations, seed)
+        )
 
     shown = view.labels == ALL and name in ("A.species", "UA.genus")
     title = name.replace(".", " ") if shown else ""
-    yield rate("acc", view.labels, among(mask, view, place), name, view.seen.clusters, better=True, title=title)
+    yield proportion(
+        "acc",
+        view.labels,
+        masked_correct(mask, view, place),
+        name,
+        view.observations.clusters,
+        better=True,
+        title=title,
+    )
     yield estimate("acc_macro", view.labels, name, n, macro, "stratified")
     more = {"higher_is_better": False, "bootstrap": bootstrap, "n_clusters": len(np.unique(clusters))}
     yield estimate("ece", view.labels, name, n, error, "folded normal", **more)
 
 
-def areas(view: View, name: str, place: int, mask: Bools, seed: int) -> Iterator[Estimate]:
+def area_estimates(view: RangeView, name: str, place: int, mask: Bools, seed: int) -> Iterator[Estimate]:
     """Metric 3 of a level: the mean accuracy over coverage, by each criterion and with classes counted alike."""
-    right, truth, n = view.correct[place][mask], view.truths[place][mask], int(mask.sum())
+    right, truth, n = view.correct[place][mask], view.targets[place][mask], int(mask.sum())
     made = partial(estimate, labels=view.labels, category=name, n=n, method="bootstrap")
-    sure, clusters = -view.uncertainty(MAIN, place)[mask], view.seen.clusters[mask]
+    sure, clusters = -view.uncertainty(MAIN, place)[mask], view.observations.clusters[mask]
     interval = partial(auc_interval, seed=seed, clusters=clusters)
 
     def by(sure: Float64s) -> Value:
@@ -214,18 +247,18 @@ def areas(view: View, name: str, place: int, mask: Bools, seed: int) -> Iterator
         value = accuracy_coverage_area(sure, right, balanced_weights(right, truth))
         return value, interval(sure, right, classes=truth, average="balanced")
 
-    every, units = (among(mask, view, place), -view.uncertainty(MAIN, place)), len(np.unique(clusters))
+    every, units = (masked_correct(mask, view, place), -view.uncertainty(MAIN, place)), len(np.unique(clusters))
 
     @cache
     def resamples() -> Float64s:
-        return auc_bootstrap(every[1], every[0], drawn_birds(view.seen, seed))
+        return auc_bootstrap(every[1], every[0], bootstrap_weights(view.observations, seed))
 
     def risks() -> Float64s:
         return 1 - resamples()
 
     def macro_resamples() -> Float64s:
-        samples = drawn_birds(view.seen, seed)
-        return auc_bootstrap(every[1], every[0], samples, classes=view.truths[place], average="macro")
+        samples = bootstrap_weights(view.observations, seed)
+        return auc_bootstrap(every[1], every[0], samples, classes=view.targets[place], average="macro")
 
     yield made("auc", value=area, higher_is_better=True, bootstrap=resamples, n_clusters=units)
     yield made("aurc", value=risk, higher_is_better=False, bootstrap=risks, n_clusters=units)
@@ -233,9 +266,9 @@ def areas(view: View, name: str, place: int, mask: Bools, seed: int) -> Iterator
     yield made("auc_balanced", value=balanced)
     for criterion in OTHERS:
         other = -view.uncertainty(criterion, place)[mask]
-        yield made(named("auc", criterion), value=partial(by, other))
+        yield made(criterion_name("auc", criterion), value=partial(by, other))
 
 
-def among(mask: Bools, view: View, place: int) -> Float64s:
+def masked_correct(mask: Bools, view: RangeView, place: int) -> Float64s:
     """Whether the best of a level is right (n,), NaN outside of a set."""
     return np.where(mask, view.correct[place], np.nan)

@@ -16,7 +16,7 @@ from numpy.lib.format import open_memmap
 from numpy.typing import NDArray
 
 from eyechart.data.dataset import Dataset
-from eyechart.data.sample_keys import images_once, more, read_lines
+from eyechart.data.sample_keys import count_others, match_unique_images, read_lines
 from eyechart.errors import ModelError
 from eyechart.models.answer_file import answer_path, file_identity, file_sha256
 from eyechart.models.choice_trie import Bools, Ints
@@ -24,9 +24,9 @@ from eyechart.models.types import Floats, Identity, Model
 from eyechart.spec import ModelSpec
 
 EXPECTED = "Expected a .npy of floats, a row an image and a column a species, and beside it a csv with the column key."
-APART = 1e-3  # how far from one a row's sum may be
+SUM_TOLERANCE = 1e-3  # how far from one a row's sum may be
 BLOCK = 2**22  # numbers that are looked at together
-NOWHERE = -1
+MISSING = -1
 
 
 class SpeciesReplay(Model):
@@ -44,27 +44,27 @@ class SpeciesReplay(Model):
     @cached_property
     def identity(self) -> Identity:
         """The file is the model; the keys beside it say which images its rows are about."""
-        beside = keys_beside(self.path)
+        beside = keys_path(self.path)
         return file_identity(self.spec, self.path, {"keys_sha256": file_sha256(beside)} if beside.is_file() else {})
 
-    def probabilities(self, dataset: Dataset) -> "Probabilities":
+    def probabilities(self, dataset: Dataset) -> "ReplayedProbabilities":
         """Return the probabilities of species, one row for each of the data set's images."""
-        return probabilities(self.path, dataset)
+        return read_probabilities(self.path, dataset)
 
 
 @dataclass(frozen=True)
-class Probabilities:
+class ReplayedProbabilities:
     """The rows of a data set's images, like an array (n, species) of float32, read from the disk when asked for.
 
     `places` (n,) are the images' rows in the file; `errors` says why an image has nothing but NaN.
     """
 
     values: NDArray[np.floating]
-    places: Ints
+    row_indices: Ints
     errors: Mapping[int, str]
 
     def __len__(self) -> int:
-        return len(self.places)
+        return len(self.row_indices)
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -72,13 +72,13 @@ class Probabilities:
         return len(self), self.values.shape[1]
 
     def __getitem__(self, which: slice) -> Floats:
-        places = self.places[which]
+        places = self.row_indices[which]
         found = np.asarray(self.values[np.maximum(places, 0)], np.float32)
-        found[places == NOWHERE] = np.nan
+        found[places == MISSING] = np.nan
         return found
 
 
-def probabilities(path: Path, dataset: Dataset) -> Probabilities:
+def read_probabilities(path: Path, dataset: Dataset) -> ReplayedProbabilities:
     """Read the rows of a data set's images.
 
     Raises ModelError for a file that is none, another shape, rows of numbers that are no probabilities, and keys that
@@ -87,10 +87,10 @@ def probabilities(path: Path, dataset: Dataset) -> Probabilities:
     file = _File(path, _opened(path, dataset))
     places = file.places(dataset)
     blank = file.checked()
-    errors = {image: file.missing(key) for image, key in enumerate(dataset.keys) if places[image] == NOWHERE}
-    for image in np.flatnonzero((places != NOWHERE) & blank[places]).tolist():
+    errors = {image: file.missing(key) for image, key in enumerate(dataset.keys) if places[image] == MISSING}
+    for image in np.flatnonzero((places != MISSING) & blank[places]).tolist():
         errors[image] = file.blank(dataset.keys[image])
-    return Probabilities(file.values, places, errors)
+    return ReplayedProbabilities(file.values, places, errors)
 
 
 def _opened(path: Path, dataset: Dataset) -> NDArray[np.floating]:
@@ -117,7 +117,7 @@ class _File:
 
     @cached_property
     def keys_path(self) -> Path:
-        return keys_beside(self.path)
+        return keys_path(self.path)
 
     def missing(self, key: str) -> str:
         return f"{self.keys_path} has no row for {key}. Add a line with this key, and its row to {self.path.name}."
@@ -146,8 +146,8 @@ class _File:
                 "Expected a key for each row, in its order."
             )
         keys, where = [line.key for line in lines], [line.where for line in lines]
-        rows = images_once(self.keys_path, dataset, keys, where)
-        return np.array([rows.get(image, NOWHERE) for image in range(len(dataset.index))], np.int64)
+        rows = match_unique_images(self.keys_path, dataset, keys, where)
+        return np.array([rows.get(image, MISSING) for image in range(len(dataset.index))], np.int64)
 
     def checked(self) -> Bools:
         """Refuse what are no probabilities; tell which rows (rows,) have nothing but NaN."""
@@ -163,7 +163,7 @@ class _File:
             blank[odd] = np.isnan(block[odd - start]).all(axis=1)
         self._refuse(np.isnan(sums) & ~blank, "has NaN or infinity beside numbers")
         self._refuse(least < 0, "has a negative number, {:.4g}", least)
-        self._refuse(np.abs(sums - 1) > APART, "sums to {:.4g}", sums)
+        self._refuse(np.abs(sums - 1) > SUM_TOLERANCE, "sums to {:.4g}", sums)
         return blank
 
     def _refuse(self, wrong: Bools, what: str, values: NDArray[np.float64] | None = None) -> None:
@@ -172,11 +172,12 @@ class _File:
         first = int(wrong.argmax())
         told = what if values is None else what.format(values[first])
         raise ModelError(
-            f"{self.path}: row {first} (of rows counted from 0) {told}{more(np.flatnonzero(wrong).tolist())}. Expected "
-            f"probabilities, which sum to one within {APART:g} in every row, such as a softmax over the species."
+            f"{self.path}: row {first} (of rows counted from 0) {told}{count_others(np.flatnonzero(wrong).tolist())}. "
+            f"Expected probabilities, which sum to one within {SUM_TOLERANCE:g} in every row, such as a softmax over "
+            "the species."
         )
 
 
-def keys_beside(path: Path) -> Path:
+def keys_path(path: Path) -> Path:
     """Where the keys of a file's rows are, if there are any."""
     return path.with_suffix(".csv")

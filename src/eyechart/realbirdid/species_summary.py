@@ -37,16 +37,16 @@ class Level:
 
 
 @dataclass(frozen=True)
-class Summary:
+class ProbabilitySummary:
     """The levels, the finest first, and the node that is predicted at every threshold."""
 
     levels: tuple[Level, ...]
-    stairs: ThresholdSteps
+    threshold_steps: ThresholdSteps
 
 
-def summarised(
+def summarise(
     read: Callable[[int, int], Rows], rows: int, ancestors: Sequence[Ints], *, block: int = BLOCK
-) -> Summary:
+) -> ProbabilitySummary:
     """Sum up probabilities that are read a block at a time.
 
     Args: `read` gives (stop - start, leaves) float32 of the rows from start to stop, which add up to 1 (and are divided
@@ -58,17 +58,17 @@ def summarised(
         _block(tree, starts, read(start, min(start + block, rows)), start) for start in range(0, max(rows, 1), block)
     ]
     levels = tuple(_joined([part.levels[place] for part in parts]) for place in range(len(ancestors)))
-    return Summary(levels, ThresholdSteps.concatenate([part.stairs for part in parts]))
+    return ProbabilitySummary(levels, ThresholdSteps.concatenate([part.threshold_steps for part in parts]))
 
 
-def _block(tree: Tree, starts: Sequence[int], leaves: Rows, first: int) -> Summary:
+def _block(tree: Tree, starts: Sequence[int], leaves: Rows, first: int) -> ProbabilitySummary:
     nodes = node_probabilities(tree, leaves)
     sums = nodes[:, -1].astype(np.float64)
     odd = first_invalid_row(nodes[:, : tree.n_leaves], sums)
     if odd is not None:
         raise DataError(_complaint(first + odd, nodes[odd, : tree.n_leaves], sums[odd]))
     levels = tuple(_level(nodes[:, start:stop], sums) for start, stop in pairwise(starts))
-    return Summary(levels, steps_from_node_probabilities(tree, nodes, np.maximum(levels[0].best, 0)))
+    return ProbabilitySummary(levels, steps_from_node_probabilities(tree, nodes, np.maximum(levels[0].best, 0)))
 
 
 def _level(nodes: Rows, sums: Floats) -> Level:

@@ -7,8 +7,8 @@ original label is the main thing. A folder of a style may be absent.
 from pathlib import Path
 
 from eyechart.data.dataset import Dataset
-from eyechart.data.file_index import whole_files
-from eyechart.data.labels import label_set
+from eyechart.data.file_index import whole_file_source
+from eyechart.data.labels import build_label_set
 from eyechart.data.rows import Row
 from eyechart.errors import DataError
 from eyechart.samples.files import checksums, read_packaged, read_table
@@ -28,14 +28,14 @@ def open_toybox(split: str, root: Path | None = None) -> Dataset:
     index = tuple(row for row, _, _ in found)
     source = f"packaged sample toybox/{split}"
     truths = (
-        label_set("ImGT", index, [(row.label,) for row in index], "exclude", source),
-        label_set("multilabel", index, [labels for _, _, labels in found], "correct", source),
+        build_label_set("ImGT", index, [(row.label,) for row in index], "exclude", source),
+        build_label_set("multilabel", index, [labels for _, _, labels in found], "correct", source),
     )
     return Dataset(
         benchmark="toybox",
         split=split,
         index=index,
-        source=whole_files((row, path) for row, path, _ in found),
+        source=whole_file_source((row, path) for row, path, _ in found),
         classes=len(names()),
         expected=len(found),
         names=names(),

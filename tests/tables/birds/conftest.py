@@ -11,7 +11,7 @@ import pytest
 from msgspec import structs
 
 from eyechart.data.dataset import Dataset
-from eyechart.data.file_index import whole_files
+from eyechart.data.file_index import whole_file_source
 from eyechart.data.observations import REASONS, Observations
 from eyechart.data.rows import Row
 from eyechart.data.taxonomy import Taxonomy
@@ -19,10 +19,10 @@ from eyechart.models.types import Identity, Usage
 from eyechart.protocol.settings import Case
 from eyechart.realbirdid.abstention import AbstentionPredictions
 from eyechart.realbirdid.abstention_reasons import ANSWERED, CHOICES
-from eyechart.realbirdid.flat_list import FlatListPredictions, likeliest
-from eyechart.realbirdid.prompt_sets import Wordings
-from eyechart.realbirdid.species import SpeciesPredictions, probabilities
-from eyechart.realbirdid.species_summary import summarised
+from eyechart.realbirdid.flat_list import FlatListPredictions, top_names
+from eyechart.realbirdid.prompt_sets import PromptSet
+from eyechart.realbirdid.species import SpeciesPredictions, probability_reader
+from eyechart.realbirdid.species_summary import summarise
 from eyechart.records import Record
 from eyechart.reports.figures import DRAWERS, matplotlib_defaults
 from eyechart.reports.runs import Runs, load
@@ -75,7 +75,7 @@ class Aviary:
             np.cumsum([0, *map(len, lists)]),
             np.array([place for found in lists for place in found], np.int64),
         )
-        return once.of(np.repeat(rows, self.photographs))
+        return once.select(np.repeat(rows, self.photographs))
 
     def logits(self, skill: float, seed: int) -> np.ndarray:
         """Scores of every species and genus, the higher for the true one the more skill there is."""
@@ -91,24 +91,24 @@ class Aviary:
         """Probabilities of species, over all of them and over the lists."""
         scores = self.logits(skill, seed)[:, : sum(SIZES)]
         readers = {
-            "all species": probabilities(self.reader(scores)),
-            "range": probabilities(self.reader(scores), self.seen),
+            "all species": probability_reader(self.reader(scores)),
+            "range": probability_reader(self.reader(scores), self.seen),
         }
         ancestors = self.seen.taxonomy.ancestors
-        made = {name: summarised(read, self.n, ancestors) for name, read in readers.items()}
+        made = {name: summarise(read, self.n, ancestors) for name, read in readers.items()}
         found = SpeciesPredictions(self.dataset, {}, self.variant(model, chosen), self.seen, made, 42)
         self.record("species", model, found)
 
     def flat_list(self, model: str, skill: float = 2.0, seed: int = 0) -> None:
         """SpeciesPredictions and genera in one list."""
         read = self.reader(self.logits(skill, seed))
-        answers = {"all species": likeliest(read, self.n), "range": likeliest(read, self.n, self.seen)}
+        answers = {"all species": top_names(read, self.n), "range": top_names(read, self.n, self.seen)}
         found = FlatListPredictions(self.dataset, {}, self.variant(model, {}), self.seen, answers, 42)
         self.record("flat_list", model, found)
 
     def abstention(self, model: str, rate: float = 0.3, seed: int = 0, *, everyone: bool = False) -> None:
         """Reasons in answer to every wording, the third as often as the first two together."""
-        asked = Wordings("own", LEVELS)
+        asked = PromptSet("own", LEVELS)
         rows = np.arange(self.n) if everyone else np.flatnonzero(~self.seen.answerable)
         draw, size = np.random.default_rng(seed), (asked.count, len(rows) // self.photographs)
         reasons = draw.integers(len(REASONS), size=size).repeat(self.photographs, axis=1)
@@ -153,7 +153,7 @@ class Aviary:
     def dataset(self) -> Dataset:
         """The images."""
         index = tuple(Row(key, f"{key}.jpg", f"{place:064x}") for place, key in enumerate(self.keys))
-        return Dataset("realbirdid", "val", index, whole_files(()), sum(SIZES))
+        return Dataset("realbirdid", "val", index, whole_file_source(()), sum(SIZES))
 
     def record(self, protocol: str, model: str, found: Any) -> None:
         """What a benchmark does, then what the plugin does."""
@@ -238,7 +238,7 @@ def alike(aviary: Aviary) -> Callable[[int], Runs]:
     """Birds of one kind, answerable (from the first on: 0, 1) or not (2), that a model or two were asked about."""
 
     def alike(first: int, *, also: bool = False) -> Runs:
-        some = aviary.seen.of(range(first, 60, 3))
+        some = aviary.seen.select(range(first, 60, 3))
         aviary.seen, aviary.n = some, len(some)
         aviary.species("hf_clip[a]")
         if also:

@@ -10,7 +10,14 @@ from hypothesis import strategies as st
 from scipy.stats import spearmanr
 
 from eyechart.errors import ReportError
-from eyechart.reports.realbirdid.candidate_counts import MOST, binned, by_choices, columns, correlation, mean
+from eyechart.reports.realbirdid.candidate_counts import (
+    MOST,
+    bin_edges,
+    collect_bins,
+    correlation,
+    mean_estimate,
+    parse_columns,
+)
 from eyechart.reports.render import to_csv
 from eyechart.reports.tables import tables
 
@@ -42,7 +49,7 @@ def test_every_number_of_choices_has_its_frequency_and_means(said, bins):
 
 
 def test_no_interval_goes_beyond_what_so_many_choices_can_have(three):
-    for found in (some for each in by_choices(three) for chosen in each.chosen for some in chosen.bins):
+    for found in (some for each in collect_bins(three) for chosen in each.image_sets for some in chosen.bins):
         for name, (least, most) in {"entropy": (0, np.log(found.high)), "p": (1 / found.high, 1)}.items():
             number = found.means[name]
             low, high = number.ci or (number.value, number.value)
@@ -56,8 +63,8 @@ def test_the_numbers_of_choices_ascend_and_hold_every_image(said, bins):
 
 
 def test_the_correlation_is_spearmans(three, said):
-    (found,) = by_choices(three)
-    chosen = next(each for each in found.chosen if (each.model, each.kind) == ("hf_clip[b]", "A"))
+    (found,) = collect_bins(three)
+    chosen = next(each for each in found.image_sets if (each.model, each.kind) == ("hf_clip[b]", "A"))
     for name, number in chosen.correlations.items():
         pairs = [(int(row["range.choices"]), float(row[f"range.species.{name}"])) for row in said]
         assert number.value == pytest.approx(spearmanr(*zip(*pairs, strict=True)).statistic, abs=1e-6)
@@ -84,14 +91,14 @@ def test_each_series_is_divided_by_its_highest_bar(three, figure):
 
 @given(st.lists(st.integers(1, 500), min_size=1, max_size=200))
 def test_bins_are_few_and_hold_every_number_once(choices):
-    edges = binned(np.array(choices))
+    edges = bin_edges(np.array(choices))
     assert len(edges) <= MOST
     assert all(sum(low <= number <= high for low, high in edges) == 1 for number in choices)
 
 
 def test_few_numbers_have_a_bin_each():
-    assert binned(np.array([3, 90, 3, 7])) == [(3, 3), (7, 7), (90, 90)]
-    assert binned(np.arange(1, 82))[:2] == [(1, 3), (4, 6)]
+    assert bin_edges(np.array([3, 90, 3, 7])) == [(3, 3), (7, 7), (90, 90)]
+    assert bin_edges(np.arange(1, 82))[:2] == [(1, 3), (4, 6)]
 
 
 def test_what_does_not_vary_has_no_correlation():
@@ -101,15 +108,15 @@ def test_what_does_not_vary_has_no_correlation():
 
 
 def test_an_interval_stays_where_probabilities_can_be():
-    assert mean(np.array([0.35, 0.99]), np.arange(2), 0.25, 1.0).ci == (0.25, 1)
-    low, high = mean(np.array([0.1, 3.0]), np.arange(2), 0.0, np.inf).ci
+    assert mean_estimate(np.array([0.35, 0.99]), np.arange(2), 0.25, 1.0).ci == (0.25, 1)
+    low, high = mean_estimate(np.array([0.1, 3.0]), np.arange(2), 0.0, np.inf).ci
     assert (low, high > 3) == (0, True)
-    assert mean(np.array([0.4]), np.arange(1), 0.0, 1.0).ci is None
+    assert mean_estimate(np.array([0.4]), np.arange(1), 0.0, 1.0).ci is None
 
 
 def test_images_without_an_answer_under_their_list_are_left_out():
     told = {"range.choices": ("2", "0", "3"), "answerable": ("1", "1", "0"), "observation": ("a", "b", "c")}
-    found = columns({**told, "range.species.p": ("0.9", "", "0.4"), "range.species.entropy": ("0.1", "", "0.6")})
+    found = parse_columns({**told, "range.species.p": ("0.9", "", "0.4"), "range.species.entropy": ("0.1", "", "0.6")})
     assert (found.choices.tolist(), found.answerable.tolist()) == ([2, 3], [True, False])
 
 

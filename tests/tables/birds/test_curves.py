@@ -10,7 +10,15 @@ from hypothesis import strategies as st
 from sklearn.metrics import roc_curve
 
 from eyechart.errors import ReportError
-from eyechart.reports.realbirdid.curves import GRIDS, Curve, Images, accuracy, case, kept_accuracy, rising
+from eyechart.reports.realbirdid.curves import (
+    GRIDS,
+    Curve,
+    Images,
+    accuracy_curve,
+    read_case,
+    selective_accuracy,
+    sort_by_x,
+)
 from eyechart.reports.render import to_csv
 from eyechart.reports.tables import tables
 
@@ -106,17 +114,17 @@ def test_a_table_has_the_areas_of_the_record_with_their_intervals(three, entry, 
 
 
 def test_abstaining_is_one_less_coverage(entry):
-    found = case(entry, "x")
-    over, along = accuracy("A.species"), accuracy("A.species", falls=True)
-    one, other = over.line(found, "all species"), along.line(found, "all species")
+    found = read_case(entry, "x")
+    over, along = accuracy_curve("A.species"), accuracy_curve("A.species", falls=True)
+    one, other = over.read_curve(found, "all species"), along.read_curve(found, "all species")
     assert np.allclose(other.x, 1 - one.x[::-1])
     assert np.allclose(other.y, one.y[::-1])
-    assert over.line(found, "nowhere") is None
+    assert over.read_curve(found, "nowhere") is None
 
 
 @given(st.lists(st.floats(0, 1), min_size=1, max_size=20, unique=True), st.floats(0, 1))
 def test_a_point_is_the_first_that_abstains_on_as_much(places, x):
-    curve = rising(np.column_stack([places, places]))
+    curve = sort_by_x(np.column_stack([places, places]))
     found, _ = curve.at(x)
     enough = [place for place in places if place >= x - 1e-9]
     assert found == min(enough) if enough else np.isnan(found)
@@ -125,11 +133,11 @@ def test_a_point_is_the_first_that_abstains_on_as_much(places, x):
 def test_beyond_the_last_point_there_is_no_accuracy():
     point = Curve(np.array([0.0, 0.1]), np.array([0.5, 1.0])).at(0.25)
     assert np.isnan(point).all()
-    assert not kept_accuracy(Images(np.ones(10), np.arange(10)), point[0]).is_defined
+    assert not selective_accuracy(Images(np.ones(10), np.arange(10)), point[0]).is_defined
 
 
 def test_points_without_a_number_are_left_out():
-    assert rising(np.array([[0.5, 1], [np.nan, 0], [0.2, np.nan], [0.1, 2]])).y.tolist() == [2, 1]
+    assert sort_by_x(np.array([[0.5, 1], [np.nan, 0], [0.2, np.nan], [0.1, 2]])).y.tolist() == [2, 1]
 
 
 def test_a_case_without_curves_is_refused_with_the_remedy(flock):

@@ -5,7 +5,7 @@ import pytest
 from eyechart.errors import ReportError
 from eyechart.reports.__main__ import main
 from eyechart.reports.figures import DRAWERS, draw
-from eyechart.reports.realbirdid.chart_styles import looks
+from eyechart.reports.realbirdid.chart_styles import case_styles
 from eyechart.reports.tables import tables
 
 NAMES = [name for name in DRAWERS if name.startswith("realbirdid-")]
@@ -88,7 +88,7 @@ def test_sixteen_models_have_their_names_and_sixteen_looks(aviary, drawing, name
     pool = aviary.pool()
     texts = drawing(pool, name)
     assert all(any(model in (text or "") for text in texts) for model in models)
-    assert len({*looks(pool, pool.groups[0].cases)}) == 16
+    assert len({*case_styles(pool, pool.groups[0].cases)}) == 16
 
 
 def test_a_model_looks_the_same_whoever_else_is_in_a_figure(three):
@@ -96,7 +96,7 @@ def test_a_model_looks_the_same_whoever_else_is_in_a_figure(three):
     by_model = {}
     for protocol in ("species", "flat_list", "abstention"):
         some = [entry for entry in entries if entry.record.protocol == protocol]
-        for entry, look in zip(some, looks(three, some), strict=True):
+        for entry, look in zip(some, case_styles(three, some), strict=True):
             by_model.setdefault(entry.model, set()).add(look)
     assert [len(found) for found in by_model.values()] == [1, 1, 1]
 
@@ -105,6 +105,6 @@ def test_two_cases_of_one_model_differ_in_their_dashes(aviary):
     for called in ("scientific", "common"):
         aviary.species("hf_clip[a]", called=called)
     pool = aviary.pool()
-    one, other = looks(pool, pool.groups[0].cases)
+    one, other = case_styles(pool, pool.groups[0].cases)
     assert (one.colour, one.marker) == (other.colour, other.marker)
     assert one.dash != other.dash

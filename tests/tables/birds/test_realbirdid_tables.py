@@ -11,7 +11,7 @@ from sklearn.metrics import roc_auc_score
 
 from eyechart.data.observations import REASONS
 from eyechart.models.types import Usage
-from eyechart.realbirdid.bird_vocabulary import BirdNames
+from eyechart.realbirdid.bird_vocabulary import BirdVocabulary
 from eyechart.realbirdid.free_form import FreeFormPredictions
 from eyechart.reports.__main__ import main
 from eyechart.reports.overview import overview_tables, write_overview
@@ -24,7 +24,7 @@ ENCODER, TALKER = "open_clip[a]", "hf[b]"
 
 def spoken(aviary):
     """A name of the list in answer to every image."""
-    names = BirdNames.of(aviary.seen.taxonomy)
+    names = BirdVocabulary.from_taxonomy(aviary.seen.taxonomy)
     places = np.random.default_rng(5).integers(len(names.choices), size=aviary.n)
     variant = {"extraction": "choice", "prompt": "species (01)"}
     return FreeFormPredictions(

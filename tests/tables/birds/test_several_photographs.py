@@ -16,7 +16,7 @@ from eyechart.reports.page.charts import accuracy_rows
 from eyechart.reports.page.sample_groups import CaseSamples, SampleGroup
 from eyechart.reports.page.sample_readers import READERS
 from eyechart.reports.page.samples import class_namer, read_samples
-from eyechart.reports.realbirdid.curves import case, kept_accuracy
+from eyechart.reports.realbirdid.curves import read_case, selective_accuracy
 from eyechart.reports.render import to_csv
 from eyechart.reports.runs import Runs
 from eyechart.reports.tables import tables
@@ -84,10 +84,10 @@ def test_the_share_of_a_wording_has_the_records_interval(noisy):
 
 @pytest.mark.parametrize("labels", ["all species", "eligible", "range"])
 def test_the_accuracy_where_nothing_is_left_out_has_the_records_interval(species, labels):
-    found = case(species, "a")
+    found = read_case(species, "a")
     for spot in SPOTS:
         metric = species.metric("acc", labels, spot)
-        number = kept_accuracy(found.images[labels, spot], 0.0)
+        number = selective_accuracy(found.images[labels, spot], 0.0)
         assert (number.value, number.n) == (pytest.approx(metric.value), metric.n)
         assert number.ci == pytest.approx(metric.ci)
 

@@ -198,7 +198,7 @@ class BirdWorld:
             more.pop(name, usual) for name, usual in (("limit", None), ("seed", 0), ("templates", None))
         )
         facts = {name: more.pop(name) for name in ("broken", "observations") if name in more}
-        dataset = self.dataset(**facts).limited(limit, seed)
+        dataset = self.dataset(**facts).subsample(limit, seed)
         runner = Runner(Store(self.store), limit, seed, lambda *_: None)
         chosen = {**get_protocol(protocol).defaults(), **{name: str(value) for name, value in more.items()}}
         return Context(runner, model, dataset, dataset.names, "split", chosen, templates=templates, protocol=protocol)

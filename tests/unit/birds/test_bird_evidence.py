@@ -15,9 +15,9 @@ from eyechart.metrics.information_gain import information_gain
 from eyechart.metrics.resampling import percentile_interval
 from eyechart.metrics.selective import macro_auc
 from eyechart.metrics.thresholds import accuracy_coverage_area
-from eyechart.realbirdid.estimators import drawn_birds
+from eyechart.realbirdid.estimators import bootstrap_weights
 from eyechart.realbirdid.flat_list import flat_list_accuracies
-from eyechart.realbirdid.species import Views
+from eyechart.realbirdid.species import RangeViews
 
 SPECIES = {"acc", "ig", "ua_a", "tree_acc", "tree_hm", "auc", "aurc", "auc_macro", "ece"}
 
@@ -82,7 +82,7 @@ def test_every_share_is_that_of_its_outcomes(sides: Any) -> None:
 def test_harmonic_means_of_other_answers_are_drawn_of_the_same_birds(world: Any) -> None:
     """A model that is right about one bird more has a harmonic mean that no resample lowers, and that some raise."""
     recording = world.recording(world.comparing(), "flat_list")
-    places = recording.predictions.answers["all species"].places
+    places = recording.predictions.top_names["all species"].indices
     truth = np.where(world.seen.answerable, world.seen.species, len(world.tree.names[0]) + world.seen.genus)
     better = np.where(np.arange(22) == np.flatnonzero(places != truth)[0], truth, places)
     change = hm(recording, better) - hm(recording, places)
@@ -92,8 +92,8 @@ def test_harmonic_means_of_other_answers_are_drawn_of_the_same_birds(world: Any)
 
 def hm(recording: Any, places: Any) -> Any:
     """The draws of the harmonic mean, had the model chosen so."""
-    answers = {"all species": replace(recording.predictions.answers["all species"], places=places)}
-    found = replace(recording.predictions, answers=recording.predictions.answers | answers)
+    answers = {"all species": replace(recording.predictions.top_names["all species"], indices=places)}
+    found = replace(recording.predictions, top_names=recording.predictions.top_names | answers)
     return bootstrap_of(flat_list_accuracies(replace(found, seed=42)), ("hm", "all species", "all"))
 
 
@@ -106,24 +106,26 @@ def bootstrap_of(estimates: Iterable[Estimate], key: tuple[str, str, str]) -> An
 
 AREAS = {
     ("ua_a", "all"): lambda view, rows, _: ua_a(
-        view.uncertainty("max_probability", 0)[rows], view.seen.answerable[rows] == 0
+        view.uncertainty("max_probability", 0)[rows], view.observations.answerable[rows] == 0
     ),
     ("ig", "A"): lambda view, rows, views: (
-        information_gain(views.tree, view.summary.stairs.of(rows), view.seen.species[rows]).area
+        information_gain(views.tree, view.summary.threshold_steps.of(rows), view.observations.species[rows]).area
     ),
     ("auc", "A.genus"): lambda view, rows, _: accuracy_coverage_area(
-        *level(view, rows[view.seen.answerable[rows]], 1)[:2]
+        *level(view, rows[view.observations.answerable[rows]], 1)[:2]
     ),
-    ("auc_macro", "A.genus"): lambda view, rows, _: macro_auc(*level(view, rows[view.seen.answerable[rows]], 1)),
+    ("auc_macro", "A.genus"): lambda view, rows, _: macro_auc(
+        *level(view, rows[view.observations.answerable[rows]], 1)
+    ),
     ("ece", "UA.order"): lambda view, rows, _: calibration_error(
-        *level(view, rows[~view.seen.answerable[rows]], 2)[:2]
+        *level(view, rows[~view.observations.answerable[rows]], 2)[:2]
     ),
 }
 
 
 def level(view: Any, rows: Any, place: int) -> tuple[Any, Any, Any]:
     """How sure each answer of a level is, whether it is right, and the truth."""
-    return view.summary.levels[place].probability[rows], view.correct[place][rows], view.truths[place][rows]
+    return view.summary.levels[place].probability[rows], view.correct[place][rows], view.targets[place][rows]
 
 
 @pytest.mark.parametrize("key", AREAS, ids="-".join)
@@ -132,10 +134,10 @@ def test_draws_are_the_numbers_of_birds_written_down_as_often_as_they_are_drawn(
     world: Any, benchmark_metrics: Any, key: tuple[str, str], labels: str
 ) -> None:
     predictions = replace(world.found(world.comparing()), seed=3)
-    views = Views(predictions)
+    views = RangeViews(predictions)
     estimates = (each for metric in benchmark_metrics("species") for each in metric(predictions))
     found = bootstrap_of(estimates, (key[0], labels, key[1]))
-    samples = [np.repeat(np.arange(22), counts) for counts in drawn_birds(world.seen, 3)][:20]
-    told = [rows[views[labels].told[rows]] for rows in samples]
+    samples = [np.repeat(np.arange(22), counts) for counts in bootstrap_weights(world.seen, 3)][:20]
+    told = [rows[views[labels].answered[rows]] for rows in samples]
     plain = [AREAS[key](views[labels], rows, views) for rows in told]
     assert found[:20] == pytest.approx(np.array(plain), nan_ok=True)

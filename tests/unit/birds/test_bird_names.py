@@ -11,7 +11,14 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from eyechart.errors import DataError, ModelError, SpecError
-from eyechart.realbirdid.name_scores import conditional, listed, logits, observed_of, shares, species_names
+from eyechart.realbirdid.name_scores import (
+    candidate_mask,
+    conditional_probabilities,
+    require_observations,
+    score_names,
+    softmax,
+    species_names,
+)
 from eyechart.realbirdid.species_replay import SpeciesReplay
 from eyechart.spec import parse_spec
 
@@ -20,31 +27,31 @@ masks = arrays(np.bool_, (3, 5))
 NOTHING = np.zeros((1, 2), np.bool_)
 
 
-def softmax(row: Any, allowed: Any) -> list[float]:
+def expected_softmax(row: Any, allowed: Any) -> list[float]:
     raised = [np.exp(float(value)) if one else 0.0 for value, one in zip(row, allowed, strict=True)]
     return [each / sum(raised) if sum(raised) else np.nan for each in raised]
 
 
 @given(rows, masks)
 def test_shares_are_a_plain_softmax_of_what_is_allowed(given: Any, allowed: Any) -> None:
-    found = shares(given, allowed)
+    found = softmax(given, allowed)
     np.testing.assert_allclose(
-        found, [softmax(*each) for each in zip(given, allowed, strict=True)], rtol=2e-4, atol=1e-6
+        found, [expected_softmax(*each) for each in zip(given, allowed, strict=True)], rtol=2e-4, atol=1e-6
     )
     assert found.dtype == np.float32
 
 
 @given(rows)
 def test_shares_of_all_names_are_those_of_an_open_list(given: Any) -> None:
-    np.testing.assert_array_equal(shares(given), shares(given, np.ones(given.shape, np.bool_)))
+    np.testing.assert_array_equal(softmax(given), softmax(given, np.ones(given.shape, np.bool_)))
 
 
 def test_a_list_is_applied_before_normalising() -> None:
     far = np.array([[0.0, -300.0, -301.0]], np.float32)  # which nothing would be left of afterwards
-    np.testing.assert_allclose(shares(far, far < 0), [[0, 1 / (1 + np.exp(-1)), 1 / (1 + np.exp(1))]], rtol=1e-6)
+    np.testing.assert_allclose(softmax(far, far < 0), [[0, 1 / (1 + np.exp(-1)), 1 / (1 + np.exp(1))]], rtol=1e-6)
 
 
-@pytest.mark.parametrize("made", [shares, conditional])
+@pytest.mark.parametrize("made", [softmax, conditional_probabilities])
 def test_nothing_is_said_of_an_empty_list_or_an_error(made: Any) -> None:
     assert np.isnan(made(np.ones((1, 2), np.float32), NOTHING)).all()
     assert np.isnan(made(np.full((1, 2), np.nan, np.float32), ~NOTHING)).all()
@@ -54,34 +61,34 @@ def test_nothing_is_said_of_an_empty_list_or_an_error(made: Any) -> None:
 @given(rows, masks)
 def test_probabilities_given_a_list_are_those_of_the_logits(given: Any, allowed: Any) -> None:
     gentle = given / 20
-    found = conditional(shares(gentle), allowed)
-    np.testing.assert_allclose(found, shares(gentle, allowed), rtol=1e-4)
+    found = conditional_probabilities(softmax(gentle), allowed)
+    np.testing.assert_allclose(found, softmax(gentle, allowed), rtol=1e-4)
     assert found.dtype == np.float32
 
 
 def test_probabilities_without_a_list_stay_as_they_are() -> None:
     given = np.array([[0.25, 0.7501]], np.float32)
-    np.testing.assert_array_equal(conditional(given), given)
+    np.testing.assert_array_equal(conditional_probabilities(given), given)
 
 
 def test_no_probability_on_a_whole_list_makes_all_of_it_equally_likely() -> None:
     given = np.array([[1, 0, 0], [0, 0, 1], [np.nan] * 3], np.float32)
-    found = conditional(given, np.array([[False, True, True]] * 3))
+    found = conditional_probabilities(given, np.array([[False, True, True]] * 3))
     np.testing.assert_array_equal(found, [[0, 0.5, 0.5], [0, 0, 1], [np.nan] * 3])
 
 
 def test_a_bird_without_a_location_has_no_list(bird_world: Any) -> None:
-    found = listed(bird_world.seen, 0, 22)
+    found = candidate_mask(bird_world.seen, 0, 22)
     assert found[8].tolist() == [False] * 9  # it has candidates
     assert found[1].nonzero()[0].tolist() == [0, 3, 4, 5]
-    np.testing.assert_array_equal(listed(bird_world.seen, 1, 9), found[1:9])
+    np.testing.assert_array_equal(candidate_mask(bird_world.seen, 1, 9), found[1:9])
 
 
 def test_a_split_without_observations_is_refused(bird_world: Any) -> None:
     bare = replace(bird_world.dataset(), observations=None)
     with pytest.raises(DataError, match=r"realbirdid.* has no observations\. Put birds\.csv"):
-        observed_of(replace(bare, benchmark="realbirdid"))
-    assert len(observed_of(bird_world.dataset())) == 22
+        require_observations(replace(bare, benchmark="realbirdid"))
+    assert len(require_observations(bird_world.dataset())) == 22
 
 
 def test_names_are_scientific_or_common(bird_world: Any) -> None:
@@ -103,7 +110,7 @@ def test_common_names_that_are_missing_or_equal_are_refused(bird_world: Any, spo
 
 def test_an_encoder_compares_each_picture_once(bird_world: Any) -> None:
     model = bird_world.comparing()
-    told = logits(bird_world.sit(model), bird_world.names)
+    told = score_names(bird_world.sit(model), bird_world.names)
     np.testing.assert_allclose(told.read(0, 22), model.logits, atol=1e-4)
     np.testing.assert_array_equal(told.read(3, 9), told.read(0, 22)[3:9])
     assert sorted(model.asked) == [*range(22), 21, 21]  # the last batch repeats its last image
@@ -112,21 +119,21 @@ def test_an_encoder_compares_each_picture_once(bird_world: Any) -> None:
 
 def test_cosines_are_taken_times_the_models_own_scale(bird_world: Any) -> None:
     plain, sharp = (bird_world.comparing(bird_world.logits() / 9, logit_scale=scale) for scale in (50, 200))
-    found = [logits(bird_world.sit(model), bird_world.names) for model in (plain, sharp)]
+    found = [score_names(bird_world.sit(model), bird_world.names) for model in (plain, sharp)]
     np.testing.assert_allclose(found[0].read(0, 22), found[1].read(0, 22), atol=1e-4)
     assert [each.variant["scale"] for each in found] == ["50", "200"]
 
 
 def test_an_encoder_reads_the_papers_prompt(bird_world: Any) -> None:
     model = bird_world.comparing()
-    told = logits(bird_world.sit(model), ("Corvus corax", "Pica"))
+    told = score_names(bird_world.sit(model), ("Corvus corax", "Pica"))
     assert model.read == ["a photo of a Corvus corax bird.", "a photo of a Pica bird."]
     assert told.variant["templates"].startswith("bird (")
 
 
 def test_an_encoder_reads_the_templates_that_were_asked_for(bird_world: Any) -> None:
     model = bird_world.comparing()
-    told = logits(bird_world.sit(model, templates="name"), ("Corvus corax", "Pica"))
+    told = score_names(bird_world.sit(model, templates="name"), ("Corvus corax", "Pica"))
     assert model.read == ["Corvus corax", "Pica"]
     assert told.variant["templates"].startswith("name (")
 
@@ -136,19 +143,19 @@ def test_an_encoder_takes_no_prompt_of_models_that_answer_in_words(bird_world: A
     with pytest.raises(
         SpecError, match=r"species\.prompt=species is for models that answer in words; knowing compares"
     ):
-        logits(context, context.names)
+        score_names(context, context.names)
 
 
 def test_names_that_an_encoder_cannot_read_are_nobodys_answer(bird_world: Any) -> None:
     names = ("Corvus corax~", *bird_world.names)
     model = bird_world.comparing(np.zeros((22, len(names))), names=names)
     with pytest.raises(ModelError, match=r"knowing gives NaN for some class names in float32"):
-        logits(bird_world.sit(model), names)
+        score_names(bird_world.sit(model), names)
 
 
 def test_a_language_model_scores_each_name_up_to_where_it_is_told(bird_world: Any) -> None:
     model = bird_world.saying()
-    told = logits(bird_world.sit(model), bird_world.names[::-1])
+    told = score_names(bird_world.sit(model), bird_world.names[::-1])
     np.testing.assert_array_equal(told.read(2, 5), model.logits[2:5, ::-1])
     assert sorted(model.asked) == [(row, "unique", "What is the species of this bird?") for row in range(22)]
     assert {**told.variant} == told.variant | {"stop": "unique prefix", "parser": "none"}
@@ -157,7 +164,7 @@ def test_a_language_model_scores_each_name_up_to_where_it_is_told(bird_world: An
 def test_a_language_model_may_be_asked_in_other_words(bird_world: Any, tmp_path: Path) -> None:
     (tmp_path / "mine.toml").write_text('text = "Which bird?"\nsource = "me"\n')
     model = bird_world.saying()
-    told = logits(bird_world.sit(model, prompt=tmp_path / "mine.toml"), bird_world.names)
+    told = score_names(bird_world.sit(model, prompt=tmp_path / "mine.toml"), bird_world.names)
     assert {text for *_, text in model.asked} == {"Which bird?"}
     assert "mine.toml (" in told.variant["prompt"]
 
@@ -165,7 +172,7 @@ def test_a_language_model_may_be_asked_in_other_words(bird_world: Any, tmp_path:
 @pytest.mark.parametrize("kind", ["comparing", "saying"])
 def test_a_picture_that_cannot_be_read_is_an_error_of_its_own(bird_world: Any, kind: str) -> None:
     model = getattr(bird_world, kind)()
-    told = logits(bird_world.sit(model, broken=frozenset({0, 5})), bird_world.names)
+    told = score_names(bird_world.sit(model, broken=frozenset({0, 5})), bird_world.names)
     found = told.read(0, 22)
     assert sorted(told.errors) == [0, 5] == np.flatnonzero(np.isnan(found).all(axis=1)).tolist()
     assert np.isnan(found).any(axis=1).sum() == 2
@@ -174,7 +181,7 @@ def test_a_picture_that_cannot_be_read_is_an_error_of_its_own(bird_world: Any, k
 @pytest.mark.parametrize("kind", ["comparing", "saying"])
 def test_errors_throughout_are_nan_throughout(bird_world: Any, kind: str) -> None:
     model = getattr(bird_world, kind)()
-    told = logits(bird_world.sit(model, broken=frozenset(range(22))), bird_world.names)
+    told = score_names(bird_world.sit(model, broken=frozenset(range(22))), bird_world.names)
     assert told.read(0, 22).shape == (22, 14)
     assert np.isnan(told.read(4, 9)).all()
     assert len(told.errors) == 22
@@ -194,18 +201,18 @@ def replay(tmp_path: Path) -> Any:
 
 
 def test_probabilities_of_a_file_are_read_as_they_are(bird_world: Any, replay: Any) -> None:
-    values = shares(bird_world.logits()[:, :9])
-    told = logits(bird_world.sit(replay(values)), bird_world.names[:9])
-    np.testing.assert_array_equal(told.share(told.read(3, 7), None), values[3:7])
+    values = softmax(bird_world.logits()[:, :9])
+    told = score_names(bird_world.sit(replay(values)), bird_world.names[:9])
+    np.testing.assert_array_equal(told.to_probabilities(told.read(3, 7), None), values[3:7])
     assert (told.errors, told.variant) == ({}, {})
 
 
 def test_a_bird_that_a_file_does_not_have_is_an_error(bird_world: Any, replay: Any) -> None:
     keys = [f"s{row:02d}" for row in range(22) if row != 4]
-    told = logits(bird_world.sit(replay(shares(bird_world.logits()[1:, :9]), keys)), bird_world.names[:9])
+    told = score_names(bird_world.sit(replay(softmax(bird_world.logits()[1:, :9]), keys)), bird_world.names[:9])
     assert [*told.errors] == [4]
     assert "has no row for s04" in told.errors[4]
-    assert np.isnan(told.share(told.read(4, 5), None)).all()
+    assert np.isnan(told.to_probabilities(told.read(4, 5), None)).all()
 
 
 def kept(world: Any) -> set[str]:

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from eyechart.realbirdid.predictions import cells, genus_rows, marks, names_of, twins
+from eyechart.realbirdid.predictions import exact_duplicates, format_numbers, format_outcomes, genus_rows, names_of
 from eyechart.realbirdid.species_replay import SpeciesReplay
 from eyechart.records import Records, Run, decode, encode
 from eyechart.spec import parse_spec
@@ -113,7 +113,7 @@ def test_genera_are_counted_by_reason(case: Any) -> None:
 
 
 def test_genera_of_nobody_are_counted_too(bird_world: Any) -> None:
-    rows = [*genus_rows(bird_world.seen.of([]))]
+    rows = [*genus_rows(bird_world.seen.select([]))]
     assert rows[3] == ["Pica", 1, 0, 0, 0, 0, 0]
 
 
@@ -152,7 +152,7 @@ def test_a_record_is_read_as_it_was_written(case: Any) -> None:
 
 def test_cells_tell_numbers_of_single_precision_apart() -> None:
     close = np.float32(1) - np.arange(4, dtype=np.float32) * np.finfo(np.float32).epsneg
-    found = cells(np.append(close.astype(np.float64), np.nan))
+    found = format_numbers(np.append(close.astype(np.float64), np.nan))
     assert len({*found}) == 5
     assert found[-1] == ""
     assert np.array(found[:4], np.float32).tolist() == close.tolist()
@@ -160,14 +160,14 @@ def test_cells_tell_numbers_of_single_precision_apart() -> None:
 
 def test_names_and_marks_leave_out_what_is_not_there() -> None:
     assert names_of(np.array([1, -1, 0]), ("a", "b")) == ["b", "", "a"]
-    assert marks(np.array([1, 0, np.nan])) == ["1", "0", ""]
+    assert format_outcomes(np.array([1, 0, np.nan])) == ["1", "0", ""]
 
 
 def test_pictures_that_are_one_are_named(case: Any) -> None:
     dataset = case[0].dataset()
-    assert [*twins(dataset)] == []
+    assert [*exact_duplicates(dataset)] == []
     index = tuple(replace(row, sha256=row.sha256[:1]) for row in dataset.index)
-    (said,) = twins(replace(dataset, index=index))
+    (said,) = exact_duplicates(replace(dataset, index=index))
     alone = len({row.sha256 for row in index})
     assert said.startswith(f"{22 - alone} of 22 images are byte for byte another: kept, and each counts (s")
 
@@ -175,5 +175,5 @@ def test_pictures_that_are_one_are_named(case: Any) -> None:
 def test_a_picture_is_one_with_an_earlier_one_that_is_asked_about(case: Any) -> None:
     dataset = case[0].dataset()
     index = tuple(replace(row, sha256="same") for row in dataset.index)
-    (said,) = twins(replace(dataset, index=index, rows=(3, 7)))
+    (said,) = exact_duplicates(replace(dataset, index=index, rows=(3, 7)))
     assert said.endswith("1 of 2 images are byte for byte another: kept, and each counts (s07 as s03)")

@@ -9,7 +9,7 @@ import pytest
 
 from eyechart.metrics.intervals import Interval, wilson
 from eyechart.realbirdid import estimators
-from eyechart.realbirdid.estimators import estimate, rate
+from eyechart.realbirdid.estimators import estimate, proportion
 from eyechart.records import Metric
 
 SIDES = np.array([1, 0, 1, math.nan]), np.array([0, 1, math.nan, math.nan, 1, 0])
@@ -21,7 +21,7 @@ def harmonic(one: Any, other: Any, seed: int) -> Metric:
     right = np.concatenate([one, other])
     answerable, clusters = np.arange(len(right)) < len(one), np.arange(len(right))
     seen = SimpleNamespace(answerable=answerable, clusters=clusters)
-    return estimators.harmonic("hm", "range", right, seen, seed).metric  # type: ignore[arg-type]
+    return estimators.harmonic_mean_estimate("hm", "range", right, seen, seed).metric  # type: ignore[arg-type]
 
 
 def refused() -> Any:
@@ -43,14 +43,14 @@ def test_a_number_is_plain() -> None:
 
 
 def test_a_rate_is_of_those_that_have_an_outcome() -> None:
-    found = rate("acc", "range", SIDES[0], "UA.genus", np.arange(4)).metric
+    found = proportion("acc", "range", SIDES[0], "UA.genus", np.arange(4)).metric
     assert (found.name, found.labels, found.category, found.n) == ("acc", "range", "UA.genus", 3)
     assert found.value == pytest.approx(2 / 3)
     assert found.ci == pytest.approx(tuple(wilson(2, 3)))
 
 
 def test_a_rate_of_nobody_is_none() -> None:
-    found = rate("acc", "range", NOBODY, "A", np.arange(2)).metric
+    found = proportion("acc", "range", NOBODY, "A", np.arange(2)).metric
     assert (found.value, found.ci, found.n) == (None, None, 0)
 
 

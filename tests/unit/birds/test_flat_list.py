@@ -9,7 +9,13 @@ import pytest
 
 from eyechart.data.observations import Observations
 from eyechart.errors import VocabularyError
-from eyechart.realbirdid.flat_list import UNTOLD, likeliest, likeliest_of, views, with_genera
+from eyechart.realbirdid.flat_list import (
+    UNANSWERED,
+    candidate_mask_with_genera,
+    outcomes_by_labels,
+    row_maxima,
+    top_names,
+)
 from eyechart.realbirdid.species import ALL, RANGE
 
 LABELS = ("all species", "eligible", "range")
@@ -42,8 +48,8 @@ def plain(world: Any, row: int, by_list: bool) -> tuple[str, float]:
 @pytest.mark.parametrize(("labels", "prefix"), [(ALL, "all"), (RANGE, "range")])
 def test_the_likeliest_of_the_list_is_chosen(case: Any, labels: str, prefix: str) -> None:
     world, found, _, rows = case
-    for row, (place, told) in enumerate(zip(found.answers[labels].places, rows, strict=True)):
-        if place == UNTOLD:
+    for row, (place, told) in enumerate(zip(found.top_names[labels].indices, rows, strict=True)):
+        if place == UNANSWERED:
             assert {told[f"{prefix}.{what}"] for what in ("answer", "level", "p", "correct")} == {""}
             continue
         name, share = plain(world, row, labels == RANGE)
@@ -53,10 +59,10 @@ def test_the_likeliest_of_the_list_is_chosen(case: Any, labels: str, prefix: str
 
 
 def test_who_has_no_picture_no_list_or_no_place_has_no_answer(case: Any) -> None:
-    answers = case[1].answers
-    assert np.flatnonzero(answers[ALL].places == UNTOLD).tolist() == [1, 3]
-    assert np.flatnonzero(answers[RANGE].places == UNTOLD).tolist() == [1, 3, 5, 8, 12, 16, 21]
-    assert all(np.array_equal(np.isnan(each.probabilities), each.places == UNTOLD) for each in answers.values())
+    answers = case[1].top_names
+    assert np.flatnonzero(answers[ALL].indices == UNANSWERED).tolist() == [1, 3]
+    assert np.flatnonzero(answers[RANGE].indices == UNANSWERED).tolist() == [1, 3, 5, 8, 12, 16, 21]
+    assert all(np.array_equal(np.isnan(each.probabilities), each.indices == UNANSWERED) for each in answers.values())
     assert [*case[1].errors] == [1, 3]
 
 
@@ -103,7 +109,7 @@ def test_the_columns_are_those_of_the_readme(case: Any) -> None:
 
 
 def test_views_leave_out_who_has_no_list(case: Any) -> None:
-    found = {labels: (right, stopped) for labels, right, stopped in views(case[1])}
+    found = {labels: (right, stopped) for labels, right, stopped in outcomes_by_labels(case[1])}
     assert [*found] == [*LABELS]
     for right, stopped in found.values():
         np.testing.assert_array_equal(np.isnan(right), np.isnan(stopped))
@@ -111,33 +117,35 @@ def test_views_leave_out_who_has_no_list(case: Any) -> None:
 
 
 def test_a_genus_is_listed_with_any_of_its_species(bird_world: Any) -> None:
-    found = with_genera(bird_world.seen, 0, 22)
+    found = candidate_mask_with_genera(bird_world.seen, 0, 22)
     genera = [[bird_world.names[place] for place in np.flatnonzero(row[9:]) + 9] for row in found[[1, 3, 8, 11]]]
     assert genera == [["Corvus", "Turdus", "Pica"], [], [], ["Corvus", "Anhinga", "Opisthocomus"]]
-    np.testing.assert_array_equal(found[:, :9], bird_world.seen.allowed(0, 22) & bird_world.seen.eligible[:, None])
+    np.testing.assert_array_equal(
+        found[:, :9], bird_world.seen.candidate_mask(0, 22) & bird_world.seen.eligible[:, None]
+    )
 
 
 def test_of_equals_the_first_is_chosen() -> None:
-    places, sure = likeliest_of(np.array([[0.25, 0.375, 0.375], [np.nan] * 3], np.float32))
-    assert places.tolist() == [1, UNTOLD]
+    places, sure = row_maxima(np.array([[0.25, 0.375, 0.375], [np.nan] * 3], np.float32))
+    assert places.tolist() == [1, UNANSWERED]
     np.testing.assert_array_equal(sure, [0.375, np.nan])
 
 
 @pytest.mark.parametrize("block", [1, 5, 22, 100])
 def test_the_size_of_a_block_changes_nothing(bird_world: Any, monkeypatch: pytest.MonkeyPatch, block: int) -> None:
     logits = bird_world.logits()
-    expected = likeliest(lambda start, stop: logits[start:stop], 22, bird_world.seen)
-    monkeypatch.setattr(sys.modules[likeliest.__module__], "BLOCK", block)
-    found = likeliest(lambda start, stop: logits[start:stop], 22, bird_world.seen)
-    assert found.places.tolist() == expected.places.tolist()
+    expected = top_names(lambda start, stop: logits[start:stop], 22, bird_world.seen)
+    monkeypatch.setattr(sys.modules[top_names.__module__], "BLOCK", block)
+    found = top_names(lambda start, stop: logits[start:stop], 22, bird_world.seen)
+    assert found.indices.tolist() == expected.indices.tolist()
     np.testing.assert_array_equal(found.probabilities, expected.probabilities)
 
 
 def test_nobody_is_asked_about_nothing(bird_world: Any) -> None:
-    none: Observations = bird_world.seen.of([])
+    none: Observations = bird_world.seen.select([])
     for seen in (None, none):
-        found = likeliest(lambda start, stop: np.zeros((stop - start, 14), np.float32), 0, seen)
-        assert found.places.size == found.probabilities.size == 0
+        found = top_names(lambda start, stop: np.zeros((stop - start, 14), np.float32), 0, seen)
+        assert found.indices.size == found.probabilities.size == 0
 
 
 def test_a_common_name_that_is_a_genus_is_refused(bird_world: Any) -> None:

@@ -5,8 +5,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from eyechart.realbirdid.name_scores import logits, shares
-from eyechart.realbirdid.species import ALL, RANGE, SpeciesPredictions, probabilities
+from eyechart.realbirdid.name_scores import score_names, softmax
+from eyechart.realbirdid.species import ALL, RANGE, SpeciesPredictions, probability_reader
 from eyechart.realbirdid.species_replay import SpeciesReplay
 from eyechart.spec import parse_spec
 
@@ -38,7 +38,7 @@ def plain(world: Any, row: int, by_list: bool) -> dict[str, dict[str, float]]:
 
 def said(found: SpeciesPredictions, labels: str, row: int) -> dict[str, tuple[str, float, float, float]]:
     """The best name, the two highest probabilities and the entropy by level."""
-    tree, told = found.observed.taxonomy, {}
+    tree, told = found.observations.taxonomy, {}
     for name, known, level in zip(tree.levels, tree.names, found.summaries[labels].levels, strict=True):
         numbers = (float(part[row]) for part in (level.probability, level.second, level.entropy))
         told[name] = (known[level.best[row]], *numbers)
@@ -59,10 +59,10 @@ def test_every_level_is_a_sum_of_a_plain_softmax(bird_world: Any, found: Species
 @pytest.mark.parametrize("by_list", [False, True])
 def test_probabilities_add_up_to_one(bird_world: Any, by_list: bool) -> None:
     logits, seen = bird_world.logits()[:, :9], bird_world.seen
-    read = probabilities(lambda start, stop: logits[start:stop], seen if by_list else None)
+    read = probability_reader(lambda start, stop: logits[start:stop], seen if by_list else None)
     rows = read(0, 22)[LISTED if by_list else slice(None),]
     np.testing.assert_allclose(rows.sum(axis=1), 1, rtol=1e-6)
-    assert ((rows > 0) == (seen.allowed(0, 22)[LISTED,] if by_list else True)).all()
+    assert ((rows > 0) == (seen.candidate_mask(0, 22)[LISTED,] if by_list else True)).all()
 
 
 def test_a_bird_without_a_list_or_a_location_is_not_spoken_of_by_list(found: SpeciesPredictions) -> None:
@@ -95,9 +95,9 @@ def test_common_names_are_asked_for_and_scientific_ones_told(bird_world: Any) ->
 def test_a_limit_takes_the_observations_with_the_pictures(bird_world: Any) -> None:
     every, some = (bird_world.found(bird_world.comparing(), limit=limit) for limit in (None, 7))
     rows = [every.keys.index(key) for key in some.keys]
-    assert len(rows) == len(some.observed) == 7
+    assert len(rows) == len(some.observations) == 7
     assert rows != [*range(7)]
-    assert some.observed.ids == tuple(every.observed.ids[row] for row in rows)
+    assert some.observations.ids == tuple(every.observations.ids[row] for row in rows)
     for labels in (ALL, RANGE):
         whole = every.summaries[labels].levels[0]
         np.testing.assert_array_equal(some.summaries[labels].levels[0].best, whole.best[rows])
@@ -109,8 +109,8 @@ def pair(bird_world: Any) -> Any:
     model = bird_world.comparing()
     first = bird_world.record(model)
     rows = [bird_world.rows(first)]
-    told = logits(bird_world.sit(model), bird_world.names[:9])
-    np.save(bird_world.store.parent / "P.npy", shares(told.read(0, 22)))
+    told = score_names(bird_world.sit(model), bird_world.names[:9])
+    np.save(bird_world.store.parent / "P.npy", softmax(told.read(0, 22)))
     second = bird_world.record(
         SpeciesReplay(parse_spec(f"replay[path={bird_world.store.parent / 'P.npy'},of=species]"))
     )

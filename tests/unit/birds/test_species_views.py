@@ -5,20 +5,20 @@ from typing import Any
 import numpy as np
 import pytest
 
-from eyechart.realbirdid.species import Views, named
+from eyechart.realbirdid.species import RangeViews, criterion_name
 
 BROKEN = frozenset({1, 15})
 LISTED = (0, 2, 4, 6, 7, 9, 10, 11, 13, 14, 17, 18, 19, 20)
 
 
 @pytest.fixture(scope="module")
-def case(make_bird_world: Any) -> tuple[Any, Views]:
+def case(make_bird_world: Any) -> tuple[Any, RangeViews]:
     world = make_bird_world()
-    return world, Views(world.found(world.comparing(), broken=BROKEN))
+    return world, RangeViews(world.found(world.comparing(), broken=BROKEN))
 
 
 def test_who_has_an_answer_is_in_play(case: Any) -> None:
-    told = {view.labels: np.flatnonzero(view.told).tolist() for view in case[1].every}
+    told = {view.labels: np.flatnonzero(view.answered).tolist() for view in case[1].all}
     rest = [row for row in range(22) if row not in BROKEN]
     assert told == {"all species": rest, "eligible": [*LISTED], "range": [*LISTED]}
 
@@ -30,7 +30,7 @@ def test_the_eligible_are_asked_without_their_list(case: Any) -> None:
 
 def test_truths_climb_from_what_is_known(case: Any) -> None:
     world, views = case
-    species, genus, order = views["range"].truths
+    species, genus, order = views["range"].targets
     for row, (name, *_) in enumerate(world.birds):
         above = world.tree.parents[1][genus[row]]
         assert (world.tree.names[1][genus[row]], order[row]) == (name.split()[0], above)
@@ -39,21 +39,21 @@ def test_truths_climb_from_what_is_known(case: Any) -> None:
 
 def test_nodes_are_species_or_genera(case: Any) -> None:
     world, views = case
-    assert [world.names[node] for node in views["range"].seen.nodes] == [name for name, *_ in world.birds]
+    assert [world.names[node] for node in views["range"].observations.nodes] == [name for name, *_ in world.birds]
 
 
 def test_right_and_wrong_are_of_those_who_have_truth_and_answer(case: Any) -> None:
-    for view in case[1].every:
+    for view in case[1].all:
         for place, right in enumerate(view.correct):
-            known = view.told & (view.seen.answerable | (place > 0))
+            known = view.answered & (view.observations.answerable | (place > 0))
             np.testing.assert_array_equal(~np.isnan(right), known)
-            np.testing.assert_array_equal(right[known], (view.summary.levels[place].best == view.truths[place])[known])
+            np.testing.assert_array_equal(right[known], (view.summary.levels[place].best == view.targets[place])[known])
 
 
 def test_the_deepest_is_the_finest_that_is_known(case: Any) -> None:
     view = case[1]["all species"]
-    np.testing.assert_array_equal(view.deepest[:14], view.correct[0][:14])
-    np.testing.assert_array_equal(view.deepest[14:], view.correct[1][14:])
+    np.testing.assert_array_equal(view.finest_correct[:14], view.correct[0][:14])
+    np.testing.assert_array_equal(view.finest_correct[14:], view.correct[1][14:])
 
 
 def test_sets_are_levels_of_either_kind(case: Any) -> None:
@@ -78,5 +78,5 @@ def test_the_tree_is_that_of_the_names(case: Any) -> None:
 
 
 def test_names_tell_the_criterion_unless_it_is_the_main_one() -> None:
-    assert [named("auc", "max_probability"), named("auc", "entropy")] == ["auc", "auc_entropy"]
-    assert named("accuracy A.species", "margin", " ") == "accuracy A.species margin"
+    assert [criterion_name("auc", "max_probability"), criterion_name("auc", "entropy")] == ["auc", "auc_entropy"]
+    assert criterion_name("accuracy A.species", "margin", " ") == "accuracy A.species margin"

@@ -15,8 +15,8 @@ from msgspec.structs import replace
 from eyechart.classification.predictions import ClassPredictions, Targets
 from eyechart.data.dataset import Dataset
 from eyechart.data.equivalences import LabelPolicy
-from eyechart.data.file_index import whole_files
-from eyechart.data.labels import label_set
+from eyechart.data.file_index import whole_file_source
+from eyechart.data.labels import build_label_set
 from eyechart.data.rows import Row
 from eyechart.errors import ReportError
 from eyechart.estimates import Estimate
@@ -94,8 +94,8 @@ def large(tmp_path_factory: pytest.TempPathFactory, evaluate_predictions: Any) -
     new = [tuple({one, *others}) for one, others in zip(near.tolist(), more, strict=True)]
     rows = tuple(Row(f"{place:05d}", f"{place}.jpg", f"{place:064x}", label) for place, label in enumerate(old))
     given = {"ImGT": [(each,) for each in old], "ReGT": [each if each[0] % 5 else () for each in new]}
-    truths = {name: label_set(name, rows, labels, "exclude", "test") for name, labels in given.items()}
-    dataset = Dataset("imagenet", "val", rows, whole_files(()), CLASSES, label_sets=truths)
+    truths = {name: build_label_set(name, rows, labels, "exclude", "test") for name, labels in given.items()}
+    dataset = Dataset("imagenet", "val", rows, whole_file_source(()), CLASSES, label_sets=truths)
     scores = chance.random((MANY, CLASSES), np.float32)
     scores[np.arange(MANY), old] += chance.random(MANY, np.float32)
     return recorded(evaluate_predictions, dataset, scores, tmp_path_factory.mktemp("run"))
@@ -105,7 +105,7 @@ def recorded(evaluate: Any, dataset: Dataset, scores: Any, folder: Path) -> tupl
     """What a benchmark and the plugin do."""
     who = Identity(backend="m", name="m", weights_sha256="0" * 64, dtype="", device="", processor={}, libraries={})
     original = np.array([row.label for row in dataset.index], np.int64)
-    targets = Targets(tuple(dataset.truths("exclude")), original, LabelPolicy(), dataset.classes, 42)
+    targets = Targets(tuple(dataset.select_label_sets("exclude")), original, LabelPolicy(), dataset.classes, 42)
     said = ClassPredictions(dataset.keys, scores, {}, {}, targets=targets)
     case = Case("imagenet", "val", parse_spec("m[]"), "zero_shot")
     settings: Any = type("Chosen", (), {"limit": None, "seed": 42, "equivalences": "none", "categories": "equivalent",

@@ -12,7 +12,7 @@ from eyechart.metrics.cochran import cochran_q
 from eyechart.metrics.intervals import wilson
 from eyechart.models.types import Answer, Identity
 from eyechart.realbirdid.abstention import Abstention, AbstentionPredictions
-from eyechart.realbirdid.abstention_metrics import abstention_rates, abstention_reasons, around, wording_effects
+from eyechart.realbirdid.abstention_metrics import abstention_rates, abstention_reasons, prompt_effects, sd_interval
 from eyechart.realbirdid.abstention_reasons import CHOICES
 from eyechart.realbirdid.free_form import FreeForm
 from eyechart.records import Metric
@@ -50,7 +50,7 @@ def ask(aviary: Any, talker: Any, levels: Path) -> Callable[..., AbstentionPredi
 
 
 def numbers(found: AbstentionPredictions) -> dict[tuple[str, str], Metric]:
-    metrics = (abstention_rates, wording_effects, abstention_reasons)
+    metrics = (abstention_rates, prompt_effects, abstention_reasons)
     return {(one.name, one.category): one.metric for metric in metrics for one in metric(found)}
 
 
@@ -61,7 +61,7 @@ def values(found: AbstentionPredictions, name: str) -> dict[str, Any]:
 def test_every_wording_is_put_about_every_unanswerable_bird(ask: Any, talker: Any) -> None:
     model = talker(say)
     found = ask(model)
-    assert found.rows.tolist() == [*UNANSWERABLE]
+    assert found.image_indices.tolist() == [*UNANSWERABLE]
     assert sorted(model.asked) == sorted(((row,), text) for row in UNANSWERABLE for text in DECLINING)
     assert found.abstained.tolist() == [[row in rows for row in UNANSWERABLE] for rows in DECLINING.values()]
 
@@ -159,7 +159,7 @@ def test_a_level_of_one_wording_has_no_spread(ask: Any, levels: Path) -> None:
 def test_without_an_unanswerable_bird_there_is_nothing_to_ask(ask: Any, aviary: Any, birds: Any) -> None:
     aviary.birds = birds
     found = ask()
-    assert (found.places.shape, found.said) == ((5, 0), ())
+    assert (found.choice_indices.shape, found.completions) == ((5, 0), ())
     assert {one.value for one in numbers(found).values()} == {None}
 
 
@@ -172,7 +172,7 @@ def test_a_stopped_run_ends_as_if_it_had_never_stopped(
     second = talker(say)
     resumed = ask(second)
     whole = Abstention().predict(other_aviary(talker(say), "abstention", wordings=levels, extraction="inclusion"))
-    assert (len(second.asked), resumed.said) == (25 - stop, whole.said)
+    assert (len(second.asked), resumed.completions) == (25 - stop, whole.completions)
     assert aviary.files() == other_aviary.files()
 
 
@@ -194,7 +194,7 @@ def test_the_outcomes_add_up(ask: Any, talker: Any) -> None:
 def test_the_model_chooses_among_the_reasons(ask: Any, chooser: Any) -> None:
     model = chooser(lambda shown, text: "hm: vocalization, or image quality" if text == "Who?" else "Corvus corax")
     found = ask(model, extraction="choice")
-    assert [CHOICES[place] for place in found.places[1]] == ["image quality"] * 5
+    assert [CHOICES[place] for place in found.choice_indices[1]] == ["image quality"] * 5
     wanted = "Text: hm: vocalization, or image quality\n\nDoes this text mention any of the following reasons: "
     assert [text.startswith(f"{wanted}image quality, angle/occlusion, vocalization\n") for text in model.chosen[0]] == [
         True
@@ -211,7 +211,7 @@ def test_a_bad_file_of_wordings_is_refused(ask: Any, levels: Path) -> None:
     ("sd", "low", "high"), [(0.0, 0.0, 0.0827), (0.5, 0.3830, 0.5827), (1 / np.sqrt(2), 0.5417, 1 / np.sqrt(2))]
 )
 def test_a_spread_that_no_resample_changes_is_not_certain(sd: float, low: float, high: float) -> None:
-    found = around(np.full(9, sd), sd, birds=29, wordings=2)
+    found = sd_interval(np.full(9, sd), sd, birds=29, wordings=2)
     assert tuple(found) == pytest.approx((low, high), abs=1e-3)
 
 
@@ -224,7 +224,7 @@ def test_an_answer_that_the_token_limit_cut_is_truncated(
     found = ask(talker(broken))
     assert len(found.truncated) == 1
     (place,) = found.truncated
-    assert found.said[place] == "It is too blurry to"
+    assert found.completions[place] == "It is too blurry to"
     assert not found.abstained.reshape(-1)[place]
     whole, counted = ask(talker(say, identity=OTHER)).count_outcomes(), found.count_outcomes()
     assert (counted.truncated, whole.truncated) == (1, 0)

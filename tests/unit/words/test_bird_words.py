@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from eyechart.realbirdid.bird_vocabulary import CANNOT, BirdNames
+from eyechart.realbirdid.bird_vocabulary import ABSTAIN, BirdVocabulary
 
 READ = [  # a text, the name that it means, and that of a text that is nothing but a name
     ("Corvus corax", "Corvus corax", "Corvus corax"),
@@ -23,38 +23,38 @@ READ = [  # a text, the name that it means, and that of a text that is nothing b
     ("Anhinga rufa", "Anhinga rufa", "Anhinga rufa"),
     ("I'm not sure, perhaps Corvus corone", "Corvus corone", ""),
     ("I cannot tell, but it is a Turdus", "Turdus", ""),
-    ("I cannot tell.", CANNOT, ""),
-    ("cannot tell", CANNOT, CANNOT),
-    ("Unknown", CANNOT, ""),
+    ("I cannot tell.", ABSTAIN, ""),
+    ("cannot tell", ABSTAIN, ABSTAIN),
+    ("Unknown", ABSTAIN, ""),
     ("Corvuscorax", "", ""),
     ("A small brown bird", "", ""),
     ("…", "", ""),
 ]
 
 
-def said(names: BirdNames, place: int) -> str:
+def said(names: BirdVocabulary, place: int) -> str:
     return names.choices[place] if place >= 0 else ""
 
 
 @pytest.mark.parametrize(("text", "wanted", "plain"), READ)
 def test_a_text_names_a_bird(taxonomy: Any, text: str, wanted: str, plain: str) -> None:
-    names = BirdNames.of(taxonomy)
-    read, exact = names.read(text), names.plainly(text)
-    assert (names.meaning[read] if read >= 0 else None) == (
-        names.meaning[names.choices.index(wanted)] if wanted in names.choices else None
+    names = BirdVocabulary.from_taxonomy(taxonomy)
+    read, exact = names.parse(text), names.parse_exact(text)
+    assert (names.taxa[read] if read >= 0 else None) == (
+        names.taxa[names.choices.index(wanted)] if wanted in names.choices else None
     )
     assert said(names, exact) == plain
 
 
 def test_all_names_are_choices_once(taxonomy: Any) -> None:
-    names = BirdNames.of(taxonomy)
+    names = BirdVocabulary.from_taxonomy(taxonomy)
     assert names.shared == ("Thrush",)
     assert len({name.casefold() for name in names.choices}) == len(names.choices) == 7 + 4 + 3 + 1
-    assert names.meaning[names.choices.index("Anhinga")] == (2, 1)
+    assert names.taxa[names.choices.index("Anhinga")] == (2, 1)
 
 
 def test_every_name_means_itself(taxonomy: Any) -> None:
-    names = BirdNames.of(taxonomy)
+    names = BirdVocabulary.from_taxonomy(taxonomy)
     for place, name in enumerate(names.choices):
-        assert names.plainly(name) == place
-        assert names.meaning[names.read(name)] == names.meaning[place]
+        assert names.parse_exact(name) == place
+        assert names.taxa[names.parse(name)] == names.taxa[place]

@@ -12,15 +12,15 @@ from eyechart.errors import ModelError, VocabularyError
 from eyechart.models.types import Answer
 from eyechart.protocol.prompts import Prompt
 from eyechart.realbirdid.extraction import (
-    CHUNK,
-    NONE,
-    Extracted,
+    BATCHES_PER_CHUNK,
+    UNPARSED,
+    ExtractionResult,
     answer_schema,
-    choice,
-    extracted,
-    place_of,
-    replies,
-    variant,
+    extract_choices,
+    extraction_variant,
+    parse_choice,
+    request_choices,
+    request_index,
 )
 
 CHOICES = ("red bird", "green bird", "neither")
@@ -30,40 +30,40 @@ FIRST, ASKED = Prompt("what", "What is it?", "test"), Prompt("which", "{said}\n\
 class Plain:
     """Reads what is written exactly."""
 
-    def plainly(self, text: str) -> int:
-        return CHOICES.index(text) if text in CHOICES else NONE
+    def parse_exact(self, text: str) -> int:
+        return CHOICES.index(text) if text in CHOICES else UNPARSED
 
-    def read(self, text: str) -> int:
-        return next((place for place, name in enumerate(CHOICES) if name in text), NONE)
+    def parse(self, text: str) -> int:
+        return next((place for place, name in enumerate(CHOICES) if name in text), UNPARSED)
 
 
-def extract(context: Any, texts: Sequence[str], choices: Sequence[str] = CHOICES) -> Extracted:
-    return extracted(context, texts, ASKED, choices, Plain())
+def extract(context: Any, texts: Sequence[str], choices: Sequence[str] = CHOICES) -> ExtractionResult:
+    return extract_choices(context, texts, ASKED, choices, Plain())
 
 
 def test_every_text_gets_its_choice(aviary: Any, chooser: Any) -> None:
     texts = ["a green bird?", "who knows", "I see a red bird", "a green bird?"]
-    assert extract(aviary(chooser()), texts).places == [1, 2, 0, 1]
+    assert extract(aviary(chooser()), texts).indices == [1, 2, 0, 1]
 
 
 def test_equal_texts_are_asked_about_once_and_choices_not_at_all(aviary: Any, chooser: Any) -> None:
     model = chooser()
     found = extract(aviary(model), ["a red bird", "green bird", "", "a red bird", " a red bird\n", "  "])
-    assert (found.places, found.requests) == ([0, 1, NONE, 0, 0, NONE], 1)
+    assert (found.indices, found.requests) == ([0, 1, UNPARSED, 0, 0, UNPARSED], 1)
     assert model.chosen == [["a red bird\n\nWhich?"]]
 
 
 def test_thinking_is_left_out(aviary: Any, chooser: Any) -> None:
     model = chooser()
     found = extract(aviary(model), ["<think>a red bird?</think> no, a green bird", "<think>a red bird, or"])
-    assert found.places == [1, NONE]
+    assert found.indices == [1, UNPARSED]
     assert model.chosen == [["no, a green bird\n\nWhich?"]]
 
 
 def test_what_was_asked_is_kept_whatever_the_limit(aviary: Any, chooser: Any) -> None:
     extract(aviary(chooser()), ["one red bird", "two"])
     model = chooser()
-    assert extract(aviary(model, limit=3), ["three", "one red bird"]).places == [2, 0]
+    assert extract(aviary(model, limit=3), ["three", "one red bird"]).indices == [2, 0]
     assert model.chosen == [["three\n\nWhich?"]]
 
 
@@ -79,12 +79,12 @@ def test_another_question_is_asked_anew(aviary: Any, chooser: Any, more: dict[st
 def test_a_stopped_run_loses_one_chunk_and_ends_as_if_it_had_not(
     aviary: Any, other_aviary: Any, chooser: Any, stop: int
 ) -> None:
-    size = CHUNK * 4
+    size = BATCHES_PER_CHUNK * 4
     texts = [f"number {place}" for place in range(2 * size + 5)]
     with pytest.raises(ConnectionResetError):
         extract(aviary(chooser(chunks=stop)), texts)
     model = chooser()
-    assert extract(aviary(model), texts).places == extract(other_aviary(chooser()), texts).places
+    assert extract(aviary(model), texts).indices == extract(other_aviary(chooser()), texts).indices
     assert sum(map(len, model.chosen)) == len(texts) - stop * size
     assert aviary.files() == other_aviary.files()
 
@@ -92,7 +92,7 @@ def test_a_stopped_run_loses_one_chunk_and_ends_as_if_it_had_not(
 def test_by_inclusion_no_model_is_asked(aviary: Any, talker: Any) -> None:
     model = talker(lambda *_: "")
     found = extract(aviary(model, extraction="inclusion"), ["the green bird!", "hm", ""])
-    assert (found.places, model.asked, found.requests) == ([1, NONE, NONE], [], 0)
+    assert (found.indices, model.asked, found.requests) == ([1, UNPARSED, UNPARSED], [], 0)
 
 
 def test_who_can_neither_choose_nor_keep_to_a_schema_is_refused(aviary: Any, talker: Any) -> None:
@@ -107,7 +107,7 @@ def test_equal_choices_are_refused(aviary: Any, chooser: Any) -> None:
 
 def test_a_model_that_keeps_to_a_schema_is_asked_with_one(aviary: Any, talker: Any) -> None:
     model = talker(lambda _, text: '{"answer": "green bird"}' if "leaf" in text else "a fish", structured=True)
-    assert extract(aviary(model), ["leaf", "sea"]).places == [1, NONE]
+    assert extract(aviary(model), ["leaf", "sea"]).indices == [1, UNPARSED]
     assert model.how[0][1] == answer_schema(CHOICES)
 
 
@@ -121,7 +121,7 @@ def test_the_schema_leaves_the_choices_and_nothing_else() -> None:
 
 
 def test_the_record_says_how_words_became_choices(aviary: Any, talker: Any, chooser: Any) -> None:
-    how = [variant(aviary(model, extraction=name), FIRST, ASKED, CHOICES) for model, name in (
+    how = [extraction_variant(aviary(model, extraction=name), FIRST, ASKED, CHOICES) for model, name in (
         (chooser(), "choice"),
         (talker(lambda *_: "", structured=True), "choice"),
         (chooser(), "inclusion"),
@@ -134,7 +134,7 @@ def test_the_record_says_how_words_became_choices(aviary: Any, talker: Any, choo
 
 
 def test_where_there_are_many_prompts_none_is_told(aviary: Any, chooser: Any) -> None:
-    told = variant(aviary(chooser(), protocol="abstention"), None, ASKED, CHOICES)
+    told = extraction_variant(aviary(chooser(), protocol="abstention"), None, ASKED, CHOICES)
     assert ("prompt" in told, told["extraction_prompt"].partition(" ")[0]) == (False, "which")
 
 
@@ -142,7 +142,10 @@ def test_an_error_of_a_choice_is_one_of_its_texts(aviary: Any, talker: Any) -> N
     refused = Answer("", (), False, error="content filter")
     model = talker(lambda _, text: refused if "leaf" in text else '{"answer": "red bird"}', structured=True)
     found = extract(aviary(model), ["leaf", "sea", "red bird", "leaf", ""])
-    assert (found.places, found.errors) == ([NONE, 0, 0, NONE, NONE], {0: "content filter", 3: "content filter"})
+    assert (found.indices, found.errors) == (
+        [UNPARSED, 0, 0, UNPARSED, UNPARSED],
+        {0: "content filter", 3: "content filter"},
+    )
 
 
 READ = [
@@ -150,20 +153,20 @@ READ = [
     ('{"answer": "green bird"}', 1),
     ('```json\n{"answer": "Neither"}\n```', 2),
     ("The answer is red bird.", 0),
-    ('{"answer": "blue bird"}', NONE),
-    ('{"choice": "red bird"}', NONE),
-    ("", NONE),
+    ('{"answer": "blue bird"}', UNPARSED),
+    ('{"choice": "red bird"}', UNPARSED),
+    ("", UNPARSED),
 ]
 
 
 @pytest.mark.parametrize(("text", "place"), READ)
 def test_a_reply_is_read_as_a_choice(text: str, place: int) -> None:
-    assert choice(text, CHOICES) == place
+    assert parse_choice(text, CHOICES) == place
 
 
 @given(st.lists(st.text(), unique=True, max_size=50))
 def test_texts_have_places_of_their_own_that_json_can_hold(texts: list[str]) -> None:
-    places = [place_of(text) for text in texts if text.isprintable()]
+    places = [request_index(text) for text in texts if text.isprintable()]
     assert len({*places}) == len(places)
     assert all(0 <= place < 2**60 for place in places)
 
@@ -172,7 +175,7 @@ def test_a_server_is_sent_the_list_as_a_schema(aviary: Any, asking: Callable[...
     faulty_server.answer = lambda asked: json.dumps({"answer": "red bird" if "rose" in asked.text else "neither"})
     found = extract(aviary(asking()), ["a rose", "coal"])
     sent = faulty_server.asked[0].body["response_format"]["json_schema"]
-    assert (found.places, sent["schema"], sent["strict"]) == ([0, 2], answer_schema(CHOICES), True)
+    assert (found.indices, sent["schema"], sent["strict"]) == ([0, 2], answer_schema(CHOICES), True)
     assert found.usage.answer == 20
 
 
@@ -182,13 +185,13 @@ def test_a_server_that_fails_for_now_is_asked_again_by_the_next_run(
     faulty_server.answer = lambda _: '{"answer": "neither"}'
     faulty_server.faults = {"coal\n\nWhich?": [faulty_server.refusal(500, "busy")] * 2}
     first = extract(aviary(asking(retries=1)), ["a rose", "coal"])
-    assert (first.places, [*first.errors]) == ([2, NONE], [1])
-    assert extract(aviary(asking(retries=1)), ["a rose", "coal"]).places == [2, 2]
+    assert (first.indices, [*first.errors]) == ([2, UNPARSED], [1])
+    assert extract(aviary(asking(retries=1)), ["a rose", "coal"]).indices == [2, 2]
     assert len(faulty_server.times("a rose\n\nWhich?")) == 1
 
 
 def test_nothing_to_ask_writes_nothing(aviary: Any, chooser: Any) -> None:
-    assert replies(aviary(chooser()), [], CHOICES)[0] == ()
+    assert request_choices(aviary(chooser()), [], CHOICES)[0] == ()
     assert aviary.files() == {}
 
 
@@ -196,8 +199,8 @@ def test_nothing_to_ask_writes_nothing(aviary: Any, chooser: Any) -> None:
     ("text", "place", "truncated"),
     [
         ('{"answer": "red bird"', 0, False),
-        ("red bird", NONE, True),
-        ('{"answer": "red', NONE, True),
+        ("red bird", UNPARSED, True),
+        ('{"answer": "red', UNPARSED, True),
         ("red bird\nIt", 0, False),
     ],
 )
@@ -205,5 +208,5 @@ def test_an_extraction_that_the_token_limit_cut_is_truncated(
     aviary: Any, talker: Any, text: str, place: int, truncated: bool
 ) -> None:
     found = extract(aviary(talker(lambda *_: Answer(text, (), False), structured=True)), ["red or so", "red or so"])
-    assert found.places == [place] * 2
+    assert found.indices == [place] * 2
     assert found.truncated == (frozenset({0, 1}) if truncated else frozenset())

@@ -40,9 +40,9 @@ def numbers(found: FreeFormPredictions) -> dict[tuple[str, str], Metric]:
 
 def test_every_answer_has_its_depth_and_is_right_or_not(aviary: Any, speaker: Any) -> None:
     found = FreeForm().predict(aviary(speaker()))
-    assert [found.level(row) for row in range(8)] == LEVELS
-    assert found.right.tolist() == [bool(each) for each in RIGHT]
-    assert found.right_genus.tolist() == [True, True, True, True, False, False, True, False]
+    assert [found.answer_level(row) for row in range(8)] == LEVELS
+    assert found.correct.tolist() == [bool(each) for each in RIGHT]
+    assert found.correct_genus.tolist() == [True, True, True, True, False, False, True, False]
     assert found.abstained.tolist() == [level in ("genus", "abstained") for level in LEVELS]
 
 
@@ -77,7 +77,7 @@ def test_a_broken_picture_is_an_error(aviary: Any, speaker: Any) -> None:
     aviary.facts = {"broken": frozenset({3})}
     found = FreeForm().predict(aviary(speaker()))
     assert [*found.errors] == [3]
-    assert found.level(3) == ""
+    assert found.answer_level(3) == ""
 
 
 @pytest.mark.parametrize("birds", [((0, 0, -1),), ((-1, 0, 1),), ()])
@@ -98,7 +98,7 @@ def test_who_says_nothing_but_nonsense_is_unread_by_inclusion(aviary: Any, speak
 def test_the_model_chooses_among_all_names(aviary: Any, speaker: Any) -> None:
     model = speaker(*["it may be Turdus merula or Catharus ustulatus"] * 8)
     found = FreeForm().predict(aviary(model))
-    assert {found.extracted(row) for row in range(8)} == {"Turdus merula"}
+    assert {found.extracted_name(row) for row in range(8)} == {"Turdus merula"}
     (asked,) = model.chosen
     assert asked[0].startswith("Text: it may be Turdus merula or Catharus ustulatus\n\nWhich bird species")
 
@@ -109,7 +109,7 @@ def test_each_picture_is_asked_about_once_whatever_the_limit(aviary: Any, speake
     every = FreeForm().predict(aviary(second, seed=7))
     shown = [numbers for model in (first, second) for numbers, _ in model.asked]
     assert (len(first.asked), sorted(shown)) == (3, [(place,) for place in range(8)])
-    assert [every.said[every.keys.index(key)] for key in some.keys] == [*some.said]
+    assert [every.completions[every.keys.index(key)] for key in some.keys] == [*some.completions]
 
 
 def test_another_prompt_is_asked_anew(aviary: Any, speaker: Any, tmp_path: Path) -> None:
@@ -132,7 +132,7 @@ def test_a_stopped_run_ends_as_if_it_had_never_stopped(aviary: Any, other_aviary
         FreeForm().predict(aviary(speaker(stop=stop)))
     second = speaker()
     resumed, whole = FreeForm().predict(aviary(second)), FreeForm().predict(other_aviary(speaker()))
-    assert (len(second.asked), resumed.said) == (8 - stop, whole.said)
+    assert (len(second.asked), resumed.completions) == (8 - stop, whole.completions)
     assert aviary.files() == other_aviary.files()
 
 
@@ -145,7 +145,7 @@ def test_words_of_a_model_without_log_probabilities_are_read_by_inclusion(
     assert found.variant["extraction"] == same.variant["extraction"] == "inclusion"
     assert found.variant["extraction_reason"].startswith("gemma3 has layers of sliding_attention")
     assert "extraction_reason" not in same.variant
-    assert (found.errors, found.places.tolist()) == (same.errors, same.places.tolist())
+    assert (found.errors, found.name_indices.tolist()) == (same.errors, same.name_indices.tolist())
 
 
 def test_reasons_of_a_model_without_log_probabilities_are_read_by_inclusion(aviary: Any, speaker: Any) -> None:
@@ -157,7 +157,7 @@ def test_reasons_of_a_model_without_log_probabilities_are_read_by_inclusion(avia
         "extraction_reason": "its layers slide",
     }
     same = Abstention().predict(aviary(model, "abstention", extraction="inclusion"))
-    assert found.places.tolist() == same.places.tolist()
+    assert found.choice_indices.tolist() == same.choice_indices.tolist()
     assert model.chosen == []
 
 
@@ -165,7 +165,7 @@ def test_words_of_a_file_are_read_by_inclusion(aviary: Any, tmp_path: Path) -> N
     path = tmp_path / "said.csv"
     path.write_text("key,answer\n" + "".join(f"s{place:02d},{text}\n" for place, text in enumerate(SAID[:7])))
     found = FreeForm().predict(aviary(Replay(parse_spec(f"replay[path={path},of=free_form]"))))
-    assert [found.level(row) for row in range(8)] == LEVELS
+    assert [found.answer_level(row) for row in range(8)] == LEVELS
     assert (found.variant["extraction"], [*found.errors]) == ("inclusion", [7])
 
 
@@ -173,7 +173,7 @@ def test_what_answers_took_is_counted_with_their_extraction(aviary: Any, talker:
     model = talker(lambda shown, _: "who knows" if shown else '{"answer": "Corvus"}', structured=True)
     found = FreeForm().predict(aviary(model))
     assert (found.requests, found.usage.prompt, found.variant["names"]) == (9, 90, "split")
-    assert [found.extracted(row) for row in range(8)] == ["Corvus"] * 8
+    assert [found.extracted_name(row) for row in range(8)] == ["Corvus"] * 8
 
 
 def test_an_answer_that_the_token_limit_cut_is_truncated(aviary: Any, speaker: Any) -> None:
@@ -181,6 +181,6 @@ def test_an_answer_that_the_token_limit_cut_is_truncated(aviary: Any, speaker: A
     model = speaker(*cut, *SAID[3:])
     found = FreeForm().predict(aviary(model))
     assert found.truncated == {0, 2}
-    assert [found.level(row) for row in range(3)] == ["", "species", ""]
+    assert [found.answer_level(row) for row in range(3)] == ["", "species", ""]
     assert (found.count_outcomes().truncated, found.count_outcomes().unparsed) == (2, 1)
     assert not any("Corvus or" in text for texts in model.chosen for text in texts)

@@ -5,8 +5,8 @@ from typing import Any
 import pytest
 
 from eyechart.data.observations import REASONS
-from eyechart.realbirdid.abstention_reasons import ANSWERED, CHOICES, OTHER, ReasonWords, first_reason
-from eyechart.realbirdid.bird_vocabulary import BirdNames
+from eyechart.realbirdid.abstention_reasons import ANSWERED, CHOICES, OTHER, ReasonParser, first_reason
+from eyechart.realbirdid.bird_vocabulary import BirdVocabulary
 
 QUALITY, ANGLE, VOICE = REASONS
 READ = [
@@ -31,31 +31,31 @@ READ = [
 
 
 @pytest.fixture
-def reader(taxonomy: Any) -> ReasonWords:
-    return ReasonWords(BirdNames.of(taxonomy))
+def reader(taxonomy: Any) -> ReasonParser:
+    return ReasonParser(BirdVocabulary.from_taxonomy(taxonomy))
 
 
 @pytest.mark.parametrize(("text", "reason"), READ)
-def test_a_text_gives_a_reason(reader: ReasonWords, text: str, reason: str) -> None:
-    assert CHOICES[reader.read(text)] == reason
+def test_a_text_gives_a_reason(reader: ReasonParser, text: str, reason: str) -> None:
+    assert CHOICES[reader.parse(text)] == reason
 
 
 PLAIN = [("Vocalization.", VOICE), ("Corvus corax", ANSWERED), ("the Common Raven", ANSWERED)]
 
 
 @pytest.mark.parametrize(("text", "reason"), PLAIN)
-def test_a_reason_or_a_name_alone_needs_no_question(reader: ReasonWords, text: str, reason: str) -> None:
-    assert CHOICES[reader.plainly(text)] == reason
+def test_a_reason_or_a_name_alone_needs_no_question(reader: ReasonParser, text: str, reason: str) -> None:
+    assert CHOICES[reader.parse_exact(text)] == reason
 
 
 @pytest.mark.parametrize("text", ["none", "Corvus", "cannot tell", "I cannot tell: vocalization", ""])
-def test_all_else_does(reader: ReasonWords, text: str) -> None:
-    assert reader.plainly(text) == -1
+def test_all_else_does(reader: ReasonParser, text: str) -> None:
+    assert reader.parse_exact(text) == -1
 
 
 def test_the_first_reason_counts() -> None:
     assert [first_reason(text) for text in ("dark silhouette, silent call", "a call in the dark", "")] == [0, 2, -1]
 
 
-def test_every_reason_is_read_as_itself(reader: ReasonWords) -> None:
-    assert [reader.read(reason) for reason in REASONS] == [0, 1, 2]
+def test_every_reason_is_read_as_itself(reader: ReasonParser) -> None:
+    assert [reader.parse(reason) for reason in REASONS] == [0, 1, 2]

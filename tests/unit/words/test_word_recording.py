@@ -85,7 +85,7 @@ def test_a_bird_is_answered_where_no_answer_about_it_is_an_error(recorded: Any) 
     one = recorded("free_form", lambda shown, _: FAILED if shown[0] == 2 else "hm").predictions.answered_images()
     np.testing.assert_array_equal(one, [1, 1, 0, 1, 1, 1, 1, 1])
     found = recorded("abstention", lambda shown, text: FAILED if shown[0] == 4 and text == "Who?" else "hm", TWO)
-    asked = {*found.predictions.rows.tolist()}
+    asked = {*found.predictions.image_indices.tolist()}
     wanted = [(0.0 if row == 4 else 1.0) if row in asked else np.nan for row in range(8)]
     np.testing.assert_array_equal(found.predictions.answered_images(), wanted)
     assert 0 < len(asked) < 8
@@ -112,7 +112,7 @@ def test_who_names_a_species_gives_no_reason(recorded: Any) -> None:
 
 
 def test_every_wording_has_its_rate(recorded: Any) -> None:
-    _, *rows = recorded("abstention", say, TWO, about="all").predictions.wording_rows()
+    _, *rows = recorded("abstention", say, TWO, about="all").predictions.prompt_rows()
     assert rows == [
         ["plain", "01", "What?", 4, 0, "0.000000", "0.000000", "0.489891"],
         ["plain", "02", "Who?", 5, 5, "1.000000", "0.565518", "1.000000"],

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from eyechart.errors import DataError
-from eyechart.realbirdid.prompt_sets import Wordings, wordings
+from eyechart.realbirdid.prompt_sets import PromptSet, load_prompt_set
 
 
 def written(folder: Path, text: str, encoding: str = "utf-8") -> str:
@@ -15,7 +15,7 @@ def written(folder: Path, text: str, encoding: str = "utf-8") -> str:
 
 
 def test_the_packaged_wordings_are_three_levels_of_fifteen() -> None:
-    found = wordings()
+    found = load_prompt_set()
     assert [(level, len(texts)) for level, texts in found.levels.items()] == [
         ("naive", 15),
         ("unanswerable", 15),
@@ -26,11 +26,11 @@ def test_the_packaged_wordings_are_three_levels_of_fifteen() -> None:
 
 
 def test_the_naive_ones_allow_no_way_out() -> None:
-    assert not [text for text in wordings().levels["naive"] if "unsure" in text or "may" in text.split()]
+    assert not [text for text in load_prompt_set().levels["naive"] if "unsure" in text or "may" in text.split()]
 
 
 def test_ones_own_wordings_may_have_any_levels(tmp_path: Path) -> None:
-    found = wordings(
+    found = load_prompt_set(
         written(tmp_path, 'source = "me"\nnote = "x"\nplain = ["What?"]\n"very polite" = ["Please?", "é"]')
     )
     assert found.levels == {"plain": ("What?",), "very polite": ("Please?", "é")}
@@ -38,14 +38,14 @@ def test_ones_own_wordings_may_have_any_levels(tmp_path: Path) -> None:
 
 
 def test_a_byte_order_mark_is_let_go(tmp_path: Path) -> None:
-    assert wordings(written(tmp_path, '\ufeffplain = ["What?"]')).count == 1
+    assert load_prompt_set(written(tmp_path, '\ufeffplain = ["What?"]')).count == 1
 
 
 def test_the_fingerprint_is_of_texts_and_levels() -> None:
-    first = Wordings("a", {"x": ("one", "two")}).sha256
-    assert first == Wordings("b", {"x": ("one", "two")}, "me").sha256
+    first = PromptSet("a", {"x": ("one", "two")}).sha256
+    assert first == PromptSet("b", {"x": ("one", "two")}, "me").sha256
     others = ({"y": ("one", "two")}, {"x": ("two", "one")}, {"x": ("one",), "y": ("two",)})
-    assert first not in {Wordings("a", levels).sha256 for levels in others}
+    assert first not in {PromptSet("a", levels).sha256 for levels in others}
 
 
 WRONG = {
@@ -68,15 +68,15 @@ WRONG = {
 @pytest.mark.parametrize(("text", "message"), WRONG.items())
 def test_a_file_that_holds_no_wordings_is_refused(tmp_path: Path, text: str, message: str) -> None:
     with pytest.raises(DataError, match=message):
-        wordings(written(tmp_path, text))
+        load_prompt_set(written(tmp_path, text))
 
 
 def test_a_file_in_another_encoding_is_refused(tmp_path: Path) -> None:
     with pytest.raises(DataError, match=r"mine\.toml holds no wordings"):
-        wordings(written(tmp_path, 'naive = ["é"]', "latin-1"))
+        load_prompt_set(written(tmp_path, 'naive = ["é"]', "latin-1"))
 
 
 @pytest.mark.parametrize("name", ["nowhere.toml", "."])
 def test_what_is_no_file_is_refused(tmp_path: Path, name: str) -> None:
     with pytest.raises(DataError, match="cannot be read"):
-        wordings(str(tmp_path / name))
+        load_prompt_set(str(tmp_path / name))

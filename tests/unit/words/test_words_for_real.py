@@ -61,11 +61,11 @@ def toybox(one_thread: None) -> Any:
 
 def test_the_packaged_model_names_drawn_birds(seat: Seat, toybox: Any) -> None:
     found = FreeForm().predict(seat(toybox, "free_form"))
-    answerable = found.observed.answerable
-    assert found.right[answerable].mean() > 0.5
+    answerable = found.observations.answerable
+    assert found.correct[answerable].mean() > 0.5
     assert not found.errors
     read = FreeForm().predict(seat(toybox, "free_form", extraction="inclusion"))
-    assert read.said == found.said
+    assert read.completions == found.completions
 
 
 def test_the_packaged_model_declines_where_it_is_told_to(seat: Seat, toybox: Any, tmp_path: Path) -> None:
@@ -75,14 +75,14 @@ def test_the_packaged_model_declines_where_it_is_told_to(seat: Seat, toybox: Any
     naive, refuse = found.abstained.sum(axis=1).tolist()
     assert naive < refuse
     chosen = Abstention().predict(seat(toybox, "abstention", wordings=path))
-    assert chosen.said == found.said
-    assert {*chosen.places[chosen.read].tolist()} <= {*range(len(CHOICES))}
+    assert chosen.completions == found.completions
+    assert {*chosen.choice_indices[chosen.parsed].tolist()} <= {*range(len(CHOICES))}
 
 
 def test_a_stopped_extraction_ends_as_if_it_had_not(seat: Seat, toybox: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     from eyechart.realbirdid import extraction
 
-    monkeypatch.setattr(extraction, "CHUNK", 1)
+    monkeypatch.setattr(extraction, "BATCHES_PER_CHUNK", 1)
     texts = [f"a bird, or {number} of them" for number in range(10)]
     context, best, calls = seat(toybox, "free_form"), toybox.best, []
 
@@ -95,9 +95,9 @@ def test_a_stopped_extraction_ends_as_if_it_had_not(seat: Seat, toybox: Any, mon
     with monkeypatch.context() as patched:
         patched.setattr(toybox, "best", breaking)
         with pytest.raises(ConnectionResetError):
-            extraction.replies(context, texts, CHOICES)
-    found, _ = extraction.replies(context, texts, CHOICES)
-    whole, _ = extraction.replies(
+            extraction.request_choices(context, texts, CHOICES)
+    found, _ = extraction.request_choices(context, texts, CHOICES)
+    whole, _ = extraction.request_choices(
         Seat(seat.store.with_name("other"), seat.dataset)(toybox, "free_form"), texts, CHOICES
     )
     assert (found, len(calls)) == (whole, 2)
@@ -110,6 +110,6 @@ def test_a_server_answers_in_words_and_then_by_a_schema(
     faulty_server.answer = lambda asked: "Hard to say" if asked.pictures else json.dumps({"answer": name})
     found = FreeForm().predict(seat(asking(), "free_form"))
     rows = range(len(seat.dataset))
-    assert ({found.extracted(row) for row in rows}, found.requests) == ({name}, len(rows) + 1)
+    assert ({found.extracted_name(row) for row in rows}, found.requests) == ({name}, len(rows) + 1)
     (schema,) = (asked.body["response_format"] for asked in faulty_server.asked if not asked.pictures)
     assert {*seat.dataset.names} < {*schema["json_schema"]["schema"]["properties"]["answer"]["enum"]}

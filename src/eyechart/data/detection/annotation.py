@@ -73,7 +73,7 @@ class Annotation:
             whole.update(np.ascontiguousarray(part).tobytes())
         return whole.hexdigest()
 
-    def of(self, rows: Sequence[int]) -> "Annotation":
+    def select(self, rows: Sequence[int]) -> "Annotation":
         """The annotation of some rows, in their order."""
         chosen = list(rows)
         return Annotation(
@@ -87,7 +87,7 @@ class Annotation:
         )
 
 
-def excluded(what: str, why: str, found: Iterable[str]) -> tuple[Exclusion, ...]:
+def list_exclusions(what: str, why: str, found: Iterable[str]) -> tuple[Exclusion, ...]:
     """Count what is left out for one reason; nothing where there is nothing.
 
     >>> excluded("annotation", "it names an image that is not there", ["17", "18"])[0].count

@@ -15,10 +15,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from eyechart.data.dataset import Dataset
-from eyechart.data.detection.annotation import Annotation, Exclusion, excluded
-from eyechart.data.detection.image_index import annotated, indexed, read_json
+from eyechart.data.detection.annotation import Annotation, Exclusion, list_exclusions
+from eyechart.data.detection.image_index import build_annotated_dataset, index_images, read_json
 from eyechart.data.detection.label_maps import LabelMap, label_map
-from eyechart.data.detection.tallies import tallied
+from eyechart.data.detection.tallies import tally_instances
 from eyechart.errors import DataError
 
 PICTURE, POLYGONS = "_leftImg8bit.png", "_gtFine_polygons.json"
@@ -45,7 +45,7 @@ class Objects(msgspec.Struct, frozen=True, rename="camel"):
     objects: list[Thing]
 
 
-class Judged(NamedTuple):
+class PolygonStatus(NamedTuple):
     """What becomes of a polygon: `kind` is thing, crowd, doubt or nothing, `why` the reason to leave it out."""
 
     kind: str
@@ -68,15 +68,17 @@ def open_cityscapes(
     polygons = _found(folder / "gtFine" / part, POLYGONS)
     both = sorted(pictures & polygons)
     unmatched = (
-        *excluded("picture", f"it has no *{POLYGONS} in gtFine/{part}", sorted(pictures - polygons)),
-        *excluded("polygon file", f"it has no *{PICTURE} in leftImg8bit/{part}", sorted(polygons - pictures)),
+        *list_exclusions("picture", f"it has no *{POLYGONS} in gtFine/{part}", sorted(pictures - polygons)),
+        *list_exclusions("polygon file", f"it has no *{PICTURE} in leftImg8bit/{part}", sorted(polygons - pictures)),
     )
     expected = _expected(folder, part, both)
     files = [folder / "gtFine" / part / f"{stem}{POLYGONS}" for stem in both]
     places = [f"leftImg8bit/{part}/{stem}{PICTURE}" for stem in both]
-    entries = indexed(folder, places, named_by=folder / "gtFine", remedy="unpack leftImg8bit again.", cache=cache)
+    entries = index_images(folder, places, named_by=folder / "gtFine", remedy="unpack leftImg8bit again.", cache=cache)
     annotation = _annotation(files, [Path(stem).name for stem in both], unmatched)
-    return annotated(folder, benchmark, split, entries, label_map("cityscapes").names, annotation, expected=expected)
+    return build_annotated_dataset(
+        folder, benchmark, split, entries, label_map("cityscapes").names, annotation, expected=expected
+    )
 
 
 def _found(folder: Path, suffix: str) -> set[str]:
@@ -106,50 +108,52 @@ def _annotation(files: list[Path], ids: list[str], left_out: tuple[Exclusion, ..
     for row, (file, name) in enumerate(zip(files, ids, strict=True)):
         for place, judged in enumerate(_judged(file, labels)):
             if judged.label:
-                cells[judged.kind].append((row, labels.places[judged.label]))
+                cells[judged.kind].append((row, labels.index_by_label[judged.label]))
             if judged.why:
                 reasons.setdefault(judged.why, []).append(f"{name}, object {place}")
     found = (np.array(cells[kind], dtype=np.int64).reshape(-1, 2) for kind in ("thing", "crowd", "doubt"))
-    listed = (one for why, names in reasons.items() for one in excluded("polygon", why, names))
-    tally = tallied((len(files), len(labels.names)), *found)
+    listed = (one for why, names in reasons.items() for one in list_exclusions("polygon", why, names))
+    tally = tally_instances((len(files), len(labels.names)), *found)
     return Annotation(*tally, tuple(ids), labels.originals, (*left_out, *listed))
 
 
-def _judged(file: Path, labels: LabelMap) -> Iterator[Judged]:
+def _judged(file: Path, labels: LabelMap) -> Iterator[PolygonStatus]:
     content = read_json(file, Objects, "Cityscapes' polygons")
     if content.img_width < 1 or content.img_height < 1:
         raise DataError(f"{file}: the picture is {content.img_width} x {content.img_height} pixels: copy it again.")
     there: set[tuple[str, tuple[tuple[float, float], ...]]] = set()
     for thing in content.objects:
-        judged = Judged("nothing") if thing.deleted else _judge(thing, content.img_width, content.img_height, labels)
+        judged = (
+            PolygonStatus("nothing") if thing.deleted else _judge(thing, content.img_width, content.img_height, labels)
+        )
         outline = (thing.label, tuple(thing.polygon))
         if judged.kind in ("thing", "crowd"):
-            judged = Judged("nothing", why=REPEATED) if outline in there else judged
+            judged = PolygonStatus("nothing", why=REPEATED) if outline in there else judged
             there.add(outline)
         yield judged
 
 
-def _judge(thing: Thing, width: int, height: int, labels: LabelMap) -> Judged:
+def _judge(thing: Thing, width: int, height: int, labels: LabelMap) -> PolygonStatus:
     label, group = _single(thing.label, labels)
-    if label not in labels.places:
+    if label not in labels.index_by_label:
         why = labels.dropped.get(label, "no published name")
-        return Judged("doubt", DOUBTS.get(label, ""), f"{thing.label} is no class here ({why})")
+        return PolygonStatus("doubt", DOUBTS.get(label, ""), f"{thing.label} is no class here ({why})")
     points = np.array(thing.polygon, dtype=np.float64).reshape(-1, 2)
-    if area(points) == 0:
-        return Judged("doubt", label, "it has no area; its label is unknown there")
-    if area(clipped(points, width, height)) == 0:
-        return Judged("nothing", why="it is outside the picture")
-    return Judged("crowd" if group else "thing", label)
+    if polygon_area(points) == 0:
+        return PolygonStatus("doubt", label, "it has no area; its label is unknown there")
+    if polygon_area(clip_polygon(points, width, height)) == 0:
+        return PolygonStatus("nothing", why="it is outside the picture")
+    return PolygonStatus("crowd" if group else "thing", label)
 
 
 def _single(label: str, labels: LabelMap) -> tuple[str, bool]:
     """Return the label that a group is of, and whether it is one."""
     single = label.removesuffix(GROUP)
-    known = label in labels.places or label in labels.dropped
+    known = label in labels.index_by_label or label in labels.dropped
     return (label, False) if known or single == label else (single, True)
 
 
-def area(points: Points) -> float:
+def polygon_area(points: Points) -> float:
     """Return the area of a polygon (n, 2) that does not cross itself, in square pixels; 0 below three points.
 
     >>> area(np.array([[0.0, 0.0], [4.0, 0.0], [0.0, 3.0]]))
@@ -159,7 +163,7 @@ def area(points: Points) -> float:
     return abs(float(x @ np.roll(y, -1) - y @ np.roll(x, -1))) / 2
 
 
-def clipped(points: Points, width: int, height: int) -> Points:
+def clip_polygon(points: Points, width: int, height: int) -> Points:
     """Return the part of a polygon (n, 2) that is in the picture, cut at its four sides one after the other.
 
     >>> area(clipped(np.array([[-2.0, 0.0], [2.0, 0.0], [2.0, 9.0], [-2.0, 9.0]]), 8, 5))

@@ -3,11 +3,18 @@
 from pathlib import Path
 
 from eyechart.data.dataset import Dataset
-from eyechart.data.detection.image_index import annotated, indexed
-from eyechart.data.detection.instances import Image, Published, annotation, counted, expected_images, read_instances
+from eyechart.data.detection.image_index import build_annotated_dataset, index_images
+from eyechart.data.detection.instances import (
+    Image,
+    PublishedFile,
+    build_annotation,
+    count_instances,
+    expected_images,
+    read_instances,
+)
 
 NAMES = "bd17f1ee35d5f3c862a4894605855abbb9dda4b0621fdb0ac4c2c8c7bb7e730a"  # of the 80 categories
-PUBLISHED = {"val": Published(5_000, 36_781, NAMES), "train": Published(118_287, 860_001, NAMES)}
+PUBLISHED = {"val": PublishedFile(5_000, 36_781, NAMES), "train": PublishedFile(118_287, 860_001, NAMES)}
 
 
 def annotation_file(folder: Path, part: str = "val") -> Path:
@@ -31,6 +38,8 @@ def open_coco(folder: Path, benchmark: str, split: str, *, part: str = "val", ca
     expected = expected_images(path, f"{benchmark}/{split}", found, fact)
     remedy = f"unpack all of {part}2017.zip beside annotations/, or keep only your own images in the file."
     pictures = [picture(image) for image in found.images]
-    entries = indexed(folder, pictures, named_by=path, remedy=remedy, cache=cache)
+    entries = index_images(folder, pictures, named_by=path, remedy=remedy, cache=cache)
     names = [category.name for category in found.categories]
-    return annotated(folder, benchmark, split, entries, names, annotation(found, *counted(found)), expected=expected)
+    return build_annotated_dataset(
+        folder, benchmark, split, entries, names, build_annotation(found, *count_instances(found)), expected=expected
+    )

@@ -13,8 +13,8 @@ import msgspec
 from eyechart.data.class_names import check_unique
 from eyechart.data.dataset import Dataset
 from eyechart.data.detection.annotation import Annotation
-from eyechart.data.file_index import Entry, assemble
-from eyechart.data.index_cache import cached
+from eyechart.data.file_index import IndexEntry, build_dataset
+from eyechart.data.index_cache import load_or_build
 from eyechart.errors import DataError, VocabularyError
 
 T = TypeVar("T")
@@ -32,7 +32,7 @@ def read_json(path: Path, kind: type[T], what: str) -> T:
         raise DataError(f"{path} is no file of {what} ({reason}): correct it, or copy it again.") from error
 
 
-def numbered(ids: Iterable[H], where: Path, what: str) -> dict[H, int]:
+def index_by_id(ids: Iterable[H], where: Path, what: str) -> dict[H, int]:
     """Return the place of every id; two equal ones are refused, since nothing says which one is meant."""
     places: dict[H, int] = {}
     for place, one in enumerate(ids):
@@ -41,15 +41,15 @@ def numbered(ids: Iterable[H], where: Path, what: str) -> dict[H, int]:
     return places
 
 
-def indexed(
+def index_images(
     folder: Path, pictures: Sequence[str], *, named_by: Path, remedy: str, cache: Path | None = None
-) -> tuple[Entry, ...]:
+) -> tuple[IndexEntry, ...]:
     """Return an entry a picture, in the order given: keys are paths without suffix, and no entry has a label.
 
     `pictures` are paths below the folder as the file `named_by` gives them. Pictures are hashed once, then kept in the
     cache. Raises DataError for pictures outside the folder, and for missing ones with their number and the remedy.
     """
-    outside = [path for path in pictures if not below(path)]
+    outside = [path for path in pictures if not is_below(path)]
     if outside:
         raise DataError(f"{named_by} names the picture '{outside[0]}', which is no file below {folder}: correct it.")
     missing = [path for path in pictures if not (folder / path).is_file()]
@@ -59,34 +59,34 @@ def indexed(
             f"{folder / missing[0]}: {remedy}"
         )
     files = [folder / path for path in pictures]
-    return tuple(cached(cache, files, lambda: _hashed(folder, pictures), reader=f"annotated {folder.resolve()}"))
+    return tuple(load_or_build(cache, files, lambda: _hashed(folder, pictures), reader=f"annotated {folder.resolve()}"))
 
 
-def below(path: str) -> bool:
+def is_below(path: str) -> bool:
     """Whether a path is relative and stays below where it begins."""
     parts = PurePosixPath(path).parts
     return bool(parts) and ".." not in parts and not path.startswith("/")
 
 
-def _hashed(folder: Path, pictures: Sequence[str]) -> list[Entry]:
+def _hashed(folder: Path, pictures: Sequence[str]) -> list[IndexEntry]:
     with ThreadPoolExecutor() as pool:
         return list(pool.map(lambda path: _entry(folder, path), pictures))
 
 
-def _entry(folder: Path, path: str) -> Entry:
+def _entry(folder: Path, path: str) -> IndexEntry:
     place = PurePosixPath(path)
     try:
         found = sha256((folder / path).read_bytes()).hexdigest()
     except OSError as error:
         raise DataError(f"{folder / path} cannot be read ({error.strerror}): copy it again.") from error
-    return Entry(place.with_suffix("").as_posix(), place.name, found, place.as_posix(), labels=())
+    return IndexEntry(place.with_suffix("").as_posix(), place.name, found, place.as_posix(), labels=())
 
 
-def annotated(
+def build_annotated_dataset(
     folder: Path,
     benchmark: str,
     split: str,
-    entries: Sequence[Entry],
+    entries: Sequence[IndexEntry],
     names: Sequence[str],
     annotation: Annotation,
     *,
@@ -100,5 +100,5 @@ def annotated(
         check_unique(names)
     except VocabularyError as error:
         raise VocabularyError(f"{folder}: {error}") from error
-    whole = assemble(folder, benchmark, split, entries, classes=len(names), names=names, upright=False)
+    whole = build_dataset(folder, benchmark, split, entries, classes=len(names), names=names, upright=False)
     return replace(whole, label_sets={}, annotation=annotation, expected=expected)

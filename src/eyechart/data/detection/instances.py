@@ -12,9 +12,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from eyechart.data.class_names import fingerprint
-from eyechart.data.detection.annotation import Annotation, Exclusion, excluded
-from eyechart.data.detection.image_index import numbered, read_json
-from eyechart.data.detection.tallies import Tally, tallied
+from eyechart.data.detection.annotation import Annotation, Exclusion, list_exclusions
+from eyechart.data.detection.image_index import index_by_id, read_json
+from eyechart.data.detection.tallies import Tally, tally_instances
 from eyechart.errors import DataError
 
 Ints = NDArray[np.int64]
@@ -70,7 +70,7 @@ class Instances(msgspec.Struct, frozen=True):
 
 
 @dataclass(frozen=True)
-class Published:
+class PublishedFile:
     """What a published annotation file holds, and the fingerprint of its category names in the order of their ids."""
 
     images: int
@@ -87,7 +87,7 @@ def read_instances(path: Path, what: str, picture: Callable[[Image], str]) -> In
     for kind, parts in (("images", found.images), ("categories", found.categories)):
         if not parts:
             raise DataError(f"{path} has no {kind}, expected those of {what}: copy it again from where it came from.")
-        numbered((part.id for part in parts), path, kind)
+        index_by_id((part.id for part in parts), path, kind)
     return Instances(
         tuple(sorted(found.images, key=picture)),
         found.annotations,
@@ -95,7 +95,7 @@ def read_instances(path: Path, what: str, picture: Callable[[Image], str]) -> In
     )
 
 
-def expected_images(path: Path, split: str, found: Instances, fact: Published | None) -> int | None:
+def expected_images(path: Path, split: str, found: Instances, fact: PublishedFile | None) -> int | None:
     """Return the published number of images, checked, where the category names are the published ones; else None."""
     names = fingerprint([category.name for category in found.categories])
     if fact is None or names != fact.names_sha256:
@@ -110,7 +110,7 @@ def expected_images(path: Path, split: str, found: Instances, fact: Published | 
     return fact.images
 
 
-def counted(found: Instances) -> tuple[Tally, tuple[Exclusion, ...]]:
+def count_instances(found: Instances) -> tuple[Tally, tuple[Exclusion, ...]]:
     """Count the things of every image and category; what cannot be counted is left out and listed.
 
     A crowd counts as one, in unsure number. An annotation with a box that is empty or outside its image counts nothing
@@ -124,11 +124,11 @@ def counted(found: Instances) -> tuple[Tally, tuple[Exclusion, ...]]:
     kept = good[_first_of_equals(where[good], _boxes(things)[good])]
     fault[np.setdiff1d(good, kept)] = REPEATED
     crowds, singles = where[kept[crowded[kept]]], where[kept[~crowded[kept]]]
-    seen = tallied((len(found.images), len(found.categories)), singles, crowds, where[np.isin(fault, DOUBTFUL)])
+    seen = tally_instances((len(found.images), len(found.categories)), singles, crowds, where[np.isin(fault, DOUBTFUL)])
     return seen, tuple(_listed(things, fault))
 
 
-def annotation(found: Instances, seen: Tally, left_out: tuple[Exclusion, ...]) -> Annotation:
+def build_annotation(found: Instances, seen: Tally, left_out: tuple[Exclusion, ...]) -> Annotation:
     """Put what was counted under the images' and categories' ids."""
     images, categories = (tuple(str(part.id) for part in parts) for parts in (found.images, found.categories))
     return Annotation(*seen, images, categories, left_out)
@@ -164,6 +164,6 @@ def _first_of_equals(where: Ints, boxes: NDArray[np.float64]) -> Ints:
 
 def _listed(things: Sequence[Thing], fault: Ints) -> Iterator[Exclusion]:
     for number, why in enumerate(FAULTS):
-        yield from excluded(
+        yield from list_exclusions(
             "annotation", why, (str(things[place]) for place in np.flatnonzero(fault == number).tolist())
         )

@@ -17,7 +17,7 @@ class LabelMap:
     dropped: Mapping[str, str]
 
     @cached_property
-    def places(self) -> dict[str, int]:
+    def index_by_label(self) -> dict[str, int]:
         """The class of every kept label."""
         return {original: place for place, original in enumerate(self.originals)}
 

@@ -11,21 +11,21 @@ from urllib.parse import urlsplit
 import numpy as np
 
 from eyechart.data.dataset import Dataset
-from eyechart.data.detection.annotation import Annotation, Bools, Exclusion, excluded
-from eyechart.data.detection.image_index import annotated, indexed
+from eyechart.data.detection.annotation import Annotation, Bools, Exclusion, list_exclusions
+from eyechart.data.detection.image_index import build_annotated_dataset, index_images
 from eyechart.data.detection.instances import (
     Image,
     Instances,
-    Published,
-    annotation,
-    counted,
+    PublishedFile,
+    build_annotation,
+    count_instances,
     expected_images,
     read_instances,
 )
 from eyechart.data.detection.tallies import Tally
 
 NAMES = "a9ee517d3071bff0d31ab0d5698968cfa0df40d0a4635c746c991fdbd2099ddd"  # of the 1203 categories
-PUBLISHED = {"val": Published(19_809, 244_707, NAMES), "train": Published(100_170, 1_270_141, NAMES)}
+PUBLISHED = {"val": PublishedFile(19_809, 244_707, NAMES), "train": PublishedFile(100_170, 1_270_141, NAMES)}
 REMEDY = "LVIS has pictures of COCO's train2017 and val2017, so unpack both there, or keep only your own in the file."
 
 
@@ -44,30 +44,32 @@ def open_lvis(folder: Path, benchmark: str, split: str, *, part: str = "val", ca
     categories must have the published numbers of images and annotations.
     """
     path = annotation_file(folder, part)
-    found = read_instances(path, "LVIS v1 annotations", picture)
+    found = read_instances(path, "LVIS v1 annotations", image_path)
     fact = PUBLISHED.get(part) if split.casefold() in ("lvis", f"lvis-{part}") else None
     expected = expected_images(path, f"{benchmark}/{split}", found, fact)
-    pictures = [picture(image) for image in found.images]
-    entries = indexed(folder, pictures, named_by=path, remedy=REMEDY, cache=cache)
+    pictures = [image_path(image) for image in found.images]
+    entries = index_images(folder, pictures, named_by=path, remedy=REMEDY, cache=cache)
     names = [category.name.replace("_", " ") for category in found.categories]
-    return annotated(folder, benchmark, split, entries, names, federated(found), expected=expected)
+    return build_annotated_dataset(
+        folder, benchmark, split, entries, names, build_federated_annotation(found), expected=expected
+    )
 
 
-def picture(image: Image) -> str:
+def image_path(image: Image) -> str:
     """Return where an image lies: the folder and name that its `coco_url` ends with, or else its `file_name`."""
     place = PurePosixPath(urlsplit(image.coco_url).path)
     return "/".join(place.parts[-2:]) if image.coco_url else image.file_name
 
 
-def federated(found: Instances) -> Annotation:
+def build_federated_annotation(found: Instances) -> Annotation:
     """Count things where somebody looked; a category that is annotated and said not to be there is there."""
-    seen, left_out = counted(found)
+    seen, left_out = count_instances(found)
     present = np.greater(seen.counts, 0)
     negative, unknown = _marked(found, "negative category", lambda image: image.neg_category_ids)
     partly, strange = _marked(found, "not exhaustive category", lambda image: image.not_exhaustive_category_ids)
     known = (present | negative & ~partly) & seen.known
     listed = (*left_out, *unknown, *strange, *_contradicted(found, present & negative))
-    return annotation(found, Tally(seen.counts, known, known & ~partly & seen.countable), listed)
+    return build_annotation(found, Tally(seen.counts, known, known & ~partly & seen.countable), listed)
 
 
 def _marked(found: Instances, what: str, ids: Callable[[Image], Sequence[int]]) -> tuple[Bools, tuple[Exclusion, ...]]:
@@ -78,7 +80,7 @@ def _marked(found: Instances, what: str, ids: Callable[[Image], Sequence[int]]) 
     for row, image in enumerate(found.images):
         strangers += [f"category {one} of image {image.id}" for one in ids(image) if one not in columns]
         marked[row, [columns[one] for one in ids(image) if one in columns]] = True
-    return marked, excluded(what, "it names a category that is not there", strangers)
+    return marked, list_exclusions(what, "it names a category that is not there", strangers)
 
 
 def _contradicted(found: Instances, both: Bools) -> tuple[Exclusion, ...]:
@@ -86,4 +88,4 @@ def _contradicted(found: Instances, both: Bools) -> tuple[Exclusion, ...]:
         f"category {found.categories[column].id} of image {found.images[row].id}"
         for row, column in np.argwhere(both).tolist()
     )
-    return excluded("negative category", "it is annotated in the same image", named)
+    return list_exclusions("negative category", "it is annotated in the same image", named)

@@ -17,12 +17,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from eyechart.data.dataset import Dataset
-from eyechart.data.detection.annotation import Annotation, Exclusion, excluded
-from eyechart.data.detection.image_index import annotated, indexed
+from eyechart.data.detection.annotation import Annotation, Exclusion, list_exclusions
+from eyechart.data.detection.image_index import build_annotated_dataset, index_images
 from eyechart.data.detection.label_maps import LabelMap, label_map
-from eyechart.data.detection.nuscenes_camera import Boxes, Floats, Poses, Views, shown
-from eyechart.data.detection.nuscenes_tables import Box, Drive, Pose, View, drive, scenes
-from eyechart.data.detection.tallies import tallied
+from eyechart.data.detection.nuscenes_camera import Boxes, CameraViews, Floats, Poses, visible_rectangles
+from eyechart.data.detection.nuscenes_tables import Box, KeyFrame, Pose, SceneData, read_scene_data, scene_tokens
+from eyechart.data.detection.tallies import tally_instances
 from eyechart.errors import DataError
 
 VERSIONS = {"v1.0-trainval": "val", "v1.0-mini": "mini_val"}
@@ -45,18 +45,20 @@ def open_nuscenes(folder: Path, benchmark: str, split: str, *, part: str = "val"
     """
     version = _version(folder)
     chosen, complete = _scenes(version, part)
-    found = drive(version, chosen)
-    if complete and len(found.views) != KEY_FRAMES:
+    found = read_scene_data(version, chosen)
+    if complete and len(found.key_frames) != KEY_FRAMES:
         raise DataError(
-            f"{version} has {len(found.views):,} key frames of the front camera in the 150 scenes of val, expected "
-            f"{KEY_FRAMES:,}: unpack its tables again."
+            f"{version} has {len(found.key_frames):,} key frames of the front camera in the 150 scenes of val, "
+            f"expected {KEY_FRAMES:,}: unpack its tables again."
         )
     remedy = "unpack the key frames of all parts (blobs), or at least their samples/CAM_FRONT."
-    pictures = [view.picture.filename for view in found.views]
-    entries = indexed(folder, pictures, named_by=version / "sample_data.json", remedy=remedy, cache=cache)
+    pictures = [view.picture.filename for view in found.key_frames]
+    entries = index_images(folder, pictures, named_by=version / "sample_data.json", remedy=remedy, cache=cache)
     labels = label_map("nuscenes")
     expected = KEY_FRAMES if complete else None
-    return annotated(folder, benchmark, split, entries, labels.names, _annotation(found, labels), expected=expected)
+    return build_annotated_dataset(
+        folder, benchmark, split, entries, labels.names, _annotation(found, labels), expected=expected
+    )
 
 
 def _version(folder: Path) -> Path:
@@ -81,7 +83,7 @@ def _scenes(version: Path, part: str) -> tuple[set[str], bool]:
     """Return the tokens of a part's scenes, and whether they are the whole of val."""
     if part not in ("val", "train"):
         raise DataError(f"nuScenes has the parts val and train, not '{part}'.")
-    there, listed = scenes(version), _listed(VERSIONS[version.name])
+    there, listed = scene_tokens(version), _listed(VERSIONS[version.name])
     chosen = {token for name, token in there.items() if (name in listed) == (part == "val")}
     if not chosen:
         raise DataError(
@@ -91,26 +93,26 @@ def _scenes(version: Path, part: str) -> tuple[set[str], bool]:
     return chosen, part == "val" and version.name == "v1.0-trainval" and listed <= there.keys()
 
 
-def _annotation(found: Drive, labels: LabelMap) -> Annotation:
+def _annotation(found: SceneData, labels: LabelMap) -> Annotation:
     boxes, left_out = _kept(found, labels)
-    views = {view.picture.sample_token: place for place, view in enumerate(found.views)}
-    places = [(views[box.sample_token], labels.places[found.categories[box.instance_token]]) for box in boxes]
+    views = {view.picture.sample_token: place for place, view in enumerate(found.key_frames)}
+    places = [(views[box.sample_token], labels.index_by_label[found.categories[box.instance_token]]) for box in boxes]
     cells = np.array(places, dtype=np.int64).reshape(-1, 2)
     broken = np.array([_broken(box) for box in boxes], dtype=np.bool_)
     seen = np.full((len(boxes), 4), np.nan)
-    seen[~broken] = _seen([box for box in boxes if not _broken(box)], found.views, cells[~broken, 0])
+    seen[~broken] = _seen([box for box in boxes if not _broken(box)], found.key_frames, cells[~broken, 0])
     clear = np.array([box.visibility_token in found.clear for box in boxes], dtype=np.bool_)
     things, doubtful = _sorted(cells, seen, clear, broken, labels)
-    tally = tallied((len(found.views), len(labels.names)), things, NOTHING, doubtful)
-    flat = excluded("annotation", BROKEN, (box.token for box in boxes if _broken(box)))
-    tokens = tuple(view.picture.token for view in found.views)
+    tally = tally_instances((len(found.key_frames), len(labels.names)), things, NOTHING, doubtful)
+    flat = list_exclusions("annotation", BROKEN, (box.token for box in boxes if _broken(box)))
+    tokens = tuple(view.picture.token for view in found.key_frames)
     return Annotation(*tally, tokens, labels.originals, (*left_out, *flat))
 
 
-def _kept(found: Drive, labels: LabelMap) -> tuple[list[Box], tuple[Exclusion, ...]]:
+def _kept(found: SceneData, labels: LabelMap) -> tuple[list[Box], tuple[Exclusion, ...]]:
     """Leave out what is of no class here, and what is annotated twice."""
     kept: list[Box] = []
-    reasons: dict[str, list[str]] = {LOST: [*found.lost]}
+    reasons: dict[str, list[str]] = {LOST: [*found.orphans]}
     there: set[tuple[str, str]] = set()
     for box in found.boxes:
         name = (box.sample_token, box.instance_token)
@@ -120,12 +122,12 @@ def _kept(found: Drive, labels: LabelMap) -> tuple[list[Box], tuple[Exclusion, .
             reasons.setdefault(why, []).append(box.token)
         else:
             kept.append(box)
-    return kept, tuple(one for why, tokens in reasons.items() for one in excluded("annotation", why, tokens))
+    return kept, tuple(one for why, tokens in reasons.items() for one in list_exclusions("annotation", why, tokens))
 
 
 def _stranger(category: str, labels: LabelMap) -> str:
     """Say why a category is no class; nothing where it is one."""
-    if category in labels.places:
+    if category in labels.index_by_label:
         return ""
     if category in labels.dropped:
         return f"{category} is no class here ({labels.dropped[category]})"
@@ -136,16 +138,16 @@ def _broken(box: Box) -> bool:
     return min(box.size) <= 0 or not any(box.rotation)
 
 
-def _seen(boxes: Sequence[Box], views: Sequence[View], places: Ints) -> Floats:
+def _seen(boxes: Sequence[Box], views: Sequence[KeyFrame], places: Ints) -> Floats:
     """Return the rectangle of every box in its view, NaN where it is not in it."""
-    of_view = Views(
+    of_view = CameraViews(
         _poses([view.ego for view in views], places),
         _poses([view.camera for view in views], places),
         _floats([view.camera.camera_intrinsic for view in views], 3, 3)[places],
         _floats([(view.picture.width, view.picture.height) for view in views], 2)[places],
     )
     everything = np.arange(len(boxes))
-    return shown(Boxes(_poses(boxes, everything), _floats([box.size for box in boxes], 3)), of_view)
+    return visible_rectangles(Boxes(_poses(boxes, everything), _floats([box.size for box in boxes], 3)), of_view)
 
 
 def _poses(found: Sequence[Pose | Box], places: Ints) -> Poses:
@@ -164,6 +166,6 @@ def _sorted(
     """Return the cells of the things that can be seen, and of those of which that cannot be said."""
     inside = ~np.isnan(seen[:, 0])
     present = clear & (seen[:, 2:] - seen[:, :2] >= SLIVER).all(axis=1)
-    racks = cells[(inside | broken) & (cells[:, 1] == labels.places[RACK])]
-    racks[:, 1] = labels.places[RACKED]
+    racks = cells[(inside | broken) & (cells[:, 1] == labels.index_by_label[RACK])]
+    racks[:, 1] = labels.index_by_label[RACKED]
     return cells[present], np.concatenate([cells[broken | (inside & ~present)], racks])

@@ -39,7 +39,7 @@ class Boxes:
 
 
 @dataclass(frozen=True)
-class Views:
+class CameraViews:
     """The n pictures: the car in the world, the camera on the car, its matrix (n, 3, 3), width and height (n, 2)."""
 
     ego: Poses
@@ -48,7 +48,7 @@ class Views:
     size: Floats
 
 
-def shown(boxes: Boxes, views: Views) -> Floats:
+def visible_rectangles(boxes: Boxes, views: CameraViews) -> Floats:
     """Return the rectangle around the part of every box that is in the picture of its row.
 
     The result is (n, 4): left, top, right and bottom in pixels, within the picture; NaN where no part is in it. What
@@ -61,7 +61,7 @@ def shown(boxes: Boxes, views: Views) -> Floats:
     return np.concatenate([np.empty((0, 4)), *parts])
 
 
-def _as_seen(boxes: Boxes, views: Views) -> tuple[Floats, Floats]:
+def _as_seen(boxes: Boxes, views: CameraViews) -> tuple[Floats, Floats]:
     """Return the boxes' centres (n, 3) and half axes, as columns (n, 3, 3), in homogeneous pixels."""
     ego, camera = _turn(views.ego.rotation).inv(), _turn(views.camera.rotation).inv()
     on_car = ego.apply(boxes.pose.translation - views.ego.translation)

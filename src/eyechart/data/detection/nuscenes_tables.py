@@ -13,7 +13,7 @@ from typing import TypeVar
 
 import msgspec
 
-from eyechart.data.detection.image_index import numbered, read_json
+from eyechart.data.detection.image_index import index_by_id, read_json
 from eyechart.errors import DataError
 
 CHANNEL = "CAM_FRONT"
@@ -98,7 +98,7 @@ Row = TypeVar("Row", bound=Keyed)
 
 
 @dataclass(frozen=True)
-class View:
+class KeyFrame:
     """A key frame of the front camera with the poses it was taken from."""
 
     picture: Picture
@@ -107,26 +107,26 @@ class View:
 
 
 @dataclass(frozen=True)
-class Drive:
+class SceneData:
     """The views of the scenes asked for, by file name, and the boxes of their samples in the order of the table.
 
     `categories` are the names by instance; `clear` are the tokens of 40 % visibility or more; `lost` are annotations
     whose sample is in no table.
     """
 
-    views: tuple[View, ...]
+    key_frames: tuple[KeyFrame, ...]
     boxes: tuple[Box, ...]
     categories: Mapping[str, str]
     clear: frozenset[str]
-    lost: tuple[str, ...]
+    orphans: tuple[str, ...]
 
 
-def scenes(version: Path) -> dict[str, str]:
+def scene_tokens(version: Path) -> dict[str, str]:
     """Return the tokens of the scenes by name."""
     return {row.name: row.token for row in _table(version, "scene", Named)}
 
 
-def drive(version: Path, chosen: AbstractSet[str]) -> Drive:
+def read_scene_data(version: Path, chosen: AbstractSet[str]) -> SceneData:
     """Read everything about the scenes whose tokens are chosen."""
     samples = {row.token: row.scene_token in chosen for row in _rows(version, "sample", Sample)}
     views = _views(version, {token for token, wanted in samples.items() if wanted})
@@ -141,10 +141,10 @@ def drive(version: Path, chosen: AbstractSet[str]) -> Drive:
     kinds = {row.token: names.get(row.category_token, "") for row in _table(version, "instance", Instance)}
     levels = _table(version, "visibility", Visibility)
     clear = frozenset(row.token for row in levels if row.level != "v0-40")
-    return Drive(views, tuple(boxes), kinds, clear, tuple(lost))
+    return SceneData(views, tuple(boxes), kinds, clear, tuple(lost))
 
 
-def _views(version: Path, samples: AbstractSet[str]) -> tuple[View, ...]:
+def _views(version: Path, samples: AbstractSet[str]) -> tuple[KeyFrame, ...]:
     cameras = _cameras(version)
     pictures = [
         row
@@ -152,12 +152,12 @@ def _views(version: Path, samples: AbstractSet[str]) -> tuple[View, ...]:
         if row.is_key_frame and row.calibrated_sensor_token in cameras and row.sample_token in samples
     ]
     path = version / "sample_data.json"
-    numbered((row.sample_token for row in pictures), path, f"key frames of {CHANNEL} for the sample")
+    index_by_id((row.sample_token for row in pictures), path, f"key frames of {CHANNEL} for the sample")
     for row in pictures:
         if not row.width or not row.height:
             raise DataError(f"{path}: the picture {row.filename} has no width and height; expected its size in pixels.")
     egos = _egos(version, {row.ego_pose_token for row in pictures})
-    views = (View(row, egos[row.ego_pose_token], cameras[row.calibrated_sensor_token]) for row in pictures)
+    views = (KeyFrame(row, egos[row.ego_pose_token], cameras[row.calibrated_sensor_token]) for row in pictures)
     return tuple(sorted(views, key=lambda view: view.picture.filename))
 
 

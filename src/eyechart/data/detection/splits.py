@@ -55,12 +55,12 @@ class AnnotatedSplit:
 
 
 @dataclass(frozen=True)
-class Part:
+class SplitPart:
     """A part of a data set as a format finds it; `alone` where there is no other."""
 
     name: str = MAIN
     missing: str = ""
-    alone: bool = True
+    is_only: bool = True
 
 
 def annotated_splits(root: Path) -> list[AnnotatedSplit]:
@@ -86,41 +86,41 @@ def _splits(folder: Path, *, named: bool = True) -> Iterator[AnnotatedSplit]:
         own = named and (len(formats) == 1 or folder.name.casefold() == kind)
         stem = folder.name if own else f"{folder.name}-{kind}" if named else kind
         for part in parts:
-            name = stem if part.alone or part.name == MAIN else f"{stem}-{part.name}"
+            name = stem if part.is_only or part.name == MAIN else f"{stem}-{part.name}"
             yield AnnotatedSplit(name, kind, folder, part.name, part.missing)
 
 
-def _coco(folder: Path) -> Iterator[Part]:
+def _coco(folder: Path) -> Iterator[SplitPart]:
     names = _matches(folder / "annotations", re.compile(r"instances_([a-z]\w*)2017\.json"))
     for name in names:
         missing = _lacking(folder, [f"{name}2017"], f"annotations/instances_{name}2017.json")
         if name == MAIN or not missing or len(names) == 1:
-            yield Part(name, missing, len(names) == 1)
+            yield SplitPart(name, missing, len(names) == 1)
 
 
-def _lvis(folder: Path) -> Iterator[Part]:
+def _lvis(folder: Path) -> Iterator[SplitPart]:
     pattern = re.compile(r"lvis_v1_(?!image_info)(\w+)\.json")
     names = sorted({*_matches(folder, pattern), *_matches(folder / "annotations", pattern)})
     for name in names:
         pictures = ["train2017"] if name == "train" else ["val2017", "train2017"]
         missing = _lacking(folder, pictures, f"lvis_v1_{name}.json")
         if name == MAIN or not missing or len(names) == 1:
-            yield Part(name, missing, len(names) == 1)
+            yield SplitPart(name, missing, len(names) == 1)
 
 
-def _nuscenes(folder: Path) -> Iterator[Part]:
+def _nuscenes(folder: Path) -> Iterator[SplitPart]:
     for table in sorted(folder.glob("v1.0-*/sample_data.json"))[:1]:
-        yield Part(missing=_lacking(folder, ["samples"], table.relative_to(folder).as_posix()))
+        yield SplitPart(missing=_lacking(folder, ["samples"], table.relative_to(folder).as_posix()))
 
 
-def _cityscapes(folder: Path) -> Iterator[Part]:
+def _cityscapes(folder: Path) -> Iterator[SplitPart]:
     both = ("gtFine", "leftImg8bit")
     there = [name for name in both if (folder / name).is_dir()]
     for name in there[:1]:
-        yield Part(missing="".join(_lacking(folder, [other], f"{name}/") for other in both))
+        yield SplitPart(missing="".join(_lacking(folder, [other], f"{name}/") for other in both))
 
 
-FINDERS: Mapping[Format, Callable[[Path], Iterable[Part]]] = {
+FINDERS: Mapping[Format, Callable[[Path], Iterable[SplitPart]]] = {
     "coco": _coco,
     "lvis": _lvis,
     "nuscenes": _nuscenes,

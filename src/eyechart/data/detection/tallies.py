@@ -18,7 +18,7 @@ class Tally(NamedTuple):
     countable: Bools
 
 
-def tallied(shape: tuple[int, int], things: Ints, crowds: Ints, doubtful: Ints) -> Tally:
+def tally_instances(shape: tuple[int, int], things: Ints, crowds: Ints, doubtful: Ints) -> Tally:
     """Count things, each a row (picture, category).
 
     A crowd is at least one thing, of unknown number. Something doubtful (too hidden or broken to say that it can be

@@ -10,7 +10,7 @@ from typing import Any
 import msgspec
 from PIL import Image
 
-from eyechart.data.images import shown_alike
+from eyechart.data.images import decodes_identically
 from eyechart.models.openai import errors
 from eyechart.models.types import Answer, Request, Usage
 
@@ -34,7 +34,7 @@ def _parts(request: Request) -> Iterator[dict[str, Any]]:
 
 def data_url(image: Image.Image, file: bytes = b"") -> str:
     """Write an image without loss: the JPEG that it came from, where all read it alike, or else its pixels as PNG."""
-    if file and shown_alike(file, image):
+    if file and decodes_identically(file, image):
         return f"data:image/jpeg;base64,{b64encode(file).decode()}"
     made = BytesIO()
     image.convert("RGB").save(made, "PNG", compress_level=1, icc_profile=None)  # level 6: 5 times slower, 5 % smaller
