@@ -57,8 +57,8 @@ class Level:
     def points(self) -> list[NumberCell]:
         """The share under each wording."""
         start = f"{self.images}/{self.name}/"
-        found = [m for m in self.entry.record.metrics if m.name == RATE and m.category.startswith(start)]
-        return [NumberCell(m.value, m.n, m.ci) for m in sorted(found, key=lambda m: m.category)]
+        metrics = [m for m in self.entry.record.metrics if m.name == RATE and m.category.startswith(start)]
+        return [NumberCell(m.value, m.n, m.ci) for m in sorted(metrics, key=lambda m: m.category)]
 
     @property
     def min_and_max(self) -> tuple[NumberCell, NumberCell]:
@@ -88,42 +88,45 @@ class TableLevels:
 def collect_levels(pool: Runs, name: str) -> list[TableLevels]:
     """Every level of every case."""
     return [
-        TableLevels(found, tuple(iterate_levels(found))) for found in select_cases(pool, ABSTENTION, name, None, WORDS)
+        TableLevels(table_cases, tuple(iterate_levels(table_cases)))
+        for table_cases in select_cases(pool, ABSTENTION, name, None, WORDS)
     ]
 
 
 def unanswerable_levels(pool: Runs, name: str) -> list[TableLevels]:
     """Return the levels of the groups with unanswerable images; refuse where there are none."""
-    found = [each for each in collect_levels(pool, name) if any(level.images == "UA" for level in each.levels)]
-    if not found:
+    tables = [table for table in collect_levels(pool, name) if any(level.images == "UA" for level in table.levels)]
+    if not tables:
         what = "shows how models abstain on unanswerable images, and none was asked about"
         raise nothing_to_show(pool, name, what, "pytest -k realbirdid --eye-data=ROOT, with unanswerable birds")
-    return found
+    return tables
 
 
-def iterate_levels(found: TableCases) -> Iterator[Level]:
+def iterate_levels(table_cases: TableCases) -> Iterator[Level]:
     """The levels of every model in the order of the wordings, unanswerable images first."""
-    for entry in found.group.cases:
+    for entry in table_cases.group.cases:
         spots = [m.category.split("/") for m in entry.record.metrics if m.name == RATE]
         for images in SETS:
             for parts in spots:
                 if len(parts) == 2 and parts[0] == images:  # a set and a level, no wording
-                    yield Level(entry, found.names[id(entry)], images, parts[1])
+                    yield Level(entry, table_cases.names[id(entry)], images, parts[1])
 
 
 def t4(pool: Runs, _: str | None) -> list[Table]:
     """Table 4: how likely a model is to abstain, by what is the matter."""
-    return [t4_table(each) for each in unanswerable_levels(pool, "realbirdid-T4")]
+    return [t4_table(levels) for levels in unanswerable_levels(pool, "realbirdid-T4")]
 
 
-def t4_table(each: TableLevels) -> Table:
+def t4_table(levels: TableLevels) -> Table:
     """The models about the same images, a row a level."""
     rows: list[Row] = [
         (level.model, level.name, *(p_abstain(level, issue) for issue in ISSUES.values()))
-        for level in each.levels
+        for level in levels.levels
         if level.images == "UA"
     ]
-    return each.table_cases.table("P(abstain) by ground-truth issue", ("Model", "Level", *ISSUES), rows, P_ABSTAIN_NOTE)
+    return levels.table_cases.table(
+        "P(abstain) by ground-truth issue", ("Model", "Level", *ISSUES), rows, P_ABSTAIN_NOTE
+    )
 
 
 def p_abstain(level: Level, issue: str, style: NumberFormat = THOUSANDTHS) -> NumberCell:
@@ -133,14 +136,14 @@ def p_abstain(level: Level, issue: str, style: NumberFormat = THOUSANDTHS) -> Nu
 
 def f7(pool: Runs, _: str | None) -> list[Table]:
     """Figure 7 as a table: the shares under a level's wordings, and whether they differ by more than chance."""
-    return [f7_table(each) for each in collect_levels(pool, "realbirdid-F7")]
+    return [f7_table(levels) for levels in collect_levels(pool, "realbirdid-F7")]
 
 
-def f7_table(each: TableLevels) -> Table:
+def f7_table(levels: TableLevels) -> Table:
     """The models about the same images, a row a level."""
     columns = ("Model", "Level", "Images", "Wordings", "Mean", "SD", "Min", "Max", "Q", "df", "p")
-    rows = [(level.model, level.name, SETS[level.images], *spread_cells(level)) for level in each.levels]
-    return each.table_cases.table("abstention over equivalent wordings (%)", columns, rows, SPREAD_NOTE, COCHRAN_NOTE)
+    rows = [(level.model, level.name, SETS[level.images], *spread_cells(level)) for level in levels.levels]
+    return levels.table_cases.table("abstention over equivalent wordings (%)", columns, rows, SPREAD_NOTE, COCHRAN_NOTE)
 
 
 def spread_cells(level: Level) -> list[Cell]:
@@ -150,38 +153,41 @@ def spread_cells(level: Level) -> list[Cell]:
 
 def wordings(pool: Runs, _: str | None) -> list[Table]:
     """Each wording's text with the share of unanswerable images abstained on: the points of Figure 7."""
-    return [wordings_table(found) for found in select_cases(pool, ABSTENTION, "realbirdid-wordings", None, WORDS)]
+    return [
+        wordings_table(table_cases)
+        for table_cases in select_cases(pool, ABSTENTION, "realbirdid-wordings", None, WORDS)
+    ]
 
 
-def wordings_table(found: TableCases) -> Table:
+def wordings_table(table_cases: TableCases) -> Table:
     """The models about the same images, a row a model and wording."""
     rows = [
-        (found.names[id(e)], *row)
-        for e in found.group.cases
+        (table_cases.names[id(e)], *row)
+        for e in table_cases.group.cases
         for row in read_artifact(e.record, e.folder, "wordings", prompt_rows)
     ]
     columns = ("Model", "Level", "Wording", "Text", "abstained", "Abstention")
-    said = "Of the unanswerable images with an answer. Brackets: 95 % Wilson intervals over observations."
-    return found.table("abstention by wording (%)", columns, rows, said)
+    note = "Of the unanswerable images with an answer. Brackets: 95 % Wilson intervals over observations."
+    return table_cases.table("abstention by wording (%)", columns, rows, note)
 
 
-def prompt_rows(found: Columns) -> Sequence[Row]:
+def prompt_rows(columns: Columns) -> Sequence[Row]:
     """The rows of the csv."""
-    places = range(len(found["level"]))
+    places = range(len(columns["level"]))
     return [
         (
-            *(found[name][at] for name in ("level", "wording", "text")),
-            int(found["abstained"][at]),
-            prompt_rate(found, at),
+            *(columns[name][at] for name in ("level", "wording", "text")),
+            int(columns["abstained"][at]),
+            prompt_rate(columns, at),
         )
         for at in places
     ]
 
 
-def prompt_rate(found: Columns, at: int) -> NumberCell:
+def prompt_rate(columns: Columns, at: int) -> NumberCell:
     """One wording's share with its interval."""
-    value, low, high = (float(found[name][at] or "nan") for name in ("rate", "ci_low", "ci_high"))
-    return NumberCell(value, int(found["n"][at]), (low, high))
+    value, low, high = (float(columns[name][at] or "nan") for name in ("rate", "ci_low", "ci_high"))
+    return NumberCell(value, int(columns["n"][at]), (low, high))
 
 
 TABLES: dict[str, Callable[[Runs, str | None], list[Table]]] = {

@@ -30,31 +30,31 @@ ROWS = (
 
 def f7(pool: Runs, _: str | None) -> "Figure":
     """Figure 7: a panel a level of encouragement, a band a model, a point a wording."""
-    found = collect_levels(pool, "realbirdid-F7")
-    figure, under = make_subfigures([BAND * len(band_keys(each)) + MORE for each in found], WIDTH)
-    for part, each in zip(under, found, strict=True):
-        draw_strips(part, each, pool)
-        add_caption(part, each.table_cases.group, [], WIDTH, POINTS)
+    tables = collect_levels(pool, "realbirdid-F7")
+    figure, under = make_subfigures([BAND * len(band_keys(levels)) + MORE for levels in tables], WIDTH)
+    for part, levels in zip(under, tables, strict=True):
+        draw_strips(part, levels, pool)
+        add_caption(part, levels.table_cases.group, [], WIDTH, POINTS)
     return figure
 
 
-def band_keys(found: TableLevels) -> list[tuple[str, str]]:
+def band_keys(levels: TableLevels) -> list[tuple[str, str]]:
     """The models, of each the unanswerable images and, where it was asked about them, the answerable ones."""
-    return [*dict.fromkeys((level.model, level.images) for level in found.levels)]
+    return [*dict.fromkeys((level.model, level.images) for level in levels.levels)]
 
 
-def draw_strips(part: "SubFigure", found: TableLevels, pool: Runs) -> None:
+def draw_strips(part: "SubFigure", levels: TableLevels, pool: Runs) -> None:
     """The panels of one set of birds, on axes that they share."""
-    names = [*dict.fromkeys(level.name for level in found.levels)]
-    entries = found.table_cases.group.cases
-    looked = dict(
-        zip([found.table_cases.names[id(entry)] for entry in entries], case_styles(pool, entries), strict=True)
+    names = [*dict.fromkeys(level.name for level in levels.levels)]
+    entries = levels.table_cases.group.cases
+    styles = dict(
+        zip([levels.table_cases.names[id(entry)] for entry in entries], case_styles(pool, entries), strict=True)
     )
-    every = band_keys(found)
+    every = band_keys(levels)
     axes = part.subplots(1, len(names), squeeze=False, sharex=True, sharey=True)[0]
     for ax, name in zip(axes, names, strict=True):
-        for level in (level for level in found.levels if level.name == name):
-            draw_strip(ax, every.index((level.model, level.images)), level, looked[level.model])
+        for level in (level for level in levels.levels if level.name == name):
+            draw_strip(ax, every.index((level.model, level.images)), level, styles[level.model])
         ax.set_title(one_line(name), fontsize=9)
         ax.set_xlabel("abstained on (%), with 95 % intervals", fontsize=8)
         ax.tick_params(labelsize=7)
@@ -97,52 +97,56 @@ def format_p_value(p: NumberCell) -> str:
 
 def f8(pool: Runs, _: str | None) -> "Figure":
     """Figure 8: a row a model, a matrix a level of encouragement."""
-    found = collect_confusions(pool, "realbirdid-F8")
-    rows = [[*group_by_model(each).values()] for each in found]
-    across = max(len(of) for each in rows for of in each)
+    tables = collect_confusions(pool, "realbirdid-F8")
+    rows = [[*group_by_model(confusions).values()] for confusions in tables]
+    across = max(len(of) for confusions in rows for of in confusions)
     width = CELL * across + LEFT
-    figure, under = make_subfigures([CELL * len(each) + 0.5 for each in rows], width)
-    for part, each, models in zip(under, found, rows, strict=True):
+    figure, under = make_subfigures([CELL * len(confusions) + 0.5 for confusions in rows], width)
+    for part, confusions, models in zip(under, tables, rows, strict=True):
         axes = part.subplots(len(models), across, squeeze=False)
         for line, model in zip(axes, models, strict=True):
-            draw_matrices(line, model, each.reasons)
-        add_caption(part, each.table_cases.group, [], width, ROWS)
+            draw_matrices(line, model, confusions.reasons)
+        add_caption(part, confusions.table_cases.group, [], width, ROWS)
     return figure
 
 
-def group_by_model(found: Confusions) -> dict[str, list[Confusion]]:
+def group_by_model(table: Confusions) -> dict[str, list[Confusion]]:
     """The matrices of each model."""
-    made: dict[str, list[Confusion]] = {}
-    for each in found.confusions:
-        made.setdefault(each.level.model, []).append(each)
-    return made
+    by_model: dict[str, list[Confusion]] = {}
+    for confusion in table.confusions:
+        by_model.setdefault(confusion.level.model, []).append(confusion)
+    return by_model
 
 
-def draw_matrices(axes: Sequence["Axes"], found: Sequence[Confusion], reasons: Sequence[str]) -> None:
+def draw_matrices(axes: Sequence["Axes"], confusions: Sequence[Confusion], reasons: Sequence[str]) -> None:
     """The matrices of one model, its name at the left."""
-    for ax, each in zip(axes, found, strict=False):
-        draw_matrix(ax, each, reasons)
-    for ax in axes[len(found) :]:
+    for ax, confusion in zip(axes, confusions, strict=False):
+        draw_matrix(ax, confusion, reasons)
+    for ax in axes[len(confusions) :]:
         ax.set_axis_off()
-    axes[0].set_ylabel(wrap_name(found[0].level.model), fontsize=7)
+    axes[0].set_ylabel(wrap_name(confusions[0].level.model), fontsize=7)
 
 
-def draw_matrix(ax: "Axes", found: Confusion, reasons: Sequence[str]) -> None:
+def draw_matrix(ax: "Axes", confusion: Confusion, reasons: Sequence[str]) -> None:
     """One matrix, every cell with its count and its share of the row."""
-    drawn = [matrix_cells(found, issue, reasons) for issue in found.issues]
+    drawn = [matrix_cells(confusion, issue, reasons) for issue in confusion.issues]
     values = np.array([[share.value or 0.0 for _, share in row] for row in drawn])
     ax.imshow(values, vmin=0, vmax=1, cmap="Blues", aspect="auto")
     for (row, column), value in np.ndenumerate(values):
         text, dark = format_cell(*drawn[row][column]), value > 0.6
         ax.text(column, row, text, ha="center", va="center", fontsize=6, color="white" if dark else "black")
     ax.set_xticks(range(len(reasons)), [INITIALS.get(reason, one_line(reason)) for reason in reasons], fontsize=7)
-    ax.set_yticks(range(len(found.issues)), [INITIALS.get(issue, issue) for issue in found.issues], fontsize=7)
-    ax.set_title(f"{one_line(found.level.name)}: AR {format_value(found.rate)}, n={found.rate.n or 0:,}", fontsize=7)
+    ax.set_yticks(range(len(confusion.issues)), [INITIALS.get(issue, issue) for issue in confusion.issues], fontsize=7)
+    ax.set_title(
+        f"{one_line(confusion.level.name)}: AR {format_value(confusion.rate)}, n={confusion.rate.n or 0:,}", fontsize=7
+    )
 
 
-def matrix_cells(found: Confusion, issue: str, reasons: Sequence[str]) -> list[tuple[int, NumberCell]]:
+def matrix_cells(confusion: Confusion, issue: str, reasons: Sequence[str]) -> list[tuple[int, NumberCell]]:
     """The counts and shares of an issue, of the reasons that some model gives."""
-    own = dict(zip(found.reasons, zip(found.totals(issue).tolist(), found.shares(issue), strict=True), strict=True))
+    own = dict(
+        zip(confusion.reasons, zip(confusion.totals(issue).tolist(), confusion.shares(issue), strict=True), strict=True)
+    )
     return [own.get(reason, (0, NumberCell(None))) for reason in reasons]
 
 

@@ -39,38 +39,38 @@ Bars = Mapping[str, Sequence[Bar]]  # by the panels' titles, in each panel the s
 
 def f4(pool: Runs, labels: str | None) -> "Figure":
     """Figure 4: both accuracies and their harmonic mean, a flat list beside a tree."""
-    found = compare_methods(pool, labels)
-    return draw_blocks([(each.table_cases, method_bars(each)) for each in found], COLOURS)
+    comparisons = compare_methods(pool, labels)
+    return draw_blocks([(comparison.table_cases, method_bars(comparison)) for comparison in comparisons], COLOURS)
 
 
-def method_bars(found: MethodComparison) -> Bars:
+def method_bars(comparison: MethodComparison) -> Bars:
     """A bar a model and method."""
-    return {head: [Bar(m.model, m.name, m.numbers[head]) for m in found.methods] for head in PARTS}
+    return {head: [Bar(m.model, m.name, m.numbers[head]) for m in comparison.methods] for head in PARTS}
 
 
 def f16(pool: Runs, labels: str | None) -> "Figure":
     """Figure 16: AUC and accuracy averaged over classes."""
-    found = select_cases(pool, SPECIES, "realbirdid-F16", labels)
-    return draw_blocks([(each, average_bars(each)) for each in found], AVERAGES)
+    tables = select_cases(pool, SPECIES, "realbirdid-F16", labels)
+    return draw_blocks([(table_cases, average_bars(table_cases)) for table_cases in tables], AVERAGES)
 
 
-def average_bars(found: TableCases) -> Bars:
+def average_bars(table_cases: TableCases) -> Bars:
     """A bar a model and average."""
     return {
         head: [
-            Bar(found.names[id(entry)], kind, metric_estimate(entry, name, found.labels, of))
-            for entry in found.group.cases
+            Bar(table_cases.names[id(entry)], kind, metric_estimate(entry, name, table_cases.labels, of))
+            for entry in table_cases.group.cases
             for kind, name in AVERAGED.items()
         ]
         for head, of in LEVEL_COLUMNS.items()
     }
 
 
-def draw_blocks(found: Sequence[tuple[TableCases, Bars]], colours: Mapping[str, str]) -> "Figure":
+def draw_blocks(blocks: Sequence[tuple[TableCases, Bars]], colours: Mapping[str, str]) -> "Figure":
     """A block of panels a set of birds."""
-    heights = [BAR * len(next(iter(bars.values()))) + MORE for _, bars in found]
+    heights = [BAR * len(next(iter(bars.values()))) + MORE for _, bars in blocks]
     figure, under = make_subfigures(heights, WIDTH)
-    for part, (of, bars) in zip(under, found, strict=True):
+    for part, (of, bars) in zip(under, blocks, strict=True):
         draw_block(part, bars, colours)
         add_caption(part, of.group, [of.labels], WIDTH)
     return figure
@@ -106,26 +106,26 @@ def draw_panel(ax: "Axes", bars: Sequence[Bar], colours: Mapping[str, str], *, n
 
 def model_positions(bars: Sequence[Bar]) -> dict[str, float]:
     """The middle of each model's bars."""
-    found: dict[str, list[int]] = {}
+    indices: dict[str, list[int]] = {}
     for place, bar in enumerate(bars):
-        found.setdefault(bar.model, []).append(place)
-    return {model: sum(of) / len(of) for model, of in found.items()}
+        indices.setdefault(bar.model, []).append(place)
+    return {model: sum(of) / len(of) for model, of in indices.items()}
 
 
-def draw_value(ax: "Axes", place: float, found: NumberCell) -> None:
+def draw_value(ax: "Axes", place: float, number: NumberCell) -> None:
     """A number behind its bar, and its interval as a line across the bar's end."""
-    value = 100 * (found.value or 0)
-    low, high = (100 * end for end in found.ci) if found.ci else (value, value)
+    value = 100 * (number.value or 0)
+    low, high = (100 * end for end in number.ci) if number.ci else (value, value)
     ax.hlines(place, low, high, color="black", linewidth=0.8)
     ax.annotate(
-        format_value(found), (max(value, high), place), (3, 0), textcoords="offset points", fontsize=6, va="center"
+        format_value(number), (max(value, high), place), (3, 0), textcoords="offset points", fontsize=6, va="center"
     )
 
 
-def format_value(found: NumberCell) -> str:
+def format_value(number: NumberCell) -> str:
     """A number with one digit, its interval behind it."""
-    low, high = (f"{100 * end:.1f}" for end in found.ci) if found.ci else ("", "")
-    return f"{100 * (found.value or 0):.1f}" + (f" [{low}, {high}]" if low else "")
+    low, high = (f"{100 * end:.1f}" for end in number.ci) if number.ci else ("", "")
+    return f"{100 * (number.value or 0):.1f}" + (f" [{low}, {high}]" if low else "")
 
 
 FIGURES: Mapping[str, Callable[[Runs, str | None], "Figure"]] = {"realbirdid-F4": f4, "realbirdid-F16": f16}

@@ -21,60 +21,60 @@ BAR = 0.27
 
 def f11(pool: Runs, _: str | None) -> "Figure":
     """Figure 11: two panels a model, the answerable images above; each series as parts of its highest bar."""
-    found = collect_bins(pool)
-    across = min(ACROSS, max(len(model_names(each)) for each in found))
+    tables = collect_bins(pool)
+    across = min(ACROSS, max(len(model_names(table)) for table in tables))
     figure, under = make_subfigures(
-        [HIGH * len(image_sets(each)) * line_count(each, across) + MORE for each in found], WIDE * across
+        [HIGH * len(image_sets(table)) * line_count(table, across) + MORE for table in tables], WIDE * across
     )
-    for part, each in zip(under, found, strict=True):
-        draw_block(part, each, across)
-        add_caption(part, each.table_cases.group, [each.table_cases.labels], WIDE * across)
+    for part, table in zip(under, tables, strict=True):
+        draw_block(part, table, across)
+        add_caption(part, table.table_cases.group, [table.table_cases.labels], WIDE * across)
     return figure
 
 
-def model_names(found: TableBins) -> list[str]:
+def model_names(table: TableBins) -> list[str]:
     """The models, each once."""
-    return [*dict.fromkeys(each.model for each in found.image_sets)]
+    return [*dict.fromkeys(images.model for images in table.image_sets)]
 
 
-def image_sets(found: TableBins) -> list[str]:
+def image_sets(table: TableBins) -> list[str]:
     """The kinds of images that there are."""
-    return [kind for kind in KINDS if any(each.kind == kind for each in found.image_sets)]
+    return [kind for kind in KINDS if any(images.kind == kind for images in table.image_sets)]
 
 
-def line_count(found: TableBins, across: int) -> int:
+def line_count(table: TableBins, across: int) -> int:
     """How many models stand beneath one another."""
-    return -(-len(model_names(found)) // across)
+    return -(-len(model_names(table)) // across)
 
 
-def draw_block(part: "SubFigure", found: TableBins, across: int) -> None:
+def draw_block(part: "SubFigure", table: TableBins, across: int) -> None:
     """The models about the same images."""
     from matplotlib.patches import Patch
 
-    there = image_sets(found)
-    rows = len(there) * line_count(found, across)
-    for each in found.image_sets:
-        line, column = divmod(model_names(found).index(each.model), across)
-        row = len(there) * line + there.index(each.kind)
-        draw_panel(part.add_subplot(rows, across, across * row + column + 1), each)
+    there = image_sets(table)
+    rows = len(there) * line_count(table, across)
+    for images in table.image_sets:
+        line, column = divmod(model_names(table).index(images.model), across)
+        row = len(there) * line + there.index(images.kind)
+        draw_panel(part.add_subplot(rows, across, across * row + column + 1), images)
     shades = [Patch(color=colour, label=LABELS[name]) for name, colour in COLOURS.items()]
     part.legend(handles=shades, loc="outside lower center", ncols=len(shades), fontsize=7, frameon=False)
 
 
-def draw_panel(ax: "Axes", found: BinnedImages) -> None:
+def draw_panel(ax: "Axes", images: BinnedImages) -> None:
     """One kind of image of one model."""
-    series = {"frequency": [each.frequency for each in found.bins]}
-    series |= {name: [each.means[name] for each in found.bins] for name in MEASURES}
+    series = {"frequency": [estimate.frequency for estimate in images.bins]}
+    series |= {name: [estimate.means[name] for estimate in images.bins] for name in MEASURES}
     for side, (name, numbers) in enumerate(series.items(), -1):
         draw_bars(ax, numbers, side * BAR, COLOURS[name])
-    step = -(-len(found.bins) // 12)
-    ax.set_xticks(range(0, len(found.bins), step), [each.name for each in found.bins[::step]], fontsize=6)
+    step = -(-len(images.bins) // 12)
+    ax.set_xticks(range(0, len(images.bins), step), [estimate.name for estimate in images.bins[::step]], fontsize=6)
     ax.set_ylim(0, 1.35)
     ax.tick_params(axis="y", labelsize=6)
     ax.set_xlabel("choices", fontsize=7)
     ax.set_ylabel("part of the highest bar", fontsize=7)
-    rho = ", ".join(f"{LABELS[name]} {each.text(with_n=False)}" for name, each in found.correlations.items())
-    ax.set_title(f"{wrap_name(found.model)}, {found.kind}, n={found.n:,}\nρ: {rho}", fontsize=7)
+    rho = ", ".join(f"{LABELS[name]} {estimate.text(with_n=False)}" for name, estimate in images.correlations.items())
+    ax.set_title(f"{wrap_name(images.model)}, {images.kind}, n={images.n:,}\nρ: {rho}", fontsize=7)
 
 
 def draw_bars(ax: "Axes", numbers: Sequence[NumberCell], aside: float, colour: str) -> None:

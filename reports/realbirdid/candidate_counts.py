@@ -71,7 +71,9 @@ class BinnedImages:
     @property
     def correlation_text(self) -> str:
         """The correlations in words."""
-        return ", ".join(f"{MEASURES[name]} {found.text(with_n=False)}" for name, found in self.correlations.items())
+        return ", ".join(
+            f"{MEASURES[name]} {estimate.text(with_n=False)}" for name, estimate in self.correlations.items()
+        )
 
 
 @dataclass(frozen=True)
@@ -85,28 +87,29 @@ class TableBins:
 def collect_bins(pool: Runs, name: str = "realbirdid-F11") -> list[TableBins]:
     """Every model, its answerable images first."""
     return [
-        TableBins(found, tuple(iterate_image_sets(found))) for found in select_cases(pool, SPECIES, name, None, RANGE)
+        TableBins(table_cases, tuple(iterate_image_sets(table_cases)))
+        for table_cases in select_cases(pool, SPECIES, name, None, RANGE)
     ]
 
 
-def iterate_image_sets(found: TableCases) -> Iterator[BinnedImages]:
+def iterate_image_sets(table_cases: TableCases) -> Iterator[BinnedImages]:
     """Both kinds of images of every model."""
-    for entry in found.group.cases:
+    for entry in table_cases.group.cases:
         sure = read_artifact(entry.record, entry.folder, PREDICTIONS, parse_columns)
         edges = bin_edges(sure.choices)
         for kind in KINDS:
-            chosen = sure.answerable == (kind == "A")
-            if chosen.any():
-                yield bin_images(entry, found.names[id(entry)], kind, select_images(sure, chosen), edges)
+            selected = sure.answerable == (kind == "A")
+            if selected.any():
+                yield bin_images(entry, table_cases.names[id(entry)], kind, select_images(sure, selected), edges)
 
 
-def parse_columns(found: Columns) -> ImageConfidences:
+def parse_columns(table: Columns) -> ImageConfidences:
     """The images that have an answer under their range list."""
-    every = {name: np.array([float(text or "nan") for text in found[f"range.species.{name}"]]) for name in MEASURES}
-    told = ~np.isnan(every["p"])
-    choices, answerable = parse_integers(found["range.choices"]), np.array(found["answerable"]) == "1"
-    observations = np.unique(found["observation"], return_inverse=True)[1].astype(np.int64)
-    return select_images(ImageConfidences(choices, answerable, observations, every), told)
+    every = {name: np.array([float(text or "nan") for text in table[f"range.species.{name}"]]) for name in MEASURES}
+    answered = ~np.isnan(every["p"])
+    choices, answerable = parse_integers(table["range.choices"]), np.array(table["answerable"]) == "1"
+    observations = np.unique(table["observation"], return_inverse=True)[1].astype(np.int64)
+    return select_images(ImageConfidences(choices, answerable, observations, every), answered)
 
 
 def select_images(sure: ImageConfidences, chosen: Bools) -> ImageConfidences:
@@ -117,11 +120,11 @@ def select_images(sure: ImageConfidences, chosen: Bools) -> ImageConfidences:
 
 def bin_edges(choices: Ints) -> list[tuple[int, int]]:
     """The first and last number of choices of each bin: one a number, or as few as it takes to have no more than 40."""
-    found = np.unique(choices).tolist()
-    if len(found) <= MOST:
-        return [(number, number) for number in found]
-    width = ceil((found[-1] - found[0] + 1) / MOST)
-    return [(low, low + width - 1) for low in range(found[0], found[-1] + 1, width)]
+    counts = np.unique(choices).tolist()
+    if len(counts) <= MOST:
+        return [(number, number) for number in counts]
+    width = ceil((counts[-1] - counts[0] + 1) / MOST)
+    return [(low, low + width - 1) for low in range(counts[0], counts[-1] + 1, width)]
 
 
 def bin_images(
@@ -131,7 +134,12 @@ def bin_images(
     bins = [build_bin(sure, low, high) for low, high in edges]
     rho = {name: correlation(sure.choices, values, sure.observations) for name, values in sure.measures.items()}
     return BinnedImages(
-        entry, model, kind, len(sure.choices), tuple(each for each in bins if each.frequency.value), rho
+        entry,
+        model,
+        kind,
+        len(sure.choices),
+        tuple(candidate_bin for candidate_bin in bins if candidate_bin.frequency.value),
+        rho,
     )
 
 
@@ -149,12 +157,12 @@ def mean_estimate(values: Floats, observations: Ints, least: float, most: float)
     """A mean of numbers from `least` to `most`, with Student's interval, no further, of several observations."""
     if not len(values):
         return NumberCell(None, style=VALUE)
-    value, found = float(values.mean()), interval_or_none(clustered_t_interval(values, observations))
-    ci = (min(value, max(least, found[0])), max(value, min(most, found[1]))) if found else None
+    value, interval = float(values.mean()), interval_or_none(clustered_t_interval(values, observations))
+    ci = (min(value, max(least, interval[0])), max(value, min(most, interval[1]))) if interval else None
     return NumberCell(value, ci=ci, style=VALUE)
 
 
-def correlation(one: Ints, other: Floats, observations: Ints) -> NumberCell:
+def correlation(counts: Ints, values: Floats, observations: Ints) -> NumberCell:
     """Return Spearman's correlation with Fisher's interval at the effective number; none where either is constant.
 
     The design effect is that of the images' influence on the correlation of ranks (S. J. Devlin, R. Gnanadesikan and
@@ -162,29 +170,29 @@ def correlation(one: Ints, other: Floats, observations: Ints) -> NumberCell:
     """
     from scipy.stats import rankdata  # half a second that few tables need
 
-    if len({*one.tolist()}) < 2 or len({*other.tolist()}) < 2:
-        return NumberCell(None, len(one), style=CORRELATION)
-    x, y = ((ranks - ranks.mean()) / ranks.std() for ranks in (rankdata(one), rankdata(other)))
+    if len({*counts.tolist()}) < 2 or len({*values.tolist()}) < 2:
+        return NumberCell(None, len(counts), style=CORRELATION)
+    x, y = ((ranks - ranks.mean()) / ranks.std() for ranks in (rankdata(counts), rankdata(values)))
     r = float(np.clip((x * y).mean(), -1, 1))
     n = int(effective_sample_size(x * y - r * (x**2 + y**2) / 2, observations) + 1e-9)
-    return NumberCell(r, len(one), interval_or_none(fisher_interval(r, n, "spearman")), style=CORRELATION)
+    return NumberCell(r, len(counts), interval_or_none(fisher_interval(r, n, "spearman")), style=CORRELATION)
 
 
 def f11(pool: Runs, _: str | None) -> list[Table]:
     """Figure 11 as a table: a row a number of choices."""
-    return [f11_table(each) for each in collect_bins(pool)]
+    return [f11_table(bins) for bins in collect_bins(pool)]
 
 
-def f11_table(each: TableBins) -> Table:
+def f11_table(bins: TableBins) -> Table:
     """The models about the same images."""
     rows: list[Row] = [
-        (of.model, KINDS[of.kind], found.name, found.frequency, *found.means.values())
-        for of in each.image_sets
-        for found in of.bins
+        (of.model, KINDS[of.kind], candidate_bin.name, candidate_bin.frequency, *candidate_bin.means.values())
+        for of in bins.image_sets
+        for candidate_bin in of.bins
     ]
     heads = ("Model", "Images", "Choices", "Frequency", *MEASURES.values())
-    said = [RHO.format(f"{of.model}, {of.kind} (n={of.n:,}): {of.correlation_text}") for of in each.image_sets]
-    return each.table_cases.table("how sure models are by number of choices", heads, rows, MEANING, SETS, *said)
+    notes = [RHO.format(f"{of.model}, {of.kind} (n={of.n:,}): {of.correlation_text}") for of in bins.image_sets]
+    return bins.table_cases.table("how sure models are by number of choices", heads, rows, MEANING, SETS, *notes)
 
 
 TABLES: dict[str, Callable[[Runs, str | None], list[Table]]] = {"realbirdid-F11": f11}

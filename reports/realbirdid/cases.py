@@ -23,15 +23,15 @@ CAPTION_OPTIONS = ("prompt", "templates", "wordings", "called", "extraction", "a
 
 def find_cases(pool: Runs, protocol: str, name: str) -> list[ComparableCases]:
     """The cases of a protocol about the same observations, by model; a figure of none is refused with the remedy."""
-    found: dict[tuple[int, tuple[tuple[str, str], ...]], list[CaseRun]] = {}
+    cases: dict[tuple[int, tuple[tuple[str, str], ...]], list[CaseRun]] = {}
     for place, group in enumerate(pool.groups):
         for entry in group.with_protocols(protocol).cases:
-            found.setdefault((place, tuple(sorted(entry.record.data.labels.items()))), []).append(entry)
-    if not found:
+            cases.setdefault((place, tuple(sorted(entry.record.data.labels.items()))), []).append(entry)
+    if not cases:
         raise nothing_to_show(
             pool, name, f"needs {protocol}, which {DESCRIPTIONS[protocol]}", f'pytest -k "realbirdid and {protocol}"'
         )
-    return [pool.groups[place].select(sorted(of, key=sort_key)) for (place, _), of in found.items()]
+    return [pool.groups[place].select(sorted(of, key=sort_key)) for (place, _), of in cases.items()]
 
 
 def sort_key(entry: CaseRun) -> tuple[str, str]:
@@ -46,8 +46,8 @@ def case_names(entries: Sequence[CaseRun]) -> list[str]:
 
 def metric_estimate(entry: CaseRun, name: str, labels: str, category: str) -> NumberCell:
     """One number of a case."""
-    found = entry.metric(name, labels, category)
-    return NumberCell(None) if found is None else NumberCell(found.value, found.n, found.ci)
+    metric = entry.metric(name, labels, category)
+    return NumberCell(None) if metric is None else NumberCell(metric.value, metric.n, metric.ci)
 
 
 def choose_labels(groups: Sequence[ComparableCases], labels: str | None, default: str = ALL) -> str:
@@ -62,6 +62,6 @@ def choose_labels(groups: Sequence[ComparableCases], labels: str | None, default
 
 def describe_prompts(entries: Sequence[CaseRun]) -> str:
     """How questions were put: `templates bird (0123abcd); prompt species (89abcdef)`."""
-    found = {name: [*dict.fromkeys(entry.option(name) for entry in entries)] for name in CAPTION_OPTIONS}
-    said = {name: [value for value in values if value not in ("", "own")] for name, values in found.items()}
-    return "; ".join(f"{name} {', '.join(values)}" for name, values in said.items() if values)
+    values_by_option = {name: [*dict.fromkeys(entry.option(name) for entry in entries)] for name in CAPTION_OPTIONS}
+    shown = {name: [value for value in values if value not in ("", "own")] for name, values in values_by_option.items()}
+    return "; ".join(f"{name} {', '.join(values)}" for name, values in shown.items() if values)

@@ -42,14 +42,14 @@ def case_styles(pool: Runs, entries: Sequence[CaseRun]) -> list[CaseStyle]:
     """How cases are drawn: a colour and a marker a model of all runs, a dash a case of it beside the others."""
     every = (entry for group in pool.groups for entry in group.cases if entry.record.benchmark == BENCHMARK)
     models = sorted({entry.model for entry in every} | {entry.model for entry in entries})
-    seen: dict[str, int] = {}
-    found = []
+    used: dict[str, int] = {}
+    styles = []
     for entry in entries:
-        place, again = models.index(entry.model), seen.get(entry.model, 0)
-        seen[entry.model] = again + 1
+        place, again = models.index(entry.model), used.get(entry.model, 0)
+        used[entry.model] = again + 1
         dash = DASHES[(again + place // len(COLOURS)) % len(DASHES)]
-        found.append(CaseStyle(COLOURS[place % len(COLOURS)], MARKERS[place % len(MARKERS)], dash))
-    return found
+        styles.append(CaseStyle(COLOURS[place % len(COLOURS)], MARKERS[place % len(MARKERS)], dash))
+    return styles
 
 
 def make_subfigures(heights: Sequence[float], width: float) -> tuple["Figure", list["SubFigure"]]:
@@ -57,8 +57,8 @@ def make_subfigures(heights: Sequence[float], width: float) -> tuple["Figure", l
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=(width, sum(heights)), layout="constrained")
-    found = figure.subfigures(len(heights), 1, squeeze=False, height_ratios=list(heights))
-    return figure, [part for (part,) in found]
+    grid = figure.subfigures(len(heights), 1, squeeze=False, height_ratios=list(heights))
+    return figure, [part for (part,) in grid]
 
 
 def add_caption(part: "SubFigure", group: ComparableCases, labels: Sequence[str], width: float, *more: str) -> None:
@@ -70,11 +70,11 @@ def add_caption(part: "SubFigure", group: ComparableCases, labels: Sequence[str]
 
 def describe_sizes(entries: Sequence[CaseRun], labels: str) -> str:
     """How many answerable and unanswerable images there are under some labels: `range: A n=90, UA n=8`."""
-    found = {
+    sizes = {
         of: {metric_estimate(entry, "acc", labels, spot).n for entry in entries} - {None} for of, spot in SPOTS.items()
     }
     return f"{labels}: " + ", ".join(
-        f"{of} {format_counts(sorted(n for n in every if n))}" for of, every in found.items()
+        f"{of} {format_counts(sorted(n for n in every if n))}" for of, every in sizes.items()
     )
 
 

@@ -22,37 +22,37 @@ def figure_function(name: str) -> Callable[[Runs, str | None], "Figure"]:
     return lambda pool, labels: draw_figure(pool, collect_curves(pool, name, labels))
 
 
-def draw_figure(pool: Runs, found: Sequence[CurveBlock]) -> "Figure":
+def draw_figure(pool: Runs, blocks: Sequence[CurveBlock]) -> "Figure":
     """A block of panels for each set of birds."""
-    width = WIDE * max(len(row) for each in found for row in each.grid)
-    made, under = make_subfigures([block_height(each, width) for each in found], width)
-    for part, each in zip(under, found, strict=True):
-        group = each.table_cases.group
+    width = WIDE * max(len(row) for block in blocks for row in block.grid)
+    figure, under = make_subfigures([block_height(block, width) for block in blocks], width)
+    for part, block in zip(under, blocks, strict=True):
+        group = block.table_cases.group
         looked = case_styles(pool, group.cases)
-        draw_grid(part, each, looked)
-        add_caption(part, group, [labels for row in each.grid for _, labels in row], width)
-        add_legend(part, list(zip([case.name for case in each.cases], looked, strict=True)), width)
-    return made
+        draw_grid(part, block, looked)
+        add_caption(part, group, [labels for row in block.grid for _, labels in row], width)
+        add_legend(part, list(zip([case.name for case in block.cases], looked, strict=True)), width)
+    return figure
 
 
-def block_height(found: CurveBlock, width: float) -> float:
+def block_height(block: CurveBlock, width: float) -> float:
     """How high a block is, in inches."""
-    one = max(HIGH, ENTRY * len(found.cases) + 0.9)
-    return one * len(found.grid) + legend_height([case.name for case in found.cases], width) + 0.5
+    row_height = max(HIGH, ENTRY * len(block.cases) + 0.9)
+    return row_height * len(block.grid) + legend_height([case.name for case in block.cases], width) + 0.5
 
 
-def draw_grid(part: "SubFigure", found: CurveBlock, looks: list[CaseStyle]) -> None:
+def draw_grid(part: "SubFigure", block: CurveBlock, looks: list[CaseStyle]) -> None:
     """The panels of one set of birds."""
-    across = max(map(len, found.grid))
-    for row, panels in enumerate(found.grid):
+    across = max(map(len, block.grid))
+    for row, panels in enumerate(block.grid):
         for column, shown in enumerate(panels):
-            draw_panel(part.add_subplot(len(found.grid), across, across * row + column + 1), shown, found, looks)
+            draw_panel(part.add_subplot(len(block.grid), across, across * row + column + 1), shown, block, looks)
 
 
-def draw_panel(ax: "Axes", shown: Panel, found: CurveBlock, looks: list[CaseStyle]) -> None:
+def draw_panel(ax: "Axes", shown: Panel, block: CurveBlock, looks: list[CaseStyle]) -> None:
     """One curve a model; the area under it stands in the legend."""
     sweep, labels = shown
-    for case, look in zip(found.cases, looks, strict=True):
+    for case, look in zip(block.cases, looks, strict=True):
         if curve := sweep.read_curve(case, labels):
             draw_curve(ax, curve, look, format_area(sweep.area_estimate(case, labels)))
     if sweep.curve.startswith("abstention"):
@@ -71,12 +71,12 @@ def draw_curve(ax: "Axes", curve: Curve, look: CaseStyle, label: str) -> None:
     ax.plot(100 * curve.x, 100 * curve.y, label=label, markevery=OFTEN, **look.line_options)
 
 
-def format_area(found: NumberCell) -> str:
+def format_area(number: NumberCell) -> str:
     """A number as a legend has it: with one digit."""
-    low, high = (100 * end for end in found.ci) if found.ci else (None, None)
-    if not found.is_defined:
+    low, high = (100 * end for end in number.ci) if number.ci else (None, None)
+    if not number.is_defined:
         return ""
-    return f"{100 * (found.value or 0):.1f}" + ("" if low is None else f" [{low:.1f}, {high:.1f}]")
+    return f"{100 * (number.value or 0):.1f}" + ("" if low is None else f" [{low:.1f}, {high:.1f}]")
 
 
 FIGURES: Mapping[str, Callable[[Runs, str | None], "Figure"]] = {name: figure_function(name) for name in GRIDS}

@@ -83,8 +83,8 @@ class CurveSpec:
 
     def read_curve(self, case: Case, labels: str) -> Curve | None:
         """The curve of a case, if there is one under these labels."""
-        found = case.curves.get((labels, self.curve))
-        return Curve(1 - found.x[::-1], found.y[::-1]) if found is not None and self.falls else found
+        curve = case.curves.get((labels, self.curve))
+        return Curve(1 - curve.x[::-1], curve.y[::-1]) if curve is not None and self.falls else curve
 
     def area_estimate(self, case: Case, labels: str) -> NumberCell:
         """The area under it, with its interval."""
@@ -118,21 +118,21 @@ def selective_accuracy(images: Images, share: float) -> NumberCell:
     return clustered_proportion(images.correct[:count], images.observations[:count])
 
 
-def sort_images(found: Columns) -> dict[tuple[str, str], Images]:
+def sort_images(columns: Columns) -> dict[tuple[str, str], Images]:
     """Return the images of every set under all labels from the columns of the answers."""
-    answerable = np.array(found["answerable"]) == "1"
-    observations = np.unique(found["observation"], return_inverse=True)[1].astype(np.int64)
-    listed = np.array(found["range.species.p"]) != ""
+    answerable = np.array(columns["answerable"]) == "1"
+    observations = np.unique(columns["observation"], return_inverse=True)[1].astype(np.int64)
+    listed = np.array(columns["range.species.p"]) != ""
     prefixes = {ALL: ("all", True), ELIGIBLE: ("all", listed), RANGE: ("range", listed)}
-    made = {}
+    images = {}
     for labels, (prefix, eligible) in prefixes.items():
         for of in SETS:
             kind, level = of.split(".")
-            correct, sure = (parse_numbers(found[f"{prefix}.{level}.{name}"]) for name in ("correct", "p"))
+            correct, sure = (parse_numbers(columns[f"{prefix}.{level}.{name}"]) for name in ("correct", "p"))
             rows = np.flatnonzero(eligible & (answerable == (kind == "A")) & ~np.isnan(correct))
             rows = rows[np.argsort(-sure[rows], kind="stable")]
-            made[labels, of] = Images(correct[rows], observations[rows])
-    return made
+            images[labels, of] = Images(correct[rows], observations[rows])
+    return images
 
 
 def parse_numbers(texts: Sequence[str]) -> Floats:
@@ -182,12 +182,12 @@ def f10(labels: str) -> Grid:
 
 def f17(labels: str) -> Grid:
     """Figure 17: accuracy by the share abstained on, without range lists and with them."""
-    return [[(accuracy_curve(of, falls=True), each) for each in (labels, RANGE)] for of in ("A.species", "UA.genus")]
+    return [[(accuracy_curve(of, falls=True), shown) for shown in (labels, RANGE)] for of in ("A.species", "UA.genus")]
 
 
 def f18(labels: str) -> Grid:
     """Figure 18: information gain, and the abstention tradeoff by entropy, without range lists and with them."""
-    return [[(sweep, each) for each in (labels, RANGE)] for sweep in (GAIN, abstention_curve("entropy"))]
+    return [[(sweep, shown) for shown in (labels, RANGE)] for sweep in (GAIN, abstention_curve("entropy"))]
 
 
 GRIDS: Mapping[str, Callable[[str], Grid]] = {
@@ -210,26 +210,26 @@ class CurveBlock:
 
 def collect_curves(pool: Runs, name: str, labels: str | None) -> list[CurveBlock]:
     """What a figure of curves shows, of all cases about the same birds together; birds without a curve are left out."""
-    blocks = [build_block(found, GRIDS[name](found.labels)) for found in select_cases(pool, SPECIES, name, labels)]
-    found = [block for block in blocks if block.grid]
-    if not found:
+    blocks = [build_block(kept, GRIDS[name](kept.labels)) for kept in select_cases(pool, SPECIES, name, labels)]
+    kept = [block for block in blocks if block.grid]
+    if not kept:
         both = all(sweep.of == "all" for row in GRIDS[name](ALL) for sweep, _ in row)
         kinds = "answerable and unanswerable birds together" if both else "answerable birds"
         raise nothing_to_show(pool, name, f"needs {kinds}", f'pytest -k "realbirdid and {SPECIES}"')
-    return found
+    return kept
 
 
-def build_block(found: TableCases, grid: Grid) -> CurveBlock:
+def build_block(table_cases: TableCases, grid: Grid) -> CurveBlock:
     """The cases about some birds; panels that would have no curve are left out."""
-    cases = tuple(read_case(entry, found.names[id(entry)]) for entry in found.group.cases)
+    cases = tuple(read_case(entry, table_cases.names[id(entry)]) for entry in table_cases.group.cases)
     rows = [[panel for panel in dict.fromkeys(row) if has_curve(panel, cases)] for row in grid]
-    return CurveBlock(found, cases, [row for row in rows if row])
+    return CurveBlock(table_cases, cases, [row for row in rows if row])
 
 
 def has_curve(panel: Panel, cases: Sequence[Case]) -> bool:
     """Whether a case has the curve of a panel."""
     sweep, labels = panel
-    return any(sweep.read_curve(each, labels) is not None for each in cases)
+    return any(sweep.read_curve(case, labels) is not None for case in cases)
 
 
 def read_case(entry: CaseRun, name: str) -> Case:
@@ -237,11 +237,11 @@ def read_case(entry: CaseRun, name: str) -> Case:
     return Case(entry, name, read_artifact(entry.record, entry.folder, "curves", parse_curves))
 
 
-def parse_curves(found: Columns) -> Curves:
+def parse_curves(columns: Columns) -> Curves:
     """The columns of a csv of curves."""
     rows: dict[tuple[str, str], list[tuple[float, float]]] = {}
-    points = zip(map(float, found["x"]), map(float, found["y"]), strict=True)
-    for key, point in zip(zip(found["labels"], found["curve"], strict=True), points, strict=True):
+    points = zip(map(float, columns["x"]), map(float, columns["y"]), strict=True)
+    for key, point in zip(zip(columns["labels"], columns["curve"], strict=True), points, strict=True):
         rows.setdefault(key, []).append(point)
     return {key: sort_by_x(np.array(points, np.float64)) for key, points in rows.items()}
 
@@ -255,19 +255,19 @@ def sort_by_x(points: Floats) -> Curve:
 
 def table_function(name: str) -> Callable[[Runs, str | None], list[Table]]:
     """A figure of curves as a table: the area under each, a row a model."""
-    return lambda pool, labels: [area_table(found) for found in collect_curves(pool, name, labels)]
+    return lambda pool, labels: [area_table(block) for block in collect_curves(pool, name, labels)]
 
 
-def area_table(found: CurveBlock) -> Table:
+def area_table(block: CurveBlock) -> Table:
     """One set of birds."""
-    panels = [panel for row in found.grid for panel in row]
+    panels = [panel for row in block.grid for panel in row]
     several = len({labels for _, labels in panels}) > 1
     heads = [f"{head} ({labels})" if several else head for sweep, labels in panels for head in sweep.column_names]
     rows: list[Row] = [
-        (each.name, *(number for sweep, labels in panels for number in sweep.estimates(each, labels)))
-        for each in found.cases
+        (case.name, *(number for sweep, labels in panels for number in sweep.estimates(case, labels)))
+        for case in block.cases
     ]
-    return found.table_cases.table("areas under curves (%)", ("Model", *heads), rows, *MEANING)
+    return block.table_cases.table("areas under curves (%)", ("Model", *heads), rows, *MEANING)
 
 
 TABLES = {name: table_function(name) for name in GRIDS}

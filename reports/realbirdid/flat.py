@@ -60,25 +60,30 @@ class MethodComparison:
 def compare_methods(pool: Runs, labels: str | None, name: str = "realbirdid-F4") -> list[MethodComparison]:
     """The flat lists, and the trees of the same models about the same images."""
     flat, trees = (select_cases(pool, protocol, name, labels) for protocol in (FLAT, SPECIES))
-    pairs = [(one, other) for one in flat for other in trees if same_images(one, other)]
-    found = [MethodComparison(join_cases(one, other), tuple(iterate_methods(one, other))) for one, other in pairs]
-    if not any(each.methods for each in found):
+    pairs = [
+        (flat_cases, tree_cases) for flat_cases in flat for tree_cases in trees if same_images(flat_cases, tree_cases)
+    ]
+    comparisons = [
+        MethodComparison(join_cases(flat_cases, tree_cases), tuple(iterate_methods(flat_cases, tree_cases)))
+        for flat_cases, tree_cases in pairs
+    ]
+    if not any(comparison.methods for comparison in comparisons):
         what = "compares a flat list with a tree of the same model about the same images"
         raise nothing_to_show(pool, name, what, 'pytest -k "realbirdid and (flat_list or species)"')
-    return [each for each in found if each.methods]
+    return [comparison for comparison in comparisons if comparison.methods]
 
 
-def same_images(one: TableCases, other: TableCases) -> bool:
+def same_images(left: TableCases, right: TableCases) -> bool:
     """Whether both are about the same images and observations."""
-    first, second = one.group.cases[0].record.data, other.group.cases[0].record.data
-    return (one.title, first.fingerprint, first.labels) == (other.title, second.fingerprint, second.labels)
+    first, second = left.group.cases[0].record.data, right.group.cases[0].record.data
+    return (left.title, first.fingerprint, first.labels) == (right.title, second.fingerprint, second.labels)
 
 
-def join_cases(one: TableCases, other: TableCases) -> TableCases:
+def join_cases(left: TableCases, right: TableCases) -> TableCases:
     """The cases of both protocols, those of models that stand in both."""
-    both = {e.model for e in one.group.cases} & {e.model for e in other.group.cases}
-    entries = [e for each in (one, other) for e in each.group.cases if e.model in both]
-    return TableCases(one.group.select(entries), one.labels)
+    both = {e.model for e in left.group.cases} & {e.model for e in right.group.cases}
+    entries = [e for table_cases in (left, right) for e in table_cases.group.cases if e.model in both]
+    return TableCases(left.group.select(entries), left.labels)
 
 
 def iterate_methods(flat: TableCases, trees: TableCases) -> Iterator[Method]:
@@ -86,30 +91,30 @@ def iterate_methods(flat: TableCases, trees: TableCases) -> Iterator[Method]:
     models = dict.fromkeys(entry.model for entry in flat.group.cases)
     for model in models:
         sides = [(FLAT_LIST, flat), (TREE, trees)]
-        found = [
+        pair = [
             Method(e, of.names[id(e)], name, of.labels)
             for name, of in sides
             for e in of.group.cases
             if e.model == model
         ]
-        if len({method.name for method in found}) == len(METHODS):
-            yield from found
+        if len({method.name for method in pair}) == len(METHODS):
+            yield from pair
 
 
 def f4(pool: Runs, labels: str | None) -> list[Table]:
     """Figure 4 as a table: both accuracies and their harmonic mean, a row a model and method."""
-    return [f4_table(each) for each in compare_methods(pool, labels)]
+    return [f4_table(comparison) for comparison in compare_methods(pool, labels)]
 
 
-def f4_table(each: MethodComparison) -> Table:
+def f4_table(comparison: MethodComparison) -> Table:
     """The models about the same images."""
-    rows: list[Row] = [(m.model, m.name, *m.numbers.values(), *m.abstained) for m in each.methods]
+    rows: list[Row] = [(m.model, m.name, *m.numbers.values(), *m.abstained) for m in comparison.methods]
     columns = ("Model", "Method", *PARTS, *LEFT)
     what = "a flat list of species and genera against a tree (%)"
-    table = each.table_cases.table(what, columns, rows, RIGHT, HOW, SETS, BRACKETS)
-    families = [model_family(method.entry) for method in each.methods]
+    table = comparison.table_cases.table(what, columns, rows, RIGHT, HOW, SETS, BRACKETS)
+    families = [model_family(method.entry) for method in comparison.methods]
     plain = [(of, *row) for of, row in zip(families, rows, strict=True)]
-    return replace(table, data=each.table_cases.table(what, ("Family", *columns), plain))
+    return replace(table, data=comparison.table_cases.table(what, ("Family", *columns), plain))
 
 
 TABLES: dict[str, Callable[[Runs, str | None], list[Table]]] = {"realbirdid-F4": f4}

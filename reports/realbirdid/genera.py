@@ -51,10 +51,10 @@ class Genera:
 
     def shares(self, name: str) -> Iterator[tuple[Genus, NumberCell, NumberCell]]:
         """Each genus of a set with its share of the images, and that of all down to it."""
-        seen, total = 0, self.totals[name]
+        cumulative, total = 0, self.totals[name]
         for genus in self.ordered(name):
-            seen += image_count(genus, name)
-            yield genus, fraction(image_count(genus, name), total), fraction(seen, total)
+            cumulative += image_count(genus, name)
+            yield genus, fraction(image_count(genus, name), total), fraction(cumulative, total)
 
     @property
     def concentration_note(self) -> str:
@@ -81,61 +81,61 @@ def image_count(genus: Genus, name: str) -> int:
 
 def collect_genera(pool: Runs, name: str) -> list[Genera]:
     """The genera of every data set, each once."""
-    found: dict[tuple[str, str], Genera] = {}
+    genera: dict[tuple[str, str], Genera] = {}
     for group in pool.groups:
         for entry in group.cases:
-            if (file := entry.record.artifacts.get(GENERA)) and (group.title, file.sha256) not in found:
+            if (file := entry.record.artifacts.get(GENERA)) and (group.title, file.sha256) not in genera:
                 rows = read_artifact(entry.record, entry.folder, GENERA, parse_genera)
-                found[group.title, file.sha256] = Genera(group.select([entry]), rows)
-    if not found:
+                genera[group.title, file.sha256] = Genera(group.select([entry]), rows)
+    if not genera:
         raise nothing_to_show(pool, name, "shows which genera images are of", "pytest -k realbirdid")
-    return list(found.values())
+    return list(genera.values())
 
 
-def parse_genera(found: Columns) -> tuple[Genus, ...]:
+def parse_genera(columns: Columns) -> tuple[Genus, ...]:
     """The rows of the csv."""
-    numbers = [parse_integers(found[name]).tolist() for name in ("species", "answerable", "unanswerable")]
-    return tuple(map(Genus, found["genus"], *numbers))
+    numbers = [parse_integers(columns[name]).tolist() for name in ("species", "answerable", "unanswerable")]
+    return tuple(map(Genus, columns["genus"], *numbers))
 
 
 def t5(pool: Runs, _: str | None) -> list[Table]:
     """Table 5: the genera of unanswerable images, most common first."""
-    found = [each for each in collect_genera(pool, "realbirdid-T5") if each.totals[UNANSWERABLE]]
-    if not found:
+    tables = [genera for genera in collect_genera(pool, "realbirdid-T5") if genera.totals[UNANSWERABLE]]
+    if not tables:
         what = "shows which genera unanswerable images are of, and all that were asked about are answerable"
         raise nothing_to_show(
             pool, "realbirdid-T5", what, "pytest -k realbirdid --eye-data=ROOT, with unanswerable birds"
         )
-    return [t5_table(each) for each in found]
+    return [t5_table(genera) for genera in tables]
 
 
-def t5_table(found: Genera) -> Table:
+def t5_table(genera: Genera) -> Table:
     """One data set."""
-    rows = [(g.name, g.unanswerable, freq, cdf, g.species) for g, freq, cdf in found.shares(UNANSWERABLE)]
+    rows = [(g.name, g.unanswerable, freq, cdf, g.species) for g, freq, cdf in genera.shares(UNANSWERABLE)]
     columns = ("genus", "count", "freq", "cdf", "species")
-    said = ("count: unanswerable images; species: how many the genus has.", SHARES.format("unanswerable"))
-    return build_table(found, "genera of the unanswerable images", columns, rows, *said)
+    notes = ("count: unanswerable images; species: how many the genus has.", SHARES.format("unanswerable"))
+    return build_table(genera, "genera of the unanswerable images", columns, rows, *notes)
 
 
 def f3(pool: Runs, _: str | None) -> list[Table]:
     """Figure 3 as a table: the images over genera, answerable and unanswerable."""
-    return [f3_table(found) for found in collect_genera(pool, "realbirdid-F3")]
+    return [f3_table(genera) for genera in collect_genera(pool, "realbirdid-F3")]
 
 
-def f3_table(found: Genera) -> Table:
+def f3_table(genera: Genera) -> Table:
     """One data set: a set after the other, each with its genera in their order."""
     rows = [
         (name, place, genus.name, image_count(genus, name), freq, cdf, genus.species)
         for name in (ANSWERABLE, UNANSWERABLE)
-        for place, (genus, freq, cdf) in enumerate(found.shares(name), 1)
+        for place, (genus, freq, cdf) in enumerate(genera.shares(name), 1)
     ]
     columns = ("Set", "Place", "genus", "count", "freq", "cdf", "species")
-    said = (found.concentration_note, SHARES.format("set's"))
-    return build_table(found, "images over genera, answerable (A) and unanswerable (UA)", columns, rows, *said)
+    notes = (genera.concentration_note, SHARES.format("set's"))
+    return build_table(genera, "images over genera, answerable (A) and unanswerable (UA)", columns, rows, *notes)
 
 
-def build_table(found: Genera, what: str, columns: Sequence[str], rows: Sequence[Row], *said: str) -> Table:
+def build_table(genera: Genera, what: str, columns: Sequence[str], rows: Sequence[Row], *notes: str) -> Table:
     """A table of one data set."""
-    notes = (*said, COUNTED, describe_data(found.entry), *collect_notes([found.entry]))
-    title = found.group.title
-    return Table(f"{title}: {what}", tuple(columns), tuple(rows), notes, {"split": title})
+    all_notes = (*notes, COUNTED, describe_data(genera.entry), *collect_notes([genera.entry]))
+    title = genera.group.title
+    return Table(f"{title}: {what}", tuple(columns), tuple(rows), all_notes, {"split": title})

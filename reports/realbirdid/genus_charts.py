@@ -20,13 +20,13 @@ WIDTH, HIGH = 10, 3.6  # inches
 
 def f3(pool: Runs, _: str | None) -> "Figure":
     """Figure 3: the images of each genus, and of all genera down to it; each kind of image in its own order."""
-    found = collect_genera(pool, "realbirdid-F3")
-    figure, under = make_subfigures([HIGH] * len(found), WIDTH)
-    for part, each in zip(under, found, strict=True):
+    tables = collect_genera(pool, "realbirdid-F3")
+    figure, under = make_subfigures([HIGH] * len(tables), WIDTH)
+    for part, genera in zip(under, tables, strict=True):
         left, right = part.subplots(1, 2)
         for name in LOOKS:
-            draw_counts(left, each, name)
-            draw_cumulated(right, each, name)
+            draw_counts(left, genera, name)
+            draw_cumulated(right, genera, name)
         left.axhline(
             RARE_LIMIT + 0.5,
             color="tab:gray",
@@ -39,26 +39,28 @@ def f3(pool: Runs, _: str | None) -> "Figure":
         right.set_ylabel("images of all genera so far (%)", fontsize=8)
         finish_axes(left, "upper right")
         finish_axes(right, "lower right")
-        text = f"{each.group.title}: {each.concentration_note}"
+        text = f"{genera.group.title}: {genera.concentration_note}"
         part.suptitle(fill(one_line(text), INCH * WIDTH, break_on_hyphens=False), fontsize=9)
     return figure
 
 
-def draw_counts(ax: "Axes", found: Genera, name: str) -> None:
+def draw_counts(ax: "Axes", genera: Genera, name: str) -> None:
     """The genera of one kind of image, those with most first, these with their names."""
     colour, marker, label = LOOKS[name]
-    every = found.ordered(name)
+    every = genera.ordered(name)
     images = [image_count(genus, name) for genus in every]
-    said = f"{label}, n={sum(images):,} of {len(every):,} genera"
-    ax.plot(range(1, len(every) + 1), images, color=colour, marker=marker, markersize=3, linewidth=0.8, label=said)
+    legend_label = f"{label}, n={sum(images):,} of {len(every):,} genera"
+    ax.plot(
+        range(1, len(every) + 1), images, color=colour, marker=marker, markersize=3, linewidth=0.8, label=legend_label
+    )
     for place, (genus, number) in enumerate(zip(every[:NAMED], images, strict=False), 1):
         ax.annotate(one_line(genus.name), (place, number), (4, 3), textcoords="offset points", fontsize=6, color=colour)
 
 
-def draw_cumulated(ax: "Axes", found: Genera, name: str) -> None:
+def draw_cumulated(ax: "Axes", genera: Genera, name: str) -> None:
     """Which share of the images the most common genera have together."""
     colour, marker, label = LOOKS[name]
-    shares = [100 * (of_all.value or 0) for _, _, of_all in found.shares(name)]
+    shares = [100 * (of_all.value or 0) for _, _, of_all in genera.shares(name)]
     places = range(1, len(shares) + 1)
     ax.plot(places, shares, color=colour, marker=marker, markersize=3, linewidth=0.8, label=label)
     ax.set_ylim(0, 102)

@@ -46,28 +46,28 @@ class TableCases:
     def families(self) -> Iterator[tuple[str, list[CaseRun]]]:
         """The families that have a case."""
         for name in FAMILIES:
-            if found := [entry for entry in self.group.cases if model_family(entry) == name]:
-                yield name, found
+            if cases := [entry for entry in self.group.cases if model_family(entry) == name]:
+                yield name, cases
 
-    def notes(self, *said: str) -> tuple[str, ...]:
+    def notes(self, *notes: str) -> tuple[str, ...]:
         """What the numbers mean, which images they come from and how models were asked."""
-        return (*said, *filter(None, [MEANING.get(self.labels)]), *describe_cases(self.group))
+        return (*notes, *filter(None, [MEANING.get(self.labels)]), *describe_cases(self.group))
 
-    def table(self, what: str, columns: Sequence[str], rows: Iterable[Row], *said: str) -> Table:
+    def table(self, what: str, columns: Sequence[str], rows: Iterable[Row], *notes: str) -> Table:
         """A table of these cases."""
         context = {"split": self.title, "labels": self.labels}
-        return Table(f"{self.title}: {what}", tuple(columns), tuple(rows), self.notes(*said), context)
+        return Table(f"{self.title}: {what}", tuple(columns), tuple(rows), self.notes(*notes), context)
 
     def sections(
-        self, what: str, columns: Sequence[str], cells: Callable[[CaseRun], Sequence[Cell]], *said: str
+        self, what: str, columns: Sequence[str], cells: Callable[[CaseRun], Sequence[Cell]], *notes: str
     ) -> Table:
         """A row a model beneath the name of its family; in a csv the family is a column."""
-        found = {name: [(self.names[id(e)], *cells(e)) for e in entries] for name, entries in self.families}
+        rows_by_family = {name: [(self.names[id(e)], *cells(e)) for e in entries] for name, entries in self.families}
         blank = ("",) * len(columns)
-        plain = [(name, *row) for name, rows in found.items() for row in rows]
+        plain = [(name, *row) for name, rows in rows_by_family.items() for row in rows]
         data = self.table(what, ("Family", "Model", *columns), plain)
-        shown = [row for name, rows in found.items() for row in ((name, *blank), *rows)]
-        return replace(self.table(what, ("Model", *columns), shown, *said), data=data)
+        shown = [row for name, rows in rows_by_family.items() for row in ((name, *blank), *rows)]
+        return replace(self.table(what, ("Model", *columns), shown, *notes), data=data)
 
 
 def select_cases(pool: Runs, protocol: str, name: str, labels: str | None, default: str = ALL) -> list[TableCases]:

@@ -53,21 +53,21 @@ def f6(pool: Runs, _: str | None) -> "Figure":
     return draw_figure(collect_effects(pool, "realbirdid-F6"), family_bars)
 
 
-def model_bars(found: Effects) -> Bars:
+def model_bars(effects: Effects) -> Bars:
     """A bar a model."""
-    return {measure: [Bar(e.model, *e.numbers) for e in found.of(measure)] for measure in MEASURES}
+    return {measure: [Bar(e.model, *e.numbers) for e in effects.of(measure)] for measure in MEASURES}
 
 
-def family_bars(found: Effects) -> Bars:
+def family_bars(effects: Effects) -> Bars:
     """A bar a family, and one for all."""
-    names = [name for name, _ in found.table_cases.families]
+    names = [name for name, _ in effects.table_cases.families]
     groups = [*names, EVERY] if len(names) > 1 else names
-    return {measure: [bar for name in groups for bar in mean_bars(found, measure, name)] for measure in MEASURES}
+    return {measure: [bar for name in groups for bar in mean_bars(effects, measure, name)] for measure in MEASURES}
 
 
-def mean_bars(found: Effects, measure: str, family: str) -> list[Bar]:
+def mean_bars(effects: Effects, measure: str, family: str) -> list[Bar]:
     """The means over a family's models, of those that have all numbers."""
-    known = [e.numbers for e in found.of(measure, family) if all(number.is_defined for number in e.numbers)]
+    known = [e.numbers for e in effects.of(measure, family) if all(number.is_defined for number in e.numbers)]
     if not known:
         return []
     without, with_list, delta = (mean_and_sd(side)[0] for side in zip(*known, strict=True))
@@ -75,13 +75,13 @@ def mean_bars(found: Effects, measure: str, family: str) -> list[Bar]:
     return [Bar(f"{family}, {len(known)} model{'s' * (len(known) > 1)}", without, with_list, delta, points)]
 
 
-def draw_figure(found: Sequence[Effects], bars: Callable[[Effects], Bars]) -> "Figure":
+def draw_figure(tables: Sequence[Effects], bars: Callable[[Effects], Bars]) -> "Figure":
     """A block of two panels a set of birds."""
-    made = [bars(each) for each in found]
-    figure, under = make_subfigures([sum(map(bar_height, each["IG"])) + MORE for each in made], WIDTH)
-    for part, each, of in zip(under, made, found, strict=True):
-        draw_block(part, each)
-        add_caption(part, of.table_cases.group, [ELIGIBLE, RANGE], WIDTH)
+    all_bars = [bars(block_bars) for block_bars in tables]
+    figure, under = make_subfigures([sum(map(bar_height, block_bars["IG"])) + MORE for block_bars in all_bars], WIDTH)
+    for part, block_bars, effects in zip(under, all_bars, tables, strict=True):
+        draw_block(part, block_bars)
+        add_caption(part, effects.table_cases.group, [ELIGIBLE, RANGE], WIDTH)
     return figure
 
 
@@ -135,10 +135,10 @@ def draw_bar(ax: "Axes", place: int, bar: Bar, shades: Sequence[str]) -> None:
     ax.annotate(text, (min(100, max(ends)), place), (4, 0), textcoords="offset points", fontsize=6, va="center")
 
 
-def format_change(found: NumberCell) -> str:
+def format_change(number: NumberCell) -> str:
     """A difference in points, its interval behind it."""
-    value = 100 * (found.value or 0)
-    ci = f" [{100 * found.ci[0]:+.1f}, {100 * found.ci[1]:+.1f}]" if found.ci else ""
+    value = 100 * (number.value or 0)
+    ci = f" [{100 * number.ci[0]:+.1f}, {100 * number.ci[1]:+.1f}]" if number.ci else ""
     return f"Δ {value:+.1f}{ci}"
 
 

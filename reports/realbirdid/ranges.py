@@ -63,20 +63,23 @@ class Effects:
 
 def collect_effects(pool: Runs, name: str) -> list[Effects]:
     """The effects on all cases that have images with a list; where no model has any number, it is said."""
-    every = [Effects(found, tuple(iterate_effects(found))) for found in select_cases(pool, SPECIES, name, None, RANGE)]
-    made = [each for each in every if each.has_values]
-    if not made:
+    every = [
+        Effects(table_cases, tuple(iterate_effects(table_cases)))
+        for table_cases in select_cases(pool, SPECIES, name, None, RANGE)
+    ]
+    kept = [effects for effects in every if effects.has_values]
+    if not kept:
         raise nothing_to_show(pool, name, "needs answerable birds with a list", f'pytest -k "realbirdid and {SPECIES}"')
-    return made
+    return kept
 
 
-def iterate_effects(found: TableCases) -> Iterator[Effect]:
+def iterate_effects(table_cases: TableCases) -> Iterator[Effect]:
     """Both measures of every model."""
-    for entry in found.group.cases:
+    for entry in table_cases.group.cases:
         for measure, (name, of) in MEASURES.items():
             sides = [metric_estimate(entry, name, labels, of) for labels in (ELIGIBLE, RANGE)]
             change = change_estimate(entry, name, of, *sides)
-            yield Effect(found.names[id(entry)], model_family(entry), measure, sides[0], sides[1], change)
+            yield Effect(table_cases.names[id(entry)], model_family(entry), measure, sides[0], sides[1], change)
 
 
 def change_estimate(entry: CaseRun, name: str, of: str, before: NumberCell, after: NumberCell) -> NumberCell:
@@ -90,43 +93,52 @@ def change_estimate(entry: CaseRun, name: str, of: str, before: NumberCell, afte
 
 def f19(pool: Runs, _: str | None) -> list[Table]:
     """Figure 19 as a table: a row a model."""
-    return [f19_table(each) for each in collect_effects(pool, "realbirdid-F19")]
+    return [f19_table(table) for table in collect_effects(pool, "realbirdid-F19")]
 
 
-def f19_table(each: Effects) -> Table:
+def f19_table(effects: Effects) -> Table:
     """The models about the same images."""
     heads = [f"{measure} {side}" for measure in MEASURES for side in ("without", "with", "Δ")]
-    found = {id(e): each.effects[2 * at : 2 * at + 2] for at, e in enumerate(each.table_cases.group.cases)}
+    effects_by_case = {
+        id(e): effects.effects[2 * at : 2 * at + 2] for at, e in enumerate(effects.table_cases.group.cases)
+    }
 
     def cells(entry: CaseRun) -> Sequence[Cell]:
-        return [number for effect in found[id(entry)] for number in effect.numbers]
+        return [number for effect in effects_by_case[id(entry)] for number in effect.numbers]
 
-    return each.table_cases.sections("effect of range lists (%)", heads, cells, MEANING, GAIN, PAIRED, SETS)
+    return effects.table_cases.sections("effect of range lists (%)", heads, cells, MEANING, GAIN, PAIRED, SETS)
 
 
 def f6(pool: Runs, _: str | None) -> list[Table]:
     """Figure 6 as a table: the mean over models of a family, and how far they lie apart."""
-    return [f6_table(each) for each in collect_effects(pool, "realbirdid-F6")]
+    return [f6_table(table) for table in collect_effects(pool, "realbirdid-F6")]
 
 
-def f6_table(each: Effects) -> Table:
+def f6_table(effects: Effects) -> Table:
     """The families about the same images; both measures of each."""
-    names = [name for name, _ in each.table_cases.families]
+    names = [name for name, _ in effects.table_cases.families]
     groups = [*names, EVERY] if len(names) > 1 else names
-    rows = [row for name in groups for measure in MEASURES for row in spread_rows(each, name, measure)]
+    rows = [row for name in groups for measure in MEASURES for row in spread_rows(effects, name, measure)]
     columns = ("Models", "Metric", "NumberCell", "n", "without", "SD", "with", "SD with", "Δ", "SD of Δ", "Rose")
-    return each.table_cases.table(
+    return effects.table_cases.table(
         "effect of range lists over models (%)", columns, rows, MEANING, GAIN, "Δ: with less without.", OVER, SETS
     )
 
 
-def spread_rows(each: Effects, name: str, measure: str) -> Iterator[Row]:
+def spread_rows(effects: Effects, name: str, measure: str) -> Iterator[Row]:
     """One family and measure."""
-    found = [e for e in each.of(measure, name) if all(number.is_defined for number in e.numbers)]
-    if found:
-        sides = zip(*(effect.numbers for effect in found), strict=True)
-        rose = sum((effect.delta.value or 0) > 0 for effect in found)
-        yield name, measure, len(found), found[0].with_list.n, *(c for side in sides for c in mean_and_sd(side)), rose
+    complete = [e for e in effects.of(measure, name) if all(number.is_defined for number in e.numbers)]
+    if complete:
+        sides = zip(*(effect.numbers for effect in complete), strict=True)
+        rose = sum((effect.delta.value or 0) > 0 for effect in complete)
+        yield (
+            name,
+            measure,
+            len(complete),
+            complete[0].with_list.n,
+            *(c for side in sides for c in mean_and_sd(side)),
+            rose,
+        )
 
 
 def mean_and_sd(numbers: Sequence[NumberCell]) -> list[NumberCell]:

@@ -52,8 +52,8 @@ class Confusion:
         """How often each reason is given for an issue, or for all."""
         chosen = self.issues if issue == ALL else (issue,)
         none = np.zeros(len(self.reasons), np.int64)
-        found: Ints = sum((self.counts[each][0].sum(axis=0) for each in chosen if each in self.counts), none)
-        return found
+        totals: Ints = sum((self.counts[row][0].sum(axis=0) for row in chosen if row in self.counts), none)
+        return totals
 
     def shares(self, issue: str) -> list[NumberCell]:
         """The same as shares of the row."""
@@ -97,26 +97,28 @@ class Confusions:
     @property
     def reasons(self) -> tuple[str, ...]:
         """Every reason that some model gives, the three first."""
-        return tuple(dict.fromkeys(reason for each in self.confusions for reason in each.reasons))
+        return tuple(dict.fromkeys(reason for confusion in self.confusions for reason in confusion.reasons))
 
 
 def collect_confusions(pool: Runs, name: str) -> list[Confusions]:
     """Every model's matrices, one a level."""
-    return [Confusions(each.table_cases, tuple(read_confusions(each))) for each in unanswerable_levels(pool, name)]
+    return [
+        Confusions(levels.table_cases, tuple(read_confusions(levels))) for levels in unanswerable_levels(pool, name)
+    ]
 
 
-def read_confusions(each: TableLevels) -> Iterator[Confusion]:
+def read_confusions(levels: TableLevels) -> Iterator[Confusion]:
     """The matrices of the models about the same images."""
-    for entry in each.table_cases.group.cases:
-        wanted = [level for level in each.levels if level.entry is entry and level.images == "UA"]
+    for entry in levels.table_cases.group.cases:
+        wanted = [level for level in levels.levels if level.entry is entry and level.images == "UA"]
         yield from read_artifact(entry.record, entry.folder, PREDICTIONS, partial(parse_confusions, levels=wanted))
 
 
-def parse_confusions(found: Columns, levels: Sequence[Level]) -> list[Confusion]:
+def parse_confusions(columns: Columns, levels: Sequence[Level]) -> list[Confusion]:
     """The answers that abstain on an unanswerable image, level by level."""
     names = ("level", "observation", "reason", "extracted", "answerable", "abstained")
-    rows = [row[:4] for row in zip(*(found[name] for name in names), strict=True) if row[4:] == ("0", "1")]
-    places = {name: place for place, name in enumerate(dict.fromkeys(found["observation"]))}  # as the record has them
+    rows = [row[:4] for row in zip(*(columns[name] for name in names), strict=True) if row[4:] == ("0", "1")]
+    places = {name: place for place, name in enumerate(dict.fromkeys(columns["observation"]))}  # as the record has them
     return [build_confusion(level, [row[1:] for row in rows if row[0] == level.name], places) for level in levels]
 
 
@@ -127,60 +129,67 @@ def build_confusion(level: Level, rows: Sequence[tuple[str, ...]], observations:
     for observation, issue, reason in rows:
         issues.setdefault(issue or UNKNOWN, []).append((observation, reason))
     return Confusion(
-        level, reasons, {issue: one_hot_reasons(given, observations, reasons) for issue, given in issues.items()}
+        level, reasons, {issue: one_hot_reasons(answers, observations, reasons) for issue, answers in issues.items()}
     )
 
 
 def one_hot_reasons(
-    given: list[tuple[str, str]], observations: Mapping[str, int], reasons: tuple[str, ...]
+    answers: list[tuple[str, str]], observations: Mapping[str, int], reasons: tuple[str, ...]
 ) -> tuple[Ints, Ints]:
     """(m, reasons) which reason each answer gives, and (m,) the observation that it is about."""
-    places = np.array([reasons.index(reason) for _, reason in given], np.int64)
-    return np.eye(len(reasons), dtype=np.int64)[places], np.array([observations[name] for name, _ in given], np.int64)
+    places = np.array([reasons.index(reason) for _, reason in answers], np.int64)
+    return np.eye(len(reasons), dtype=np.int64)[places], np.array([observations[name] for name, _ in answers], np.int64)
 
 
 def f8(pool: Runs, _: str | None) -> list[Table]:
     """Figure 8 as a table: a row an issue, with counts, shares of the row, and how often the model abstains."""
-    return [f8_table(each) for each in collect_confusions(pool, "realbirdid-F8")]
+    return [f8_table(confusions) for confusions in collect_confusions(pool, "realbirdid-F8")]
 
 
-def f8_table(each: Confusions) -> Table:
+def f8_table(confusions: Confusions) -> Table:
     """The models about the same images."""
-    heads = [INITIALS.get(reason, reason) for reason in each.reasons]
+    heads = [INITIALS.get(reason, reason) for reason in confusions.reasons]
     columns = ("Model", "Level", "Issue", *heads, *(f"{head} %" for head in heads), "AR", "Right")
-    rows = [row for confusion in each.confusions for row in matrix_rows(confusion, each.reasons)]
-    return each.table_cases.table("confusion of reasons", columns, rows, MEANING, RATES)
+    rows = [row for confusion in confusions.confusions for row in matrix_rows(confusion, confusions.reasons)]
+    return confusions.table_cases.table("confusion of reasons", columns, rows, MEANING, RATES)
 
 
-def matrix_rows(found: Confusion, reasons: tuple[str, ...]) -> Iterator[Row]:
+def matrix_rows(confusion: Confusion, reasons: tuple[str, ...]) -> Iterator[Row]:
     """One matrix, then all its rows together."""
-    level = found.level
-    for issue in found.issues:
+    level = confusion.level
+    for issue in confusion.issues:
         name = INITIALS.get(issue, issue)
-        yield level.model, level.name, name, *matrix_cells(found, issue, reasons), abstention_rate(found, issue), None
-    totals = align_reasons(found, reasons, found.totals(ALL).tolist(), 0)
-    yield level.model, level.name, ALL, *totals, *([None] * len(reasons)), found.rate, found.correct_rate
+        yield (
+            level.model,
+            level.name,
+            name,
+            *matrix_cells(confusion, issue, reasons),
+            abstention_rate(confusion, issue),
+            None,
+        )
+    totals = align_reasons(confusion, reasons, confusion.totals(ALL).tolist(), 0)
+    yield level.model, level.name, ALL, *totals, *([None] * len(reasons)), confusion.rate, confusion.correct_rate
 
 
-def matrix_cells(found: Confusion, issue: str, reasons: tuple[str, ...]) -> list[Cell]:
+def matrix_cells(confusion: Confusion, issue: str, reasons: tuple[str, ...]) -> list[Cell]:
     """Counts and shares of one row, under every reason that a table has."""
-    nothing = found.shares(issue)[0].n
-    counts, shares = found.totals(issue).tolist(), found.shares(issue)
+    nothing = confusion.shares(issue)[0].n
+    counts, shares = confusion.totals(issue).tolist(), confusion.shares(issue)
     return [
-        *align_reasons(found, reasons, counts, 0),
-        *align_reasons(found, reasons, shares, NumberCell(0.0 if nothing else None, nothing)),
+        *align_reasons(confusion, reasons, counts, 0),
+        *align_reasons(confusion, reasons, shares, NumberCell(0.0 if nothing else None, nothing)),
     ]
 
 
-def align_reasons(found: Confusion, reasons: tuple[str, ...], cells: Sequence[Cell], default: Cell) -> list[Cell]:
+def align_reasons(confusion: Confusion, reasons: tuple[str, ...], cells: Sequence[Cell], default: Cell) -> list[Cell]:
     """The cells of a model's own reasons under those of all models."""
-    own = dict(zip(found.reasons, cells, strict=True))
+    own = dict(zip(confusion.reasons, cells, strict=True))
     return [own.get(reason, default) for reason in reasons]
 
 
-def abstention_rate(found: Confusion, issue: str) -> NumberCell:
+def abstention_rate(confusion: Confusion, issue: str) -> NumberCell:
     """How often the model abstains on an issue."""
-    return p_abstain(found.level, issue, PERCENT)
+    return p_abstain(confusion.level, issue, PERCENT)
 
 
 TABLES: dict[str, Callable[[Runs, str | None], list[Table]]] = {"realbirdid-F8": f8}

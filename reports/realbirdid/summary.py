@@ -42,22 +42,23 @@ CLASSES = (
 
 def t2(pool: Runs, labels: str | None) -> list[Table]:
     """Table 2: IG and UA/A, a column a model."""
-    return [t2_table(found) for found in select_cases(pool, SPECIES, "realbirdid-T2", labels)]
+    return [t2_table(table_cases) for table_cases in select_cases(pool, SPECIES, "realbirdid-T2", labels)]
 
 
-def t2_table(found: TableCases) -> Table:
+def t2_table(table_cases: TableCases) -> Table:
     """The models about the same images; in a csv a row a model."""
-    entries = found.group.cases
+    entries = table_cases.group.cases
     columns = {
-        head: [metric_estimate(e, name, found.labels, of) for e in entries] for head, (name, of) in MEASURES.items()
+        head: [metric_estimate(e, name, table_cases.labels, of) for e in entries]
+        for head, (name, of) in MEASURES.items()
     }
-    names = [found.names[id(entry)] for entry in entries]
+    names = [table_cases.names[id(entry)] for entry in entries]
     what = "classification and abstention (%)"
     rows = [metric_row(head, numbers) for head, numbers in columns.items()]
     legend = [LEGEND] * (len(entries) > 1)
-    table = found.table(what, ("Metric", *names), rows, GAIN, TRADEOFF, *legend, SETS, BOOTSTRAP)
+    table = table_cases.table(what, ("Metric", *names), rows, GAIN, TRADEOFF, *legend, SETS, BOOTSTRAP)
     plain = list(zip(names, *columns.values(), strict=True))
-    return replace(table, data=found.table(what, ("Model", *MEASURES), plain))
+    return replace(table, data=table_cases.table(what, ("Model", *MEASURES), plain))
 
 
 def metric_row(head: str, numbers: Sequence[NumberCell]) -> Row:
@@ -70,26 +71,30 @@ def metric_row(head: str, numbers: Sequence[NumberCell]) -> Row:
 
 def t3(pool: Runs, labels: str | None) -> list[Table]:
     """Table 3: AUC and accuracy of species and genus."""
-    what, said = "AUC and accuracy by level (%)", (COVERAGE, SETS, WILSON)
-    return [level_table(found, what, MICRO, *said) for found in select_cases(pool, SPECIES, "realbirdid-T3", labels)]
+    what, notes = "AUC and accuracy by level (%)", (COVERAGE, SETS, WILSON)
+    return [
+        level_table(table_cases, what, MICRO, *notes)
+        for table_cases in select_cases(pool, SPECIES, "realbirdid-T3", labels)
+    ]
 
 
 def f16(pool: Runs, labels: str | None) -> list[Table]:
     """Figure 16 as a table: the same, averaged over classes."""
-    what, said = "class-averaged AUC and accuracy by level (%)", (COVERAGE, CLASSES, SETS, STRATIFIED)
+    what, notes = "class-averaged AUC and accuracy by level (%)", (COVERAGE, CLASSES, SETS, STRATIFIED)
     return [
-        level_table(found, what, AVERAGED, *said) for found in select_cases(pool, SPECIES, "realbirdid-F16", labels)
+        level_table(table_cases, what, AVERAGED, *notes)
+        for table_cases in select_cases(pool, SPECIES, "realbirdid-F16", labels)
     ]
 
 
-def level_table(found: TableCases, what: str, measures: dict[str, str], *said: str) -> Table:
+def level_table(table_cases: TableCases, what: str, measures: dict[str, str], *notes: str) -> Table:
     """Every measure of every level, a row a model."""
     spots = [(head, name, of) for at, of in LEVEL_COLUMNS.items() for head, name in measure_columns(at, measures)]
 
     def cells(entry: CaseRun) -> list[Cell]:
-        return [metric_estimate(entry, name, found.labels, of) for _, name, of in spots]
+        return [metric_estimate(entry, name, table_cases.labels, of) for _, name, of in spots]
 
-    return found.sections(what, [head for head, *_ in spots], cells, *said)
+    return table_cases.sections(what, [head for head, *_ in spots], cells, *notes)
 
 
 def measure_columns(at: str, measures: dict[str, str]) -> list[tuple[str, str]]:
@@ -99,16 +104,18 @@ def measure_columns(at: str, measures: dict[str, str]) -> list[tuple[str, str]]:
 
 def free_form(pool: Runs, _: str | None) -> list[Table]:
     """What free words name: accuracies by level, how often no species is named, and the harmonic mean."""
-    return [free_form_table(found) for found in select_cases(pool, FREE, "realbirdid-free-form", None, WORDS)]
+    return [
+        free_form_table(table_cases) for table_cases in select_cases(pool, FREE, "realbirdid-free-form", None, WORDS)
+    ]
 
 
-def free_form_table(found: TableCases) -> Table:
+def free_form_table(table_cases: TableCases) -> Table:
     """The models about the same images."""
 
     def cells(entry: CaseRun) -> list[Cell]:
-        return [metric_estimate(entry, name, found.labels, of) for name, of in FREE_FORM_COLUMNS.values()]
+        return [metric_estimate(entry, name, table_cases.labels, of) for name, of in FREE_FORM_COLUMNS.values()]
 
-    return found.sections("species in free words (%)", list(FREE_FORM_COLUMNS), cells, SAID, SETS, EITHER)
+    return table_cases.sections("species in free words (%)", list(FREE_FORM_COLUMNS), cells, SAID, SETS, EITHER)
 
 
 TABLES: dict[str, Callable[[Runs, str | None], list[Table]]] = {

@@ -29,9 +29,9 @@ def open_birds(folder: Path, benchmark: str, split: str, *, cache: Path | None =
 def open_table(folder: Path, benchmark: str, split: str, table: Table, *, cache: Path | None = None) -> Dataset:
     """Open the lines of a folder's table of birds, or some of them, as `open_birds` does all."""
     _check_pictures(folder, table)
-    found = parse_observations(folder, table)
+    observations = parse_observations(folder, table)
     entries = index_images(folder, table[IMAGE], named_by=table.path, remedy="copy them there.", cache=cache)
-    return _assembled(folder, benchmark, split, entries, found)
+    return _assembled(folder, benchmark, split, entries, observations)
 
 
 def _check_pictures(folder: Path, table: Table) -> None:
@@ -48,13 +48,15 @@ def _check_pictures(folder: Path, table: Table) -> None:
         )
 
 
-def _assembled(folder: Path, benchmark: str, split: str, entries: Sequence[IndexEntry], found: Observations) -> Dataset:
-    names = found.taxonomy.names[0]
+def _assembled(
+    folder: Path, benchmark: str, split: str, entries: Sequence[IndexEntry], observations: Observations
+) -> Dataset:
+    names = observations.taxonomy.names[0]
     whole = build_dataset(folder, benchmark, split, entries, classes=len(names), names=names)
-    species = found.species.tolist()
+    species = observations.species.tolist()
     index = tuple(
         Row(entry.key, entry.file, entry.sha256, label) for entry, label in zip(entries, species, strict=True)
     )
-    told = [(label,) if label >= 0 else None for label in species]
-    truth = build_label_set(ORIGINAL, index, told, "exclude", f"the species of {benchmark}/{split}")
-    return replace(whole, index=index, label_sets={ORIGINAL: truth}, observations=found)
+    labels = [(label,) if label >= 0 else None for label in species]
+    truth = build_label_set(ORIGINAL, index, labels, "exclude", f"the species of {benchmark}/{split}")
+    return replace(whole, index=index, label_sets={ORIGINAL: truth}, observations=observations)

@@ -54,10 +54,10 @@ def load_class_names(name_or_path: str) -> ClassNames:
 
 def load_vocabulary(name_or_path: str, classes: int = CLASSES, *, allow_duplicates: bool = False) -> ClassNames:
     """Return class names, checked for their number and for equal names."""
-    found = load_class_names(name_or_path)
-    check_count(found.names, classes, name_or_path)
-    check_unique(found.names, allow_duplicates=allow_duplicates)
-    return found
+    class_names = load_class_names(name_or_path)
+    check_count(class_names.names, classes, name_or_path)
+    check_unique(class_names.names, allow_duplicates=allow_duplicates)
+    return class_names
 
 
 def check_unique(names: Sequence[str], *, allow_duplicates: bool = False) -> None:
@@ -187,7 +187,7 @@ def _slots(line: str) -> Iterator[str]:
 
 
 def _named(names: Sequence[str], pairs: Sequence[tuple[int, int]]) -> str:
-    shown = [f"{one} ({names[one]!r}) and {two} ({names[two]!r})" for one, two in pairs[:MAX_SHOWN]]
+    shown = [f"{first} ({names[first]!r}) and {second} ({names[second]!r})" for first, second in pairs[:MAX_SHOWN]]
     return "; ".join(shown) + (f" and {len(pairs) - MAX_SHOWN} more pairs" if len(pairs) > MAX_SHOWN else "")
 
 

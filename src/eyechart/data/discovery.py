@@ -59,8 +59,8 @@ class Survey:
     def __str__(self) -> str:
         names = list(map(str, self.splits))
         more = f" and {len(names) - MAX_LISTED} more" if len(names) > MAX_LISTED else ""
-        found = f"{len(names)} split{'s' * (len(names) != 1)} found"
-        text = f"{found} ({', '.join(names[:MAX_LISTED])}{more})" if names else f"no split found, expected {EXPECTED}"
+        summary = f"{len(names)} split{'s' * (len(names) != 1)} found"
+        text = f"{summary} ({', '.join(names[:MAX_LISTED])}{more})" if names else f"no split found, expected {EXPECTED}"
         left = [f"{place} ({reason})" for place, reason in self.ignored]
         more = f"; and {len(left) - MAX_LISTED} more" if len(left) > MAX_LISTED else ""
         return f"{text}; ignored: {'; '.join(left[:MAX_LISTED])}{more}" if left else text
@@ -105,18 +105,18 @@ def list_folder(path: Path, most: int | None = None) -> FolderListing:
     return listing
 
 
-def detect_layout(found: FolderListing) -> Layout:
+def detect_layout(listing: FolderListing) -> Layout:
     """Return the layout of a split's folder; "none" for one that is not known."""
-    if any(name in TABLE_NAMES for name in found.files):
+    if any(name in TABLE_NAMES for name in listing.files):
         return "birds"
-    suffixes = found.suffixes
-    if "nshards.txt" in found.files or ".tar" in suffixes:
+    suffixes = listing.suffixes
+    if "nshards.txt" in listing.files or ".tar" in suffixes:
         return "shards"
-    if "state.json" in found.files or "dataset_dict.json" in found.files:
+    if "state.json" in listing.files or "dataset_dict.json" in listing.files:
         return "disk"
-    if ".parquet" in suffixes or any((found.path / "data").glob("*.parquet")):
+    if ".parquet" in suffixes or any((listing.path / "data").glob("*.parquet")):
         return "hub"
-    return "folder" if found.first_image or found.folders else "none"
+    return "folder" if listing.first_image or listing.folders else "none"
 
 
 def survey_root(root: Path) -> Survey:
@@ -132,8 +132,10 @@ def survey_root(root: Path) -> Survey:
         raise DataError(f"The data root {root} cannot be listed ({top.error}): allow it, or give another folder.")
     listed = {folder: list_folder(folder) for folder in top.folders}
     annotated = annotated_splits(root)
-    birds = [found.path for found in (top, *listed.values()) if detect_layout(found) == "birds"]
-    splits = [SplitRef(BENCHMARK, one.name, one.format, str(one.folder), one.missing, one.part) for one in annotated]
+    birds = [listing.path for listing in (top, *listed.values()) if detect_layout(listing) == "birds"]
+    splits = [
+        SplitRef(BENCHMARK, part.name, part.format, str(part.folder), part.missing, part.part) for part in annotated
+    ]
     splits += [SplitRef(BIRDS, folder.resolve().name, "birds", str(folder)) for folder in birds]
     taken = {*birds, *(split.folder for split in annotated)}
     if root in taken:  # a data set's folders are its own
@@ -141,9 +143,9 @@ def survey_root(root: Path) -> Survey:
     if not splits:
         _check_level(top, listed)
     ignored = [*_stray(root, top, "it is in no folder of a benchmark")]
-    for folder, found in listed.items():
+    for folder, listing in listed.items():
         if folder not in taken:
-            more, left = _survey_benchmark(root, found, taken)
+            more, left = _survey_benchmark(root, listing, taken)
             splits += more
             ignored += left
     return Survey(tuple(splits), tuple(ignored))
@@ -163,22 +165,24 @@ def _survey_benchmark(
     splits, ignored = [], [*_stray(root, benchmark, "it is in no folder of a split")]
     for folder in benchmark.folders:
         if folder not in taken:
-            found = list_folder(folder)
-            splits.append(split := _split(name, found))
-            if split.layout == "folder" and found.folders:
+            listing = list_folder(folder)
+            splits.append(split := _split(name, listing))
+            if split.layout == "folder" and listing.folders:
                 why = "class folders are the labels; others come with --eye-labels=NAME=FILE"
-                ignored += _stray(root, found, why)
+                ignored += _stray(root, listing, why)
     return splits, ignored
 
 
-def _split(benchmark: str, found: FolderListing) -> SplitRef:
-    make = partial(SplitRef, benchmark, found.path.name)
-    if found.error:
-        defect = f"{found.path} cannot be listed ({found.error}): allow it, or move the folder out of the data root."
-        return make("none", str(found.path), defect=defect)
-    layout = detect_layout(found)
-    place = f"hub:{found.path}" if layout in ("hub", "disk") else str(found.path)
-    return make(layout, place, defect=_unknown(found.path) if layout == "none" else "")
+def _split(benchmark: str, listing: FolderListing) -> SplitRef:
+    make = partial(SplitRef, benchmark, listing.path.name)
+    if listing.error:
+        defect = (
+            f"{listing.path} cannot be listed ({listing.error}): allow it, or move the folder out of the data root."
+        )
+        return make("none", str(listing.path), defect=defect)
+    layout = detect_layout(listing)
+    place = f"hub:{listing.path}" if layout in ("hub", "disk") else str(listing.path)
+    return make(layout, place, defect=_unknown(listing.path) if layout == "none" else "")
 
 
 def _unknown(folder: Path) -> str:
@@ -189,38 +193,38 @@ def _unknown(folder: Path) -> str:
     )
 
 
-def _stray(root: Path, found: FolderListing, why: str) -> Iterator[tuple[str, str]]:
+def _stray(root: Path, listing: FolderListing, why: str) -> Iterator[tuple[str, str]]:
     """Yield the files of a folder that are not read; pictures beside class folders are refused when it is opened."""
     names = [
         name
-        for name in found.files
+        for name in listing.files
         if name not in AUXILIARY_FILES and not is_document(name) and Path(name).suffix.lower() not in SUFFIXES
     ]
     if names:
-        place = found.path.relative_to(root)
+        place = listing.path.relative_to(root)
         yield join_names([str(place / name) for name in names]), why
 
 
 def _is_class(folder: Path) -> bool:
     """Whether a folder is that of a class: pictures and no folders, and no ILSVRC validation files but of a synset."""
-    found = list_folder(folder, MAX_ENTRIES)
-    known = VAL_FILE.fullmatch(found.first_image) and not SYNSET.fullmatch(folder.name)
-    return bool(found.first_image) and not found.folders and not known
+    listing = list_folder(folder, MAX_ENTRIES)
+    known = VAL_FILE.fullmatch(listing.first_image) and not SYNSET.fullmatch(folder.name)
+    return bool(listing.first_image) and not listing.folders and not known
 
 
-def _is_split(found: FolderListing) -> bool:
+def _is_split(listing: FolderListing) -> bool:
     """Whether a folder is recognised as a split by what it holds, wherever it lies."""
-    if detect_layout(found) in ("shards", "hub") or "state.json" in found.files:
+    if detect_layout(listing) in ("shards", "hub") or "state.json" in listing.files:
         return True
-    if found.first_image:
-        flat = not found.folders and VAL_FILE.fullmatch(found.first_image) is not None
-        return flat and not SYNSET.fullmatch(found.path.name)
-    names = [folder.name for folder in found.folders]
+    if listing.first_image:
+        flat = not listing.folders and VAL_FILE.fullmatch(listing.first_image) is not None
+        return flat and not SYNSET.fullmatch(listing.path.name)
+    names = [folder.name for folder in listing.folders]
     if len(names) < 2 and not all(map(SYNSET.fullmatch, names)):
         return False
     if not names or any(name.casefold() in SPLIT_NAMES for name in names):
         return False
-    return all(_is_class(folder) for folder in found.folders[:MAX_LISTED])
+    return all(_is_class(folder) for folder in listing.folders[:MAX_LISTED])
 
 
 def _check_level(top: FolderListing, listed: Mapping[Path, FolderListing]) -> None:
@@ -232,10 +236,10 @@ def _check_level(top: FolderListing, listed: Mapping[Path, FolderListing]) -> No
             f"The data root {root} is itself a split{folders}; expected {EXPECTED}. Give "
             f"--eye-data={here.parent.parent}, under which it is {here.parent.name}/{here.name}."
         )
-    splits = [path.name for path, found in listed.items() if _is_split(found)]
-    inner = {path: [*map(list_folder, found.folders[:MAX_LISTED])] for path, found in listed.items()}
-    others = [found for path, several in inner.items() if path.name not in splits for found in several]
-    if any(_is_split(found) or not found.folders or detect_layout(found) == "disk" for found in others):
+    splits = [path.name for path, listing in listed.items() if _is_split(listing)]
+    inner = {path: [*map(list_folder, listing.folders[:MAX_LISTED])] for path, listing in listed.items()}
+    others = [listing for path, several in inner.items() if path.name not in splits for listing in several]
+    if any(_is_split(listing) or not listing.folders or detect_layout(listing) == "disk" for listing in others):
         return
     if splits:
         raise DataError(
@@ -243,7 +247,9 @@ def _check_level(top: FolderListing, listed: Mapping[Path, FolderListing]) -> No
             f"Give --eye-data={here.parent}, under which they are {here.name}/{splits[0]} and so on."
         )
     for path, several in inner.items():
-        benchmarks = [found.path.name for found in several if any(map(_is_split, map(list_folder, found.folders)))]
+        benchmarks = [
+            listing.path.name for listing in several if any(map(_is_split, map(list_folder, listing.folders)))
+        ]
         if benchmarks:
             raise DataError(
                 f"The data root {root} is a folder too high: {path.name} in it holds the benchmarks "

@@ -71,8 +71,8 @@ def _from_groups(path: Path) -> Iterator[tuple[str, Pair]]:
 def _groups(path: Path) -> Mapping[str, list[int]]:
     try:
         config = msgspec.json.decode(_text(path), type=dict[str, Any])
-        found = next((config[key] for key in GROUPS if key in config), None)
-        return msgspec.convert(found, dict[str, list[int]])
+        groups = next((config[key] for key in GROUPS if key in config), None)
+        return msgspec.convert(groups, dict[str, list[int]])
     except msgspec.DecodeError as error:
         raise DataError(
             f'{path} has no groups of classes ({error}). Give {{"eq_classes": {{"name": [0, 1]}}}}.'

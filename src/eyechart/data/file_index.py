@@ -52,9 +52,9 @@ class FileSource:
         return data
 
 
-def whole_file_source(found: Iterable[tuple[Row, Path]]) -> FileSource:
+def whole_file_source(files: Iterable[tuple[Row, Path]]) -> FileSource:
     """Return a source of images that lie in files of their own."""
-    return FileSource(Path(), tuple(IndexEntry(row.key, row.file, row.sha256, str(path)) for row, path in found))
+    return FileSource(Path(), tuple(IndexEntry(row.key, row.file, row.sha256, str(path)) for row, path in files))
 
 
 def read_class_names(folder: Path) -> tuple[str, ...]:
@@ -116,9 +116,9 @@ def _truths(index: Sequence[Row], entries: Sequence[IndexEntry], split: str) -> 
 
 
 def _check_keys(place: Path | str, entries: Sequence[IndexEntry]) -> None:
-    seen: dict[str, IndexEntry] = {}
+    entry_by_key: dict[str, IndexEntry] = {}
     for entry in entries:
-        if (first := seen.setdefault(entry.key, entry)) is not entry:
+        if (first := entry_by_key.setdefault(entry.key, entry)) is not entry:
             raise DataError(
                 f"{place} has two samples with the key {entry.key}, in {first.path} and in {entry.path}: "
                 "rename or remove one."

@@ -38,18 +38,18 @@ def open_folder(
     top = _list(folder)
     folders = [path.name for path in top.folders]
     listed = [_list(path) for path in top.folders]
-    pictures = [*top.pictures, *(picture for found in listed for picture in found.pictures)]
+    pictures = [*top.pictures, *(picture for listing in listed for picture in listing.pictures)]
     entries = load_or_build(cache, pictures, lambda: _index(folder, pictures), reader=f"folder {folder.resolve()}")
     own = read_class_names(folder)
     labels = _labels(folder, folders, own, classes)
     ordered = sorted((_labelled(folder, entry, labels) for entry in entries), key=lambda entry: entry.key)
     if labels is synset_classes():
-        found = build_dataset(folder, benchmark, split, ordered, classes=CLASSES, upright=upright)
-        return replace(found, notes=_describe_ignored(folder, listed))
+        listing = build_dataset(folder, benchmark, split, ordered, classes=CLASSES, upright=upright)
+        return replace(listing, notes=_describe_ignored(folder, listed))
     names = () if classes else own or sorted(labels, key=labels.__getitem__)
     count = classes or len(names)
-    found = build_dataset(folder, benchmark, split, ordered, classes=count, names=names, upright=upright)
-    return replace(found, notes=_describe_ignored(folder, listed))
+    listing = build_dataset(folder, benchmark, split, ordered, classes=count, names=names, upright=upright)
+    return replace(listing, notes=_describe_ignored(folder, listed))
 
 
 class _Listing(NamedTuple):
@@ -61,22 +61,22 @@ class _Listing(NamedTuple):
 
 
 def _list(folder: Path) -> _Listing:
-    found = _Listing([], [], [])
+    listing = _Listing([], [], [])
     try:
         for path in sorted(folder.iterdir()):
             if path.name.startswith("."):
                 continue
             if path.is_dir():
-                found.folders.append(path)
+                listing.folders.append(path)
             elif path.suffix.lower() in SUFFIXES:
-                found.pictures.append(_checked(path))
+                listing.pictures.append(_checked(path))
             else:
-                found.others.append(path)
+                listing.others.append(path)
     except OSError as error:
         raise DataError(
             f"{folder} cannot be listed ({error.strerror}): allow this user to read and enter it, or move it away."
         ) from error
-    return found
+    return listing
 
 
 def _checked(picture: Path) -> Path:
@@ -91,7 +91,7 @@ def _checked(picture: Path) -> Path:
 
 def _describe_ignored(folder: Path, listed: Iterable[_Listing]) -> tuple[str, ...]:
     """Return a sentence on what lies in class folders and is not evaluated; none where there is nothing."""
-    ignored = [path for found in listed for path in (*found.folders, *found.others) if not is_document(path.name)]
+    ignored = [path for listing in listed for path in (*listing.folders, *listing.others) if not is_document(path.name)]
     if not ignored:
         return ()
     shown = join_names([path.relative_to(folder).as_posix() for path in ignored])

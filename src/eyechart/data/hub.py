@@ -33,10 +33,10 @@ def parse_hub(text: str) -> HubSpec:
     >>> parse_hub("hub:ILSVRC/imagenet-1k:validation")
     HubSpec(place='ILSVRC/imagenet-1k', split='validation')
     """
-    found = SPEC.fullmatch(text)
-    if not found:
+    match = SPEC.fullmatch(text)
+    if not match:
         raise DataError(f"'{text}' cannot be read as a data set of the hub: expected hub:OWNER/NAME[:SPLIT].")
-    return HubSpec(found["place"], found["split"])
+    return HubSpec(match["place"], match["split"])
 
 
 def open_hub(
@@ -122,13 +122,13 @@ def _load_saved(spec: HubSpec, text: str) -> Any:
     """Return the table that `save_to_disk` wrote into a folder, or one of several such tables."""
     datasets = _library()
     try:
-        found = datasets.load_from_disk(spec.location)
+        saved = datasets.load_from_disk(spec.location)
     except Exception as error:
         raise DataError(
             f"{text} was written by save_to_disk and cannot be opened by `datasets` ({type(error).__name__}: {error}): "
             "copy or write it again."
         ) from error
-    return found[_split(text, spec, [*found])] if isinstance(found, datasets.DatasetDict) else found
+    return saved[_split(text, spec, [*saved])] if isinstance(saved, datasets.DatasetDict) else saved
 
 
 def _check_online(text: str, offline: bool) -> None:
@@ -141,13 +141,13 @@ def _check_online(text: str, offline: bool) -> None:
         )
 
 
-def _split(text: str, spec: HubSpec, found: Sequence[str]) -> str:
-    wanted = [spec.split] if spec.split else found if len(found) == 1 else PREFERRED
+def _split(text: str, spec: HubSpec, splits: Sequence[str]) -> str:
+    wanted = [spec.split] if spec.split else splits if len(splits) == 1 else PREFERRED
     for name in wanted:
-        if name in found:
+        if name in splits:
             return name
     raise DataError(
-        f"{text} has the splits {', '.join(found) or '(none)'}, not {' or '.join(wanted)}: name one of them, as in "
+        f"{text} has the splits {', '.join(splits) or '(none)'}, not {' or '.join(wanted)}: name one of them, as in "
         f"hub:{spec.location}:SPLIT."
     )
 
@@ -155,13 +155,13 @@ def _split(text: str, spec: HubSpec, found: Sequence[str]) -> str:
 def _column(text: str, table: Any, role: str) -> str:
     """Return the column of the images, the first of that type, or of the labels, by name."""
     images = [name for name, feature in table.features.items() if isinstance(feature, _library().Image)]
-    found = images if role == "image" else [name for name in LABELS if name in table.features]
-    if not found:
+    columns = images if role == "image" else [name for name in LABELS if name in table.features]
+    if not columns:
         raise DataError(
             f"{text} has the columns {', '.join(table.features)}, none of them of {role}s: expected a column of the "
             f"type Image and one called {', '.join(LABELS)}."
         )
-    return found[0]
+    return columns[0]
 
 
 def _names(text: str, feature: Any, classes: int | None) -> tuple[str, ...]:
@@ -175,7 +175,7 @@ def _names(text: str, feature: Any, classes: int | None) -> tuple[str, ...]:
 
 def _index(table: Any, images: Any, image: str, label: str) -> list[IndexEntry]:
     keys = table["__key__"] if "__key__" in table.features else [f"{row:07d}" for row in range(len(table))]
-    return [_entry(key, found[image], value) for key, found, value in zip(keys, images, table[label], strict=True)]
+    return [_entry(key, encoded[image], value) for key, encoded, value in zip(keys, images, table[label], strict=True)]
 
 
 def _entry(key: str, image: Mapping[str, Any], value: Any) -> IndexEntry:

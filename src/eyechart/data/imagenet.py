@@ -33,10 +33,10 @@ def val_labels() -> Mapping[str, int]:
 
 def val_file(path: str) -> str | None:
     """Return the ILSVRC name of a validation file, without the synset that some copies append; None for others."""
-    found = VAL_FILE.fullmatch(path.rpartition("/")[2])
-    if not found:
+    match = VAL_FILE.fullmatch(path.rpartition("/")[2])
+    if not match:
         return None  # before all 50,000 names are made, which takes a tenth of a second
-    file = f"{found[1]}.JPEG"
+    file = f"{match[1]}.JPEG"
     return file if file in val_labels() else None
 
 

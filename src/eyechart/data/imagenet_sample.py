@@ -50,22 +50,22 @@ def open_sample(split: str, root: Path | None = None) -> Dataset:
     if split not in SPLITS:
         raise DataError(f"The packaged ImageNet sample has no split '{split}'; it has {', '.join(SPLITS)}.")
     root = root or packaged_root()
-    chosen = [picture for picture in read_images(root) if picture.subset in SPLITS[split]]
-    if not chosen:
+    selected = [picture for picture in read_images(root) if picture.subset in SPLITS[split]]
+    if not selected:
         raise DataError(f"{root} has no picture of the split '{split}', whose folder was left out. {REMEDY}")
-    index = tuple(picture.row for picture in chosen)
-    given, source = [(row.label,) if row.label >= 0 else () for row in index], f"packaged sample imagenet/{split}"
+    index = tuple(picture.row for picture in selected)
+    labels, source = [(row.label,) if row.label >= 0 else () for row in index], f"packaged sample imagenet/{split}"
     truths = (
-        build_label_set("ImGT", index, given, "exclude", source),
-        build_label_set("multilabel", index, [picture.labels for picture in chosen], "correct", source),
+        build_label_set("ImGT", index, labels, "exclude", source),
+        build_label_set("multilabel", index, [picture.labels for picture in selected], "correct", source),
     )
     return Dataset(
         benchmark="imagenet",
         split=split,
         index=index,
-        source=whole_file_source((picture.row, picture.path) for picture in chosen),
+        source=whole_file_source((picture.row, picture.path) for picture in selected),
         classes=CLASSES,
-        expected=len(chosen),
+        expected=len(selected),
         label_sets={truth.name: truth for truth in truths},
     )
 
@@ -92,16 +92,16 @@ def _folders(root: Path) -> dict[str, Mapping[str, int]]:
 def _folder(folder: Path, counts: Mapping[str, int]) -> list[SampleImage]:
     manifest = folder / "manifest.csv"
     lines = csv.DictReader(StringIO(read(manifest).decode(), newline=""))
-    found = [_picture(folder, line) for line in lines]
-    if (subsets := Counter(picture.subset for picture in found)) != counts:
+    images = [_picture(folder, line) for line in lines]
+    if (subsets := Counter(picture.subset for picture in images)) != counts:
         raise DataError(f"{manifest} lists {dict(subsets)} pictures, expected {dict(counts)}. {REMEDY}")
-    return found
+    return images
 
 
 def _picture(folder: Path, line: Mapping[str, str]) -> SampleImage:
     path = folder / line["file"]
-    if (found := sha256(read(path)).hexdigest()) != line["sha256"]:
-        raise DataError(f"{path} has changed: its sha256 is {found}, expected {line['sha256']}. {REMEDY}")
-    row = Row(f"{folder.name}/{path.stem}", path.name, found, int(line["label"] or -1))
+    if (digest := sha256(read(path)).hexdigest()) != line["sha256"]:
+        raise DataError(f"{path} has changed: its sha256 is {digest}, expected {line['sha256']}. {REMEDY}")
+    row = Row(f"{folder.name}/{path.stem}", path.name, digest, int(line["label"] or -1))
     labels = tuple(int(label) for label in line["labels"].split(";") if label)
     return SampleImage(path, row, labels, line["subset"], line["author"], line["licence"])

@@ -25,12 +25,12 @@ def load_or_build(
     if cache is None:
         return build()
     path = cache / f"{_key(files, reader)}.json"
-    found = _kept(path)
-    if found is None:
-        found = build()
+    entries = _kept(path)
+    if entries is None:
+        entries = build()
         with suppress(OSError):
-            _keep(path, found)
-    return found
+            _keep(path, entries)
+    return entries
 
 
 def _key(files: Iterable[Path], reader: str) -> str:

@@ -48,13 +48,13 @@ def parse_labels_option(text: str) -> LabelsOption:
     >>> parse_labels_option("ReaL[empty=exclude]=real.json")
     LabelsOption(name='ReaL', path='real.json', format=None, empty='exclude')
     """
-    found = OPTION.fullmatch(text.strip())
-    if not found:
+    match = OPTION.fullmatch(text.strip())
+    if not match:
         raise DataError(f"--eye-labels '{text}' cannot be read. Expected name=path or name[format=…,empty=…]=path.")
     allowed: dict[str, Sequence[str]] = {"format": (*FORMATS,), "empty": get_args(Empty)}
-    options = dict(_options(text, found["options"] or "", allowed))
+    options = dict(_options(text, match["options"] or "", allowed))
     empty = cast("Empty", options.get("empty", "correct"))
-    return LabelsOption(found["name"].strip(), found["path"].strip(), options.get("format"), empty)
+    return LabelsOption(match["name"].strip(), match["path"].strip(), options.get("format"), empty)
 
 
 def read_labels(path: str | Path, format: str | None = None, *, classes: int = CLASSES) -> LabelFile:  # noqa: A002
@@ -78,46 +78,49 @@ def packaged_real_labels() -> LabelFile:
     return read_labels(packaged_file("timm", "data", "_info", "imagenet_real_labels.json"), "real")
 
 
-def align_labels(found: LabelFile, rows: Sequence[Row], name: str, empty: Empty) -> LabelSet:
+def align_labels(label_file: LabelFile, rows: Sequence[Row], name: str, empty: Empty) -> LabelSet:
     """Bring a label file into the order of rows, matched by file name, else by key; refuse a file that fits none."""
-    values = [*found.labels.values()]
-    labels = [None if entry is None else values[entry] for entry in _matches(found, rows)]
+    values = [*label_file.labels.values()]
+    labels = [None if entry is None else values[entry] for entry in _matches(label_file, rows)]
     if rows and not any(valid is not None for valid in labels):
         raise DataError(
-            f"The label file {found.source} names none of the {len(rows)} images: its first is "
-            f"'{next(iter(found.labels), 'missing')}', the data set's '{rows[0].file}' with the key '{rows[0].key}'."
+            f"The label file {label_file.source} names none of the {len(rows)} images: its first is "
+            f"'{next(iter(label_file.labels), 'missing')}', the data set's '{rows[0].file}' with the key "
+            f"'{rows[0].key}'."
         )
-    return build_label_set(name, rows, labels, empty, found.source)
+    return build_label_set(name, rows, labels, empty, label_file.source)
 
 
-def describe_mismatches(found: LabelFile, index: Sequence[Row]) -> tuple[str, ...]:
+def describe_mismatches(label_file: LabelFile, index: Sequence[Row]) -> tuple[str, ...]:
     """Return a sentence on the lines that name no image of a whole split, and one on the images without a line.
 
     What a published format leaves out by design is none: images that the annotators did not see, images of other data
     sets, and validation images of ImageNet where the split is a part of them.
     """
-    if found.format in MULTI_DATASET_FORMATS:
+    if label_file.format in MULTI_DATASET_FORMATS:
         return ()
-    matches = _matches(found, index)
+    matches = _matches(label_file, index)
     used = {entry for entry in matches if entry is not None}
     whole = len(index) >= VAL_COUNT
-    lines = [name for place, name in enumerate(found.labels) if place not in used and (whole or val_file(name) is None)]
+    lines = [
+        name for place, name in enumerate(label_file.labels) if place not in used and (whole or val_file(name) is None)
+    ]
     images = [row.file for row, entry in zip(index, matches, strict=True) if entry is None]
-    partial = found.format in PARTIAL_FORMATS
+    partial = label_file.format in PARTIAL_FORMATS
     no_image = _count(lines, "line names no image", "lines name no image")
     no_line = _count([] if partial else images, "image has no line", "images have no line")
-    return tuple(f"{found.source}: {sentence}" for sentence in (no_image, no_line) if sentence)
+    return tuple(f"{label_file.source}: {sentence}" for sentence in (no_image, no_line) if sentence)
 
 
-def _count(names: Sequence[str], one: str, several: str) -> str:
+def _count(names: Sequence[str], singular: str, plural: str) -> str:
     """Return how many names there are and the first of them; "" for none."""
     shown = f"{', '.join(names[:EXAMPLES])}{', …' if len(names) > EXAMPLES else ''}"
-    return f"{len(names):,} {one if len(names) == 1 else several} ({shown})" if names else ""
+    return f"{len(names):,} {singular if len(names) == 1 else plural} ({shown})" if names else ""
 
 
-def _matches(found: LabelFile, rows: Sequence[Row]) -> list[int | None]:
+def _matches(label_file: LabelFile, rows: Sequence[Row]) -> list[int | None]:
     """Return the place of each row's line among the file's labels, None where there is none."""
-    entries = _unambiguous(map(_forms, found.labels))
+    entries = _unambiguous(map(_forms, label_file.labels))
     places = _unambiguous([*_forms(row.file), *_forms(row.key)] for row in rows)
     matches: list[int | None] = [None] * len(rows)
     for form, row in reversed(places.items()):
@@ -134,11 +137,11 @@ def _forms(name: str) -> Iterator[str]:
 
 def _unambiguous(spellings: Iterable[Iterable[str]]) -> dict[str, int]:
     """Map each spelling to the one place that has it."""
-    found: dict[str, int] = {}
+    index_by_form: dict[str, int] = {}
     for place, forms in enumerate(spellings):
         for form in forms:
-            found[form] = place if found.setdefault(form, place) == place else -1
-    return {form: place for form, place in found.items() if place >= 0}
+            index_by_form[form] = place if index_by_form.setdefault(form, place) == place else -1
+    return {form: place for form, place in index_by_form.items() if place >= 0}
 
 
 def _reader(name: str) -> Reader:
@@ -148,12 +151,12 @@ def _reader(name: str) -> Reader:
 
 
 def _collect(entries: Iterable[Entry], classes: int) -> dict[str, Labels]:
-    seen: dict[str, str] = {}
+    location_by_name: dict[str, str] = {}
     labels: dict[str, Labels] = {}
     for where, name, valid in entries:
-        if name in seen:
-            raise DataError(f"{where}: '{name}' stands in {seen[name]} already. Keep one of the two.")
-        seen[name] = where
+        if name in location_by_name:
+            raise DataError(f"{where}: '{name}' stands in {location_by_name[name]} already. Keep one of the two.")
+        location_by_name[name] = where
         if wrong := [label for label in valid or () if not 0 <= label < classes]:
             raise DataError(f"{where}: the label {wrong[0]} of '{name}' is out of range, expected 0 to {classes - 1}.")
         if valid is not None:

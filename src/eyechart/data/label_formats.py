@@ -74,19 +74,19 @@ class _MultiLabel(msgspec.Struct):
 
 def parse_multilabel(text: str) -> Iterator[Entry]:
     """Shankar et al. (2020) and Vasudevan et al. (2022): the correct labels; problematic images are left open."""
-    found = _decode(text, _MultiLabel)
-    for name, labels in found.initial_annots.items():
+    content = _decode(text, _MultiLabel)
+    for name, labels in content.initial_annots.items():
         where = f"entry '{name}'"
-        yield where, name, None if name in found.problematic_images else _indices(where, labels.correct)
+        yield where, name, None if name in content.problematic_images else _indices(where, labels.correct)
 
 
 def parse_imagenet_m(text: str) -> Iterator[Entry]:
     """ImageNet-M of Vasudevan et al. (2022): only its images, and unclear labels count as correct ones."""
-    found = _decode(text, _MultiLabel)
-    for name in found.imagenet_m:
-        if name not in found.initial_annots:
+    content = _decode(text, _MultiLabel)
+    for name in content.imagenet_m:
+        if name not in content.initial_annots:
             raise DataError(f"its imagenet_m lists '{name}', which initial_annots lacks.")
-        labels = found.initial_annots[name]
+        labels = content.initial_annots[name]
         yield f"entry '{name}'", name, _indices(f"entry '{name}'", [*labels.correct, *labels.unclear])
 
 
@@ -99,8 +99,8 @@ def parse_expert(text: str) -> Iterator[Entry]:
     """Kisel et al.'s expert labels of four weasel classes; `uncertain` images are left open, other nulls no class."""
     for name, row in _decode(text, dict[str, _Expert]).items():
         labels = row.new_label if isinstance(row.new_label, list) else [row.new_label]
-        found = tuple(label for label in labels if label is not None)
-        yield f"entry '{name}'", name, None if row.label_type == "uncertain" else found
+        known = tuple(label for label in labels if label is not None)
+        yield f"entry '{name}'", name, None if row.label_type == "uncertain" else known
 
 
 FORMATS: Mapping[str, Reader] = {
@@ -120,15 +120,15 @@ def detect_format(text: str) -> str:
     if text.lstrip().startswith("["):
         return "real"
     if text.lstrip().startswith("{"):
-        found = [name for sign, name in FORMAT_MARKERS.items() if f'"{sign}"' in text]
+        formats = [name for sign, name in FORMAT_MARKERS.items() if f'"{sign}"' in text]
     else:
         _check_lines(text)
         header = {*text.split("\n", 1)[0].replace('"', "").strip().split(",")}
-        found = ["kisel"] * ({"id", "proposed_labels"} <= header) or ["csv"] * ({"file", "labels"} <= header)
-    if not found:
+        formats = ["kisel"] * ({"id", "proposed_labels"} <= header) or ["csv"] * ({"file", "labels"} <= header)
+    if not formats:
         known = ", ".join(FORMATS)
         raise DataError(f"its format is not known. Expected one of {known}; csv begins with the line file,labels.")
-    return found[0]
+    return formats[0]
 
 
 def _check_lines(text: str) -> None:

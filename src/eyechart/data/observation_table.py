@@ -62,7 +62,7 @@ def parse_observations(folder: Path, table: Table) -> Observations:
         _fill(lists, latitude, longitude, read_ranges(where, taxonomy))
     offsets = np.cumsum([0, *map(len, lists)], dtype=np.int64)
     candidates = np.concatenate([np.empty(0, np.int64), *lists])
-    ids = tuple(one or image for one, image in zip(table[OBSERVATION], table[IMAGE], strict=True))
+    ids = tuple(identifier or image for identifier, image in zip(table[OBSERVATION], table[IMAGE], strict=True))
     return Observations(taxonomy, ids, species, genus, reason, latitude, longitude, offsets, candidates)
 
 
@@ -163,11 +163,11 @@ class _Reader:
 
     def _slowly(self, row: int, names: Sequence[str]) -> list[int]:
         """Read names that are not all spelled as in the taxonomy; a list may end in a separator."""
-        given = [name for name in map(str.strip, names) if name]
-        for name in given:
+        stripped = [name for name in map(str.strip, names) if name]
+        for name in stripped:
             if {",", "|"} & {*name} and fold_name(name) not in self.taxonomy.index_by_name[0]:
                 self._refuse(row, f"has the candidate '{name}': join several species by '{LIST_SEPARATOR}'")
-        return [find_taxon(self.table, row, name, self.taxonomy, what="candidate species") for name in given]
+        return [find_taxon(self.table, row, name, self.taxonomy, what="candidate species") for name in stripped]
 
     def _refuse(self, row: int, what: str) -> None:
         raise DataError(f"{self._subject(row)} {what}.")

@@ -57,8 +57,8 @@ class Observations:
     @cached_property
     def answerable(self) -> Bools:
         """Whose species can be told (n,)."""
-        found: Bools = self.species >= 0
-        return found
+        answerable: Bools = self.species >= 0
+        return answerable
 
     @cached_property
     def nodes(self) -> Ints:
@@ -68,8 +68,8 @@ class Observations:
     @cached_property
     def has_location(self) -> Bools:
         """Whose place is known (n,)."""
-        found: Bools = ~np.isnan(self.latitude)
-        return found
+        known: Bools = ~np.isnan(self.latitude)
+        return known
 
     @cached_property
     def candidate_counts(self) -> Ints:
@@ -100,11 +100,11 @@ class Observations:
 
     def candidate_mask(self, start: int, stop: int) -> Bools:
         """Return which species the images from start to stop may show (stop - start, S); none without a list."""
-        found = np.zeros((len(self.ids[start:stop]), len(self.taxonomy)), np.bool_)
-        rows = np.repeat(np.arange(len(found)), self.candidate_counts[start:stop])
-        where = self.offsets[start : start + len(found) + 1] if len(found) else np.zeros(1, np.int64)
-        found[rows, self.candidates[where[0] : where[-1]]] = True
-        return found
+        mask = np.zeros((len(self.ids[start:stop]), len(self.taxonomy)), np.bool_)
+        rows = np.repeat(np.arange(len(mask)), self.candidate_counts[start:stop])
+        where = self.offsets[start : start + len(mask) + 1] if len(mask) else np.zeros(1, np.int64)
+        mask[rows, self.candidates[where[0] : where[-1]]] = True
+        return mask
 
     def select(self, rows: Sequence[int]) -> "Observations":
         """The observations of some rows, in their order."""
@@ -133,12 +133,12 @@ class Observations:
     def missing_metrics(self) -> tuple[str, ...]:
         """Which numbers there cannot be, and why."""
         one_kind = "no UA/A and no HM"
-        found = {
+        conditions = {
             f"no image is answerable: there is no accuracy of species, no IG, {one_kind}": not self.answerable.any(),
             f"every image is answerable: there is no accuracy of unanswerable ones, {one_kind}": self.answerable.all(),
             "the taxonomy has one species, which leaves nothing to gain: IG is 0": len(self.taxonomy) == 1,
         }
-        return tuple(said for said, so in found.items() if so)
+        return tuple(note for note, applies in conditions.items() if applies)
 
     def _notes(self) -> Iterator[str]:
         rest = "kept, and left out of the results by range"

@@ -9,10 +9,10 @@ from eyechart.errors import DataError
 
 def packaged_file(package: str, *parts: str) -> Path:
     """Return the path of a file of an installed package; nothing is imported."""
-    found = importlib.util.find_spec(package)
-    if found is None or not found.submodule_search_locations:
+    spec = importlib.util.find_spec(package)
+    if spec is None or not spec.submodule_search_locations:
         raise DataError(f"The package '{package}', which holds {'/'.join(parts)}, is not installed. {_remedy()}")
-    path = Path(found.submodule_search_locations[0], *parts)
+    path = Path(spec.submodule_search_locations[0], *parts)
     if not path.is_file():
         raise DataError(f"{path} is missing from the installed package '{package}'. {_remedy()}")
     return path

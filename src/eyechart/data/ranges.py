@@ -44,8 +44,8 @@ class Ranges:
         up, right = latitude[:, None], longitude[:, None]
         after, before = self.west <= right, right <= self.east
         across = np.where(self.west <= self.east, after & before, after | before)
-        found: NDArray[np.bool_] = (self.south <= up) & (up <= self.north) & across & ~np.isnan(right)
-        return found
+        inside: NDArray[np.bool_] = (self.south <= up) & (up <= self.north) & across & ~np.isnan(right)
+        return inside
 
 
 def read_ranges(path: str | Path, taxonomy: Taxonomy) -> Ranges:

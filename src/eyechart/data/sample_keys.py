@@ -39,12 +39,12 @@ def read_lines(
     try:
         with path.open(encoding="utf-8-sig", newline="") as file:
             reader = csv.DictReader(file, strict=True)
-            found = reader.fieldnames or ()
-            if not {*columns} <= {*found} or (either and {*either}.isdisjoint(found)):
-                raise ModelError(f"{path} has the columns {', '.join(found) or 'none'}. {expected}")
+            header = reader.fieldnames or ()
+            if not {*columns} <= {*header} or (either and {*either}.isdisjoint(header)):
+                raise ModelError(f"{path} has the columns {', '.join(header) or 'none'}. {expected}")
             end = reader.line_num
             for row in reader:
-                cells = {name: row[name] or "" for name in found}
+                cells = {name: row[name] or "" for name in header}
                 if not split or (cells.get("split") or split) == split:
                     yield CsvLine(f"{path}, line {reader.line_num}", cells)
                 end = reader.line_num
@@ -90,11 +90,11 @@ def match_unique_images(path: Path, dataset: Dataset, keys: Sequence[str], where
 
     Raises ModelError as `images`, and for an image that comes twice, by its key or by its file's name.
     """
-    found: dict[int, int] = {}
+    index_by_row: dict[int, int] = {}
     for place, row in enumerate(match_images(path, dataset, keys, where)):
-        if found.setdefault(row, place) != place:
+        if index_by_row.setdefault(row, place) != place:
             raise ModelError(f"{where[place]}: the image {keys[place]} comes a second time. Keep one of its lines.")
-    return found
+    return index_by_row
 
 
 def count_others(wrong: Sequence[object]) -> str:
@@ -110,10 +110,10 @@ class ClassMatcher:
 
     def __call__(self, answer: str) -> int:
         """The class of an answer, -1 for what names none."""
-        said = answer.strip().casefold()
-        if said.isascii() and said.isdecimal() and int(said) < self.classes:
-            return int(said)
-        return self.index.get(said, -1)
+        text = answer.strip().casefold()
+        if text.isascii() and text.isdecimal() and int(text) < self.classes:
+            return int(text)
+        return self.index.get(text, -1)
 
     @cached_property
     def index(self) -> Mapping[str, int]:

@@ -45,13 +45,13 @@ class PackagedBenchmark:
     @property
     def splits(self) -> tuple[str, ...]:
         """The splits whose files are installed."""
-        found: Callable[[], tuple[str, ...]] = resolve_name(self.list)
-        return found()
+        list_function: Callable[[], tuple[str, ...]] = resolve_name(self.list)
+        return list_function()
 
     def dataset(self, split: str) -> Dataset:
         """Open a split."""
-        opened: Callable[[str], Dataset] = resolve_name(self.open)
-        return opened(split)
+        open_function: Callable[[str], Dataset] = resolve_name(self.open)
+        return open_function(split)
 
 
 PACKAGED: Mapping[str, PackagedBenchmark] = {
@@ -81,12 +81,12 @@ def registered_datasets() -> Mapping[str, DatasetSource]:
         [project.entry-points."eyechart.datasets"]
         flowers = "mypackage.data:FLOWERS"
     """
-    found: dict[str, DatasetSource] = {}
+    sources: dict[str, DatasetSource] = {}
     for point in entry_points(group=GROUP):
-        if point.name in PACKAGED or point.name in found:
+        if point.name in PACKAGED or point.name in sources:
             raise DataError(f"Two data sets are called '{point.name}', one of them {point.value}. Rename one.")
-        found[point.name] = point.load()
-    return found
+        sources[point.name] = point.load()
+    return sources
 
 
 VALIDATION = "imagenet/val"
@@ -152,9 +152,9 @@ def open_split(
         return open_annotated(ref.layout, Path(ref.location), ref.benchmark, ref.split, part=ref.part, cache=cache)
     if ref.layout == "birds":
         return open_birds(Path(ref.location), ref.benchmark, ref.split, cache=cache)
-    fact = known.get(str(ref))
-    found = _opened(ref, fact, cache, offline)
-    return identify_validation_images(found) if str(ref) == VALIDATION else found
+    published = known.get(str(ref))
+    dataset = _opened(ref, published, cache, offline)
+    return identify_validation_images(dataset) if str(ref) == VALIDATION else dataset
 
 
 def _hub(text: str) -> SplitRef:
@@ -177,31 +177,33 @@ def _check_names(refs: Iterable[SplitRef]) -> None:
         places[str(ref)] = ref.location
 
 
-def _opened(ref: SplitRef, fact: PublishedSplit | None, cache: Path | None, offline: bool) -> Dataset:
-    classes, upright = (CLASSES, False) if fact else (None, True)
+def _opened(ref: SplitRef, published: PublishedSplit | None, cache: Path | None, offline: bool) -> Dataset:
+    classes, upright = (CLASSES, False) if published else (None, True)
     named = (ref.benchmark, ref.split)
     if ref.layout in ("hub", "disk"):
-        found = open_hub(ref.location, *named, classes=classes, upright=upright, cache=cache, offline=offline)
+        dataset = open_hub(ref.location, *named, classes=classes, upright=upright, cache=cache, offline=offline)
     elif ref.layout == "folder":
-        found = open_folder(Path(ref.location), *named, classes=classes, upright=upright, cache=cache)
+        dataset = open_folder(Path(ref.location), *named, classes=classes, upright=upright, cache=cache)
     else:
-        known = fact.subset if fact else ()
+        subset_classes = published.subset if published else ()
         own = classes or (CLASSES if ref.benchmark == "imagenet" and not read_class_names(Path(ref.location)) else None)
-        found = open_shards(Path(ref.location), *named, classes=own, subset=known, upright=upright, cache=cache)
-    return _checked(found, fact, ref) if fact else found
-
-
-def _checked(found: Dataset, fact: PublishedSplit, ref: SplitRef) -> Dataset:
-    if len(found.index) != fact.count:
-        raise DataError(
-            f"{ref.location} holds {len(found.index):,} images, expected the {fact.count:,} of {ref}: complete it, or "
-            "give a selection of your own another name than that of a published split."
+        dataset = open_shards(
+            Path(ref.location), *named, classes=own, subset=subset_classes, upright=upright, cache=cache
         )
-    strangers = [row for row in found.index if fact.classes and row.label not in fact.subset]
+    return _checked(dataset, published, ref) if published else dataset
+
+
+def _checked(dataset: Dataset, published: PublishedSplit, ref: SplitRef) -> Dataset:
+    if len(dataset.index) != published.count:
+        raise DataError(
+            f"{ref.location} holds {len(dataset.index):,} images, expected the {published.count:,} of {ref}: "
+            "complete it, or give a selection of your own another name than that of a published split."
+        )
+    strangers = [row for row in dataset.index if published.classes and row.label not in published.subset]
     if strangers:
         raise DataError(
             f"{ref.location}: {len(strangers):,} images are of classes that {ref} does not have, the first "
-            f"{strangers[0].key} of class {strangers[0].label}; expected the {len(fact.subset)} classes of {ref} as "
-            "synset folders, or as labels of ImageNet-1k: sort them again."
+            f"{strangers[0].key} of class {strangers[0].label}; expected the {len(published.subset)} classes of {ref} "
+            "as synset folders, or as labels of ImageNet-1k: sort them again."
         )
-    return replace(found, expected=fact.count, subset=fact.subset, names=())
+    return replace(dataset, expected=published.count, subset=published.subset, names=())

@@ -40,10 +40,10 @@ class Table:
 
 def find_table(folder: Path, stem: str) -> Path | None:
     """Return STEM.csv or STEM.parquet of a folder, None where there is neither; both are refused."""
-    found = [path for suffix in SUFFIXES if (path := folder / f"{stem}{suffix}").is_file()]
-    if len(found) > 1:
-        raise DataError(f"{folder} has {found[0].name} and {found[1].name}: remove one, since they may differ.")
-    return found[0] if found else None
+    paths = [path for suffix in SUFFIXES if (path := folder / f"{stem}{suffix}").is_file()]
+    if len(paths) > 1:
+        raise DataError(f"{folder} has {paths[0].name} and {paths[1].name}: remove one, since they may differ.")
+    return paths[0] if paths else None
 
 
 def read_table(path: str | Path, required: Sequence[str], *, optional: Sequence[str] = ()) -> Table:
@@ -53,18 +53,18 @@ def read_table(path: str | Path, required: Sequence[str], *, optional: Sequence[
     column, a line with too few or too many cells, text that is not UTF-8, an empty table.
     """
     path = Path(path)
-    found = _parquet(path) if path.suffix == ".parquet" else _csv(path)
+    table = _parquet(path) if path.suffix == ".parquet" else _csv(path)
     for name in required:
-        if name not in found.columns:
-            rest = [column for column in found.columns if column not in (*required, *optional)]
+        if name not in table.columns:
+            rest = [column for column in table.columns if column not in (*required, *optional)]
             raise DataError(
-                f"{path} has no column '{name}'; its columns are {', '.join(found.columns)}; expected "
+                f"{path} has no column '{name}'; its columns are {', '.join(table.columns)}; expected "
                 f"{', '.join(required)}, separated by commas{did_you_mean(name, rest)} Add the column; its cells may "
                 "be empty where nothing is known."
             )
-    if not len(found):
+    if not len(table):
         raise DataError(f"{path} has a header and no rows: give a row at least.")
-    return found
+    return table
 
 
 def _csv(path: Path) -> Table:
@@ -114,8 +114,8 @@ def _undecoded(path: Path) -> DataError:
         data.decode()
     except UnicodeDecodeError as error:
         start = error.start
-    line, found = data.count(b"\n", 0, start) + 1, data[start : start + 1].hex()
-    return DataError(f"{path}, line {line} is not UTF-8: it has the byte 0x{found}. Save it as UTF-8 text.")
+    line, byte = data.count(b"\n", 0, start) + 1, data[start : start + 1].hex()
+    return DataError(f"{path}, line {line} is not UTF-8: it has the byte 0x{byte}. Save it as UTF-8 text.")
 
 
 def _header(path: Path, cells: Sequence[str]) -> list[str]:
@@ -144,14 +144,14 @@ def _parquet(path: Path) -> Table:
         ) from error
     try:
         with parquet.ParquetFile(path) as file:
-            found = file.read()
+            table = file.read()
     except (OSError, ArrowException) as error:
         raise DataError(f"{path} is no parquet file that can be read ({error}): copy or write it again.") from error
-    header = _header(path, found.column_names)
+    header = _header(path, table.column_names)
     columns = {
-        name: [_text(cell) for cell in column.to_pylist()] for name, column in zip(header, found.columns, strict=True)
+        name: [_text(cell) for cell in column.to_pylist()] for name, column in zip(header, table.columns, strict=True)
     }
-    return Table(path, columns, range(1, found.num_rows + 1), "row")
+    return Table(path, columns, range(1, table.num_rows + 1), "row")
 
 
 def _text(cell: Any) -> str:

@@ -47,10 +47,10 @@ class Taxonomy:
     @cached_property
     def ancestors(self) -> tuple[Ints, ...]:
         """The place at every level of every species; at level 0 its own."""
-        found = [np.arange(len(self), dtype=np.int64)]
+        ancestors = [np.arange(len(self), dtype=np.int64)]
         for above in self.parents:
-            found.append(above[found[-1]])
-        return tuple(found)
+            ancestors.append(above[ancestors[-1]])
+        return tuple(ancestors)
 
     @cached_property
     def index_by_name(self) -> tuple[Mapping[str, int], ...]:
@@ -59,13 +59,13 @@ class Taxonomy:
 
     def index_of(self, level: int, name: str) -> int:
         """The place of a name at a level, whatever its case; raises DataError where there is none."""
-        found = self.index_by_name[level].get(fold_name(name))
-        if found is None:
+        index = self.index_by_name[level].get(fold_name(name))
+        if index is None:
             raise DataError(
                 f"{self.source} has no {self.levels[level]} '{name}'{did_you_mean(name, self.names[level])} Add it, or "
                 "correct the name."
             )
-        return found
+        return index
 
     @cached_property
     def sha256(self) -> str:
@@ -90,22 +90,24 @@ def read_taxonomy(path: str | Path) -> Taxonomy:
     _check_orphans(table, levels)
     _check_two_genera(table)
     _check_cycle(table, levels)
-    found = [_numbered(table, level) for level in levels]
-    parents = tuple(_parents(table, pair, *both) for pair, both in zip(pairwise(levels), pairwise(found), strict=True))
+    names_and_codes = [_numbered(table, level) for level in levels]
+    parents = tuple(
+        _parents(table, pair, *both) for pair, both in zip(pairwise(levels), pairwise(names_and_codes), strict=True)
+    )
     _check_levels(table, levels)
     common = tuple(table.columns.get(COMMON_NAME, [""] * len(table)))
-    return Taxonomy(levels, tuple(names for names, _ in found), common, parents, str(path))
+    return Taxonomy(levels, tuple(names for names, _ in names_and_codes), common, parents, str(path))
 
 
 def find_taxon(table: Table, row: int, name: str, taxonomy: Taxonomy, level: int = 0, *, what: str = "") -> int:
     """Return the place of a name that a row of another table has; raises DataError naming the row where it has none."""
-    found = taxonomy.index_by_name[level].get(fold_name(name))
-    if found is None:
+    index = taxonomy.index_by_name[level].get(fold_name(name))
+    if index is None:
         raise DataError(
             f"{table.location(row)} has the {what or taxonomy.levels[level]} '{name}', which {taxonomy.source} lacks"
             f"{did_you_mean(name, taxonomy.names[level])} Add it to the taxonomy, or correct the name."
         )
-    return found
+    return index
 
 
 def common_names(taxonomy: Taxonomy) -> tuple[str, ...]:
@@ -160,8 +162,8 @@ def _check_cycle(table: Table, levels: Sequence[str]) -> None:
     """Refuse a name that is its own ancestor, in one row or through several."""
     graph: dict[str, set[str]] = {}
     for below, above in pairwise(levels):
-        for one, other in zip(table[below], table[above], strict=True):
-            graph.setdefault(fold_name(one), set()).add(fold_name(other))
+        for child, parent in zip(table[below], table[above], strict=True):
+            graph.setdefault(fold_name(child), set()).add(fold_name(parent))
     try:
         TopologicalSorter(graph).prepare()
     except CycleError as error:
@@ -174,10 +176,10 @@ def _check_cycle(table: Table, levels: Sequence[str]) -> None:
 
 
 def _check_levels(table: Table, levels: Sequence[str]) -> None:
-    seen: dict[str, tuple[str, int]] = {}
+    first_by_name: dict[str, tuple[str, int]] = {}
     for level in levels:
         for row, name in enumerate(table[level]):
-            other, line = seen.setdefault(fold_name(name), (level, row))
+            other, line = first_by_name.setdefault(fold_name(name), (level, row))
             if other != level:
                 raise DataError(
                     f"{table.location(row)} has '{name}' as {level}, and {table.row_label(line)} as {other}: rename "
@@ -204,12 +206,12 @@ def _parents(
     table: Table, levels: tuple[str, str], below: tuple[tuple[str, ...], Ints], above: tuple[tuple[str, ...], Ints]
 ) -> Ints:
     first = np.unique(below[1], return_index=True)[1]
-    found: Ints = above[1][first]
-    for row in np.flatnonzero(found[below[1]] != above[1])[:1].tolist():
+    parents: Ints = above[1][first]
+    for row in np.flatnonzero(parents[below[1]] != above[1])[:1].tolist():
         other = int(first[below[1][row]])
         raise DataError(
             f"{table.location(row)} has the {levels[0]} {table[levels[0]][row]} in the {levels[1]} "
             f"{table[levels[1]][row]}, and {table.row_label(other)} in {table[levels[1]][other]}: give it "
             f"one {levels[1]}."
         )
-    return found
+    return parents

@@ -10,27 +10,27 @@ from eyechart.data.labels import build_label_set
 from eyechart.data.rows import Row
 
 
-def identify_validation_images(found: Dataset) -> Dataset:
+def identify_validation_images(dataset: Dataset) -> Dataset:
     """Give imagenet/val its ILSVRC file names, where files or the order of the labels tell them, and then ReaL.
 
     Shards keep no file names; their labels must be those of all 50,000 images in the order of the files or of the
     synset folders. In any other order images stay nameless, and labels keyed by name cannot be brought to them. ReaL
     comes with timm and is left out where that is not installed.
     """
-    named = _named(found)
+    named = _named(dataset)
     if named is None or find_spec("timm") is None:
-        return named or found
+        return named or dataset
     real = packaged_real_labels()
     labels = [real.labels.get(row.file) for row in named.index]
     truth = build_label_set("ReaL", named.index, labels, "exclude", real.source)
     return replace(named, label_sets={**named.label_sets, truth.name: truth})
 
 
-def _named(found: Dataset) -> Dataset | None:
-    if all(val_file(row.file) == row.file for row in found.index):
-        return found
-    order = val_order([row.label for row in found.index])
+def _named(dataset: Dataset) -> Dataset | None:
+    if all(val_file(row.file) == row.file for row in dataset.index):
+        return dataset
+    order = val_order([row.label for row in dataset.index])
     if order is None:
         return None
-    rows = zip(found.index, order, strict=True)
-    return replace(found, index=tuple(Row(row.key, file, row.sha256, row.label) for row, file in rows))
+    rows = zip(dataset.index, order, strict=True)
+    return replace(dataset, index=tuple(Row(row.key, file, row.sha256, row.label) for row, file in rows))

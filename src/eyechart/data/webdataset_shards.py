@@ -44,8 +44,8 @@ def open_shards(
     entries = [_spelled_out(entry, count) for entry in entries]
     if subset and len(names) == len(subset):
         names, entries = (), [_mapped(folder, entry, subset) for entry in entries]
-    found = build_dataset(folder, benchmark, split, entries, classes=count, names=names, upright=upright)
-    return replace(found, equivalences=_equivalences(folder, count))
+    dataset = build_dataset(folder, benchmark, split, entries, classes=count, names=names, upright=upright)
+    return replace(dataset, equivalences=_equivalences(folder, count))
 
 
 def _equivalences(folder: Path, classes: int) -> tuple[tuple[int, int], ...]:

@@ -45,20 +45,22 @@ def report_error(sentence: str) -> int:
 
 def build_parser() -> argparse.ArgumentParser:
     """The command line."""
-    found = argparse.ArgumentParser(prog=PROGRAM, description="Birds from observations, and where else they are.")
-    commands = found.add_subparsers(metavar="COMMAND", required=True)
+    command_parser = argparse.ArgumentParser(
+        prog=PROGRAM, description="Birds from observations, and where else they are."
+    )
+    commands = command_parser.add_subparsers(metavar="COMMAND", required=True)
     _add_import(commands.add_parser("import", help="make a folder of birds of an export and its pictures"))
     _add_overlap(commands.add_parser("overlap", help="find birds in another table of pictures"))
-    return found
+    return command_parser
 
 
-def _add_import(found: argparse.ArgumentParser) -> None:
-    more = found.add_argument
-    found.description = (
+def _add_import(command: argparse.ArgumentParser) -> None:
+    more = command.add_argument
+    command.description = (
         "Make a folder of birds of an export of observations in the columns of iNaturalist. Species of research grade "
         "are answerable; a genus is unanswerable where the file of reasons has it; all others are listed as left out."
     )
-    found.epilog = "OUT as ROOT/realbirdid/NAME is then a split: pytest -k realbirdid --eye-data=ROOT"
+    command.epilog = "OUT as ROOT/realbirdid/NAME is then a split: pytest -k realbirdid --eye-data=ROOT"
     more("export", metavar="EXPORT.csv", type=Path, help="a row an observation: id, scientific_name, …")
     more("--images", metavar="DIR", type=Path, required=True, help="pictures named by their photo or observation")
     text = f"a csv of observation_id and reason: {', '.join(REASONS)}, or empty"
@@ -66,12 +68,12 @@ def _add_import(found: argparse.ArgumentParser) -> None:
     more("--taxonomy", metavar="FILE", type=Path, help="the species to choose from (default: those of the export)")
     more("--any-grade", action="store_true", help="take species that are not of research grade, too")
     more("out", metavar="OUT", type=Path, help="a new folder")
-    found.set_defaults(run=run_import)
+    command.set_defaults(run=run_import)
 
 
-def _add_overlap(found: argparse.ArgumentParser) -> None:
-    more = found.add_argument
-    found.description = (
+def _add_overlap(command: argparse.ArgumentParser) -> None:
+    more = command.add_argument
+    command.description = (
         "Count birds whose photo, observation or address is in another collection, such as what a model was trained "
         "on, with a 95 % interval by Wilson. The other table is never in memory as a whole."
     )
@@ -82,12 +84,12 @@ def _add_overlap(found: argparse.ArgumentParser) -> None:
     more("--column", metavar="NAME", action="append", default=[], help=text)
     text = "what bare numbers are where no column's name says it"
     more("--numbers", choices=[kind for kind in KINDS if kind != "url"], help=text)
-    found.set_defaults(run=run_overlap)
+    command.set_defaults(run=run_overlap)
 
 
 def run_import(options: argparse.Namespace) -> Iterator[str]:
     """Import, and say what came of it."""
-    found = import_birds(
+    result = import_birds(
         options.export,
         options.images,
         options.out,
@@ -95,32 +97,32 @@ def run_import(options: argparse.Namespace) -> Iterator[str]:
         taxonomy=options.taxonomy,
         any_grade=options.any_grade,
     )
-    yield from import_summary(found, options.out)
+    yield from import_summary(result, options.out)
 
 
-def import_summary(found: ImportResult, out: Path) -> Iterator[str]:
+def import_summary(result: ImportResult, out: Path) -> Iterator[str]:
     """Say what was taken and what was not."""
-    answerable = sum(bool(bird.species) for bird in found.observations)
-    unanswerable = len(found.observations) - answerable
+    answerable = sum(bool(bird.species) for bird in result.observations)
+    unanswerable = len(result.observations) - answerable
     yield (
-        f"{out}: {len(found.dataset):,} pictures of {len(found.observations):,} observations, {answerable:,} "
-        f"answerable and {unanswerable:,} unanswerable, and {found.dataset.classes:,} species to choose from."
+        f"{out}: {len(result.dataset):,} pictures of {len(result.observations):,} observations, {answerable:,} "
+        f"answerable and {unanswerable:,} unanswerable, and {result.dataset.classes:,} species to choose from."
     )
-    if found.excluded:
-        yield f"{sum(found.excluded.values()):,} observations were left out (left_out.csv lists them):"
-        yield from (f"  {count:,}  {why}" for why, count in sorted(found.excluded.items(), key=lambda item: -item[1]))
-    yield from (f"Note: {note}." for note in found.notes)
+    if result.excluded:
+        yield f"{sum(result.excluded.values()):,} observations were left out (left_out.csv lists them):"
+        yield from (f"  {count:,}  {why}" for why, count in sorted(result.excluded.items(), key=lambda item: -item[1]))
+    yield from (f"Note: {note}." for note in result.notes)
 
 
 def run_overlap(options: argparse.Namespace) -> Iterator[str]:
     """Compare, list what was asked for, and say what was found."""
     with tqdm(unit=" rows", unit_scale=True, mininterval=progress_interval()) as bar:
-        found = find_overlap(
+        result = find_overlap(
             options.birds, options.other, columns=options.column, numbers=options.numbers, progress=bar.update
         )
     if options.out:
-        write_matches(options.out, found)
-    yield from summary_lines(found)
+        write_matches(options.out, result)
+    yield from summary_lines(result)
 
 
 if __name__ == "__main__":

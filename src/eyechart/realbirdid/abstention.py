@@ -53,30 +53,30 @@ class AbstentionPredictions(BirdPredictions):
     @cached_property
     def answered(self) -> Bools:
         """Where there is an answer, read or not (k, r)."""
-        found = np.ones(self.choice_indices.size, np.bool_)
-        found[list(self.errors)] = False
-        return found.reshape(self.choice_indices.shape)
+        answered = np.ones(self.choice_indices.size, np.bool_)
+        answered[list(self.errors)] = False
+        return answered.reshape(self.choice_indices.shape)
 
     @cached_property
     def parsed(self) -> Bools:
         """Where an answer could be read (k, r)."""
-        found: Bools = self.answered & (self.choice_indices >= 0)
-        return found
+        parsed: Bools = self.answered & (self.choice_indices >= 0)
+        return parsed
 
     @cached_property
     def abstained(self) -> Bools:
         """Where no species was named (k, r); an answer that could not be read is none of these."""
-        found: Bools = self.parsed & (self.choice_indices != CHOICES.index(ANSWERED))
-        return found
+        abstained: Bools = self.parsed & (self.choice_indices != CHOICES.index(ANSWERED))
+        return abstained
 
     @cached_property
     def levels(self) -> Mapping[str, slice]:
         """The wordings of each level."""
-        found, start = {}, 0
+        slices, start = {}, 0
         for level, texts in self.prompt_set.levels.items():
-            found[level] = slice(start, start + len(texts))
+            slices[level] = slice(start, start + len(texts))
             start += len(texts)
-        return found
+        return slices
 
     @cached_property
     def answerable(self) -> Bools:
@@ -139,9 +139,9 @@ class AbstentionPredictions(BirdPredictions):
                 key, observation, _, _, answerable, reason = self.bird_cells(row)
                 chosen = int(self.choice_indices[wording, place])
                 at = wording * len(self.image_indices) + place
-                told = [self.errors.get(at, ""), self.completions[at], CHOICES[chosen] if chosen >= 0 else ""]
+                cells = [self.errors.get(at, ""), self.completions[at], CHOICES[chosen] if chosen >= 0 else ""]
                 declined = int(self.abstained[wording, place]) if self.answered[wording, place] else ""
-                yield [level, name, key, observation, answerable, reason, *told, declined, int(at in self.truncated)]
+                yield [level, name, key, observation, answerable, reason, *cells, declined, int(at in self.truncated)]
 
     def numbered_prompts(self) -> Iterator[tuple[int, str, str]]:
         """Yield the place, the level and the number of every wording."""
@@ -159,8 +159,8 @@ class AbstentionPredictions(BirdPredictions):
         for level, part in self.levels.items():
             for issue, name in enumerate(REASONS):
                 birds = self.reason == issue
-                given = self.choice_indices[part][:, birds][self.abstained[part][:, birds]]
-                counts = np.bincount(given, minlength=len(REASON_CHOICES)).tolist()
+                reasons = self.choice_indices[part][:, birds][self.abstained[part][:, birds]]
+                counts = np.bincount(reasons, minlength=len(REASON_CHOICES)).tolist()
                 yield from ([level, name, reason, count] for reason, count in zip(REASON_CHOICES, counts, strict=True))
 
     def prompt_rows(self) -> Rows:
@@ -169,9 +169,9 @@ class AbstentionPredictions(BirdPredictions):
         birds = ~self.answerable
         texts = [text for level in self.prompt_set.levels.values() for text in level]
         for wording, level, name in self.numbered_prompts():
-            told = self.answered[wording] & birds
-            n, count = int(told.sum()), int((self.abstained[wording] & told).sum())
-            ci = clustered_wilson(np.where(told, self.abstained[wording], np.nan), self.image_clusters)
+            answered = self.answered[wording] & birds
+            n, count = int(answered.sum()), int((self.abstained[wording] & answered).sum())
+            ci = clustered_wilson(np.where(answered, self.abstained[wording], np.nan), self.image_clusters)
             rates = [f"{rate:.6f}" for rate in (count / n, *ci)] if n else [""] * 3
             yield [level, name, texts[wording], n, count, *rates]
 
@@ -185,30 +185,30 @@ class Abstention(Protocol[AbstentionPredictions]):
 
     def predict(self, context: Context) -> AbstentionPredictions:
         """Ask in every wording, and find the reason in every answer."""
-        observed, asked = require_observations(context.dataset), load_prompt_set(context.options["wordings"])
+        observed, prompt_set = require_observations(context.dataset), load_prompt_set(context.options["wordings"])
         everyone = context.options["about"] == "all"
         rows = np.arange(len(observed)) if everyone else np.flatnonzero(~observed.answerable)
-        queries = [(row, text) for texts in asked.levels.values() for text in texts for row in rows.tolist()]
+        queries = [(row, text) for texts in prompt_set.levels.values() for text in texts for row in rows.tolist()]
         replies = ask(context, queries)
-        said, second = [reply.text for reply in replies.responses], get_prompt("abstention_reason")
+        completions, second = [reply.text for reply in replies.responses], get_prompt("abstention_reason")
         reader = ReasonParser(BirdVocabulary.from_taxonomy(observed.taxonomy))
-        found = extract_choices(
+        result = extract_choices(
             context, complete_texts(replies.responses, reader), second, CHOICES, reader, reason_list=REASON_LIST
         )
-        usage = replies.usage + found.usage
+        usage = replies.usage + result.usage
         return AbstentionPredictions(
             dataset=context.dataset,
             seed=context.runner.seed,
-            errors=merge_errors([reply.error for reply in replies.responses], found),
+            errors=merge_errors([reply.error for reply in replies.responses], result),
             variant=extraction_variant(context, None, second, CHOICES)
-            | {"wordings": f"{asked.name} ({asked.sha256[:8]})"},
+            | {"wordings": f"{prompt_set.name} ({prompt_set.sha256[:8]})"},
             observations=observed,
-            prompt_set=asked,
+            prompt_set=prompt_set,
             image_indices=rows,
-            completions=tuple(said),
-            choice_indices=np.array(found.indices, np.int64).reshape(asked.count, len(rows)),
+            completions=tuple(completions),
+            choice_indices=np.array(result.indices, np.int64).reshape(prompt_set.count, len(rows)),
             usage=usage,
             cost=context.model.cost(usage),
-            requests=len({*queries}) + found.requests,
-            truncated=truncated_responses(replies.responses, reader, found),
+            requests=len({*queries}) + result.requests,
+            truncated=truncated_responses(replies.responses, reader, result),
         )

@@ -43,8 +43,8 @@ class LevelAnswers:
     def bootstrap_rates(self, seed: int) -> Floats:
         """The rates of each wording (times, k) in bootstrap resamples of birds, which keep all images and answers."""
         table = np.concatenate([self.abstained & self.answered, self.answered]).T.astype(np.int64)
-        declined, told = np.split(cluster_bootstrap_totals(table, self.clusters, RESAMPLES, seed), 2, axis=1)
-        return ratios(declined, told)
+        declined, answered = np.split(cluster_bootstrap_totals(table, self.clusters, RESAMPLES, seed), 2, axis=1)
+        return ratios(declined, answered)
 
 
 def level_estimate(name: str, category: str, value: float, n: int, interval: Interval | None, **more: Any) -> Estimate:
@@ -82,8 +82,8 @@ def level_answers(predictions: AbstentionPredictions) -> Iterator[LevelAnswers]:
     for level, part in predictions.levels.items():
         for name, mask in sets.items():
             if name == UNANSWERABLE or mask.any():
-                told, declined = predictions.answered[part][:, mask], predictions.abstained[part][:, mask]
-                yield LevelAnswers(f"{name}/{level}", told, declined, predictions.image_clusters[mask])
+                answered, declined = predictions.answered[part][:, mask], predictions.abstained[part][:, mask]
+                yield LevelAnswers(f"{name}/{level}", answered, declined, predictions.image_clusters[mask])
 
 
 def rate_mean_and_sd(group: LevelAnswers, seed: int) -> Iterator[Estimate]:
@@ -118,10 +118,10 @@ def sd_interval(draws: Floats, sd: float, birds: int, wordings: int) -> Interval
 
 def prompt_rates(group: LevelAnswers) -> Iterator[Estimate]:
     """The rate of each wording, with Wilson's interval."""
-    for place, (told, abstained) in enumerate(zip(group.answered, group.abstained, strict=True)):
+    for place, (answered, abstained) in enumerate(zip(group.answered, group.abstained, strict=True)):
         category = f"{group.category}/{numbered(place, len(group.answered))}"
-        found = proportion("abstention", LABELS, np.where(told, abstained, np.nan), category, group.clusters)
-        yield replace(found, correct=None)  # it is about a part of the images alone
+        estimate = proportion("abstention", LABELS, np.where(answered, abstained, np.nan), category, group.clusters)
+        yield replace(estimate, correct=None)  # it is about a part of the images alone
 
 
 def cochran_estimates(group: LevelAnswers) -> Iterator[Estimate]:
@@ -133,36 +133,43 @@ def cochran_estimates(group: LevelAnswers) -> Iterator[Estimate]:
         yield level_estimate("cochran_p", group.category, test.p, test.n, None, method=CHI_SQUARED)
 
 
-def rates_by_reason(found: AbstentionPredictions, level: str, seed: int) -> Iterator[Estimate]:
+def rates_by_reason(predictions: AbstentionPredictions, level: str, seed: int) -> Iterator[Estimate]:
     """How often a model declines, for whatever reason, by why the bird cannot be told."""
-    part = found.levels[level]
+    part = predictions.levels[level]
     for place, reason in enumerate(REASONS):
-        birds = found.reason == place
-        told, declined = found.answered[part][:, birds], found.abstained[part][:, birds]
-        yield pooled_proportion("p_abstain", f"{level}/{reason}", declined, told, found.image_clusters[birds], seed)
-
-
-def correct_reason_rate(found: AbstentionPredictions, level: str, seed: int) -> Estimate:
-    """How often who declines gives the reason that it is."""
-    right, given = reason_masks(found, level)
-
-    def bootstrap() -> Floats:
-        part, whole = np.zeros((2, len(found.keys)))
-        part[found.image_indices], whole[found.image_indices] = right.sum(axis=0), given.sum(axis=0)
-        return unit_bootstrap_shares(
-            part, whole, RESAMPLES, seed, answerability_strata(found.observations), found.observations.clusters
+        birds = predictions.reason == place
+        answered, declined = predictions.answered[part][:, birds], predictions.abstained[part][:, birds]
+        yield pooled_proportion(
+            "p_abstain", f"{level}/{reason}", declined, answered, predictions.image_clusters[birds], seed
         )
 
-    units = len(np.unique(found.image_clusters[given.any(axis=0)]))
-    pool = pooled_proportion("correct_reason", level, right, given, found.image_clusters, seed)
+
+def correct_reason_rate(predictions: AbstentionPredictions, level: str, seed: int) -> Estimate:
+    """How often who declines gives the reason that it is."""
+    right, with_reason = reason_masks(predictions, level)
+
+    def bootstrap() -> Floats:
+        part, whole = np.zeros((2, len(predictions.keys)))
+        part[predictions.image_indices], whole[predictions.image_indices] = right.sum(axis=0), with_reason.sum(axis=0)
+        return unit_bootstrap_shares(
+            part,
+            whole,
+            RESAMPLES,
+            seed,
+            answerability_strata(predictions.observations),
+            predictions.observations.clusters,
+        )
+
+    units = len(np.unique(predictions.image_clusters[with_reason.any(axis=0)]))
+    pool = pooled_proportion("correct_reason", level, right, with_reason, predictions.image_clusters, seed)
     return replace(pool, higher_is_better=True, bootstrap=bootstrap, n_clusters=units)
 
 
-def reason_masks(found: AbstentionPredictions, level: str) -> tuple[Bools, Bools]:
+def reason_masks(predictions: AbstentionPredictions, level: str) -> tuple[Bools, Bools]:
     """Which answers to a level's wordings (k, r) give the reason that it is, and which give any."""
-    part = found.levels[level]
-    declined = found.abstained[part] & (found.reason >= 0)
-    return declined & (found.choice_indices[part] == found.reason), declined
+    part = predictions.levels[level]
+    declined = predictions.abstained[part] & (predictions.reason >= 0)
+    return declined & (predictions.choice_indices[part] == predictions.reason), declined
 
 
 def pooled_proportion(name: str, category: str, part: Bools, whole: Bools, clusters: Ints, seed: int) -> Estimate:

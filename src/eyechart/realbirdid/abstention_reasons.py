@@ -25,9 +25,9 @@ class ReasonParser:
 
     def parse_exact(self, text: str) -> int:
         """The choice of a text that is a reason or a species' name and nothing else."""
-        found = class_name.parse(text, REASONS).lenient  # who says none of a species has not told it
-        if found is not None:
-            return found
+        reason = class_name.parse(text, REASONS).lenient  # who says none of a species has not told it
+        if reason is not None:
+            return reason
         named = self.vocabulary.parse_exact(text)
         return CHOICES.index(ANSWERED) if named >= 0 and self.vocabulary.taxa[named][0] >= 0 else UNPARSED
 
@@ -46,10 +46,10 @@ class ReasonParser:
 
 def first_reason(text: str) -> int:
     """The reason whose words come first in a text, `NONE` without any."""
-    said, known = lowercase_words(text), reason_phrases()
-    for start in range(len(said)):
-        for size in range(min(known.max_words, len(said) - start), 0, -1):
-            if (reason := known.reasons.get(tuple(said[start : start + size]))) is not None:
+    tokens, known = lowercase_words(text), reason_phrases()
+    for start in range(len(tokens)):
+        for size in range(min(known.max_words, len(tokens) - start), 0, -1):
+            if (reason := known.reasons.get(tuple(tokens[start : start + size]))) is not None:
                 return reason
     return UNPARSED
 
@@ -69,7 +69,7 @@ class Phrases:
 @cache
 def reason_phrases() -> Phrases:
     """The packaged phrases."""
-    found = tomllib.loads(PHRASES.read_text(encoding="utf-8"))
+    table = tomllib.loads(PHRASES.read_text(encoding="utf-8"))
     return Phrases(
-        {tuple(lowercase_words(phrase)): place for place, name in enumerate(REASONS) for phrase in found[name]}
+        {tuple(lowercase_words(phrase)): place for place, name in enumerate(REASONS) for phrase in table[name]}
     )

@@ -30,7 +30,7 @@ class BirdVocabulary:
         """The names of a taxonomy, and the words for none of them."""
         genera = taxonomy.ancestors[1].tolist()
         common = Counter(map(fold_name, taxonomy.common))
-        found: dict[str, tuple[str, tuple[int, int]]] = {}
+        names_by_key: dict[str, tuple[str, tuple[int, int]]] = {}
         named = [(name, (place, genera[place])) for place, name in enumerate(taxonomy.names[0])]
         named += [
             (name, (place, genera[place]))
@@ -39,8 +39,8 @@ class BirdVocabulary:
         ]
         named += [(name, (UNPARSED, place)) for place, name in enumerate(taxonomy.names[1])]
         for name, meaning in [*named, (ABSTAIN, (UNPARSED, UNPARSED))]:
-            found.setdefault(fold_name(name), (name, meaning))
-        choices, meanings = zip(*found.values(), strict=True)
+            names_by_key.setdefault(fold_name(name), (name, meaning))
+        choices, meanings = zip(*names_by_key.values(), strict=True)
         shared = sorted({name for name in taxonomy.common if name.strip() and common[fold_name(name)] > 1})
         return cls(choices, meanings, tuple(shared))
 
@@ -61,17 +61,17 @@ class BirdVocabulary:
 
     def parse_exact(self, text: str) -> int:
         """The choice of a text that is a name and nothing else."""
-        found = class_name.parse(text, self.choices).lenient
-        return UNPARSED if found is None else found
+        index = class_name.parse(text, self.choices).lenient
+        return UNPARSED if index is None else index
 
     def parse(self, text: str) -> int:
         """The choice that a text makes by what is named in it; names go before words that decline.
 
         Several species of one genus go no deeper than it; names of several genera say nothing.
         """
-        said = [self.taxa[place] for place in self.find_names(text)]
-        species = [*dict.fromkeys(each for each in said if each[0] >= 0)]
-        genera = {genus for _, genus in (species or said) if genus >= 0}
+        taxa = [self.taxa[place] for place in self.find_names(text)]
+        species = [*dict.fromkeys(taxon for taxon in taxa if taxon[0] >= 0)]
+        genera = {genus for _, genus in (species or taxa) if genus >= 0}
         if len(species) == 1:
             return self.index_by_taxon[species[0]]
         if genera:
@@ -80,12 +80,12 @@ class BirdVocabulary:
 
     def find_names(self, text: str) -> Iterator[int]:
         """The choices whose words follow one another in a text, the longest from each word on."""
-        said, start = lowercase_words(text), 0
-        while start < len(said):
-            spans = range(min(self.max_words, len(said) - start), 0, -1)
-            length = next((size for size in spans if tuple(said[start : start + size]) in self.index_by_words), 0)
+        tokens, start = lowercase_words(text), 0
+        while start < len(tokens):
+            spans = range(min(self.max_words, len(tokens) - start), 0, -1)
+            length = next((size for size in spans if tuple(tokens[start : start + size]) in self.index_by_words), 0)
             if length:
-                yield self.index_by_words[tuple(said[start : start + length])]
+                yield self.index_by_words[tuple(tokens[start : start + length])]
             start += max(1, length)
 
 

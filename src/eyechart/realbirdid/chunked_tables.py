@@ -58,10 +58,10 @@ def read_chunks(path: Path, choose: SelectColumns) -> Iterator[TableChunk]:
 
 
 def _inside(folder: Path) -> list[Path]:
-    found = sorted(path for path in folder.rglob("*") if path.is_file() and _suffix(path) in SUFFIXES)
-    if not found:
+    tables = sorted(path for path in folder.rglob("*") if path.is_file() and _suffix(path) in SUFFIXES)
+    if not tables:
         raise DataError(f"{folder} holds no table: expected files that end in {', '.join(SUFFIXES)}, or .gz after it.")
-    return found
+    return tables
 
 
 def _suffix(path: Path) -> str:

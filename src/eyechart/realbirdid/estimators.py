@@ -23,9 +23,9 @@ def estimate(
     name: str, labels: str, category: str, n: int, value: Callable[[], Value], method: str, **more: Any
 ) -> Estimate:
     """A number of n images with its interval; of none, a number without a value."""
-    found, interval = value() if n else (None, None)
+    number, interval = value() if n else (None, None)
     return Estimate(
-        name=name, labels=labels, category=category, value=found, n=n, interval=interval, method=method, **more
+        name=name, labels=labels, category=category, value=number, n=n, interval=interval, method=method, **more
     )
 
 
@@ -57,38 +57,43 @@ def proportion(
 
 
 def harmonic_mean_estimate(
-    name: str, labels: str, right: Float64s, seen: Observations, seed: int, *, title: str = ""
+    name: str, labels: str, right: Float64s, observations: Observations, seed: int, *, title: str = ""
 ) -> Estimate:
     """The harmonic mean of the accuracies of both sets of birds, of each image's outcome (n,), where both have some."""
-    sides, clusters = (right[seen.answerable], right[~seen.answerable]), clusters_by_answerability(seen)
-    one, other = (side[~np.isnan(side)] for side in sides)
+    sides, clusters = (
+        (right[observations.answerable], right[~observations.answerable]),
+        clusters_by_answerability(observations),
+    )
+    answerable, unanswerable = (side[~np.isnan(side)] for side in sides)
 
     def value() -> Value:
-        found = harmonic_mean(float(one.mean()), float(other.mean()))
-        return found, harmonic_mean_interval(*sides, seed=seed, clusters=clusters)
+        mean = harmonic_mean(float(answerable.mean()), float(unanswerable.mean()))
+        return mean, harmonic_mean_interval(*sides, seed=seed, clusters=clusters)
 
     def bootstrap() -> Float64s:
-        return harmonic_mean_bootstrap(right, ~seen.answerable, bootstrap_weights(seen, seed))
+        return harmonic_mean_bootstrap(right, ~observations.answerable, bootstrap_weights(observations, seed))
 
-    n = len(one) + len(other) if len(one) and len(other) else 0
-    units = len(np.unique(seen.clusters[~np.isnan(right)]))
+    n = len(answerable) + len(unanswerable) if len(answerable) and len(unanswerable) else 0
+    units = len(np.unique(observations.clusters[~np.isnan(right)]))
     more = {"higher_is_better": True, "bootstrap": bootstrap, "n_clusters": units, "title": title}
     return estimate(name, labels, "all", n, value, "bootstrap", **more)
 
 
-def answerability_strata(seen: Observations) -> NDArray[np.int64]:
+def answerability_strata(observations: Observations) -> NDArray[np.int64]:
     """Which birds are drawn from among one another (n,): answerable ones, 0, and unanswerable ones, 1."""
-    return (~seen.answerable).astype(np.int64)
+    return (~observations.answerable).astype(np.int64)
 
 
-def clusters_by_answerability(seen: Observations) -> tuple[Ints, Ints]:
+def clusters_by_answerability(observations: Observations) -> tuple[Ints, Ints]:
     """The observations of the answerable images, and of the unanswerable ones."""
-    return seen.clusters[seen.answerable], seen.clusters[~seen.answerable]
+    return observations.clusters[observations.answerable], observations.clusters[~observations.answerable]
 
 
-def bootstrap_weights(seen: Observations, seed: int) -> Iterator[NDArray[np.int64]]:
+def bootstrap_weights(observations: Observations, seed: int) -> Iterator[NDArray[np.int64]]:
     """How often each image of a split is taken, resample by resample, the same for every model and number.
 
     Observations are drawn, with all their images.
     """
-    return bootstrap_counts(len(seen.answerable), RESAMPLES, seed, answerability_strata(seen), seen.clusters)
+    return bootstrap_counts(
+        len(observations.answerable), RESAMPLES, seed, answerability_strata(observations), observations.clusters
+    )

@@ -80,47 +80,57 @@ class ChoiceGenerator(Generator):
         left: Iterator[tuple[int, Request]] = enumerate(requests)
         while some := [*islice(left, BATCHES_PER_CHUNK * self.batch_size)]:
             try:
-                found, _ = self.model.best([request for _, request in some], self.choices)
+                best, _ = self.model.best([request for _, request in some], self.choices)
             except RequestError as error:
                 yield from ((some[at][0], Answer("", (), False, error=why)) for at, why in error.errors.items())
-                left = chain([one for at, one in enumerate(some) if at not in error.errors], left)
+                left = chain([pending for at, pending in enumerate(some) if at not in error.errors], left)
                 continue
-            for (place, _), choice in zip(some, found.tolist(), strict=True):
+            for (place, _), choice in zip(some, best.tolist(), strict=True):
                 yield place, Answer(self.choices[choice], (), True)
 
 
 def extract_choices(
-    context: Context, texts: Sequence[str], asked: Prompt, choices: Sequence[str], reader: ChoiceParser, **slots: str
+    context: Context, texts: Sequence[str], template: Prompt, choices: Sequence[str], reader: ChoiceParser, **slots: str
 ) -> ExtractionResult:
     """Find the choice of each text; equal ones are asked about once, and those that are choices are not.
 
     Thinking is left out, and a text that says nothing has no choice. `slots` are those of the prompt beside `said`.
     """
-    heard = [remove_thinking(text).strip() for text in texts]
-    known = [*dict.fromkeys(filter(None, heard))]
+    stripped = [remove_thinking(text).strip() for text in texts]
+    known = [*dict.fromkeys(filter(None, stripped))]
     if uses_text_matching(context):
-        found = {text: reader.parse(text) for text in known}
-        return ExtractionResult([found.get(text, UNPARSED) for text in heard], {})
-    found = {text: reader.parse_exact(text) for text in known}
-    open_ = [text for text in known if found[text] == UNPARSED]
-    said, usage = request_choices(context, [asked.fill(said=text, **slots) for text in open_], choices)
-    told = dict(zip(open_, said, strict=True))
-    found |= {text: UNPARSED if reply.error else parse_response(reply, choices) for text, reply in told.items()}
-    cut = {text for text, reply in told.items() if not reply.finished and not reply.error and found[text] == UNPARSED}
-    errors = {place: told[text].error for place, text in enumerate(heard) if text in told and told[text].error}
+        choice_by_text = {text: reader.parse(text) for text in known}
+        return ExtractionResult([choice_by_text.get(text, UNPARSED) for text in stripped], {})
+    choice_by_text = {text: reader.parse_exact(text) for text in known}
+    open_ = [text for text in known if choice_by_text[text] == UNPARSED]
+    responses, usage = request_choices(context, [template.fill(said=text, **slots) for text in open_], choices)
+    response_by_text = dict(zip(open_, responses, strict=True))
+    choice_by_text |= {
+        text: UNPARSED if reply.error else parse_response(reply, choices) for text, reply in response_by_text.items()
+    }
+    cut = {
+        text
+        for text, reply in response_by_text.items()
+        if not reply.finished and not reply.error and choice_by_text[text] == UNPARSED
+    }
+    errors = {
+        place: response_by_text[text].error
+        for place, text in enumerate(stripped)
+        if text in response_by_text and response_by_text[text].error
+    }
     return ExtractionResult(
-        [found.get(text, UNPARSED) for text in heard], errors, usage, len(open_), indices_of(heard, cut)
+        [choice_by_text.get(text, UNPARSED) for text in stripped], errors, usage, len(open_), indices_of(stripped, cut)
     )
 
 
-def indices_of(heard: Sequence[str], some: Collection[str]) -> frozenset[int]:
+def indices_of(texts: Sequence[str], subset: Collection[str]) -> frozenset[int]:
     """Return the places of texts that are among some."""
-    return frozenset(place for place, text in enumerate(heard) if text in some)
+    return frozenset(place for place, text in enumerate(texts) if text in subset)
 
 
-def complete_texts(said: Sequence[Response], reader: ChoiceParser) -> list[str]:
+def complete_texts(responses: Sequence[Response], reader: ChoiceParser) -> list[str]:
     """Return what each reply says completely; of a truncated one a first line that is a choice and nothing else."""
-    return [reply.text if reply.finished else complete_line(reply.text, reader) for reply in said]
+    return [reply.text if reply.finished else complete_line(reply.text, reader) for reply in responses]
 
 
 def complete_line(text: str, reader: ChoiceParser) -> str:
@@ -129,14 +139,16 @@ def complete_line(text: str, reader: ChoiceParser) -> str:
     return line if line and reader.parse_exact(line) != UNPARSED else ""
 
 
-def truncated_responses(said: Sequence[Response], reader: ChoiceParser, found: ExtractionResult) -> frozenset[int]:
+def truncated_responses(
+    responses: Sequence[Response], reader: ChoiceParser, extraction: ExtractionResult
+) -> frozenset[int]:
     """Return the places of replies that ended at the token limit before they answered, themselves or when extracted."""
     cut = [
         place
-        for place, reply in enumerate(said)
+        for place, reply in enumerate(responses)
         if not reply.finished and not reply.error and not complete_line(reply.text, reader)
     ]
-    return found.truncated | {*cut}
+    return extraction.truncated | {*cut}
 
 
 def uses_text_matching(context: Context) -> bool:
@@ -155,18 +167,18 @@ def why_unable_to_choose(model: Model) -> str:
 
 
 def extraction_variant(
-    context: Context, asked: Prompt | None, second: Prompt, choices: Sequence[str]
+    context: Context, first: Prompt | None, second: Prompt, choices: Sequence[str]
 ) -> dict[str, str]:
     """Every choice, the prompt if there is one for all, and how words became choices; where asked, by which prompt."""
-    parser, told = f"inclusion {VERSION}", {"extraction": "inclusion"}
+    parser, method = f"inclusion {VERSION}", {"extraction": "inclusion"}
     if context.options["extraction"] != "inclusion" and (why := why_unable_to_choose(context.model)):
-        told["extraction_reason"] = why
+        method["extraction_reason"] = why
     if not uses_text_matching(context):
         how = "constrained" if isinstance(context.model, Scorer) else f"json_answers {json_answers.VERSION}"
         parser = f"class_name {class_name.VERSION}, {how}, {len(choices)} choices"
-        told = {"extraction": "choice", "extraction_prompt": f"{second.name} ({second.sha256[:8]})"}
-    found = context.variant(asked or second, parser) | told
-    return found if asked else {name: value for name, value in found.items() if name != "prompt"}
+        method = {"extraction": "choice", "extraction_prompt": f"{second.name} ({second.sha256[:8]})"}
+    variant = context.variant(first or second, parser) | method
+    return variant if first else {name: value for name, value in variant.items() if name != "prompt"}
 
 
 def request_choices(context: Context, texts: Sequence[str], choices: Sequence[str]) -> tuple[Sequence[Response], Usage]:
@@ -194,8 +206,8 @@ def request_choices(context: Context, texts: Sequence[str], choices: Sequence[st
         decoding=questions.decoding,
         seed=runner.seed,
     )
-    found = run_requests(runner.store, key, context.dataset, model, questions, runner.progress)
-    return found.responses, found.usage
+    result = run_requests(runner.store, key, context.dataset, model, questions, runner.progress)
+    return result.responses, result.usage
 
 
 def request_index(text: str) -> int:
@@ -217,10 +229,10 @@ def parse_response(reply: Response, choices: Sequence[str]) -> int:
     """The place of a reply's choice; one that was truncated must have a complete JSON value or line."""
     if reply.finished:
         return parse_choice(reply.text, choices)
-    told = (json_answers.parse(reply.text, (ANSWER_KEY,)).lenient or {}).get(ANSWER_KEY) or read_complete_name(
+    text = (json_answers.parse(reply.text, (ANSWER_KEY,)).lenient or {}).get(ANSWER_KEY) or read_complete_name(
         reply.text
     )
-    return parse_choice(told, choices) if told else UNPARSED
+    return parse_choice(text, choices) if text else UNPARSED
 
 
 def parse_choice(text: str, choices: Sequence[str]) -> int:
@@ -228,9 +240,9 @@ def parse_choice(text: str, choices: Sequence[str]) -> int:
     exact = choice_indices(tuple(choices)).get(text)
     if exact is not None:
         return exact
-    told = (json_answers.parse(text, (ANSWER_KEY,)).lenient or {}).get(ANSWER_KEY) or ""
-    found = class_name.parse(told or text, choices).lenient
-    return UNPARSED if found is None else found
+    value = (json_answers.parse(text, (ANSWER_KEY,)).lenient or {}).get(ANSWER_KEY) or ""
+    index = class_name.parse(value or text, choices).lenient
+    return UNPARSED if index is None else index
 
 
 @lru_cache(maxsize=8)

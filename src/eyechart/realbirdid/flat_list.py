@@ -56,8 +56,8 @@ class FlatListPredictions(BirdPredictions):
         titles = ("answer", "level", "p", "correct")
         yield [*BIRD_COLUMNS, "error", *(f"{prefix}{title}" for prefix in PREFIXES.values() for title in titles)]
         columns = [column for labels in PREFIXES for column in self.sample_columns(labels)]
-        for row, said in enumerate(zip(*columns, strict=True)):
-            yield [*self.bird_cells(row), self.errors.get(row, ""), *said]
+        for row, cells in enumerate(zip(*columns, strict=True)):
+            yield [*self.bird_cells(row), self.errors.get(row, ""), *cells]
 
     def sample_columns(self, labels: str) -> Iterator[list[str]]:
         """Yield what is chosen of one list for all birds."""
@@ -86,47 +86,49 @@ class FlatList(Protocol[FlatListPredictions]):
         observed = require_observations(context.dataset)
         names = (*species_names(context), *observed.taxonomy.names[1])
         check_unique(names)
-        told = score_names(context, names)
+        scores = score_names(context, names)
         rows = len(context.dataset)
         return FlatListPredictions(
             dataset=context.dataset,
             seed=context.runner.seed,
-            errors=told.errors,
-            variant={**context.options, "names": context.names_source, **told.variant},
+            errors=scores.errors,
+            variant={**context.options, "names": context.names_source, **scores.variant},
             observations=observed,
-            top_names={ALL: top_names(told.read, rows), RANGE: top_names(told.read, rows, observed)},
+            top_names={ALL: top_names(scores.read, rows), RANGE: top_names(scores.read, rows, observed)},
         )
 
 
-def outcomes_by_labels(found: FlatListPredictions) -> Iterator[tuple[str, Float64s, Float64s]]:
+def outcomes_by_labels(predictions: FlatListPredictions) -> Iterator[tuple[str, Float64s, Float64s]]:
     """Yield every list: its label, whether each answer is right, and whether it is an abstention, NaN for none."""
-    eligible = found.observations.eligible
+    eligible = predictions.observations.eligible
     for labels, source, rows in ((ALL, ALL, None), (ELIGIBLE, ALL, eligible), (RANGE, RANGE, eligible)):
-        outside = np.zeros(len(found.keys), np.bool_) if rows is None else ~rows
-        right, stopped = correct_answers(found, source), genus_answers(found, source)
+        outside = np.zeros(len(predictions.keys), np.bool_) if rows is None else ~rows
+        right, stopped = correct_answers(predictions, source), genus_answers(predictions, source)
         yield labels, np.where(outside, np.nan, right), np.where(outside, np.nan, stopped)
 
 
-def correct_answers(found: FlatListPredictions, source: str) -> Float64s:
+def correct_answers(predictions: FlatListPredictions, source: str) -> Float64s:
     """Return whether each answer is the species of an answerable bird, or the genus of another; NaN for none."""
-    places = found.top_names[source].indices
-    return np.where(places == UNANSWERED, np.nan, places == found.observations.nodes)
+    places = predictions.top_names[source].indices
+    return np.where(places == UNANSWERED, np.nan, places == predictions.observations.nodes)
 
 
-def genus_answers(found: FlatListPredictions, source: str) -> Float64s:
+def genus_answers(predictions: FlatListPredictions, source: str) -> Float64s:
     """Return whether each answer is a genus; NaN for none."""
-    places = found.top_names[source].indices
-    return np.where(places == UNANSWERED, np.nan, places >= len(found.observations.taxonomy.names[0]))
+    places = predictions.top_names[source].indices
+    return np.where(places == UNANSWERED, np.nan, places >= len(predictions.observations.taxonomy.names[0]))
 
 
-def flat_list_accuracies(found: FlatListPredictions) -> Iterator[Estimate]:
+def flat_list_accuracies(predictions: FlatListPredictions) -> Iterator[Estimate]:
     """Yield accuracy and abstention of both sets of birds, and the harmonic mean of the accuracies."""
-    seen = found.observations
-    for labels, right, stopped in outcomes_by_labels(found):
-        for category, mask in (("A", seen.answerable), ("UA", ~seen.answerable)):
-            yield proportion("acc", labels, np.where(mask, right, np.nan), category, seen.clusters, better=True)
-            yield proportion("abstained", labels, np.where(mask, stopped, np.nan), category, seen.clusters)
-        yield harmonic_mean_estimate("hm", labels, right, seen, found.seed, title=metric_title("HM", labels))
+    observations = predictions.observations
+    for labels, right, stopped in outcomes_by_labels(predictions):
+        for category, mask in (("A", observations.answerable), ("UA", ~observations.answerable)):
+            yield proportion("acc", labels, np.where(mask, right, np.nan), category, observations.clusters, better=True)
+            yield proportion("abstained", labels, np.where(mask, stopped, np.nan), category, observations.clusters)
+        yield harmonic_mean_estimate(
+            "hm", labels, right, observations, predictions.seed, title=metric_title("HM", labels)
+        )
 
 
 def top_names(read: ReadScores, rows: int, observed: Observations | None = None) -> TopNames:
@@ -141,11 +143,11 @@ def top_names(read: ReadScores, rows: int, observed: Observations | None = None)
     return TopNames(np.concatenate(places), np.concatenate(sure))
 
 
-def row_maxima(found: Floats) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+def row_maxima(probabilities: Floats) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
     """The place and the share of the greatest of each row, of equals the first."""
-    told = ~np.isnan(found).any(axis=1)
-    places = np.where(told, found.argmax(axis=1), UNANSWERED)
-    return places, np.where(told, found.max(axis=1), np.nan).astype(np.float64)
+    known = ~np.isnan(probabilities).any(axis=1)
+    places = np.where(known, probabilities.argmax(axis=1), UNANSWERED)
+    return places, np.where(known, probabilities.max(axis=1), np.nan).astype(np.float64)
 
 
 def candidate_mask_with_genera(observed: Observations, start: int, stop: int) -> NDArray[np.bool_]:

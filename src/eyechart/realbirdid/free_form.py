@@ -61,9 +61,9 @@ class FreeFormPredictions(BirdPredictions):
     @cached_property
     def answered(self) -> Bools:
         """Who got an answer, read or not (n,)."""
-        found = np.ones(len(self.keys), np.bool_)
-        found[list(self.errors)] = False
-        return found
+        answered = np.ones(len(self.keys), np.bool_)
+        answered[list(self.errors)] = False
+        return answered
 
     @cached_property
     def parsed(self) -> Bools:
@@ -73,24 +73,24 @@ class FreeFormPredictions(BirdPredictions):
     @cached_property
     def abstained(self) -> Bools:
         """Where no species was named: a genus at most, or none of them (n,)."""
-        found: Bools = self.parsed & (self.taxa[:, 0] < 0)
-        return found
+        abstained: Bools = self.parsed & (self.taxa[:, 0] < 0)
+        return abstained
 
     @cached_property
     def correct(self) -> Bools:
         """Where the species was named that it is; where nobody can tell, no species and no other genus (n,)."""
         species, genus = self.taxa.T
         stopped = self.abstained & ((genus == self.observations.genus) | (genus < 0))
-        found: Bools = np.where(
+        correct: Bools = np.where(
             self.observations.answerable, self.answered & (species == self.observations.species), stopped
         )
-        return found
+        return correct
 
     @cached_property
     def correct_genus(self) -> Bools:
         """Where the genus is right, named itself or by one of its species (n,)."""
-        found: Bools = self.parsed & (self.taxa[:, 1] == self.observations.genus)
-        return found
+        correct: Bools = self.parsed & (self.taxa[:, 1] == self.observations.genus)
+        return correct
 
     def answer_level(self, row: int) -> str:
         """How deep an answer goes."""
@@ -132,7 +132,7 @@ class FreeFormPredictions(BirdPredictions):
         yield [*BIRD_COLUMNS, "error", "said", "extracted", "level", "correct", "truncated"]
         for row in range(len(self.keys)):
             correct = int(self.correct[row]) if self.answered[row] else ""
-            told = [
+            cells = [
                 self.errors.get(row, ""),
                 self.completions[row],
                 self.extracted_name(row),
@@ -140,7 +140,7 @@ class FreeFormPredictions(BirdPredictions):
                 correct,
                 int(row in self.truncated),
             ]
-            yield [*self.bird_cells(row), *told]
+            yield [*self.bird_cells(row), *cells]
 
 
 class FreeForm(Protocol[FreeFormPredictions]):
@@ -159,48 +159,54 @@ class FreeForm(Protocol[FreeFormPredictions]):
         """Ask about every bird, then find the name in each answer."""
         observed = require_observations(context.dataset)
         names = BirdVocabulary.from_taxonomy(observed.taxonomy)
-        asked, second = context.select_prompt(get_prompt("species")), get_prompt("species_extraction")
-        replies = ask(context, [(row, asked.text) for row in range(len(context.dataset))])
-        said = [reply.text for reply in replies.responses]
-        found = extract_choices(context, complete_texts(replies.responses, names), second, names.choices, names)
+        question, second = context.select_prompt(get_prompt("species")), get_prompt("species_extraction")
+        replies = ask(context, [(row, question.text) for row in range(len(context.dataset))])
+        completions = [reply.text for reply in replies.responses]
+        extraction = extract_choices(context, complete_texts(replies.responses, names), second, names.choices, names)
         return FreeFormPredictions(
             dataset=context.dataset,
             seed=context.runner.seed,
-            errors=merge_errors([reply.error for reply in replies.responses], found),
-            variant=extraction_variant(context, asked, second, names.choices),
+            errors=merge_errors([reply.error for reply in replies.responses], extraction),
+            variant=extraction_variant(context, question, second, names.choices),
             observations=observed,
             vocabulary=names,
-            completions=tuple(said),
-            name_indices=np.array(found.indices, np.int64).reshape(-1),
-            usage=(usage := replies.usage + found.usage),
+            completions=tuple(completions),
+            name_indices=np.array(extraction.indices, np.int64).reshape(-1),
+            usage=(usage := replies.usage + extraction.usage),
             cost=context.model.cost(usage),
-            requests=len(said) + found.requests,
-            truncated=truncated_responses(replies.responses, names, found),
+            requests=len(completions) + extraction.requests,
+            truncated=truncated_responses(replies.responses, names, extraction),
         )
 
 
-def merge_errors(asked: list[str], found: ExtractionResult) -> dict[int, str]:
+def merge_errors(request_errors: list[str], extraction: ExtractionResult) -> dict[int, str]:
     """What went wrong with each answer, when it was asked for or when its choice was."""
-    return {place: error for place, said in enumerate(asked) if (error := said or found.errors.get(place, ""))}
+    return {
+        place: error
+        for place, message in enumerate(request_errors)
+        if (error := message or extraction.errors.get(place, ""))
+    }
 
 
-def free_form_accuracies(found: FreeFormPredictions) -> Iterator[Estimate]:
+def free_form_accuracies(predictions: FreeFormPredictions) -> Iterator[Estimate]:
     """Yield accuracy by level, how often no species was named, and the harmonic mean; unread answers are wrong."""
-    answerable = found.observations.answerable
+    answerable = predictions.observations.answerable
     sets = (
-        ("acc", "A.species", found.correct, answerable, "A species"),
-        ("acc", "A.genus", found.correct_genus, answerable, ""),
-        ("acc", "UA.genus", found.correct_genus, ~answerable, ""),
-        ("acc", UNANSWERABLE, found.correct, ~answerable, ""),
-        ("abstained", ANSWERABLE, found.abstained, answerable, "A abstained"),
-        ("abstained", UNANSWERABLE, found.abstained, ~answerable, "UA abstained"),
+        ("acc", "A.species", predictions.correct, answerable, "A species"),
+        ("acc", "A.genus", predictions.correct_genus, answerable, ""),
+        ("acc", "UA.genus", predictions.correct_genus, ~answerable, ""),
+        ("acc", UNANSWERABLE, predictions.correct, ~answerable, ""),
+        ("abstained", ANSWERABLE, predictions.abstained, answerable, "A abstained"),
+        ("abstained", UNANSWERABLE, predictions.abstained, ~answerable, "UA abstained"),
     )
     for name, category, outcomes, mask, title in sets:
-        known, better = np.where(mask, as_outcomes(found, outcomes), np.nan), True if name == "acc" else None
-        yield proportion(name, LABELS, known, category, found.observations.clusters, better=better, title=title)
-    yield harmonic_mean_estimate("hm", LABELS, as_outcomes(found, found.correct), found.observations, found.seed)
+        known, better = np.where(mask, as_outcomes(predictions, outcomes), np.nan), True if name == "acc" else None
+        yield proportion(name, LABELS, known, category, predictions.observations.clusters, better=better, title=title)
+    yield harmonic_mean_estimate(
+        "hm", LABELS, as_outcomes(predictions, predictions.correct), predictions.observations, predictions.seed
+    )
 
 
-def as_outcomes(found: FreeFormPredictions, outcomes: Bools) -> Floats:
+def as_outcomes(predictions: FreeFormPredictions, outcomes: Bools) -> Floats:
     """Outcomes (n,) as 1 and 0, NaN where there is no answer."""
-    return np.where(found.answered, outcomes, np.nan)
+    return np.where(predictions.answered, outcomes, np.nan)

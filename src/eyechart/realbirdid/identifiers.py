@@ -56,8 +56,8 @@ def canonical_key(text: str, kind: Kind | None = None) -> str:
         return _told(text, key[1], key[2].strip())
     if _SCHEME.match(text) or _HOST.match(text):
         return _address(text)
-    if (stored := _STORED.fullmatch(text)) and (found := _last(stored[1])):
-        return found
+    if (stored := _STORED.fullmatch(text)) and (key_in_path := _last(stored[1])):
+        return key_in_path
     return _told(text, kind, text) if kind and kind != "url" and text else ""
 
 
@@ -71,8 +71,8 @@ def _told(text: str, kind: str, value: str) -> str:
 
 def _last(path: str) -> str:
     """Return the key of the last photo or observation that a path names."""
-    found = [*_NAMED.finditer(path)][-1:]
-    return f"{found[0][1].lower()}:{(found[0][2] or found[0][3]).lower()}" if found else ""
+    matches = [*_NAMED.finditer(path)][-1:]
+    return f"{matches[0][1].lower()}:{(matches[0][2] or matches[0][3]).lower()}" if matches else ""
 
 
 def _address(text: str) -> str:
@@ -81,8 +81,8 @@ def _address(text: str) -> str:
         return ""
     host, path, query = split
     if host in PARTNERS or host.endswith(".inaturalist.org") or OPEN_DATA in f"{host}{path}":
-        if found := _last(path):
-            return found
+        if key := _last(path):
+            return key
     elif host in GBIF and (media := _MEDIA.search(path)):
         rest = f"/occurrence/{media[1]}{media[2].lower()}" if media[2] else ""
         return f"url:{GBIF[0]}{rest}" if rest else f"occurrence:{media[1]}"

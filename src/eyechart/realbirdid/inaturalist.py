@@ -135,17 +135,17 @@ def import_birds(
     """
     if out.exists() and (not out.is_dir() or any(out.iterdir())):
         raise DataError(f"{out} is there and not empty: give a new folder to write to.")
-    found = Export.read(export)
-    listed = read_taxonomy(taxonomy) if taxonomy else None
-    chosen = select_observations(found, read_reasons(reasons) if reasons else {}, listed, any_grade=any_grade)
-    seen = _with_pictures(found, chosen, images)
-    levels, rows = _taxa(found, chosen, listed)
-    _check_any(chosen, export)
-    write_table(out / "birds.csv", (*COLUMNS, *EXTRA_COLUMNS), _copied(found, chosen, seen, out))
+    table = Export.read(export)
+    species_list = read_taxonomy(taxonomy) if taxonomy else None
+    selection = select_observations(table, read_reasons(reasons) if reasons else {}, species_list, any_grade=any_grade)
+    image_files = _with_pictures(table, selection, images)
+    levels, rows = _taxa(table, selection, species_list)
+    _check_any(selection, export)
+    write_table(out / "birds.csv", (*COLUMNS, *EXTRA_COLUMNS), _copied(table, selection, image_files, out))
     write_table(out / "taxonomy.csv", levels, rows)
-    write_table(out / "left_out.csv", EXCLUDED_COLUMNS, _left(found, chosen))
+    write_table(out / "left_out.csv", EXCLUDED_COLUMNS, _left(table, selection))
     dataset = open_birds(out, out.parent.name or "realbirdid", out.name)
-    return ImportResult(dataset, chosen.observations, Counter(chosen.excluded.values()), chosen.notes)
+    return ImportResult(dataset, selection.observations, Counter(selection.excluded.values()), selection.notes)
 
 
 def read_reasons(path: Path) -> dict[str, str]:
@@ -161,20 +161,22 @@ def select_observations(
     export: Export, reasons: Mapping[str, str], taxonomy: Taxonomy | None, *, any_grade: bool = False
 ) -> Selection:
     """Say of every row whether it is taken, as what, or why not."""
-    found = Selection()
+    selection = Selection()
     for row, number in enumerate(export.table["id"]):
         species, genus = export.species_and_genus(row)
         why = _refusal(export, row, species, genus, reasons, any_grade)
         bird = SelectedObservation(row, number, species, genus, "" if species else reasons.get(number, ""))
         why = why or (_stranger(bird, taxonomy) if taxonomy else "")
         if why:
-            found.excluded[row] = why
+            selection.excluded[row] = why
         else:
-            found.observations.append(bird)
-    unused = {*reasons} - {bird.id for bird in found.observations if not bird.species}
+            selection.observations.append(bird)
+    unused = {*reasons} - {bird.id for bird in selection.observations if not bird.species}
     if unused:
-        found.notes.append(f"{len(unused):,} lines of the reasons are about no unanswerable observation of the export")
-    return found
+        selection.notes.append(
+            f"{len(unused):,} lines of the reasons are about no unanswerable observation of the export"
+        )
+    return selection
 
 
 def _refusal(export: Export, row: int, species: str, genus: str, reasons: Mapping[str, str], any_grade: bool) -> str:
@@ -192,37 +194,39 @@ def _stranger(bird: SelectedObservation, taxonomy: Taxonomy) -> str:
     return "" if fold_name(name) in taxonomy.index_by_name[level] else NOT_IN_TAXONOMY
 
 
-def _with_pictures(export: Export, chosen: Selection, images: Path) -> dict[str, list[ObservationImage]]:
+def _with_pictures(export: Export, selection: Selection, images: Path) -> dict[str, list[ObservationImage]]:
     """Find the pictures; leave out who has none, and then whose genus has no species left."""
-    photos = {photo: bird.id for bird in chosen.observations if (photo := export.photo_id(bird.row))}
-    seen = find_images(images, photos, [bird.id for bird in chosen.observations])
-    _leave(chosen, [bird for bird in chosen.observations if bird.id not in seen], NO_IMAGE)
-    return seen
+    photos = {photo: bird.id for bird in selection.observations if (photo := export.photo_id(bird.row))}
+    image_files = find_images(images, photos, [bird.id for bird in selection.observations])
+    _leave(selection, [bird for bird in selection.observations if bird.id not in image_files], NO_IMAGE)
+    return image_files
 
 
-def _leave(chosen: Selection, birds: Sequence[SelectedObservation], why: str) -> None:
-    chosen.excluded.update(dict.fromkeys((bird.row for bird in birds), why))
-    chosen.observations = [bird for bird in chosen.observations if bird.row not in chosen.excluded]
+def _leave(selection: Selection, birds: Sequence[SelectedObservation], why: str) -> None:
+    selection.excluded.update(dict.fromkeys((bird.row for bird in birds), why))
+    selection.observations = [bird for bird in selection.observations if bird.row not in selection.excluded]
 
 
-def _check_any(chosen: Selection, export: Path) -> None:
-    if not chosen.observations:
-        counts = ", ".join(f"{why}: {count:,}" for why, count in Counter(chosen.excluded.values()).most_common())
+def _check_any(selection: Selection, export: Path) -> None:
+    if not selection.observations:
+        counts = ", ".join(f"{why}: {count:,}" for why, count in Counter(selection.excluded.values()).most_common())
         raise DataError(f"Nothing of {export} can be taken ({counts}): look at the columns, pictures and reasons.")
 
 
-def _taxa(export: Export, chosen: Selection, taxonomy: Taxonomy | None) -> tuple[tuple[str, ...], list[dict[str, str]]]:
+def _taxa(
+    export: Export, selection: Selection, taxonomy: Taxonomy | None
+) -> tuple[tuple[str, ...], list[dict[str, str]]]:
     """Return the columns and rows of the taxonomy: the one that was given, else what the export says."""
     if taxonomy is not None:
         return (*taxonomy.levels, COMMON_NAME), [*_listed(taxonomy)]
-    told = _told(export, chosen)
-    genera = {fold_name(line[GENUS]) for line in told.values()}
-    lone = [bird for bird in chosen.observations if fold_name(bird.genus) not in genera]
-    _leave(chosen, lone, GENUS_WITHOUT_SPECIES)
-    levels = [level for level in LEVELS if level in (SPECIES, GENUS) or all(line[level] for line in told.values())]
+    lines = _told(export, selection)
+    genera = {fold_name(line[GENUS]) for line in lines.values()}
+    lone = [bird for bird in selection.observations if fold_name(bird.genus) not in genera]
+    _leave(selection, lone, GENUS_WITHOUT_SPECIES)
+    levels = [level for level in LEVELS if level in (SPECIES, GENUS) or all(line[level] for line in lines.values())]
     columns = ("taxon_id", *levels, COMMON_NAME)
-    called = dict(_called(export, chosen))
-    return columns, [{**line, **called.get(key, {})} for key, line in told.items()]
+    called = dict(_called(export, selection))
+    return columns, [{**line, **called.get(key, {})} for key, line in lines.items()]
 
 
 def _listed(taxonomy: Taxonomy) -> Iterator[dict[str, str]]:
@@ -232,41 +236,41 @@ def _listed(taxonomy: Taxonomy) -> Iterator[dict[str, str]]:
         yield dict(zip((*taxonomy.levels, COMMON_NAME), (*line, common), strict=True))
 
 
-def _told(export: Export, chosen: Selection) -> dict[str, dict[str, str]]:
+def _told(export: Export, selection: Selection) -> dict[str, dict[str, str]]:
     """Return what is above every species; raises DataError where two rows differ."""
-    found: dict[str, tuple[int, dict[str, str]]] = {}
-    for bird in (bird for bird in chosen.observations if bird.species):
+    lines: dict[str, tuple[int, dict[str, str]]] = {}
+    for bird in (bird for bird in selection.observations if bird.species):
         line = {level: export.taxon_name(bird.row, level) for level in LEVELS} | {
             SPECIES: bird.species,
             GENUS: bird.genus,
         }
-        first, other = found.setdefault(fold_name(bird.species), (bird.row, line))
+        first, other = lines.setdefault(fold_name(bird.species), (bird.row, line))
         for level in LEVELS:
             if fold_name(other[level]) != fold_name(line[level]):
                 raise DataError(
                     f"{export.table.location(bird.row)} has {bird.species} in the {level} '{line[level]}', and "
                     f"{export.table.row_label(first)} in '{other[level]}': correct one of them, or give --taxonomy."
                 )
-    return {name: line for name, (_, line) in found.items()}
+    return {name: line for name, (_, line) in lines.items()}
 
 
-def _called(export: Export, chosen: Selection) -> Iterator[tuple[str, dict[str, str]]]:
+def _called(export: Export, selection: Selection) -> Iterator[tuple[str, dict[str, str]]]:
     """Yield every species' number and common name, from rows that are not about a subspecies."""
-    for bird in chosen.observations:
+    for bird in selection.observations:
         if fold_name(export.cell(bird.row, "scientific_name")) == fold_name(bird.species):
             yield fold_name(bird.species), {name: export.cell(bird.row, name) for name in ("taxon_id", COMMON_NAME)}
 
 
 def _copied(
-    export: Export, chosen: Selection, seen: Mapping[str, Sequence[ObservationImage]], out: Path
+    export: Export, selection: Selection, image_files: Mapping[str, Sequence[ObservationImage]], out: Path
 ) -> Iterator[dict[str, object]]:
     """Copy every picture into the folder and yield its line."""
     (out / "images").mkdir(parents=True, exist_ok=True)
-    for bird in chosen.observations:
-        for place, picture in enumerate(seen[bird.id], 1):
+    for bird in selection.observations:
+        for place, picture in enumerate(image_files[bird.id], 1):
             image = f"images/{bird.id}_{place}{picture.path.suffix.lower()}"
             shutil.copyfile(picture.path, out / image)
-            sole = picture.by_photo or len(seen[bird.id]) == 1
+            sole = picture.by_photo or len(image_files[bird.id]) == 1
             yield _line(export, bird, image, export.photo_id(bird.row) if sole else "")
 
 
@@ -277,7 +281,7 @@ def _line(export: Export, bird: SelectedObservation, image: str, photo: str) -> 
     return {**dict(zip(COLUMNS, known, strict=True)), "photo_id": photo, **kept}
 
 
-def _left(export: Export, chosen: Selection) -> Iterator[dict[str, object]]:
-    for row in sorted(chosen.excluded):
-        told = (export.cell(row, "url"), export.cell(row, "scientific_name"), chosen.excluded[row])
-        yield dict(zip(EXCLUDED_COLUMNS, (export.table.row_numbers[row], export.table["id"][row], *told), strict=True))
+def _left(export: Export, selection: Selection) -> Iterator[dict[str, object]]:
+    for row in sorted(selection.excluded):
+        cells = (export.cell(row, "url"), export.cell(row, "scientific_name"), selection.excluded[row])
+        yield dict(zip(EXCLUDED_COLUMNS, (export.table.row_numbers[row], export.table["id"][row], *cells), strict=True))

@@ -30,15 +30,15 @@ def find_images(
     and observations have numbers from one range: what most files are named by goes first, observations if as many.
     """
     files = numbered_images(folder)
-    known = {PHOTO: photos, OBSERVATION: {one: one for one in observations}}
+    known = {PHOTO: photos, OBSERVATION: {observation: observation for observation in observations}}
     count = {kind: sum(number in known[kind] for _, number in files) for kind in known}
     order = sorted(known, key=lambda kind: (-count[kind], kind))
-    found: defaultdict[str, list[ObservationImage]] = defaultdict(list)
+    images: defaultdict[str, list[ObservationImage]] = defaultdict(list)
     for path, number in files:
         kind = next((kind for kind in order if number in known[kind]), None)
         if kind is not None:
-            found[known[kind][number]].append(ObservationImage(path, kind == PHOTO))
-    return dict(found)
+            images[known[kind][number]].append(ObservationImage(path, kind == PHOTO))
+    return dict(images)
 
 
 def numbered_images(folder: Path) -> list[tuple[Path, str]]:
@@ -49,13 +49,13 @@ def numbered_images(folder: Path) -> list[tuple[Path, str]]:
     if not folder.is_dir():
         raise DataError(f"--images={folder} is no folder: give the one that the pictures are in.")
     paths = sorted(path for path in folder.rglob("*") if path.suffix.lower() in SUFFIXES and path.is_file())
-    found = [(path, match[1]) for path in paths if (match := _number(path))]
-    if not found:
+    images = [(path, match[1]) for path in paths if (match := _number(path))]
+    if not images:
         raise DataError(
             f"{folder} has no picture that is named by a number: name them by the photo, as 17.jpg or 17/medium.jpg, "
             "or by the observation."
         )
-    return found
+    return images
 
 
 def _number(path: Path) -> re.Match[str] | None:

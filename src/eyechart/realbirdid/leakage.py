@@ -131,16 +131,16 @@ class OverlapResult:
     @property
     def counts(self) -> tuple[OverlapCount, OverlapCount, OverlapCount]:
         """Answerable, unanswerable and all images."""
-        told = self.birds.answerable
+        answerable = self.birds.answerable
         return (
-            self._count("answerable", [place for place, one in enumerate(told) if one]),
-            self._count("unanswerable", [place for place, one in enumerate(told) if not one]),
-            self._count("all", range(len(told))),
+            self._count("answerable", [place for place, is_answerable in enumerate(answerable) if is_answerable]),
+            self._count("unanswerable", [place for place, is_answerable in enumerate(answerable) if not is_answerable]),
+            self._count("all", range(len(answerable))),
         )
 
     def _count(self, label: str, images: Sequence[int]) -> OverlapCount:
-        found = [self.best[image].exact for image in images if image in self.best]
-        return OverlapCount(label, len(images), sum(found), len(found) - sum(found))
+        exact = [self.best[image].exact for image in images if image in self.best]
+        return OverlapCount(label, len(images), sum(exact), len(exact) - sum(exact))
 
     @property
     def same_pictures(self) -> int:
@@ -192,15 +192,15 @@ class ColumnSelector:
                 raise DataError(
                     f"{self.other} has no column '{name}'{did_you_mean(name, [*names])} It has {', '.join(names)}."
                 )
-        found = [name for name in names if may_hold_identifiers(name)]
-        if not (self.requested or found):
+        candidates = [name for name in names if may_hold_identifiers(name)]
+        if not (self.requested or candidates):
             raise DataError(
                 f"{self.other} has no column that is called as identifiers or addresses are; it has "
                 f"{', '.join(names)}. Name those to read: --column=NAME."
             )
-        chosen = self.requested or found
-        self.overlap.columns = [*dict.fromkeys([*self.overlap.columns, *chosen])]
-        return chosen
+        selected = self.requested or candidates
+        self.overlap.columns = [*dict.fromkeys([*self.overlap.columns, *selected])]
+        return selected
 
 
 def find_overlap(
@@ -216,15 +216,15 @@ def find_overlap(
     `columns` are those to read, and `numbers` says what bare numbers in them are, where their names do not. Rows are
     counted from 1, without the header. Raises DataError for what cannot be read or has no identifiers.
     """
-    found = OverlapResult(read_identifiers(birds), other)
-    for part in read_chunks(other, ColumnSelector(other, columns, found)):
-        for match in _matches(found.birds, part, numbers):
-            found.add(match)
-        found.rows += part.rows
+    result = OverlapResult(read_identifiers(birds), other)
+    for part in read_chunks(other, ColumnSelector(other, columns, result)):
+        for match in _matches(result.birds, part, numbers):
+            result.add(match)
+        result.rows += part.rows
         progress(part.rows)
-    if not found.rows:
+    if not result.rows:
         raise DataError(f"{other} has no rows: nothing can be said about an overlap with nothing.")
-    return found
+    return result
 
 
 def _matches(birds: BenchmarkIdentifiers, part: TableChunk, numbers: Kind | None) -> Iterator[Match]:
@@ -247,9 +247,9 @@ def _check_list(first: str) -> None:
         )
 
 
-def write_matches(path: Path, found: OverlapResult) -> None:
+def write_matches(path: Path, result: OverlapResult) -> None:
     """Write a line an image that was found again."""
-    birds = found.birds
+    birds = result.birds
     rows = (
         {
             IMAGE: birds.images[match.image],
@@ -263,7 +263,7 @@ def write_matches(path: Path, found: OverlapResult) -> None:
             "column": match.column,
             "theirs": match.other_text,
         }
-        for match in found.matches
+        for match in result.matches
     )
     with path.open("w", encoding="utf-8", newline="") as file:
         writer = csv.DictWriter(file, MATCH_COLUMNS, lineterminator="\n")
@@ -271,16 +271,16 @@ def write_matches(path: Path, found: OverlapResult) -> None:
         writer.writerows(rows)
 
 
-def summary_lines(found: OverlapResult) -> Iterator[str]:
+def summary_lines(result: OverlapResult) -> Iterator[str]:
     """Yield what was found, as lines."""
-    columns = ", ".join(found.columns) or "its lines"
-    yield f"{found.birds.path}: {len(found.birds.images):,} images with {len(found.birds.keys):,} different identifiers"
-    yield f"{found.other}: {found.rows:,} rows, read {columns}"
+    columns, birds = ", ".join(result.columns) or "its lines", result.birds
+    yield f"{birds.path}: {len(birds.images):,} images with {len(birds.keys):,} different identifiers"
+    yield f"{result.other}: {result.rows:,} rows, read {columns}"
     yield ""
-    yield align_columns([HEADERS, *map(_cells, found.counts)])
+    yield align_columns([HEADERS, *map(_cells, result.counts)])
     yield ""
-    alone = len(found.best) - found.same_pictures
-    yield f"Found by photo or address: {found.same_pictures:,}; by observation alone: {alone:,}."
+    alone = len(result.best) - result.same_pictures
+    yield f"Found by photo or address: {result.same_pictures:,}; by observation alone: {alone:,}."
     yield "exact: written alike; near: the same photo, observation or address in another form."
 
 

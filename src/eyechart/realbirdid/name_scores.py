@@ -31,12 +31,12 @@ def softmax(logits: Floats, allowed: Bools | None = None) -> Floats:
     >>> shares(np.zeros((1, 4), np.float32), np.array([[True, True, False, False]])).tolist()
     [[0.5, 0.5, 0.0, 0.0]]
     """
-    given = logits if allowed is None else np.where(allowed, logits, -np.inf)
-    top = given.max(axis=1, keepdims=True)
+    masked = logits if allowed is None else np.where(allowed, logits, -np.inf)
+    top = masked.max(axis=1, keepdims=True)
     with np.errstate(invalid="ignore"):
-        raised = np.exp(given - top)
-        found: Floats = raised / raised.sum(axis=1, keepdims=True, dtype=np.float64).astype(np.float32)
-    return found
+        raised = np.exp(masked - top)
+        probabilities: Floats = raised / raised.sum(axis=1, keepdims=True, dtype=np.float64).astype(np.float32)
+    return probabilities
 
 
 def conditional_probabilities(probabilities: Floats, allowed: Bools | None = None) -> Floats:
@@ -54,8 +54,8 @@ def conditional_probabilities(probabilities: Floats, allowed: Bools | None = Non
     silent = ~kept.any(axis=1)  # NaN is not silent
     kept[silent] = allowed[silent]
     with np.errstate(invalid="ignore"):
-        found: Floats = kept / kept.sum(axis=1, keepdims=True, dtype=np.float64)
-    return found.astype(np.float32)
+        normalised: Floats = kept / kept.sum(axis=1, keepdims=True, dtype=np.float64)
+    return normalised.astype(np.float32)
 
 
 @dataclass(frozen=True)
@@ -104,49 +104,49 @@ def score_with_encoder(context: Context, names: Sequence[str]) -> NameScores:
             f"{context.flag('prompt')} is for models that answer in words; "
             f"{context.model.identity.name} compares. Give --eye-templates."
         )
-    runner, model, chosen = context.runner, context.encoder, load_templates(context.templates or TEMPLATES)
-    by = f"{chosen.name} ({chosen.sha256[:8]})"
-    seen = runner.features(model, context.dataset)
-    weights = runner.weights(model, ClassPrompts(tuple(names), chosen.formats, context.names_source, by))
+    runner, model, template_set = context.runner, context.encoder, load_templates(context.templates or TEMPLATES)
+    by = f"{template_set.name} ({template_set.sha256[:8]})"
+    features = runner.features(model, context.dataset)
+    weights = runner.weights(model, ClassPrompts(tuple(names), template_set.formats, context.names_source, by))
     check_weights(model, weights)
     times = runner.scale(model)
 
     def read(start: int, stop: int) -> Floats:
-        if all_failed(seen):
+        if all_failed(features):
             return np.full((stop - start, len(names)), np.nan, np.float32)
-        return cosine_similarity(seen.values[start:stop], weights) * times
+        return cosine_similarity(features.values[start:stop], weights) * times
 
-    return NameScores(read, seen.errors, {"templates": by, "scale": f"{times:.6g}"})
+    return NameScores(read, features.errors, {"templates": by, "scale": f"{times:.6g}"})
 
 
 def score_with_language_model(context: Context, names: Sequence[str]) -> NameScores:
     """Log-probabilities of a language model, of each name up to where no other goes on in the same way."""
-    asked = context.select_prompt(get_prompt("species"))
+    question = context.select_prompt(get_prompt("species"))
 
     def ask(requests: Sequence[Request]) -> Floats:
         return np.asarray(context.scorer.score(requests, names, until="unique"))
 
-    found = score_each_image(context, "retrieval", (0, asked.text), names, ask)
+    scores = score_each_image(context, "retrieval", (0, question.text), names, ask)
 
     def read(start: int, stop: int) -> Floats:
-        if all_failed(found):
+        if all_failed(scores):
             return np.full((stop - start, len(names)), np.nan, np.float32)
-        return found.values[start:stop]
+        return scores.values[start:stop]
 
-    told = {"prompt": f"{asked.name} ({asked.sha256[:8]})", "parser": "none", "stop": "unique prefix"}
-    return NameScores(read, found.errors, told)
+    variant = {"prompt": f"{question.name} ({question.sha256[:8]})", "parser": "none", "stop": "unique prefix"}
+    return NameScores(read, scores.errors, variant)
 
 
-def replay_scores(found: ReplayedProbabilities) -> NameScores:
+def replay_scores(probabilities: ReplayedProbabilities) -> NameScores:
     """Probabilities of a file."""
 
     def read(start: int, stop: int) -> Floats:
-        return np.asarray(found[start:stop], np.float32)
+        return np.asarray(probabilities[start:stop], np.float32)
 
-    return NameScores(read, found.errors, {}, conditional_probabilities)
+    return NameScores(read, probabilities.errors, {}, conditional_probabilities)
 
 
 def candidate_mask(observed: Observations, start: int, stop: int) -> Bools:
     """Which species (rows, species) the lists of some birds hold; none of a bird that has no list or no location."""
-    found: Bools = observed.candidate_mask(start, stop) & observed.eligible[start:stop, None]
-    return found
+    mask: Bools = observed.candidate_mask(start, stop) & observed.eligible[start:stop, None]
+    return mask

@@ -47,45 +47,53 @@ class BirdPredictions(Predictions):
 
     def bird_cells(self, row: int) -> list[Any]:
         """Return the columns that say which bird it is."""
-        seen = self.observations
-        species, genus, reason = int(seen.species[row]), int(seen.genus[row]), int(seen.reason[row])
-        names = seen.taxonomy.names
+        observations = self.observations
+        species, genus, reason = (
+            int(observations.species[row]),
+            int(observations.genus[row]),
+            int(observations.reason[row]),
+        )
+        names = observations.taxonomy.names
         known = names[0][species] if species >= 0 else ""
         why = REASONS[reason] if reason >= 0 else ""
-        return [self.keys[row], seen.ids[row], known, names[1][genus], int(species >= 0), why]
+        return [self.keys[row], observations.ids[row], known, names[1][genus], int(species >= 0), why]
 
     def files(self) -> dict[str, Rows]:
         """Return the genera, and the lists without the bird that was seen."""
-        seen = self.observations
-        unlisted = {"unlisted": self.unlisted_rows()} if seen.unlisted.any() else {}
-        return {"genera": genus_rows(seen), **unlisted}
+        observations = self.observations
+        unlisted = {"unlisted": self.unlisted_rows()} if observations.unlisted.any() else {}
+        return {"genera": genus_rows(observations), **unlisted}
 
     def unlisted_rows(self) -> Rows:
         """Yield every answerable bird that its range list does not hold, which nobody can name from the list."""
-        seen = self.observations
+        observations = self.observations
         yield ["key", "observation", "species", "choices"]
-        for row in np.flatnonzero(seen.unlisted).tolist():
+        for row in np.flatnonzero(observations.unlisted).tolist():
             key, observation, species, *_ = self.bird_cells(row)
-            yield [key, observation, species, int(seen.candidate_counts[row])]
+            yield [key, observation, species, int(observations.candidate_counts[row])]
 
 
 def exact_duplicates(dataset: Dataset) -> Iterator[str]:
     """Yield which pictures are byte for byte an earlier one."""
     first: dict[str, str] = {}
     rows = [dataset.index[row] for row in dataset.selected]
-    found = [(row.key, first[row.sha256]) for row in rows if first.setdefault(row.sha256, row.key) != row.key]
-    if found:
-        shown = ", ".join(f"{key} as {other}" for key, other in found[:SHOWN]) + " …" * (len(found) > SHOWN)
-        yield f"{len(found):,} of {len(rows):,} images are byte for byte another: kept, and each counts ({shown})"
+    duplicates = [(row.key, first[row.sha256]) for row in rows if first.setdefault(row.sha256, row.key) != row.key]
+    if duplicates:
+        shown = ", ".join(f"{key} as {other}" for key, other in duplicates[:SHOWN]) + " …" * (len(duplicates) > SHOWN)
+        yield f"{len(duplicates):,} of {len(rows):,} images are byte for byte another: kept, and each counts ({shown})"
 
 
-def genus_rows(seen: Observations) -> Rows:
+def genus_rows(observations: Observations) -> Rows:
     """Yield every genus: its species, its answerable and unanswerable pictures, and these by reason."""
     yield ["genus", "species", "answerable", "unanswerable", *REASONS]
-    genera = seen.taxonomy.names[1]
-    masks = (seen.answerable, ~seen.answerable, *(seen.reason == place for place in range(len(REASONS))))
-    counts = [np.bincount(genus, minlength=len(genera)) for genus in (seen.genus[mask] for mask in masks)]
-    species = np.bincount(seen.taxonomy.parents[0], minlength=len(genera))
+    genera = observations.taxonomy.names[1]
+    masks = (
+        observations.answerable,
+        ~observations.answerable,
+        *(observations.reason == place for place in range(len(REASONS))),
+    )
+    counts = [np.bincount(genus, minlength=len(genera)) for genus in (observations.genus[mask] for mask in masks)]
+    species = np.bincount(observations.taxonomy.parents[0], minlength=len(genera))
     for place, genus in enumerate(genera):
         yield [genus, int(species[place]), *(int(count[place]) for count in counts)]
 

@@ -36,27 +36,29 @@ class Prefilter:
         """Sort the keys by what of them stands in every text that has them."""
         import pyarrow as pa
 
-        found: dict[str, set[str]] = {sort: set() for sort in KEY_TYPES}
+        values_by_type: dict[str, set[str]] = {sort: set() for sort in KEY_TYPES}
         for key in keys:
             sort, values = _sorted(key)
-            found[sort].update(values)
-        numbers, uuids, words = (pa.array(sorted(found[sort]), pa.string()) for sort in ("number", "uuid", "word"))
-        hosts = "|".join(map(re.escape, sorted(found["host"])))
+            values_by_type[sort].update(values)
+        numbers, uuids, words = (
+            pa.array(sorted(values_by_type[sort]), pa.string()) for sort in ("number", "uuid", "word")
+        )
+        hosts = "|".join(map(re.escape, sorted(values_by_type["host"])))
         return cls(numbers, uuids, words, f"(?i){hosts}" if hosts else "")
 
     def candidates(self, texts: pa.StringArray) -> list[int]:
         """Return the places of the texts to look at."""
         from pyarrow import compute
 
-        found = [self._numbered(texts)] if len(self.numbers) else []
+        masks = [self._numbered(texts)] if len(self.numbers) else []
         if len(self.uuids):
-            found.append(_extracted(compute.ascii_lower(texts), _UUIDS, self.uuids))
+            masks.append(_extracted(compute.ascii_lower(texts), _UUIDS, self.uuids))
         if len(self.words):
             bare = compute.utf8_lower(compute.utf8_trim_whitespace(texts))
-            found.append(compute.is_in(bare, value_set=self.words))
+            masks.append(compute.is_in(bare, value_set=self.words))
         if self.hosts:
-            found.append(_matching(texts, self.hosts))
-        either = np.logical_or.reduce([one.to_numpy(zero_copy_only=False) for one in found])
+            masks.append(_matching(texts, self.hosts))
+        either = np.logical_or.reduce([mask.to_numpy(zero_copy_only=False) for mask in masks])
         places: list[int] = np.flatnonzero(either).tolist()
         return places
 
@@ -65,11 +67,11 @@ class Prefilter:
         from pyarrow import compute
 
         several = _matching(texts, _SEVERAL)
-        found = _extracted(texts, _FIRST, self.numbers)
+        mask = _extracted(texts, _FIRST, self.numbers)
         if several.true_count:
             last = _extracted(compute.if_else(several, texts, None), _LAST, self.numbers)
-            found = compute.or_(found, last)
-        return found
+            mask = compute.or_(mask, last)
+        return mask
 
 
 def _sorted(key: str) -> tuple[str, tuple[str, ...]]:

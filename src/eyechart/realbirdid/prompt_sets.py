@@ -48,7 +48,7 @@ def prompt_number(place: int, of: int) -> str:
 
 
 @cache
-def load_prompt_set(given: str = OWN) -> PromptSet:
+def load_prompt_set(name_or_path: str = OWN) -> PromptSet:
     """Return the packaged wordings, `own`, or those of a user's toml file: levels with a list of texts each.
 
     Raises DataError for a file that cannot be read, has no level, has a level without texts or of a name that would not
@@ -62,7 +62,7 @@ def load_prompt_set(given: str = OWN) -> PromptSet:
     >>> wordings().levels["naive"][0]
     'What species of bird is in this image?'
     """
-    path = PACKAGED if given == OWN else Path(given)
+    path = PACKAGED if name_or_path == OWN else Path(name_or_path)
     try:
         held = tomllib.loads(path.read_text(encoding="utf-8-sig"))
     except OSError as error:
@@ -73,7 +73,7 @@ def load_prompt_set(given: str = OWN) -> PromptSet:
     if not levels:
         raise DataError(f"{path} has no level of wordings. {EXPECTED}")
     _check_unique(path, levels)
-    return PromptSet(given, levels, str(held.get("source", "")))
+    return PromptSet(name_or_path, levels, str(held.get("source", "")))
 
 
 def _texts(path: Path, level: str, texts: object) -> tuple[str, ...]:
@@ -89,9 +89,13 @@ def _texts(path: Path, level: str, texts: object) -> tuple[str, ...]:
 
 
 def _check_unique(path: Path, levels: Mapping[str, tuple[str, ...]]) -> None:
-    seen: dict[str, str] = {}
+    level_by_text: dict[str, str] = {}
     for level, text in ((level, text.strip()) for level, texts in levels.items() for text in texts):
-        if text in seen:
-            where = f"the levels '{seen[text]}' and '{level}'" if seen[text] != level else f"the level '{level}'"
+        if text in level_by_text:
+            where = (
+                f"the levels '{level_by_text[text]}' and '{level}'"
+                if level_by_text[text] != level
+                else f"the level '{level}'"
+            )
             raise DataError(f"{path}: '{text}' stands twice, in {where}. Keep one of them.")
-        seen[text] = level
+        level_by_text[text] = level

@@ -27,19 +27,19 @@ def ask(context: Context, queries: Sequence[tuple[int, str]]) -> Responses:
     dataset = context.dataset
     if is_replay(context):
         model = context.replayed_words
-        said, path, digest = model.responses(dataset), model.path, model.identity.weights_sha256
-        return Responses(tuple(said[row] for row, _ in queries), Usage(), path, digest)
+        completions, path, digest = model.responses(dataset), model.path, model.identity.weights_sha256
+        return Responses(tuple(completions[row] for row, _ in queries), Usage(), path, digest)
     order = sorted(range(len(queries)), key=lambda number: queries[number][0])
     rows = [dataset.selected[queries[number][0]] for number in order]
     texts = [queries[number][1] for number in order]
-    asked = tuple(RequestTemplate((row, text), MAX_TOKENS) for row, text in zip(rows, texts, strict=True))
+    requests = tuple(RequestTemplate((row, text), MAX_TOKENS) for row, text in zip(rows, texts, strict=True))
     places = tuple(request_index(row, text) for row, text in zip(rows, texts, strict=True))
     whole, runner = replace(dataset, rows=()), replace(context.runner, limit=None)
-    found = runner.generate(
-        context.generator, whole, Generate(STORE_NAME, asked, shared=SharedRequests(GROUP_SHA256, places))
+    result = runner.generate(
+        context.generator, whole, Generate(STORE_NAME, requests, shared=SharedRequests(GROUP_SHA256, places))
     )
-    heard = dict(zip(order, found.responses, strict=True))
-    return replace(found, responses=tuple(heard[number] for number in range(len(queries))))
+    responses = dict(zip(order, result.responses, strict=True))
+    return replace(result, responses=tuple(responses[number] for number in range(len(queries))))
 
 
 def request_index(row: int, text: str) -> int:

@@ -70,9 +70,9 @@ class SpeciesPredictions(BirdPredictions):
         titles = [f"{prefix}{level}{number}" for prefix in PREFIXES.values() for level in levels for number in numbers]
         yield [*BIRD_COLUMNS, "error", *titles, "range.choices"]
         columns = [column for labels in PREFIXES for column in self.sample_columns(labels)]
-        told = zip(*columns, self.observations.candidate_counts.tolist(), strict=True)
-        for row, said in enumerate(told):
-            yield [*self.bird_cells(row), self.errors.get(row, ""), *said]
+        rows = zip(*columns, self.observations.candidate_counts.tolist(), strict=True)
+        for row, cells in enumerate(rows):
+            yield [*self.bird_cells(row), self.errors.get(row, ""), *cells]
 
     def sample_columns(self, labels: str) -> Iterator[list[str]]:
         """Yield what is said of all birds under one list, level by level."""
@@ -98,16 +98,16 @@ class Species(Protocol[SpeciesPredictions]):
     def predict(self, context: Context) -> SpeciesPredictions:
         """Score every species, and make probabilities of it."""
         observed = require_observations(context.dataset)
-        told = score_names(context, species_names(context))
+        scores = score_names(context, species_names(context))
         readers = {
-            ALL: probability_reader(told.read, share=told.to_probabilities),
-            RANGE: probability_reader(told.read, observed, told.to_probabilities),
+            ALL: probability_reader(scores.read, share=scores.to_probabilities),
+            RANGE: probability_reader(scores.read, observed, scores.to_probabilities),
         }
         ancestors, rows = observed.taxonomy.ancestors, len(context.dataset)
         return SpeciesPredictions(
             dataset=context.dataset,
-            errors=told.errors,
-            variant={**context.options, "names": context.names_source, **told.variant},
+            errors=scores.errors,
+            variant={**context.options, "names": context.names_source, **scores.variant},
             observations=observed,
             seed=context.runner.seed,
             summaries={name: summarise(read, rows, ancestors) for name, read in readers.items()},
@@ -142,10 +142,10 @@ class RangeView:
     @cached_property
     def targets(self) -> tuple[NDArray[np.int64], ...]:
         """The true place of each bird at every level, -1 for the species of an unanswerable one."""
-        found = [self.observations.species, self.observations.genus]
+        targets = [self.observations.species, self.observations.genus]
         for parents in self.observations.taxonomy.parents[1:]:
-            found.append(parents[found[-1]])
-        return tuple(found)
+            targets.append(parents[targets[-1]])
+        return tuple(targets)
 
     @cached_property
     def correct(self) -> tuple[Float64s, ...]:
@@ -175,14 +175,14 @@ class RangeView:
 class RangeViews:
     """The views of a case: every bird; those that have an answer from their list, without the list and with it."""
 
-    def __init__(self, found: "SpeciesPredictions") -> None:
-        seen = found.observations
-        every, listed = np.ones(len(found.keys), np.bool_), found.summaries[RANGE].levels[0].best >= 0
-        self.tree = Tree.from_levels(seen.taxonomy.ancestors)
+    def __init__(self, predictions: "SpeciesPredictions") -> None:
+        observations = predictions.observations
+        everything, listed = np.ones(len(predictions.keys), np.bool_), predictions.summaries[RANGE].levels[0].best >= 0
+        self.tree = Tree.from_levels(observations.taxonomy.ancestors)
         self.all = (
-            RangeView(ALL, found.summaries[ALL], seen, every),
-            RangeView(ELIGIBLE, found.summaries[ALL], seen, listed),
-            RangeView(RANGE, found.summaries[RANGE], seen, listed),
+            RangeView(ALL, predictions.summaries[ALL], observations, everything),
+            RangeView(ELIGIBLE, predictions.summaries[ALL], observations, listed),
+            RangeView(RANGE, predictions.summaries[RANGE], observations, listed),
         )
 
     def __getitem__(self, labels: str) -> RangeView:
@@ -216,8 +216,8 @@ def gain_curve(views: RangeViews, view: RangeView) -> Iterator[CurvePoints]:
     """Accuracy of the answerable birds' nodes by their mean information."""
     rows = np.flatnonzero(view.answered & view.observations.answerable)
     if len(rows):
-        found = information_gain(views.tree, view.summary.threshold_steps.select(rows), view.observations.species[rows])
-        yield "ig", found.thresholds, found.gain, found.accuracy
+        curve = information_gain(views.tree, view.summary.threshold_steps.select(rows), view.observations.species[rows])
+        yield "ig", curve.thresholds, curve.gain, curve.accuracy
 
 
 def abstention_curves(view: RangeView) -> Iterator[CurvePoints]:
@@ -236,8 +236,8 @@ def accuracy_curves(view: RangeView) -> Iterator[CurvePoints]:
     for name, place, mask in view.sets():
         right, truth = view.correct[place][mask], view.targets[place][mask]
         for criterion in CRITERIA if len(right) else ():
-            found = accuracy_coverage(-view.uncertainty(criterion, place)[mask], right)
-            yield criterion_name(f"accuracy {name}", criterion, " "), found.thresholds, found.coverage, found.accuracy
+            curve = accuracy_coverage(-view.uncertainty(criterion, place)[mask], right)
+            yield criterion_name(f"accuracy {name}", criterion, " "), curve.thresholds, curve.coverage, curve.accuracy
         if len(right):
-            found = macro_accuracy_coverage(-view.uncertainty(CRITERIA[0], place)[mask], right, truth)
-            yield f"macro {name}", found.thresholds, found.coverage, found.accuracy
+            curve = macro_accuracy_coverage(-view.uncertainty(CRITERIA[0], place)[mask], right, truth)
+            yield f"macro {name}", curve.thresholds, curve.coverage, curve.accuracy

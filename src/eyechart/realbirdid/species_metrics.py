@@ -92,21 +92,21 @@ def range_changes(predictions: SpeciesPredictions) -> Iterator[Estimate]:
     """The paired changes of IG and UA/A from all species to the listed ones, of the birds that have a list."""
     views, seed = predictions.views, predictions.seed
     before, after = views[ELIGIBLE], views[RANGE]
-    told, answerable = before.answered & after.answered, before.observations.answerable
-    rows, kinds = np.flatnonzero(told & answerable), ~answerable[told]
+    answered, answerable = before.answered & after.answered, before.observations.answerable
+    rows, kinds = np.flatnonzero(answered & answerable), ~answerable[answered]
     truth = before.observations.species[rows]
 
     def gain() -> Value:
-        one, other = (view.summary.threshold_steps.select(rows) for view in (before, after))
-        found = information_gain_change(
-            views.tree, one, other, truth, seed=seed, clusters=before.observations.clusters[rows]
+        first, second = (view.summary.threshold_steps.select(rows) for view in (before, after))
+        change = information_gain_change(
+            views.tree, first, second, truth, seed=seed, clusters=before.observations.clusters[rows]
         )
-        return found.value, found.interval
+        return change.value, change.interval
 
     def tradeoff() -> Value:
-        one, other = (view.uncertainty(MAIN, 0)[told] for view in (before, after))
-        found = ua_a_change(one, other, kinds, seed=seed, clusters=before.observations.clusters[told])
-        return found.value, found.interval
+        first, second = (view.uncertainty(MAIN, 0)[answered] for view in (before, after))
+        change = ua_a_change(first, second, kinds, seed=seed, clusters=before.observations.clusters[answered])
+        return change.value, change.interval
 
     n = len(kinds) if kinds.any() and not kinds.all() else 0
     yield estimate("ig_change", RANGE, "A", len(rows), gain, "bootstrap")
@@ -131,8 +131,8 @@ def gain_estimates(view: RangeView, tree: Tree, seed: int) -> Iterator[Estimate]
     for name, how in GAIN_VARIANTS.items():
 
         def value(how: Mapping[str, Any] = how) -> Value:
-            found = information_gain(tree, stairs, truth, **how).area
-            return found, information_gain_interval(tree, stairs, truth, seed=seed, clusters=clusters, **how)
+            area = information_gain(tree, stairs, truth, **how).area
+            return area, information_gain_interval(tree, stairs, truth, seed=seed, clusters=clusters, **how)
 
         more: dict[str, Any] = {}
         if name == "ig":
@@ -184,9 +184,9 @@ def tree_estimates(view: RangeView, seed: int) -> Iterator[Estimate]:
 def cross_fitted_correct(view: RangeView, seed: int) -> Float64s:
     """Whether each bird is right at a threshold that was chosen on others (n,), NaN without an answer."""
     span = correct_range(view.summary.threshold_steps.select(view.answered), view.observations.nodes[view.answered])
-    found = np.full(len(view.answered), np.nan)
-    found[view.answered] = cross_fit_threshold(*span, ~view.observations.answerable[view.answered], seed).correct
-    return found
+    correct = np.full(len(view.answered), np.nan)
+    correct[view.answered] = cross_fit_threshold(*span, ~view.observations.answerable[view.answered], seed).correct
+    return correct
 
 
 def accuracy_estimates(view: RangeView, name: str, place: int, mask: Bools, seed: int) -> Iterator[Estimate]:
@@ -203,9 +203,9 @@ def accuracy_estimates(view: RangeView, name: str, place: int, mask: Bools, seed
         return calibration_error(sure, right), calibration_error_interval(sure, right, clusters=clusters)
 
     def bootstrap() -> Float64s:
-        said = view.summary.levels[place].probability
+        probability = view.summary.levels[place].probability
         return calibration_error_bootstrap(
-            said, masked_correct(mask, view, place), bootstrap_weights(view.observations, seed)
+            probability, masked_correct(mask, view, place), bootstrap_weights(view.observations, seed)
         )
 
     shown = view.labels == ALL and name in ("A.species", "UA.genus")
@@ -227,7 +227,7 @@ def accuracy_estimates(view: RangeView, name: str, place: int, mask: Bools, seed
 def area_estimates(view: RangeView, name: str, place: int, mask: Bools, seed: int) -> Iterator[Estimate]:
     """Metric 3 of a level: the mean accuracy over coverage, by each criterion and with classes counted alike."""
     right, truth, n = view.correct[place][mask], view.targets[place][mask], int(mask.sum())
-    made = partial(estimate, labels=view.labels, category=name, n=n, method="bootstrap")
+    area_estimate = partial(estimate, labels=view.labels, category=name, n=n, method="bootstrap")
     sure, clusters = -view.uncertainty(MAIN, place)[mask], view.observations.clusters[mask]
     interval = partial(auc_interval, seed=seed, clusters=clusters)
 
@@ -260,13 +260,13 @@ def area_estimates(view: RangeView, name: str, place: int, mask: Bools, seed: in
         samples = bootstrap_weights(view.observations, seed)
         return auc_bootstrap(every[1], every[0], samples, classes=view.targets[place], average="macro")
 
-    yield made("auc", value=area, higher_is_better=True, bootstrap=resamples, n_clusters=units)
-    yield made("aurc", value=risk, higher_is_better=False, bootstrap=risks, n_clusters=units)
-    yield made("auc_macro", value=macro, higher_is_better=True, bootstrap=macro_resamples, n_clusters=units)
-    yield made("auc_balanced", value=balanced)
+    yield area_estimate("auc", value=area, higher_is_better=True, bootstrap=resamples, n_clusters=units)
+    yield area_estimate("aurc", value=risk, higher_is_better=False, bootstrap=risks, n_clusters=units)
+    yield area_estimate("auc_macro", value=macro, higher_is_better=True, bootstrap=macro_resamples, n_clusters=units)
+    yield area_estimate("auc_balanced", value=balanced)
     for criterion in OTHERS:
         other = -view.uncertainty(criterion, place)[mask]
-        yield made(criterion_name("auc", criterion), value=partial(by, other))
+        yield area_estimate(criterion_name("auc", criterion), value=partial(by, other))
 
 
 def masked_correct(mask: Bools, view: RangeView, place: int) -> Float64s:

@@ -73,9 +73,9 @@ class ReplayedProbabilities:
 
     def __getitem__(self, which: slice) -> Floats:
         places = self.row_indices[which]
-        found = np.asarray(self.values[np.maximum(places, 0)], np.float32)
-        found[places == MISSING] = np.nan
-        return found
+        rows = np.asarray(self.values[np.maximum(places, 0)], np.float32)
+        rows[places == MISSING] = np.nan
+        return rows
 
 
 def read_probabilities(path: Path, dataset: Dataset) -> ReplayedProbabilities:
@@ -170,9 +170,10 @@ class _File:
         if not wrong.any():
             return
         first = int(wrong.argmax())
-        told = what if values is None else what.format(values[first])
+        problem = what if values is None else what.format(values[first])
+        others = count_others(np.flatnonzero(wrong).tolist())
         raise ModelError(
-            f"{self.path}: row {first} (of rows counted from 0) {told}{count_others(np.flatnonzero(wrong).tolist())}. "
+            f"{self.path}: row {first} (of rows counted from 0) {problem}{others}. "
             f"Expected probabilities, which sum to one within {SUM_TOLERANCE:g} in every row, such as a softmax over "
             "the species."
         )

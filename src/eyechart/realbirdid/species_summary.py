@@ -97,12 +97,12 @@ def _joined(parts: Sequence[Level]) -> Level:
 
 
 def _complaint(row: int, values: Rows, total: float) -> str:
-    found = f"add up to {total:.6g}"
+    problem = f"add up to {total:.6g}"
     if (values < 0).any():
-        found = f"include {values.min():.6g}"
+        problem = f"include {values.min():.6g}"
     elif np.isnan(values).any():
-        found = f"include {int(np.isnan(values).sum())} that are not a number"
+        problem = f"include {int(np.isnan(values).sum())} that are not a number"
     return (
-        f"The probabilities of row {row} (the first is 0) {found}. Expected numbers from 0 that add up to 1, or not a "
-        "number in the whole row for an image without an answer. Divide each row by its sum."
+        f"The probabilities of row {row} (the first is 0) {problem}. Expected numbers from 0 that add up to 1, or "
+        "not a number in the whole row for an image without an answer. Divide each row by its sum."
     )

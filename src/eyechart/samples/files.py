@@ -25,8 +25,8 @@ def read_table(folder: Path, name: str) -> list[dict[str, str]]:
 def read_packaged(folder: Path, name: str) -> bytes:
     """Read a file of a folder; raises DataError where its sha256 is not the one in the folder's `sha256.txt`."""
     expected, data = checksums(folder).get(name, "none"), read(folder / name)
-    if (found := sha256(data).hexdigest()) != expected:
-        raise DataError(f"{folder / name} has changed: its sha256 is {found}, expected {expected}. {REMEDY}")
+    if (digest := sha256(data).hexdigest()) != expected:
+        raise DataError(f"{folder / name} has changed: its sha256 is {digest}, expected {expected}. {REMEDY}")
     return data
 
 

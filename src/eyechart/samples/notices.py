@@ -31,26 +31,26 @@ def lines(root: Path | None = None) -> Iterator[Line]:
                 yield {**line, "file": (manifest.parent / line["file"]).relative_to(root).as_posix()}
 
 
-def notices(found: Sequence[Line]) -> str:
+def notices(images: Sequence[Line]) -> str:
     """Return a table of licences with their authors, then every picture whose licence asks for its author's name."""
-    folders = sorted({line["file"].rpartition("/")[0] for line in found})
-    named = [line for line in found if line["licence"].startswith("CC-BY")]
-    return "\n".join((*_summary(found, folders), "", *_credits(named)))
+    folders = sorted({line["file"].rpartition("/")[0] for line in images})
+    named = [line for line in images if line["licence"].startswith("CC-BY")]
+    return "\n".join((*_summary(images, folders), "", *_credits(named)))
 
 
-def _summary(found: Sequence[Line], folders: Iterable[str]) -> Iterator[str]:
+def _summary(images: Sequence[Line], folders: Iterable[str]) -> Iterator[str]:
     yield "| folder | licence (SPDX) | pictures | authors |"
     yield "|---|---|---|---|"
     for folder in folders:
-        for licence in sorted({spdx(line["licence"]) for line in found}):
+        for licence in sorted({spdx(line["licence"]) for line in images}):
             authors = Counter(
                 line["author"]
-                for line in found
+                for line in images
                 if (line["file"].rpartition("/")[0], spdx(line["licence"])) == (folder, licence)
             )
             if authors:
-                who = "; ".join(f"{name} ({count})" if count > 1 else name for name, count in sorted(authors.items()))
-                yield f"| {folder} | {licence} | {authors.total()} | {_cell(who)} |"
+                names = "; ".join(f"{name} ({count})" if count > 1 else name for name, count in sorted(authors.items()))
+                yield f"| {folder} | {licence} | {authors.total()} | {_cell(names)} |"
 
 
 def _credits(named: Iterable[Line]) -> Iterator[str]:

@@ -49,8 +49,8 @@ def _write_picture(source: Path, target: Path, line: Mapping[str, str]) -> dict[
 
 def _notes(notes: str, chosen: Iterable[Mapping[str, str]]) -> str:
     """Say how many were taken, and what was changed last."""
-    said = f"\nOf these pictures the {len([*chosen])} that manifest.csv lists are in this folder.\n"
-    return notes.replace("../manifest.csv", "manifest.csv").rstrip() + "\n" + said + CHANGES
+    sentence = f"\nOf these pictures the {len([*chosen])} that manifest.csv lists are in this folder.\n"
+    return notes.replace("../manifest.csv", "manifest.csv").rstrip() + "\n" + sentence + CHANGES
 
 
 def _lines(path: Path) -> list[dict[str, str]]:

@@ -56,14 +56,14 @@ class Annotation:
     @cached_property
     def present(self) -> Bools:
         """Which categories are in which images."""
-        found: Bools = self.counts > 0
-        return found
+        present: Bools = self.counts > 0
+        return present
 
     @cached_property
     def absent(self) -> Bools:
         """Which categories are known not to be there."""
-        found: Bools = self.known & (self.counts == 0)
-        return found
+        absent: Bools = self.known & (self.counts == 0)
+        return absent
 
     @cached_property
     def sha256(self) -> str:
@@ -87,11 +87,11 @@ class Annotation:
         )
 
 
-def list_exclusions(what: str, why: str, found: Iterable[str]) -> tuple[Exclusion, ...]:
+def list_exclusions(what: str, why: str, items: Iterable[str]) -> tuple[Exclusion, ...]:
     """Count what is left out for one reason; nothing where there is nothing.
 
     >>> excluded("annotation", "it names an image that is not there", ["17", "18"])[0].count
     2
     """
-    every = list(found)
+    every = list(items)
     return (Exclusion(what, why, len(every), every[0]),) if every else ()

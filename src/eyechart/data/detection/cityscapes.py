@@ -111,9 +111,9 @@ def _annotation(files: list[Path], ids: list[str], left_out: tuple[Exclusion, ..
                 cells[judged.kind].append((row, labels.index_by_label[judged.label]))
             if judged.why:
                 reasons.setdefault(judged.why, []).append(f"{name}, object {place}")
-    found = (np.array(cells[kind], dtype=np.int64).reshape(-1, 2) for kind in ("thing", "crowd", "doubt"))
-    listed = (one for why, names in reasons.items() for one in list_exclusions("polygon", why, names))
-    tally = tally_instances((len(files), len(labels.names)), *found)
+    arrays = (np.array(cells[kind], dtype=np.int64).reshape(-1, 2) for kind in ("thing", "crowd", "doubt"))
+    listed = (exclusion for why, names in reasons.items() for exclusion in list_exclusions("polygon", why, names))
+    tally = tally_instances((len(files), len(labels.names)), *arrays)
     return Annotation(*tally, tuple(ids), labels.originals, (*left_out, *listed))
 
 
@@ -123,14 +123,14 @@ def _judged(file: Path, labels: LabelMap) -> Iterator[PolygonStatus]:
         raise DataError(f"{file}: the picture is {content.img_width} x {content.img_height} pixels: copy it again.")
     there: set[tuple[str, tuple[tuple[float, float], ...]]] = set()
     for thing in content.objects:
-        judged = (
+        status = (
             PolygonStatus("nothing") if thing.deleted else _judge(thing, content.img_width, content.img_height, labels)
         )
         outline = (thing.label, tuple(thing.polygon))
-        if judged.kind in ("thing", "crowd"):
-            judged = PolygonStatus("nothing", why=REPEATED) if outline in there else judged
+        if status.kind in ("thing", "crowd"):
+            status = PolygonStatus("nothing", why=REPEATED) if outline in there else status
             there.add(outline)
-        yield judged
+        yield status
 
 
 def _judge(thing: Thing, width: int, height: int, labels: LabelMap) -> PolygonStatus:

@@ -33,13 +33,19 @@ def open_coco(folder: Path, benchmark: str, split: str, *, part: str = "val", ca
         return f"{part}2017/{image.file_name}" if image.file_name else ""
 
     path = annotation_file(folder, part)
-    found = read_instances(path, "COCO instances", picture)
-    fact = PUBLISHED.get(part) if split.casefold() in ("coco", f"coco-{part}") else None
-    expected = expected_images(path, f"{benchmark}/{split}", found, fact)
+    instances = read_instances(path, "COCO instances", picture)
+    published = PUBLISHED.get(part) if split.casefold() in ("coco", f"coco-{part}") else None
+    expected = expected_images(path, f"{benchmark}/{split}", instances, published)
     remedy = f"unpack all of {part}2017.zip beside annotations/, or keep only your own images in the file."
-    pictures = [picture(image) for image in found.images]
+    pictures = [picture(image) for image in instances.images]
     entries = index_images(folder, pictures, named_by=path, remedy=remedy, cache=cache)
-    names = [category.name for category in found.categories]
+    names = [category.name for category in instances.categories]
     return build_annotated_dataset(
-        folder, benchmark, split, entries, names, build_annotation(found, *count_instances(found)), expected=expected
+        folder,
+        benchmark,
+        split,
+        entries,
+        names,
+        build_annotation(instances, *count_instances(instances)),
+        expected=expected,
     )

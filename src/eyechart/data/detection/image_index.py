@@ -35,9 +35,9 @@ def read_json(path: Path, kind: type[T], what: str) -> T:
 def index_by_id(ids: Iterable[H], where: Path, what: str) -> dict[H, int]:
     """Return the place of every id; two equal ones are refused, since nothing says which one is meant."""
     places: dict[H, int] = {}
-    for place, one in enumerate(ids):
-        if places.setdefault(one, place) != place:
-            raise DataError(f"{where} has two {what} with the id {one}: remove or renumber one of them.")
+    for place, identifier in enumerate(ids):
+        if places.setdefault(identifier, place) != place:
+            raise DataError(f"{where} has two {what} with the id {identifier}: remove or renumber one of them.")
     return places
 
 
@@ -76,10 +76,10 @@ def _hashed(folder: Path, pictures: Sequence[str]) -> list[IndexEntry]:
 def _entry(folder: Path, path: str) -> IndexEntry:
     place = PurePosixPath(path)
     try:
-        found = sha256((folder / path).read_bytes()).hexdigest()
+        digest = sha256((folder / path).read_bytes()).hexdigest()
     except OSError as error:
         raise DataError(f"{folder / path} cannot be read ({error.strerror}): copy it again.") from error
-    return IndexEntry(place.with_suffix("").as_posix(), place.name, found, place.as_posix(), labels=())
+    return IndexEntry(place.with_suffix("").as_posix(), place.name, digest, place.as_posix(), labels=())
 
 
 def build_annotated_dataset(

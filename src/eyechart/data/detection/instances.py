@@ -83,70 +83,75 @@ def read_instances(path: Path, what: str, picture: Callable[[Image], str]) -> In
 
     Raises DataError for a file that holds something else, two equal ids, no images or no categories.
     """
-    found = read_json(path, Instances, what)
-    for kind, parts in (("images", found.images), ("categories", found.categories)):
+    content = read_json(path, Instances, what)
+    for kind, parts in (("images", content.images), ("categories", content.categories)):
         if not parts:
             raise DataError(f"{path} has no {kind}, expected those of {what}: copy it again from where it came from.")
         index_by_id((part.id for part in parts), path, kind)
     return Instances(
-        tuple(sorted(found.images, key=picture)),
-        found.annotations,
-        tuple(sorted(found.categories, key=lambda category: category.id)),
+        tuple(sorted(content.images, key=picture)),
+        content.annotations,
+        tuple(sorted(content.categories, key=lambda category: category.id)),
     )
 
 
-def expected_images(path: Path, split: str, found: Instances, fact: PublishedFile | None) -> int | None:
+def expected_images(path: Path, split: str, instances: Instances, published: PublishedFile | None) -> int | None:
     """Return the published number of images, checked, where the category names are the published ones; else None."""
-    names = fingerprint([category.name for category in found.categories])
-    if fact is None or names != fact.names_sha256:
+    names = fingerprint([category.name for category in instances.categories])
+    if published is None or names != published.names_sha256:
         return None
-    numbers = (("images", found.images, fact.images), ("annotations", found.annotations, fact.annotations))
+    numbers = (
+        ("images", instances.images, published.images),
+        ("annotations", instances.annotations, published.annotations),
+    )
     for what, there, expected in numbers:
         if len(there) != expected:
             raise DataError(
                 f"{path} has {len(there):,} {what}, expected the {expected:,} of {split}: copy it again, or give the "
                 "folder of a selection of your own another name."
             )
-    return fact.images
+    return published.images
 
 
-def count_instances(found: Instances) -> tuple[Tally, tuple[Exclusion, ...]]:
+def count_instances(instances: Instances) -> tuple[Tally, tuple[Exclusion, ...]]:
     """Count the things of every image and category; what cannot be counted is left out and listed.
 
     A crowd counts as one, in unsure number. An annotation with a box that is empty or outside its image counts nothing
     and leaves its category in doubt, since somebody saw something; of equal boxes of a category one counts.
     """
-    things, where = found.annotations, _where(found)
+    things, where = instances.annotations, _where(instances)
     crowded = np.array([bool(thing.iscrowd) for thing in things], np.bool_)
-    fault = _faults(found, where)
+    fault = _faults(instances, where)
     good = np.flatnonzero(fault < 0)
     good = good[np.argsort(~crowded[good], kind="stable")]  # of a crowd and a thing in one box the crowd is kept
     kept = good[_first_of_equals(where[good], _boxes(things)[good])]
     fault[np.setdiff1d(good, kept)] = REPEATED
     crowds, singles = where[kept[crowded[kept]]], where[kept[~crowded[kept]]]
-    seen = tally_instances((len(found.images), len(found.categories)), singles, crowds, where[np.isin(fault, DOUBTFUL)])
-    return seen, tuple(_listed(things, fault))
+    tally = tally_instances(
+        (len(instances.images), len(instances.categories)), singles, crowds, where[np.isin(fault, DOUBTFUL)]
+    )
+    return tally, tuple(_listed(things, fault))
 
 
-def build_annotation(found: Instances, seen: Tally, left_out: tuple[Exclusion, ...]) -> Annotation:
+def build_annotation(instances: Instances, tally: Tally, left_out: tuple[Exclusion, ...]) -> Annotation:
     """Put what was counted under the images' and categories' ids."""
-    images, categories = (tuple(str(part.id) for part in parts) for parts in (found.images, found.categories))
-    return Annotation(*seen, images, categories, left_out)
+    images, categories = (tuple(str(part.id) for part in parts) for parts in (instances.images, instances.categories))
+    return Annotation(*tally, images, categories, left_out)
 
 
-def _where(found: Instances) -> Ints:
+def _where(instances: Instances) -> Ints:
     """Return the row and column of every annotation, -1 where there is none."""
-    rows = {image.id: row for row, image in enumerate(found.images)}
-    columns = {category.id: column for column, category in enumerate(found.categories)}
-    places = [(rows.get(thing.image_id, -1), columns.get(thing.category_id, -1)) for thing in found.annotations]
+    rows = {image.id: row for row, image in enumerate(instances.images)}
+    columns = {category.id: column for column, category in enumerate(instances.categories)}
+    places = [(rows.get(thing.image_id, -1), columns.get(thing.category_id, -1)) for thing in instances.annotations]
     return np.array(places, np.int64).reshape(-1, 2)
 
 
-def _faults(found: Instances, where: Ints) -> Ints:
+def _faults(instances: Instances, where: Ints) -> Ints:
     """Return the first of FAULTS that an annotation has by itself, -1 for none."""
-    left, top, width, height = _boxes(found.annotations).T
-    wide, high = np.array([(image.width, image.height) for image in found.images])[where[:, 0]].T
-    flat = np.array([thing.area == 0 for thing in found.annotations], np.bool_)
+    left, top, width, height = _boxes(instances.annotations).T
+    wide, high = np.array([(image.width, image.height) for image in instances.images])[where[:, 0]].T
+    flat = np.array([thing.area == 0 for thing in instances.annotations], np.bool_)
     empty = (width <= 0) | (height <= 0) | flat
     outside = (left >= wide) | (top >= high) | (left + width <= 0) | (top + height <= 0)
     conditions = [where[:, 0] < 0, where[:, 1] < 0, empty, outside]

@@ -44,14 +44,14 @@ def open_lvis(folder: Path, benchmark: str, split: str, *, part: str = "val", ca
     categories must have the published numbers of images and annotations.
     """
     path = annotation_file(folder, part)
-    found = read_instances(path, "LVIS v1 annotations", image_path)
-    fact = PUBLISHED.get(part) if split.casefold() in ("lvis", f"lvis-{part}") else None
-    expected = expected_images(path, f"{benchmark}/{split}", found, fact)
-    pictures = [image_path(image) for image in found.images]
+    instances = read_instances(path, "LVIS v1 annotations", image_path)
+    published = PUBLISHED.get(part) if split.casefold() in ("lvis", f"lvis-{part}") else None
+    expected = expected_images(path, f"{benchmark}/{split}", instances, published)
+    pictures = [image_path(image) for image in instances.images]
     entries = index_images(folder, pictures, named_by=path, remedy=REMEDY, cache=cache)
-    names = [category.name.replace("_", " ") for category in found.categories]
+    names = [category.name.replace("_", " ") for category in instances.categories]
     return build_annotated_dataset(
-        folder, benchmark, split, entries, names, build_federated_annotation(found), expected=expected
+        folder, benchmark, split, entries, names, build_federated_annotation(instances), expected=expected
     )
 
 
@@ -61,31 +61,35 @@ def image_path(image: Image) -> str:
     return "/".join(place.parts[-2:]) if image.coco_url else image.file_name
 
 
-def build_federated_annotation(found: Instances) -> Annotation:
+def build_federated_annotation(instances: Instances) -> Annotation:
     """Count things where somebody looked; a category that is annotated and said not to be there is there."""
-    seen, left_out = count_instances(found)
-    present = np.greater(seen.counts, 0)
-    negative, unknown = _marked(found, "negative category", lambda image: image.neg_category_ids)
-    partly, strange = _marked(found, "not exhaustive category", lambda image: image.not_exhaustive_category_ids)
-    known = (present | negative & ~partly) & seen.known
-    listed = (*left_out, *unknown, *strange, *_contradicted(found, present & negative))
-    return build_annotation(found, Tally(seen.counts, known, known & ~partly & seen.countable), listed)
+    tally, left_out = count_instances(instances)
+    present = np.greater(tally.counts, 0)
+    negative, unknown = _marked(instances, "negative category", lambda image: image.neg_category_ids)
+    partly, strange = _marked(instances, "not exhaustive category", lambda image: image.not_exhaustive_category_ids)
+    known = (present | negative & ~partly) & tally.known
+    listed = (*left_out, *unknown, *strange, *_contradicted(instances, present & negative))
+    return build_annotation(instances, Tally(tally.counts, known, known & ~partly & tally.countable), listed)
 
 
-def _marked(found: Instances, what: str, ids: Callable[[Image], Sequence[int]]) -> tuple[Bools, tuple[Exclusion, ...]]:
+def _marked(
+    instances: Instances, what: str, ids: Callable[[Image], Sequence[int]]
+) -> tuple[Bools, tuple[Exclusion, ...]]:
     """Return which categories an image lists, and what it lists that is no category."""
-    columns = {category.id: column for column, category in enumerate(found.categories)}
-    marked = np.zeros((len(found.images), len(columns)), np.bool_)
+    columns = {category.id: column for column, category in enumerate(instances.categories)}
+    marked = np.zeros((len(instances.images), len(columns)), np.bool_)
     strangers = []
-    for row, image in enumerate(found.images):
-        strangers += [f"category {one} of image {image.id}" for one in ids(image) if one not in columns]
-        marked[row, [columns[one] for one in ids(image) if one in columns]] = True
+    for row, image in enumerate(instances.images):
+        strangers += [
+            f"category {category_id} of image {image.id}" for category_id in ids(image) if category_id not in columns
+        ]
+        marked[row, [columns[category_id] for category_id in ids(image) if category_id in columns]] = True
     return marked, list_exclusions(what, "it names a category that is not there", strangers)
 
 
-def _contradicted(found: Instances, both: Bools) -> tuple[Exclusion, ...]:
+def _contradicted(instances: Instances, both: Bools) -> tuple[Exclusion, ...]:
     named = (
-        f"category {found.categories[column].id} of image {found.images[row].id}"
+        f"category {instances.categories[column].id} of image {instances.images[row].id}"
         for row, column in np.argwhere(both).tolist()
     )
     return list_exclusions("negative category", "it is annotated in the same image", named)

@@ -44,20 +44,20 @@ def open_nuscenes(folder: Path, benchmark: str, split: str, *, part: str = "val"
     fit each other, and missing pictures; annotations that lead nowhere are left out and listed.
     """
     version = _version(folder)
-    chosen, complete = _scenes(version, part)
-    found = read_scene_data(version, chosen)
-    if complete and len(found.key_frames) != KEY_FRAMES:
+    scenes, complete = _scenes(version, part)
+    data = read_scene_data(version, scenes)
+    if complete and len(data.key_frames) != KEY_FRAMES:
         raise DataError(
-            f"{version} has {len(found.key_frames):,} key frames of the front camera in the 150 scenes of val, "
+            f"{version} has {len(data.key_frames):,} key frames of the front camera in the 150 scenes of val, "
             f"expected {KEY_FRAMES:,}: unpack its tables again."
         )
     remedy = "unpack the key frames of all parts (blobs), or at least their samples/CAM_FRONT."
-    pictures = [view.picture.filename for view in found.key_frames]
+    pictures = [view.picture.filename for view in data.key_frames]
     entries = index_images(folder, pictures, named_by=version / "sample_data.json", remedy=remedy, cache=cache)
     labels = label_map("nuscenes")
     expected = KEY_FRAMES if complete else None
     return build_annotated_dataset(
-        folder, benchmark, split, entries, labels.names, _annotation(found, labels), expected=expected
+        folder, benchmark, split, entries, labels.names, _annotation(data, labels), expected=expected
     )
 
 
@@ -93,36 +93,38 @@ def _scenes(version: Path, part: str) -> tuple[set[str], bool]:
     return chosen, part == "val" and version.name == "v1.0-trainval" and listed <= there.keys()
 
 
-def _annotation(found: SceneData, labels: LabelMap) -> Annotation:
-    boxes, left_out = _kept(found, labels)
-    views = {view.picture.sample_token: place for place, view in enumerate(found.key_frames)}
-    places = [(views[box.sample_token], labels.index_by_label[found.categories[box.instance_token]]) for box in boxes]
+def _annotation(data: SceneData, labels: LabelMap) -> Annotation:
+    boxes, left_out = _kept(data, labels)
+    views = {view.picture.sample_token: place for place, view in enumerate(data.key_frames)}
+    places = [(views[box.sample_token], labels.index_by_label[data.categories[box.instance_token]]) for box in boxes]
     cells = np.array(places, dtype=np.int64).reshape(-1, 2)
     broken = np.array([_broken(box) for box in boxes], dtype=np.bool_)
-    seen = np.full((len(boxes), 4), np.nan)
-    seen[~broken] = _seen([box for box in boxes if not _broken(box)], found.key_frames, cells[~broken, 0])
-    clear = np.array([box.visibility_token in found.clear for box in boxes], dtype=np.bool_)
-    things, doubtful = _sorted(cells, seen, clear, broken, labels)
-    tally = tally_instances((len(found.key_frames), len(labels.names)), things, NOTHING, doubtful)
+    rectangles = np.full((len(boxes), 4), np.nan)
+    rectangles[~broken] = _seen([box for box in boxes if not _broken(box)], data.key_frames, cells[~broken, 0])
+    clear = np.array([box.visibility_token in data.clear for box in boxes], dtype=np.bool_)
+    things, doubtful = _sorted(cells, rectangles, clear, broken, labels)
+    tally = tally_instances((len(data.key_frames), len(labels.names)), things, NOTHING, doubtful)
     flat = list_exclusions("annotation", BROKEN, (box.token for box in boxes if _broken(box)))
-    tokens = tuple(view.picture.token for view in found.key_frames)
+    tokens = tuple(view.picture.token for view in data.key_frames)
     return Annotation(*tally, tokens, labels.originals, (*left_out, *flat))
 
 
-def _kept(found: SceneData, labels: LabelMap) -> tuple[list[Box], tuple[Exclusion, ...]]:
+def _kept(data: SceneData, labels: LabelMap) -> tuple[list[Box], tuple[Exclusion, ...]]:
     """Leave out what is of no class here, and what is annotated twice."""
     kept: list[Box] = []
-    reasons: dict[str, list[str]] = {LOST: [*found.orphans]}
+    reasons: dict[str, list[str]] = {LOST: [*data.orphans]}
     there: set[tuple[str, str]] = set()
-    for box in found.boxes:
+    for box in data.boxes:
         name = (box.sample_token, box.instance_token)
-        why = TWICE if name in there else _stranger(found.categories.get(box.instance_token, ""), labels)
+        why = TWICE if name in there else _stranger(data.categories.get(box.instance_token, ""), labels)
         there.add(name)
         if why:
             reasons.setdefault(why, []).append(box.token)
         else:
             kept.append(box)
-    return kept, tuple(one for why, tokens in reasons.items() for one in list_exclusions("annotation", why, tokens))
+    return kept, tuple(
+        exclusion for why, tokens in reasons.items() for exclusion in list_exclusions("annotation", why, tokens)
+    )
 
 
 def _stranger(category: str, labels: LabelMap) -> str:
@@ -150,22 +152,22 @@ def _seen(boxes: Sequence[Box], views: Sequence[KeyFrame], places: Ints) -> Floa
     return visible_rectangles(Boxes(_poses(boxes, everything), _floats([box.size for box in boxes], 3)), of_view)
 
 
-def _poses(found: Sequence[Pose | Box], places: Ints) -> Poses:
+def _poses(poses: Sequence[Pose | Box], places: Ints) -> Poses:
     return Poses(
-        _floats([one.translation for one in found], 3)[places], _floats([one.rotation for one in found], 4)[places]
+        _floats([pose.translation for pose in poses], 3)[places], _floats([pose.rotation for pose in poses], 4)[places]
     )
 
 
-def _floats(found: Sequence[object], *shape: int) -> Floats:
-    return np.array(found, dtype=np.float64).reshape(-1, *shape)
+def _floats(values: Sequence[object], *shape: int) -> Floats:
+    return np.array(values, dtype=np.float64).reshape(-1, *shape)
 
 
 def _sorted(
-    cells: Ints, seen: Floats, clear: NDArray[np.bool_], broken: NDArray[np.bool_], labels: LabelMap
+    cells: Ints, rectangles: Floats, clear: NDArray[np.bool_], broken: NDArray[np.bool_], labels: LabelMap
 ) -> tuple[Ints, Ints]:
     """Return the cells of the things that can be seen, and of those of which that cannot be said."""
-    inside = ~np.isnan(seen[:, 0])
-    present = clear & (seen[:, 2:] - seen[:, :2] >= SLIVER).all(axis=1)
+    inside = ~np.isnan(rectangles[:, 0])
+    present = clear & (rectangles[:, 2:] - rectangles[:, :2] >= SLIVER).all(axis=1)
     racks = cells[(inside | broken) & (cells[:, 1] == labels.index_by_label[RACK])]
     racks[:, 1] = labels.index_by_label[RACKED]
     return cells[present], np.concatenate([cells[broken | (inside & ~present)], racks])

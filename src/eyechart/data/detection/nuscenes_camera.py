@@ -57,7 +57,7 @@ def visible_rectangles(boxes: Boxes, views: CameraViews) -> Floats:
     """
     centre, axes = _as_seen(boxes, views)
     starts = range(0, len(centre), BLOCK)
-    parts = [_rectangles(*(each[start : start + BLOCK] for each in (centre, axes, views.size))) for start in starts]
+    parts = [_rectangles(*(values[start : start + BLOCK] for values in (centre, axes, views.size))) for start in starts]
     return np.concatenate([np.empty((0, 4)), *parts])
 
 
@@ -82,8 +82,8 @@ def _rectangles(centre: Floats, axes: Floats, size: Floats) -> Floats:
         ends = np.concatenate([_box_edges(centre, axes, size), _view_edges(centre, axes, size)], axis=1)
         pixels = ends[..., :2] / ends[..., 2:]
     low, high = (np.where(np.isnan(pixels), away, pixels) for away in (np.inf, -np.inf))
-    found = np.concatenate([low.min(axis=1), high.max(axis=1)], axis=1)
-    return np.where(np.isinf(found).any(axis=1, keepdims=True), np.nan, found)
+    rectangles = np.concatenate([low.min(axis=1), high.max(axis=1)], axis=1)
+    return np.where(np.isinf(rectangles).any(axis=1, keepdims=True), np.nan, rectangles)
 
 
 def _box_edges(centre: Floats, axes: Floats, size: Floats) -> Floats:

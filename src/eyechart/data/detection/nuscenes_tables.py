@@ -130,10 +130,10 @@ def read_scene_data(version: Path, chosen: AbstractSet[str]) -> SceneData:
     """Read everything about the scenes whose tokens are chosen."""
     samples = {row.token: row.scene_token in chosen for row in _rows(version, "sample", Sample)}
     views = _views(version, {token for token, wanted in samples.items() if wanted})
-    seen = {view.picture.sample_token for view in views}
+    recorded = {view.picture.sample_token for view in views}
     boxes, lost = [], []
     for box in _rows(version, "sample_annotation", Box):
-        if box.sample_token in seen:
+        if box.sample_token in recorded:
             boxes.append(box)
         elif box.sample_token not in samples:
             lost.append(box.token)
@@ -164,15 +164,15 @@ def _views(version: Path, samples: AbstractSet[str]) -> tuple[KeyFrame, ...]:
 def _cameras(version: Path) -> dict[str, Calibrated]:
     """Return the calibrations of the front camera."""
     sensors = {row.token for row in _table(version, "sensor", Sensor) if row.channel == CHANNEL}
-    found = [row for row in _table(version, "calibrated_sensor", Calibrated) if row.sensor_token in sensors]
-    for row in found:
+    calibrations = [row for row in _table(version, "calibrated_sensor", Calibrated) if row.sensor_token in sensors]
+    for row in calibrations:
         if not _pinhole(row.camera_intrinsic) or not any(row.rotation):
             raise DataError(
                 f"{version / 'calibrated_sensor.json'}, row {row.token}: {CHANNEL} has the matrix "
                 f"{row.camera_intrinsic} and the rotation {row.rotation}; expected three rows with positive focal "
                 "lengths, the last 0, 0, 1, and a rotation other than 0: unpack the tables again."
             )
-    return {row.token: row for row in found}
+    return {row.token: row for row in calibrations}
 
 
 def _pinhole(matrix: Sequence[Triple]) -> bool:
@@ -180,14 +180,14 @@ def _pinhole(matrix: Sequence[Triple]) -> bool:
 
 
 def _egos(version: Path, tokens: AbstractSet[str]) -> dict[str, Pose]:
-    found = {row.token: row for row in _rows(version, "ego_pose", Pose) if row.token in tokens}
-    missing = sorted(token for token in tokens if token not in found or not any(found[token].rotation))
+    poses = {row.token: row for row in _rows(version, "ego_pose", Pose) if row.token in tokens}
+    missing = sorted(token for token in tokens if token not in poses or not any(poses[token].rotation))
     if missing:
         raise DataError(
             f"{version / 'ego_pose.json'} lacks {len(missing):,} poses that sample_data.json names, or their "
             f"rotations, the first {missing[0]}: unpack the tables of one version again."
         )
-    return found
+    return poses
 
 
 def _table(version: Path, name: str, kind: type[Row]) -> list[Row]:

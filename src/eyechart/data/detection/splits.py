@@ -39,8 +39,8 @@ def open_annotated(
     kind: Format, folder: Path, benchmark: str, split: str, *, part: str = MAIN, cache: Path | None = None
 ) -> Dataset:
     """Open a part of a data set in a format, which its annotation then names as its source."""
-    found = OPENERS[kind](folder, benchmark, split, part=part, cache=cache)
-    return replace(found, annotation=found.annotation and replace(found.annotation, source=kind))
+    dataset = OPENERS[kind](folder, benchmark, split, part=part, cache=cache)
+    return replace(dataset, annotation=dataset.annotation and replace(dataset.annotation, source=kind))
 
 
 @dataclass(frozen=True)
@@ -131,7 +131,7 @@ FINDERS: Mapping[Format, Callable[[Path], Iterable[SplitPart]]] = {
 def _matches(folder: Path, pattern: re.Pattern[str]) -> list[str]:
     """Return what a pattern's group matches in the names of a folder's files."""
     names = (path.name for path in folder.iterdir()) if folder.is_dir() else iter(())
-    return sorted(found[1] for name in names if (found := pattern.fullmatch(name)))
+    return sorted(match[1] for name in names if (match := pattern.fullmatch(name)))
 
 
 def _lacking(folder: Path, wanted: list[str], beside: str) -> str:

@@ -38,6 +38,6 @@ def tally_instances(shape: tuple[int, int], things: Ints, crowds: Ints, doubtful
     return Tally(counts, (counts > 0) | ~unclear, ~crowded & ~unclear)
 
 
-def _cells(found: Ints) -> tuple[Ints, Ints]:
-    pairs = np.asarray(found, dtype=np.int64).reshape(-1, 2)
+def _cells(cells: Ints) -> tuple[Ints, Ints]:
+    pairs = np.asarray(cells, dtype=np.int64).reshape(-1, 2)
     return pairs[:, 0], pairs[:, 1]
