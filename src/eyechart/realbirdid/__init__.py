@@ -1,1 +1,1 @@
-"""Numbers about birds: species, flat lists, words and reasons not to answer; and `python -m eyechart.realbirdid`."""
+"""RealBirdID: the protocols species, flat list, free form and abstention, and `python -m eyechart.realbirdid`."""

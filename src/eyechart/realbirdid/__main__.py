@@ -1,4 +1,4 @@
-"""`python -m eyechart.realbirdid`: make a folder of birds from an export of observations, or find birds elsewhere.
+"""`python -m eyechart.realbirdid`: import an export of observations, or find the images of a split in another data set.
 
 python -m eyechart.realbirdid import EXPORT.csv --images DIR [--reasons FILE] OUT
 python -m eyechart.realbirdid overlap BIRDS OTHER [--out LIST.csv]
@@ -22,7 +22,7 @@ PROGRAM = "python -m eyechart.realbirdid"
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run the command line; a refusal is a sentence on stderr, and the status is 2."""
+    """Run the command line and return the exit status; errors are written to stderr, and their status is 2."""
     escape_unprintable()
     options = build_parser().parse_args(arguments)
     try:
@@ -38,13 +38,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def report_error(sentence: str) -> int:
-    """Say what cannot be, and return the status."""
+    """Write an error message to stderr and return the exit status 2."""
     print(f"{PROGRAM}: {sentence}", file=sys.stderr)
     return 2
 
 
 def build_parser() -> argparse.ArgumentParser:
-    """The command line."""
+    """Return the parser of the command line."""
     command_parser = argparse.ArgumentParser(
         prog=PROGRAM, description="Birds from observations, and where else they are."
     )
@@ -88,7 +88,7 @@ def _add_overlap(command: argparse.ArgumentParser) -> None:
 
 
 def run_import(options: argparse.Namespace) -> Iterator[str]:
-    """Import, and say what came of it."""
+    """Import the export and yield a summary."""
     result = import_birds(
         options.export,
         options.images,
@@ -101,7 +101,7 @@ def run_import(options: argparse.Namespace) -> Iterator[str]:
 
 
 def import_summary(result: ImportResult, out: Path) -> Iterator[str]:
-    """Say what was taken and what was not."""
+    """Yield how many observations were imported, and why the others were excluded."""
     answerable = sum(bool(bird.species) for bird in result.observations)
     unanswerable = len(result.observations) - answerable
     yield (
@@ -115,7 +115,7 @@ def import_summary(result: ImportResult, out: Path) -> Iterator[str]:
 
 
 def run_overlap(options: argparse.Namespace) -> Iterator[str]:
-    """Compare, list what was asked for, and say what was found."""
+    """Compare two data sets, write the list of matches if requested, and yield a summary."""
     with tqdm(unit=" rows", unit_scale=True, mininterval=progress_interval()) as bar:
         result = find_overlap(
             options.birds, options.other, columns=options.column, numbers=options.numbers, progress=bar.update

@@ -1,4 +1,4 @@
-"""Abstention: the question for a bird's species in many wordings, and the reasons of those who decline."""
+"""Abstention: ask for the species under many prompts, and parse whether and why the model abstains."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -34,10 +34,11 @@ REASON_LIST = ", ".join(REASONS)
 
 @dataclass(frozen=True)
 class AbstentionPredictions(BirdPredictions):
-    """What was said of the birds in `rows` (r,) to each of k wordings, level by level.
+    """Responses about r images under each of k prompts, ordered by prompt level.
 
-    `said` are the words and `places` the places in `CHOICES`, -1 where nothing could be read: (k, r), as `errors` are
-    by place in there, and `truncated`, the replies that ended at the token limit before they answered.
+    `image_indices` (r,) are the images. `completions` (k * r) are the responses. `choice_indices` (k, r) are indices
+    into `CHOICES`, -1 where a response could not be parsed. `errors` and `truncated` (responses that reached the token
+    limit before they answered) are keyed by the flat index into (k, r).
     """
 
     prompt_set: PromptSet
@@ -52,26 +53,26 @@ class AbstentionPredictions(BirdPredictions):
 
     @cached_property
     def answered(self) -> Bools:
-        """Where there is an answer, read or not (k, r)."""
+        """Mask of responses without an error, parsed or not (k, r)."""
         answered = np.ones(self.choice_indices.size, np.bool_)
         answered[list(self.errors)] = False
         return answered.reshape(self.choice_indices.shape)
 
     @cached_property
     def parsed(self) -> Bools:
-        """Where an answer could be read (k, r)."""
+        """Mask of parsed responses (k, r)."""
         parsed: Bools = self.answered & (self.choice_indices >= 0)
         return parsed
 
     @cached_property
     def abstained(self) -> Bools:
-        """Where no species was named (k, r); an answer that could not be read is none of these."""
+        """Mask of parsed responses that name no species (k, r)."""
         abstained: Bools = self.parsed & (self.choice_indices != CHOICES.index(ANSWERED))
         return abstained
 
     @cached_property
     def levels(self) -> Mapping[str, slice]:
-        """The wordings of each level."""
+        """The slice of the prompts of each level."""
         slices, start = {}, 0
         for level, texts in self.prompt_set.levels.items():
             slices[level] = slice(start, start + len(texts))
@@ -80,34 +81,34 @@ class AbstentionPredictions(BirdPredictions):
 
     @cached_property
     def answerable(self) -> Bools:
-        """Which of the birds can be told (r,)."""
+        """Mask of answerable images (r,)."""
         return self.observations.answerable[self.image_indices]
 
     @cached_property
     def reason(self) -> Ints:
-        """Why each of the birds cannot be told (r,), as places in REASONS, -1 where it can or nobody says why."""
+        """Index into REASONS of each image (r,), -1 for answerable images and for images without a reason."""
         return self.observations.reason[self.image_indices]
 
     @cached_property
     def image_clusters(self) -> Ints:
-        """The observation of each picture that was asked about (r,)."""
+        """The observation of each image (r,)."""
         return self.observations.clusters[self.image_indices]
 
     def error_messages(self) -> list[str]:
-        """Return every error with its picture."""
+        """Return every error message with the key of its image."""
         rows = self.image_indices
         return [with_key(self.keys[rows[place % len(rows)]], error) for place, error in self.errors.items()]
 
     def describe_count(self) -> str:
-        """Return how many answers were asked for."""
+        """Return the number of requested responses, as text."""
         return f"{self.choice_indices.size} answers"
 
     def answered_images(self) -> Floats:
-        """Return whether each picture was answered, to all wordings."""
+        """Return for each image whether it has a response to every prompt."""
         return answered_images(np.tile(self.image_indices, len(self.choice_indices)), self.errors, len(self.keys))
 
     def count_outcomes(self) -> OutcomeCounts:
-        """Count the answers by what became of them: who can be told is to be named, who cannot is to be declined."""
+        """Count the outcomes: naming an answerable image and abstaining on an unanswerable one are correct."""
         right = self.parsed & (self.abstained != self.answerable)
         return OutcomeCounts(
             correct=int(right.sum()),
@@ -118,11 +119,11 @@ class AbstentionPredictions(BirdPredictions):
         )
 
     def usage_record(self) -> UsageRecord:
-        """Return what the answers took, extraction included."""
+        """Return the usage of requests and tokens, including extraction."""
         return make_usage_record(self.requests, self.usage, self.cost)
 
     def notes(self) -> Iterator[str]:
-        """Yield how many answers could not be read or were cut, and whether there is no unanswerable bird."""
+        """Yield notes about unparsed and truncated responses, and about a split without unanswerable images."""
         came = self.count_outcomes()
         if came.unparsed:
             yield f"{came.unparsed} of {self.describe_count()} could not be read; they do not count as abstentions."
@@ -131,7 +132,7 @@ class AbstentionPredictions(BirdPredictions):
             yield "no bird of the split is unanswerable, so that there is nothing to abstain from."
 
     def samples(self) -> Rows:
-        """Yield every answer: the wording, what was said, the reason that it means, and whether it is an abstention."""
+        """Yield one row per response: prompt, completion, extracted reason, and whether it is an abstention."""
         about = ("key", "observation", "answerable", "reason")
         yield ["level", "wording", *about, "error", "said", "extracted", "abstained", "truncated"]
         for wording, level, name in self.numbered_prompts():
@@ -144,17 +145,17 @@ class AbstentionPredictions(BirdPredictions):
                 yield [level, name, key, observation, answerable, reason, *cells, declined, int(at in self.truncated)]
 
     def numbered_prompts(self) -> Iterator[tuple[int, str, str]]:
-        """Yield the place, the level and the number of every wording."""
+        """Yield the index, the level and the number of every prompt."""
         for level, part in self.levels.items():
             count = part.stop - part.start
             yield from ((part.start + place, level, prompt_number(place, count)) for place in range(count))
 
     def files(self) -> dict[str, Rows]:
-        """Return the reasons given for each, and the rates of the wordings."""
+        """Return the confusion matrix of reasons and the abstention rate of each prompt."""
         return {**super().files(), "confusion": self.confusion_rows(), "wordings": self.prompt_rows()}
 
     def confusion_rows(self) -> Rows:
-        """Yield how often which reason was given, by why the bird cannot be told."""
+        """Yield the counts of extracted reasons by true reason."""
         yield ["level", "issue", "reason", "count"]
         for level, part in self.levels.items():
             for issue, name in enumerate(REASONS):
@@ -164,7 +165,7 @@ class AbstentionPredictions(BirdPredictions):
                 yield from ([level, name, reason, count] for reason, count in zip(REASON_CHOICES, counts, strict=True))
 
     def prompt_rows(self) -> Rows:
-        """Yield every wording: how many unanswerable birds it was put about, and how often the model abstained."""
+        """Yield for each prompt the number of unanswerable images and how often the model abstained on them."""
         yield ["level", "wording", "text", "n", "abstained", "rate", "ci_low", "ci_high"]
         birds = ~self.answerable
         texts = [text for level in self.prompt_set.levels.values() for text in level]
@@ -177,14 +178,14 @@ class AbstentionPredictions(BirdPredictions):
 
 
 class Abstention(Protocol[AbstentionPredictions]):
-    """Whether a model says that it cannot tell, why, and how much that depends on the wording of the question."""
+    """Measure whether and why a model abstains, and how much that depends on the prompt."""
 
     name = "abstention"
     requires = ("generator",)
     options = (WORDINGS, ABOUT, EXTRACTION)
 
     def predict(self, context: Context) -> AbstentionPredictions:
-        """Ask in every wording, and find the reason in every answer."""
+        """Send every prompt for every image, and extract the reason from every response."""
         observed, prompt_set = require_observations(context.dataset), load_prompt_set(context.options["wordings"])
         everyone = context.options["about"] == "all"
         rows = np.arange(len(observed)) if everyone else np.flatnonzero(~observed.answerable)

@@ -1,4 +1,4 @@
-"""The metrics of abstention: how often a model declines, by level of encouragement, wording and true reason."""
+"""The metrics of abstention: how often a model abstains, by prompt level, prompt and true reason."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
@@ -28,7 +28,7 @@ Floats = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class LevelAnswers:
-    """Answers (k, n) to the wordings of a level: which images got one, which declined, of which observations (n,)."""
+    """Responses to the k prompts of a level: masks `answered` and `abstained` (k, n), and the observations (n,)."""
 
     category: str
     answered: Bools
@@ -37,26 +37,26 @@ class LevelAnswers:
 
     @property
     def rates(self) -> Floats:
-        """The share of each wording (k,), NaN where nobody answered."""
+        """The abstention rate of each prompt (k,), NaN without responses."""
         return ratios(self.abstained.sum(axis=1), self.answered.sum(axis=1))
 
     def bootstrap_rates(self, seed: int) -> Floats:
-        """The rates of each wording (times, k) in bootstrap resamples of birds, which keep all images and answers."""
+        """Return the rates (times, k) in bootstrap resamples of observations with all their responses."""
         table = np.concatenate([self.abstained & self.answered, self.answered]).T.astype(np.int64)
         declined, answered = np.split(cluster_bootstrap_totals(table, self.clusters, RESAMPLES, seed), 2, axis=1)
         return ratios(declined, answered)
 
 
 def level_estimate(name: str, category: str, value: float, n: int, interval: Interval | None, **more: Any) -> Estimate:
-    """A number of a level of encouragement, by default with a bootstrap interval over observations."""
+    """Return an estimate of a prompt level, by default with a bootstrap interval over observations."""
     how = {"method": "bootstrap", "labels": LABELS} | more
     return Estimate(name=name, category=category, value=value, n=n, interval=interval, **how)
 
 
 def abstention_rates(predictions: AbstentionPredictions) -> Iterator[Estimate]:
-    """Yield how often a model declines, by level of encouragement and by wording, and how much wordings differ.
+    """Yield the abstention rate by prompt level and by prompt, and the standard deviation over prompts.
 
-    An answer that could not be read has not declined.
+    An unparsed response does not count as an abstention.
     """
     for group in level_answers(predictions):
         yield from rate_mean_and_sd(group, predictions.seed)
@@ -64,20 +64,20 @@ def abstention_rates(predictions: AbstentionPredictions) -> Iterator[Estimate]:
 
 
 def prompt_effects(predictions: AbstentionPredictions) -> Iterator[Estimate]:
-    """Yield Cochran's Q over the wordings of each level, of the birds that have an answer to each of them."""
+    """Yield Cochran's Q over the prompts of each level, of the images that have a response to every prompt."""
     for group in level_answers(predictions):
         yield from cochran_estimates(group)
 
 
 def abstention_reasons(predictions: AbstentionPredictions) -> Iterator[Estimate]:
-    """Yield how often a model declines by why the bird cannot be told, and how often it gives the right reason."""
+    """Yield the abstention rate by true reason, and how often the extracted reason is the true one."""
     for level in predictions.levels:
         yield from rates_by_reason(predictions, level, predictions.seed)
         yield correct_reason_rate(predictions, level, predictions.seed)
 
 
 def level_answers(predictions: AbstentionPredictions) -> Iterator[LevelAnswers]:
-    """Yield the answers to every level about unanswerable birds, and about answerable ones where there are any."""
+    """Yield the responses of every level, for unanswerable images and, if there are any, for answerable ones."""
     sets = {UNANSWERABLE: ~predictions.answerable, ANSWERABLE: predictions.answerable}
     for level, part in predictions.levels.items():
         for name, mask in sets.items():
@@ -87,7 +87,7 @@ def level_answers(predictions: AbstentionPredictions) -> Iterator[LevelAnswers]:
 
 
 def rate_mean_and_sd(group: LevelAnswers, seed: int) -> Iterator[Estimate]:
-    """The mean and the standard deviation of the wordings' rates, with intervals over birds."""
+    """Yield the mean and the standard deviation of the prompts' rates, with intervals over observations."""
     rates, birds = group.rates[~np.isnan(group.rates)], int(group.answered.any(axis=0).sum())
     units = len(np.unique(group.clusters[group.answered.any(axis=0)]))
     value = float(rates.mean()) if rates.size else float("nan")
@@ -103,11 +103,11 @@ def rate_mean_and_sd(group: LevelAnswers, seed: int) -> Iterator[Estimate]:
 
 
 def sd_interval(draws: Floats, sd: float, birds: int, wordings: int) -> Interval:
-    """The percentile interval of a standard deviation; where no resample differs, what unseen birds could make of it.
+    """Return the percentile interval of a standard deviation, or a bound for it where all resamples are equal.
 
-    Other birds may have a share of up to `unseen` of all: each rate is then that much nearer to the others, or further
-    away, and a deviation is at most half of that times √(k / (k - 1)). Resamples differ more than the birds do, so that
-    the interval is stretched to the value where it lies below.
+    If all resamples are equal, unobserved birds may have a share of up to `unseen`; each rate then moves by at most
+    that share, and the deviation of k rates is at most half of that times √(k / (k - 1)). Resamples vary more than the
+    observations, so the interval is extended to contain the value.
     """
     if len({*draws[~np.isnan(draws)].tolist()}) > 1:
         low, high = percentile_interval(draws)
@@ -117,15 +117,15 @@ def sd_interval(draws: Floats, sd: float, birds: int, wordings: int) -> Interval
 
 
 def prompt_rates(group: LevelAnswers) -> Iterator[Estimate]:
-    """The rate of each wording, with Wilson's interval."""
+    """Yield the abstention rate of each prompt, with Wilson's interval."""
     for place, (answered, abstained) in enumerate(zip(group.answered, group.abstained, strict=True)):
         category = f"{group.category}/{numbered(place, len(group.answered))}"
         estimate = proportion("abstention", LABELS, np.where(answered, abstained, np.nan), category, group.clusters)
-        yield replace(estimate, correct=None)  # it is about a part of the images alone
+        yield replace(estimate, correct=None)  # the gate compares all images of a case, and this covers only some
 
 
 def cochran_estimates(group: LevelAnswers) -> Iterator[Estimate]:
-    """Cochran's Q over the wordings, of the birds that have an answer to each of them."""
+    """Yield Cochran's Q and its p-value over the prompts of a level."""
     whole = group.answered.all(axis=0)
     if len(group.answered) > 1:
         test = cochran_q(group.abstained[:, whole].T, group.clusters[whole])
@@ -134,7 +134,7 @@ def cochran_estimates(group: LevelAnswers) -> Iterator[Estimate]:
 
 
 def rates_by_reason(predictions: AbstentionPredictions, level: str, seed: int) -> Iterator[Estimate]:
-    """How often a model declines, for whatever reason, by why the bird cannot be told."""
+    """Yield the abstention rate by true reason, whatever reason the response gives."""
     part = predictions.levels[level]
     for place, reason in enumerate(REASONS):
         birds = predictions.reason == place
@@ -145,7 +145,7 @@ def rates_by_reason(predictions: AbstentionPredictions, level: str, seed: int) -
 
 
 def correct_reason_rate(predictions: AbstentionPredictions, level: str, seed: int) -> Estimate:
-    """How often who declines gives the reason that it is."""
+    """Return the proportion of abstentions whose extracted reason is the true one."""
     right, with_reason = reason_masks(predictions, level)
 
     def bootstrap() -> Floats:
@@ -166,14 +166,14 @@ def correct_reason_rate(predictions: AbstentionPredictions, level: str, seed: in
 
 
 def reason_masks(predictions: AbstentionPredictions, level: str) -> tuple[Bools, Bools]:
-    """Which answers to a level's wordings (k, r) give the reason that it is, and which give any."""
+    """Return two masks (k, r): abstentions with the true reason, and all abstentions on images with a known reason."""
     part = predictions.levels[level]
     declined = predictions.abstained[part] & (predictions.reason >= 0)
     return declined & (predictions.choice_indices[part] == predictions.reason), declined
 
 
 def pooled_proportion(name: str, category: str, part: Bools, whole: Bools, clusters: Ints, seed: int) -> Estimate:
-    """A share of answers (k, n), with an interval over observations (n,), of which each has several."""
+    """Return a proportion of responses (k, n), with a bootstrap interval over observations (n,)."""
     counts = np.stack([(part & whole).sum(axis=0), whole.sum(axis=0)], axis=1)
     counts, units = counts[counts[:, 1] > 0], clusters[counts[:, 1] > 0]
     n = int(counts[:, 1].sum())

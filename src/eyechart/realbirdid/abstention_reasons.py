@@ -1,4 +1,4 @@
-"""What words say of why a bird cannot be told: one of the three reasons, another one or none given, or that it can."""
+"""Parse the reason of an abstention: one of three reasons, another reason, or no abstention."""
 
 import tomllib
 from collections.abc import Mapping
@@ -19,20 +19,20 @@ UNPARSED = -1
 
 @dataclass(frozen=True)
 class ReasonParser:
-    """Reads the place of a text's choice among `CHOICES`; who names one species has not abstained."""
+    """Parse a text into an index into `CHOICES`; a text that names exactly one species is no abstention."""
 
     vocabulary: BirdVocabulary
 
     def parse_exact(self, text: str) -> int:
-        """The choice of a text that is a reason or a species' name and nothing else."""
-        reason = class_name.parse(text, REASONS).lenient  # who says none of a species has not told it
+        """Return the choice of a text that is only a reason or only a species name, `UNPARSED` for other texts."""
+        reason = class_name.parse(text, REASONS).lenient  # "none" means no reason, so a species name is checked next
         if reason is not None:
             return reason
         named = self.vocabulary.parse_exact(text)
         return CHOICES.index(ANSWERED) if named >= 0 and self.vocabulary.taxa[named][0] >= 0 else UNPARSED
 
     def parse(self, text: str) -> int:
-        """The choice of a text by what occurs in it: one species, then a reason, then words that decline."""
+        """Return the choice of a text by what occurs in it: one species, else a reason, else a refusal."""
         species = {
             species for species, _ in map(self.vocabulary.taxa.__getitem__, self.vocabulary.find_names(text))
         } - {UNPARSED}
@@ -45,7 +45,7 @@ class ReasonParser:
 
 
 def first_reason(text: str) -> int:
-    """The reason whose words come first in a text, `NONE` without any."""
+    """Return the reason whose phrase comes first in a text, `UNPARSED` if there is none."""
     tokens, known = lowercase_words(text), reason_phrases()
     for start in range(len(tokens)):
         for size in range(min(known.max_words, len(tokens) - start), 0, -1):
@@ -56,19 +56,19 @@ def first_reason(text: str) -> int:
 
 @dataclass(frozen=True)
 class Phrases:
-    """The words of each phrase, with the place of their reason."""
+    """Phrases as tuples of words, with the index of their reason."""
 
     reasons: Mapping[tuple[str, ...], int]
 
     @cached_property
     def max_words(self) -> int:
-        """The most words of a phrase."""
+        """The number of words of the longest phrase."""
         return max(map(len, self.reasons))
 
 
 @cache
 def reason_phrases() -> Phrases:
-    """The packaged phrases."""
+    """Return the packaged phrases."""
     table = tomllib.loads(PHRASES.read_text(encoding="utf-8"))
     return Phrases(
         {tuple(lowercase_words(phrase)): place for place, name in enumerate(REASONS) for phrase in table[name]}

@@ -1,4 +1,4 @@
-"""What words say about a bird: a species, by its scientific or common name, a genus, or that it cannot be told."""
+"""The names of species and genera, and a parser that finds them in text."""
 
 from collections import Counter
 from collections.abc import Iterator, Mapping
@@ -15,10 +15,10 @@ UNPARSED = -1
 
 @dataclass(frozen=True)
 class BirdVocabulary:
-    """Names that may be said: `meaning` has the species' and the genus' place of each, -1 for what is not named.
+    """The names that a response may contain: `taxa` has the index of the species and of the genus of each, -1 if none.
 
-    Without regard to case, no two are equal: a species goes before a genus of its common name, and a common name that
-    several species share is nobody's (`shared`).
+    Names are unique, ignoring case: a species takes precedence over a genus of the same name, and a common name of
+    several species (`shared`) is left out.
     """
 
     choices: tuple[str, ...]
@@ -27,7 +27,7 @@ class BirdVocabulary:
 
     @classmethod
     def from_taxonomy(cls, taxonomy: Taxonomy) -> "BirdVocabulary":
-        """The names of a taxonomy, and the words for none of them."""
+        """Return the vocabulary of a taxonomy, with one more choice for an abstention."""
         genera = taxonomy.ancestors[1].tolist()
         common = Counter(map(fold_name, taxonomy.common))
         names_by_key: dict[str, tuple[str, tuple[int, int]]] = {}
@@ -46,28 +46,28 @@ class BirdVocabulary:
 
     @cached_property
     def index_by_words(self) -> Mapping[tuple[str, ...], int]:
-        """The choices by their words."""
+        """The index of each choice by its words."""
         return {tuple(lowercase_words(name)): place for place, name in reversed([*enumerate(self.choices)])}
 
     @cached_property
     def index_by_taxon(self) -> Mapping[tuple[int, int], int]:
-        """The first choice of every meaning."""
+        """The first choice of every pair of species and genus."""
         return {meaning: place for place, meaning in reversed([*enumerate(self.taxa)])}
 
     @cached_property
     def max_words(self) -> int:
-        """The most words of a name."""
+        """The number of words of the longest name."""
         return max(map(len, self.index_by_words))
 
     def parse_exact(self, text: str) -> int:
-        """The choice of a text that is a name and nothing else."""
+        """Return the choice of a text that is only a name, `UNPARSED` for other texts."""
         index = class_name.parse(text, self.choices).lenient
         return UNPARSED if index is None else index
 
     def parse(self, text: str) -> int:
-        """The choice that a text makes by what is named in it; names go before words that decline.
+        """Return the choice that a text names; names take precedence over phrases of refusal.
 
-        Several species of one genus go no deeper than it; names of several genera say nothing.
+        Several species of one genus give the genus; names of several genera give `UNPARSED`.
         """
         taxa = [self.taxa[place] for place in self.find_names(text)]
         species = [*dict.fromkeys(taxon for taxon in taxa if taxon[0] >= 0)]
@@ -79,7 +79,7 @@ class BirdVocabulary:
         return self.index_by_taxon[UNPARSED, UNPARSED] if is_abstention(text) else UNPARSED
 
     def find_names(self, text: str) -> Iterator[int]:
-        """The choices whose words follow one another in a text, the longest from each word on."""
+        """Yield the names that occur in a text, the longest match at each word."""
         tokens, start = lowercase_words(text), 0
         while start < len(tokens):
             spans = range(min(self.max_words, len(tokens) - start), 0, -1)
@@ -90,5 +90,5 @@ class BirdVocabulary:
 
 
 def fold_name(name: str) -> str:
-    """A name as names are compared."""
+    """Return a name in the form in which names are compared: single spaces, no case."""
     return " ".join(name.split()).casefold()

@@ -1,4 +1,4 @@
-"""Tables of any length, read a part at a time: csv, tab-separated text, parquet, or a list with one text a line."""
+"""Read tables of any length in chunks: csv, tab-separated text, parquet, or a list with one text per line."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ SelectColumns = Callable[[Sequence[str]], Sequence[str]]
 
 @dataclass(frozen=True)
 class TableChunk:
-    """Some rows of a table: the number of the first, counted from 1, and the texts of its columns, None for none."""
+    """Some rows of a table: the number of the first row, from 1, and the columns as text, None for empty cells."""
 
     first: int
     rows: int
@@ -33,9 +33,9 @@ class TableChunk:
 
 
 def read_chunks(path: Path, choose: SelectColumns) -> Iterator[TableChunk]:
-    """Yield a table's parts with the columns that `choose` picks of its header; a list has the one column `lines`.
+    """Yield the chunks of a table with the columns that `choose` selects; a list has the single column `lines`.
 
-    A folder is read as the tables in it, in the order of their names. Raises DataError naming the file.
+    The tables of a folder are read in the order of their names. Raises DataError, which names the file.
     """
     if path.is_dir():
         first = 1

@@ -1,4 +1,4 @@
-"""What numbers about birds have in common: shares, harmonic means, and nothing where nobody was asked."""
+"""Estimators shared by the metrics of RealBirdID: proportions and harmonic means with intervals over observations."""
 
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -22,7 +22,7 @@ Value = tuple[float, Interval]
 def estimate(
     name: str, labels: str, category: str, n: int, value: Callable[[], Value], method: str, **more: Any
 ) -> Estimate:
-    """A number of n images with its interval; of none, a number without a value."""
+    """Return an estimate over n images with its interval, without a value if n is 0."""
     number, interval = value() if n else (None, None)
     return Estimate(
         name=name, labels=labels, category=category, value=number, n=n, interval=interval, method=method, **more
@@ -39,7 +39,7 @@ def proportion(
     better: bool | None = None,
     title: str = "",
 ) -> Estimate:
-    """A share of the images that have an outcome (n,), of which several may be of one observation: `clusters` (n,)."""
+    """Return the proportion of correct images among those with an outcome (n,); `clusters` (n,) are observations."""
     known = ~np.isnan(outcomes)
     k, n = int(outcomes[known].sum()), int(known.sum())
     return Estimate(
@@ -59,7 +59,7 @@ def proportion(
 def harmonic_mean_estimate(
     name: str, labels: str, right: Float64s, observations: Observations, seed: int, *, title: str = ""
 ) -> Estimate:
-    """The harmonic mean of the accuracies of both sets of birds, of each image's outcome (n,), where both have some."""
+    """Return the harmonic mean of the accuracies on answerable and unanswerable images from the outcomes (n,)."""
     sides, clusters = (
         (right[observations.answerable], right[~observations.answerable]),
         clusters_by_answerability(observations),
@@ -80,19 +80,19 @@ def harmonic_mean_estimate(
 
 
 def answerability_strata(observations: Observations) -> NDArray[np.int64]:
-    """Which birds are drawn from among one another (n,): answerable ones, 0, and unanswerable ones, 1."""
+    """Return the bootstrap stratum of each image (n,): 0 for answerable and 1 for unanswerable images."""
     return (~observations.answerable).astype(np.int64)
 
 
 def clusters_by_answerability(observations: Observations) -> tuple[Ints, Ints]:
-    """The observations of the answerable images, and of the unanswerable ones."""
+    """Return the observations of the answerable and of the unanswerable images."""
     return observations.clusters[observations.answerable], observations.clusters[~observations.answerable]
 
 
 def bootstrap_weights(observations: Observations, seed: int) -> Iterator[NDArray[np.int64]]:
-    """How often each image of a split is taken, resample by resample, the same for every model and number.
+    """Yield how often each image is drawn (n,) in each bootstrap resample, equal for all models and metrics.
 
-    Observations are drawn, with all their images.
+    The resampling unit is the observation with all its images.
     """
     return bootstrap_counts(
         len(observations.answerable), RESAMPLES, seed, answerability_strata(observations), observations.clusters

@@ -1,4 +1,4 @@
-"""Free words as one of some choices: found by the model that said them, which may answer nothing else, or by reading.
+"""Map free text to one of several choices: by constrained decoding with the same model, or by matching phrases.
 
 It is the second step of nlg2choice (arXiv 2603.27033, section 5): a text, a question about it, constrained decoding.
 """
@@ -34,18 +34,18 @@ HASH_DIGITS = 15  # hexadecimal ones of a text's sha256 that make its place, whi
 
 
 class ChoiceParser(Protocol):
-    """Reads choices without a model; `NONE` where there is none to be read."""
+    """Parse choices without a model; returns `UNPARSED` where there is none."""
 
     def parse_exact(self, text: str) -> int:
-        """The choice of a text that is nothing but one: there is nothing to be asked about it."""
+        """Return the choice of a text that is only a choice, so that no request is needed."""
 
     def parse(self, text: str) -> int:
-        """The choice of a text by the names and phrases that occur in it."""
+        """Return the choice of a text by the names and phrases that occur in it."""
 
 
 @dataclass(frozen=True)
 class ExtractionResult:
-    """The place (n) of each text's choice, `NONE` where nothing could be read, and errors by the text's place."""
+    """The choice index of each text (n), `UNPARSED` if none, and errors and truncated responses by text index."""
 
     indices: Sequence[int]
     errors: Mapping[int, str]
@@ -55,19 +55,19 @@ class ExtractionResult:
 
 
 class ChoiceGenerator(Generator):
-    """A model that answers each request with its likeliest choice, as a generator of these."""
+    """Adapt a scorer to the generator interface: the response is the choice with the highest probability."""
 
     def __init__(self, model: Scorer, choices: Sequence[str]) -> None:
         self.model, self.choices, self.batch_size = model, choices, model.batch_size
 
     @property
     def identity(self) -> Identity:
-        """Who chooses."""
+        """The identity of the model."""
         return self.model.identity
 
     @property
     def loads(self) -> int:  # type: ignore[override]  # those of the model
-        """How often the model's weights were read."""
+        """How often the model's weights were loaded."""
         return self.model.loads
 
     def generate(
@@ -92,9 +92,9 @@ class ChoiceGenerator(Generator):
 def extract_choices(
     context: Context, texts: Sequence[str], template: Prompt, choices: Sequence[str], reader: ChoiceParser, **slots: str
 ) -> ExtractionResult:
-    """Find the choice of each text; equal ones are asked about once, and those that are choices are not.
+    """Return the choice of each text; equal texts share one request, and texts that are a choice need none.
 
-    Thinking is left out, and a text that says nothing has no choice. `slots` are those of the prompt beside `said`.
+    Thinking is removed, and an empty text has no choice. `slots` are the slots of the prompt other than `said`.
     """
     stripped = [remove_thinking(text).strip() for text in texts]
     known = [*dict.fromkeys(filter(None, stripped))]
@@ -124,17 +124,17 @@ def extract_choices(
 
 
 def indices_of(texts: Sequence[str], subset: Collection[str]) -> frozenset[int]:
-    """Return the places of texts that are among some."""
+    """Return the indices of the texts that are in the subset."""
     return frozenset(place for place, text in enumerate(texts) if text in subset)
 
 
 def complete_texts(responses: Sequence[Response], reader: ChoiceParser) -> list[str]:
-    """Return what each reply says completely; of a truncated one a first line that is a choice and nothing else."""
+    """Return the text of each response; of a truncated one only a first line that is a choice, else ""."""
     return [reply.text if reply.finished else complete_line(reply.text, reader) for reply in responses]
 
 
 def complete_line(text: str, reader: ChoiceParser) -> str:
-    """Return the first line of a truncated reply if it is a choice and nothing else, or ""."""
+    """Return the first line of a truncated response if it is only a choice, else ""."""
     line = read_complete_name(text)
     return line if line and reader.parse_exact(line) != UNPARSED else ""
 
@@ -142,7 +142,7 @@ def complete_line(text: str, reader: ChoiceParser) -> str:
 def truncated_responses(
     responses: Sequence[Response], reader: ChoiceParser, extraction: ExtractionResult
 ) -> frozenset[int]:
-    """Return the places of replies that ended at the token limit before they answered, themselves or when extracted."""
+    """Return the indices of responses that, or whose extraction, reached the token limit before they answered."""
     cut = [
         place
         for place, reply in enumerate(responses)
@@ -152,8 +152,8 @@ def truncated_responses(
 
 
 def uses_text_matching(context: Context) -> bool:
-    """Return whether choices are read out of the words: no model could be asked about those of a file, nor one that
-    gives no log-probabilities and keeps to no schema.
+    """Return whether choices are extracted by text matching: requested by option, replayed text, or a model without
+    log-probabilities and structured output.
     """
     return (
         context.options["extraction"] == "inclusion" or is_replay(context) or bool(why_unable_to_choose(context.model))
@@ -161,7 +161,7 @@ def uses_text_matching(context: Context) -> bool:
 
 
 def why_unable_to_choose(model: Model) -> str:
-    """Return why a model cannot choose among answers although it is made for that, "" for every other one."""
+    """Return why a scorer cannot give log-probabilities, "" for all other models."""
     structured = isinstance(model, Generator) and model.structured
     return model.scoring_obstacle if isinstance(model, Scorer) and not structured else ""
 
@@ -169,7 +169,7 @@ def why_unable_to_choose(model: Model) -> str:
 def extraction_variant(
     context: Context, first: Prompt | None, second: Prompt, choices: Sequence[str]
 ) -> dict[str, str]:
-    """Every choice, the prompt if there is one for all, and how words became choices; where asked, by which prompt."""
+    """Return the variant of the record: options, prompts, and the method and version of the extraction."""
     parser, method = f"inclusion {VERSION}", {"extraction": "inclusion"}
     if context.options["extraction"] != "inclusion" and (why := why_unable_to_choose(context.model)):
         method["extraction_reason"] = why
@@ -182,7 +182,7 @@ def extraction_variant(
 
 
 def request_choices(context: Context, texts: Sequence[str], choices: Sequence[str]) -> tuple[Sequence[Response], Usage]:
-    """Ask about texts, as far as nobody did; neither pictures nor a limit are any part of it."""
+    """Return the response to each extraction prompt, from the store where possible; images and limit have no effect."""
     check_unique(choices)
     model, runner, schema = context.generator, context.runner, None
     if isinstance(model, Scorer):
@@ -211,12 +211,12 @@ def request_choices(context: Context, texts: Sequence[str], choices: Sequence[st
 
 
 def request_index(text: str) -> int:
-    """Where the reply to a text is kept: any text may be asked about, so that its own bytes say it."""
+    """Return the index under which the response to a text is stored, a hash of the text."""
     return int(sha256(text.encode()).hexdigest()[:HASH_DIGITS], 16)
 
 
 def answer_schema(choices: Sequence[str]) -> Mapping[str, Any]:
-    """The JSON schema of an answer that is one of the choices."""
+    """Return the JSON schema of an answer that is one of the choices."""
     return {
         "type": "object",
         "properties": {ANSWER_KEY: {"type": "string", "enum": [*choices]}},
@@ -226,7 +226,7 @@ def answer_schema(choices: Sequence[str]) -> Mapping[str, Any]:
 
 
 def parse_response(reply: Response, choices: Sequence[str]) -> int:
-    """The place of a reply's choice; one that was truncated must have a complete JSON value or line."""
+    """Return the index of a response's choice; a truncated response must contain a complete JSON value or line."""
     if reply.finished:
         return parse_choice(reply.text, choices)
     text = (json_answers.parse(reply.text, (ANSWER_KEY,)).lenient or {}).get(ANSWER_KEY) or read_complete_name(
@@ -236,7 +236,7 @@ def parse_response(reply: Response, choices: Sequence[str]) -> int:
 
 
 def parse_choice(text: str, choices: Sequence[str]) -> int:
-    """The place of the choice that a reply is, alone or in JSON; a server may not keep to a long list."""
+    """Return the index of the choice in a text, plain or in JSON; servers may violate a schema with many choices."""
     exact = choice_indices(tuple(choices)).get(text)
     if exact is not None:
         return exact
@@ -247,5 +247,5 @@ def parse_choice(text: str, choices: Sequence[str]) -> int:
 
 @lru_cache(maxsize=8)
 def choice_indices(choices: tuple[str, ...]) -> Mapping[str, int]:
-    """The places of choices."""
+    """Return the index of each choice."""
     return {name: place for place, name in enumerate(choices)}

@@ -1,4 +1,4 @@
-"""A flat list: species and genera side by side, where to choose a genus is to abstain; the baseline of Figure 4."""
+"""Flat list: classify over species and genera together, where a genus is an abstention; the baseline of Figure 4."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -33,7 +33,7 @@ UNANSWERED = -1
 
 @dataclass(frozen=True)
 class TopNames:
-    """The likeliest name of each bird, species first and then genera, and its probability; -1 and NaN without one."""
+    """The most probable name of each image, an index into species + genera, and its probability; -1 and NaN if none."""
 
     indices: NDArray[np.int64]
     probabilities: NDArray[np.float64]
@@ -41,18 +41,18 @@ class TopNames:
 
 @dataclass(frozen=True)
 class FlatListPredictions(BirdPredictions):
-    """What a model chooses of one list for each bird, from all of it and from the part for where the bird was seen."""
+    """The top name of each image, over all names and over the names of its range list."""
 
     top_names: Mapping[str, TopNames]
     seed: int = 0
 
     def count_outcomes(self) -> OutcomeCounts:
-        """Count the birds by what became of them."""
+        """Count the images by outcome."""
         right = correct_answers(self, ALL)
         return OutcomeCounts(correct=int((right == 1).sum()), wrong=int((right == 0).sum()), error=len(self.errors))
 
     def samples(self) -> Rows:
-        """Yield every bird: the name that was chosen, how deep it is, how sure it is, and whether it is right."""
+        """Yield one row per image: the top name, its level, its probability, and whether it is correct."""
         titles = ("answer", "level", "p", "correct")
         yield [*BIRD_COLUMNS, "error", *(f"{prefix}{title}" for prefix in PREFIXES.values() for title in titles)]
         columns = [column for labels in PREFIXES for column in self.sample_columns(labels)]
@@ -60,7 +60,7 @@ class FlatListPredictions(BirdPredictions):
             yield [*self.bird_cells(row), self.errors.get(row, ""), *cells]
 
     def sample_columns(self, labels: str) -> Iterator[list[str]]:
-        """Yield what is chosen of one list for all birds."""
+        """Yield the columns of one label set for all images."""
         taxonomy, answers = self.observations.taxonomy, self.top_names[labels]
         species, genera = taxonomy.names[:2]
         kinds = (taxonomy.levels[0],) * len(species) + (taxonomy.levels[1],) * len(genera)
@@ -71,7 +71,7 @@ class FlatListPredictions(BirdPredictions):
 
 
 class FlatList(Protocol[FlatListPredictions]):
-    """Species and genera are in one list, where a genus is an abstention."""
+    """Classify over one list of species and genera; a genus is an abstention."""
 
     name = "flat_list"
     requires = ("encoder", "scorer")
@@ -99,7 +99,7 @@ class FlatList(Protocol[FlatListPredictions]):
 
 
 def outcomes_by_labels(predictions: FlatListPredictions) -> Iterator[tuple[str, Float64s, Float64s]]:
-    """Yield every list: its label, whether each answer is right, and whether it is an abstention, NaN for none."""
+    """Yield for every label set its name, and per image (n,) whether the answer is correct and whether it abstains."""
     eligible = predictions.observations.eligible
     for labels, source, rows in ((ALL, ALL, None), (ELIGIBLE, ALL, eligible), (RANGE, RANGE, eligible)):
         outside = np.zeros(len(predictions.keys), np.bool_) if rows is None else ~rows
@@ -108,19 +108,19 @@ def outcomes_by_labels(predictions: FlatListPredictions) -> Iterator[tuple[str, 
 
 
 def correct_answers(predictions: FlatListPredictions, source: str) -> Float64s:
-    """Return whether each answer is the species of an answerable bird, or the genus of another; NaN for none."""
+    """Return whether each answer is the true species, or the true genus if unanswerable (n,); NaN if none."""
     places = predictions.top_names[source].indices
     return np.where(places == UNANSWERED, np.nan, places == predictions.observations.nodes)
 
 
 def genus_answers(predictions: FlatListPredictions, source: str) -> Float64s:
-    """Return whether each answer is a genus; NaN for none."""
+    """Return whether each answer is a genus (n,); NaN without an answer."""
     places = predictions.top_names[source].indices
     return np.where(places == UNANSWERED, np.nan, places >= len(predictions.observations.taxonomy.names[0]))
 
 
 def flat_list_accuracies(predictions: FlatListPredictions) -> Iterator[Estimate]:
-    """Yield accuracy and abstention of both sets of birds, and the harmonic mean of the accuracies."""
+    """Yield accuracy and abstention rate of both subsets, and the harmonic mean of the accuracies."""
     observations = predictions.observations
     for labels, right, stopped in outcomes_by_labels(predictions):
         for category, mask in (("A", observations.answerable), ("UA", ~observations.answerable)):
@@ -132,7 +132,7 @@ def flat_list_accuracies(predictions: FlatListPredictions) -> Iterator[Estimate]
 
 
 def top_names(read: ReadScores, rows: int, observed: Observations | None = None) -> TopNames:
-    """The likeliest of all names, or of those that are listed; a genus is listed with any of its species."""
+    """Return the top names over all names, or over the range lists, which include the genera of their species."""
     parts = [
         row_maxima(
             softmax(read(start, stop), None if observed is None else candidate_mask_with_genera(observed, start, stop))
@@ -144,14 +144,14 @@ def top_names(read: ReadScores, rows: int, observed: Observations | None = None)
 
 
 def row_maxima(probabilities: Floats) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-    """The place and the share of the greatest of each row, of equals the first."""
+    """Return the index and the value of the first maximum of each row; -1 and NaN for a row with NaN."""
     known = ~np.isnan(probabilities).any(axis=1)
     places = np.where(known, probabilities.argmax(axis=1), UNANSWERED)
     return places, np.where(known, probabilities.max(axis=1), np.nan).astype(np.float64)
 
 
 def candidate_mask_with_genera(observed: Observations, start: int, stop: int) -> NDArray[np.bool_]:
-    """Which species and genera (rows, species + genera) are in the lists."""
+    """Return the mask (rows, species + genera) of the range lists and the genera of their species."""
     species = candidate_mask(observed, start, stop)
     genera = np.zeros((len(species), len(observed.taxonomy.names[1])), np.bool_)
     rows, places = np.nonzero(species)

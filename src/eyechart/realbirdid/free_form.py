@@ -1,4 +1,4 @@
-"""Free form: a bird's species in the model's own words, then the one name that the words mean."""
+"""Free form: the model names the species in free text, from which one name is extracted."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -38,9 +38,9 @@ Floats = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class FreeFormPredictions(BirdPredictions):
-    """What was said of each bird, and the place of the name that it means among `names`, -1 where it was not read.
+    """The response about each image, and the index of its name in the vocabulary, -1 where it could not be parsed.
 
-    `truncated` are the rows whose reply ended at the token limit before it answered.
+    `truncated` are the images whose response reached the token limit before it answered.
     """
 
     vocabulary: BirdVocabulary
@@ -54,31 +54,31 @@ class FreeFormPredictions(BirdPredictions):
 
     @cached_property
     def taxa(self) -> Ints:
-        """The species and the genus that were named (n, 2), -1 where none was."""
+        """The indices of the named species and genus (n, 2), -1 where none was named."""
         table = np.array([*self.vocabulary.taxa, (-1, -1)], np.int64)
         return table[self.name_indices]
 
     @cached_property
     def answered(self) -> Bools:
-        """Who got an answer, read or not (n,)."""
+        """Mask of images with a response, parsed or not (n,)."""
         answered = np.ones(len(self.keys), np.bool_)
         answered[list(self.errors)] = False
         return answered
 
     @cached_property
     def parsed(self) -> Bools:
-        """Whose answer could be read (n,)."""
+        """Mask of images with a parsed response (n,)."""
         return self.answered & (self.name_indices >= 0)
 
     @cached_property
     def abstained(self) -> Bools:
-        """Where no species was named: a genus at most, or none of them (n,)."""
+        """Mask of parsed responses that name no species (n,)."""
         abstained: Bools = self.parsed & (self.taxa[:, 0] < 0)
         return abstained
 
     @cached_property
     def correct(self) -> Bools:
-        """Where the species was named that it is; where nobody can tell, no species and no other genus (n,)."""
+        """Mask of correct responses (n,): the true species, or, if unanswerable, no species and no wrong genus."""
         species, genus = self.taxa.T
         stopped = self.abstained & ((genus == self.observations.genus) | (genus < 0))
         correct: Bools = np.where(
@@ -88,23 +88,23 @@ class FreeFormPredictions(BirdPredictions):
 
     @cached_property
     def correct_genus(self) -> Bools:
-        """Where the genus is right, named itself or by one of its species (n,)."""
+        """Mask of responses with the true genus, named itself or by one of its species (n,)."""
         correct: Bools = self.parsed & (self.taxa[:, 1] == self.observations.genus)
         return correct
 
     def answer_level(self, row: int) -> str:
-        """How deep an answer goes."""
+        """Return the level of a response: species, genus, abstained, or "" if it was not parsed."""
         if not self.parsed[row]:
             return NOT_PARSED
         species, genus = self.taxa[row].tolist()
         return SPECIES if species >= 0 else GENUS if genus >= 0 else ABSTAINED
 
     def extracted_name(self, row: int) -> str:
-        """The name that an answer means."""
+        """Return the extracted name of a response, "" if it was not parsed."""
         return self.vocabulary.choices[self.name_indices[row]] if self.parsed[row] else ""
 
     def count_outcomes(self) -> OutcomeCounts:
-        """Count the answers by what became of them."""
+        """Count the responses by outcome."""
         return OutcomeCounts(
             correct=int(self.correct.sum()),
             wrong=int((self.parsed & ~self.correct).sum()),
@@ -114,11 +114,11 @@ class FreeFormPredictions(BirdPredictions):
         )
 
     def usage_record(self) -> UsageRecord:
-        """Return what the answers took, extraction included."""
+        """Return the usage of requests and tokens, including extraction."""
         return make_usage_record(self.requests, self.usage, self.cost)
 
     def notes(self) -> Iterator[str]:
-        """Yield how many answers could not be read or were cut, and which names were not looked for."""
+        """Yield notes about unparsed and truncated responses, and about ambiguous common names."""
         came = self.count_outcomes()
         if came.unparsed:
             total = self.describe_count()
@@ -128,7 +128,7 @@ class FreeFormPredictions(BirdPredictions):
             yield f"common names of several species were not looked for: {', '.join(self.vocabulary.shared)}."
 
     def samples(self) -> Rows:
-        """Yield every bird: what was said, the name that it means, how deep it goes, and whether it is right."""
+        """Yield one row per image: completion, extracted name, its level, and whether it is correct."""
         yield [*BIRD_COLUMNS, "error", "said", "extracted", "level", "correct", "truncated"]
         for row in range(len(self.keys)):
             correct = int(self.correct[row]) if self.answered[row] else ""
@@ -144,7 +144,7 @@ class FreeFormPredictions(BirdPredictions):
 
 
 class FreeForm(Protocol[FreeFormPredictions]):
-    """What bird is it, in the model's own words."""
+    """Ask for the species and extract a name from the response."""
 
     name = "free_form"
     requires = ("generator",)
@@ -156,7 +156,7 @@ class FreeForm(Protocol[FreeFormPredictions]):
         return {"extraction"} if replayed else set()
 
     def predict(self, context: Context) -> FreeFormPredictions:
-        """Ask about every bird, then find the name in each answer."""
+        """Send one request per image, then extract the name from each response."""
         observed = require_observations(context.dataset)
         names = BirdVocabulary.from_taxonomy(observed.taxonomy)
         question, second = context.select_prompt(get_prompt("species")), get_prompt("species_extraction")
@@ -180,7 +180,7 @@ class FreeForm(Protocol[FreeFormPredictions]):
 
 
 def merge_errors(request_errors: list[str], extraction: ExtractionResult) -> dict[int, str]:
-    """What went wrong with each answer, when it was asked for or when its choice was."""
+    """Return the error of each response: that of its request, else that of its extraction."""
     return {
         place: error
         for place, message in enumerate(request_errors)
@@ -189,7 +189,7 @@ def merge_errors(request_errors: list[str], extraction: ExtractionResult) -> dic
 
 
 def free_form_accuracies(predictions: FreeFormPredictions) -> Iterator[Estimate]:
-    """Yield accuracy by level, how often no species was named, and the harmonic mean; unread answers are wrong."""
+    """Yield accuracy by level, abstention rate, and the harmonic mean; unparsed responses are wrong."""
     answerable = predictions.observations.answerable
     sets = (
         ("acc", "A.species", predictions.correct, answerable, "A species"),
@@ -208,5 +208,5 @@ def free_form_accuracies(predictions: FreeFormPredictions) -> Iterator[Estimate]
 
 
 def as_outcomes(predictions: FreeFormPredictions, outcomes: Bools) -> Floats:
-    """Outcomes (n,) as 1 and 0, NaN where there is no answer."""
+    """Return outcomes (n,) as 1 and 0, NaN without a response."""
     return np.where(predictions.answered, outcomes, np.nan)

@@ -1,7 +1,7 @@
-"""One name for one photo, observation or address, in whatever form it is written.
+"""Normalise identifiers of photos, observations and addresses to one canonical key.
 
 A key is `kind:value`. Kinds are `photo` and `observation` (numbers or UUIDs of iNaturalist, whose partner sites share
-them), `occurrence` (numbers of GBIF) and `url` (everything else that has an address).
+them), `occurrence` (numbers of GBIF) and `url` (all other addresses).
 """
 
 import re
@@ -39,10 +39,10 @@ _STORED = re.compile(
 
 
 def canonical_key(text: str, kind: Kind | None = None) -> str:
-    """Return the key of an identifier, "" where it is none; a key is its own key.
+    """Return the canonical key of an identifier, "" for text that is none; a key is returned unchanged.
 
-    An address says its kind itself: whatever its host, size, scheme, query and slash, a photo of iNaturalist is one. A
-    number, UUID or other text is one of `kind`, as the column says that it stands in, and without that nothing.
+    The kind of an address follows from the address, whatever its host, size, scheme, query and trailing slash. The kind
+    of a number, UUID or other text is `kind`, which follows from its column; without a kind the result is "".
 
     >>> canonical("https://static.inaturalist.org/photos/17/medium.jpg?1545")
     'photo:17'
@@ -91,7 +91,7 @@ def _address(text: str) -> str:
 
 
 def _split(text: str) -> tuple[str, str, str] | None:
-    """Return host, path and query of an address, of the one within where a cache or archive holds it."""
+    """Return host, path and query of an address; of an archived copy, those of the original address."""
     try:
         parts = urlsplit(text if _SCHEME.match(text) else f"//{text}")
         host, port = (parts.hostname or "").removeprefix("www.").rstrip("."), parts.port
@@ -107,7 +107,7 @@ def _split(text: str) -> tuple[str, str, str] | None:
 
 
 def column_kind(column: str) -> Kind | None:
-    """Return what the bare numbers of a column are, None where its name does not say; an `id` alone says nothing."""
+    """Return the kind of the bare numbers of a column by its name, None if unknown, as for a plain `id`."""
     name = _squashed(column)
     if not name.endswith(("id", "ids", "uuid", "key")):
         return None
@@ -119,7 +119,7 @@ def column_kind(column: str) -> Kind | None:
 
 
 def may_hold_identifiers(column: str) -> bool:
-    """Whether a column's name says that it may hold identifiers or addresses."""
+    """Return whether a column may hold identifiers or addresses, by its name."""
     return column_kind(column) is not None or any(word in _squashed(column) for word in ADDRESSES)
 
 

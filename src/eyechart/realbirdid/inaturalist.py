@@ -1,7 +1,7 @@
-"""From an export of observations, as iNaturalist writes it, to a folder of birds.
+"""Convert an export of observations of iNaturalist to a data set folder.
 
-Observations told to the species are answerable; those told to the genus are unanswerable, with a reason that a file of
-reasons gives. All others are left out, counted and listed.
+Observations identified to the species are answerable. Observations identified to the genus are unanswerable if the file
+of reasons has a reason for them. All others are excluded, counted and listed.
 """
 
 import shutil
@@ -36,7 +36,7 @@ EXCLUDED_COLUMNS = ("line", "observation_id", "url", "scientific_name", "why")
 
 @dataclass(frozen=True)
 class SelectedObservation:
-    """An observation that is taken: its row of the export, its names, and why there is no species."""
+    """A selected observation: its row in the export, its names, and the reason if it is unanswerable."""
 
     row: int
     id: str
@@ -47,7 +47,7 @@ class SelectedObservation:
 
 @dataclass
 class Selection:
-    """What is taken, and why the other rows are not."""
+    """The selected observations, and the reason of exclusion by row for the others."""
 
     observations: list[SelectedObservation] = field(default_factory=list)
     excluded: dict[int, str] = field(default_factory=dict)
@@ -56,7 +56,7 @@ class Selection:
 
 @dataclass(frozen=True)
 class ImportResult:
-    """The folder that was made, opened; and what was left out."""
+    """The new data set, and the number of excluded observations by reason."""
 
     dataset: Dataset
     observations: Sequence[SelectedObservation]
@@ -66,13 +66,13 @@ class ImportResult:
 
 @dataclass(frozen=True)
 class Export:
-    """The rows of an export."""
+    """The table of an export, one row per observation."""
 
     table: Table
 
     @classmethod
     def read(cls, path: Path) -> "Export":
-        """Read a csv whose rows are observations, each once."""
+        """Read an export, and check that the ids are unique numbers."""
         table = read_table(path, ("id", "scientific_name"))
         check_unique(table, "id")
         for row, number in enumerate(table["id"]):
@@ -83,15 +83,15 @@ class Export:
         return cls(table)
 
     def cell(self, row: int, column: str) -> str:
-        """Return a cell, "" where there is no such column."""
+        """Return a cell, "" if the column does not exist."""
         return self.table[column][row] if column in self.table.columns else ""
 
     def taxon_name(self, row: int, level: str) -> str:
-        """Return the name of the taxon above at a level, "" where it is not given."""
+        """Return the name of the taxon at a level, "" if it is missing."""
         return self.cell(row, f"taxon_{level}_name")
 
     def species_and_genus(self, row: int) -> tuple[str, str]:
-        """Return species and genus, from their own columns, else from a name in two words or more."""
+        """Return species and genus from their columns, else from a scientific name of two or more words."""
         name, genus = self.taxon_name(row, SPECIES), self.taxon_name(row, GENUS)
         words = (name or self.cell(row, "scientific_name")).split()
         if len(words) > 1:
@@ -99,21 +99,21 @@ class Export:
         return (f"{genus} {name}" if name and genus else ""), genus
 
     def is_hybrid(self, row: int) -> bool:
-        """Whether the name is that of a hybrid."""
+        """Return whether the observation is a hybrid."""
         name = self.cell(row, "scientific_name")
         return bool(self.taxon_name(row, "hybrid")) or "×" in name or " x " in name
 
     def is_research_grade(self, row: int) -> bool:
-        """Whether the community agrees on the species; where the export does not say, it does."""
+        """Return whether the observation is of research grade, also true without a column `quality_grade`."""
         return "quality_grade" not in self.table.columns or fold_name(self.cell(row, "quality_grade")) == RESEARCH
 
     def photo_id(self, row: int) -> str:
-        """Return the number of the photo, "" where there is none."""
+        """Return the id of the photo, "" if there is none."""
         keys = (canonical_key(self.cell(row, "photo_id"), "photo"), canonical_key(self.cell(row, "image_url")))
         return next((key.partition(":")[2] for key in keys if key.startswith("photo:")), "")
 
     def coordinates(self, row: int) -> tuple[float | str, float | str]:
-        """Return latitude and longitude, two empty texts where they are not both given."""
+        """Return latitude and longitude, or two empty strings unless both are known."""
         if not (self.cell(row, "latitude") and self.cell(row, "longitude")):
             return "", ""
         return parse_degrees(self.table, row, "latitude"), parse_degrees(self.table, row, "longitude")
@@ -128,10 +128,10 @@ def import_birds(
     taxonomy: Path | None = None,
     any_grade: bool = False,
 ) -> ImportResult:
-    """Make a folder of birds of an export and its pictures, and open it.
+    """Write a data set folder from an export and its images, and open it.
 
-    `taxonomy` is a table of the species to choose from, in place of those seen; `any_grade` takes species that are
-    not of research grade, too. Raises DataError for what contradicts itself, and where nothing is left.
+    `taxonomy` is a table of the candidate species, by default those of the export. `any_grade` includes species that
+    are not of research grade. Raises DataError for contradictory rows, and if no observation remains.
     """
     if out.exists() and (not out.is_dir() or any(out.iterdir())):
         raise DataError(f"{out} is there and not empty: give a new folder to write to.")
@@ -149,7 +149,7 @@ def import_birds(
 
 
 def read_reasons(path: Path) -> dict[str, str]:
-    """Read why observations have no species: columns observation_id and reason, empty where it is none of the three."""
+    """Read the reason of each unanswerable observation, "" if it is none of the three known reasons."""
     table = read_table(path, ("observation_id", "reason"))
     check_unique(table, "observation_id")
     for row, reason in enumerate(table["reason"]):
@@ -160,7 +160,7 @@ def read_reasons(path: Path) -> dict[str, str]:
 def select_observations(
     export: Export, reasons: Mapping[str, str], taxonomy: Taxonomy | None, *, any_grade: bool = False
 ) -> Selection:
-    """Say of every row whether it is taken, as what, or why not."""
+    """Return the selected observations, and why the other rows are excluded."""
     selection = Selection()
     for row, number in enumerate(export.table["id"]):
         species, genus = export.species_and_genus(row)
@@ -195,7 +195,7 @@ def _stranger(bird: SelectedObservation, taxonomy: Taxonomy) -> str:
 
 
 def _with_pictures(export: Export, selection: Selection, images: Path) -> dict[str, list[ObservationImage]]:
-    """Find the pictures; leave out who has none, and then whose genus has no species left."""
+    """Return the images of each observation, and exclude observations without any."""
     photos = {photo: bird.id for bird in selection.observations if (photo := export.photo_id(bird.row))}
     image_files = find_images(images, photos, [bird.id for bird in selection.observations])
     _leave(selection, [bird for bird in selection.observations if bird.id not in image_files], NO_IMAGE)
@@ -216,7 +216,7 @@ def _check_any(selection: Selection, export: Path) -> None:
 def _taxa(
     export: Export, selection: Selection, taxonomy: Taxonomy | None
 ) -> tuple[tuple[str, ...], list[dict[str, str]]]:
-    """Return the columns and rows of the taxonomy: the one that was given, else what the export says."""
+    """Return the columns and rows of the taxonomy, by default that of the export."""
     if taxonomy is not None:
         return (*taxonomy.levels, COMMON_NAME), [*_listed(taxonomy)]
     lines = _told(export, selection)
@@ -237,7 +237,7 @@ def _listed(taxonomy: Taxonomy) -> Iterator[dict[str, str]]:
 
 
 def _told(export: Export, selection: Selection) -> dict[str, dict[str, str]]:
-    """Return what is above every species; raises DataError where two rows differ."""
+    """Return the higher taxa of every species; raises DataError if two rows differ."""
     lines: dict[str, tuple[int, dict[str, str]]] = {}
     for bird in (bird for bird in selection.observations if bird.species):
         line = {level: export.taxon_name(bird.row, level) for level in LEVELS} | {
@@ -255,7 +255,7 @@ def _told(export: Export, selection: Selection) -> dict[str, dict[str, str]]:
 
 
 def _called(export: Export, selection: Selection) -> Iterator[tuple[str, dict[str, str]]]:
-    """Yield every species' number and common name, from rows that are not about a subspecies."""
+    """Yield the taxon id and common name of every species, from rows that are no subspecies."""
     for bird in selection.observations:
         if fold_name(export.cell(bird.row, "scientific_name")) == fold_name(bird.species):
             yield fold_name(bird.species), {name: export.cell(bird.row, name) for name in ("taxon_id", COMMON_NAME)}
@@ -264,7 +264,7 @@ def _called(export: Export, selection: Selection) -> Iterator[tuple[str, dict[st
 def _copied(
     export: Export, selection: Selection, image_files: Mapping[str, Sequence[ObservationImage]], out: Path
 ) -> Iterator[dict[str, object]]:
-    """Copy every picture into the folder and yield its line."""
+    """Copy every image into the folder and yield its row of the table."""
     (out / "images").mkdir(parents=True, exist_ok=True)
     for bird in selection.observations:
         for place, picture in enumerate(image_files[bird.id], 1):

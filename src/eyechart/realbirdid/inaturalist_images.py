@@ -1,4 +1,4 @@
-"""Pictures of observations on disk, found by the number that their names begin with."""
+"""Find the image files of observations by the number at the start of their names."""
 
 import re
 from collections import defaultdict
@@ -15,7 +15,7 @@ _NUMBER = re.compile(r"[^\W\d]*[_-]?0*(\d+)(?!\d)")
 
 @dataclass(frozen=True)
 class ObservationImage:
-    """A picture of an observation; whether its name is the photo's number."""
+    """An image file of an observation; `by_photo` if it is named by the id of the photo."""
 
     path: Path
     by_photo: bool
@@ -24,10 +24,10 @@ class ObservationImage:
 def find_images(
     folder: Path, photos: Mapping[str, str], observations: Sequence[str]
 ) -> dict[str, list[ObservationImage]]:
-    """Return the pictures of every observation, in the order of their paths.
+    """Return the image files of every observation, in the order of their paths.
 
-    `photos` are the observations' ids by their photo's. A picture is `17.jpg`, `17_2.jpg` or `17/medium.jpg`. Photos
-    and observations have numbers from one range: what most files are named by goes first, observations if as many.
+    `photos` maps photo ids to observation ids. An image is `17.jpg`, `17_2.jpg` or `17/medium.jpg`. The ids of photos
+    and observations overlap: the kind that matches more files takes precedence, observations if they are equal.
     """
     files = numbered_images(folder)
     known = {PHOTO: photos, OBSERVATION: {observation: observation for observation in observations}}
@@ -42,9 +42,9 @@ def find_images(
 
 
 def numbered_images(folder: Path) -> list[tuple[Path, str]]:
-    """Return every picture below a folder with its number, or else with that of the folder it lies in.
+    """Return every image below a folder with the number in its name, else in the name of its folder.
 
-    Raises DataError where there is no such picture.
+    Raises DataError if there is no such image.
     """
     if not folder.is_dir():
         raise DataError(f"--images={folder} is no folder: give the one that the pictures are in.")

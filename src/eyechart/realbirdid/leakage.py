@@ -1,7 +1,7 @@
-"""Which birds of a benchmark lie in another collection of pictures, such as the one a model was trained on.
+"""Find images of a benchmark in another data set, such as the training data of a model.
 
-Both sides' photos, observations and addresses are brought into one form (data/identifiers.py). The other side is read
-a part at a time and may be of any length; the benchmark's keys are what is kept.
+Photos, observations and addresses of both sides are normalised to keys (realbirdid/identifiers.py). The other data set
+is read in chunks and may be of any length; only the keys of the benchmark are kept in memory.
 """
 
 import csv
@@ -28,7 +28,7 @@ MATCH_COLUMNS = (IMAGE, OBSERVATION, "answerable", "match", "by", "key", "ours",
 
 @dataclass(frozen=True)
 class Identifier:
-    """An identifier of an image as it is written."""
+    """An identifier of an image, as written in the table."""
 
     image: int
     text: str
@@ -36,7 +36,7 @@ class Identifier:
 
 @dataclass(frozen=True)
 class Match:
-    """Where an image was found again: the key that both sides have, and how each writes it."""
+    """A match of an image: the key that both sides share, and the text of each side."""
 
     image: int
     key: str
@@ -47,28 +47,28 @@ class Match:
 
     @property
     def exact(self) -> bool:
-        """Whether both sides write it alike."""
+        """Whether the texts of both sides are equal."""
         return self.benchmark_text == self.other_text
 
     @property
     def kind(self) -> str:
-        """What is the same: the photo, its address, or only the observation."""
+        """The kind of the shared key: photo, url, observation or occurrence."""
         return self.key.partition(":")[0]
 
     @property
     def same_picture(self) -> bool:
-        """Whether the picture is the same, and not only the observation."""
+        """Whether the image is the same, not only the observation."""
         return self.kind in PICTURE_KINDS
 
     @property
     def rank(self) -> tuple[bool, bool]:
-        """The same photo comes before the same observation, then exact before near."""
+        """Sort key: same photo before same observation, exact before near."""
         return not self.same_picture, not self.exact
 
 
 @dataclass(frozen=True)
 class BenchmarkIdentifiers:
-    """The benchmark's side: who is answerable, and every key with the images that have it."""
+    """The identifiers of a benchmark: its images, and the images of every key."""
 
     path: Path
     images: Sequence[str]
@@ -78,13 +78,13 @@ class BenchmarkIdentifiers:
 
     @cached_property
     def prefilter(self) -> Prefilter:
-        """What finds the texts that may have one of the keys."""
+        """The filter for texts that may have one of the keys."""
         return Prefilter.from_keys(self.keys)
 
 
 @dataclass(frozen=True)
 class OverlapCount:
-    """How many of some images were found again."""
+    """The number of matched images of a set."""
 
     label: str
     images: int
@@ -93,23 +93,23 @@ class OverlapCount:
 
     @property
     def matched(self) -> int:
-        """Exact or near."""
+        """The number of images with an exact or near match."""
         return self.exact + self.near
 
     @property
     def share(self) -> float:
-        """The share that was found, NaN of none."""
+        """The proportion of matched images, NaN of none."""
         return self.matched / self.images if self.images else float("nan")
 
     @property
     def interval(self) -> Interval:
-        """Wilson's interval of the share."""
+        """Wilson's interval of the proportion."""
         return wilson(self.matched, self.images)
 
 
 @dataclass
 class OverlapResult:
-    """What was found: the best match of every image, how many rows were read, and in which columns."""
+    """The best match of every image, the number of rows read, and the columns read."""
 
     birds: BenchmarkIdentifiers
     other: Path
@@ -118,19 +118,19 @@ class OverlapResult:
     best: dict[int, Match] = field(default_factory=dict)
 
     def add(self, match: Match) -> None:
-        """Keep a match, unless a better or earlier one of its image is kept."""
+        """Add a match, unless its image already has one that is at least as good."""
         kept = self.best.get(match.image)
         if kept is None or match.rank < kept.rank:
             self.best[match.image] = match
 
     @property
     def matches(self) -> list[Match]:
-        """The best matches in the order of the images."""
+        """The best matches, in the order of the images."""
         return [self.best[image] for image in sorted(self.best)]
 
     @property
     def counts(self) -> tuple[OverlapCount, OverlapCount, OverlapCount]:
-        """Answerable, unanswerable and all images."""
+        """The counts of answerable, unanswerable and all images."""
         answerable = self.birds.answerable
         return (
             self._count("answerable", [place for place, is_answerable in enumerate(answerable) if is_answerable]),
@@ -144,12 +144,12 @@ class OverlapResult:
 
     @property
     def same_pictures(self) -> int:
-        """How many images match by photo or address; the others only by their observation."""
+        """The number of images that match by photo or address, not only by observation."""
         return sum(match.same_picture for match in self.best.values())
 
 
 def read_identifiers(place: Path) -> BenchmarkIdentifiers:
-    """Read the identifiers of a table of birds, or of the one in a folder; raises DataError where it has none."""
+    """Read the identifiers of a table of birds, or of that in a folder; raises DataError if it has none."""
     path = find_table(place, "birds") if place.is_dir() else place
     if path is None:
         raise DataError(f"{place} has no birds.csv and no birds.parquet: give a folder that has one, or the file.")
@@ -179,14 +179,14 @@ def _answerable(table: Table, row: int) -> bool:
 
 @dataclass(frozen=True)
 class ColumnSelector:
-    """Picks the columns to read: those named, else those that may hold identifiers by their names."""
+    """Select the columns to read: the requested ones, else those whose names suggest identifiers."""
 
     other: Path
     requested: Sequence[str]
     overlap: OverlapResult
 
     def __call__(self, names: Sequence[str]) -> Sequence[str]:
-        """Return the columns; raises DataError for an unknown one, and where no name says anything."""
+        """Return the columns; raises DataError for an unknown column, and if no name suggests identifiers."""
         for name in self.requested:
             if name not in names:
                 raise DataError(
@@ -211,10 +211,10 @@ def find_overlap(
     numbers: Kind | None = None,
     progress: Callable[[int], object] = bool,
 ) -> OverlapResult:
-    """Find the birds' identifiers in a table, a list or a folder of them.
+    """Return the matches of a benchmark in a table, a list or a folder of them.
 
-    `columns` are those to read, and `numbers` says what bare numbers in them are, where their names do not. Rows are
-    counted from 1, without the header. Raises DataError for what cannot be read or has no identifiers.
+    `columns` are the columns to read. `numbers` is the kind of bare numbers in columns whose names do not tell it. Rows
+    are counted from 1, without the header. Raises DataError for unreadable tables and tables without identifiers.
     """
     result = OverlapResult(read_identifiers(birds), other)
     for part in read_chunks(other, ColumnSelector(other, columns, result)):
@@ -248,7 +248,7 @@ def _check_list(first: str) -> None:
 
 
 def write_matches(path: Path, result: OverlapResult) -> None:
-    """Write a line an image that was found again."""
+    """Write one row for every matched image."""
     birds = result.birds
     rows = (
         {
@@ -272,7 +272,7 @@ def write_matches(path: Path, result: OverlapResult) -> None:
 
 
 def summary_lines(result: OverlapResult) -> Iterator[str]:
-    """Yield what was found, as lines."""
+    """Yield the summary of an overlap, line by line."""
     columns, birds = ", ".join(result.columns) or "its lines", result.birds
     yield f"{birds.path}: {len(birds.images):,} images with {len(birds.keys):,} different identifiers"
     yield f"{result.other}: {result.rows:,} rows, read {columns}"

@@ -1,4 +1,4 @@
-"""How much each name speaks for each picture of a bird: an encoder's cosines, or how likely a model would say it."""
+"""Scores of every name for every image: cosines of an encoder, log-probabilities of a language model, or a replay."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -26,7 +26,7 @@ ToProbabilities = Callable[[Floats, Bools | None], Floats]
 
 
 def softmax(logits: Floats, allowed: Bools | None = None) -> Floats:
-    """The softmax (n, names) of logits over the names that are allowed (n, names); NaN where none is.
+    """Return the softmax (n, names) of logits over the allowed names (n, names); NaN where no name is allowed.
 
     >>> shares(np.zeros((1, 4), np.float32), np.array([[True, True, False, False]])).tolist()
     [[0.5, 0.5, 0.0, 0.0]]
@@ -40,7 +40,7 @@ def softmax(logits: Floats, allowed: Bools | None = None) -> Floats:
 
 
 def conditional_probabilities(probabilities: Floats, allowed: Bools | None = None) -> Floats:
-    """Probabilities (n, names) given that a name is allowed (n, names); NaN where none is.
+    """Return probabilities (n, names) conditional on the allowed names (n, names); NaN where no name is allowed.
 
     Where no allowed name has any probability, all of them are equally likely.
 
@@ -51,7 +51,7 @@ def conditional_probabilities(probabilities: Floats, allowed: Bools | None = Non
     if allowed is None:
         return probabilities
     kept = np.where(allowed, probabilities, np.float32(0))
-    silent = ~kept.any(axis=1)  # NaN is not silent
+    silent = ~kept.any(axis=1)  # NaN stays NaN
     kept[silent] = allowed[silent]
     with np.errstate(invalid="ignore"):
         normalised: Floats = kept / kept.sum(axis=1, keepdims=True, dtype=np.float64)
@@ -60,9 +60,9 @@ def conditional_probabilities(probabilities: Floats, allowed: Bools | None = Non
 
 @dataclass(frozen=True)
 class NameScores:
-    """What speaks for names: `read(start, stop)` gives it of some rows, NaN where there is an error.
+    """Scores of every name: `read(start, stop)` returns logits (rows, names), NaN where there is an error.
 
-    It is logits, or what `share` else makes probabilities of.
+    `to_probabilities` converts the scores to probabilities.
     """
 
     read: ReadScores
@@ -72,7 +72,7 @@ class NameScores:
 
 
 def require_observations(dataset: Dataset) -> Observations:
-    """The observations of a split; one without any is no split of birds."""
+    """Return the observations of a split; raises DataError for a split without any."""
     if dataset.selected_observations is None:
         raise DataError(
             f"{dataset.benchmark}/{dataset.split} has no observations. Put birds.csv (or birds.parquet) and "
@@ -82,14 +82,14 @@ def require_observations(dataset: Dataset) -> Observations:
 
 
 def species_names(context: Context) -> tuple[str, ...]:
-    """The names of the species as they were asked for."""
+    """Return the species names of the prompts, scientific or common as the option says."""
     if context.options["called"] == "scientific":
         return context.names
     return common_names(require_observations(context.dataset).taxonomy)
 
 
 def score_names(context: Context, names: Sequence[str]) -> NameScores:
-    """Ask about names, each image once."""
+    """Return the scores of names for every image, by the capability of the model."""
     if isinstance(context.model, SpeciesReplay):
         return replay_scores(context.model.probabilities(context.dataset))
     if isinstance(context.model, Scorer):
@@ -98,7 +98,7 @@ def score_names(context: Context, names: Sequence[str]) -> NameScores:
 
 
 def score_with_encoder(context: Context, names: Sequence[str]) -> NameScores:
-    """Cosines of an encoder, times its own scale."""
+    """Return the cosines of an encoder, multiplied by its logit scale."""
     if context.options["prompt"] != OWN:
         raise SpecError(
             f"{context.flag('prompt')} is for models that answer in words; "
@@ -120,7 +120,7 @@ def score_with_encoder(context: Context, names: Sequence[str]) -> NameScores:
 
 
 def score_with_language_model(context: Context, names: Sequence[str]) -> NameScores:
-    """Log-probabilities of a language model, of each name up to where no other goes on in the same way."""
+    """Return the log-probabilities of a language model, of the shortest unique prefix of each name."""
     question = context.select_prompt(get_prompt("species"))
 
     def ask(requests: Sequence[Request]) -> Floats:
@@ -138,7 +138,7 @@ def score_with_language_model(context: Context, names: Sequence[str]) -> NameSco
 
 
 def replay_scores(probabilities: ReplayedProbabilities) -> NameScores:
-    """Probabilities of a file."""
+    """Return the probabilities of a file."""
 
     def read(start: int, stop: int) -> Floats:
         return np.asarray(probabilities[start:stop], np.float32)
@@ -147,6 +147,6 @@ def replay_scores(probabilities: ReplayedProbabilities) -> NameScores:
 
 
 def candidate_mask(observed: Observations, start: int, stop: int) -> Bools:
-    """Which species (rows, species) the lists of some birds hold; none of a bird that has no list or no location."""
+    """Return the mask (rows, species) of the range lists; all False for images without a list or a location."""
     mask: Bools = observed.candidate_mask(start, stop) & observed.eligible[start:stop, None]
     return mask

@@ -1,4 +1,4 @@
-"""What all answers about birds have in common: which bird an answer is about, and who is in the data."""
+"""The base class of predictions about birds, and the columns that their sample tables share."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -17,7 +17,7 @@ BIRD_COLUMNS = ("key", "observation", "species", "genus", "answerable", "reason"
 
 @dataclass(frozen=True)
 class BirdPredictions(Predictions):
-    """What is said of the birds of a data set; photographs of one observation are not independent."""
+    """Predictions about the images of a data set; images of one observation are one sampling unit."""
 
     dataset: Dataset
     errors: Mapping[int, str]
@@ -26,19 +26,19 @@ class BirdPredictions(Predictions):
 
     @property
     def keys(self) -> tuple[str, ...]:  # type: ignore[override]
-        """The pictures."""
+        """The keys of the images."""
         return self.dataset.keys
 
     def clusters(self) -> NDArray[np.int64]:
-        """Return the observation of each picture."""
+        """Return the observation of each image (n,)."""
         return self.observations.clusters
 
     def label_hashes(self) -> dict[str, str]:
-        """Return the sha256 of the observations, with their taxonomy and lists."""
+        """Return the sha256 of the observations, including taxonomy and range lists."""
         return {LABELS: self.observations.sha256}
 
     def data_notes(self) -> Iterator[str]:
-        """Yield what is missing in the data, and which pictures are equal."""
+        """Yield notes about missing data and exact duplicates."""
         yield from (
             *map(str, self.observations.missing_metrics),
             *map(str, self.observations.exclusion_notes),
@@ -46,7 +46,7 @@ class BirdPredictions(Predictions):
         )
 
     def bird_cells(self, row: int) -> list[Any]:
-        """Return the columns that say which bird it is."""
+        """Return the cells that identify an image and its true labels."""
         observations = self.observations
         species, genus, reason = (
             int(observations.species[row]),
@@ -59,13 +59,13 @@ class BirdPredictions(Predictions):
         return [self.keys[row], observations.ids[row], known, names[1][genus], int(species >= 0), why]
 
     def files(self) -> dict[str, Rows]:
-        """Return the genera, and the lists without the bird that was seen."""
+        """Return the table of genera, and that of images whose range list lacks their species."""
         observations = self.observations
         unlisted = {"unlisted": self.unlisted_rows()} if observations.unlisted.any() else {}
         return {"genera": genus_rows(observations), **unlisted}
 
     def unlisted_rows(self) -> Rows:
-        """Yield every answerable bird that its range list does not hold, which nobody can name from the list."""
+        """Yield every answerable image whose range list lacks its species, so that no answer can be correct."""
         observations = self.observations
         yield ["key", "observation", "species", "choices"]
         for row in np.flatnonzero(observations.unlisted).tolist():
@@ -74,7 +74,7 @@ class BirdPredictions(Predictions):
 
 
 def exact_duplicates(dataset: Dataset) -> Iterator[str]:
-    """Yield which pictures are byte for byte an earlier one."""
+    """Yield a note about images whose bytes equal those of an earlier image."""
     first: dict[str, str] = {}
     rows = [dataset.index[row] for row in dataset.selected]
     duplicates = [(row.key, first[row.sha256]) for row in rows if first.setdefault(row.sha256, row.key) != row.key]
@@ -84,7 +84,7 @@ def exact_duplicates(dataset: Dataset) -> Iterator[str]:
 
 
 def genus_rows(observations: Observations) -> Rows:
-    """Yield every genus: its species, its answerable and unanswerable pictures, and these by reason."""
+    """Yield for every genus the numbers of species and of answerable and unanswerable images, also by reason."""
     yield ["genus", "species", "answerable", "unanswerable", *REASONS]
     genera = observations.taxonomy.names[1]
     masks = (
@@ -99,15 +99,15 @@ def genus_rows(observations: Observations) -> Rows:
 
 
 def names_of(places: NDArray[np.int64], names: Sequence[str]) -> list[str]:
-    """Return the name of each place, nothing for -1."""
+    """Return the name of each index, "" for -1."""
     return [names[place] if place >= 0 else "" for place in places.tolist()]
 
 
 def format_numbers(values: NDArray[np.float64]) -> list[str]:
-    """Return numbers, to the digits that tell any two of float32 apart, and nothing where there is none."""
-    return ["" if value != value else f"{value:.9g}" for value in values.tolist()]  # NaN alone is not itself
+    """Return numbers as text with 9 digits, which distinguish all float32, and "" for NaN."""
+    return ["" if value != value else f"{value:.9g}" for value in values.tolist()]  # true for NaN
 
 
 def format_outcomes(outcomes: NDArray[np.float64]) -> list[str]:
-    """Return 1 for what is right, 0 for what is wrong, and nothing for what is neither."""
+    """Return "1" for correct, "0" for wrong and "" for NaN."""
     return ["" if outcome != outcome else str(int(outcome)) for outcome in outcomes.tolist()]

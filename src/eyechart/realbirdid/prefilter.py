@@ -1,4 +1,4 @@
-"""Of millions of texts, the few that may hold one of some keys of `identifiers`."""
+"""A fast filter for the texts, among millions, that may hold one of some keys of `identifiers`."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ KEY_TYPES = ("number", "uuid", "host", "word")
 
 @dataclass(frozen=True)
 class Prefilter:
-    """Finds all texts whose key is wanted, and some others; hosts are a pattern, "" for none."""
+    """Select all texts that have one of the keys, and some false positives; `hosts` is a pattern, "" for none."""
 
     numbers: pa.StringArray
     uuids: pa.StringArray
@@ -33,7 +33,7 @@ class Prefilter:
 
     @classmethod
     def from_keys(cls, keys: Iterable[str]) -> Prefilter:
-        """Sort the keys by what of them stands in every text that has them."""
+        """Return the filter of some keys, by the part of each key that every text with it contains."""
         import pyarrow as pa
 
         values_by_type: dict[str, set[str]] = {sort: set() for sort in KEY_TYPES}
@@ -47,7 +47,7 @@ class Prefilter:
         return cls(numbers, uuids, words, f"(?i){hosts}" if hosts else "")
 
     def candidates(self, texts: pa.StringArray) -> list[int]:
-        """Return the places of the texts to look at."""
+        """Return the indices of the candidate texts."""
         from pyarrow import compute
 
         masks = [self._numbered(texts)] if len(self.numbers) else []
@@ -63,7 +63,7 @@ class Prefilter:
         return places
 
     def _numbered(self, texts: pa.StringArray) -> pa.BooleanArray:
-        """Look at the first number of each text, and at the last one where a text names several things."""
+        """Match the first number of each text, and the last one of texts with several identifiers."""
         from pyarrow import compute
 
         several = _matching(texts, _SEVERAL)

@@ -1,4 +1,4 @@
-"""Wordings of one question at several levels of encouragement to abstain, as data."""
+"""Prompt sets: equivalent prompts for one question at several levels of encouragement to abstain."""
 
 import tomllib
 from collections.abc import Mapping
@@ -19,7 +19,7 @@ EXPECTED = 'Give a line such as naive = ["What species of bird is this?"] for ea
 
 @dataclass(frozen=True)
 class PromptSet:
-    """Texts by level, in the file's order."""
+    """Prompts by level, in the order of the file."""
 
     name: str
     levels: Mapping[str, tuple[str, ...]]
@@ -27,17 +27,17 @@ class PromptSet:
 
     @property
     def count(self) -> int:
-        """How many there are at all levels."""
+        """The number of prompts of all levels."""
         return sum(map(len, self.levels.values()))
 
     @property
     def sha256(self) -> str:
-        """The fingerprint of levels and texts in their order."""
+        """The sha256 of the levels and prompts, in their order."""
         return sha256(msgspec.json.encode([*self.levels.items()])).hexdigest()
 
 
 def prompt_number(place: int, of: int) -> str:
-    """Write the number of a wording, from 01 up, as wide as the last of them.
+    """Return the number of a prompt from 01 up, padded to the width of the last number.
 
     Source: own definition.
 
@@ -49,13 +49,13 @@ def prompt_number(place: int, of: int) -> str:
 
 @cache
 def load_prompt_set(name_or_path: str = OWN) -> PromptSet:
-    """Return the packaged wordings, `own`, or those of a user's toml file: levels with a list of texts each.
+    """Return the packaged prompt set, `own`, or that of a user's TOML file: a list of prompts for each level.
 
-    Raises DataError for a file that cannot be read, has no level, has a level without texts or of a name that would not
-    stand in a category (`/` and `,` have their meaning there), and for a text that is empty or stands there twice.
+    Raises DataError for an unreadable file, a file without levels, a level without prompts, a level name with `/` or
+    `,` (separators of categories), and an empty or repeated prompt.
 
-    Source: arXiv 2603.27033, section 6: 15 wordings of each of three instructions. All but one are unpublished, so that
-    the packaged ones are our own.
+    Source: arXiv 2603.27033, section 6: 15 prompts for each of three instructions. All but one are unpublished, so the
+    packaged prompts are our own.
 
     >>> {level: len(texts) for level, texts in wordings().levels.items()}
     {'naive': 15, 'unanswerable': 15, 'refuse': 15}

@@ -1,6 +1,6 @@
-"""Questions in words about one picture each, in one book: any text about any picture is asked once.
+"""Send prompts about single images; every pair of image and prompt is requested once and then cached.
 
-A limit or another choice of texts asks nothing anew, since the book is about the whole split.
+The cache covers the whole split, so another limit or another set of prompts repeats no request.
 """
 
 from collections.abc import Sequence
@@ -14,15 +14,15 @@ from eyechart.protocol.context import Context, is_replay
 
 STORE_NAME = "birds"
 MAX_TOKENS = 256
-MAX_IMAGES = 2**24  # more pictures than a split has
-HASH_DIGITS = 9  # hexadecimal ones of a text's sha256: with the row, an integer that JSON can hold
+MAX_IMAGES = 2**24  # more images than a split has
+HASH_DIGITS = 9  # hexadecimal digits of the prompt's sha256: with the row an integer that JSON can hold
 GROUP_SHA256 = sha256(b"a picture, then a text").hexdigest()
 
 
 def ask(context: Context, queries: Sequence[tuple[int, str]]) -> Responses:
-    """Ask texts about rows, picture by picture, so that an engine that can reads each picture once.
+    """Return the responses to queries (image index, prompt), sent image by image so that engines can reuse the prefix.
 
-    Replies come in the order of the queries; a replay has its own, the same for every text.
+    Responses are in the order of the queries. A replay has one response per image, whatever the prompt.
     """
     dataset = context.dataset
     if is_replay(context):
@@ -43,5 +43,5 @@ def ask(context: Context, queries: Sequence[tuple[int, str]]) -> Responses:
 
 
 def request_index(row: int, text: str) -> int:
-    """The question's place in the book."""
+    """Return the index of a request in the shared cache."""
     return int(sha256(text.encode()).hexdigest()[:HASH_DIGITS], 16) * MAX_IMAGES + row

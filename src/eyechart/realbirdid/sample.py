@@ -1,6 +1,6 @@
-"""The packaged samples of RealBirdID: photographs of birds, and birds of the toy world.
+"""The packaged samples of RealBirdID: photographs of birds, and drawn birds.
 
-A sample's folder may be absent, and so may a folder of the photographs.
+The folder of a sample, and a folder of photographs in it, may be missing.
 """
 
 from collections.abc import Mapping
@@ -24,12 +24,12 @@ def packaged_root() -> Path:
 
 
 def splits(root: Path | None = None) -> tuple[str, ...]:
-    """Return the packaged splits whose folders are in place."""
+    """Return the packaged splits whose folders exist."""
     return tuple(split for split in SPLITS if ((root or packaged_root()) / split).is_dir())
 
 
 def open_realbirdid(split: str, root: Path | None = None) -> Dataset:
-    """Open a packaged split, every table and picture checked; `root` is another copy of it.
+    """Open a packaged split and check every table and image; `root` is another copy of it.
 
     Raises DataError for an unknown split, and for files that are missing or have changed.
     """
@@ -46,12 +46,12 @@ def open_realbirdid(split: str, root: Path | None = None) -> Dataset:
 
 
 def _present(folder: Path, name: str) -> bool:
-    """Whether the folder that a file lies in was not left out."""
+    """Return whether the folder of a file exists."""
     return (folder / name).parent.is_dir()
 
 
 def _without_absent(folder: Path, table: Table) -> Table:
-    """Leave out the lines whose pictures lie in a folder that is not there."""
+    """Return the table without the rows whose images are in a missing folder."""
     kept = [row for row in range(len(table)) if _present(folder, table[IMAGE][row])]
     if not kept:
         raise DataError(f"{folder} has none of the folders of its pictures. {REMEDY}")

@@ -1,4 +1,4 @@
-"""Species: a probability for every species, over all of them and over those that live where the bird was seen."""
+"""Species: a probability for every species, over all species and over those of the image's range list."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -41,9 +41,9 @@ CurvePoints = tuple[str, Float64s, Float64s, Float64s]  # a curve's name, its th
 
 @dataclass(frozen=True)
 class SpeciesPredictions(BirdPredictions):
-    """What a model says of each bird, under all species (`ALL`) and under the range lists (`RANGE`).
+    """Summaries of the species probabilities, over all species (`ALL`) and over the range lists (`RANGE`).
 
-    Where a bird has no list, `RANGE` says nothing.
+    Images without a range list have no answer under `RANGE`.
     """
 
     summaries: Mapping[str, ProbabilitySummary]
@@ -51,20 +51,20 @@ class SpeciesPredictions(BirdPredictions):
 
     @cached_property
     def views(self) -> "RangeViews":
-        """The answers under every list."""
+        """The predictions under every label set."""
         return RangeViews(self)
 
     def count_outcomes(self) -> OutcomeCounts:
-        """Count the birds by the answer at the finest level that is known of each."""
+        """Count the images by outcome at the finest known level: species if answerable, else genus."""
         correct = self.views[ALL].finest_correct
         return OutcomeCounts(correct=int((correct == 1).sum()), wrong=int((correct == 0).sum()), error=len(self.errors))
 
     def files(self) -> dict[str, Rows]:
-        """Return the curves and the genera."""
+        """Return the tables of curves and genera."""
         return {**super().files(), "curves": curve_rows(self.views)}
 
     def samples(self) -> Rows:
-        """Yield every bird: the best of every level, how sure it is, and whether it is right."""
+        """Yield one row per image: for every level the top name, probabilities, entropy, and outcome."""
         levels = self.observations.taxonomy.levels
         numbers = ("", ".p", ".p2", ".entropy", ".correct")
         titles = [f"{prefix}{level}{number}" for prefix in PREFIXES.values() for level in levels for number in numbers]
@@ -75,7 +75,7 @@ class SpeciesPredictions(BirdPredictions):
             yield [*self.bird_cells(row), self.errors.get(row, ""), *cells]
 
     def sample_columns(self, labels: str) -> Iterator[list[str]]:
-        """Yield what is said of all birds under one list, level by level."""
+        """Yield the columns of one label set, level by level."""
         view, names = self.views[labels], self.observations.taxonomy.names
         for level, known, right in zip(view.summary.levels, names, view.correct, strict=True):
             yield names_of(level.best, known)
@@ -84,7 +84,7 @@ class SpeciesPredictions(BirdPredictions):
 
 
 class Species(Protocol[SpeciesPredictions]):
-    """A probability for every species, and so for every genus."""
+    """Score every species; the probability of a higher taxon is the sum over its species."""
 
     name = "species"
     requires = ("encoder", "scorer")
@@ -96,7 +96,7 @@ class Species(Protocol[SpeciesPredictions]):
         return missing_scores_reason(context)
 
     def predict(self, context: Context) -> SpeciesPredictions:
-        """Score every species, and make probabilities of it."""
+        """Score every species and summarise the probabilities."""
         observed = require_observations(context.dataset)
         scores = score_names(context, species_names(context))
         readers = {
@@ -117,7 +117,7 @@ class Species(Protocol[SpeciesPredictions]):
 def probability_reader(
     read: ReadScores, observed: Observations | None = None, share: ToProbabilities = softmax
 ) -> ReadScores:
-    """Probabilities of rows over all species, or over the listed ones, where NaN stands for a bird without a list."""
+    """Return a reader of probabilities over all species, or over the range lists, NaN for images without a list."""
 
     def some(start: int, stop: int) -> Floats:
         return share(read(start, stop), None if observed is None else candidate_mask(observed, start, stop))
@@ -127,7 +127,7 @@ def probability_reader(
 
 @dataclass(frozen=True)
 class RangeView:
-    """A model's answers under one list of species, about the birds in `rows` (n,)."""
+    """Predictions under one label set, for the images in `mask` (n,)."""
 
     labels: str
     summary: ProbabilitySummary
@@ -136,12 +136,12 @@ class RangeView:
 
     @cached_property
     def answered(self) -> NDArray[np.bool_]:
-        """Which birds are in play and have an answer (n,)."""
+        """Mask of images in `mask` that have an answer (n,)."""
         return self.mask & (self.summary.levels[0].best >= 0)
 
     @cached_property
     def targets(self) -> tuple[NDArray[np.int64], ...]:
-        """The true place of each bird at every level, -1 for the species of an unanswerable one."""
+        """The true index of each image at every level, -1 for the species of unanswerable images."""
         targets = [self.observations.species, self.observations.genus]
         for parents in self.observations.taxonomy.parents[1:]:
             targets.append(parents[targets[-1]])
@@ -149,7 +149,7 @@ class RangeView:
 
     @cached_property
     def correct(self) -> tuple[Float64s, ...]:
-        """Whether the best of every level is right: 1, 0, NaN for a bird without an answer or a truth."""
+        """Whether the top name of every level is correct (n,): 1, 0, or NaN without an answer or a target."""
         return tuple(
             np.where(self.answered & (truth >= 0), level.best == truth, np.nan)
             for level, truth in zip(self.summary.levels, self.targets, strict=True)
@@ -157,23 +157,23 @@ class RangeView:
 
     @cached_property
     def finest_correct(self) -> Float64s:
-        """Whether the finest level that is known of a bird is right."""
+        """Whether the finest known level of each image is correct (n,)."""
         return np.where(self.observations.answerable, self.correct[0], self.correct[1])
 
     def sets(self) -> Iterator[tuple[str, int, NDArray[np.bool_]]]:
-        """The sets of birds by level: their name, the level's place, and which birds are in it."""
+        """Yield the subsets by level: name, index of the level, and mask (n,)."""
         for name, mask, first in (("A", self.observations.answerable, 0), ("UA", ~self.observations.answerable, 1)):
             for place, level in enumerate(self.observations.taxonomy.levels[first:], first):
                 yield f"{name}.{level}", place, mask & self.answered
 
     def uncertainty(self, criterion: Criterion, place: int) -> Float64s:
-        """How unsure each answer of a level is, by a criterion; NaN without an answer."""
+        """Return the uncertainty of each answer of a level by a criterion (n,); NaN without an answer."""
         level = self.summary.levels[place]
         return uncertainty(criterion, level.probability, level.second, level.entropy)
 
 
 class RangeViews:
-    """The views of a case: every bird; those that have an answer from their list, without the list and with it."""
+    """The predictions under all label sets: all images; eligible images without their list; and with it."""
 
     def __init__(self, predictions: "SpeciesPredictions") -> None:
         observations = predictions.observations
@@ -190,19 +190,19 @@ class RangeViews:
 
 
 def metric_title(number: str, labels: str) -> str:
-    """Return what a number is called in the terminal: only those of all species and of the range lists are shown."""
+    """Return the title of a metric in the terminal, "" for label sets that are not shown."""
     return {ALL: number, RANGE: f"{number}, range"}.get(labels, "")
 
 
 def criterion_name(name: str, criterion: Criterion, between: str = "_") -> str:
-    """A number's or a curve's name, with the criterion unless it is the main one."""
+    """Return the name of a metric or curve, with the criterion unless it is the default."""
     return name if criterion == CRITERIA[0] else f"{name}{between}{criterion}"
 
 
 def curve_rows(views: RangeViews) -> Iterator[list[Any]]:
-    """Every curve, of one with many points as many as `spread` leaves.
+    """Yield the points of every curve, thinned if there are many.
 
-    Thresholds are written in full, so that they keep what the point says.
+    Thresholds are written in full precision, so that each point can be reproduced.
     """
     yield ["labels", "curve", "threshold", "x", "y"]
     for view in views.all:
@@ -213,7 +213,7 @@ def curve_rows(views: RangeViews) -> Iterator[list[Any]]:
 
 
 def gain_curve(views: RangeViews, view: RangeView) -> Iterator[CurvePoints]:
-    """Accuracy of the answerable birds' nodes by their mean information."""
+    """Yield accuracy by mean information gain of the answerable images."""
     rows = np.flatnonzero(view.answered & view.observations.answerable)
     if len(rows):
         curve = information_gain(views.tree, view.summary.threshold_steps.select(rows), view.observations.species[rows])
@@ -221,7 +221,7 @@ def gain_curve(views: RangeViews, view: RangeView) -> Iterator[CurvePoints]:
 
 
 def abstention_curves(view: RangeView) -> Iterator[CurvePoints]:
-    """The share of unanswerable birds abstained from by that of answerable ones."""
+    """Yield the abstention rate on unanswerable images by that on answerable images, for each criterion."""
     without = ~view.observations.answerable[view.answered]
     if without.any() and not without.all():
         for criterion in CRITERIA:
@@ -229,9 +229,9 @@ def abstention_curves(view: RangeView) -> Iterator[CurvePoints]:
 
 
 def accuracy_curves(view: RangeView) -> Iterator[CurvePoints]:
-    """Accuracy by coverage of every set and level: by each criterion, and with every class counted alike.
+    """Yield accuracy by coverage of every subset and level: by each criterion, and macro-averaged over classes.
 
-    One less the accuracy is the risk of the risk-coverage curve.
+    The risk of the risk-coverage curve is 1 - accuracy.
     """
     for name, place, mask in view.sets():
         right, truth = view.correct[place][mask], view.targets[place][mask]

@@ -1,4 +1,4 @@
-"""The metrics of species: functions from predictions to estimates, one for every list of species.
+"""The metrics of species: functions from predictions to estimates, each for all label sets.
 
 Source: RealBirdID (see PROTOCOLS): metric 1 is information gain, metric 2 abstention, metric 3 selective accuracy.
 """
@@ -57,39 +57,39 @@ GAIN_VARIANTS: Mapping[str, Mapping[str, Any]] = {
 
 
 def information_gains(predictions: SpeciesPredictions) -> Iterator[Estimate]:
-    """Yield `ig` and its variants, metric 1: the area under accuracy by information, of the answerable birds."""
+    """Yield `ig` and its variants, metric 1: the area under accuracy by information gain, of the answerable images."""
     for view in predictions.views.all:
         yield from gain_estimates(view, predictions.views.tree, predictions.seed)
 
 
 def abstention_tradeoffs(predictions: SpeciesPredictions) -> Iterator[Estimate]:
-    """Yield `ua_a` by each criterion, metric 2: how well uncertainty tells unanswerable birds from answerable ones."""
+    """Yield `ua_a` by each criterion, metric 2: how well uncertainty separates unanswerable from answerable images."""
     for view in predictions.views.all:
         yield from abstention_estimates(view, predictions.seed)
 
 
 def tree_accuracies(predictions: SpeciesPredictions) -> Iterator[Estimate]:
-    """Yield `tree_acc` and `tree_hm`, Figure 4's TreeGT: accuracies at a threshold that was chosen on other birds."""
+    """Yield `tree_acc` and `tree_hm`, TreeGT of Figure 4: accuracies at a cross-fitted threshold."""
     for view in predictions.views.all:
         yield from tree_estimates(view, predictions.seed)
 
 
 def level_accuracies(predictions: SpeciesPredictions) -> Iterator[Estimate]:
-    """Yield accuracy, macro accuracy and calibration error of both sets of birds at every level of the taxonomy."""
+    """Yield accuracy, macro accuracy and calibration error of both subsets at every level of the taxonomy."""
     for view in predictions.views.all:
         for name, place, mask in view.sets():
             yield from accuracy_estimates(view, name, place, mask, predictions.seed)
 
 
 def selective_accuracies(predictions: SpeciesPredictions) -> Iterator[Estimate]:
-    """Yield the areas under accuracy by coverage, metric 3, of both sets of birds at every level of the taxonomy."""
+    """Yield the areas under accuracy by coverage, metric 3, of both subsets at every level of the taxonomy."""
     for view in predictions.views.all:
         for name, place, mask in view.sets():
             yield from area_estimates(view, name, place, mask, predictions.seed)
 
 
 def range_changes(predictions: SpeciesPredictions) -> Iterator[Estimate]:
-    """The paired changes of IG and UA/A from all species to the listed ones, of the birds that have a list."""
+    """Yield the paired changes of IG and UA/A from all species to the range lists, over images with a list."""
     views, seed = predictions.views, predictions.seed
     before, after = views[ELIGIBLE], views[RANGE]
     answered, answerable = before.answered & after.answered, before.observations.answerable
@@ -114,7 +114,7 @@ def range_changes(predictions: SpeciesPredictions) -> Iterator[Estimate]:
 
 
 def gain_estimates(view: RangeView, tree: Tree, seed: int) -> Iterator[Estimate]:
-    """Metric 1 of the answerable birds: accuracy against information."""
+    """Yield metric 1 of a label set: the area under accuracy by information gain."""
     rows = np.flatnonzero(view.answered & view.observations.answerable)
     stairs, truth, clusters = (
         view.summary.threshold_steps.select(rows),
@@ -142,7 +142,7 @@ def gain_estimates(view: RangeView, tree: Tree, seed: int) -> Iterator[Estimate]
 
 
 def abstention_estimates(view: RangeView, seed: int) -> Iterator[Estimate]:
-    """Metric 2: how well each criterion tells unanswerable birds from answerable ones; what 95 % of these cost."""
+    """Yield metric 2 of a label set by each criterion, and the abstention rate that 95 % coverage costs."""
     without = ~view.observations.answerable[view.answered]
     n, clusters = len(without) if without.any() and not without.all() else 0, view.observations.clusters[view.answered]
 
@@ -173,7 +173,7 @@ def abstention_estimates(view: RangeView, seed: int) -> Iterator[Estimate]:
 
 
 def tree_estimates(view: RangeView, seed: int) -> Iterator[Estimate]:
-    """Figure 4's TreeGT: accuracies at a threshold that was chosen on other birds, and their harmonic mean."""
+    """Yield TreeGT of a label set: accuracies at a cross-fitted threshold, and their harmonic mean."""
     right, answerable = cross_fitted_correct(view, seed), view.observations.answerable
     for category, mask in (("A", answerable), ("UA", ~answerable)):
         outcomes = np.where(mask, right, np.nan)
@@ -182,7 +182,7 @@ def tree_estimates(view: RangeView, seed: int) -> Iterator[Estimate]:
 
 
 def cross_fitted_correct(view: RangeView, seed: int) -> Float64s:
-    """Whether each bird is right at a threshold that was chosen on others (n,), NaN without an answer."""
+    """Return whether each image is correct at a threshold fitted on other images (n,), NaN without an answer."""
     span = correct_range(view.summary.threshold_steps.select(view.answered), view.observations.nodes[view.answered])
     correct = np.full(len(view.answered), np.nan)
     correct[view.answered] = cross_fit_threshold(*span, ~view.observations.answerable[view.answered], seed).correct
@@ -190,7 +190,7 @@ def cross_fitted_correct(view: RangeView, seed: int) -> Float64s:
 
 
 def accuracy_estimates(view: RangeView, name: str, place: int, mask: Bools, seed: int) -> Iterator[Estimate]:
-    """The accuracy of a level, also with every class counted alike, and the calibration error."""
+    """Yield accuracy, macro accuracy and calibration error of a subset at one level."""
     right, truth = view.correct[place][mask], view.targets[place][mask]
     sure, n, clusters = view.summary.levels[place].probability[mask], len(right), view.observations.clusters[mask]
 
@@ -225,7 +225,7 @@ def accuracy_estimates(view: RangeView, name: str, place: int, mask: Bools, seed
 
 
 def area_estimates(view: RangeView, name: str, place: int, mask: Bools, seed: int) -> Iterator[Estimate]:
-    """Metric 3 of a level: the mean accuracy over coverage, by each criterion and with classes counted alike."""
+    """Yield metric 3 of a subset at one level: areas under accuracy by coverage, by criterion and class average."""
     right, truth, n = view.correct[place][mask], view.targets[place][mask], int(mask.sum())
     area_estimate = partial(estimate, labels=view.labels, category=name, n=n, method="bootstrap")
     sure, clusters = -view.uncertainty(MAIN, place)[mask], view.observations.clusters[mask]
@@ -270,5 +270,5 @@ def area_estimates(view: RangeView, name: str, place: int, mask: Bools, seed: in
 
 
 def masked_correct(mask: Bools, view: RangeView, place: int) -> Float64s:
-    """Whether the best of a level is right (n,), NaN outside of a set."""
+    """Return whether the top name of a level is correct (n,), NaN outside the mask."""
     return np.where(mask, view.correct[place], np.nan)

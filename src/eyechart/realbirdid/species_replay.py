@@ -1,9 +1,8 @@
-"""Probabilities of species that were worked out elsewhere: `replay[path=P.npy,of=species]`.
+"""Replay species probabilities from a file: `replay[path=P.npy,of=species]`.
 
 P.npy has a row of floats for each image and a column for each species in the order of the taxonomy's table. P.csv
-beside it has the rows' keys (column `key`: a sample's key or its file name); without it the rows are those of the whole
-split, in its order. A row of nothing but NaN is an image without an answer, which is an error of that image alone, and
-so is an image that P.csv does not name.
+beside it has the keys of the rows (column `key`: a sample's key or its file name); without it the rows are those of the
+whole split, in its order. A row of only NaN, or an image that P.csv does not name, is an error of that image.
 """
 
 from collections.abc import Mapping
@@ -24,13 +23,13 @@ from eyechart.models.types import Floats, Identity, Model
 from eyechart.spec import ModelSpec
 
 EXPECTED = "Expected a .npy of floats, a row an image and a column a species, and beside it a csv with the column key."
-SUM_TOLERANCE = 1e-3  # how far from one a row's sum may be
-BLOCK = 2**22  # numbers that are looked at together
+SUM_TOLERANCE = 1e-3  # largest difference of a row's sum from 1
+BLOCK = 2**22  # numbers per block
 MISSING = -1
 
 
 class SpeciesReplay(Model):
-    """A file of probabilities in the place of a model."""
+    """A model whose probabilities come from a file."""
 
     batch_size = 1
     loads = 0
@@ -43,20 +42,20 @@ class SpeciesReplay(Model):
 
     @cached_property
     def identity(self) -> Identity:
-        """The file is the model; the keys beside it say which images its rows are about."""
+        """The identity of the file and of its keys."""
         beside = keys_path(self.path)
         return file_identity(self.spec, self.path, {"keys_sha256": file_sha256(beside)} if beside.is_file() else {})
 
     def probabilities(self, dataset: Dataset) -> "ReplayedProbabilities":
-        """Return the probabilities of species, one row for each of the data set's images."""
+        """Return the probabilities of species, one row per image of the data set."""
         return read_probabilities(self.path, dataset)
 
 
 @dataclass(frozen=True)
 class ReplayedProbabilities:
-    """The rows of a data set's images, like an array (n, species) of float32, read from the disk when asked for.
+    """The rows of a data set's images, like an array (n, species) of float32 that is read from disk on access.
 
-    `places` (n,) are the images' rows in the file; `errors` says why an image has nothing but NaN.
+    `row_indices` (n,) are the rows in the file, -1 if missing; `errors` are the messages of images with only NaN.
     """
 
     values: NDArray[np.floating]
@@ -68,7 +67,7 @@ class ReplayedProbabilities:
 
     @property
     def shape(self) -> tuple[int, int]:
-        """Images and species."""
+        """The number of images and of species."""
         return len(self), self.values.shape[1]
 
     def __getitem__(self, which: slice) -> Floats:
@@ -81,8 +80,8 @@ class ReplayedProbabilities:
 def read_probabilities(path: Path, dataset: Dataset) -> ReplayedProbabilities:
     """Read the rows of a data set's images.
 
-    Raises ModelError for a file that is none, another shape, rows of numbers that are no probabilities, and keys that
-    the split does not have or that come twice.
+    Raises ModelError for an unreadable file, a wrong shape, rows that are no probabilities, and unknown or repeated
+    keys.
     """
     file = _File(path, _opened(path, dataset))
     places = file.places(dataset)
@@ -126,7 +125,7 @@ class _File:
         return f"{self.path} has nothing but NaN for {key}. Give every species a probability."
 
     def places(self, dataset: Dataset) -> Ints:
-        """The row (n,) of each selected image, -1 where there is none."""
+        """Return the row (n,) of each selected image, -1 if missing."""
         rows, whole = len(self.values), len(dataset.index)
         if self.keys_path.is_file():
             return self._by_key(dataset)[list(dataset.selected)]
@@ -138,7 +137,7 @@ class _File:
         return np.array(dataset.selected, np.int64)
 
     def _by_key(self, dataset: Dataset) -> Ints:
-        """The row of each image of the index."""
+        """Return the row of each image of the index, by the keys file."""
         lines = list(read_lines(self.keys_path, ("key",), EXPECTED))
         if len(lines) != len(self.values):
             raise ModelError(
@@ -150,7 +149,7 @@ class _File:
         return np.array([rows.get(image, MISSING) for image in range(len(dataset.index))], np.int64)
 
     def checked(self) -> Bools:
-        """Refuse what are no probabilities; tell which rows (rows,) have nothing but NaN."""
+        """Return the mask of rows with only NaN; raises ModelError for rows that are no probabilities."""
         sums, least = np.empty(len(self.values)), np.empty(len(self.values))
         blank = np.zeros(len(self.values), np.bool_)
         step = max(1, BLOCK // max(1, self.values.shape[1]))
@@ -180,5 +179,5 @@ class _File:
 
 
 def keys_path(path: Path) -> Path:
-    """Where the keys of a file's rows are, if there are any."""
+    """Return the path of the optional file with the keys of the rows."""
     return path.with_suffix(".csv")

@@ -1,4 +1,4 @@
-"""What is kept of each image's probabilities over all species: the best at each level, and the stairs of the tree."""
+"""Summaries of species probabilities: the top taxon of each level, and the predicted node at every threshold."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -20,14 +20,14 @@ from eyechart.metrics.threshold_steps import ThresholdSteps
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 Rows = NDArray[np.float32]
-BLOCK = 64  # rows: about a megabyte of 3,651 species, which stays in the processor's cache
+BLOCK = 64  # rows: about 1 MB with 3,651 species, which fits into the processor's cache
 TINY = np.finfo(np.float32).tiny
 
 
 @dataclass(frozen=True)
 class Level:
-    """One level's answers (n,): the likeliest place, of equals the first, its probability, the second highest one (0
-    where there is one place alone), and the entropy in nats. Of an image without probabilities -1 and NaN.
+    """Answers (n,) of one level: the first index of the highest probability, this probability, the second highest one
+    (0 if there is only one taxon), and the entropy in nats; -1 and NaN for an image without probabilities.
     """
 
     best: Ints
@@ -38,7 +38,7 @@ class Level:
 
 @dataclass(frozen=True)
 class ProbabilitySummary:
-    """The levels, the finest first, and the node that is predicted at every threshold."""
+    """Answers of the levels, the finest first, and the node predicted at every threshold."""
 
     levels: tuple[Level, ...]
     threshold_steps: ThresholdSteps
@@ -47,7 +47,7 @@ class ProbabilitySummary:
 def summarise(
     read: Callable[[int, int], Rows], rows: int, ancestors: Sequence[Ints], *, block: int = BLOCK
 ) -> ProbabilitySummary:
-    """Sum up probabilities that are read a block at a time.
+    """Return the summary of probabilities, which are read in blocks.
 
     Args: `read` gives (stop - start, leaves) float32 of the rows from start to stop, which add up to 1 (and are divided
     by their sum) or are all NaN; `rows`, how many there are; `ancestors` as for `Tree.of_levels`.
@@ -75,16 +75,16 @@ def _level(nodes: Rows, sums: Floats) -> Level:
     every, best = np.arange(len(nodes)), nodes.argmax(axis=1)
     entropy = np.log(sums) - _logs(nodes) / sums
     highest = nodes[every, best].copy()
-    nodes[every, best] = -1  # for a moment: the second highest is the highest of the others
+    nodes[every, best] = -1  # temporarily, so that the second highest is the maximum
     second = np.maximum(nodes.max(axis=1), 0)
     nodes[every, best] = highest
-    entropy[second == 0] = 0  # not what rounding leaves: who is certain is so alike
+    entropy[second == 0] = 0  # removes rounding errors where one taxon has all probability
     best[np.isnan(highest)] = -1
     return Level(best, highest / sums, np.where(best < 0, np.nan, second) / sums, np.maximum(entropy, 0))
 
 
 def _logs(values: Rows) -> Floats:
-    """The sums of p log p; 0 log 0 is 0."""
+    """Return the sums of p log p, with 0 log 0 = 0."""
     logs = np.maximum(values, TINY)
     np.log(logs, out=logs)
     logs *= values
