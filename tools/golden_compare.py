@@ -5,7 +5,7 @@ import gzip
 import json
 import re
 import tomllib
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatch
 from io import StringIO
@@ -27,6 +27,11 @@ LARGEST = 1_000_000
 NAMED = ("name", "labels", "category")  # what tells numbers apart
 MOST_SHOWN = 60
 Json = Any
+OPTION = r'[a-z_]+=(?:[^\s,"\[\]]|\[[^\[\]]*(?:\[[^\[\]]*\][^\[\]]*)*\])+'
+IN_CASES = re.compile(rf"(?<=@){OPTION}(?:,{OPTION})*")  # in the name of a case: images=5,order=random
+IN_TABLES = re.compile(
+    r'(^|[,;:"] ?)([a-z_]+) ([^\s,;"]+)(?= \(|[,;"]|$)'
+)  # in a cell of a table: images 5, order random
 
 
 @dataclass(frozen=True)
@@ -108,9 +113,15 @@ def describe_presence(*there: bool) -> Iterator[str]:
 
 
 def is_same(file: str, before: Json, after: Json) -> bool:
-    """Whether two values of a file are equal, numbers with a fraction as nearly as it takes on another machine."""
+    """Return whether two values of a file are equal.
+
+    Numbers with a fraction may differ as much as they do on another machine. The order of a list of options in a cell
+    of a table does not count, since options are sorted by their names.
+    """
     if before == after:
         return isinstance(before, bool) == isinstance(after, bool)
+    if has_tables(file) and isinstance(before, str) and isinstance(after, str) and ", " in before:
+        return sorted(before.split(", ")) == sorted(after.split(", "))
     texts = [repr(each) if isinstance(each, int | float) else str(each) for each in (before, after)]
     if not all(map(NUMBER.fullmatch, texts)) or not any(re.search("[.e]", text) for text in texts):
         return False
@@ -120,6 +131,11 @@ def is_same(file: str, before: Json, after: Json) -> bool:
     return isclose(*map(float, texts), rel_tol=relative, abs_tol=absolute)
 
 
+def has_tables(file: str) -> bool:
+    """Return whether a golden file holds tables of the reports."""
+    return not any(part in file for part in ("records", "samples", "keys"))
+
+
 def shorten(value: Json) -> str:
     """Write a value in few letters."""
     text = json.dumps(value, ensure_ascii=False)
@@ -127,16 +143,59 @@ def shorten(value: Json) -> str:
 
 
 def read_golden(file: str) -> Json:
-    """Read a golden file with the names that `changes.toml` replaces; an empty value where there is none."""
+    """Read a golden file with the names that `changes.toml` replaces; an empty value if there is no such file."""
     path = GOLDEN / file
     if not path.is_file():
         return {}
     data = path.read_bytes()
     text = (gzip.decompress(data) if path.suffix == ".gz" else data).decode()
-    for change in tomllib.loads((GOLDEN / CHANGES).read_text(encoding="utf-8")).get("change", ()):
+    changes = tomllib.loads((GOLDEN / CHANGES).read_text(encoding="utf-8"))
+    for change in changes.get("change", ()):
         if fnmatch(file, change["files"]):
             text = re.sub(change["before"], change["after"], text)
-    return json.loads(text)
+    renamed = Renamed(changes.get("options", {}), changes.get("option_values", {}))
+    return renamed.apply(json.loads(text), in_tables=has_tables(file))
+
+
+@dataclass(frozen=True)
+class Renamed:
+    """New names of protocols' options and of their values, by the old ones."""
+
+    options: Mapping[str, str]
+    values: Mapping[str, Mapping[str, str]]
+
+    def apply(self, value: Json, *, in_tables: bool, variant: bool = False) -> Json:
+        """Return a golden value with the new names: in variants, in names of cases, and in cells of tables."""
+        if isinstance(value, dict):
+            items = [self.rename(*item) if variant else (self.in_text(item[0]), item[1]) for item in value.items()]
+            return {name: self.apply(part, in_tables=in_tables, variant=name == "variant") for name, part in items}
+        if isinstance(value, list):
+            return [self.apply(part, in_tables=in_tables) for part in value]
+        return self.in_text(value, in_tables=in_tables) if isinstance(value, str) else value
+
+    def rename(self, option: str, value: str) -> tuple[str, str]:
+        """Return the new name of an option and of its value.
+
+        >>> Renamed({"order": "image_order"}, {"order": {"mixed": "random"}}).rename("order", "mixed")
+        ('image_order', 'random')
+        """
+        return self.options.get(option, option), self.values.get(option, {}).get(value, value)
+
+    def in_text(self, text: str, *, in_tables: bool = False) -> str:
+        """Return a text with new names in names of cases, where options are sorted, and in lists of options.
+
+        >>> renamed = Renamed({"order": "image_order", "seed": "first"}, {})
+        >>> renamed.in_text("a/b/c[d]@order=x[1,2],seed=3 zero_shot; order 1, seed 2", in_tables=True)
+        'a/b/c[d]@first=3,image_order=x[1,2] zero_shot; image_order 1, first 2'
+        """
+        text = IN_CASES.sub(lambda found: ",".join(sorted(map(self.in_case, re.findall(OPTION, found[0])))), text)
+        if in_tables:
+            text = IN_TABLES.sub(lambda found: found[1] + " ".join(self.rename(found[2], found[3])), text)
+        return text
+
+    def in_case(self, option: str) -> str:
+        """Return `name=value` with the new names."""
+        return "=".join(self.rename(*option.split("=", 1)))
 
 
 def dump(value: Json, indent: str = "") -> str:

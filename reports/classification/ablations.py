@@ -60,7 +60,7 @@ def value_name_and_order(
 
 def images_per_request(case: CaseRun) -> int:
     """Return the number of images per request."""
-    return int(case.option("images", "1"))
+    return int(case.option("images_per_request", "1"))
 
 
 def embedding_space(case: CaseRun) -> str:
@@ -70,33 +70,34 @@ def embedding_space(case: CaseRun) -> str:
     mark = {NO_TEMPLATES: "", USUAL_TEMPLATES: "†"}.get(
         templates := case.option("text_templates", NO_TEMPLATES), f"† ({templates})"
     )
-    return f"{case.option('encoder')}{mark}"
+    return f"{case.option('text_encoder')}{mark}"
 
 
 def embedding_space_order(case: CaseRun) -> tuple[bool, str, bool, str]:
     """Return the sort key: text inclusion first, then by encoder, without templates first."""
     templates = case.option("text_templates", NO_TEMPLATES)
-    return case.option("mapping") != "inclusion", case.option("encoder"), templates != NO_TEMPLATES, templates
+    return case.option("mapping") != "inclusion", case.option("text_encoder"), templates != NO_TEMPLATES, templates
 
 
 CLOSED = "pytest -k closed_world"
 BATCHES = Ablation(
-    "T11", "closed_world", ("images",), "Batch", "images per request",
-    f"{CLOSED} --eye-set=closed_world.images=1,5,10", lambda e: e.option("images"), images_per_request,
+    "T11", "closed_world", ("images_per_request",), "Batch", "images per request",
+    f"{CLOSED} --eye-set=closed_world.images_per_request=1,5,10",
+    lambda case: case.option("images_per_request"), images_per_request,
 )  # fmt: skip
 ORDERINGS = Ablation(
-    "T12", "closed_world", ("order",), "In-Batch Ordering", "the order of images",
-    f"{CLOSED} --eye-set=closed_world.images=10 --eye-set=closed_world.order=random,same_class",
-    *value_name_and_order("order", ORDERS),
+    "T12", "closed_world", ("image_order",), "In-Batch Ordering", "the order of images",
+    f"{CLOSED} --eye-set=closed_world.images_per_request=10 --eye-set=closed_world.image_order=random,same_class",
+    *value_name_and_order("image_order", ORDERS),
     categories=("A",), changes="all",
 )  # fmt: skip
 ANSWERS = Ablation(
-    "T14", "closed_world", ("answer", "prompt", "parser"), "Response", "answers by class id and by class name",
+    "T14", "closed_world", ("answer", "prompt", "parser_version"), "Response", "answers by class id and by class name",
     f"{CLOSED} --eye-set=closed_world.answer=name,id", *value_name_and_order("answer", RESPONSES), changes="accuracy",
 )  # fmt: skip
 ENCODERS = Ablation(
-    "T18", "open_world", ("encoder", "mapping", "text_templates"), "Emb. Space", "text embedding spaces",
-    "pytest -k open_world --eye-set=open_world.encoder=A,B --eye-set=open_world.text_templates=none,80",
+    "T18", "open_world", ("text_encoder", "mapping", "text_templates"), "Emb. Space", "text embedding spaces",
+    "pytest -k open_world --eye-set=open_world.text_encoder=A,B --eye-set=open_world.text_templates=none,80",
     embedding_space, embedding_space_order, with_out_of_prompt=False,
 )  # fmt: skip
 

@@ -6,7 +6,8 @@ from ..runs import CaseRun, ComparableCases
 
 # How images were shown and answers taken, which answers that are compared must share, with what is usual.
 PROMPT_OPTIONS: Mapping[str, str] = {
-    "images": "1", "order": "random", "answer": "name", "prefix": "paper", "structure": "parsed", "reading": "lenient",
+    "images_per_request": "1", "image_order": "random", "answer": "name", "prompt_order": "image-first",
+    "structured_output": "parsed", "parser": "lenient",
     "names": "",
 }  # fmt: skip
 TEXT_PROTOCOLS = ("closed_world", "closed_world_plus", "open_world")

@@ -13,7 +13,7 @@ from .categories import describe_runs
 from .estimators import ColumnKey, as_count, column_keys, compared_images, coverage_note, mean_over_epochs
 
 MC, CW = "multiple_choice", "closed_world"
-COMPARED_OPTIONS = ("setting", "distractors", "encoder")
+COMPARED_OPTIONS = ("setting", "distractors", "text_encoder")
 STUDENT = (
     "±: 95 % intervals of the mean over the repeats, Student's t, as published: what other repeats of the same images "
     "would give; over other images, see the record. Brackets: 95 % intervals, Wilson, of one run."
@@ -95,8 +95,8 @@ def find_closed_world(group: ComparableCases, reference_case: CaseRun, labels: s
     """Return the model's closed world: with epochs first, then the same parser, default prompts, best accuracy."""
 
     def order(case: CaseRun) -> tuple[bool, bool, list[bool], float, float]:
-        same_parser = case.option("reading") == reference_case.option("reading")
-        default_options = [not odd for odd in non_default_flags(case, "images")]
+        same_parser = case.option("parser") == reference_case.option("parser")
+        default_options = [not odd for odd in non_default_flags(case, "images_per_request")]
         accuracies = accuracy(case, labels), accuracy(case, group.reference)
         return case.accuracy_name == REPEATED_ACC, same_parser, default_options, *accuracies
 
@@ -172,7 +172,7 @@ def setting_notes(group: ComparableCases, closed_world_cases: Sequence[CaseRun],
 def distractor_source(case: CaseRun) -> str:
     """Return the option that hard distractors come from, with its value."""
     preset = SETTINGS.get(setting(case))
-    option = {"confusion": "distractors", "text": "encoder"}.get(preset.hardness if preset else "")
+    option = {"confusion": "distractors", "text": "text_encoder"}.get(preset.hardness if preset else "")
     return f"{option} {case.option(option)}" if option else ""
 
 
@@ -186,16 +186,17 @@ def t17(runs: Runs, labels: str | None) -> list[Table]:
     if not result:
         raise EmptyTableError(
             f"T17 shows how far repeated evaluations of a closed world differ; these runs have {describe_runs(runs)}. "
-            "Make them with: pytest -k closed_world --eye-set=closed_world.evaluations=31"
+            "Make them with: pytest -k closed_world --eye-set=closed_world.epochs=31"
         )
     return [t17_table(group, label_set) for group, label_set in result]
 
 
 def t17_table(group: ComparableCases, labels: str) -> Table:
     """Return the table of one group."""
-    columns, names = column_keys(group.reference, labels), group.model_names(("images",))
+    columns, names = column_keys(group.reference, labels), group.model_names(("images_per_request",))
     rows = [
-        (names[id(e)], e.option("images"), *mean_cells(e, columns), mean_out_of_prompt(e, columns)) for e in group.cases
+        (names[id(e)], e.option("images_per_request"), *mean_cells(e, columns), mean_out_of_prompt(e, columns))
+        for e in group.cases
     ]
     note = "OOP: mean number of answers out of the prompt per evaluation."
     return Table(

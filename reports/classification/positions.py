@@ -27,7 +27,7 @@ def t13(runs: Runs, labels: str | None) -> list[Table]:
 
 def request_size_blocks(group: ComparableCases, labels: str) -> list[list[CaseRun]]:
     """Return the cases of the models with requests of several sizes."""
-    mixed = [case for case in group.cases if case.option("order", RANDOM) == RANDOM]
+    mixed = [case for case in group.cases if case.option("image_order", RANDOM) == RANDOM]
     return ablation_blocks(BATCHES, group.select(mixed), labels)
 
 

@@ -15,10 +15,10 @@ from .pairs import INITIAL
 from .progression import time_note
 
 UNKNOWN = -1.0  # the threshold of a division whose file does not say it
-COMMAND = 'pytest -k "oodbench and existence" --eye-set=existence.benchmark=initial'
+COMMAND = 'pytest -k "oodbench and existence" --eye-set=existence.division_scope=initial'
 MAIN_NOTE = (
     "Main benchmark: flagged pairs were downsampled. The published table keeps all of them, the initial benchmark: add "
-    "--eye-set=existence.benchmark=initial."
+    "--eye-set=existence.division_scope=initial."
 )
 INITIAL_NOTE = "Sets with an apostrophe are of the initial benchmark: all that was flagged, before a choice was made."
 

@@ -14,7 +14,12 @@ OODBENCH = "OODBench"
 EXISTENCE, PROGRESSION, DETECTION, DISTRIBUTION = "existence", "progression", "detection", "distribution"
 SOURCES = {"coco": "COCO", "lvis": "LVIS", "nuscenes": "nuScenes", "cityscapes": "Cityscapes"}
 DATA_OPTIONS = ("source", "division", "names")  # choices that a data set brings along
-NOT_IN_TITLES = (*DATA_OPTIONS, "prompt", "benchmark", "hard")  # what follows from other choices, or only adds pairs
+NOT_IN_TITLES = (
+    *DATA_OPTIONS,
+    "prompt",
+    "division_scope",
+    "hard_samples",
+)  # what follows from other choices, or only adds pairs
 SET_LABELS = {HARD_SAMPLES: "Hard Sample"}
 BOOTSTRAP = "Brackets: 95 % intervals, bootstrap over {}."
 

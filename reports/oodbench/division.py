@@ -24,7 +24,7 @@ from .cases import (
 from .pairs import INITIAL, Columns, read_artifact
 
 DIVISION, ALL = "division", "all"
-DIVISION_OPTIONS = ("detectors", "detector_templates", "threshold", "most", "absent")  # what a division is made from
+DIVISION_OPTIONS = ("detectors", "detector_templates", "threshold", "max_pairs", "absent_categories")
 OOD_SETS = (OOD_S, OOD_H)
 Counts = Mapping[str, Counter[str]]
 
@@ -109,7 +109,7 @@ def division_entries(pool: Runs) -> Iterator[tuple[CaseRun, str]]:
     """One case of every division, with its data set's title; those with mined pairs first."""
     groups = [group for protocol in (EXISTENCE, PROGRESSION) for group in group_by_division(pool, protocol)]
     seen = set()
-    for group in sorted(groups, key=lambda group: group.cases[0].option("hard", "none") == "none"):
+    for group in sorted(groups, key=lambda group: group.cases[0].option("hard_samples", "none") == "none"):
         first = group.cases[0]
         if (key := (group.title, division_sha256(first))) not in seen and DIVISION in first.record.artifacts:
             seen.add(key)

@@ -29,7 +29,7 @@ SETS = (ID, OOD_H, HARD_SAMPLES)
 CHANCE_CELLS = (*(NumberCell(0.5) for name in HEADS if name != "mcc"), NumberCell(0.0))
 DELTAS = {HARD_SAMPLES: "ID − Hard", OOD_H: "ID − OOD-H"}
 DELTA_STYLE = NumberFormat(100, 2, signed=True)
-COMMAND = 'pytest -k "oodbench and existence" --eye-set=existence.hard=own'
+COMMAND = 'pytest -k "oodbench and existence" --eye-set=existence.hard_samples=own'
 SHUFFLED = "p: how often sets of shuffled images fall as far, one-sided, with its Monte Carlo interval."
 
 
@@ -92,7 +92,7 @@ def t8_table(group: ComparableCases) -> Table:
     """One division."""
     chance: Row = ("Random Chance", "-", None, *CHANCE_CELLS, None, None)
     rows = [measure_row(entry, name) for entry in group.cases for name in SETS]
-    mined = dict.fromkeys(f"Hard samples: {entry.option('hard')}." for entry in group.cases)
+    mined = dict.fromkeys(f"Hard samples: {entry.option('hard_samples')}." for entry in group.cases)
     return Table(
         f"{group.title}: ID, OOD-H and hard samples (%)",
         ("Model", "Data Type", "Num", *HEADS.values(), "ID − Accuracy", "p"),

@@ -18,8 +18,8 @@ IGNORED_OPTIONS = (
     "source",
     "division",
     "names",
-    "benchmark",
-    "hard",
+    "division_scope",
+    "hard_samples",
 )  # what a data set brings along, or only adds pairs
 COT, SAMPLE = "^CoT", "sample-"
 SUFFIX_OPTIONS = ("reasoning",)  # stands behind a set's name
@@ -60,7 +60,7 @@ class ModelCases:
     @property
     def initial(self) -> bool:
         """Whether all that was flagged was asked about."""
-        return all(entry.option("benchmark") == "initial" for entry in self.entries)
+        return all(entry.option("division_scope") == "initial" for entry in self.entries)
 
     @cached_property
     def pairs_key(self) -> tuple[tuple[str, str], ...]:

@@ -25,7 +25,7 @@ VARIANCE, PEARSON, SPEARMAN = "variance", "Pearson", "Spearman"
 OWN = (
     "Own hard samples are the first detector's most probable categories, on which it hardly ever fails itself: that "
     "hardly any is in OOD-H (5) follows from this. Give an object detector's results: "
-    "--eye-set=existence.hard=FILE.json."
+    "--eye-set=existence.hard_samples=FILE.json."
 )
 BESIDE = "of OOD-H with hard samples"
 
@@ -164,7 +164,7 @@ def spread_table(found: Spread) -> Table:
         (*full_sets(found), *baselines(found), *overlap_rows(found.group.cases[0])),
         (
             *said,
-            *[OWN] * (found.group.cases[0].option("hard") == "own"),
+            *[OWN] * (found.group.cases[0].option("hard_samples") == "own"),
             *data_notes(found.group.cases),
         ),
         {"split": found.group.title, "asked": found.group.cases[0].prompt_settings},

@@ -18,7 +18,7 @@ DESCRIPTIONS = {
     FREE: "asks models for a species in free text",
     ABSTENTION: "asks models under many prompts whether they abstain",
 }
-CAPTION_OPTIONS = ("prompt", "templates", "wordings", "called", "extraction", "about")  # choices that a caption has
+CAPTION_OPTIONS = ("prompt", "templates", "prompt_set", "species_names", "extraction", "abstention_images")
 
 
 def find_cases(pool: Runs, protocol: str, name: str) -> list[ComparableCases]:

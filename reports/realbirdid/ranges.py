@@ -119,7 +119,7 @@ def f6_table(effects: Effects) -> Table:
     names = [name for name, _ in effects.table_cases.families]
     groups = [*names, EVERY] if len(names) > 1 else names
     rows = [row for name in groups for measure in MEASURES for row in spread_rows(effects, name, measure)]
-    columns = ("Models", "Metric", "NumberCell", "n", "without", "SD", "with", "SD with", "Δ", "SD of Δ", "Rose")
+    columns = ("Models", "Metric", "Number", "n", "without", "SD", "with", "SD with", "Δ", "SD of Δ", "Rose")
     return effects.table_cases.table(
         "effect of range lists over models (%)", columns, rows, MEANING, GAIN, "Δ: with less without.", OVER, SETS
     )

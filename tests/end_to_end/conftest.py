@@ -105,10 +105,10 @@ def others(bench: Bench) -> Iterator[str]:
 def bench(tmp_path_factory: pytest.TempPathFactory, warm_python: Sequence[str]) -> Bench:
     """Everything that can be asked about the packaged pairs."""
     made = Bench(tmp_path_factory.mktemp("oodbench"), warm_python)
-    all_flagged, coco = "--eye-set=existence.benchmark=initial", "oodbench/sample-coco and existence"
+    all_flagged, coco = "--eye-set=existence.division_scope=initial", "oodbench/sample-coco and existence"
     more = ("--eye-set=existence.reasoning=direct,cot", "--eye-set=distribution.reference=oodbench/sample-lvis")
-    made.put("all", "oodbench", (MLLM, A, B), all_flagged, "--eye-set=existence.hard=own", *more)
-    made.put("others", "oodbench", [*others(made)], all_flagged, "--eye-set=existence.hard=own")
+    made.put("all", "oodbench", (MLLM, A, B), all_flagged, "--eye-set=existence.hard_samples=own", *more)
+    made.put("others", "oodbench", [*others(made)], all_flagged, "--eye-set=existence.hard_samples=own")
     made.put("thresholds", coco, (MLLM,), all_flagged, "--eye-set=existence.threshold=0.05,0.01,0.005")
     made.put("detectors", coco, (MLLM,), all_flagged, f"--eye-set=existence.detectors={','.join(DIVIDED)}")
     return made

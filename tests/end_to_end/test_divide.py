@@ -19,7 +19,7 @@ from eyechart.toybox.styles import TRAINING
 
 CLIP, OTHER, MLLM = "open_clip[toybox-clip]", "open_clip[toybox-clip-b]", "hf[toybox-mllm]"
 SCENES = 40
-BY = ["--most-pairs=4", "--threshold=0.05", "--templates=1"]
+BY = ["--max-pairs=4", "--threshold=0.05", "--templates=1"]
 QUICK = {"OMP_NUM_THREADS": "1", "CUDA_VISIBLE_DEVICES": ""}
 
 
@@ -115,9 +115,9 @@ def test_a_case_asks_about_the_files_pairs(world: World, record: dict[str, Any])
 
 
 def test_a_case_that_divides_for_itself_makes_the_same_division(world: World, record: dict[str, Any]) -> None:
-    own = world.record(f"--eye-set=existence.detectors={CLIP}+{OTHER}", "--eye-set=existence.most=4")
+    own = world.record(f"--eye-set=existence.detectors={CLIP}+{OTHER}", "--eye-set=existence.max_pairs=4")
     assert own["data"]["labels"] == record["data"]["labels"]
-    assert own["variant"] == record["variant"] | {"division": "made"}
+    assert own["variant"] == record["variant"] | {"division": "built"}
     assert own["metrics"] == record["metrics"]
 
 

@@ -18,7 +18,7 @@ FORMATS, PROTOCOLS = ("cityscapes", "coco", "lvis", "nuscenes"), ("existence", "
 CLIPS, MLLM = ["open_clip[toybox-clip]", "open_clip[toybox-clip-b]"], "hf[toybox-mllm]"
 SMALLER = {  # what is added to each command
     "eyechart.toybox": ["--scenes=70"],
-    "eyechart.oodbench": ["--most-pairs=6", "--offline"],
+    "eyechart.oodbench": ["--max-pairs=6", "--offline"],
     "pytest": ["--pyargs", "eyechart.benchmarks", f"--eye-model={MLLM}", "--eye-offline", "-p", "no:cacheprovider"],
 }
 

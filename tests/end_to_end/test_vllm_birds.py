@@ -58,7 +58,7 @@ def both(tmp_path_factory: pytest.TempPathFactory) -> Both:
     folder = tmp_path_factory.mktemp("both")
     (folder / "mine.toml").write_text(WORDS)
     command = [sys.executable, "-m", "pytest", "--pyargs", "eyechart.benchmarks", "--eye-offline"]
-    command += [f"--eye-limit={IMAGES}", "--eye-set=abstention.wordings=mine.toml", "-k", "realbirdid/sample-drawn/"]
+    command += [f"--eye-limit={IMAGES}", "--eye-set=abstention.prompt_set=mine.toml", "-k", "realbirdid/sample-drawn/"]
     command += [f"--eye-model={HF}", f"--eye-model={VLLM}", "-p", "no:cacheprovider"]
     done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False, timeout=600)
     assert done.returncode == 0, done.stdout + done.stderr

@@ -147,7 +147,7 @@ def served(url: str, tmp_path_factory: pytest.TempPathFactory, warm_python: Sequ
     command = [*warm_python, "-m", "pytest", "--pyargs", "eyechart.benchmarks", "--eye-offline"]
     command += [
         f"--eye-limit={IMAGES}",
-        "--eye-set=abstention.wordings=mine.toml",
+        "--eye-set=abstention.prompt_set=mine.toml",
         f"--eye-model={HF}",
         f"--eye-model={spec}",
     ]
@@ -179,7 +179,7 @@ def readers() -> Mapping[str, Any]:
 def test_its_choices_are_read_as_json_and_stand_in_the_list(served: Served, readers: Any, protocol: str) -> None:
     names = CHOICES if protocol == "abstention" else readers[protocol].choices
     chosen = {row["extracted"] for row in served.rows(served.spec, protocol)} - {""}
-    assert "json_answers" in served.records[served.spec, protocol]["variant"]["parser"]
+    assert "json_answers" in served.records[served.spec, protocol]["variant"]["parser_version"]
     assert chosen
     assert chosen <= {*names}
 

@@ -18,7 +18,7 @@ def put(folder: Path, chosen: str, *arguments: str) -> list[dict[str, Any]]:
     """Put a packaged split to models; the records."""
     options = [
         "--eye-limit=12",
-        "--eye-set=multiple_choice.repeats=2",
+        "--eye-set=multiple_choice.epochs=2",
         "--eye-offline",
         "-p",
         "no:cacheprovider",
@@ -83,12 +83,15 @@ def test_they_read_and_said_as_many_tokens(both: Any, protocol: str) -> None:
 
 def test_the_class_list_is_read_once_where_it_comes_first(tmp_path: Path) -> None:
     choices = (
-        "--eye-set=closed_world.prefix=all",
-        "--eye-set=closed_world.structure=enforced",
-        "--eye-set=closed_world.images=1,3",
+        "--eye-set=closed_world.prompt_order=all",
+        "--eye-set=closed_world.structured_output=enforced",
+        "--eye-set=closed_world.images_per_request=1,3",
     )
     found = put(tmp_path, "closed_world and not plus", f"--eye-model={VLLM}", *choices)
-    cached = {(each["variant"]["images"], each["variant"]["prefix"]): share(each["served"]) for each in found}
+    cached = {
+        (each["variant"]["images_per_request"], each["variant"]["prompt_order"]): share(each["served"])
+        for each in found
+    }
     assert all(cached[images, "shared"] > 2 * cached[images, "paper"] for images in "13")
     for record in found:
         assert record["outcomes"]["unparsed"] == record["outcomes"]["error"] == 0

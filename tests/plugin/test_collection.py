@@ -161,22 +161,22 @@ def test_a_model_of_words_meets_every_protocol_of_words(world: Any) -> None:
 
 
 CHOSEN = [
-    (("images=5", "order=same_class"), ["closed_world@images=5,order=same_class"]),
-    (("images=01", "order=random", "answer=name"), ["closed_world"]),
-    (("order=same_class",), ["closed_world"]),  # with one image a request there is none
+    (("images_per_request=5", "image_order=same_class"), ["closed_world@image_order=same_class,images_per_request=5"]),
+    (("images_per_request=01", "image_order=random", "answer=name"), ["closed_world"]),
+    (("image_order=same_class",), ["closed_world"]),  # with one image a request there is none
     (
-        ("images=1,5, 10", "order=all"),
+        ("images_per_request=1,5, 10", "image_order=all"),
         [
             "closed_world",
-            "closed_world@images=5",
-            "closed_world@images=10",
-            "closed_world@images=5,order=same_class",
-            "closed_world@images=10,order=same_class",
+            "closed_world@images_per_request=5",
+            "closed_world@images_per_request=10",
+            "closed_world@image_order=same_class,images_per_request=5",
+            "closed_world@image_order=same_class,images_per_request=10",
         ],
     ),
     (("answer=all",), ["closed_world", "closed_world@answer=id", "closed_world@answer=constrained"]),
-    (("reading=all",), ["closed_world", "closed_world@reading=strict", "closed_world@reading=authors"]),
-    (("images=5", "images=10"), ["closed_world@images=10"]),  # the last one wins
+    (("parser=all",), ["closed_world", "closed_world@parser=strict", "closed_world@parser=authors"]),
+    (("images_per_request=5", "images_per_request=10"), ["closed_world@images_per_request=10"]),  # the last one wins
 ]
 
 
@@ -188,36 +188,39 @@ def test_every_choice_makes_a_case_that_is_named_by_it(world: Any, options: Any,
 
 
 def test_choices_are_those_of_their_protocols(world: Any) -> None:
-    encoders = "encoder=sentence[minilm],hf_clip[a/b,x=1]"
-    chosen = ("mcq.reading=lenient,mill", "multiple_choice.reading=lenient,mill", "multiple_choice.setting=all")
+    encoders = "text_encoder=sentence[minilm],hf_clip[a/b,x=1]"
+    chosen = ("mcq.parser=lenient,mill", "multiple_choice.parser=lenient,mill", "multiple_choice.setting=all")
     chosen += (f"multiple_choice.{encoders}", f"open_world.{encoders}")
     options = [f"--eye-set={each}" for each in chosen]
     found = cases(world.call(*WORDS, *options))
     assert [sum(case.partition("@")[0] == name for case in found) for name in ("mcq", "multiple_choice")] == [2, 18]
-    assert "multiple_choice@encoder=hf_clip[a/b,x=1],reading=mill,setting=ReGT+text" in found
+    assert "multiple_choice@parser=mill,setting=ReGT+text,text_encoder=hf_clip[a/b,x=1]" in found
     assert [case for case in found if case.startswith("open_world")] == [
         "open_world",
-        "open_world@encoder=hf_clip[a/b,x=1]",
+        "open_world@text_encoder=hf_clip[a/b,x=1]",
     ]
 
 
 def test_choices_may_stand_in_the_ini_file(world: Any) -> None:
-    (world.folder / "pytest.ini").write_text("[pytest]\neye_set =\n  closed_world.images=1,5\n  mcq.reading=mill\n")
+    (world.folder / "pytest.ini").write_text(
+        "[pytest]\neye_set =\n  closed_world.images_per_request=1,5\n  mcq.parser=mill\n"
+    )
     found = cases(world.call(*WORDS, "-k", "(test_mcq or posterior) and toybox/sample-cutouts/"))
-    assert found == ["mcq@reading=mill", "posterior"]
+    assert found == ["mcq@parser=mill", "posterior"]
 
 
 PAPER = ("--eye-preset=paper", "-k", "test_closed_world and not plus and toybox/sample-cutouts/")
 
 
 @pytest.mark.parametrize(
-    ("more", "wanted"), [((), "closed_world@images=10"), (("--eye-set=closed_world.images=1",), "closed_world")]
+    ("more", "wanted"),
+    [((), "closed_world@images_per_request=10"), (("--eye-set=closed_world.images_per_request=1",), "closed_world")],
 )
 def test_a_preset_sets_options_and_the_command_line_wins(world: Any, more: tuple[str, ...], wanted: str) -> None:
     assert cases(world.call(*WORDS, *PAPER, *more)) == [wanted]
 
 
-@pytest.mark.parametrize("choices", ["", "@encoder=hf_clip[a/b,x=[1]],images=5", "@prompt=/a/b.toml"])
+@pytest.mark.parametrize("choices", ["", "@images_per_request=5,text_encoder=hf_clip[a/b,x=[1]]", "@prompt=/a/b.toml"])
 @pytest.mark.parametrize(
     "model", ["hf[toybox-mllm]", "knn[timm[resnet18],k=11]", "hf[a/b@c,dtype=float32]", "prod", "prod-2.b"]
 )

@@ -78,7 +78,10 @@ def test_a_second_run_asks_nothing_and_writes_the_same(asked: Any) -> None:
 
 def test_another_threshold_asks_about_new_pairs_alone(world: Any) -> None:
     begin(
-        world, "--eye-set=existence.threshold=0.05,0.9", "--eye-set=existence.most=8", keep=f"existence and {COCO}/hf"
+        world,
+        "--eye-set=existence.threshold=0.05,0.9",
+        "--eye-set=existence.max_pairs=8",
+        keep=f"existence and {COCO}/hf",
     )
     records = world.session["records"]
     assert [record["variant"]["threshold"] for record in records] == ["0.05", "0.9"]
@@ -116,11 +119,11 @@ def test_what_was_not_said_elsewhere_fails_the_case(asked: Any, world: Any) -> N
 def test_letters_are_refused_with_a_reason(asked: Any) -> None:
     said = begin(
         asked,
-        *(f"--eye-set={name}.reading=mill" for name in ("existence", "progression")),
+        *(f"--eye-set={name}.parser=mill" for name in ("existence", "progression")),
         f"--eye-model={MLLM}",
         code=1,
     )
-    assert said.count("The reading mill reads letters, and here the answer is yes, no or a number.") >= 2
+    assert said.count("The parser 'mill' reads letters, but the answers to this question are yes, no or a number.") >= 2
 
 
 def test_distributions_are_compared_where_a_reference_is_named(asked: Any) -> None:
@@ -157,15 +160,15 @@ OF_FILES = (
     "--collect-only",
     "--eye-set=existence.division=mine",
     "--eye-set=existence.threshold=0.01",
-    "--eye-set=existence.hard=own",
+    "--eye-set=existence.hard_samples=own",
 )
 
 
-@pytest.mark.parametrize(("more", "said"), [((), True), (("--eye-set=existence.division=made,mine",), False)])
+@pytest.mark.parametrize(("more", "said"), [((), True), (("--eye-set=existence.division=built,mine",), False)])
 def test_options_that_a_division_from_a_file_leaves_idle_are_named(
     world: Any, more: tuple[str, ...], said: bool
 ) -> None:
-    idle = "which --eye-set=existence.threshold=0.01 and --eye-set=existence.hard=own cannot change"
+    idle = "which --eye-set=existence.threshold=0.01 and --eye-set=existence.hard_samples=own cannot change"
     assert (idle in begin(world, *OF_FILES, *more)) == said
 
 

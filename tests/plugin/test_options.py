@@ -35,17 +35,26 @@ def refusal(result: pytest.RunResult) -> str:
         ("--eye-equivalences=eleven", "The equivalences 'eleven' are neither '12' nor 'none'"),
         ("--eye-data=nowhere", "The data root nowhere is no folder"),
         ("--eye-sett=a.b=c", "--eye-sett is not an option of eyechart; did you mean --eye-set"),
-        ("--eye-set=closed_world.ordr=random", "closed_world.ordr: there is no such option; did you mean order"),
-        ("--eye-set=closed_word.order=random", "The protocol 'closed_word' is not known; did you mean closed_world"),
-        ("--eye-set=order=random", "--eye-set 'order=random' cannot be read. Expected PROTOCOL.OPTION=VALUE"),
-        ("--eye-set=supervised.order=random", "supervised.order: there is no such option. It has no options."),
         (
-            "--eye-set=closed_world.order=randm",
-            "--eye-set=closed_world.order does not know 'randm'; did you mean random? It takes",
+            "--eye-set=closed_world.image_ordr=random",
+            "closed_world.image_ordr: there is no such option; did you mean image_order",
         ),
         (
-            "--eye-set=closed_world.order=random,,",
-            "--eye-set=closed_world.order does not know ''. It takes random, same_class.",
+            "--eye-set=closed_word.image_order=random",
+            "The protocol 'closed_word' is not known; did you mean closed_world",
+        ),
+        ("--eye-set=order=random", "--eye-set 'order=random' cannot be read. Expected PROTOCOL.OPTION=VALUE"),
+        (
+            "--eye-set=supervised.image_order=random",
+            "supervised.image_order: there is no such option. It has no options.",
+        ),
+        (
+            "--eye-set=closed_world.image_order=randm",
+            "--eye-set=closed_world.image_order does not know 'randm'; did you mean random? It takes",
+        ),
+        (
+            "--eye-set=closed_world.image_order=random,,",
+            "--eye-set=closed_world.image_order does not know ''. It takes random, same_class.",
         ),
         (
             "--eye-set=closed_world.answer=name,idd",
@@ -53,24 +62,24 @@ def refusal(result: pytest.RunResult) -> str:
         ),
         ("--eye-set=multiple_choice.setting=ImGT+randm", "did you mean ImGT+random"),
         (
-            "--eye-set=closed_world.images=0",
-            "--eye-set=closed_world.images takes whole numbers from 1 up. Got '0'",
+            "--eye-set=closed_world.images_per_request=0",
+            "--eye-set=closed_world.images_per_request takes whole numbers from 1 up. Got '0'",
         ),
         (
-            "--eye-set=closed_world.images=1,five",
-            "--eye-set=closed_world.images takes whole numbers from 1 up. Got 'five'",
+            "--eye-set=closed_world.images_per_request=1,five",
+            "--eye-set=closed_world.images_per_request takes whole numbers from 1 up. Got 'five'",
         ),
         (
-            "--eye-set=multiple_choice.repeats=-1",
-            "multiple_choice.repeats takes whole numbers from 1 up. Got '-1'",
+            "--eye-set=multiple_choice.epochs=-1",
+            "multiple_choice.epochs takes whole numbers from 1 up. Got '-1'",
         ),
         (
-            "--eye-set=closed_world.evaluations=1.5",
-            "--eye-set=closed_world.evaluations takes whole numbers from 1 up. Got '1.5'",
+            "--eye-set=closed_world.epochs=1.5",
+            "--eye-set=closed_world.epochs takes whole numbers from 1 up. Got '1.5'",
         ),
         (
-            "--eye-set=open_world.encoder=sentnce[minilm]",
-            "open_world.encoder: The model 'sentnce[minilm]' names the backend 'sentnce'",
+            "--eye-set=open_world.text_encoder=sentnce[minilm]",
+            "open_world.text_encoder: The model 'sentnce[minilm]' names the backend 'sentnce'",
         ),
         (
             "--eye-set=multiple_choice.distractors=timm[x",

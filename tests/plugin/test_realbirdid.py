@@ -16,7 +16,7 @@ from eyechart.toybox import birds as birds_of_the_toybox
 
 ENCODERS, MLLM = ("open_clip[toybox-clip]", "conse[]"), "hf[toybox-mllm]"
 SPLITS, TOY = ("sample", "sample-drawn"), "realbirdid/sample-drawn"
-FEW = "--eye-set=abstention.wordings=wordings.toml"
+FEW = "--eye-set=abstention.prompt_set=wordings.toml"
 WORDINGS = """
 plain = ["What species of bird is in this image?", "Which bird is this?"]
 warned = ["What species is it? It may be impossible to tell; then say why.", "Name this bird, or say why not."]
@@ -138,10 +138,10 @@ def test_two_workers_write_the_same(asked: Any, world: Any) -> None:
 
 
 def test_common_names_are_another_question(asked: Any) -> None:
-    asked.installed(f"{TOY}/open_clip and species", "--eye-set=species.called=scientific,common")
+    asked.installed(f"{TOY}/open_clip and species", "--eye-set=species.species_names=scientific,common")
     plain, common = asked.records
-    assert (plain["variant"]["called"], common["variant"]["called"]) == ("scientific", "common")
-    assert common["case"].endswith("@called=common")
+    assert (plain["variant"]["species_names"], common["variant"]["species_names"]) == ("scientific", "common")
+    assert common["case"].endswith("@species_names=common")
     assert value(common, "acc", "A.species") > value(plain, "acc", "A.species")
 
 

@@ -40,9 +40,9 @@ def test_words_of_the_open_world_are_no_closed_world(replayed: Callable[..., Any
 
 
 def test_how_a_model_would_be_asked_is_no_case_of_a_file(replayed: Callable[..., Any], world: Any) -> None:
-    chosen = ("structure=parsed,enforced", "prefix=paper,shared")
+    chosen = ("structured_output=parsed,enforced", "prompt_order=image-first,text-first")
     asked = [f"--eye-set={name}.{each}" for name in ("closed_world", "closed_world_plus") for each in chosen]
-    asked += ["--eye-set=closed_world.evaluations=1,3"]
+    asked += ["--eye-set=closed_world.epochs=1,3"]
     assert replayed("closed_world", *INCLUSION, *asked).ret == 0
     assert [record["protocol"] for record in world.records] == ["closed_world", "closed_world_plus"]
 
@@ -56,8 +56,8 @@ def test_words_about_other_pictures_stop_the_case(replayed: Callable[..., Any], 
 
 
 def test_several_images_a_request_are_refused(replayed: Callable[..., Any]) -> None:
-    said = replayed("closed_world", "--eye-set=closed_world.images=5", *INCLUSION).stdout.str()
-    assert "has one answer an image. Use --eye-set=closed_world.images=1." in said
+    said = replayed("closed_world", "--eye-set=closed_world.images_per_request=5", *INCLUSION).stdout.str()
+    assert "has one answer an image. Use --eye-set=closed_world.images_per_request=1." in said
 
 
 def test_answers_that_cannot_be_read_are_counted_in_the_terminal(replayed: Callable[..., Any], world: Any) -> None:

@@ -101,7 +101,7 @@ def numbers(record: dict[str, Any]) -> dict[tuple[str, str, str], tuple[float, i
 def everything(new_world: Callable[[], Any]) -> Any:
     """A world after a run of all protocols that answer in words, on every packaged split."""
     world = new_world()
-    passes(world, "-k", EVERYTHING, "--eye-limit=2", "--eye-set=multiple_choice.repeats=2", models=MODELS[:1])
+    passes(world, "-k", EVERYTHING, "--eye-limit=2", "--eye-set=multiple_choice.epochs=2", models=MODELS[:1])
     return world
 
 
@@ -114,7 +114,7 @@ def test_every_protocol_runs_on_every_packaged_split(everything: Any) -> None:
 
 def test_every_record_says_what_was_asked_and_how_sure_it_is(everything: Any) -> None:
     for record in everything.records:
-        assert {"prompt", "parser", "names", "reading"} <= {*record["variant"]}
+        assert {"prompt", "parser_version", "names", "parser"} <= {*record["variant"]}
         assert all(record["variant"].values())
         headline = "mc_acc" if record["protocol"] == "multiple_choice" else "acc1"
         (first, *_) = (metric for metric in record["metrics"] if metric["labels"] == "multilabel")

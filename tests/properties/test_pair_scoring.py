@@ -62,7 +62,7 @@ def told(pairs: list[Any], benchmark: str = "initial", images: list[int] | None 
     )
     asked = np.arange(len(sets)) if benchmark == "initial" else np.flatnonzero(division.main)
     said = SAID | {
-        "variant": {"benchmark": benchmark},
+        "variant": {"division_scope": benchmark},
     }
     return ExistencePredictions(
         pictures(0), division, places=asked, answers=whole.reshape(-1, 2)[asked], completions=(), **said

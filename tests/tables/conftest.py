@@ -95,13 +95,13 @@ class Session:
 
     def multiple_choice(self, setting: str, repeats: Sequence[Said], model: str = MODEL) -> None:
         """The mean over redrawn options."""
-        chosen = {"setting": setting, "repeats": str(len(repeats))}
+        chosen = {"setting": setting, "epochs": str(len(repeats))}
         self.repeated("multiple_choice", repeats, model, chosen, {"acc1": "mc_acc"})
 
     def evaluations(self, saids: Sequence[Said], model: str = MODEL, **chosen: str) -> None:
         """The mean over a closed world that was asked again and again."""
         renamed = {"acc1": "repeated_acc", "oop": "repeated_oop"}
-        self.repeated("closed_world", saids, model, {"evaluations": str(len(saids)), **chosen}, renamed)
+        self.repeated("closed_world", saids, model, {"epochs": str(len(saids)), **chosen}, renamed)
 
     def repeated(self, protocol, saids, model, chosen, renamed) -> None:
         """One case of several rounds."""
@@ -137,14 +137,24 @@ class Session:
             completions=tuple(texts), classes=found, strict_classes=found, requests=requests, positions=places,
             usage=Usage(), out_of_prompt=out, is_mapped=protocol == "closed_world_plus",
         )  # fmt: skip
-        variant = {**choices, "prompt": f"{protocol}_json (0123abcd)", "parser": "json_answers 2", "names": "kisel"}
+        variant = {
+            **choices,
+            "prompt": f"{protocol}_json (0123abcd)",
+            "parser_version": "json_answers 2",
+            "names": "kisel",
+        }
         none = np.zeros((len(texts), 0), np.float32)
         return ClassPredictions(self.dataset.keys, none, errors, variant, texts=spoken)
 
     def shown(self, choices: Mapping[str, str]) -> tuple[np.ndarray, np.ndarray]:
         """The request and the place at which each image was shown."""
         classes = [row.label for row in self.dataset.index]
-        cut = make_batches(self.dataset.keys, classes, int(choices.get("images", "1")), choices.get("order", "random"))
+        cut = make_batches(
+            self.dataset.keys,
+            classes,
+            int(choices.get("images_per_request", "1")),
+            choices.get("image_order", "random"),
+        )
         at = {row: (number, place) for number, rows in enumerate(cut) for place, row in enumerate(rows)}
         requests, places = zip(*(at[row] for row in range(len(classes))), strict=True)
         return np.array(requests), np.array(places)
@@ -289,7 +299,7 @@ class Existing:
             (name, place, text[place : place + 2]) for name, text in said.items() for place in range(0, len(text), 2)
         ]
         rows = [row for number, pair in enumerate(pairs) for row in self.rows(number, *pair)]
-        usual = {"benchmark": "main", "reasoning": "direct", "detectors": "x[]+y[]", "threshold": "0.05"}
+        usual = {"division_scope": "main", "reasoning": "direct", "detectors": "x[]+y[]", "threshold": "0.05"}
         self.bench.case("existence", model, source, rows=rows, sets=sets, **{**usual, **chosen})
 
     def rows(self, number: int, name: str, place: int, said: str) -> Iterator[dict[str, Any]]:
@@ -310,8 +320,8 @@ def existing(bench: Bench) -> Existing:
     return Existing(bench)
 
 
-PUT = {"called": "scientific", "prompt": "own", "templates": "bird (01234567)", "scale": "100"}
-WORDED = {"wordings": "own", "about": "unanswerable", "extraction": "choice"}
+PUT = {"species_names": "scientific", "prompt": "own", "templates": "bird (01234567)", "scale": "100"}
+WORDED = {"prompt_set": "own", "abstention_images": "unanswerable", "extraction": "choice"}
 
 
 @dataclass

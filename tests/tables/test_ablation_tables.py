@@ -13,7 +13,7 @@ def batches(session):
     """One, five and ten images a request: ever worse, and ever more out of the prompt."""
     made = session()
     for images, changes in {"10": {0: "a beast", 6: "it"}, "1": {}, "5": {0: "a beast"}}.items():
-        made.closed_world(made.right(changes), images=images)
+        made.closed_world(made.right(changes), images_per_request=images)
     return made
 
 
@@ -30,22 +30,22 @@ def test_table_11_has_a_row_a_size_by_category(batches):
 def test_table_11_leaves_out_a_model_of_one_size_and_puts_the_weak_one_first(batches):
     batches.closed_world(batches.right(), model="hf[once]")
     for images in ("1", "5"):
-        batches.closed_world([7] * 18, model="hf[weak]", images=images)
+        batches.closed_world([7] * 18, model="hf[weak]", images_per_request=images)
     assert [row["Model"] for row in batches.rows("T11")] == ["hf[weak]"] * 2 + ["hf[toybox-mllm]"] * 3
 
 
 def test_table_11_keeps_other_choices_apart(batches):
     for images in ("1", "10"):
-        batches.closed_world(batches.right(), images=images, order="same_class")
+        batches.closed_world(batches.right(), images_per_request=images, image_order="same_class")
     models = [row["Model"] for row in batches.rows("T11")]
     assert sorted({model: models.count(model) for model in models}.values()) == [2, 3]
-    assert "CW (b): answer name, evaluations 1, names kisel, order same_class" in batches.notes("T11")
+    assert "CW (b): answer name, epochs 1, image_order same_class, names kisel" in batches.notes("T11")
 
 
 def test_table_12_has_both_orders_with_the_change(session):
     made = session()
-    made.closed_world(made.right(), images="10", order="same_class")
-    made.closed_world(made.right({0: "a beast", 1: 7}), images="10")
+    made.closed_world(made.right(), images_per_request="10", image_order="same_class")
+    made.closed_world(made.right({0: "a beast", 1: 7}), images_per_request="10")
     random, same = made.rows("T12")
     assert (random["In-Batch Ordering"], random["A"], random["A Δ"], random["OOP"]) == ("Random", "88.24", "", "1")
     assert [same[name] for name in ("In-Batch Ordering", "A Δ", "ImGT Δ", "OOP", "OOP Δ")] == [
@@ -56,7 +56,7 @@ def test_table_12_has_both_orders_with_the_change(session):
 
 def places(made, images):
     """The images at each place of a request of so many."""
-    _, place = made.shown({"images": images})
+    _, place = made.shown({"images_per_request": images})
     return {at: [row for row, there in enumerate(place) if there == at - 1] for at in (1, 5, 10)}
 
 
@@ -65,7 +65,7 @@ def test_table_13_follows_the_same_images_through_all_sizes(session):
     last = places(made, "10")
     changes = {"1": {}, "5": {last[10][0]: "a beast"}, "10": {last[1][0]: 7, last[10][0]: "a beast"}}
     for images, wrong in changes.items():
-        made.closed_world(made.right(wrong), images=images)
+        made.closed_world(made.right(wrong), images_per_request=images)
     rows = {(row["Img Pos."], row["Batch"]): row for row in made.rows("T13")}
     assert list(rows) == [(place, batch) for place in ("1", "5", "10") for batch in ("1", "5", "10")]
     assert [rows["10", batch]["OOP"] for batch in ("1", "5", "10")] == ["0", "1", "1"]
@@ -79,8 +79,8 @@ def test_the_changes_of_table_13_are_from_the_smallest_requests(session):
     made = session()
     first = places(made, "10")[1]
     wrong = next(row for row in first if row not in (11, 17))  # on N nothing is wrong
-    made.closed_world(made.right(), images="1")
-    made.closed_world(made.right({wrong: 7}), images="10")
+    made.closed_world(made.right(), images_per_request="1")
+    made.closed_world(made.right({wrong: 7}), images_per_request="10")
     rows = {(row["Img Pos."], row["Batch"]): row for row in made.rows("T13")}
     assert (rows["1", "10"]["A"], rows["1", "10"]["A Δ"], rows["1", "1"]["A Δ"]) == ("50.00", "-50.0", "")
 
@@ -88,8 +88,8 @@ def test_the_changes_of_table_13_are_from_the_smallest_requests(session):
 def test_table_13_looks_at_random_order_alone(session):
     made = session()
     for images in ("1", "10"):
-        made.closed_world(made.right(), images=images, order="same_class")
-    with pytest.raises(ReportError, match=r"in random order; .*--eye-set=closed_world.images=1,5,10"):
+        made.closed_world(made.right(), images_per_request=images, image_order="same_class")
+    with pytest.raises(ReportError, match=r"in random order; .*--eye-set=closed_world.images_per_request=1,5,10"):
         tables("T13", made.pool())
 
 
@@ -102,30 +102,36 @@ def test_table_14_begins_with_ids(session):
     assert (by_name["A"], by_name["A Δ"], by_name["ImGT Δ"], by_name["OOP"]) == ("94.12", "+5.9", "+5.9", "1")
     assert (by_id["A Δ"], by_id["OOP"]) == ("", "0")
     assert "S Δ" not in by_id
-    assert "ID: answer id, prompt closed_world_json (0123abcd), parser json_answers 2." in made.notes("T14")
+    assert "ID: answer id, prompt closed_world_json (0123abcd), parser_version json_answers 2." in made.notes("T14")
 
 
 def test_table_18_marks_templates_with_a_dagger(session):
     made = session()
-    made.open_world(made.right(), encoder="sentence[b]", text_templates="80")
-    made.open_world(made.right({0: 7}), encoder="sentence[b]")
-    made.open_world(made.right({0: 7, 1: 7}), encoder="sentence[a]", text_templates="7")
+    made.open_world(made.right(), text_encoder="sentence[b]", text_templates="80")
+    made.open_world(made.right({0: 7}), text_encoder="sentence[b]")
+    made.open_world(made.right({0: 7, 1: 7}), text_encoder="sentence[a]", text_templates="7")
     made.open_world(made.right({0: 7, 1: 7, 3: 7}), mapping="inclusion")
     assert [(row["Emb. Space"], row["A"]) for row in made.rows("T18")] == [
         ("text inclusion", "82.35"), ("sentence[a]† (7)", "88.24"), ("sentence[b]", "94.12"), ("sentence[b]†", "100.00")
     ]  # fmt: skip
     assert "OOP" not in made.rows("T18")[0]
-    assert "sentence[b]†: encoder sentence[b], mapping nearest, text_templates 80." in made.notes("T18")
+    assert "sentence[b]†: text_encoder sentence[b], mapping nearest, text_templates 80." in made.notes("T18")
 
 
 @pytest.mark.parametrize(
     ("name", "remedy"),
     [
-        ("T11", "-k closed_world --eye-set=closed_world.images=1,5,10"),
-        ("T12", "-k closed_world --eye-set=closed_world.images=10 --eye-set=closed_world.order=random,same_class"),
-        ("T13", "-k closed_world --eye-set=closed_world.images=1,5,10"),
+        ("T11", "-k closed_world --eye-set=closed_world.images_per_request=1,5,10"),
+        (
+            "T12",
+            (
+                "-k closed_world --eye-set=closed_world.images_per_request=10 "
+                "--eye-set=closed_world.image_order=random,same_class"
+            ),
+        ),
+        ("T13", "-k closed_world --eye-set=closed_world.images_per_request=1,5,10"),
         ("T14", "-k closed_world --eye-set=closed_world.answer=name,id"),
-        ("T18", "-k open_world --eye-set=open_world.encoder=A,B --eye-set=open_world.text_templates=none,80"),
+        ("T18", "-k open_world --eye-set=open_world.text_encoder=A,B --eye-set=open_world.text_templates=none,80"),
     ],
 )
 def test_one_value_alone_is_refused_with_the_remedy(session, name, remedy):
@@ -139,6 +145,6 @@ def test_one_value_alone_is_refused_with_the_remedy(session, name, remedy):
 @pytest.mark.parametrize("name", ["T11", "T13"])
 def test_what_an_ablation_rests_on_stands_beneath(batches, name):
     said = batches.notes(name)
-    assert "CW: answer name, evaluations 1, names kisel, order random, parser json_answers 2" in said
-    assert "images 1" not in said
+    assert "epochs 1, image_order random, names kisel, parser lenient, parser_version json_answers 2" in said
+    assert "images_per_request 1" not in said
     assert "Label sets, and images without labels: ImGT" in said

@@ -226,7 +226,7 @@ def test_other_data_are_refused_with_what_differs(run):
     ("how", "said"),
     [({"truths": RELABELLED},
       r"\(zero_shot\) is not compared: ground truth ReGT: \w{8} before, \w{8} after\. Run"),
-     ({"variant": {"parser": "words 2"}}, r"parser: \w+ before, words 2 after")],
+     ({"variant": {"parser_version": "words 2"}}, r"parser_version: \w+ before, words 2 after")],
 )  # fmt: skip
 def test_other_labels_and_another_parser_are_refused(run, how, said):
     places = run("a", {CONSE: ()}), run("b", {CONSE: ()}, **how)
@@ -242,9 +242,14 @@ def test_a_ground_truth_of_one_run_alone_is_said_and_the_others_are_compared(run
 
 def test_a_refused_case_leaves_the_others(run):
     wrong = {CONSE: {1}, TIMM: {2}}
-    places = run("a", wrong, variant={"parser": "words 1"}), run("b", wrong, variant={"parser": "words 2"})
+    places = (
+        run("a", wrong, variant={"parser_version": "words 1"}),
+        run("b", wrong, variant={"parser_version": "words 2"}),
+    )
     assert {key[0] for key in rows(*places)} == {f"imagenet/val/{TIMM}"}
-    assert f"imagenet/val/{CONSE} (zero_shot) is not compared: parser: words 1 before, words 2 after." in notes(*places)
+    assert f"imagenet/val/{CONSE} (zero_shot) is not compared: parser_version: words 1 before, words 2 after." in notes(
+        *places
+    )
 
 
 def test_what_one_side_has_alone_is_said(run):

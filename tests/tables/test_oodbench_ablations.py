@@ -26,8 +26,8 @@ def thresholds(existing):
 def pairs(existing):
     """Two pairs of detectors, of which the second flag two of the first ones' four pairs and two more."""
     first = {**ID, "OOD-H": GOOD * 2 + POOR * 2}
-    existing("hf[a]", "coco", {**first, "OOD-H'": GOOD}, benchmark="initial", detectors=f"{CLIP}+{BLIP}")
-    existing("hf[a]", "coco", {**first, "OOD-H'": POOR}, benchmark="initial", detectors=f"{BLIP}+{LIT}")
+    existing("hf[a]", "coco", {**first, "OOD-H'": GOOD}, division_scope="initial", detectors=f"{CLIP}+{BLIP}")
+    existing("hf[a]", "coco", {**first, "OOD-H'": POOR}, division_scope="initial", detectors=f"{BLIP}+{LIT}")
     return existing
 
 
@@ -53,7 +53,7 @@ def test_what_an_ablation_compares_is_in_no_letter_and_no_wording(thresholds):
 
 def test_the_initial_benchmark_is_shown_where_all_were_asked_it(existing):
     for value in ("0.05", "0.01"):
-        existing("hf[a]", "coco", {**ID, "OOD-S": GOOD, "OOD-S'": POOR}, benchmark="initial", threshold=value)
+        existing("hf[a]", "coco", {**ID, "OOD-S": GOOD, "OOD-S'": POOR}, division_scope="initial", threshold=value)
     assert [row["Data Type"] for row in existing.bench.rows("oodbench-T2")][::2] == ["OOD-S'"] * 2
     existing("hf[a]", "coco", {**ID, "OOD-S": GOOD}, threshold="0.005")
     assert [(row["Data Type"], row["Num"]) for row in existing.bench.rows("oodbench-T2")][::2] == [("OOD-S", "2")] * 3
@@ -61,7 +61,7 @@ def test_the_initial_benchmark_is_shown_where_all_were_asked_it(existing):
 
 def test_ways_of_asking_are_compared_apart(thresholds, existing):
     for value in ("0.05", "0.01"):
-        existing("hf[a]", "nuscenes", {**ID, "OOD-S": GOOD}, threshold=value, reading="authors")
+        existing("hf[a]", "nuscenes", {**ID, "OOD-S": GOOD}, threshold=value, parser="authors")
     names = [row["Model"] for row in thresholds.rows("oodbench-T2")]
     assert names == ["hf[a] (a)"] * 4 + ["hf[a] (b)"] * 6
 
@@ -86,17 +86,17 @@ def test_table_9_has_a_difference_after_every_other_pair_of_detectors(pairs):
 @pytest.mark.parametrize("name", ["oodbench-T9", "oodbench-F13"])
 def test_an_ablation_of_detectors_says_in_its_title_which_benchmark_it_shows(existing, name):
     for detectors in ("x[]", "x[]+y[]", "y[]+z[]"):
-        existing("hf[a]", "coco", {**ID, "OOD-H": GOOD}, benchmark="main", detectors=detectors)
+        existing("hf[a]", "coco", {**ID, "OOD-H": GOOD}, division_scope="main", detectors=detectors)
     (table,) = existing.bench.tables(name)
     assert table.title.endswith("existence (%), main benchmark")
     assert any("The published table keeps all of them" in note for note in table.notes)
     for detectors in ("x[]", "x[]+y[]", "y[]+z[]"):
-        existing("hf[a]", "coco", {**ID, "OOD-H": GOOD, "OOD-H'": POOR}, benchmark="initial", detectors=detectors)
+        existing("hf[a]", "coco", {**ID, "OOD-H": GOOD, "OOD-H'": POOR}, division_scope="initial", detectors=detectors)
     (table,) = existing.bench.tables(name)
     assert table.title.endswith("existence (%), initial benchmark")
-    assert not any("--eye-set=existence.benchmark=initial" in note for note in table.notes)
-    existing("hf[b]", "coco", {**ID, "OOD-H": GOOD}, benchmark="main", detectors="x[]")
-    existing("hf[b]", "coco", {**ID, "OOD-H": GOOD}, benchmark="main", detectors="x[]+y[]")
+    assert not any("--eye-set=existence.division_scope=initial" in note for note in table.notes)
+    existing("hf[b]", "coco", {**ID, "OOD-H": GOOD}, division_scope="main", detectors="x[]")
+    existing("hf[b]", "coco", {**ID, "OOD-H": GOOD}, division_scope="main", detectors="x[]+y[]")
     if name == "oodbench-F13":
         (table,) = existing.bench.tables(name)
         assert table.title.endswith("existence (%), initial and main benchmark")
@@ -131,7 +131,7 @@ def test_pairs_that_both_flag_are_drawn_for_both(existing):
 
 def test_figure_13_has_the_longest_row_of_detectors_with_its_beginnings(pairs, existing):
     for detectors in (CLIP, f"{CLIP}+{BLIP}+{LIT}"):
-        existing("hf[a]", "coco", {**ID, "OOD-H": POOR}, benchmark="initial", detectors=detectors)
+        existing("hf[a]", "coco", {**ID, "OOD-H": POOR}, division_scope="initial", detectors=detectors)
     rows = existing.bench.rows("oodbench-F13")
     assert [row["OOD Detectors"][0] for row in rows] == ["1", "2", "3"]
     assert rows[1]["OOD Detectors"] == f"2: ViT-B-32/openai & {BLIP}"

@@ -81,7 +81,9 @@ def test_data_sets_divided_in_one_way_are_summed(asked):
 
 def test_a_division_with_hard_samples_is_the_one_without(asked):
     mined = [*divided(), *(divided()[0] | {"pair": 7, "name": name, "set": "Hard"} for name in ("cat", "rat"))]
-    asked.case("existence", "hf[c]", files={"division": mined}, detectors="clip+blip2", hard="own", division="h")
+    asked.case(
+        "existence", "hf[c]", files={"division": mined}, detectors="clip+blip2", hard_samples="own", division="h"
+    )
     (table,) = asked.tables("oodbench-F2")
     assert table.columns == ("Data", "Category", "ID", "OOD-S", "OOD-H", "Hard Sample", "OOD")
     assert [row[2:] for row in table.rows if row[1] == "all"] == [(1, 2, 2, 2, 4)]
@@ -126,7 +128,9 @@ def test_answers_about_other_pairs_stand_apart(asked):
 
 
 def test_a_model_stands_once_however_often_it_was_asked_the_same(asked):
-    asked.case("existence", "hf[a]", rows=answered(0), detectors="clip+blip2", hard="own", benchmark="initial")
+    asked.case(
+        "existence", "hf[a]", rows=answered(0), detectors="clip+blip2", hard_samples="own", division_scope="initial"
+    )
     (table,) = asked.tables("oodbench-F6")
     assert [row[1] for row in table.rows if row[0] == "OOD-H"] == ["hf[a]", "hf[b]"]
 

@@ -96,17 +96,17 @@ def test_another_division_is_another_table_whose_title_says_what_differs(asked, 
 def test_a_title_tells_detectors_by_their_names(existing):
     for number, detectors in enumerate(("x[]+open_clip[ViT-B-32,pretrained=openai]", "x[]", "x[]")):
         which = "initial" if number == 2 else "main"
-        existing("hf[a]", "coco", {**COCO, "ID": GOOD * (number + 1)}, detectors=detectors, benchmark=which)
+        existing("hf[a]", "coco", {**COCO, "ID": GOOD * (number + 1)}, detectors=detectors, division_scope=which)
     ends = [table.title.partition(", detectors ")[2] for table in existing.bench.tables("oodbench-T10")]
     assert ends == ["x[] & ViT-B-32/openai", "x[]", "x[] (2)"]
 
 
 def test_two_ways_of_asking_the_same_pairs_get_letters(existing):
     for reading in ("lenient", "authors"):
-        existing("hf[a]", "coco", COCO, reading=reading)
+        existing("hf[a]", "coco", COCO, parser=reading)
     (table,) = existing.bench.tables("oodbench-T10")
     assert list(dict.fromkeys(row[0] for row in table.rows[1:])) == ["hf[a] (a)", "hf[a] (b)"]
-    assert any(note.startswith("Set (a): ") and "reading authors" in note for note in table.notes)
+    assert any(note.startswith("Set (a): ") and "parser authors" in note for note in table.notes)
 
 
 def test_the_tables_of_a_data_set_have_the_initial_benchmark_and_the_time(existing):
@@ -114,7 +114,7 @@ def test_the_tables_of_a_data_set_have_the_initial_benchmark_and_the_time(existi
         "ID": SubsetTiming(answers=20, fresh=20, seconds=3725.4),
         "OOD-S": SubsetTiming(answers=24, fresh=24, seconds=61.0),
     }
-    existing("hf[a]", "coco", {**COCO, "OOD-S'": POOR * 2}, took, benchmark="initial")
+    existing("hf[a]", "coco", {**COCO, "OOD-S'": POOR * 2}, took, division_scope="initial")
     rows = {row["Data Type"]: row for row in existing.bench.rows("oodbench-T10")[1:]}
     assert [(name, row["Num"], row["Time"]) for name, row in rows.items()] == [
         ("ID", "20", "01:02:05"),
@@ -136,7 +136,7 @@ def test_answers_that_were_given_elsewhere_have_no_time(existing):
 def test_the_initial_benchmark_takes_the_place_of_the_main_one_that_it_holds(existing):
     for benchmark in ("initial", "main"):
         more = {"OOD-S'": POOR} if benchmark == "initial" else {}
-        existing("hf[a]", "coco", {**COCO, **more}, benchmark=benchmark)
+        existing("hf[a]", "coco", {**COCO, **more}, division_scope=benchmark)
     assert len(existing.bench.rows("oodbench-T10")) == 1 + 5
     assert len(existing.bench.rows("oodbench-T1")) == 1 + 3
 

@@ -48,7 +48,7 @@ def ask(bench, model, mined, out):
     """One model's case."""
     wrong = dict(zip(SETS, (0, out, mined), strict=True))
     files = {"division": division()}
-    bench.case("existence", model, rows=answers(wrong), metrics=numbers(wrong), files=files, hard="own")
+    bench.case("existence", model, rows=answers(wrong), metrics=numbers(wrong), files=files, hard_samples="own")
 
 
 @pytest.fixture
@@ -112,7 +112,9 @@ def test_a_hard_sample_is_in_ood_if_it_is_listed_or_all_detectors_fail(asked):
 
 def test_it_is_said_what_own_hard_samples_cannot_show(asked):
     (table,) = asked.tables("oodbench-F12")
-    assert any("Give an object detector's results: --eye-set=existence.hard=FILE.json" in note for note in table.notes)
+    assert any(
+        "Give an object detector's results: --eye-set=existence.hard_samples=FILE.json" in note for note in table.notes
+    )
 
 
 def test_it_is_said_how_hard_samples_were_drawn(asked):
@@ -130,7 +132,9 @@ def test_models_that_fall_alike_have_no_correlation(bench):
 @pytest.mark.parametrize("name", ["oodbench-T8", "oodbench-F11", "oodbench-F12"])
 def test_without_hard_samples_the_remedy_is_named(bench, name):
     bench.case("existence", metrics=[("acc", "ID", 0.5)])
-    with pytest.raises(ReportError, match=r"these runs have existence\. Make it with: .* --eye-set=existence.hard=own"):
+    with pytest.raises(
+        ReportError, match=r"these runs have existence\. Make it with: .* --eye-set=existence.hard_samples=own"
+    ):
         bench.rows(name)
 
 

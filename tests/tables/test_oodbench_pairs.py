@@ -18,7 +18,7 @@ SAID = {"OOD-H": "yn" * 5 + "ny" * 2 + "y?" + "!n", "ID": "yn" * 6 + "nn", "OOD-
 @pytest.fixture
 def entry(existing):
     """One case of existence."""
-    existing("hf[a]", "coco", SAID, benchmark="initial")
+    existing("hf[a]", "coco", SAID, division_scope="initial")
     return existing.bench.pool().groups[0].cases[0]
 
 

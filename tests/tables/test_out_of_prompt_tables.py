@@ -73,23 +73,23 @@ def test_the_model_with_the_fewest_outside_comes_first(session):
 def test_several_ways_of_asking_are_told_apart(session):
     made = session()
     made.closed_world(made.right(OUTSIDE))
-    made.closed_world(made.right(), images="5")
+    made.closed_world(made.right(), images_per_request="5")
     assert [row["Model"] for row in made.rows("T5")] == ["hf[toybox-mllm], CW (a)", "hf[toybox-mllm], CW (b)"]
     assert "CW (b): answer name" in made.notes("T5")
 
 
 def test_of_several_encoders_table_15_takes_the_best(asked):
-    asked.closed_world_plus(asked.right(OUTSIDE), MAPPED | {"I don't know": 357}, encoder="sentence[other]")
+    asked.closed_world_plus(asked.right(OUTSIDE), MAPPED | {"I don't know": 357}, text_encoder="sentence[other]")
     rows = {row["Category"]: row for row in asked.rows("T15")}
     assert (rows["A"]["mapped #"], rows["S-"]["mapped #"]) == ("3", "1")
-    assert "encoder sentence[other]" in asked.notes("T15")
+    assert "text_encoder sentence[other]" in asked.notes("T15")
 
 
 def test_table_15_shows_what_was_mapped_and_says_what_was_not(asked):
-    asked.closed_world(asked.right(), images="5")
+    asked.closed_world(asked.right(), images_per_request="5")
     assert len(asked.rows("T15")) == 8
     assert (
-        "Not mapped: imagenet/val/hf[toybox-mllm]@images=5. Map them with: pytest -k closed_world_plus"
+        "Not mapped: imagenet/val/hf[toybox-mllm]@images_per_request=5. Map them with: pytest -k closed_world_plus"
         in asked.notes("T15")
     )
 
@@ -111,7 +111,7 @@ def test_under_the_original_labels_alone_there_is_a_table_all_the_same(session):
 def test_what_the_numbers_rest_on_stands_beneath(asked):
     for name in ("T5", "T15", "T16"):
         said = asked.notes(name)
-        assert "prompt closed_world_json (0123abcd), reading lenient" in said
+        assert "parser lenient, parser_version json_answers 2, prompt closed_world_json (0123abcd)" in said
         assert "Label sets, and images without labels: ImGT" in said
     assert "count as correct under ReGT" in asked.notes("T15")
 

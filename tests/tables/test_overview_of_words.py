@@ -15,7 +15,7 @@ def asked(session):
     """A little of everything."""
     made = session()
     made.closed_world(made.right({0: "a beast"}))
-    made.closed_world(made.right(), images="5")
+    made.closed_world(made.right(), images_per_request="5")
     made.closed_world_plus(made.right({0: "a beast"}), {"a beast": 356})
     made.mcq(made.right({0: 7}))
     made.multiple_choice("ImGT+random", [made.right(), made.right({0: 7})])
@@ -38,7 +38,7 @@ def test_mcq_goes_by_mills_names(rows):
 def test_every_row_has_a_key_of_its_own(rows):
     keys = [(row["model"], row["task"], row["task_type"], row["metric"]) for row in rows]
     assert len({*keys}) == len(keys)
-    assert "imagenet@images=5" in {row["task"] for row in rows}
+    assert "imagenet@images_per_request=5" in {row["task"] for row in rows}
 
 
 def test_every_defined_metric_is_there(rows, asked):
@@ -57,7 +57,7 @@ def test_the_overview_has_the_tables_that_the_run_can_fill(asked):
 
 @pytest.mark.parametrize("name", ["T5", "T6", "T7", "T11", "T13", "T15", "T16", "T17", "T19"])
 def test_every_table_comes_in_every_format(asked, name):
-    asked.closed_world(asked.right(), images="10")
+    asked.closed_world(asked.right(), images_per_request="10")
     made = table(name, asked.pool())
     assert "\n| " in RENDERERS["md"](made)
     assert r"\toprule" in RENDERERS["tex"](made)

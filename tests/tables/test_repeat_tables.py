@@ -43,7 +43,7 @@ def test_a_setting_is_written_as_it_is_published_however_it_was_typed(session):
     made = session()
     made.multiple_choice("ReGT+text", [made.right(), made.right()])
     assert made.rows("T19")[0]["Distractors"] == "ReGT + confBERT(ReGT)"
-    assert "ReGT + confBERT(ReGT): encoder sentence[minilm]" in made.notes("T19")
+    assert "ReGT + confBERT(ReGT): text_encoder sentence[minilm]" in made.notes("T19")
     assert "Not in these runs: ImGT + random; " in made.notes("T19")
 
 
@@ -106,16 +106,18 @@ def test_without_multiple_choice_the_remedy_is_told(session, name):
 
 def test_table_17_has_the_mean_accuracies_and_the_mean_count_out_of_the_prompt(session):
     made = session()
-    made.evaluations([made.right(), made.right({0: "a beast"}), made.right({0: "a beast", 1: "it"})], images="10")
+    made.evaluations(
+        [made.right(), made.right({0: "a beast"}), made.right({0: "a beast", 1: "it"})], images_per_request="10"
+    )
     (row,) = made.rows("T17")
     assert (row["Batch"], row["A"], row["S+"], row["OOP"], row["OOP n"]) == ("10", "94.12", "90.00", "1.00", "17")
     low, high = t_interval([0, 1, 2])
     assert (row["OOP low"], row["OOP high"]) == (f"{low:.2f}", f"{high:.2f}")
-    assert "evaluations 3, images 10" in made.notes("T17")
+    assert "epochs 3, image_order random, images_per_request 10" in made.notes("T17")
 
 
 def test_a_single_evaluation_makes_no_table_17(session):
     made = session()
     made.closed_world(made.right())
-    with pytest.raises(ReportError, match=r"pytest -k closed_world --eye-set=closed_world.evaluations=31"):
+    with pytest.raises(ReportError, match=r"pytest -k closed_world --eye-set=closed_world.epochs=31"):
         tables("T17", made.pool())

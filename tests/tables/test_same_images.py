@@ -41,13 +41,13 @@ def asked(module_session):
     made.closed_world(said(0.8, 1), errors={3: "timeout", 480: "timeout"})
     made.closed_world_plus(said(0.85, 2), {})
     made.open_world(said(0.7, 3))
-    made.closed_world(said(0.7, 4), images="5")
-    made.closed_world(said(0.6, 5), images="10", errors={11: "timeout"})
-    made.closed_world(said(0.65, 6), images="10", order="same_class")
+    made.closed_world(said(0.7, 4), images_per_request="5")
+    made.closed_world(said(0.6, 5), images_per_request="10", errors={11: "timeout"})
+    made.closed_world(said(0.65, 6), images_per_request="10", image_order="same_class")
     made.closed_world(said(0.65, 7), answer="id", errors={12: "timeout"})
     made.open_world(said(0.6, 8), text_templates="80")
     made.classifier(said(0.9, 9))
-    made.evaluations([said(0.8, seed) for seed in (10, 11, 12)], images="5")
+    made.evaluations([said(0.8, seed) for seed in (10, 11, 12)], images_per_request="5")
     for seed, setting in enumerate(SETTINGS):
         made.multiple_choice(setting, [said(0.9, 20 + seed), said(0.9, 30 + seed)])
     return made

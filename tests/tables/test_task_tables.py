@@ -44,17 +44,17 @@ def test_table_6_puts_weak_models_first_and_one_without_closed_world_has_no_chan
 
 
 def test_table_6_shows_the_best_encoder_and_says_so(asked):
-    asked.open_world(asked.right(), encoder="sentence[other]", text_templates="80")
+    asked.open_world(asked.right(), text_encoder="sentence[other]", text_templates="80")
     rows = {row["Task"]: row for row in asked.rows("T6")}
     assert (len(rows), rows["OW"]["A"]) == (3, "100.00")
-    assert "encoder sentence[other]" in asked.notes("T6")
+    assert "text_encoder sentence[other]" in asked.notes("T6")
     assert "the most accurate under ReGT is shown" in asked.notes("T6")
 
 
 def test_table_6_compares_what_was_asked_alike(asked):
-    asked.open_world(asked.right(), images="10")
-    asked.closed_world(asked.right({0: 7}), images="10")
-    asked.closed_world(asked.right(), images="5")  # alone of its kind
+    asked.open_world(asked.right(), images_per_request="10")
+    asked.closed_world(asked.right({0: 7}), images_per_request="10")
+    asked.closed_world(asked.right(), images_per_request="5")  # alone of its kind
     changes = [(row["Task"], row["A Δ"]) for row in asked.rows("T6")]
     assert [change for _, change in changes] == ["+0.0", "+5.9", "", "+5.9", ""]
     assert [task[:2] for task, _ in changes] == ["OW", "CW", "CW", "OW", "CW"]
@@ -71,8 +71,8 @@ def test_table_6_under_the_original_labels_alone(session):
 
 def test_what_table_6_rests_on_stands_beneath(asked):
     said = asked.notes("T6")
-    assert "CW: answer name, evaluations 1, images 1" in said
-    assert "parser json_answers 2" in said
+    assert "CW: answer name, epochs 1, image_order random, images_per_request 1" in said
+    assert "parser_version json_answers 2" in said
     assert "Bonett and Price for Δ" in said
 
 
@@ -99,7 +99,7 @@ def test_table_4_has_each_models_best_answers_in_words_beside_the_others(asked):
 def test_of_equal_answers_the_usual_way_of_asking_stands_in_table_4(session):
     made = session()
     made.closed_world(made.right(), answer="id")
-    made.closed_world(made.right(), images="1")
+    made.closed_world(made.right(), images_per_request="1")
     assert "answer name" in made.notes("T4")
 
 
@@ -130,9 +130,9 @@ def test_of_two_encoders_equal_under_the_new_labels_table_6_shows_the_better_und
     made = session()
     made.closed_world(made.right())
     for changes, encoder in zip(reversed(TIED), ("sentence[a]", "sentence[b]"), strict=True):
-        made.open_world(made.right(changes), encoder=encoder)
-    assert "encoder sentence[b]" in made.notes("T6")
-    assert "encoder sentence[a]" not in made.notes("T6")
+        made.open_world(made.right(changes), text_encoder=encoder)
+    assert "text_encoder sentence[b]" in made.notes("T6")
+    assert "text_encoder sentence[a]" not in made.notes("T6")
 
 
 def test_of_two_models_equal_under_the_new_labels_table_7_shows_the_better_under_the_original_ones(session):
@@ -140,7 +140,7 @@ def test_of_two_models_equal_under_the_new_labels_table_7_shows_the_better_under
     for changes, model in zip(TIED, ("hf[a]", "hf[b]"), strict=True):
         made.multiple_choice("ImGT + random", [made.right()] * 2, model=model)
         made.closed_world(made.right(changes), model=model)
-        made.closed_world(made.right(TIED[1]), model=model, order="same_class", images="5")
+        made.closed_world(made.right(TIED[1]), model=model, image_order="same_class", images_per_request="5")
     assert {row["Model"] for row in made.rows("T7")} == {"hf[a]"}
     assert {row["Model"] for row in made.rows("T19")} == {"hf[a]", "hf[b]"}
 

@@ -35,10 +35,12 @@ def found(predictions: Any) -> list[int]:
     return predictions.top[:, 0].tolist()  # type: ignore[no-any-return]
 
 
-@pytest.mark.parametrize(("prefix", "first"), [("paper", "image"), ("shared", "text")])
-def test_the_class_list_stands_behind_the_image_or_before_it(sit: Any, talker: Any, prefix: str, first: str) -> None:
+@pytest.mark.parametrize(("prompt_order", "first"), [("image-first", "image"), ("text-first", "text")])
+def test_the_class_list_stands_behind_the_image_or_before_it(
+    sit: Any, talker: Any, prompt_order: str, first: str
+) -> None:
     model = talker(always("cat"))
-    ClosedWorld().predict(sit(model, [0, 1], prefix=prefix))
+    ClosedWorld().predict(sit(model, [0, 1], prompt_order=prompt_order))
     for request in model.requests:
         kinds = ["text" if isinstance(part, str) else "image" for part in request.parts]
         assert kinds == [first, {"text": "image", "image": "text"}[first]]
@@ -49,7 +51,7 @@ def test_the_class_list_stands_behind_the_image_or_before_it(sit: Any, talker: A
 def test_every_image_has_its_own_answer(sit: Any, talker: Any, images: int, sizes: list[int]) -> None:
     labels = [0, 1, 2] * 4
     model = talker(by_key({row: NAMES[label] for row, label in enumerate(labels)}), turned=True)
-    said = ClosedWorld().predict(sit(model, labels, images=images))
+    said = ClosedWorld().predict(sit(model, labels, images_per_request=images))
     assert found(said) == labels == said.texts.strict_classes.tolist()
     assert sorted((len(numbers) for numbers, _ in model.asked), reverse=True) == sizes
     assert sorted(number for numbers, _ in model.asked for number in numbers) == [*range(12)]
@@ -57,7 +59,7 @@ def test_every_image_has_its_own_answer(sit: Any, talker: Any, images: int, size
 
 def test_the_columns_say_where_an_image_was_shown(sit: Any, talker: Any) -> None:
     model = talker(by_key(dict.fromkeys(range(12), "dog")))
-    columns = ClosedWorld().predict(sit(model, [0] * 12, images=5)).texts.columns()
+    columns = ClosedWorld().predict(sit(model, [0] * 12, images_per_request=5)).texts.columns()
     for request, (rows, _) in enumerate(model.asked):
         assert [columns["request"][row] for row in rows] == [str(request)] * len(rows)
         assert [columns["place"][row] for row in rows] == ["1", "2", "3", "4", "5"][: len(rows)]
@@ -67,7 +69,7 @@ def test_the_columns_say_where_an_image_was_shown(sit: Any, talker: Any) -> None
 def test_images_of_one_class_are_shown_together(sit: Any, talker: Any) -> None:
     labels = [0, 1, 2, -1] * 3
     model = talker(by_key(dict.fromkeys(range(12), "dog")))
-    ClosedWorld().predict(sit(model, labels, images=2, order="same_class"))
+    ClosedWorld().predict(sit(model, labels, images_per_request=2, image_order="same_class"))
     shown = [[labels[number] for number in numbers] for numbers, _ in model.asked]
     assert all(len({*classes}) == 1 for classes in shown)
     assert [classes for classes in shown if classes[0] < 0] == [[-1]] * 3
@@ -95,7 +97,7 @@ def test_answers_are_told_apart_by_key(
     sit: Any, talker: Any, text: str, lenient: list[int | None], strict: list[int], reading: str
 ) -> None:
     model = talker(always(text))
-    said = ClosedWorld().predict(sit(model, [0, 0], images=2, reading=reading))
+    said = ClosedWorld().predict(sit(model, [0, 0], images_per_request=2, parser=reading))
     (shown, _), *_ = model.asked
     wanted = [lenient, strict][reading == "strict"]
     assert [said.texts.strict_classes[row] for row in shown] == strict
@@ -173,7 +175,7 @@ IDS = {0: "2", 1: "0", 2: "3", 3: "-1", 4: "cat", 5: "great white shark", 6: "tw
 )
 def test_classes_can_be_named_by_their_ids(sit: Any, talker: Any, reading: str, classes: list[int]) -> None:
     model = talker(by_key(IDS))
-    said = ClosedWorld().predict(sit(model, [0] * 8, answer="id", reading=reading))
+    said = ClosedWorld().predict(sit(model, [0] * 8, answer="id", parser=reading))
     assert found(said) == classes
     assert '0 – "cat"\n1 – "dog"\n2 – "great white shark"' in model.asked[0][1]
     assert all(bool(kind) == (place < 0) for kind, place in zip(said.texts.out_of_prompt, classes, strict=True))
@@ -187,7 +189,7 @@ def test_ids_are_those_of_the_list(sit: Any, talker: Any) -> None:
 @pytest.mark.parametrize("answer", ["name", "id"])
 def test_an_engine_is_given_the_schema(sit: Any, talker: Any, answer: str) -> None:
     model = talker(by_key(dict.fromkeys(range(5), {"name": "dog", "id": "1"}[answer])), structured=True)
-    said = ClosedWorld().predict(sit(model, [1] * 5, images=3, structure="enforced", answer=answer))
+    said = ClosedWorld().predict(sit(model, [1] * 5, images_per_request=3, structured_output="enforced", answer=answer))
     assert found(said) == [DOG] * 5
     assert [[*schema["properties"]] for _, schema in model.how] == [["1", "2", "3"], ["1", "2"]]
     assert "JSON" not in model.asked[0][1]
@@ -198,20 +200,24 @@ def test_an_engine_is_given_the_schema(sit: Any, talker: Any, answer: str) -> No
     ("choices", "error", "sentence"),
     [
         (
-            {"structure": "enforced"},
+            {"structured_output": "enforced"},
             ModelError,
-            r"closed_world\.structure=enforced needs .* and test does not\. Use vllm",
+            r"closed_world\.structured_output=enforced needs .* and test does not\. Use vllm",
         ),
-        ({"images": 51}, SpecError, r"closed_world\.images=51: A request shows 1 to 50 images"),
+        ({"images_per_request": 51}, SpecError, r"closed_world\.images_per_request=51: A request shows 1 to 50 images"),
         (
             {"prompt": "open_world"},
             SpecError,
             r"closed_world\.prompt=open_world has the slots: none\. This protocol fills: cl",
         ),
         ({"prompt": "closed_word"}, EyechartError, r"'closed_word' is neither .* did you mean closed_world"),
-        ({"prompt": "closed_world", "images": 2}, SpecError, r"does not ask for JSON: the answers to 2 images"),
-        ({"reading": "mill"}, SpecError, r"closed_world\.reading=mill reads letters"),
-        ({"reading": "mill", "answer": "id"}, SpecError, r"closed_world\.reading=mill reads letters"),
+        (
+            {"prompt": "closed_world", "images_per_request": 2},
+            SpecError,
+            r"does not ask for JSON: the answers to 2 images",
+        ),
+        ({"parser": "mill"}, SpecError, r"closed_world\.parser=mill reads letters"),
+        ({"parser": "mill", "answer": "id"}, SpecError, r"closed_world\.parser=mill reads letters"),
     ],
 )
 def test_what_cannot_be_asked_is_refused_before_anything_is_asked(
@@ -233,7 +239,7 @@ def test_the_record_says_what_was_chosen(sit: Any, talker: Any) -> None:
     assert said.variant == get_protocol("closed_world").defaults() | {
         "names": "mine",
         "prompt": f"closed_world_json ({closed_world_prompt().sha256[:8]})",
-        "parser": "json_answers 2, class_name 2",
+        "parser_version": "json_answers 2, class_name 2",
     }
 
 
@@ -274,7 +280,7 @@ def test_an_unread_answer_and_an_error_are_outcomes_of_their_own(sit: Any, talke
 def test_an_error_is_that_of_every_image_of_its_request(sit: Any, talker: Any) -> None:
     withheld = Answer("", (), False, error="withheld")
     model = talker(lambda numbers, text: withheld if 3 in numbers else by_key(DOGS)(numbers, text))
-    said = ClosedWorld().predict(sit(model, [1] * 6, images=2))
+    said = ClosedWorld().predict(sit(model, [1] * 6, images_per_request=2))
     (lost,) = (numbers for numbers, _ in model.asked if 3 in numbers)
     assert said.errors == dict.fromkeys(sorted(lost), "withheld")
     assert found(said) == [NONE if row in lost else DOG for row in range(6)]
@@ -292,7 +298,7 @@ def test_an_image_that_cannot_be_shown_is_an_error(sit: Any, talker: Any) -> Non
 def test_evaluations_are_asked_again_each_and_kept_each(sit: Any, talker: Any) -> None:
     said = iter(["cat"] * 4 + ["cat", "cat", "axolotl", "dog"] + ["dog"] * 4)
     model = talker(lambda *_: next(said))
-    context = sit(model, [0, 0, 0, 0], evaluations=3)
+    context = sit(model, [0, 0, 0, 0], epochs=3)
     repeated = ClosedWorld().predict(context)
     assert [found(each) for each in repeated.rounds[::2]] == [[CAT] * 4, [DOG] * 4]
     assert len(model.asked) == 12
@@ -310,7 +316,7 @@ def test_evaluations_are_asked_again_each_and_kept_each(sit: Any, talker: Any) -
 
 
 def test_one_evaluation_is_the_plain_closed_world(sit: Any, talker: Any) -> None:
-    assert isinstance(ClosedWorld().predict(sit(talker(by_key(DOGS)), [1], evaluations=1)), ClassPredictions)
+    assert isinstance(ClosedWorld().predict(sit(talker(by_key(DOGS)), [1], epochs=1)), ClassPredictions)
 
 
 def test_what_is_not_kept_for_good_is_asked_again(sit: Any, talker: Any) -> None:

@@ -51,7 +51,7 @@ def test_mills_options_are_asked_in_mills_words(sit: Any, talker: Any) -> None:
         assert offered(text) == dict(zip(ascii_uppercase, (NAMES[place] for place in drawn.classes), strict=False))
         assert said.texts.columns()["options"][number] == ";".join(map(str, drawn.classes))
     assert model.how == [(32, None)]
-    assert said.variant == {**said.variant, "reading": "lenient", "parser": "letter 2", "names": "mine"}
+    assert said.variant == {**said.variant, "parser": "lenient", "parser_version": "letter 2", "names": "mine"}
 
 
 def test_another_seed_draws_other_options(sit: Any, talker: Any) -> None:
@@ -107,7 +107,7 @@ def test_letters_are_read_in_the_way_that_was_chosen(sit: Any, talker: Any, read
     forms = ("{}", "The answer is {}.", "bees and other insects", "")
     letter = choose(dict.fromkeys(range(4), "bee"))
     model = talker(lambda numbers, text: forms[numbers[0]].format(letter(numbers, text)))
-    said = MillMCQ().predict(sit(model, [1] * 4, "mcq", NAMES, reading=reading))
+    said = MillMCQ().predict(sit(model, [1] * 4, "mcq", NAMES, parser=reading))
     assert said.texts.strict_classes.tolist() == [1, -1, -1, -1]
     if reading == "mill":  # always a class, drawn by the answer's text where nothing is read
         drawn = [[*offered(text).values()] for _, text in model.asked]
@@ -115,7 +115,7 @@ def test_letters_are_read_in_the_way_that_was_chosen(sit: Any, talker: Any, read
         assert [NAMES[place] for place in found(said)] == [
             *("bee", "bee", *(names[place] for names, place in zip(drawn[2:], guessed, strict=True)))
         ]
-        assert (said.unparsed, said.variant["parser"]) == (frozenset(), "compat 1")
+        assert (said.unparsed, said.variant["parser_version"]) == (frozenset(), "compat 1")
     else:
         wanted = READINGS[reading]
         assert (found(said), said.unparsed) == (wanted, {row for row, place in enumerate(wanted) if place < 0})
@@ -159,7 +159,7 @@ def choice(sit: Any, letters: Any, matrix: Path) -> Callable[..., Any]:
     """Seat a model for multiple choice over the labels above."""
 
     def seat(model: Any, setting: str, labels: Any = LABELS, second: Any = SECOND, **choices: Any) -> Any:
-        usual = {"setting": setting, "repeats": 2, "distractors": matrix, "get_model": lambda _: letters}
+        usual = {"setting": setting, "epochs": 2, "distractors": matrix, "get_model": lambda _: letters}
         truths = {"truths": [sit.truth(second)]}
         return sit(model, labels, "multiple_choice", NAMES, **(usual | truths | choices))
 
@@ -194,13 +194,13 @@ def test_the_original_labels_are_no_second_ground_truth(choice: Any, talker: Any
 
 def test_what_was_taken_for_a_class_distracts_from_it(choice: Any, talker: Any) -> None:
     model = talker(lambda *_: "A")
-    MultipleChoice().predict(choice(model, "ImGT+confusion", [0], [(0,)], repeats=3))
+    MultipleChoice().predict(choice(model, "ImGT+confusion", [0], [(0,)], epochs=3))
     assert all({"ant", "bee", "lynx"} < {*offered(text).values()} for _, text in model.asked)
 
 
 def test_names_that_are_near_distract(choice: Any, talker: Any) -> None:
     model = talker(lambda *_: "A")
-    MultipleChoice().predict(choice(model, "ImGT+text", [0], [(0,)], repeats=3))
+    MultipleChoice().predict(choice(model, "ImGT+text", [0], [(0,)], epochs=3))
     for _, text in model.asked:
         assert {"ant", "cat"} < {*offered(text).values()} < {"ant", "cat", "gnu", "hen", "jay"}
 
@@ -259,7 +259,7 @@ def test_a_second_ground_truth_that_is_not_there_is_a_sentence(choice: Any, talk
         ({"distractors": "sentence[]", "get_model": lambda _: object()}, r"is neither a classifier nor an encoder"),
         (
             {"setting": "ImGT+text", "get_model": lambda _: object()},
-            r"multiple_choice\.encoder=sentence\[minilm\] reads no texts",
+            r"multiple_choice\.text_encoder=sentence\[minilm\] reads no texts",
         ),
         ({"prompt": "closed_world"}, r"multiple_choice\.prompt=closed_world has the slots: class_list"),
     ],
@@ -281,7 +281,7 @@ def test_a_classifiers_own_confusions_distract(choice: Any, talker: Any) -> None
 
     model = talker(lambda *_: "A")
     MultipleChoice().predict(
-        choice(model, "ImGT+confusion", distractors="mine[]", get_model=lambda _: Sure(None), repeats=1)
+        choice(model, "ImGT+confusion", distractors="mine[]", get_model=lambda _: Sure(None), epochs=1)
     )
     for (number,), text in model.asked:
         assert NAMES[number + 3] in offered(text).values() or number + 3 in SECOND[number]
@@ -289,16 +289,16 @@ def test_a_classifiers_own_confusions_distract(choice: Any, talker: Any) -> None
 
 def test_options_and_their_order_are_redrawn_in_every_repeat(choice: Any, talker: Any) -> None:
     model = talker(lambda *_: "A")
-    MultipleChoice().predict(choice(model, "ImGT+random", repeats=5))
+    MultipleChoice().predict(choice(model, "ImGT+random", epochs=5))
     assert {len({text for numbers, text in model.asked if numbers == (row,)}) for row in range(6)} <= {4, 5}
     again = talker(lambda *_: "A")
-    MultipleChoice().predict(choice(again, "ImGT+random", repeats=6))
+    MultipleChoice().predict(choice(again, "ImGT+random", epochs=6))
     assert len(again.asked) == 6
 
 
 def test_one_repeat_has_wilsons_interval(sit: Any, choice: Any, talker: Any) -> None:
     table = {0: "ant", 1: "bee", 2: "unread", 3: "dog", 4: "eel", 5: "fox"}
-    context = choice(talker(choose(table)), "ImGT+random", repeats=1)
+    context = choice(talker(choose(table)), "ImGT+random", epochs=1)
     numbers = sit.metrics(context, MultipleChoice().predict(context), sit.truth([(label,) for label in LABELS]))
     mean = numbers["mc_acc", "A"]
     assert (mean.value, mean.n, mean.ci_method) == (pytest.approx(5 / 6), 6, "wilson")
@@ -313,7 +313,7 @@ def test_thirty_one_repeats_have_students_interval(sit: Any, choice: Any, talker
         right = choose({row: NAMES[label] for row, label in enumerate(LABELS)})(numbers, text)
         return "unread" if counts[0] % 7 == 0 else right
 
-    context = choice(talker(say), "ImGT+random", repeats=31)
+    context = choice(talker(say), "ImGT+random", epochs=31)
     numbers = sit.metrics(context, MultipleChoice().predict(context), sit.truth([(label,) for label in LABELS]))
     mean, answered = numbers["mc_acc", "A"], np.array([number % 7 != 0 for number in range(1, 31 * 6 + 1)])
     runs = answered.reshape(31, 6).mean(axis=1)
@@ -331,7 +331,7 @@ def test_a_number_that_one_repeat_alone_has_no_interval_over_repeats(sit: Any, c
         fresh, first[0] = first[0], False
         return "A" if fresh else Answer("", (), False, error="withheld")
 
-    context = choice(talker(say), "ImGT+random", [0], [(0,)], repeats=3)
+    context = choice(talker(say), "ImGT+random", [0], [(0,)], epochs=3)
     numbers = sit.metrics(context, MultipleChoice().predict(context), sit.truth([(0,)]))
     assert numbers["mc_acc", "A"].ci == pytest.approx(wilson(0, 1))
     assert numbers["mc_acc", "A"].repeats_ci is None
@@ -340,7 +340,7 @@ def test_a_number_that_one_repeat_alone_has_no_interval_over_repeats(sit: Any, c
 def test_repeats_that_agree_are_as_sure_as_their_images(sit: Any, choice: Any, talker: Any) -> None:
     """Five of six images right in every repeat: the interval is that of six images, and not a point."""
     table = {0: "ant", 1: "bee", 2: "unread", 3: "dog", 4: "eel", 5: "fox"}
-    context = choice(talker(choose(table)), "ImGT+random", repeats=31)
+    context = choice(talker(choose(table)), "ImGT+random", epochs=31)
     numbers = sit.metrics(context, MultipleChoice().predict(context), sit.truth([(label,) for label in LABELS]))
     mean = numbers["mc_acc", "A"]
     assert mean.ci == pytest.approx(wilson(5, 6))

@@ -62,7 +62,7 @@ def test_every_name_is_a_choice_as_the_whole_answer(sit: Any) -> None:
             assert isinstance(image, Image.Image)
             assert "class names:\ncat\ndog\ngreat white shark. Your output" in text
     assert [len(requests) for requests, _ in model.asked] == [2, 1]
-    assert (said.texts, said.variant["parser"]) == (None, "none")
+    assert (said.texts, said.variant["parser_version"]) == (None, "none")
 
 
 def test_under_a_plain_prompt_the_names_are_the_answers(sit: Any) -> None:
@@ -126,10 +126,10 @@ def test_the_likeliest_name_is_one_of_the_split(sit: Any) -> None:
     assert (found(said), said.texts.completions) == ([0, 2], ("cat", "great white shark"))
 
 
-@pytest.mark.parametrize(("prefix", "last"), [("paper", "text"), ("shared", "image")])
-def test_the_likeliest_name_is_asked_in_the_layout_that_was_chosen(sit: Any, prefix: str, last: str) -> None:
+@pytest.mark.parametrize(("prompt_order", "last"), [("image-first", "text"), ("text-first", "image")])
+def test_the_likeliest_name_is_asked_in_the_layout_that_was_chosen(sit: Any, prompt_order: str, last: str) -> None:
     model = Sure()
-    ClosedWorld().predict(sit(model, [0], answer="constrained", prefix=prefix))
+    ClosedWorld().predict(sit(model, [0], answer="constrained", prompt_order=prompt_order))
     ((request, *_), _), *_ = model.asked
     assert isinstance(request.parts[-1], str) == (last == "text")
 
@@ -137,10 +137,13 @@ def test_the_likeliest_name_is_asked_in_the_layout_that_was_chosen(sit: Any, pre
 @pytest.mark.parametrize(
     ("choices", "sentence"),
     [
-        ({"images": 5}, r"constrained asks about one image at a time, not 5\. Use --eye-set=closed_world\.images=1"),
         (
-            {"evaluations": 3},
-            r"constrained computes .* the same ones every time\. Use --eye-set=closed_world\.evaluations=1",
+            {"images_per_request": 5},
+            r"constrained asks about one image at a time, not 5\. Use --eye-set=closed_world\.images_per_request=1",
+        ),
+        (
+            {"epochs": 3},
+            r"constrained computes .* the same ones every time\. Use --eye-set=closed_world\.epochs=1",
         ),
     ],
 )

@@ -40,7 +40,7 @@ def test_cw_plus_makes_no_model_call(sit: Any, talker: Any, letters: Any) -> Non
 
 def test_the_closed_world_after_cw_plus_makes_none_either(sit: Any, talker: Any, letters: Any) -> None:
     first, second = talker(by_key(dict.fromkeys(range(6), "dog"))), talker(says(SAID))
-    choices = {"images": 4, "order": "same_class", "answer": "name", "prefix": "shared"}
+    choices = {"images_per_request": 4, "image_order": "same_class", "answer": "name", "prompt_order": "text-first"}
     ClosedWorldPlus().predict(sit(first, LABELS, "closed_world_plus", get_model=lambda _: letters, **choices))
     ClosedWorld().predict(sit(second, LABELS, **choices))
     assert second.how == []
@@ -105,7 +105,12 @@ def test_its_numbers_are_those_of_a_count_by_hand(sit: Any, talker: Any, letters
 
 
 FAULTS = [
-    ({"encoder": "timm[x]"}, lambda _: object(), SpecError, r"\.encoder=timm\[x\] reads no texts\. Use sentence\["),
+    (
+        {"text_encoder": "timm[x]"},
+        lambda _: object(),
+        SpecError,
+        r"\.text_encoder=timm\[x\] reads no texts\. Use sentence\[",
+    ),
     ({"text_templates": "81"}, None, Exception, "templates '81' are neither"),
 ]
 
@@ -141,7 +146,9 @@ WIDE = {0: "A dog", 1: "tac", 2: "white shark great", 3: "", 4: "cat"}
 @pytest.mark.parametrize(("images", "requests"), [(1, 5), (2, 3), (5, 1)])
 def test_the_open_world_asks_without_a_list(sit: Any, talker: Any, letters: Any, images: int, requests: int) -> None:
     model = talker(by_key(WIDE))
-    said = OpenWorld().predict(sit(model, [0] * 5, "open_world", get_model=lambda _: letters, images=images))
+    said = OpenWorld().predict(
+        sit(model, [0] * 5, "open_world", get_model=lambda _: letters, images_per_request=images)
+    )
     assert (found(said), said.unparsed) == ([DOG, CAT, SHARK, NONE, CAT], {3})
     assert len(model.asked) == requests
     assert not any("great white shark" in text for _, text in model.asked)
@@ -153,14 +160,25 @@ def test_the_open_worlds_texts_may_be_plain(sit: Any, talker: Any, letters: Any)
     table = {0: "<think>a dog?</think>tac", 1: "<think>a dog", 2: "tac", 3: " ", 4: "shark white great"}
     context = sit(talker(says(table)), [0] * 5, "open_world", get_model=lambda _: letters, prompt="open_world_caption")
     said = OpenWorld().predict(context)
-    assert (found(said), said.unparsed, said.variant["parser"]) == ([CAT, NONE, CAT, NONE, SHARK], {1, 3}, "text")
+    assert (found(said), said.unparsed, said.variant["parser_version"]) == (
+        [CAT, NONE, CAT, NONE, SHARK],
+        {1, 3},
+        "text",
+    )
     assert said.texts.completions[1] == "<think>a dog"
 
 
 def test_the_open_world_under_a_schema(sit: Any, talker: Any, letters: Any) -> None:
     model = talker(by_key(WIDE), structured=True)
     said = OpenWorld().predict(
-        sit(model, [0] * 3, "open_world", get_model=lambda _: letters, structure="enforced", images=3)
+        sit(
+            model,
+            [0] * 3,
+            "open_world",
+            get_model=lambda _: letters,
+            structured_output="enforced",
+            images_per_request=3,
+        )
     )
     assert found(said) == [DOG, CAT, SHARK]
     assert [[*schema["properties"]] for _, schema in model.how] == [["1", "2", "3"]]
@@ -170,7 +188,7 @@ def test_the_open_world_under_a_schema(sit: Any, talker: Any, letters: Any) -> N
 @pytest.mark.parametrize(("reading", "classes"), [("lenient", [CAT, CAT]), ("strict", [CAT, NONE])])
 def test_the_open_worlds_readings(sit: Any, talker: Any, letters: Any, reading: str, classes: list[int]) -> None:
     model = talker(says({0: '{"1": "tac"}', 1: "```{'1': 'tac'}```"}))
-    said = OpenWorld().predict(sit(model, [0, 0], "open_world", get_model=lambda _: letters, reading=reading))
+    said = OpenWorld().predict(sit(model, [0, 0], "open_world", get_model=lambda _: letters, parser=reading))
     assert (found(said), said.texts.strict_classes.tolist()) == (classes, [CAT, NONE])
     assert said.unparsed == {row for row, place in enumerate(classes) if place < 0}
 
@@ -198,6 +216,6 @@ def test_an_error_is_no_unread_answer(sit: Any, talker: Any, letters: Any) -> No
 
 def test_mills_reading_is_refused_before_anything_is_asked(sit: Any, talker: Any, letters: Any) -> None:
     model = talker(says(WIDE))
-    with pytest.raises(SpecError, match=r"\.reading=mill reads letters"):
-        OpenWorld().predict(sit(model, [0], "open_world", get_model=lambda _: letters, reading="mill"))
+    with pytest.raises(SpecError, match=r"\.parser=mill reads letters"):
+        OpenWorld().predict(sit(model, [0], "open_world", get_model=lambda _: letters, parser="mill"))
     assert model.how == []

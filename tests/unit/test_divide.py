@@ -183,9 +183,15 @@ def test_pictures_without_annotation_are_refused(bench: Bench, pictures: Make) -
 
 
 def test_the_parameters_are_what_was_done(bench: Bench, annotated: Make) -> None:
-    found = bench(annotated(HERE), judges(SEEN), absent="yes").division
-    told = {"detectors": "judge[0]", "detector_templates": "1", "threshold": "0.25", "most": "3000", "absent": "yes"}
-    assert found.parameters == told | {"hard": "none", "seed": "42"}
+    found = bench(annotated(HERE), judges(SEEN), absent_categories="yes").division
+    told = {
+        "detectors": "judge[0]",
+        "detector_templates": "1",
+        "threshold": "0.25",
+        "max_pairs": "3000",
+        "absent_categories": "yes",
+    }
+    assert found.parameters == told | {"hard_samples": "none", "seed": "42"}
     assert found.detectors[0].spec == "judge[0]"
 
 
@@ -195,7 +201,7 @@ def test_how_images_were_chosen_is_told(bench: Bench, annotated: Make) -> None:
 
 
 def test_absent_ones_that_win_are_taken_in(bench: Bench, annotated: Make) -> None:
-    found = bench(annotated(HERE), judges(SEEN), absent="yes").division
+    found = bench(annotated(HERE), judges(SEEN), absent_categories="yes").division
     absent = np.flatnonzero(~found.present)
     assert [(found.rows[at], found.categories[at], found.sets[at]) for at in absent] == [(0, 2, OOD_H)]
 
@@ -205,27 +211,27 @@ def mined_by(found: DivisionResult) -> list[tuple[int, int]]:
 
 
 def test_hard_samples_are_the_first_detectors_own(bench: Bench, annotated: Make) -> None:
-    found = bench(annotated(HERE), judges(SEEN, SEEN[::-1]), hard="own")
+    found = bench(annotated(HERE), judges(SEEN, SEEN[::-1]), hard_samples="own")
     assert mined_by(found) == [(3, 0), (2, 1)]
     assert any(note.startswith("1 × proposal left out of the hard samples") for note in found.division.notes)
 
 
 def test_hard_samples_are_of_images_that_all_detectors_answered_about(bench: Bench, annotated: Make) -> None:
-    found = bench(annotated(HERE), judges(SEEN, [*SEEN[:3], [NAN, 0, 0]]), hard="own")
+    found = bench(annotated(HERE), judges(SEEN, [*SEEN[:3], [NAN, 0, 0]]), hard_samples="own")
     assert mined_by(found) == [(2, 1), (1, 0)]
 
 
 def test_detections_of_a_file_are_named_by_their_bytes(bench: Bench, annotated: Make, tmp_path: Path) -> None:
     path = tmp_path / "found.json"
     path.write_text('[{"image_id": "id 0", "category_id": "c0", "score": 0.5}]')
-    found = bench(annotated(HERE), judges(SEEN), hard=str(path)).division
-    assert found.parameters["hard"] == f"found.json ({sha256(path.read_bytes()).hexdigest()[:8]})"
+    found = bench(annotated(HERE), judges(SEEN), hard_samples=str(path)).division
+    assert found.parameters["hard_samples"] == f"found.json ({sha256(path.read_bytes()).hexdigest()[:8]})"
     assert found.sets.count(HARD_SAMPLES) == 1
 
 
 def test_the_summary_counts_both_benchmarks_and_names_exclusions(bench: Bench, annotated: Make) -> None:
     dataset = annotated(HERE, excluded=(Exclusion("box", "it is empty", 2, "7"),))
-    found = bench(dataset, judges(SEEN), most="1", absent="yes", hard="own")
+    found = bench(dataset, judges(SEEN), max_pairs="1", absent_categories="yes", hard_samples="own")
     assert table_row(dataset, found) == ("imagenet/memory", "4", "7", "1", "0", "1", "0", "3")
     lines = [*summary_lines(dataset, found, Path("x.json"))]
     assert lines[1] == "  judge[0]: 2 of 7 pairs flagged (28.6%), 1 by case 1, 2 by case 2"
@@ -249,7 +255,7 @@ def test_a_place_that_cannot_be_written_to_is_named(tmp_path: Path, capsys: pyte
 REFUSED = {
     "--threshold=1.01": "expected a probability from 0 to 1, got '1.01'",
     "--threshold=nan": "expected a probability from 0 to 1, got 'nan'",
-    "--most-pairs=0": "expected a whole number from 1 up, got '0'",
+    "--max-pairs=0": "expected a whole number from 1 up, got '0'",
     "--limit=-3": "expected a whole number from 1 up, got '-3'",
     "--seed=x": "expected a whole number from 0 up, got 'x'",
     "--detector=hf[toybox-mllm]": "--detector=hf[toybox-mllm] offers generator, scorer. Give an encoder",

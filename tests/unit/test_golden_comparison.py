@@ -3,11 +3,14 @@
 import json
 import subprocess
 import sys
+import tomllib
 from copy import deepcopy
 from pathlib import Path
 from typing import Any
 
 import pytest
+
+from eyechart.protocol.registry import get_protocol, protocol_targets
 
 SCRIPT = Path(__file__).parents[2] / "tools/golden.py"
 METRIC = {"name": "acc1", "labels": "ImGT", "category": "A", "value": 0.8286, "n": 140, "ci": [0.7576, 0.882]}
@@ -155,3 +158,63 @@ def test_a_run_needs_its_store() -> None:
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == 2
     assert "--main and --store go together" in done.stderr
+
+
+RENAMED = """
+[options]
+images = "images_per_request"
+order = "image_order"
+reading = "parser"
+parser = "parser_version"
+[option_values]
+order = { mixed = "random" }
+"""
+
+
+@pytest.fixture
+def renamed(golden: Any, folder: Path) -> Any:
+    """A folder of golden files whose options have new names."""
+    (folder / "changes.toml").write_text(RENAMED, encoding="utf-8")
+    return golden
+
+
+@pytest.mark.parametrize(
+    ("file", "before", "after"),
+    [
+        ("records.json", {"variant": {"reading": "strict", "parser": "letter 2", "order": "mixed", "seed": "4"}},
+         {"variant": {"parser": "strict", "parser_version": "letter 2", "image_order": "random", "seed": "4"}}),
+        ("records.json", {"a/b/m[x]@images=5,order=mixed mcq": {"test": "t.py::t[a/b/m[x]@images=5,order=mixed]"}},
+         {"a/b/m[x]@image_order=random,images_per_request=5 mcq":
+             {"test": "t.py::t[a/b/m[x]@image_order=random,images_per_request=5]"}}),
+        ("records.json", {"a/b/m[x]@model=c[d,images=e[1,2]],reading=x mcq": 1},
+         {"a/b/m[x]@model=c[d,images=e[1,2]],parser=x mcq": 1}),
+        ("samples.json", {"a": {"csv": ["key,reading", "reading 5,order mixed"]}},
+         {"a": {"csv": ["key,reading", "reading 5,order mixed"]}}),
+        ("tables.json", {"T": {"csv": ["asked,n", '"images 1, order mixed, seed 4",0.5']}},
+         {"T": {"csv": ["asked,n", '"image_order random, images_per_request 1, seed 4",0.5']}}),
+    ],
+    ids=["variant", "case", "model", "samples", "table"],
+)  # fmt: skip
+def test_options_have_new_names_where_golden_files_have_old_ones(
+    renamed: Any, file: str, before: Any, after: Any
+) -> None:
+    renamed.write_golden(f"main/{file}", before)
+    found = renamed.read_golden(f"main/{file}")
+    assert not [*renamed.find_differences(f"main/{file}", found, after)]
+    assert [*renamed.find_differences(f"main/{file}", before, after)] or before == after
+
+
+def test_a_renamed_option_with_another_value_is_found(renamed: Any) -> None:
+    renamed.write_golden("main/records.json", {"a": {"variant": {"reading": "strict"}}})
+    found = renamed.find_differences(
+        "main/records.json", renamed.read_golden("main/records.json"), {"a": {"variant": {"parser": "lenient"}}}
+    )
+    assert [str(each) for each in found] == ['main/records.json: a / variant / parser: "strict" -> "lenient"']
+
+
+def test_every_new_name_is_that_of_an_option(golden: Any) -> None:
+    changes = tomllib.loads((SCRIPT.parents[1] / "tests/golden/migration/changes.toml").read_text(encoding="utf-8"))
+    known = {option.name for name in protocol_targets() for option in get_protocol(name).options}
+    assert {*changes["options"].values()} - known == {"parser_version", "text_encoder_weights"}
+    assert {*changes["options"]} & known == {"parser"}
+    assert {*changes["option_values"]} <= {*changes["options"]} | known

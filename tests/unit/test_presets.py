@@ -23,16 +23,16 @@ def test_every_option_of_a_packaged_preset_is_there_and_takes_the_value(name: st
 def test_the_settings_of_the_studies() -> None:
     preset = read_preset("paper")
     assert {*preset.names.values()} == {"kisel"}
-    assert OptionSetting("multiple_choice", "repeats", "31") in preset.settings
+    assert OptionSetting("multiple_choice", "epochs", "31") in preset.settings
     assert OptionSetting("closed_world_plus", "text_templates", "80") in preset.settings
 
 
 def test_a_file_of_one_s_own(tmp_path: Path) -> None:
     path = tmp_path / "mine.toml"
-    path.write_text('[closed_world]\nimages = [1, 10]\nnames = "mill"\n')
+    path.write_text('[closed_world]\nimages_per_request = [1, 10]\nnames = "mill"\n')
     preset = read_preset(str(path))
     assert (preset.settings, preset.names) == (
-        (OptionSetting("closed_world", "images", "1,10"),),
+        (OptionSetting("closed_world", "images_per_request", "1,10"),),
         {"closed_world": "mill"},
     )
 

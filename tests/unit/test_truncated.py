@@ -48,7 +48,7 @@ def test_a_letter_counts_on_a_line_of_its_own(sit: Any, talker: Any, text: str, 
 
 
 def test_mills_scorer_reads_what_is_there(sit: Any, talker: Any) -> None:
-    found = MillMCQ().predict(sit(talker(cut("The answer is B")), [0], "mcq", TWELVE, reading="mill"))
+    found = MillMCQ().predict(sit(talker(cut("The answer is B")), [0], "mcq", TWELVE, parser="mill"))
     assert (found.truncated, found.unparsed) == (frozenset(), frozenset())
 
 
@@ -59,7 +59,7 @@ def test_a_complete_answer_that_cannot_be_read_is_unparsed(sit: Any, talker: Any
 
 
 def test_every_round_of_repeats_has_its_truncated_replies(sit: Any, talker: Any) -> None:
-    found = MultipleChoice().predict(sit(talker(cut("Let me think: B")), [0, 1], "multiple_choice", TWELVE, repeats=2))
+    found = MultipleChoice().predict(sit(talker(cut("Let me think: B")), [0, 1], "multiple_choice", TWELVE, epochs=2))
     assert [each.truncated for each in found.rounds] == [{0, 1}, {0, 1}]
 
 
@@ -89,7 +89,7 @@ def test_a_name_counts_where_its_value_or_line_is_complete(
 
 
 def test_only_the_images_without_a_complete_value_are_truncated(sit: Any, talker: Any) -> None:
-    found = ClosedWorld().predict(sit(talker(cut('{"1": "cat", "2": "do')), [0, 1], images=2))
+    found = ClosedWorld().predict(sit(talker(cut('{"1": "cat", "2": "do')), [0, 1], images_per_request=2))
     assert sorted(found.top[:, 0].tolist()) == [-1, 0]
     assert len(found.truncated) == 1
 

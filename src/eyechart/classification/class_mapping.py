@@ -184,10 +184,10 @@ def class_embeddings(context: Context, names: Sequence[str]) -> ClassEmbeddings:
 
 def text_encoder(context: Context) -> TextEncoder:
     """The text encoder that was chosen."""
-    encoder = context.get_model(context.options["encoder"])
+    encoder = context.get_model(context.options["text_encoder"])
     if not isinstance(encoder, TextEncoder):
-        raise SpecError(f"{context.flag('encoder')} reads no texts. Use sentence[…], hf_clip[…] or open_clip[…].")
-    context.extra_variant["encoder_weights"] = encoder.identity.weights_sha256[:8]
+        raise SpecError(f"{context.flag('text_encoder')} reads no texts. Use sentence[…], hf_clip[…] or open_clip[…].")
+    context.extra_variant["text_encoder_weights"] = encoder.identity.weights_sha256[:8]
     return encoder
 
 

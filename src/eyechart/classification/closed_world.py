@@ -13,7 +13,7 @@ from eyechart.classification.image_batches import (
     split_by_image,
     wants_json,
 )
-from eyechart.classification.options import ANSWER, EVALUATIONS, MAPPED, SHOWN, is_valid, unused_options
+from eyechart.classification.options import ANSWER, EPOCHS, MAPPED, SHOWN, is_valid, unused_options
 from eyechart.classification.out_of_prompt import match_exactly, out_of_prompt_kinds
 from eyechart.classification.posterior import predict_constrained
 from eyechart.classification.predictions import Classification, ClassPredictions, EpochPredictions, Targets
@@ -36,7 +36,7 @@ class ClosedWorld(Protocol[Classification]):
     name = "closed_world"
     requires = ("generator",)
     replays = "closed_world"
-    options = (ANSWER, *SHOWN, EVALUATIONS)
+    options = (ANSWER, *SHOWN, EPOCHS)
 
     def unused_options(self, options: OptionValues, *, replayed: bool) -> set[str]:
         """Return the options that change nothing beside the others."""
@@ -54,7 +54,7 @@ class ClosedWorld(Protocol[Classification]):
         """Ask about every image, as often as evaluations are wanted."""
         if context.options["answer"] == "constrained":
             return predict_constrained(context)
-        times = int(context.options["evaluations"])
+        times = int(context.options["epochs"])
         rounds = tuple(predict_epoch(context, number) for number in range(times))
         renamed = {"acc1": "repeated_acc", "oop": "repeated_oop"}
         return rounds[0] if times == 1 else EpochPredictions(rounds, renamed, Targets.from_context(context))
@@ -101,7 +101,7 @@ class ClosedWorldPlus(Protocol[ClassPredictions]):
 def ask_and_parse(context: Context, evaluation: int) -> tuple[Prompt, AnswerCollector, Usage]:
     """Ask, or take the kept replies, and read them."""
     answer = context.options["answer"]
-    own = closed_world_prompt(answer, structured=context.options["structure"] == "enforced")
+    own = closed_world_prompt(answer, structured=context.options["structured_output"] == "enforced")
     asked = context.select_prompt(own)
     put = build_requests(
         context,
@@ -118,13 +118,13 @@ def ask_and_parse(context: Context, evaluation: int) -> tuple[Prompt, AnswerColl
 
 def is_json(context: Context, asked: Prompt) -> bool:
     """Whether replies are JSON."""
-    return not is_replay(context) and (wants_json(asked) or context.options["structure"] == "enforced")
+    return not is_replay(context) and (wants_json(asked) or context.options["structured_output"] == "enforced")
 
 
 def collect(context: Context, notes: AnswerCollector, one: ParsedAnswer) -> None:
     """Read one image's answer as a class."""
     notes.set_position(one.row, one.request, one.position)
-    text = one.strict if context.options["reading"] == "strict" else one.lenient
+    text = one.strict if context.options["parser"] == "strict" else one.lenient
     notes.completions[one.row] = one.completion if text is None else text
     if one.error:
         notes.errors[one.row] = one.error
@@ -132,38 +132,36 @@ def collect(context: Context, notes: AnswerCollector, one: ParsedAnswer) -> None
     if text is None:
         notes.unparsed.add(one.row)
     notes.strict_classes[one.row] = to_class(context, one.strict, "strict")
-    notes.classes[one.row] = to_class(context, text, context.options["reading"])
+    notes.classes[one.row] = to_class(context, text, context.options["parser"])
     if one.truncated and notes.classes[one.row] == NONE:
         notes.unparsed.add(one.row)
         notes.truncated.add(one.row)
 
 
-def to_class(context: Context, text: str | None, reading: str) -> int:
+def to_class(context: Context, text: str | None, parser: str) -> int:
     """The class that a text names under a reading, -1 for none."""
     if text is None:
         return NONE
-    place = (
-        parse_id(context, text, reading) if context.options["answer"] == "id" else parse_name(context, text, reading)
-    )
+    place = parse_id(context, text, parser) if context.options["answer"] == "id" else parse_name(context, text, parser)
     return NONE if place is None else context.candidate_classes[place]
 
 
-def parse_name(context: Context, text: str, reading: str) -> int | None:
+def parse_name(context: Context, text: str, parser: str) -> int | None:
     """The place in the list of a name; of two classes with one name the first has it."""
-    if reading == "authors":
+    if parser == "authors":
         return compat.parse_authors_name(text, context.candidate_names)
     found = class_name.parse(text, context.candidate_names)
     exact = int(match_exactly([text], context.candidate_names)[0])
-    read = found.strict if reading == "strict" else found.lenient
+    read = found.strict if parser == "strict" else found.lenient
     return read if read is not None else exact if exact >= 0 else None
 
 
-def parse_id(context: Context, text: str, reading: str) -> int | None:
+def parse_id(context: Context, text: str, parser: str) -> int | None:
     """The place in the list of a number; to a lenient reader a name says it as well."""
     found = number.parse(text)
-    read = found.strict if reading != "lenient" else found.lenient
+    read = found.strict if parser != "lenient" else found.lenient
     if read is None:
-        return parse_name(context, text, reading) if reading == "lenient" else None
+        return parse_name(context, text, parser) if parser == "lenient" else None
     return read if 0 <= read < len(context.candidate_names) else None
 
 

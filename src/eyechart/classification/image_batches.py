@@ -20,7 +20,7 @@ from eyechart.protocol.prompts import Prompt, get_prompt
 
 AnswerKind = Literal["name", "id"]
 Order = Literal["random", "same_class"]
-Prefix = Literal["paper", "shared"]
+PromptOrder = Literal["image-first", "text-first"]
 MOST_IMAGES = 50  # what the prompts announce
 TOKENS_AN_IMAGE, TOKENS_AROUND = 48, 16  # the longest of ImageNet's names takes about 30 tokens
 BRACES = frozenset("{｛")  # JSON was meant, and could not be read
@@ -89,23 +89,22 @@ def make_batches(
     return [tuple(run[start : start + size]) for run in runs for start in range(0, len(run), size)]
 
 
-def request_parts(text: str, rows: Sequence[int], prefix: str = "paper") -> tuple[str | int, ...]:
+def request_parts(text: str, rows: Sequence[int], prompt_order: str = "image-first") -> tuple[str | int, ...]:
     """Lay a request out: its text, and the rows whose images stand in their places.
 
-    `paper` shows the images and then asks; `shared` begins with the text, the same for all requests, so that an engine
-    computes the class list once.
+    `text-first` begins with the text, the same for all requests, so that an engine computes the class list once.
 
-    Raises ValueError without rows or for an unknown layout.
+    Raises ValueError without rows or for an unknown order.
 
     Source: own definition; the paper does not say where its images stand.
 
     >>> request_parts("Which?", [7, 3]), request_parts("Which?", [7, 3], "shared")
     ((7, 3, 'Which?'), ('Which?', 7, 3))
     """
-    _check_choice("prefix", prefix, get_args(Prefix))
+    _check_choice("prompt_order", prompt_order, get_args(PromptOrder))
     if not rows:
         raise ValueError("A request needs an image; got none.")
-    return (*rows, text) if prefix == "paper" else (text, *rows)
+    return (*rows, text) if prompt_order == "image-first" else (text, *rows)
 
 
 def answer_keys(count: int) -> tuple[str, ...]:
@@ -180,12 +179,12 @@ def wants_json(prompt: Prompt) -> bool:
 
 def uses_schema(context: Context) -> bool:
     """Whether the engine holds answers to a schema; asked of a model that cannot, it is refused."""
-    wanted = context.options["structure"] == "enforced"
+    wanted = context.options["structured_output"] == "enforced"
     if wanted and not context.generator.structured:
         raise ModelError(
-            f"{context.flag('structure')} needs an engine that holds answers to a schema, and "
+            f"{context.flag('structured_output')} needs an engine that holds answers to a schema, and "
             f"{context.model.identity.backend} does not. Use vllm[…] or openai[…], or "
-            f"{context.flag('structure', 'parsed')}."
+            f"{context.flag('structured_output', 'parsed')}."
         )
     return wanted
 
@@ -193,25 +192,26 @@ def uses_schema(context: Context) -> bool:
 def build_requests(context: Context, name: str, prompt: Prompt, text: str, evaluation: int = 0) -> Generate:
     """Lay the images of a split out among requests."""
     chosen, dataset = context.options, context.dataset
-    if chosen["reading"] == "mill":
+    if chosen["parser"] == "mill":
         raise SpecError(
-            f"{context.flag('reading')} reads letters, and here the answer is a name. Use lenient or authors."
+            f"{context.flag('parser')} reads letters, and here the answer is a name. Use lenient or authors."
         )
     by_schema = uses_schema(context)
     if context.images_per_request > 1 and not (wants_json(prompt) or by_schema):
         raise SpecError(
             f"The prompt '{prompt.name}' does not ask for JSON: the answers to {context.images_per_request} images "
-            f"cannot be separated. Use {context.flag('images', '1')}, or a prompt that asks for JSON by key."
+            f"cannot be separated. Use {context.flag('images_per_request', '1')}, or a prompt that asks for JSON by "
+            "key."
         )
     try:
         shared = make_batches(
-            dataset.keys, context.labels, context.images_per_request, chosen["order"], context.runner.seed
+            dataset.keys, context.labels, context.images_per_request, chosen["image_order"], context.runner.seed
         )
     except ValueError as error:
-        raise SpecError(f"{context.flag('images')}: {error}") from error
+        raise SpecError(f"{context.flag('images_per_request')}: {error}") from error
     asked = [
         RequestTemplate(
-            request_parts(text, rows, chosen["prefix"]),
+            request_parts(text, rows, chosen["prompt_order"]),
             TOKENS_AROUND + TOKENS_AN_IMAGE * len(rows),
             answer_schema(len(rows)) if by_schema else None,
         )

@@ -13,7 +13,7 @@ from string import ascii_uppercase
 from typing import Literal
 
 from eyechart.classification.distractors import Neighbours, hard_distractors
-from eyechart.classification.options import DISTRACTORS, ENCODER, REPEATS, SETTING, SHORT, unused_options
+from eyechart.classification.options import DISTRACTORS, REDRAWN_EPOCHS, SETTING, SHORT, TEXT_ENCODER, unused_options
 from eyechart.classification.predictions import ClassPredictions, EpochPredictions, Targets
 from eyechart.classification.text_answers import AnswerCollector
 from eyechart.data.dataset import ORIGINAL
@@ -23,7 +23,7 @@ from eyechart.parsers import compat, letter
 from eyechart.parsers.truncation import read_complete_letter
 from eyechart.protocol.base import Protocol
 from eyechart.protocol.context import Context, ask
-from eyechart.protocol.options import PROMPT, READING, OptionValues
+from eyechart.protocol.options import PARSER, PROMPT, OptionValues
 from eyechart.protocol.prompts import Prompt, get_prompt
 
 LETTERS = ascii_uppercase
@@ -206,7 +206,7 @@ class MillMCQ(Protocol[ClassPredictions]):
     name = "mcq"
     requires = ("generator",)
     replays = "mcq"
-    options = (READING,)
+    options = (PARSER,)
 
     def predict(self, context: Context) -> ClassPredictions:
         """Draw the options of every image and ask for a letter."""
@@ -242,14 +242,14 @@ def ask_for_letters(
         if reply.error:
             notes.errors[row] = reply.error
             continue
-        whole = reply.finished or context.options["reading"] == "mill"  # whose scorer reads what is there
+        whole = reply.finished or context.options["parser"] == "mill"  # whose scorer reads what is there
         text = reply.text if whole else read_complete_letter(reply.text)
         notes.strict_classes[row], notes.classes[row] = parse_letter(context, text, choice)
         if notes.classes[row] < 0:
             notes.unparsed.add(row)
             notes.truncated |= set() if whole else {row}
     details = {"options": [";".join(map(str, drawn[row].classes)) if row in drawn else "" for row in range(notes.size)]}
-    variant = context.variant(asked, parser_version(context.options["reading"]))
+    variant = context.variant(asked, parser_version(context.options["parser"]))
     return notes.to_predictions(context, replies.usage, variant, details=details)
 
 
@@ -258,16 +258,16 @@ def parse_letter(context: Context, text: str, options: AnswerOptions) -> tuple[i
     offered = [context.names[place] for place in options.classes]
     reading = letter.parse(text, offered)
     strict = -1 if reading.strict is None else options.classes[reading.strict]
-    if context.options["reading"] == "mill":
+    if context.options["parser"] == "mill":
         return strict, options.classes[compat.parse_mill_letter(text, offered, context.runner.seed)]
-    if context.options["reading"] != "lenient":  # the authors' scorer takes the letter alone
+    if context.options["parser"] != "lenient":  # the authors' scorer takes the letter alone
         return strict, strict
     return strict, -1 if reading.lenient is None else options.classes[reading.lenient]
 
 
-def parser_version(reading: str) -> str:
+def parser_version(parser: str) -> str:
     """The parser of letters with its version."""
-    return f"compat {compat.VERSION}" if reading == "mill" else f"letter {letter.VERSION}"
+    return f"compat {compat.VERSION}" if parser == "mill" else f"letter {letter.VERSION}"
 
 
 class MultipleChoice(Protocol[EpochPredictions]):
@@ -275,7 +275,7 @@ class MultipleChoice(Protocol[EpochPredictions]):
 
     name = "multiple_choice"
     requires = ("generator",)
-    options = (SETTING, REPEATS, DISTRACTORS, ENCODER, PROMPT, READING)
+    options = (SETTING, REDRAWN_EPOCHS, DISTRACTORS, TEXT_ENCODER, PROMPT, PARSER)
 
     def unused_options(self, options: OptionValues, *, replayed: bool) -> set[str]:
         """Return the options that change nothing beside the others."""
@@ -287,7 +287,7 @@ class MultipleChoice(Protocol[EpochPredictions]):
         near = hard_distractors(context)
         rounds = tuple(
             ask_for_letters(context, draw_all_options(context, near, repeat), "multiple_choice", asked, TOKENS)
-            for repeat in range(int(context.options["repeats"]))
+            for repeat in range(int(context.options["epochs"]))
         )
         return EpochPredictions(rounds, {"acc1": "mc_acc"}, Targets.from_context(context))
 

@@ -34,7 +34,7 @@ class OpenWorld(Protocol[ClassPredictions]):
 
     def predict(self, context: Context) -> ClassPredictions:
         """Ask for the most specific name of every image, and map each answer to the nearest class."""
-        held = context.options["structure"] == "enforced"
+        held = context.options["structured_output"] == "enforced"
         asked = context.select_prompt(get_prompt("open_world" if held else "open_world_json"))
         json = not is_replay(context) and (held or wants_json(asked))
         put = build_requests(context, "open_world", asked, asked.text)
@@ -42,7 +42,7 @@ class OpenWorld(Protocol[ClassPredictions]):
         heard, strict = [""] * notes.size, [""] * notes.size
         for one in split_by_image(put, replies.responses, json=json):
             notes.set_position(one.row, one.request, one.position)
-            text = one.strict if context.options["reading"] == "strict" else one.lenient
+            text = one.strict if context.options["parser"] == "strict" else one.lenient
             notes.completions[one.row] = one.completion if text is None else text
             heard[one.row], strict[one.row] = text or "", one.strict or ""
             if one.error:

@@ -1,10 +1,10 @@
-"""OptionValues of protocols of classification, and which of them go together."""
+"""Options of the classification protocols, and rules for combinations of them."""
 
 from collections.abc import Mapping
 
 from eyechart.data.class_names import load_templates
 from eyechart.models.registry import find_backend
-from eyechart.protocol.options import PROMPT, READING, Option, OptionValues
+from eyechart.protocol.options import PARSER, PROMPT, Option, OptionValues
 from eyechart.spec import parse_spec
 
 
@@ -34,56 +34,63 @@ SHORT: Mapping[str, str] = {  # settings of multiple choice as one types them, a
     "ImGT+ReGT+random": "ImGT + ReGT + random",
     "ImGT+ReGT+confusion": "ImGT + ReGT + confEVA(ImGT,ReGT)",
 }
-IMAGES = Option("images", "how many images a request shows", "1", least=1)
-ORDER = Option("order", "which images a request shows together", "random", ("random", "same_class"))
+IMAGES_PER_REQUEST = Option("images_per_request", "number of images in one request", "1", least=1)
+IMAGE_ORDER = Option(
+    "image_order",
+    "which images share a request: random ones, or images of one class",
+    "random",
+    ("random", "same_class"),
+)
 ANSWER = Option(
     "answer",
-    "how a class is named: by name, by id, or as the likeliest of all names",
+    "form of the answer: a class name, a class id, or constrained: the most probable of all class names",
     "name",
     ("name", "id", "constrained"),
 )
-PREFIX = Option(
-    "prefix",
-    "paper: images, then the class list; shared: the list first, for an engine to compute once",
-    "paper",
-    ("paper", "shared"),
+PROMPT_ORDER = Option(
+    "prompt_order",
+    "order of images and text in a request; with text-first, an engine computes the class list once for all requests",
+    "image-first",
+    ("image-first", "text-first"),
 )
-STRUCTURE = Option(
-    "structure",
-    "who sees to JSON: the model as its prompt asks, or the engine by a schema",
+STRUCTURED_OUTPUT = Option(
+    "structured_output",
+    "how answers become JSON: parsed (the prompt asks for JSON), or enforced (by the engine, with a schema)",
     "parsed",
     ("parsed", "enforced"),
 )
-EVALUATIONS = Option(
-    "evaluations", "how often everything is asked, for the spread of a model that is not the same twice", "1", least=1
+EPOCHS = Option(
+    "epochs", "how often each request is repeated, to measure the spread of a model that samples", "1", least=1
 )
 MAPPING = Option(
     "mapping",
-    "how free words become a class: nearest text embedding, or the name that occurs in them",
+    "how free text is mapped to a class: by the nearest text embedding, or by the class name that occurs in it",
     "nearest",
     ("nearest", "inclusion"),
 )
-ENCODER = Option("encoder", "the text encoder of the mapping, as backend[…]", "sentence[minilm]", check=check_model)
+TEXT_ENCODER = Option(
+    "text_encoder", "model of the text embeddings, as backend[…]", "sentence[minilm]", check=check_model
+)
 TEXT_TEMPLATES = Option(
-    "text_templates", "prompts that names and answers are put into: none, 80, 7, 1 or a file", "none",
-    check=check_templates,
+    "text_templates", "templates for class names and answers before they are embedded: none, 80, 7, 1 or a file",
+    "none", check=check_templates,
 )  # fmt: skip
-SETTING = Option("setting", "what is right and what distracts", "ImGT+random", tuple(SHORT))
-REPEATS = Option("repeats", "how often options and their order are redrawn", "31", least=1)
+SETTING = Option("setting", "source of the correct option and kind of distractors", "ImGT+random", tuple(SHORT))
+REDRAWN_EPOCHS = Option("epochs", "how often each question is asked, each time with newly drawn options", "31", least=1)
 DISTRACTORS = Option(
     "distractors",
-    "whose confusions distract: a model, or a csv or npy of classes × classes",
+    "source of the confusion matrix that gives hard distractors: a model, or a csv or npy file of classes × classes",
     "own",
     check=check_distractors,
 )
-SHOWN = (IMAGES, ORDER, PREFIX, PROMPT, STRUCTURE, READING)
-MAPPED = (ENCODER, MAPPING, TEXT_TEMPLATES)
+SHOWN = (IMAGES_PER_REQUEST, IMAGE_ORDER, PROMPT_ORDER, PROMPT, STRUCTURED_OUTPUT, PARSER)
+MAPPED = (TEXT_ENCODER, MAPPING, TEXT_TEMPLATES)
 
 
 def is_valid(options: OptionValues) -> bool:
     """Return whether options can be asked: the likeliest name is that of one image, and Mill's scorer reads letters."""
-    alone = options.get("answer") != "constrained" or options.get("images") == "1"
-    return alone and (options.get("reading") != "mill" or "structure" not in options)
+    alone = options.get("answer") != "constrained" or options.get("images_per_request") == "1"
+    return alone and (options.get("parser") != "mill" or "structured_output" not in options)
 
 
 def unused_options(options: OptionValues, *, replayed: bool) -> set[str]:
@@ -91,13 +98,13 @@ def unused_options(options: OptionValues, *, replayed: bool) -> set[str]:
     hardness = options.get("setting", "").rpartition("+")[2]
     likeliest, included = options.get("answer") == "constrained", options.get("mapping") == "inclusion"
     idle = {
-        "order": options.get("images") == "1",
-        "reading": likeliest,
-        "structure": likeliest or replayed,
-        "evaluations": likeliest or replayed,
-        "prefix": replayed,  # how a model is asked, which a file is not
+        "image_order": options.get("images_per_request") == "1",
+        "parser": likeliest,
+        "structured_output": likeliest or replayed,
+        "epochs": likeliest or replayed,
+        "prompt_order": replayed,  # how a model is asked, which a file is not
         "mapping": likeliest,
-        "encoder": likeliest or included or hardness in ("random", "confusion"),
+        "text_encoder": likeliest or included or hardness in ("random", "confusion"),
         "text_templates": likeliest or included,
         "distractors": hardness in ("random", "text"),
     }

@@ -51,12 +51,12 @@ def predict_constrained(context: Context) -> ClassPredictions:
     if context.images_per_request > 1:
         raise SpecError(
             f"{context.flag('answer')} asks about one image at a time, not {context.images_per_request}. "
-            f"Use {context.flag('images', '1')}."
+            f"Use {context.flag('images_per_request', '1')}."
         )
-    if context.options.get("evaluations", "1") != "1":
+    if context.options.get("epochs", "1") != "1":
         raise SpecError(
             f"{context.flag('answer')} computes its answers, the same ones every time. "
-            f"Use {context.flag('evaluations', '1')}."
+            f"Use {context.flag('epochs', '1')}."
         )
     asked = context.select_prompt(closed_world_prompt())
     found, notes = score_names(context, asked, "constrained"), AnswerCollector(len(context.dataset))
@@ -82,7 +82,7 @@ def score_names(context: Context, asked: Prompt, question: str) -> CachedArray:
         )
     text = asked.fill(class_list=format_class_list(context.candidate_names))
     choices = [format_answer(asked, name) for name in context.candidate_names]
-    asked_in = tuple(request_parts(text, [0], context.options.get("prefix", "paper")))
+    asked_in = tuple(request_parts(text, [0], context.options.get("prompt_order", "image-first")))
 
     def best(requests: Sequence[Request]) -> Floats:
         return np.stack(model.best(requests, choices), axis=1).astype(np.float32)

@@ -74,7 +74,7 @@ class Replay(ReplayedResponses):
                 unparsed.add(place)
             else:
                 scores[place] = answer
-        return ClassPredictions(dataset.keys, scores, errors, {"parser": "exact"}, frozenset(unparsed))
+        return ClassPredictions(dataset.keys, scores, errors, {"parser_version": "exact"}, frozenset(unparsed))
 
     def missing_answer(self, key: str) -> str:
         """Say that a sample has no answer."""

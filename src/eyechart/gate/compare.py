@@ -17,7 +17,13 @@ from eyechart.records import EMPTY, empty_label_rules
 
 SAME = ("fingerprint", "limit", "seed", "samples")
 SIDES = ("in the baseline", "now")
-RULES = ("parser", "equivalences", "categories", "support_n", "support_sha256")  # how answers and labels are read
+RULES = (
+    "parser_version",
+    "equivalences",
+    "categories",
+    "support_n",
+    "support_sha256",
+)  # how answers and labels are read
 HASH = re.compile("[0-9a-f]{64}")
 ALPHA = 0.01
 MAX_DROP_BOUND = 0.5  # nobody tolerates a loss of half of all samples: who writes 1 means 1 %

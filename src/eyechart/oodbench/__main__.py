@@ -28,7 +28,7 @@ from eyechart.oodbench.case_division import NONE, OWN, DivisionResult, compute_d
 from eyechart.oodbench.division import HARD_SAMPLES, OOD_H, OOD_S, SETS, Division, require_annotation, usable_images
 from eyechart.oodbench.division_files import write_division
 from eyechart.oodbench.flags import OUTSCORED, UNLIKELY
-from eyechart.oodbench.options import DETECTOR_TEMPLATES, MOST, THRESHOLD
+from eyechart.oodbench.options import DETECTOR_TEMPLATES, MAX_PAIRS, THRESHOLD
 from eyechart.paths import STORE
 from eyechart.protocol.options import OptionValues, is_fraction
 from eyechart.spec import did_you_mean, parse_spec
@@ -114,7 +114,7 @@ def build_parser() -> argparse.ArgumentParser:
         "or Cityscapes, and write them as a division into sets in and out of distribution.",
         epilog="Then ask models about them: pytest -k existence --eye-data=ROOT --eye-set=existence.division=DIR",
     )
-    more, told = found.add_argument, {each.name: each.help for each in (DETECTOR_TEMPLATES, THRESHOLD, MOST)}
+    more, told = found.add_argument, {each.name: each.help for each in (DETECTOR_TEMPLATES, THRESHOLD, MAX_PAIRS)}
     text = "the folder of an annotated data set, or one that holds several (default: the packaged pictures)"
     more("root", metavar="ROOT", nargs="?", help=text)
     text = "who divides: an encoder, a matcher, or a classifier of the categories; repeatable, and usually two"
@@ -123,11 +123,21 @@ def build_parser() -> argparse.ArgumentParser:
     more(
         "--threshold", metavar="T", type=parse_probability, default="0.05", help=f"{told['threshold']} (default: 0.05)"
     )
-    more("--most-pairs", metavar="N", type=parse_positive_integer, default=3000, help=f"{told['most']} (default: 3000)")
+    more(
+        "--max-pairs",
+        metavar="N",
+        type=parse_positive_integer,
+        default=3000,
+        help=f"{told['max_pairs']} (default: 3000)",
+    )
     more("--seed", metavar="N", type=parse_integer, default=42, help="the seed of every choice (default: 42)")
-    more("--absent", action="store_true", help="take in absent categories that a detector took for present, too")
+    more(
+        "--absent-categories",
+        action="store_true",
+        help="also include absent categories that a detector takes for present",
+    )
     text = "mine hard samples, too: own (of the first detector's probabilities), or a file of COCO results"
-    more("--hard", metavar="FILE", default=NONE, help=text)
+    more("--hard-samples", metavar="FILE", default=NONE, help=text)
     more("--split", metavar="NAME", action="append", default=[], help="only this split; repeatable")
     more(
         "--limit", metavar="N", type=parse_positive_integer, help="only this many images of each split, a seeded choice"
@@ -222,9 +232,9 @@ def option_values(options: argparse.Namespace) -> OptionValues:
         "detectors": "+".join(options.detector) or OWN,
         "detector_templates": options.templates,
         "threshold": options.threshold,
-        "most": str(options.most_pairs),
-        "absent": "yes" if options.absent else "no",
-        "hard": options.hard,
+        "max_pairs": str(options.max_pairs),
+        "absent_categories": "yes" if options.absent_categories else "no",
+        "hard_samples": options.hard_samples,
     }
 
 

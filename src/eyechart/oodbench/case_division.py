@@ -31,7 +31,7 @@ from eyechart.oodbench.hard_samples import (
     mine_hard_samples,
     propose_top_categories,
 )
-from eyechart.oodbench.options import IN_A_DIVISION, MADE
+from eyechart.oodbench.options import BUILT, IN_A_DIVISION
 from eyechart.protocol.context import Context
 from eyechart.protocol.options import OptionValues
 from eyechart.spec import parse_spec, split_outside_brackets
@@ -50,7 +50,7 @@ def load_division(context: Context) -> Division:
     Raises AbsentError where a folder of divisions has none of this split.
     """
     given, dataset = context.options["division"], context.dataset
-    if given == MADE:
+    if given == BUILT:
         return compute_division(
             context.runner, dataset, context.get_model, context.options, context.release_model
         ).division
@@ -71,7 +71,7 @@ def division_path(given: str, dataset: Dataset) -> Path:
 def division_label(context: Context, divided: Division) -> str:
     """What a record calls it: `made`, or the name and the fingerprint of the file."""
     given = context.options["division"]
-    if given == MADE:
+    if given == BUILT:
         return given
     return f"{division_path(given, context.dataset).name} ({division_sha256(divided, context.dataset)[:8]})"
 
@@ -103,13 +103,13 @@ def compute_division(
         with explain_default_detectors(spec, told["detectors"]):
             found.append(run_detector(runner, get_model(spec), spec, dataset, templates))
         release_model(spec)  # another model may need its memory
-    hard = find_hard_samples(told["hard"], dataset, found)
+    hard = find_hard_samples(told["hard_samples"], dataset, found)
     rules = DivisionSettings(
         threshold=float(told["threshold"]),
-        max_pairs=int(told["most"]),
+        max_pairs=int(told["max_pairs"]),
         seed=runner.seed,
-        include_absent=told["absent"] == "yes",
-        parameters={**told, "detectors": "+".join(specs), "hard": hard.source, **selection_parameters(runner)},
+        include_absent=told["absent_categories"] == "yes",
+        parameters={**told, "detectors": "+".join(specs), "hard_samples": hard.source, **selection_parameters(runner)},
     )
     divided = build_division(dataset, found, rules, hard.samples)
     return DivisionResult(replace(divided, notes=(*divided.notes, *hard.notes)), tuple(found))

@@ -16,7 +16,7 @@ from eyechart.oodbench.yes_no_prompts import (
     PairResponses,
     Query,
     ask,
-    check_reading,
+    check_parser,
     existence_prompts,
     parse_yes_no,
     parser_versions,
@@ -45,13 +45,13 @@ class Existence(Protocol[ExistencePredictions]):
 
     def is_valid(self, options: OptionValues) -> bool:
         """Return whether a combination can be asked: Mill's scorer reads letters alone."""
-        return options["reading"] != "mill"
+        return options["parser"] != "mill"
 
     def predict(self, context: Context) -> ExistencePredictions:
         """Ask set by set, so that each has its time, and read the answers."""
-        reading = check_reading(context.options["reading"])
+        parser = check_parser(context.options["parser"])
         divided = load_division(context)
-        chosen = indices_by_set(divided, selected_pairs(divided, context.options["benchmark"]))
+        chosen = indices_by_set(divided, selected_pairs(divided, context.options["division_scope"]))
         heard = {name: ask_pairs(context, divided, of) for name, of in chosen.items()}
         said = [reply for each in heard.values() for reply in each.responses]
         pairs = [*zip(said[::2], said[1::2], strict=True)]
@@ -66,9 +66,9 @@ class Existence(Protocol[ExistencePredictions]):
             cost=context.model.cost(usage),
             timings={name: each.timing for name, each in heard.items()},
             places=np.array([place for of in chosen.values() for place in of], np.int64),
-            answers=np.array([answer_codes(pair, reading) for pair in pairs], np.int64).reshape(-1, 2),
+            answers=np.array([answer_codes(pair, parser) for pair in pairs], np.int64).reshape(-1, 2),
             completions=tuple((one.text, other.text) for one, other in pairs),
-            truncated=np.array([[is_truncated(each, reading) for each in pair] for pair in pairs], np.bool_).reshape(
+            truncated=np.array([[is_truncated(each, parser) for each in pair] for pair in pairs], np.bool_).reshape(
                 -1, 2
             ),
         )
@@ -100,27 +100,27 @@ def first_error(replies: Sequence[Response]) -> str:
     return next((reply.error for reply in replies if reply.error), "")
 
 
-def answer_codes(pair: Sequence[Response], reading: str) -> list[int]:
+def answer_codes(pair: Sequence[Response], parser: str) -> list[int]:
     """Both answers of a pair; without one of them the pair is left out whole, since yes and no would be unbalanced."""
-    return [MISSING] * len(pair) if first_error(pair) else [answer_code(reply, reading) for reply in pair]
+    return [MISSING] * len(pair) if first_error(pair) else [answer_code(reply, parser) for reply in pair]
 
 
-def answer_code(reply: Response, reading: str) -> int:
+def answer_code(reply: Response, parser: str) -> int:
     """A reply as one of the four outcomes."""
     if reply.error:
         return MISSING
-    said = None if is_truncated(reply, reading) else parse_yes_no(complete_text(reply, reading), reading)
+    said = None if is_truncated(reply, parser) else parse_yes_no(complete_text(reply, parser), parser)
     return UNPARSED if said is None else YES if said else NO
 
 
-def complete_text(reply: Response, reading: str) -> str:
+def complete_text(reply: Response, parser: str) -> str:
     """Return what a reply says completely; the authors' scorer reads what is there."""
-    return reply.text if reply.finished or reading == "authors" else read_complete_word(reply.text)
+    return reply.text if reply.finished or parser == "authors" else read_complete_word(reply.text)
 
 
-def is_truncated(reply: Response, reading: str) -> bool:
+def is_truncated(reply: Response, parser: str) -> bool:
     """Return whether a reply ended at the token limit before it answered."""
-    return not reply.error and not reply.finished and not complete_text(reply, reading)
+    return not reply.error and not reply.finished and not complete_text(reply, parser)
 
 
 def build_variant(context: Context, divided: Division) -> dict[str, str]:
@@ -128,7 +128,7 @@ def build_variant(context: Context, divided: Division) -> dict[str, str]:
     asked = existence_prompts(context.options["reasoning"])
     told = {
         "prompt": ", ".join(f"{each.name} ({each.sha256[:8]})" for each in asked),
-        "parser": parser_versions(context.options["reading"], "yes_no"),
+        "parser_version": parser_versions(context.options["parser"], "yes_no"),
         "names": context.names_source,
     }
     return {**context.options, **division_parameters(context, divided), **told}

@@ -1,10 +1,10 @@
-"""OptionValues of OODBench's protocols: how pairs are divided, which of them are asked about, and how."""
+"""Options of OODBench's protocols: how pairs are divided, which of them are asked about, and how."""
 
 from eyechart.data.class_names import load_templates
 from eyechart.data.splits import list_splits, unknown_split_message
 from eyechart.errors import DataError
 from eyechart.models.registry import find_backend
-from eyechart.protocol.options import READING, Option, OptionValues, RequestedValues, flag
+from eyechart.protocol.options import PARSER, Option, OptionValues, RequestedValues, flag
 from eyechart.spec import parse_spec, split_outside_brackets
 
 
@@ -26,53 +26,60 @@ def check_reference(value: str, root: str | None) -> None:
         raise DataError(unknown_split_message(value, refs))
 
 
-MADE = "made"
+BUILT = "built"
 DIVISION = Option(
     "division",
-    "the pairs: made by the detectors, a file or folder of python -m eyechart.oodbench, or a published csv of one set, "
-    "such as coco-OOD-H.csv",
-    MADE,
+    "source of the pairs: built (from the detectors), a file or folder of python -m eyechart.oodbench, or a published "
+    "csv of one set, such as coco-OOD-H.csv",
+    BUILT,
 )
 DETECTORS = Option(
     "detectors",
-    "who divides, joined by +: encoders, matchers or classifiers of the categories",
+    "models that divide the pairs, joined by +: encoders, matchers or classifiers of the categories",
     "own",
     check=check_detectors,
 )
 DETECTOR_TEMPLATES = Option(
-    "detector_templates", "detectors' prompts: 80, 7, 1, name, or a file with one a line", "1", check=check_templates
+    "detector_templates",
+    "prompt templates of the detectors: 80, 7, 1, name, or a file with one a line",
+    "1",
+    check=check_templates,
 )
-THRESHOLD = Option("threshold", "a present category less probable than this is out of distribution", "0.05", share=True)
-MOST = Option("most", "how many pairs a set of the main benchmark has at most", "3000", least=1)
-BENCHMARK = Option(
-    "benchmark",
-    "ask about the main benchmark, or also about the initial one, all that was flagged",
+THRESHOLD = Option(
+    "threshold", "a present category with a lower probability is out of distribution", "0.05", share=True
+)
+MAX_PAIRS = Option("max_pairs", "maximum number of pairs in each set of the main benchmark", "3000", least=1)
+DIVISION_SCOPE = Option(
+    "division_scope",
+    "pairs to ask about: those of the main benchmark, or all flagged pairs (the initial benchmark)",
     "main",
     ("main", "initial"),
 )
-ABSENT = Option(
-    "absent", "whether to ask about absent categories that a detector took for present, too", "no", ("no", "yes")
+ABSENT_CATEGORIES = Option(
+    "absent_categories", "also ask about absent categories that a detector takes for present", "no", ("no", "yes")
 )
-HARD = Option("hard", "hard samples to compare with: none, own (of the first detector) or COCO results", "none")
-REASONING = Option("reasoning", "the question: direct, or step by step (chain of thought)", "direct", ("direct", "cot"))
+HARD_SAMPLES = Option(
+    "hard_samples", "hard samples for comparison: none, own (of the first detector), or a file of COCO results", "none"
+)
+REASONING = Option("reasoning", "form of the question: direct, or cot (chain of thought)", "direct", ("direct", "cot"))
 REFERENCE = Option(
-    "reference", "compare with the pairs of this split, such as oodbench/coco-train", "none", check=check_reference
+    "reference", "split whose pairs are compared with, such as oodbench/coco-train", "none", check=check_reference
 )
-DIVIDED = (DIVISION, DETECTORS, DETECTOR_TEMPLATES, THRESHOLD, MOST)
-IN_A_DIVISION = (*DIVIDED[1:], ABSENT, HARD)  # a file of a division has chosen these
-EXISTENCE = (*DIVIDED, ABSENT, HARD, BENCHMARK, REASONING, READING)
+DIVIDED = (DIVISION, DETECTORS, DETECTOR_TEMPLATES, THRESHOLD, MAX_PAIRS)
+IN_A_DIVISION = (*DIVIDED[1:], ABSENT_CATEGORIES, HARD_SAMPLES)  # a file of a division has chosen these
+EXISTENCE = (*DIVIDED, ABSENT_CATEGORIES, HARD_SAMPLES, DIVISION_SCOPE, REASONING, PARSER)
 
 
 def unused(options: OptionValues) -> set[str]:
     """Return the options that change nothing, since a file of a division has chosen them."""
-    return {each.name for each in IN_A_DIVISION} if options["division"] != MADE else set()
+    return {each.name for each in IN_A_DIVISION} if options["division"] != BUILT else set()
 
 
 def warnings(protocol: str, given: RequestedValues) -> str:
     """Say which options were given although all divisions are read from files; "" where none was."""
-    divisions = given.get("division", (MADE,))
+    divisions = given.get("division", (BUILT,))
     idle = [each.name for each in IN_A_DIVISION if each.name in given and given[each.name] != (each.default,)]
-    if MADE in divisions or not idle:
+    if BUILT in divisions or not idle:
         return ""
     named = " and ".join(flag(protocol, name, ",".join(given[name])) for name in idle)
     return f"the pairs are those of {flag(protocol, 'division', ','.join(divisions))}, which {named} cannot change"

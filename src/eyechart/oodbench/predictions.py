@@ -143,7 +143,7 @@ class ExistencePredictions(PairPredictions):
         sets, main = np.array(self.division.sets)[self.places], self.division.main[self.places]
         for name in dict.fromkeys(self.division.sets):
             yield name, (sets == name) & main
-        if self.variant["benchmark"] == "initial":
+        if self.variant["division_scope"] == "initial":
             yield from ((f"{name}{PRIME}", sets == name) for name in (OOD_S, OOD_H))
 
     def describe_count(self) -> str:

@@ -23,10 +23,10 @@ from eyechart.oodbench.existence import (
 from eyechart.oodbench.flags import draw_sample
 from eyechart.oodbench.options import DIVIDED, unused, warnings
 from eyechart.oodbench.predictions import ProgressionPredictions
-from eyechart.oodbench.yes_no_prompts import PairResponses, Query, ask, check_reading, parse_count, parser_versions
+from eyechart.oodbench.yes_no_prompts import PairResponses, Query, ask, check_parser, parse_count, parser_versions
 from eyechart.protocol.base import Protocol
 from eyechart.protocol.context import Context
-from eyechart.protocol.options import READING, OptionValues, RequestedValues
+from eyechart.protocol.options import PARSER, OptionValues, RequestedValues
 from eyechart.protocol.prompts import Prompt, get_prompt
 
 Couple = tuple[int, int]  # places in the division
@@ -85,7 +85,7 @@ class Progression(Protocol[ProgressionPredictions]):
 
     name = "progression"
     requires = ("generator",)
-    options = (*DIVIDED, READING)
+    options = (*DIVIDED, PARSER)
 
     def unused_options(self, options: OptionValues, *, replayed: bool) -> set[str]:  # noqa: ARG002
         """Return the options that a file of a division has chosen."""
@@ -97,11 +97,11 @@ class Progression(Protocol[ProgressionPredictions]):
 
     def is_valid(self, options: OptionValues) -> bool:
         """Return whether a combination can be asked: Mill's scorer reads letters alone."""
-        return options["reading"] != "mill"
+        return options["parser"] != "mill"
 
     def predict(self, context: Context) -> ProgressionPredictions:
         """Ask set by set, so that each has its time, and read the answers."""
-        reading = check_reading(context.options["reading"])
+        parser = check_parser(context.options["parser"])
         divided, notation = load_division(context), require_annotation(context.dataset)
         chosen = {
             name: draw_samples(context, divided, notation, name, places)
@@ -126,12 +126,12 @@ class Progression(Protocol[ProgressionPredictions]):
             first=pairs[:, 0],
             second=pairs[:, 1],
             counts=counts,
-            existence=np.array([answer_code(reply, reading) for reply in stages[0]], np.int64),
-            counting=np.array([count_code(reply, reading) for reply in stages[1]], np.int64),
-            logic=np.array([answer_code(reply, reading) for reply in stages[2]], np.int64),
+            existence=np.array([answer_code(reply, parser) for reply in stages[0]], np.int64),
+            counting=np.array([count_code(reply, parser) for reply in stages[1]], np.int64),
+            logic=np.array([answer_code(reply, parser) for reply in stages[2]], np.int64),
             completions=tuple((one.text, two.text, three.text) for one, two, three in samples),
             truncated=np.array(
-                [[is_truncated(each, reading) for each in sample] for sample in samples], np.bool_
+                [[is_truncated(each, parser) for each in sample] for sample in samples], np.bool_
             ).reshape(-1, 3),
         )
 
@@ -150,7 +150,7 @@ def draw_samples(
     usable = [place for place in places if countable[place]]
     keys, names = context.dataset.keys, context.dataset.names  # whatever names are asked about
     pairs = [(keys[divided.rows[place]], names[divided.categories[place]]) for place in usable]
-    most = int(divided.parameters.get("most", context.options["most"]))
+    most = int(divided.parameters.get("max_pairs", context.options["max_pairs"]))
     found = draw_couples(pairs, most, context.runner.seed, name)
     return [(usable[first], usable[second]) for first, second in found]
 
@@ -166,11 +166,11 @@ def ask_samples(context: Context, divided: Division, found: Sequence[Couple]) ->
     return ask(context, queries)
 
 
-def count_code(reply: Response, reading: str) -> int:
+def count_code(reply: Response, parser: str) -> int:
     """A reply as a number, or as one of the outcomes without one."""
     if reply.error:
         return MISSING
-    said = None if is_truncated(reply, reading) else parse_count(complete_text(reply, reading), reading)
+    said = None if is_truncated(reply, parser) else parse_count(complete_text(reply, parser), parser)
     return UNPARSED if said is None else said
 
 
@@ -178,7 +178,7 @@ def build_variant(context: Context, divided: Division) -> dict[str, str]:
     """Every choice, and the wording and parsers."""
     told = {
         "prompt": ", ".join(f"{each.name} ({each.sha256[:8]})" for each in progression_prompts()),
-        "parser": parser_versions(context.options["reading"], "yes_no", "number"),
+        "parser_version": parser_versions(context.options["parser"], "yes_no", "number"),
         "names": context.names_source,
     }
     return {**context.options, **division_parameters(context, divided), **told}

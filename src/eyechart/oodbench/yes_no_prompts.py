@@ -30,7 +30,7 @@ KINDS = (
     *("progression_counting", "progression_logic"),
 )
 MAX_TOKENS, MAX_TOKENS_COT = 64, 1024
-READINGS = ("lenient", "strict", "authors")
+PARSERS = ("lenient", "strict", "authors")
 KEY_COLUMNS, ANSWER_COLUMNS = ("key", "category", "question"), ("said", "answer")
 EXPECTED = (
     "Expected a csv with the columns key, category, question (positive or negative) and answer, such as the csv of "
@@ -119,37 +119,37 @@ def requests_sha256(context: Context) -> str:
     return sha256(msgspec.json.encode((asked, context.names))).hexdigest()
 
 
-def check_reading(reading: str) -> str:
-    """Refuse a reading that knows neither yes and no nor numbers."""
-    if reading not in READINGS:
+def check_parser(parser: str) -> str:
+    """Return a parser. Raises SpecError for one that reads neither yes and no nor numbers."""
+    if parser not in PARSERS:
         raise SpecError(
-            f"The reading {reading} reads letters, and here the answer is yes, no or a number. "
-            f"Use {', '.join(READINGS)}."
+            f"The parser '{parser}' reads letters, but the answers to this question are yes, no or a number. "
+            f"Use {', '.join(PARSERS)}."
         )
-    return reading
+    return parser
 
 
-def parse_yes_no(text: str, reading: str) -> bool | None:
+def parse_yes_no(text: str, parser: str) -> bool | None:
     """Whether an answer says yes; None where it could not be read."""
-    if reading == "authors":
+    if parser == "authors":
         return compat.parse_authors_yes_no(text)
     found = yes_no.parse(text)
-    return found.strict if reading == "strict" else found.lenient
+    return found.strict if parser == "strict" else found.lenient
 
 
-def parse_count(text: str, reading: str) -> int | None:
+def parse_count(text: str, parser: str) -> int | None:
     """The number that an answer says; None where it could not be read."""
-    if reading == "authors":
+    if parser == "authors":
         return compat.parse_first_number(text)
     found = number.parse(text)
-    return found.strict if reading == "strict" else found.lenient
+    return found.strict if parser == "strict" else found.lenient
 
 
-def parser_versions(reading: str, *names: str) -> str:
+def parser_versions(parser: str, *names: str) -> str:
     """The parsers with their versions."""
     versions = {"yes_no": yes_no.VERSION, "number": number.VERSION}
     used = ", ".join(f"{name} {versions[name]}" for name in names)
-    return f"compat {compat.VERSION}" if reading == "authors" else used
+    return f"compat {compat.VERSION}" if parser == "authors" else used
 
 
 @dataclass(frozen=True)

@@ -150,7 +150,7 @@ class Context:
     @property
     def images_per_request(self) -> int:
         """How many images a request shows."""
-        return int(self.options.get("images", "1"))
+        return int(self.options.get("images_per_request", "1"))
 
     def flag(self, option: str, value: str | None = None) -> str:
         """Return how an option of the protocol is set to a value, by default its own, as error messages name it."""
@@ -165,9 +165,13 @@ class Context:
             raise SpecError(f"{self.flag('prompt')} has the slots: {has}. This protocol fills: {wanted}.")
         return found
 
-    def variant(self, asked: Prompt, parser: str) -> dict[str, str]:
+    def variant(self, asked: Prompt, parser_version: str) -> dict[str, str]:
         """Every choice, by what prompt and parser, and which models and files helped."""
-        told = {"prompt": f"{asked.name} ({asked.sha256[:8]})", "parser": parser, "names": self.names_source}
+        told = {
+            "prompt": f"{asked.name} ({asked.sha256[:8]})",
+            "parser_version": parser_version,
+            "names": self.names_source,
+        }
         return {**self.options, **told, **self.extra_variant}
 
 
@@ -185,7 +189,7 @@ def replayed_responses(context: Context, questions: Generate) -> Responses:
     """The words of a file as replies to questions about one image each."""
     model = context.replayed_words
     if context.images_per_request > 1:
-        raise SpecError(f"{model.spec} has one answer an image. Use {context.flag('images', '1')}.")
+        raise SpecError(f"{model.spec} has one answer an image. Use {context.flag('images_per_request', '1')}.")
     said = model.responses(context.dataset)
     replies = tuple(said[question.images[0]] for question in questions.requests)
     return Responses(replies, Usage(), model.path, model.identity.weights_sha256)

@@ -32,7 +32,8 @@ class Option:
 
         Raises SpecError for a value that the option does not take.
 
-        >>> Option("images", "images in a request", "1", least=1).values("1,010", "--eye-set=closed_world.images")
+        >>> epochs = Option("epochs", "number of repetitions", "1", least=1)
+        >>> epochs.values("1,010", "--eye-set=closed_world.epochs")
         ('1', '10')
         """
         values = self.known if given == "all" and self.known else tuple(split_outside_brackets(given))
@@ -66,8 +67,8 @@ def is_fraction(value: str) -> bool:
 def flag(protocol: str, option: str, value: str | None = None) -> str:
     """Return how an option is set on the command line.
 
-    >>> flag("closed_world", "images", "10")
-    '--eye-set=closed_world.images=10'
+    >>> flag("closed_world", "images_per_request", "10")
+    '--eye-set=closed_world.images_per_request=10'
     """
     return f"{SET}={protocol}.{option}" + ("" if value is None else f"={value}")
 
@@ -87,7 +88,7 @@ class OptionSetting:
         protocol, dot, option = name.strip().partition(".")
         if not (equals and dot and protocol and option):
             raise SpecError(
-                f"{SET} '{text}' cannot be read. Expected PROTOCOL.OPTION=VALUE, such as closed_world.images=1,10."
+                f"{SET} '{text}' cannot be read. Expected PROTOCOL.OPTION=VALUE, such as closed_world.epochs=1,10."
             )
         return cls(protocol, option.replace("-", "_"), values)
 
@@ -102,12 +103,13 @@ def check_prompt(value: str, _: str | None) -> None:
 
 OWN = "own"
 PROMPT = Option(
-    "prompt", "a packaged prompt or a toml file in the place of the protocol's own", OWN, check=check_prompt
+    "prompt", "a packaged prompt or a toml file that replaces the protocol's own prompt", OWN, check=check_prompt
 )
-READINGS = ("lenient", "strict", "authors", "mill")
-READING = Option(
-    "reading",
-    "how words become an answer: as a person reads them, to the letter of the prompt, or as a published scorer did",
+PARSERS = ("lenient", "strict", "authors", "mill")
+PARSER = Option(
+    "parser",
+    "how text becomes an answer: lenient (as a person reads it), strict (the exact form that the prompt asks for), "
+    "authors or mill (as the scorer of that publication)",
     "lenient",
-    READINGS,
+    PARSERS,
 )

@@ -19,7 +19,7 @@ from eyechart.realbirdid.bird_vocabulary import BirdVocabulary
 from eyechart.realbirdid.extraction import complete_texts, extract_choices, extraction_variant, truncated_responses
 from eyechart.realbirdid.free_form import merge_errors
 from eyechart.realbirdid.name_scores import require_observations
-from eyechart.realbirdid.options import ABOUT, EXTRACTION, WORDINGS
+from eyechart.realbirdid.options import ABSTENTION_IMAGES, EXTRACTION, PROMPT_SET
 from eyechart.realbirdid.predictions import BirdPredictions
 from eyechart.realbirdid.prompt_sets import PromptSet, load_prompt_set, prompt_number
 from eyechart.realbirdid.prompts import ask
@@ -182,12 +182,12 @@ class Abstention(Protocol[AbstentionPredictions]):
 
     name = "abstention"
     requires = ("generator",)
-    options = (WORDINGS, ABOUT, EXTRACTION)
+    options = (PROMPT_SET, ABSTENTION_IMAGES, EXTRACTION)
 
     def predict(self, context: Context) -> AbstentionPredictions:
         """Send every prompt for every image, and extract the reason from every response."""
-        observed, prompt_set = require_observations(context.dataset), load_prompt_set(context.options["wordings"])
-        everyone = context.options["about"] == "all"
+        observed, prompt_set = require_observations(context.dataset), load_prompt_set(context.options["prompt_set"])
+        everyone = context.options["abstention_images"] == "all"
         rows = np.arange(len(observed)) if everyone else np.flatnonzero(~observed.answerable)
         queries = [(row, text) for texts in prompt_set.levels.values() for text in texts for row in rows.tolist()]
         replies = ask(context, queries)
@@ -202,7 +202,7 @@ class Abstention(Protocol[AbstentionPredictions]):
             seed=context.runner.seed,
             errors=merge_errors([reply.error for reply in replies.responses], result),
             variant=extraction_variant(context, None, second, CHOICES)
-            | {"wordings": f"{prompt_set.name} ({prompt_set.sha256[:8]})"},
+            | {"prompt_set": f"{prompt_set.name} ({prompt_set.sha256[:8]})"},
             observations=observed,
             prompt_set=prompt_set,
             image_indices=rows,

@@ -22,7 +22,7 @@ from eyechart.realbirdid.name_scores import (
     softmax,
     species_names,
 )
-from eyechart.realbirdid.options import CALLED
+from eyechart.realbirdid.options import SPECIES_NAMES
 from eyechart.realbirdid.predictions import BIRD_COLUMNS, BirdPredictions, format_numbers, format_outcomes, names_of
 from eyechart.realbirdid.species import ALL, ELIGIBLE, PREFIXES, RANGE, metric_title
 from eyechart.records import OutcomeCounts
@@ -75,7 +75,7 @@ class FlatList(Protocol[FlatListPredictions]):
 
     name = "flat_list"
     requires = ("encoder", "scorer")
-    options = (CALLED, PROMPT)
+    options = (SPECIES_NAMES, PROMPT)
 
     def unavailable(self, context: Context) -> str:
         """Return why the model has no log-probabilities."""

@@ -83,7 +83,7 @@ def require_observations(dataset: Dataset) -> Observations:
 
 def species_names(context: Context) -> tuple[str, ...]:
     """Return the species names of the prompts, scientific or common as the option says."""
-    if context.options["called"] == "scientific":
+    if context.options["species_names"] == "scientific":
         return context.names
     return common_names(require_observations(context.dataset).taxonomy)
 
@@ -133,7 +133,7 @@ def score_with_language_model(context: Context, names: Sequence[str]) -> NameSco
             return np.full((stop - start, len(names)), np.nan, np.float32)
         return scores.values[start:stop]
 
-    variant = {"prompt": f"{question.name} ({question.sha256[:8]})", "parser": "none", "stop": "unique prefix"}
+    variant = {"prompt": f"{question.name} ({question.sha256[:8]})", "parser_version": "none", "stop": "unique prefix"}
     return NameScores(read, scores.errors, variant)
 
 

@@ -1,4 +1,4 @@
-"""OptionValues of RealBirdID's protocols."""
+"""Options of RealBirdID's protocols."""
 
 from eyechart.protocol.options import Option
 from eyechart.realbirdid.prompt_sets import load_prompt_set
@@ -9,14 +9,20 @@ def check_wordings(value: str, _: str | None) -> None:
     load_prompt_set(value)
 
 
-CALLED = Option("called", "which names of species are put into prompts", "scientific", ("scientific", "common"))
+SPECIES_NAMES = Option("species_names", "names of species in the prompts", "scientific", ("scientific", "common"))
 EXTRACTION = Option(
     "extraction",
-    "how a name or reason is found in free words: by constrained choice (where a model can choose), or where it occurs",
+    "how a name or reason is extracted from free text: by a constrained choice of the model (where it supports one), "
+    "or by inclusion: the name that occurs in it",
     "choice",
     ("choice", "inclusion"),
 )
-WORDINGS = Option(
-    "wordings", "levels of wordings of the question that may be refused, in a toml file", "own", check=check_wordings
+PROMPT_SET = Option(
+    "prompt_set",
+    "prompts of the question, by level: the packaged ones (own), or a toml file",
+    "own",
+    check=check_wordings,
 )
-ABOUT = Option("about", "which birds all wordings are asked about", "unanswerable", ("unanswerable", "all"))
+ABSTENTION_IMAGES = Option(
+    "abstention_images", "images that every prompt of the set is asked about", "unanswerable", ("unanswerable", "all")
+)

@@ -28,7 +28,7 @@ from eyechart.realbirdid.name_scores import (
     softmax,
     species_names,
 )
-from eyechart.realbirdid.options import CALLED
+from eyechart.realbirdid.options import SPECIES_NAMES
 from eyechart.realbirdid.predictions import BIRD_COLUMNS, BirdPredictions, format_numbers, format_outcomes, names_of
 from eyechart.realbirdid.species_summary import ProbabilitySummary, summarise
 from eyechart.records import OutcomeCounts
@@ -89,7 +89,7 @@ class Species(Protocol[SpeciesPredictions]):
     name = "species"
     requires = ("encoder", "scorer")
     replays = "species"
-    options = (CALLED, PROMPT)
+    options = (SPECIES_NAMES, PROMPT)
 
     def unavailable(self, context: Context) -> str:
         """Return why the model has no log-probabilities."""

@@ -13,8 +13,8 @@ from PIL import Image
 PICTURES, IMAGES = 18, 5
 NAME = "toy-2026-01-01"  # as the server calls itself
 CHOICES = (
-    *(f"--eye-set={name}.images={IMAGES}" for name in ("closed_world", "closed_world_plus")),
-    *(f"--eye-set={name}.structure=enforced" for name in ("closed_world", "closed_world_plus")),
+    *(f"--eye-set={name}.images_per_request={IMAGES}" for name in ("closed_world", "closed_world_plus")),
+    *(f"--eye-set={name}.structured_output=enforced" for name in ("closed_world", "closed_world_plus")),
     "--eye-set=closed_world_plus.mapping=inclusion",
 )
 

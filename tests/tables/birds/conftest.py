@@ -30,8 +30,8 @@ from eyechart.spec import parse_spec
 
 SIZES = (4, 3, 2, 1)  # species of each genus
 GENERA = ("Corvus", "Larus", "Buteo", "Grus")
-ENCODER = {"called": "scientific", "templates": "bird (01234567)", "scale": "100"}
-TALKER = {"called": "scientific", "prompt": "species (89abcdef)", "stop": "unique prefix"}
+ENCODER = {"species_names": "scientific", "templates": "bird (01234567)", "scale": "100"}
+TALKER = {"species_names": "scientific", "prompt": "species (89abcdef)", "stop": "unique prefix"}
 LEVELS = {"naive": ("What is it?", "Which bird?", "Name it."), "refuse": ("Refuse if unsure.", "Rather say nothing.")}
 
 
@@ -114,7 +114,11 @@ class Aviary:
         reasons = draw.integers(len(REASONS), size=size).repeat(self.photographs, axis=1)
         declines = (draw.random(size) < rate).repeat(self.photographs, axis=1)
         places = np.where(declines ^ (draw.random(declines.shape) < self.noise / 10), reasons, CHOICES.index(ANSWERED))
-        variant = {"wordings": "own", "about": "all" if everyone else "unanswerable", "extraction": "choice"}
+        variant = {
+            "prompt_set": "own",
+            "abstention_images": "all" if everyone else "unanswerable",
+            "extraction": "choice",
+        }
         said = ("something",) * places.size
         found = AbstentionPredictions(
             self.dataset, {}, variant, self.seen, asked, rows, said, places.astype(np.int64), Usage(), None,

@@ -103,7 +103,7 @@ def test_a_model_looks_the_same_whoever_else_is_in_a_figure(three):
 
 def test_two_cases_of_one_model_differ_in_their_dashes(aviary):
     for called in ("scientific", "common"):
-        aviary.species("hf_clip[a]", called=called)
+        aviary.species("hf_clip[a]", species_names=called)
     pool = aviary.pool()
     one, other = case_styles(pool, pool.groups[0].cases)
     assert (one.colour, one.marker) == (other.colour, other.marker)

@@ -204,7 +204,7 @@ def test_every_table_says_which_images_and_how_models_were_asked(asked, name):
         notes = "\n".join(table.notes)
         assert "realbirdid/val: 60 images, fingerprint" in notes
         assert name in ("realbirdid-T5", "realbirdid-F3") or any(
-            word in notes for word in ("templates", "wordings", "prompt")
+            word in notes for word in ("templates", "prompt_set", "prompt")
         )
 
 
@@ -225,6 +225,6 @@ def test_the_overview_of_birds_without_lists_or_words_has_what_there_is(aviary):
 
 def test_a_model_asked_in_two_ways_stands_twice_and_is_told_apart(aviary):
     aviary.species(TALKER)
-    aviary.species(TALKER, called="common")
+    aviary.species(TALKER, species_names="common")
     (table,) = tables("realbirdid-T2", aviary.pool())
     assert table.columns == ("Metric", "hf[b], called common", "hf[b], called scientific")

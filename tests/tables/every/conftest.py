@@ -37,8 +37,8 @@ def worded(session: Any) -> Runs:
     for number, model in enumerate(SHORT_AND_LONG):
         wrong = dict.fromkeys(range(number + 1), 7)
         for images in ("1", "5", "10"):
-            made.closed_world(made.right(OUTSIDE | wrong), model=model, images=images)
-        made.closed_world(made.right(wrong), model=model, images="10", order="same_class")
+            made.closed_world(made.right(OUTSIDE | wrong), model=model, images_per_request=images)
+        made.closed_world(made.right(wrong), model=model, images_per_request="10", image_order="same_class")
         made.closed_world_plus(made.right(OUTSIDE), MAPPED, model=model)
         for templates in ("none", "80"):
             made.open_world(made.right({8: 7, 14: 7}), model=model, text_templates=templates)
@@ -148,7 +148,7 @@ def hard(bench: Any) -> Runs:
                 ("acc_p", name, 0.04, 40, (0.03, 0.05), "permutation"),
             )
         ]
-        bench.case("existence", model, rows=[*answered(2 + number)], metrics=metrics, hard="own",
+        bench.case("existence", model, rows=[*answered(2 + number)], metrics=metrics, hard_samples="own",
                    files={"division": [*divided()]}, detectors="+".join(DETECTORS))  # fmt: skip
     for number, name in enumerate(DETECTORS):
         bins = [

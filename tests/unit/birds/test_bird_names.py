@@ -93,7 +93,7 @@ def test_a_split_without_observations_is_refused(bird_world: Any) -> None:
 
 def test_names_are_scientific_or_common(bird_world: Any) -> None:
     context = bird_world.sit(bird_world.comparing())
-    common = bird_world.sit(bird_world.comparing(), called="common")
+    common = bird_world.sit(bird_world.comparing(), species_names="common")
     assert species_names(context) == context.names
     assert species_names(common) == bird_world.tree.common
 
@@ -105,7 +105,7 @@ def test_common_names_that_are_missing_or_equal_are_refused(bird_world: Any, spo
     names = tuple(spoiled if name == "Magpie" else name for name in bird_world.tree.common)
     bird_world.tree = replace(bird_world.tree, common=names)
     with pytest.raises(DataError, match=said):
-        bird_world.found(bird_world.comparing(), called="common")
+        bird_world.found(bird_world.comparing(), species_names="common")
 
 
 def test_an_encoder_compares_each_picture_once(bird_world: Any) -> None:
@@ -158,7 +158,7 @@ def test_a_language_model_scores_each_name_up_to_where_it_is_told(bird_world: An
     told = score_names(bird_world.sit(model), bird_world.names[::-1])
     np.testing.assert_array_equal(told.read(2, 5), model.logits[2:5, ::-1])
     assert sorted(model.asked) == [(row, "unique", "What is the species of this bird?") for row in range(22)]
-    assert {**told.variant} == told.variant | {"stop": "unique prefix", "parser": "none"}
+    assert {**told.variant} == told.variant | {"stop": "unique prefix", "parser_version": "none"}
 
 
 def test_a_language_model_may_be_asked_in_other_words(bird_world: Any, tmp_path: Path) -> None:
@@ -222,7 +222,11 @@ def kept(world: Any) -> set[str]:
 
 @pytest.mark.parametrize(
     ("kind", "more"),
-    [("comparing", {"called": "common"}), ("comparing", {"templates": "name"}), ("saying", {"called": "common"})],
+    [
+        ("comparing", {"species_names": "common"}),
+        ("comparing", {"templates": "name"}),
+        ("saying", {"species_names": "common"}),
+    ],
 )
 def test_other_names_and_templates_are_other_questions(bird_world: Any, kind: str, more: Any) -> None:
     world = replace(

@@ -150,7 +150,7 @@ def test_nobody_is_asked_about_nothing(bird_world: Any) -> None:
 
 def test_a_common_name_that_is_a_genus_is_refused(bird_world: Any) -> None:
     with pytest.raises(VocabularyError, match=r"Classes 6 \('Anhinga'\) and 12 \('Anhinga'\) have one name"):
-        bird_world.found(bird_world.comparing(), "flat_list", called="common")
+        bird_world.found(bird_world.comparing(), "flat_list", species_names="common")
 
 
 def test_genera_are_asked_for_by_the_same_templates(bird_world: Any) -> None:

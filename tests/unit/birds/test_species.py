@@ -80,14 +80,14 @@ def test_an_error_is_no_answer_on_any_list(found: SpeciesPredictions) -> None:
 
 def test_every_choice_is_told(bird_world: Any) -> None:
     told = bird_world.found(bird_world.comparing()).variant
-    assert {**told} == {**told} | {"called": "scientific", "prompt": "own", "names": "split", "scale": "50"}
+    assert {**told} == {**told} | {"species_names": "scientific", "prompt": "own", "names": "split", "scale": "50"}
     assert bird_world.found(bird_world.saying()).variant["stop"] == "unique prefix"
 
 
 def test_common_names_are_asked_for_and_scientific_ones_told(bird_world: Any) -> None:
     names = (*bird_world.tree.common, *bird_world.names[9:])
     one, other = bird_world.comparing(), bird_world.comparing(names=names)
-    plain, common = bird_world.found(one), bird_world.found(other, called="common")
+    plain, common = bird_world.found(one), bird_world.found(other, species_names="common")
     assert other.read[0] == "a photo of a Raven bird."
     np.testing.assert_array_equal(plain.summaries[ALL].levels[0].best, common.summaries[ALL].levels[0].best)
 

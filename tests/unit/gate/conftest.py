@@ -54,7 +54,7 @@ def make() -> Make:
             weights_sha256="0" * 64,
             fingerprint="f",
             label_hashes={"ImGT": "t"},
-            variant={"parser": "1", "names": "mill"},
+            variant={"parser_version": "1", "names": "mill"},
             limit=None,
             seed=42,
             samples=size,

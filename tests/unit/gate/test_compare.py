@@ -196,15 +196,16 @@ def test_only_numbers_with_a_direction_and_two_values_are_compared(make: Any, sh
 
 @pytest.mark.parametrize("other", [
     {"fingerprint": "g"}, {"label_hashes": {"ImGT": "u"}}, {"limit": 4}, {"seed": 7}, {"samples": 3},
-    {"variant": {"parser": "2"}}, {"variant": {}}, {"variant": {"parser": "1", "equivalences": "none"}},
-    {"variant": {"parser": "1", "support_n": "7"}}, {"variant": {"parser": "1", "support_sha256": "0123456789ab"}},
+    {"variant": {"parser_version": "2"}}, {"variant": {}}, {"variant": {"parser_version": "1", "equivalences": "none"}},
+    {"variant": {"parser_version": "1", "support_n": "7"}},
+    {"variant": {"parser_version": "1", "support_sha256": "0123456789ab"}},
 ])  # fmt: skip
 def test_what_forbids_a_comparison(make: Any, share: Any, other: Any) -> None:
     base = make(share(acc1=[1, 0]))
     (said,) = differences(base, replace(base, **other))
     assert " in the baseline, " in said
     what = {"label_hashes": "ground truth ImGT"}.get(key := next(iter(other)), key)
-    assert any(name in said for name in (what, "parser", "equivalences", "support_"))
+    assert any(name in said for name in (what, "parser_version", "equivalences", "support_"))
 
 
 EMPTY = ("ImGT=exclude", "ImGT=exclude, ReaL=correct", "ImGT=exclude, ReaL=wrong", "ReaL=correct, ImGT=exclude")
@@ -240,7 +241,7 @@ def test_numbers_of_a_ground_truth_that_one_side_has_are_missing_or_added(make: 
 
 
 @pytest.mark.parametrize("other", [
-    {"weights_sha256": "1" * 64}, {"variant": {"parser": "1", "names": "openai"}},
+    {"weights_sha256": "1" * 64}, {"variant": {"parser_version": "1", "names": "openai"}},
     {"environment": {"platform": "there"}}, {"environment": {}},
 ])  # fmt: skip
 def test_what_is_only_noted(make: Any, share: Any, other: Any) -> None:

@@ -119,15 +119,15 @@ def test_questions_about_an_image_follow_one_another(pair_world: Any) -> None:
 )
 def test_answers_are_read_as_was_chosen(pair_world: Any, reading: str, wanted: list[int]) -> None:
     model = pair_world.talker(lambda kind, *_: "Perhaps." if kind.endswith("not") else "Yes, there is one.")
-    found = Existence().predict(pair_world.sit(model, reading=reading))
+    found = Existence().predict(pair_world.sit(model, parser=reading))
     assert found.answers.tolist() == [wanted] * 6
     assert {*found.completions} == {("Yes, there is one.", "Perhaps.")}
-    assert found.variant["parser"] == ("compat 1" if reading == "authors" else "yes_no 2")
+    assert found.variant["parser_version"] == ("compat 1" if reading == "authors" else "yes_no 2")
 
 
 def test_mills_letters_are_refused_before_anybody_is_asked(pair_world: Any) -> None:
-    with pytest.raises(SpecError, match=r"The reading mill reads letters.*Use lenient, strict, authors"):
-        Existence().predict(pair_world.sit(pair_world.talker(), reading="mill"))
+    with pytest.raises(SpecError, match=r"The parser 'mill' reads letters.*Use lenient, strict, authors"):
+        Existence().predict(pair_world.sit(pair_world.talker(), parser="mill"))
     assert not pair_world.store.exists()
 
 
@@ -182,17 +182,19 @@ def test_a_published_csv_is_asked_about_as_the_set_that_its_name_says(
 
 def test_what_a_file_does_not_say_is_not_made_up(pair_world: Any, tmp_path: Path) -> None:
     context = pair_world.sit(pair_world.talker())
-    write_division(tmp_path / "mine.json", replace(load_division(context), parameters={"most": "9"}), context.dataset)
+    write_division(
+        tmp_path / "mine.json", replace(load_division(context), parameters={"max_pairs": "9"}), context.dataset
+    )
     told = Existence().predict(pair_world.sit(pair_world.talker(), division=tmp_path / "mine.json")).variant
-    assert (told["most"], told["threshold"], told["absent"]) == ("9", "unknown", "unknown")
+    assert (told["max_pairs"], told["threshold"], told["absent_categories"]) == ("9", "unknown", "unknown")
     assert told["detectors"] == "first[]+second[]"
 
 
 def test_the_initial_benchmark_has_all_that_was_flagged(pair_world: Any) -> None:
     model = pair_world.talker()
-    Existence().predict(pair_world.sit(model, most=1))
+    Existence().predict(pair_world.sit(model, max_pairs=1))
     assert len(model.asked) == 6
-    found = Existence().predict(pair_world.sit(pair_world.talker(), most=1, benchmark="initial"))
+    found = Existence().predict(pair_world.sit(pair_world.talker(), max_pairs=1, division_scope="initial"))
     sizes = {name: int(mask.sum()) for name, mask in found.set_masks()}
     assert sizes == {"ID": 1, "OOD-S": 1, "OOD-H": 1, "OOD-S'": 2, "OOD-H'": 2}
     assert pairs(found, "OOD-H'") == HARD > pairs(found, "OOD-H")
@@ -201,7 +203,7 @@ def test_the_initial_benchmark_has_all_that_was_flagged(pair_world: Any) -> None
 def test_absent_categories_are_asked_about_with_opposite_answers(pair_world: Any) -> None:
     pair_world.failed = {"first[]": {(0, 0), (0, 1)}, "second[]": {(0, 0), (0, 1)}}
     model = pair_world.talker()
-    found = Existence().predict(pair_world.sit(model, absent="yes"))
+    found = Existence().predict(pair_world.sit(model, absent_categories="yes"))
     assert pairs(found, "OOD-H") == {(0, category) for category in range(5)}  # of equal logits, all
     at = list(about(found)).index((0, 2))
     assert (found.answers[at].tolist(), found.expected[at].tolist()) == ([NO, YES], [False, True])
@@ -210,7 +212,7 @@ def test_absent_categories_are_asked_about_with_opposite_answers(pair_world: Any
 def test_hard_samples_are_a_set_whose_questions_others_may_have_asked(pair_world: Any) -> None:
     pair_world.failed = {"first[]": {(5, 4)}, "second[]": {(5, 4)}}
     model = pair_world.talker()
-    found = Existence().predict(pair_world.sit(model, hard="own"))
+    found = Existence().predict(pair_world.sit(model, hard_samples="own"))
     hard = pairs(found, "Hard")
     assert hard
     assert hard <= {(row, k) for row, counts in enumerate(pair_world.counts) for k, n in enumerate(counts) if n}
@@ -301,9 +303,9 @@ def test_a_detector_that_gives_no_numbers_is_an_error_of_its_images(pair_world: 
 
 
 def test_images_are_asked_about_whatever_their_order(pair_world: Any) -> None:
-    found = Existence().predict(pair_world.sit(pair_world.talker(), most=1))
+    found = Existence().predict(pair_world.sit(pair_world.talker(), max_pairs=1))
     turned = replace(pair_world.dataset(), rows=(), index=pair_world.dataset().index)
-    again = Existence().predict(pair_world.sit(pair_world.talker(), most=1, dataset=turned))
+    again = Existence().predict(pair_world.sit(pair_world.talker(), max_pairs=1, dataset=turned))
     assert [pairs(found, name) for name in ("ID", "OOD-S")] == [pairs(again, name) for name in ("ID", "OOD-S")]
 
 
@@ -335,7 +337,7 @@ def test_an_answer_that_the_token_limit_cut_is_truncated(pair_world: Any, text: 
 
 def test_the_authors_scorer_reads_what_the_limit_left(pair_world: Any) -> None:
     found = Existence().predict(
-        pair_world.sit(pair_world.talker(lambda *_: Answer("Yes, I", (), False)), reading="authors")
+        pair_world.sit(pair_world.talker(lambda *_: Answer("Yes, I", (), False)), parser="authors")
     )
     assert found.count_outcomes().truncated == 0
 

@@ -92,14 +92,14 @@ def test_logic_counts_only_with_the_number(couples_world: Any) -> None:
 )
 def test_answers_are_read_as_was_chosen(couples_world: Any, reading: str, count: int, yes: int) -> None:
     model = couples_world.talker(lambda kind, *_: "I see three." if kind.endswith("counting") else "Yes, indeed.")
-    found = Progression().predict(couples_world.sit(model, "progression", reading=reading))
+    found = Progression().predict(couples_world.sit(model, "progression", parser=reading))
     assert ({*found.counting.tolist()}, {*found.existence.tolist(), *found.logic.tolist()}) == ({count}, {yes})
-    assert found.variant["parser"] == ("compat 1" if reading == "authors" else "yes_no 2, number 2")
+    assert found.variant["parser_version"] == ("compat 1" if reading == "authors" else "yes_no 2, number 2")
 
 
 def test_mills_letters_are_refused(couples_world: Any) -> None:
-    with pytest.raises(SpecError, match="The reading mill reads letters"):
-        Progression().predict(couples_world.sit(couples_world.talker(), "progression", reading="mill"))
+    with pytest.raises(SpecError, match="The parser 'mill' reads letters"):
+        Progression().predict(couples_world.sit(couples_world.talker(), "progression", parser="mill"))
 
 
 @pytest.mark.parametrize("stage", ["existence", "progression_counting", "progression_logic"])
@@ -132,9 +132,9 @@ def test_the_most_are_drawn_whatever_their_order(couples_world: Any, tmp_path: P
     made = load_division(couples_world.sit(couples_world.talker(), "progression"))
     order = np.random.default_rng(1).permutation(len(made))
     parts = {name: getattr(made, name)[order] for name in PARTS}
-    turned = replace(made, sets=tuple(made.sets[place] for place in order), parameters={"most": "2"}, **parts)
+    turned = replace(made, sets=tuple(made.sets[place] for place in order), parameters={"max_pairs": "2"}, **parts)
     found = []
-    for name, one in (("a", replace(made, parameters={"most": "2"})), ("b", turned)):
+    for name, one in (("a", replace(made, parameters={"max_pairs": "2"})), ("b", turned)):
         write_division(tmp_path / f"{name}.json", one, couples_world.dataset())
         context = couples_world.sit(couples_world.talker(), "progression", division=tmp_path / f"{name}.json")
         found.append({name: sorted(couples(Progression().predict(context), name)) for name in ("ID", "OOD-H")})
@@ -159,7 +159,7 @@ def test_mined_pairs_are_in_no_couple(couples_world: Any, tmp_path: Path) -> Non
 
 
 def test_absent_categories_are_in_no_couple(couples_world: Any) -> None:
-    found = Progression().predict(couples_world.sit(couples_world.talker(), "progression", absent="yes"))
+    found = Progression().predict(couples_world.sit(couples_world.talker(), "progression", absent_categories="yes"))
     there = found.division.present
     assert not there.all()
     assert there[found.first].all()

@@ -5,7 +5,7 @@ import pytest
 from eyechart.errors import SpecError
 from eyechart.models.registry import capabilities
 from eyechart.oodbench.options import DETECTORS, EXISTENCE, THRESHOLD
-from eyechart.protocol.options import READING
+from eyechart.protocol.options import PARSER
 from eyechart.protocol.registry import get_protocol
 from eyechart.spec import parse_spec
 
@@ -27,17 +27,17 @@ def test_a_detector_s_templates_are_a_case() -> None:
     assert variants("detection", detector_templates=("1", "7")) == ["", "detector_templates=7"]
 
 
-@pytest.mark.parametrize("name", ["detectors", "detector_templates", "threshold", "most", "absent", "hard"])
+@pytest.mark.parametrize(
+    "name", ["detectors", "detector_templates", "threshold", "max_pairs", "absent_categories", "hard_samples"]
+)
 def test_a_division_from_a_file_has_its_own_parameters(name: str) -> None:
     values = (next(each.default for each in EXISTENCE if each.name == name), "another")
     assert variants("existence", division=FILE, **{name: values}) == ["division=mine.json"]
 
 
-def test_a_reading_that_knows_letters_is_no_case_beside_others() -> None:
-    assert variants("existence", reading=READING.parse_values("all", "")) == [
-        *("", "reading=strict", "reading=authors")
-    ]
-    assert variants("progression", reading=("mill",)) == ["reading=mill"]  # which says why it cannot be
+def test_a_parser_of_letters_is_no_case_beside_others() -> None:
+    assert variants("existence", parser=PARSER.parse_values("all", "")) == [*("", "parser=strict", "parser=authors")]
+    assert variants("progression", parser=("mill",)) == ["parser=mill"]  # which says why it cannot be
 
 
 def test_a_distribution_is_a_case_with_a_reference_alone() -> None:

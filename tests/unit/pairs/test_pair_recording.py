@@ -77,14 +77,14 @@ def test_what_is_no_answer_is_told_apart(recorded: Any, rows: Any, pair_world: A
 
 
 def test_pairs_of_the_initial_benchmark_are_marked(recorded: Any, rows: Any, pair_world: Any) -> None:
-    found = rows(recorded(pair_world.talker(), most=1, benchmark="initial"))
+    found = rows(recorded(pair_world.talker(), max_pairs=1, division_scope="initial"))
     assert {(row["set"], row["main"]) for row in found} == {("ID", "1")} | {
         (name, main) for name in ("OOD-S", "OOD-H") for main in "01"
     }
 
 
 def test_the_division_is_kept_pair_by_pair(recorded: Any, rows: Any, pair_world: Any) -> None:
-    record = recorded(pair_world.talker(), most=1, hard="own")
+    record = recorded(pair_world.talker(), max_pairs=1, hard_samples="own")
     found = rows(record, "division")
     assert " ".join(found[0]) == f"{PAIR} flags hardness"
     assert {row["set"]: row["flags"] for row in found if row["set"].startswith("OOD")} == {"OOD-S": "02", "OOD-H": "22"}
@@ -136,9 +136,15 @@ def test_the_record_vouches_for_the_division(recorded: Any, pair_world: Any) -> 
 def test_the_record_says_every_choice(recorded: Any, pair_world: Any) -> None:
     told = dict(recorded(pair_world.talker()).variant)
     assert told.pop("prompt").count("(") == 2
-    of_division = {"detectors": "first[]+second[]", "detector_templates": "1", "threshold": "0.05", "most": "3000"}
-    others = {"absent": "no", "hard": "none", "division": "made", "source": "coco", "seed": "0"}
-    asked = {"benchmark": "main", "reasoning": "direct", "reading": "lenient", "parser": "yes_no 2", "names": "split"}
+    of_division = {"detectors": "first[]+second[]", "detector_templates": "1", "threshold": "0.05", "max_pairs": "3000"}
+    others = {"absent_categories": "no", "hard_samples": "none", "division": "built", "source": "coco", "seed": "0"}
+    asked = {
+        "division_scope": "main",
+        "reasoning": "direct",
+        "parser": "lenient",
+        "parser_version": "yes_no 2",
+        "names": "split",
+    }
     assert told == of_division | others | asked
 
 
@@ -148,7 +154,7 @@ def test_the_record_of_progression_has_its_stages(recorded: Any, pair_world: Any
     assert [(one.name, one.value, one.n) for one in record.metrics if one.category == "OOD-H"] == [
         (stage, 1.0, 1) for stage in ("e_acc", "c_acc", "l_acc")
     ]
-    assert record.variant["parser"] == "yes_no 2, number 2"
+    assert record.variant["parser_version"] == "yes_no 2, number 2"
     assert "reasoning" not in record.variant
 
 

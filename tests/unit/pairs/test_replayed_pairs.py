@@ -60,7 +60,7 @@ def test_categories_may_be_named(replayed: Ask, pair_world: Any) -> None:
 def test_words_are_read_as_was_chosen(replayed: Ask, pair_world: Any) -> None:
     lines = every(pair_world, lambda *_: "Yes indeed")
     assert (replayed(HEAD, *lines).answers == 1).all()
-    assert (replayed(HEAD, *lines, reading="strict").answers == -1).all()
+    assert (replayed(HEAD, *lines, parser="strict").answers == -1).all()
 
 
 def test_images_may_be_called_by_their_files(replayed: Ask, pair_world: Any) -> None:

@@ -43,7 +43,7 @@ def ask(aviary: Any, talker: Any, levels: Path) -> Callable[..., AbstentionPredi
     """Ask models in the wordings; replies are read by inclusion, unless they are chosen."""
 
     def make(model: Any = None, **more: Any) -> AbstentionPredictions:
-        chosen = {"wordings": levels, "extraction": "inclusion"} | more
+        chosen = {"prompt_set": levels, "extraction": "inclusion"} | more
         return Abstention().predict(aviary(model or talker(say), "abstention", **chosen))
 
     return make
@@ -116,14 +116,14 @@ def test_who_never_declines_has_no_right_reason(ask: Any, talker: Any) -> None:
 
 
 def test_every_interval_is_around_its_value(ask: Any) -> None:
-    sure = [one for one in numbers(ask(about="all")).values() if one.ci is not None]
+    sure = [one for one in numbers(ask(abstention_images="all")).values() if one.ci is not None]
     assert len(sure) > 20
     assert all(one.ci[0] <= one.value <= one.ci[1] for one in sure)
 
 
 def test_asking_about_all_asks_only_about_the_others(ask: Any, talker: Any) -> None:
     first, second = talker(say), talker(say)
-    one, every = ask(first), ask(second, about="all")
+    one, every = ask(first), ask(second, abstention_images="all")
     assert {row for (row,), _ in second.asked} == {0, 1, 2}
     assert every.abstained[:, list(UNANSWERABLE)].tolist() == one.abstained.tolist()
     assert values(every, "abstention")["A/polite"] == pytest.approx(1 / 6)
@@ -136,7 +136,7 @@ def test_a_limit_and_other_levels_ask_nothing_anew(ask: Any, talker: Any, levels
     ask(model, limit=5)
     other = levels.with_name("other.toml")
     other.write_text('late = ["Who?", "When?"]')
-    found = ask(model, wordings=other)
+    found = ask(model, prompt_set=other)
     assert {text for _, text in model.asked} == {"When?"}
     assert found.abstained.sum() == 2
 
@@ -171,7 +171,7 @@ def test_a_stopped_run_ends_as_if_it_had_never_stopped(
         ask(talker(say, stop=stop))
     second = talker(say)
     resumed = ask(second)
-    whole = Abstention().predict(other_aviary(talker(say), "abstention", wordings=levels, extraction="inclusion"))
+    whole = Abstention().predict(other_aviary(talker(say), "abstention", prompt_set=levels, extraction="inclusion"))
     assert (len(second.asked), resumed.completions) == (25 - stop, whole.completions)
     assert aviary.files() == other_aviary.files()
 
@@ -187,7 +187,7 @@ def test_an_error_is_left_out_of_its_wording_alone(ask: Any, talker: Any) -> Non
 
 def test_the_outcomes_add_up(ask: Any, talker: Any) -> None:
     model = talker(lambda shown, text: "" if (shown, text) == ((1,), "Who?") else say(shown, text))
-    came = ask(model, about="all").count_outcomes()
+    came = ask(model, abstention_images="all").count_outcomes()
     assert (came.correct, came.wrong, came.unparsed, came.error) == (12 + 13, 1 + 13, 1, 0)
 
 

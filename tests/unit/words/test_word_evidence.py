@@ -28,7 +28,7 @@ def case_of(aviary: Any, talker: Any, tmp_path: Path, make_run: Any, evaluate_pr
     (tmp_path / "mine.toml").write_text(WORDINGS)
 
     def made(protocol: str, said: tuple[str, ...]) -> Any:
-        chosen = {"wordings": tmp_path / "mine.toml"} if protocol == "abstention" else {}
+        chosen = {"prompt_set": tmp_path / "mine.toml"} if protocol == "abstention" else {}
         model = talker(lambda numbers, _: said[numbers[0]])
         model.identity = replace(model.identity, weights_sha256=f"{said}")  # or the first one's answers would be kept
         context = aviary(model, protocol, extraction="inclusion", **chosen)

@@ -24,7 +24,7 @@ def recorded(aviary: Any, talker: Any, tmp_path: Path, make_run: Any, evaluate_p
     def make(protocol: str, say: Callable[..., Any], wordings: str = "", **more: Any) -> Any:
         if wordings:
             (tmp_path / "mine.toml").write_text(wordings)
-            more["wordings"] = tmp_path / "mine.toml"
+            more["prompt_set"] = tmp_path / "mine.toml"
         context = aviary(talker(say), protocol, extraction="inclusion", **more)
         case = Case("realbirdid", "memory", parse_spec("hf[talker]"), protocol, context.options)
         found = (Abstention() if protocol == "abstention" else FreeForm()).predict(context)
@@ -112,7 +112,7 @@ def test_who_names_a_species_gives_no_reason(recorded: Any) -> None:
 
 
 def test_every_wording_has_its_rate(recorded: Any) -> None:
-    _, *rows = recorded("abstention", say, TWO, about="all").predictions.prompt_rows()
+    _, *rows = recorded("abstention", say, TWO, abstention_images="all").predictions.prompt_rows()
     assert rows == [
         ["plain", "01", "What?", 4, 0, "0.000000", "0.000000", "0.489891"],
         ["plain", "02", "Who?", 5, 5, "1.000000", "0.565518", "1.000000"],
@@ -138,7 +138,7 @@ def test_nothing_to_abstain_from_is_said(recorded: Any, aviary: Any) -> None:
 
 
 def test_the_terminal_has_a_row_for_each_level_and_none_for_a_wording(recorded: Any) -> None:
-    found = recorded("abstention", say, TWO, about="all").write_record(1.0, {}, "pytest")
+    found = recorded("abstention", say, TWO, abstention_images="all").write_record(1.0, {}, "pytest")
     assert [row[2] for row in rows_of(found)] == ["UA abstained, plain", "A abstained, plain"]
 
 

@@ -71,10 +71,10 @@ def test_the_packaged_model_names_drawn_birds(seat: Seat, toybox: Any) -> None:
 def test_the_packaged_model_declines_where_it_is_told_to(seat: Seat, toybox: Any, tmp_path: Path) -> None:
     path = tmp_path / "mine.toml"
     path.write_text(WORDINGS)
-    found = Abstention().predict(seat(toybox, "abstention", wordings=path, extraction="inclusion"))
+    found = Abstention().predict(seat(toybox, "abstention", prompt_set=path, extraction="inclusion"))
     naive, refuse = found.abstained.sum(axis=1).tolist()
     assert naive < refuse
-    chosen = Abstention().predict(seat(toybox, "abstention", wordings=path))
+    chosen = Abstention().predict(seat(toybox, "abstention", prompt_set=path))
     assert chosen.completions == found.completions
     assert {*chosen.choice_indices[chosen.parsed].tolist()} <= {*range(len(CHOICES))}
 

@@ -2,7 +2,7 @@
 
     [closed_world]
     names = "kisel"
-    images = "10"
+    images_per_request = "10"
 
 Each table is a protocol; its keys are options of the protocol, and `names`: class names, as `--eye-names` takes them.
 """
