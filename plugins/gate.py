@@ -36,10 +36,12 @@ from eyechart.gate.messages import (
     describe_remarks,
     describe_tolerated_loss,
     describe_written_baseline,
+    explain_no_number,
+    explain_nothing_compared,
+    explain_nothing_recorded,
 )
 from eyechart.gate.page_link import PageLink
 from eyechart.gate.power import power_lines, power_without_baseline
-from eyechart.gate.uncompared import explain_no_number, explain_nothing_compared, explain_nothing_recorded
 
 from .cases import find_case
 from .judged_reports import report_failed

@@ -1,13 +1,14 @@
-"""An eye test for models that see.
+"""A pytest-native evaluation suite for vision models.
 
-The library knows nothing of pytest: `data` reads images and labels, `models` answers, `protocols` puts the question and
-reads the answer, `predictions` keeps it, `metrics` turns it into numbers and `records` writes them down.
+The library does not depend on pytest: `data` reads images and labels, `models` loads models, `classification`,
+`oodbench` and `realbirdid` have protocols and metrics, `inference` sends requests and stores responses, `records`
+defines the files that a run writes.
 """
 
 import csv
 
-# An answer may have a million letters, and csv refuses cells of more than 131,072. The limit is one for all of a
-# process, so that it is lifted here, before any reader of ours can be imported.
+# An answer may have a million characters, and csv refuses cells of more than 131,072. The limit is global in a process,
+# so it is raised here, before any module that reads csv is imported.
 csv.field_size_limit(max(csv.field_size_limit(), 2**31 - 1))
 
 __version__ = "0.1.0"

@@ -1,4 +1,4 @@
-"""Writing a file so that no reader ever sees a part of it."""
+"""Write files atomically, so that no reader sees a part of a file."""
 
 import os
 import threading
@@ -6,7 +6,7 @@ from pathlib import Path
 
 
 def write_atomic(path: Path, content: bytes) -> None:
-    """Write a small file beside its place and move it there; a file that has the content already is left as it is."""
+    """Write a small file under a temporary name and rename it; a file with equal content is left unchanged."""
     if path.is_file() and path.stat().st_size == len(content) and path.read_bytes() == content:
         return
     draft = draft_path(path)
@@ -18,5 +18,5 @@ def write_atomic(path: Path, content: bytes) -> None:
 
 
 def draft_path(path: Path) -> Path:
-    """Return the path at which this thread writes a file before it is moved to its place."""
+    """Return the temporary path at which this thread writes a file before it is renamed."""
     return path.with_name(f"{path.name}.{os.getpid()}-{threading.get_ident()}")

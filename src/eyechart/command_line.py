@@ -1,4 +1,4 @@
-"""What all command lines have in common: what they print can be printed, and progress suits who looks on."""
+"""Helpers of all command lines: printing of any character, progress and aligned columns."""
 
 import io
 import sys
@@ -8,19 +8,19 @@ QUICK, SLOW = 0.1, 30.0
 
 
 def escape_unprintable() -> None:
-    """Escape what a terminal or a file lacks the letters of, as it may be in a name."""
+    """Escape characters, such as those of a name, that the encoding of the terminal or file does not have."""
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")
 
 
 def progress_interval() -> float:
-    """How far lines of progress are apart: where there is no terminal, each of them stays."""
+    """Return the seconds between two lines of progress: more without a terminal, where lines are not overwritten."""
     return QUICK if sys.stderr.isatty() else SLOW
 
 
 def align_columns(rows: Sequence[Sequence[str]]) -> str:
-    """Rows as lines, the first column to the left and numbers to the right.
+    """Return rows as lines, with the first column aligned to the left and the others to the right.
 
     >>> print(aligned([("split", "pairs"), ("a", "1,000")]))
     split  pairs

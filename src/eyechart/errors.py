@@ -1,30 +1,30 @@
-"""What can go wrong, as one tree.
+"""The exceptions of eyechart, as one tree.
 
     EyechartError
-    ├── SpecError          a model specification that cannot be read
+    ├── SpecError          a model specification that cannot be parsed
     ├── DataError          images, shards, labels
-    │   ├── AbsentError    data that are not there; a case is skipped, and fails under --eye-strict
-    │   └── ImageError     one image; its answer becomes an error, the others go on
+    │   ├── AbsentError    missing data; a case is skipped, and fails under --eye-strict
+    │   └── ImageError     one image; its answer becomes an error, the others continue
     ├── VocabularyError    class names
     ├── ModelError         weights, libraries, features
-    │   └── RequestError   some requests of several that a model cannot answer; the others can be asked without them
-    ├── StoreError         kept answers
-    ├── BaselineError      what a run is held against
-    ├── ToleranceError     more images of a case without an answer than were allowed
+    │   └── RequestError   some requests of a batch that a model cannot answer; the others can be sent without them
+    ├── StoreError         stored answers
+    ├── BaselineError      the baseline that a run is compared with
+    ├── ToleranceError     more errors in a case than are allowed
     └── ReportError        runs, tables, figures
 
-Every message is one sentence or two: the file or option, what was found, what was expected, and the remedy.
+A message has one or two sentences: the file or option, what was found, what was expected, and the remedy.
 """
 
 from collections.abc import Mapping
 
 
 class EyechartError(Exception):
-    """Anything the suite itself refuses."""
+    """Base class of all errors that the suite raises on purpose."""
 
 
 class SpecError(EyechartError):
-    """A model specification that cannot be read."""
+    """A model specification that cannot be parsed."""
 
 
 class DataError(EyechartError):
@@ -32,19 +32,19 @@ class DataError(EyechartError):
 
 
 class AbsentError(DataError):
-    """Data that are not there: a case that needs them is skipped, and fails under `--eye-strict`."""
+    """Missing data: a case that needs them is skipped, and fails under `--eye-strict`."""
 
 
 class UnavailableError(EyechartError):
-    """A case that cannot be asked of this model or data set; it is skipped."""
+    """A case that cannot run with this model or data set; it is skipped."""
 
 
 class ImageError(DataError):
-    """One image that cannot be shown to a model."""
+    """One image that cannot be decoded or sent to a model."""
 
 
 class VocabularyError(EyechartError):
-    """Class names that cannot serve as a vocabulary."""
+    """Class names that cannot be used as a vocabulary."""
 
 
 class ModelError(EyechartError):
@@ -52,7 +52,7 @@ class ModelError(EyechartError):
 
 
 class RequestError(ModelError):
-    """Some of several requests that a model cannot answer; `errors` has a sentence for each, by its place."""
+    """Some requests of a batch that a model cannot answer; `errors` has a sentence for each, by its index."""
 
     def __init__(self, errors: Mapping[int, str]) -> None:
         self.errors = dict(sorted(errors.items()))
@@ -60,16 +60,16 @@ class RequestError(ModelError):
 
 
 class StoreError(EyechartError):
-    """Kept answers that cannot be read or written."""
+    """Stored answers that cannot be read or written."""
 
 
 class ToleranceError(EyechartError):
-    """More images of a case without an answer than were allowed."""
+    """More errors in a case than are allowed."""
 
 
 class ReportError(EyechartError):
-    """A run, table or figure that cannot be made."""
+    """A run that cannot be read, or a table or figure that cannot be created."""
 
 
 class BaselineError(EyechartError):
-    """A baseline that is not there, cannot be read, or is of something else."""
+    """A baseline that is missing, cannot be read, or is of another model, benchmark or data."""

@@ -1,4 +1,4 @@
-"""What a metric yields: one number, how sure it is, which way is better, and the samples that it was computed from."""
+"""Estimates: what a metric yields, a value with its interval, its direction and its evidence."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -14,16 +14,16 @@ Floats = NDArray[np.float64]
 
 @dataclass(frozen=True, kw_only=True)
 class Estimate:
-    """One number of a case, with everything that another run's number is compared by.
+    """One value of a case, with the evidence by which it is compared with another run.
 
-    `value` is None where the metric is not defined; NaN becomes None. `category` is the subset of the samples or the
-    level that the number is about. `title` names its row in the terminal, "" for a number that has none.
-    `higher_is_better` is None for a number that the gate does not judge.
+    `value` is None where the metric is not defined; NaN becomes None. `category` is the subset of the samples, or the
+    level, that the value is computed on. `title` names its row in the terminal, "" for a value without a row.
+    `higher_is_better` is None for a value that the gate does not judge.
 
     `correct` (samples,) has 1 for a correct sample, 0 for a wrong one and NaN for one that does not count: the value is
     its mean, and two runs are compared by McNemar's exact test. `bootstrap` returns the values of resamples
     (`evidence.TIMES`,) of all samples of the case, the same ones in every run under one seed: two runs are compared by
-    the paired bootstrap. A number with neither is compared by its interval. `units` is the number of independent
+    the paired bootstrap. A value with neither is compared by its interval. `units` is the number of independent
     sampling units (images, observations), None for one unit each sample.
 
     >>> Estimate(name="acc1", value=float("nan"), n=0, interval=Interval(float("nan"), float("nan"))).value
@@ -45,19 +45,19 @@ class Estimate:
 
     def __post_init__(self) -> None:
         undefined = self.value is None or bool(np.isnan(self.value))
-        unsure = undefined or self.interval is None or bool(np.isnan(self.interval).any())
+        no_interval = undefined or self.interval is None or bool(np.isnan(self.interval).any())
         object.__setattr__(self, "value", None if undefined or self.value is None else float(self.value))
-        bounds = None if unsure or self.interval is None else Interval(*map(float, self.interval))
+        bounds = None if no_interval or self.interval is None else Interval(*map(float, self.interval))
         object.__setattr__(self, "interval", bounds)
 
     @property
     def key(self) -> tuple[str, str, str]:
-        """What distinguishes the number from the others of its case."""
+        """The name, labels and category, which identify the estimate within its case."""
         return self.name, self.labels, self.category
 
     @property
     def metric(self) -> Metric:
-        """The number as a record has it."""
+        """The estimate as a record stores it."""
         return Metric(
             name=self.name,
             labels=self.labels,

@@ -1,4 +1,4 @@
-"""The folders that are written to, unless others are named."""
+"""Default folders."""
 
 from pathlib import Path
 

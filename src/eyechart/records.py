@@ -1,4 +1,4 @@
-"""The JSON record of one case, and the run that holds many. Values are fractions; readers ignore unknown keys.
+"""The JSON record of a case, and of a run with its cases. Values are fractions; readers ignore unknown keys.
 
 >>> wilson = Metric(name="acc1", labels="ImGT", value=0.5, n=4, ci=(0.15, 0.85), ci_method="wilson")
 >>> decode(encode(wilson), Metric) == wilson
@@ -17,10 +17,10 @@ from eyechart.errors import ReportError
 
 SCHEMA = 1
 PASSED, FAILED = "passed", "failed"
-FILE = "records.json"  # in a run's folder
-EMPTY = "empty"  # the choice that says, of each ground truth, what an image without labels counts as
+FILE = "records.json"  # in the folder of a run
+EMPTY = "empty"  # the setting that says, for each label set, how an image without labels counts
 RULE = re.compile(r"([^=]+)=(\w+)(?:, |$)")
-ROUNDING = 1e-6  # of a value beside its interval
+ROUNDING = 1e-6  # tolerance of a value beside its interval
 FRACTIONS = frozenset((
     *("acc", "acc1", "acc5", "acc1_strict", "mc_acc", "repeated_acc", "tree_acc", "acc_macro"),
     *("e_acc", "c_acc", "l_acc", "precision", "recall", "mean_per_class_recall", "correct_reason"),
@@ -32,10 +32,10 @@ T = TypeVar("T")
 
 
 class Metric(msgspec.Struct, frozen=True, kw_only=True):
-    """One number: under which labels, over which category of images, how many, and how sure. None: not defined.
+    """A value of a metric with its label set, category of images, n and interval; None where it is not defined.
 
-    `repeats_ci` is Student's interval of a mean over repeats, which other repeats of the same images would vary in.
-    `higher_is_better` is None for a number that the gate does not judge. `title` names its row in the terminal.
+    `repeats_ci` is Student's interval of a mean over epochs, for the same images in other epochs. `higher_is_better` is
+    None for a metric that the gate does not judge. `title` names its row in the terminal.
     """
 
     name: str
@@ -51,9 +51,9 @@ class Metric(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ModelRecord(msgspec.Struct, frozen=True, kw_only=True):
-    """Who answered; `name` is what it resolved to, such as the dated model behind a server's alias.
+    """The model; `name` is the resolved name, such as the dated model behind an alias of a server.
 
-    `alias` is NAME of --eye-model=NAME=SPEC, by which cases, baselines and reports call the model.
+    `alias` is NAME of --eye-model=NAME=SPEC, the name of the model in cases, baselines and reports.
     """
 
     spec: str
@@ -72,16 +72,16 @@ class ModelRecord(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class File(msgspec.Struct, frozen=True, kw_only=True):
-    """A file of the run's folder."""
+    """A file in the folder of the run."""
 
     path: str
     sha256: str
 
 
 class DataRecord(msgspec.Struct, frozen=True, kw_only=True):
-    """What was asked about; `labels` holds the sha256 of each ground truth.
+    """The data; `labels` has the sha256 of each label set.
 
-    `root` is the data root, a folder as an absolute path, "" for packaged splits; `class_names` a JSON list.
+    `root` is the data root, a folder as an absolute path, "" for packaged splits; `class_names` is a JSON list.
     """
 
     fingerprint: str
@@ -93,9 +93,9 @@ class DataRecord(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class OutcomeCounts(msgspec.Struct, frozen=True, kw_only=True):
-    """The outcomes under the case's first label set; they add up to n less what that set does not speak of.
+    """The number of answers of each outcome under the first label set, without images that it excludes.
 
-    `truncated` are replies that ended at the token limit before they answered; they count as wrong, as `unparsed` do.
+    `truncated` answers ended at the token limit before they were complete; they count as wrong, like `unparsed` ones.
     """
 
     correct: int = 0
@@ -106,7 +106,7 @@ class OutcomeCounts(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class SubsetTiming(msgspec.Struct, frozen=True, kw_only=True):
-    """The answers of one set, each question once: how many, how many asked in this run, and how long these took."""
+    """The answers of one subset, each request once: their number, how many are new in this run, and their time."""
 
     answers: int
     fresh: int
@@ -114,9 +114,9 @@ class SubsetTiming(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class UsageRecord(msgspec.Struct, frozen=True, kw_only=True):
-    """What answers in words took when they were made: requests, tokens, how many of the prompt's a cache held, USD.
+    """Requests, tokens, cached prompt tokens and cost in USD of text answers, when they were generated.
 
-    `sets` has the sets of image–category pairs, where a division has several.
+    `sets` has the timing of each subset of image–category pairs, where a division has several.
     """
 
     requests: int
@@ -128,7 +128,7 @@ class UsageRecord(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Reported(msgspec.Struct, frozen=True, kw_only=True):
-    """What somebody else published for this model, split and metric."""
+    """A published value for this model, split and metric."""
 
     value: float
     source: str
@@ -136,9 +136,9 @@ class Reported(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Record(msgspec.Struct, frozen=True, kw_only=True):
-    """Everything one case has to say.
+    """The record of one case.
 
-    `status` says how its test ended, passed or failed; `test` is the test's node id.
+    `status` is the outcome of its test, passed or failed; `test` is the node id of the test.
     """
 
     schema: int = SCHEMA
@@ -168,7 +168,7 @@ class Record(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Run(msgspec.Struct, frozen=True, kw_only=True):
-    """One session of pytest; `loads` counts how often a model's weights were read."""
+    """One session of pytest; `loads` is the number of times that weights of a model were loaded."""
 
     schema: int = SCHEMA
     eyechart: str
@@ -188,28 +188,28 @@ class Records(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def encode(value: Any) -> bytes:
-    """Write as indented JSON with sorted keys."""
+    """Return a value as indented JSON with sorted keys."""
     return msgspec.json.format(msgspec.json.encode(value, order="sorted"))
 
 
 def decode(data: bytes, kind: type[T]) -> T:
-    """Read JSON as one of the structures above."""
+    """Return JSON as one of the structures above."""
     return msgspec.json.decode(data, type=kind)
 
 
 def to_plain(record: Record) -> dict[str, Any]:
-    """The record as plain Python values, fit to travel on a pytest report."""
+    """Return a record as built-in Python values, which a pytest report can carry."""
     value: dict[str, Any] = msgspec.to_builtins(record)
     return value
 
 
 def from_plain(value: Mapping[str, Any]) -> Record:
-    """Read what `plain` made."""
+    """Return the record of built-in values from `to_plain`."""
     return msgspec.convert(value, Record)
 
 
 def empty_label_rules(variant: Mapping[str, str]) -> dict[str, str]:
-    """What an image without labels counts as under each ground truth, by a record's choices.
+    """Return how an image without labels counts under each label set, from the settings of a record.
 
     >>> empties({"empty": "ImGT=exclude, ReaL, corrected=correct"})
     {'ImGT': 'exclude', 'ReaL, corrected': 'correct'}
@@ -218,7 +218,7 @@ def empty_label_rules(variant: Mapping[str, str]) -> dict[str, str]:
 
 
 def json_schema() -> dict[str, Any]:
-    """The JSON Schema of records.json."""
+    """Return the JSON Schema of records.json."""
     return msgspec.json.schema(Records)
 
 
@@ -231,14 +231,14 @@ class _Versioned(msgspec.Struct):
 
 
 def read_run(folder: Path) -> Records:
-    """Read the records.json of a run's folder, or the file itself; raises ReportError for impossible values."""
+    """Read records.json of a run's folder, or the file itself. Raises ReportError for an invalid file."""
     path = folder if folder.suffix == ".json" else folder / FILE
     try:
         data = path.read_bytes()
-        found = decode(data, _Versioned).run.schema  # before the rest, which a later schema may have changed
-        if found > SCHEMA:
+        schema = decode(data, _Versioned).run.schema  # first, since a later schema may have other fields
+        if schema > SCHEMA:
             raise ReportError(
-                f"{path} has schema {found}; this eyechart reads up to {SCHEMA}. Upgrade eyechart to read it."
+                f"{path} has schema {schema}; this eyechart reads up to {SCHEMA}. Upgrade eyechart to read it."
             )
         records = decode(data, Records)
     except OSError as error:
@@ -250,44 +250,44 @@ def read_run(folder: Path) -> Records:
             f"{path} is not a run's records.json: {error}. Run the suite again, or name another."
         ) from error
     for record in records.records:
-        if impossible := find_impossible_value(record):
-            raise ReportError(f"{path} was edited or damaged: {impossible}. Restore the file, or run the suite again.")
+        if problem := find_invalid_value(record):
+            raise ReportError(f"{path} was edited or damaged: {problem}. Restore the file, or run the suite again.")
     return records
 
 
-def find_impossible_value(record: Record) -> str:
-    """Return the first number of a record that cannot be, with what was found and expected; "" where all can be."""
+def find_invalid_value(record: Record) -> str:
+    """Return the first invalid metric of a record, with what was found and expected; "" if all are valid."""
     for metric in record.metrics:
-        for what in _impossible(metric):
+        for problem in _invalid_values(metric):
             title = f"{metric.name} ({metric.labels}, {metric.category})"
-            return f"{record.case} ({record.protocol}): {title} has {what}"
+            return f"{record.case} ({record.protocol}): {title} has {problem}"
     return ""
 
 
-def _impossible(metric: Metric) -> Iterator[str]:
-    """Give what is impossible about one number."""
+def _invalid_values(metric: Metric) -> Iterator[str]:
+    """Yield what is invalid about a metric."""
     if metric.n < 0:
         yield f"n = {metric.n}, expected 0 or more"
-    for interval, which in ((metric.ci, "an interval"), (metric.repeats_ci, "an interval over repeats")):
+    for interval, name in ((metric.ci, "an interval"), (metric.repeats_ci, "an interval over repeats")):
         if interval is None:
             continue
         if not interval[0] <= interval[1]:
-            yield f"{which} from {interval[0]:g} to {interval[1]:g}, expected a lower end and a higher one"
+            yield f"{name} from {interval[0]:g} to {interval[1]:g}, expected a lower end and a higher one"
     if metric.value is not None:
-        yield from _outside(metric, metric.value)
+        yield from _out_of_range(metric, metric.value)
 
 
-def _outside(metric: Metric, value: float) -> Iterator[str]:
-    """Give that a value is outside of the range of its metric."""
+def _out_of_range(metric: Metric, value: float) -> Iterator[str]:
+    """Yield that a value is outside the range of its metric."""
     if not isfinite(value):
         yield f"the value {value:g}, expected a finite number"
     elif metric.name in FRACTIONS and not 0 <= value <= 1:
         yield f"the value {value:g}, expected a fraction from 0 to 1"
-    elif metric.ci and metric.ci_method == "wilson" and not _holds(metric.ci, value):
+    elif metric.ci and metric.ci_method == "wilson" and not _is_consistent(metric.ci, value):
         yield f"the value {value:g} outside of its interval from {metric.ci[0]:g} to {metric.ci[1]:g}"
 
 
-def _holds(interval: tuple[float, float], value: float) -> bool:
-    """Return whether a share and its Wilson interval can be: the share lies within it, and it within 0 to 1."""
+def _is_consistent(interval: tuple[float, float], value: float) -> bool:
+    """Return whether a proportion is within its Wilson interval, and the interval within 0 to 1."""
     low, high = interval
     return -ROUNDING <= low <= value + ROUNDING and value - ROUNDING <= high <= 1 + ROUNDING

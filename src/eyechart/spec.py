@@ -1,4 +1,4 @@
-"""How a model is written: `backend[argument,option=value,…]`, Mill's grammar.
+"""Model specifications: `backend[argument,option=value,…]`, the grammar of Mill.
 
 >>> parse("open_clip[ViT-B-32, pretrained=laion2b_s34b_b79k]")
 ModelSpec(backend='open_clip', arguments=('ViT-B-32',), options={'pretrained': 'laion2b_s34b_b79k'}, alias='')
@@ -23,7 +23,7 @@ OPTION = re.compile(r"(?P<name>[A-Za-z_][A-Za-z0-9_]*)\s*=\s*(?P<value>.*)", re.
 
 @dataclass(frozen=True)
 class ModelSpec:
-    """A model as it is asked for; `str` gives the canonical spelling, `name` what cases and baselines call it."""
+    """The specification of a model; `str` is the canonical spelling, `name` its name in cases and baselines."""
 
     backend: str
     arguments: tuple[str, ...] = ()
@@ -43,7 +43,7 @@ class ModelSpec:
         return hash(str(self))
 
     def check(self, *, arguments: int, options: Sequence[str]) -> None:
-        """Refuse more than `arguments` plain arguments and any option that the backend does not know."""
+        """Raise SpecError for more than `arguments` positional arguments or an unknown option."""
         if len(self.arguments) > arguments:
             raise SpecError(f"'{self}' has {len(self.arguments)} plain arguments; {self.backend} takes {arguments}.")
         for name in self.options:
@@ -56,49 +56,53 @@ class ModelSpec:
 
 
 def did_you_mean(word: str, known: Sequence[str]) -> str:
-    """End a sentence with the nearest known words, if any is near."""
-    near = get_close_matches(word, known, n=3, cutoff=0.6)
-    return f"; did you mean {' or '.join(near)}?" if near else "."
+    """Return the end of a sentence: similar known words if there are any, else a full stop.
+
+    >>> did_you_mean("zeroshot", ["zero_shot", "knn"])
+    '; did you mean zero_shot?'
+    """
+    similar = get_close_matches(word, known, n=3, cutoff=0.6)
+    return f"; did you mean {' or '.join(similar)}?" if similar else "."
 
 
 def split_outside_brackets(body: str, separator: str = ",") -> Iterator[str]:
-    """Split at the commas, or other signs, that stand outside every bracket.
+    """Yield the parts between separators that are outside brackets. Raises SpecError for unbalanced brackets.
 
     >>> list(pieces("open_clip[a,b=c]+conse[]", "+"))
     ['open_clip[a,b=c]', 'conse[]']
     """
     depth, start = 0, 0
-    for place, letter in enumerate(body):
+    for index, letter in enumerate(body):
         depth += (letter == "[") - (letter == "]")
         if depth < 0:
             raise SpecError(f"'[{body}]' closes a bracket that it never opened.")
         if letter == separator and depth == 0:
-            yield body[start:place].strip()
-            start = place + 1
+            yield body[start:index].strip()
+            start = index + 1
     if depth:
         raise SpecError(f"'[{body}]' leaves a bracket open.")
     yield body[start:].strip()
 
 
 def parse_spec(text: str) -> ModelSpec:
-    """Read a specification, Mill's spellings included."""
-    found = WHOLE.fullmatch(text.strip())
-    if not found:
+    """Parse a specification, in our spelling or Mill's. Raises SpecError if it cannot be parsed."""
+    match = WHOLE.fullmatch(text.strip())
+    if not match:
         raise SpecError(
             f"The model '{text}' cannot be read. Expected backend[argument,option=value,…], "
             "such as open_clip[ViT-B-32,pretrained=laion2b_s34b_b79k]."
         )
     arguments: list[str] = []
     options: dict[str, str] = {}
-    for piece in split_outside_brackets(found["body"] or ""):
+    for piece in split_outside_brackets(match["body"] or ""):
         option = OPTION.fullmatch(piece)
         if option and option["name"] in options:
-            raise SpecError(f"The model '{text}' gives the option '{option['name']}' twice.")
+            raise SpecError(f"The model '{text}' has the option '{option['name']}' twice.")
         if option:
             options[option["name"]] = option["value"]
         elif piece:
             arguments.append(piece)
-    return canonical_spec(found["head"].strip(), arguments, options)
+    return canonical_spec(match["head"].strip(), arguments, options)
 
 
 def parse_named_spec(text: str) -> ModelSpec:
@@ -109,20 +113,20 @@ def parse_named_spec(text: str) -> ModelSpec:
     >>> parse_named("clip[path=ViT-B-32]").name
     'open_clip[ViT-B-32]'
     """
-    found = NAMED.fullmatch(text)
-    if found is None:
+    match = NAMED.fullmatch(text)
+    if match is None:
         return parse_spec(text)
-    alias = found["alias"].strip()
+    alias = match["alias"].strip()
     if not ALIAS.fullmatch(alias):
         raise SpecError(
             f"The model '{text}' has the name '{alias}'. Expected letters, digits, '_', '.' and '-', of which the "
             "first is a letter or a digit, such as prod=open_clip[local-dir:weights]."
         )
-    return replace(parse_spec(found["spec"]), alias=alias)
+    return replace(parse_spec(match["spec"]), alias=alias)
 
 
 def canonical_spec(head: str, arguments: list[str], options: dict[str, str]) -> ModelSpec:
-    """Turn Mill's spellings into ours: `clip[path=X]` is open_clip, a hub name is a transformers model."""
+    """Return a specification in our spelling: `clip[path=X]` is open_clip, a hub name is a transformers model."""
     if head == "clip":
         path = options.pop("path", "")
         if OPTION.fullmatch(path):

@@ -39,7 +39,7 @@ def test_what_cannot_be_read_says_how_it_is_written(text: str) -> None:
         ("timm[a[b]", "leaves a bracket open"),
         ("timm[x],conse[]", "closes a bracket that it never opened"),
         ("timm[a]b]", "closes a bracket that it never opened"),
-        ("timm[k=1,k=2]", "gives the option 'k' twice"),
+        ("timm[k=1,k=2]", "has the option 'k' twice"),
     ],
 )
 def test_a_slip_is_named(text: str, sentence: str) -> None:

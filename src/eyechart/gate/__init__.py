@@ -1,1 +1,1 @@
-"""Telling a real loss from noise: what numbers are made of, baselines, comparison, floors."""
+"""Compare runs with baselines and floors, and decide which changes are significant."""

@@ -1,4 +1,4 @@
-"""Baselines: the evidence of cases, a file for each model and benchmark, small enough to be kept in git."""
+"""Baselines: the evidence of cases, one file per model and benchmark, small enough for git."""
 
 import re
 from collections.abc import Iterable
@@ -14,12 +14,12 @@ from eyechart.gate.evidence import SCHEMA, Evidence
 from eyechart.records import FILE, encode
 
 FOLDER = Path("reports/baselines")
-DEEP = re.compile(rb"\n {10,}|\n {8}(?=\})")  # where a number's own lines break
-AGAIN = "Write it again with --eye-update-baseline."
+INNER_BREAKS = re.compile(rb"\n {10,}|\n {8}(?=\})")  # line breaks within one metric
+REWRITE = "Write it again with --eye-update-baseline."
 
 
 class Baseline(msgspec.Struct, frozen=True, kw_only=True):
-    """What one model did on one benchmark."""
+    """The evidence of one model on one benchmark."""
 
     schema: int
     benchmark: str
@@ -28,7 +28,7 @@ class Baseline(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class WrittenBaseline(NamedTuple):
-    """A file that was written, and why what it held before could not be kept, if that is so."""
+    """A file that was written; `unreadable` says why its previous content could not be kept, "" if it was."""
 
     path: Path
     unreadable: str = ""
@@ -38,50 +38,53 @@ class _SchemaVersion(msgspec.Struct):
     schema: int | None = None
 
 
-def write_baselines(place: Path, found: Iterable[Evidence]) -> list[WrittenBaseline]:
-    """Write the baselines of cases into a folder, or one file; what was held of the same cases is replaced."""
+def write_baselines(path: Path, cases: Iterable[Evidence]) -> list[WrittenBaseline]:
+    """Write the baselines of cases into a folder, or into one .json file; entries of the same cases are replaced.
+
+    Raises BaselineError if one file is named for several models or benchmarks, or cannot be written.
+    """
     groups: dict[tuple[str, str], list[Evidence]] = {}
-    for evidence in found:
+    for evidence in cases:
         groups.setdefault((evidence.case.partition("/")[0], evidence.model), []).append(evidence)
-    if place.suffix != ".json":
+    if path.suffix != ".json":
         return [
-            _write(place / benchmark / f"{model_slug(model)}.json", benchmark, model, cases)
-            for (benchmark, model), cases in sorted(groups.items())
+            _write(path / benchmark / f"{model_slug(model)}.json", benchmark, model, group)
+            for (benchmark, model), group in sorted(groups.items())
         ]
     if len(groups) > 1:
         raise BaselineError(
-            f"{place} is one file, which holds one model's answers to one benchmark, and this session has "
+            f"{path} is one file, which holds one model's answers to one benchmark, and this session has "
             f"{len(groups)} of these. Name a folder instead."
         )
-    return [_write(place, benchmark, model, cases) for (benchmark, model), cases in groups.items()]
+    return [_write(path, benchmark, model, group) for (benchmark, model), group in groups.items()]
 
 
 def _write(path: Path, benchmark: str, model: str, cases: Iterable[Evidence]) -> WrittenBaseline:
-    old, lost = _read_existing(path)
-    if old and (old.benchmark, old.model) != (benchmark, model):
+    previous, unreadable = _read_existing(path)
+    if previous and (previous.benchmark, previous.model) != (benchmark, model):
         raise BaselineError(
-            f"{path} is of {old.model} on {old.benchmark}, not of {model} on {benchmark}. Name another."
+            f"{path} is of {previous.model} on {previous.benchmark}, not of {model} on {benchmark}. Name another."
         )
-    kept = {case_key(evidence): evidence for evidence in (old.cases if old else ())}
-    kept |= {case_key(evidence): msgspec.structs.replace(evidence, keys=()) for evidence in cases}
-    whole = tuple(kept[each] for each in sorted(kept))
+    by_key = {case_key(evidence): evidence for evidence in (previous.cases if previous else ())}
+    by_key |= {case_key(evidence): msgspec.structs.replace(evidence, keys=()) for evidence in cases}
+    merged = tuple(by_key[key] for key in sorted(by_key))
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        write_atomic(path, encode_baseline(Baseline(schema=SCHEMA, benchmark=benchmark, model=model, cases=whole)))
+        write_atomic(path, encode_baseline(Baseline(schema=SCHEMA, benchmark=benchmark, model=model, cases=merged)))
     except OSError as error:
         raise BaselineError(
             f"The baseline {path} cannot be written ({error.strerror}). Name another folder."
         ) from error
-    return WrittenBaseline(path, lost)
+    return WrittenBaseline(path, unreadable)
 
 
 def encode_baseline(baseline: Baseline) -> bytes:
-    """Write as JSON with one line a number, so that what git shows of a change is the numbers that changed."""
-    return DEEP.sub(b"", encode(baseline)) + b"\n"
+    """Return JSON with one line per metric, so that a diff shows the metrics that changed."""
+    return INNER_BREAKS.sub(b"", encode(baseline)) + b"\n"
 
 
 def _read_existing(path: Path) -> tuple[Baseline | None, str]:
-    """What a file holds that is about to be written; one that cannot be read is in nobody's way."""
+    """Return the baseline that is about to be replaced; None, with the reason, if it cannot be read."""
     try:
         return (read_baseline(path) if path.is_file() else None), ""
     except BaselineError as error:
@@ -89,53 +92,54 @@ def _read_existing(path: Path) -> tuple[Baseline | None, str]:
 
 
 def case_key(evidence: Evidence) -> tuple[str, str]:
-    """What tells a case from others: one may be asked under several protocols."""
+    """Return the key of a case: its name and its protocol, since one case may run under several protocols."""
     return evidence.case, evidence.protocol
 
 
 def model_slug(model: str) -> str:
-    """A model as a file name that no other has."""
-    kept = re.sub(r"[^A-Za-z0-9_.=-]", "-", model).strip("-")
-    return f"{kept[:80]}-{sha256(model.encode()).hexdigest()[:8]}"
+    """Return a file name for a model; different models have different names."""
+    readable = re.sub(r"[^A-Za-z0-9_.=-]", "-", model).strip("-")
+    return f"{readable[:80]}-{sha256(model.encode()).hexdigest()[:8]}"
 
 
-def read_baselines(place: Path) -> dict[tuple[str, str], tuple[Evidence, Path]]:
-    """Return the cases of a baseline, or of all in a folder, each with the file it is in."""
-    if (place / FILE).is_file() or place.name == FILE:
+def read_baselines(path: Path) -> dict[tuple[str, str], tuple[Evidence, Path]]:
+    """Return the cases of a baseline file, or of all files in a folder, each with its file.
+
+    Raises BaselineError if the path is a run, does not exist, cannot be read, or has two baselines of one case.
+    """
+    if (path / FILE).is_file() or path.name == FILE:
         raise BaselineError(
-            f"{place} is a run and no baseline. Write a baseline with --eye-update-baseline; "
+            f"{path} is a run and no baseline. Write a baseline with --eye-update-baseline; "
             "`python -m eyechart.reports compare` compares two runs."
         )
-    files = sorted(place.rglob("*.json")) if place.is_dir() else [place] if place.exists() else []
+    files = sorted(path.rglob("*.json")) if path.is_dir() else [path] if path.exists() else []
     if not files:
-        raise BaselineError(f"There is no baseline at {place}. Write one with --eye-update-baseline.")
-    found: dict[tuple[str, str], tuple[Evidence, Path]] = {}
-    for path in files:
-        for evidence in read_baseline(path).cases:
-            if other := found.get(case_key(evidence)):
+        raise BaselineError(f"There is no baseline at {path}. Write one with --eye-update-baseline.")
+    cases: dict[tuple[str, str], tuple[Evidence, Path]] = {}
+    for file in files:
+        for evidence in read_baseline(file).cases:
+            if duplicate := cases.get(case_key(evidence)):
                 raise BaselineError(
-                    f"{' under '.join(case_key(evidence))} is in {other[1]} and in {path}. Keep one of them."
+                    f"{' under '.join(case_key(evidence))} is in {duplicate[1]} and in {file}. Keep one of them."
                 )
-            found[case_key(evidence)] = evidence, path
-    return found
+            cases[case_key(evidence)] = evidence, file
+    return cases
 
 
 def read_baseline(path: Path) -> Baseline:
-    """Read a baseline; raises BaselineError for one that is cut off, of another schema or something else."""
+    """Read a baseline file. Raises BaselineError for one that is cut off, damaged, or of another schema."""
     try:
         data = path.read_bytes()
-        schema = msgspec.json.decode(
-            data, type=_SchemaVersion
-        ).schema  # before the rest, which another schema may have changed
+        schema = msgspec.json.decode(data, type=_SchemaVersion).schema  # first, since a later schema has other fields
         if schema is not None and schema != SCHEMA:
             newer = schema > SCHEMA
-            remedy = "Upgrade eyechart to read it, or write it again with --eye-update-baseline." if newer else AGAIN
+            remedy = "Upgrade eyechart to read it, or write it again with --eye-update-baseline." if newer else REWRITE
             raise BaselineError(f"{path} has schema {schema}; this eyechart reads schema {SCHEMA}. {remedy}")
-        found = msgspec.json.decode(data, type=Baseline)
-        for evidence in found.cases:
+        baseline = msgspec.json.decode(data, type=Baseline)
+        for evidence in baseline.cases:
             evidence.check()
     except OSError as error:
-        raise BaselineError(f"The baseline {path} cannot be read ({error.strerror}). {AGAIN}") from error
+        raise BaselineError(f"The baseline {path} cannot be read ({error.strerror}). {REWRITE}") from error
     except (msgspec.DecodeError, ValueError) as error:
-        raise BaselineError(f"{path} is no whole baseline: {error}. Restore it from git, or: {AGAIN}") from error
-    return found
+        raise BaselineError(f"{path} is no whole baseline: {error}. Restore it from git, or: {REWRITE}") from error
+    return baseline

@@ -1,4 +1,4 @@
-"""A run held against a baseline, number by number, on the same samples; what is a real loss, and what is noise."""
+"""Compare a run with a baseline, metric by metric, on the same samples, and decide what is a loss and what is noise."""
 
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
@@ -8,7 +8,7 @@ from math import isnan
 import numpy as np
 
 from eyechart.errors import SpecError
-from eyechart.gate.evidence import Evidence, Ints, MetricEvidence
+from eyechart.gate.evidence import Evidence, Floats, Ints, MetricEvidence
 from eyechart.gate.headlines import ANSWERED, LABELLED
 from eyechart.metrics.clusters import clustered_change_interval, clustered_mcnemar
 from eyechart.metrics.intervals import Interval
@@ -26,17 +26,21 @@ RULES = (
 )  # how answers and labels are read
 HASH = re.compile("[0-9a-f]{64}")
 ALPHA = 0.01
-MAX_DROP_BOUND = 0.5  # nobody tolerates a loss of half of all samples: who writes 1 means 1 %
-MCNEMAR, SIGN_FLIPS = "exact McNemar", "exact sign flips of clusters"  # how shares are tested
+MAX_DROP_BOUND = 0.5  # catches a percentage given as a fraction: 1 instead of 0.01
+MCNEMAR, SIGN_FLIPS = "exact McNemar", "exact sign flips of clusters"  # how proportions are tested
 VERDICTS = LOSS, TOLERATED, GAIN, NOISE, UNTESTED = "loss", "tolerated", "gain", "noise", "not tested"
 SHOWN = 10
-ROUNDED = 1e-6  # what other threads or another machine make of a number in single precision, of every image alike
+ROUNDED = 1e-6  # single precision differs by so much between machines and numbers of threads, in every image alike
 NO_INTERVAL = (float("nan"), float("nan"))
 
 
 @dataclass(frozen=True)
 class MetricComparison:
-    """A number before and after, over the same n samples, of so many images; with the samples that it lost."""
+    """A metric before and after, over the same n samples, which are in `n_clusters` independent images.
+
+    `lost` are the rows of samples that became wrong, `gained` is the number that became right, and `counts` are the n
+    of both sides where they differ.
+    """
 
     case: str
     protocol: str
@@ -51,31 +55,31 @@ class MetricComparison:
     method: str
     lost: tuple[int, ...] = ()
     gained: int = 0
-    counts: tuple[int, int] | None = None  # n of either side, where they differ
+    counts: tuple[int, int] | None = None
 
     def __post_init__(self) -> None:
         if abs(self.delta) <= ROUNDED and not isnan(self.p):
-            object.__setattr__(self, "p", 1.0)  # no change but that of rounding, whatever the draws say
+            object.__setattr__(self, "p", 1.0)  # a change by rounding is no change, whatever the bootstrap says
 
     @property
     def name(self) -> str:
-        """The number's name, with its set and its ground truth."""
+        """The metric's name with its labels and category."""
         return metric_title(self.metric)
 
     @property
     def changed_samples(self) -> object:
-        """What a number lost and gained, the same for numbers that say the same of the same samples."""
+        """A key that is equal for metrics whose changes are the same samples."""
         return (self.lost, self.gained, self.n, self.before) if self.lost else self.name
 
     @property
     def loss(self) -> float:
-        """By how much the number is worse; less than 0 where it is better."""
+        """The loss in the metric's direction; negative for a gain."""
         return -self.delta * self.metric.direction
 
 
 @dataclass(frozen=True)
 class Verdict:
-    """A comparison with its p-value after Holm's correction over all that it is judged with, and what follows."""
+    """A comparison, its p-value after Holm's correction over all comparisons of the session, and one of `VERDICTS`."""
 
     comparison: MetricComparison
     adjusted: float
@@ -83,7 +87,7 @@ class Verdict:
 
     @property
     def regression(self) -> bool:
-        """Whether it is a real loss, larger than what is let pass."""
+        """Whether it is a significant loss that is larger than max-drop."""
         return self.decision == LOSS
 
     @property
@@ -93,162 +97,168 @@ class Verdict:
 
     @property
     def improvement(self) -> bool:
-        """Whether it is a real gain."""
+        """Whether it is a significant gain."""
         return self.decision == GAIN
 
 
-def differences(before: Evidence, after: Evidence, when: tuple[str, str] = SIDES) -> list[str]:
-    """What forbids to compare two cases: other data, labels or choice of samples, or another way to read them.
+def differences(before: Evidence, after: Evidence, sides: tuple[str, str] = SIDES) -> list[str]:
+    """Return why two cases cannot be compared: other data, labels or samples, or other rules of reading answers.
 
-    A ground truth that one of them alone has is none of it: its numbers are `missing`, or `added`.
+    A label set that only one of them has is no reason: its metrics are in `missing_metrics` or `added_metrics`.
     """
-    truths = before.label_hashes.keys() & after.label_hashes.keys()
-    return _unlike(*(_conditions(each, truths) for each in (before, after)), when=when)
+    shared = before.label_hashes.keys() & after.label_hashes.keys()
+    return _unequal(_conditions(before, shared), _conditions(after, shared), sides=sides)
 
 
-def _conditions(evidence: Evidence, truths: Collection[str]) -> dict[str, object]:
-    """What numbers under some ground truths depend on."""
-    labels = {f"ground truth {name}": found for name, found in evidence.label_hashes.items() if name in truths}
-    empty = {
-        f"no labels in {name}": rule for name, rule in empty_label_rules(evidence.variant).items() if name in truths
-    }
-    rules = {what: evidence.variant.get(what) for what in RULES}
-    return {what: getattr(evidence, what) for what in SAME} | labels | empty | rules
+def _conditions(evidence: Evidence, label_sets: Collection[str]) -> dict[str, object]:
+    """Return what the metrics of some label sets depend on."""
+    labels = {f"ground truth {name}": sha256 for name, sha256 in evidence.label_hashes.items() if name in label_sets}
+    rules_of_empty = empty_label_rules(evidence.variant)
+    empty = {f"no labels in {name}": rule for name, rule in rules_of_empty.items() if name in label_sets}
+    rules = {name: evidence.variant.get(name) for name in RULES}
+    return {name: getattr(evidence, name) for name in SAME} | labels | empty | rules
 
 
-def remarks(before: Evidence, after: Evidence, when: tuple[str, str] = SIDES) -> list[str]:
-    """What else is different: weights, prompts, libraries, the machine."""
-    sides = [{"weights": each.weights_sha256, **each.variant, **each.environment} for each in (before, after)]
-    unlike = _unlike(*({what: side[what] for what in side if what not in (*RULES, EMPTY)} for side in sides), when=when)
-    return [*unlike, *_shrunken(before, after, when)]
+def remarks(before: Evidence, after: Evidence, sides: tuple[str, str] = SIDES) -> list[str]:
+    """Return other differences, which do not prevent a comparison: weights, prompts, libraries, the machine."""
+    settings = [
+        {"weights": evidence.weights_sha256, **evidence.variant, **evidence.environment} for evidence in (before, after)
+    ]
+    old, new = ({name: side[name] for name in side if name not in (*RULES, EMPTY)} for side in settings)
+    return [*_unequal(old, new, sides=sides), *_fewer_samples(before, after, sides)]
 
 
-def _shrunken(before: Evidence, after: Evidence, when: tuple[str, str]) -> Iterator[str]:
-    """Which numbers are over fewer samples since more samples ended in errors, or may have, in a sentence at most."""
-    old, new = ({proof.key: proof for proof in each.metrics if proof.direction} for each in (before, after))
-    shares = [next((proof.value for proof in each.values() if proof.name == ANSWERED), None) for each in (old, new)]
-    if shares[0] is not None and shares[1] is not None and shares[1] >= shares[0]:
+def _fewer_samples(before: Evidence, after: Evidence, sides: tuple[str, str]) -> Iterator[str]:
+    """Yield at most one sentence: which metrics have fewer samples because more samples may have ended in errors."""
+    old, new = ({m.key: m for m in evidence.metrics if m.direction} for evidence in (before, after))
+    answered = [next((m.value for m in side.values() if m.name == ANSWERED), None) for side in (old, new)]
+    if answered[0] is not None and answered[1] is not None and answered[1] >= answered[0]:
         return
     fewer = [key for key in new if key in old and new[key].n < old[key].n]
     if fewer:
-        counts = f"n={old[fewer[0]].n} {when[0]}, n={new[fewer[0]].n} {when[1]}"
+        counts = f"n={old[fewer[0]].n} {sides[0]}, n={new[fewer[0]].n} {sides[1]}"
         rest = f" (and {len(fewer) - 1} more number{'s' * (len(fewer) > 2)})" if fewer[1:] else ""
         yield f"fewer samples: {metric_title(new[fewer[0]])} has {counts}{rest}"
 
 
-def _unlike(before: Mapping[str, object], after: Mapping[str, object], *, when: tuple[str, str]) -> list[str]:
+def _unequal(before: Mapping[str, object], after: Mapping[str, object], *, sides: tuple[str, str]) -> list[str]:
     return [
-        f"{what}: {_shown(before.get(what))} {when[0]}, {_shown(after.get(what))} {when[1]}"
-        for what in {**before, **after}
-        if before.get(what) != after.get(what)
+        f"{name}: {_shorten(before.get(name))} {sides[0]}, {_shorten(after.get(name))} {sides[1]}"
+        for name in {**before, **after}
+        if before.get(name) != after.get(name)
     ]
 
 
-def _shown(value: object) -> object:
+def _shorten(value: object) -> object:
     if value is None:
         return "nothing"
     return value[:8] if isinstance(value, str) and HASH.fullmatch(value) else value
 
 
 def compare_metrics(before: Evidence, after: Evidence) -> Iterator[MetricComparison]:
-    """Hold every number that can be judged against its own in the baseline."""
-    old, new = ({proof.key: proof for proof in each.metrics} for each in (before, after))
-    for proof in after.metrics:
-        was = old.get(proof.key)
-        if proof.name == ANSWERED and was is not None and was.value == proof.value == 1:
-            continue  # no error on either side: nothing to test, and its p-value could be nothing but 1
-        twin = (proof.name, proof.labels, LABELLED)
-        if proof.category == "A" and twin in old and twin in new:
-            continue  # it has the same lost and gained samples, and others that no answer can change
-        if proof.direction and was is not None and was.value is not None and proof.value is not None:
-            yield _compare_metric(before, after, was, proof)
+    """Yield a comparison for every metric that has a direction and a value on both sides."""
+    old, new = ({metric.key: metric for metric in evidence.metrics} for evidence in (before, after))
+    for metric in after.metrics:
+        previous = old.get(metric.key)
+        if metric.name == ANSWERED and previous is not None and previous.value == metric.value == 1:
+            continue  # no error on either side: the p-value is 1
+        labelled = (metric.name, metric.labels, LABELLED)
+        if metric.category == "A" and labelled in old and labelled in new:
+            continue  # the same changes, among more samples whose outcome no answer can change
+        if metric.direction and previous is not None and previous.value is not None and metric.value is not None:
+            yield _compare_metric(before, after, previous, metric)
 
 
 def missing_metrics(before: Evidence, after: Evidence) -> list[str]:
-    """Numbers that the baseline has and that now have no value: a loss that no test would see."""
-    now = _named(after)
-    return [what for what in _named(before) if what not in now]
+    """Return the metrics that the baseline has and that have no value now: a loss that no test would detect."""
+    current = _metric_titles(after)
+    return [name for name in _metric_titles(before) if name not in current]
 
 
 def added_metrics(before: Evidence, after: Evidence) -> list[str]:
-    """Numbers that the baseline does not have."""
+    """Return the metrics that the baseline does not have."""
     return missing_metrics(after, before)
 
 
 def lacking_metrics(before: Evidence, after: Evidence) -> list[str]:
-    """Return the numbers that the baseline does not have although their ground truth is no new one.
+    """Return the metrics that the baseline lacks although it has their label set.
 
-    A complete baseline lacks none: numbers were removed from it by hand, or another version of eyechart wrote it.
+    A complete baseline lacks none: metrics were removed from it by hand, or another version of eyechart wrote it.
     """
-    new = after.label_hashes.keys() - before.label_hashes.keys()
-    of_new = {metric_title(proof) for proof in after.metrics if proof.labels in new}
-    return [what for what in added_metrics(before, after) if what not in of_new]
+    new_labels = after.label_hashes.keys() - before.label_hashes.keys()
+    of_new_labels = {metric_title(metric) for metric in after.metrics if metric.labels in new_labels}
+    return [name for name in added_metrics(before, after) if name not in of_new_labels]
 
 
-def changed_counts(was: MetricEvidence, now: MetricEvidence) -> tuple[int, int] | None:
-    """The n of a number before and now, where they differ."""
-    return None if was.n == now.n else (was.n, now.n)
+def changed_counts(before: MetricEvidence, after: MetricEvidence) -> tuple[int, int] | None:
+    """Return the n of a metric before and after, None where they are equal."""
+    return None if before.n == after.n else (before.n, after.n)
 
 
-def _named(evidence: Evidence) -> list[str]:
-    return [metric_title(proof) for proof in evidence.metrics if proof.direction and proof.value is not None]
+def _metric_titles(evidence: Evidence) -> list[str]:
+    return [metric_title(metric) for metric in evidence.metrics if metric.direction and metric.value is not None]
 
 
-def metric_title(proof: MetricEvidence) -> str:
-    """A number's name, with its set and its ground truth."""
-    return f"{proof.name} ({proof.labels}, {proof.category})"
+def metric_title(metric: MetricEvidence) -> str:
+    """Return a metric's name with its labels and category, such as `acc1 (ImGT, A)`."""
+    return f"{metric.name} ({metric.labels}, {metric.category})"
 
 
-def _compare_metric(before: Evidence, after: Evidence, was: MetricEvidence, now: MetricEvidence) -> MetricComparison:
-    one, other = before.sample_outcomes(was), after.sample_outcomes(now)
-    if one is not None and other is not None:
-        groups = after.cluster_ids()
-        found = _compare_proportions(after, now, one, other, before.cluster_ids() if groups is None else groups)
-        return replace(found, counts=changed_counts(was, now))
-    drawn = before.bootstrap_samples(was), after.bootstrap_samples(now)
-    values, n = (float(was.value or 0), float(now.value or 0)), min(was.n, now.n)
-    units = min(was.sampling_units, now.sampling_units)
-    if drawn[0] is not None and drawn[1] is not None:
-        change = bootstrap_change(*values, drawn[0], drawn[1], n=units)
+def _compare_metric(before: Evidence, after: Evidence, old: MetricEvidence, new: MetricEvidence) -> MetricComparison:
+    correct_before, correct_after = before.sample_outcomes(old), after.sample_outcomes(new)
+    if correct_before is not None and correct_after is not None:
+        clusters = after.cluster_ids()
+        clusters = before.cluster_ids() if clusters is None else clusters
+        comparison = _compare_proportions(after, new, correct_before, correct_after, clusters)
+        return replace(comparison, counts=changed_counts(old, new))
+    samples_before, samples_after = before.bootstrap_samples(old), after.bootstrap_samples(new)
+    values, n = (float(old.value or 0), float(new.value or 0)), min(old.n, new.n)
+    n_clusters = min(old.sampling_units, new.sampling_units)
+    if samples_before is not None and samples_after is not None:
+        change = bootstrap_change(*values, samples_before, samples_after, n=n_clusters)
         method = "paired bootstrap"
     else:
-        change = interval_change(values[0], was.ci or NO_INTERVAL, values[1], now.ci or NO_INTERVAL)
+        change = interval_change(values[0], old.ci or NO_INTERVAL, values[1], new.ci or NO_INTERVAL)
         method = "unpaired"
-    numbers = (*values, n, units, change.delta, change.ci, change.p, method)
-    return MetricComparison(after.case, after.protocol, now, *numbers, counts=changed_counts(was, now))
+    numbers = (*values, n, n_clusters, change.delta, change.ci, change.p, method)
+    return MetricComparison(after.case, after.protocol, new, *numbers, counts=changed_counts(old, new))
 
 
 def _compare_proportions(
-    after: Evidence, now: MetricEvidence, one: np.ndarray, other: np.ndarray, groups: Ints | None
+    after: Evidence, metric: MetricEvidence, correct_before: Floats, correct_after: Floats, clusters: Ints | None
 ) -> MetricComparison:
-    """A share held against its own, sample by sample; `groups` says which samples are of one unit, if several are."""
-    both = ~np.isnan(one) & ~np.isnan(other)
-    plain = groups is None or len(np.unique(groups[both])) == both.sum()
-    units = np.arange(len(one)) if groups is None else groups
-    test, lost = clustered_mcnemar(one, other, units), np.flatnonzero(both & (one == 1) & (other == 0))
+    """Compare a proportion sample by sample; `clusters` (samples,) is the cluster of each, None where all are own."""
+    both = ~np.isnan(correct_before) & ~np.isnan(correct_after)
+    independent = clusters is None or len(np.unique(clusters[both])) == both.sum()
+    units = np.arange(len(correct_before)) if clusters is None else clusters
+    test = clustered_mcnemar(correct_before, correct_after, units)
+    lost = np.flatnonzero(both & (correct_before == 1) & (correct_after == 0))
     n = int(both.sum())
-    values = (float(one[both].mean()), float(other[both].mean())) if n else (float("nan"), float("nan"))
+    values = (float(correct_before[both].mean()), float(correct_after[both].mean())) if n else NO_INTERVAL
     return MetricComparison(
         case=after.case,
         protocol=after.protocol,
-        metric=now,
+        metric=metric,
         before=values[0],
         after=values[1],
         n=n,
         n_clusters=len(np.unique(units[both])),
         delta=values[1] - values[0],
-        ci=clustered_change_interval(one, other, units),
+        ci=clustered_change_interval(correct_before, correct_after, units),
         p=test.p,
-        method=MCNEMAR if plain else SIGN_FLIPS,
+        method=MCNEMAR if independent else SIGN_FLIPS,
         lost=tuple(lost.tolist()),
         gained=test.gained,
     )
 
 
-def decide(found: Sequence[MetricComparison], alpha: float = ALPHA, max_drop: float = 0.0) -> list[Verdict]:
-    """Correct the p-values over all that is given, and tell losses and gains from noise."""
-    adjusted = holm([each.p for each in found]).tolist()
-    return [Verdict(each, p, _decide(each, p, alpha, max_drop)) for each, p in zip(found, adjusted, strict=True)]
+def decide(comparisons: Sequence[MetricComparison], alpha: float = ALPHA, max_drop: float = 0.0) -> list[Verdict]:
+    """Return a verdict for each comparison, with Holm's correction of the p-values over all of them."""
+    adjusted = holm([comparison.p for comparison in comparisons]).tolist()
+    return [
+        Verdict(comparison, p, _decide(comparison, p, alpha, max_drop))
+        for comparison, p in zip(comparisons, adjusted, strict=True)
+    ]
 
 
 def parse_max_drop(text: str) -> float:
@@ -268,28 +278,28 @@ def parse_max_drop(text: str) -> float:
     return value
 
 
-def _decide(found: MetricComparison, adjusted: float, alpha: float, max_drop: float) -> str:
+def _decide(comparison: MetricComparison, adjusted: float, alpha: float, max_drop: float) -> str:
     if isnan(adjusted):
         return UNTESTED
-    if adjusted >= alpha or found.loss == 0:
+    if adjusted >= alpha or comparison.loss == 0:
         return NOISE
-    if found.loss < 0:
+    if comparison.loss < 0:
         return GAIN
-    return LOSS if found.loss > max_drop else TOLERATED
+    return LOSS if comparison.loss > max_drop else TOLERATED
 
 
 def group_by_samples(verdicts: Iterable[Verdict]) -> list[list[Verdict]]:
-    """A case's verdicts, those together whose numbers lost and gained the same samples."""
-    found: dict[object, list[Verdict]] = {}
+    """Group a case's verdicts by the samples that changed."""
+    groups: dict[object, list[Verdict]] = {}
     for verdict in verdicts:
-        found.setdefault(verdict.comparison.changed_samples, []).append(verdict)
-    return [*found.values()]
+        groups.setdefault(verdict.comparison.changed_samples, []).append(verdict)
+    return [*groups.values()]
 
 
-def samples_to_show(found: MetricComparison, all_of_case: Sequence[MetricComparison]) -> list[int]:
-    """The samples that say most about a loss: those that most numbers of the case lost, in the data's order."""
-    votes: dict[int, int] = {}
-    for each in all_of_case:
-        for row in each.lost:
-            votes[row] = votes.get(row, 0) + 1
-    return sorted(found.lost, key=lambda row: (-votes[row], row))[:SHOWN]
+def samples_to_show(comparison: MetricComparison, all_of_case: Sequence[MetricComparison]) -> list[int]:
+    """Return at most `SHOWN` lost samples, those first that most metrics of the case lost, then in the data's order."""
+    losses: dict[int, int] = {}
+    for other in all_of_case:
+        for row in other.lost:
+            losses[row] = losses.get(row, 0) + 1
+    return sorted(comparison.lost, key=lambda row: (-losses[row], row))[:SHOWN]

@@ -1,7 +1,7 @@
-"""What each number of a case is made of, so that two runs can be compared on the same samples.
+"""Evidence of each metric of a case, so that two runs can be compared on the same samples.
 
-A share is kept as the outcome of each sample; any other number as its bootstrap draws. These take the same resamples of
-the same samples in every run under one seed, so that what two runs differ by is drawn, too.
+The evidence of a proportion is the outcome of each sample; that of any other metric is its bootstrap distribution. All
+runs with one seed resample the same samples, so that the difference of two runs has a paired bootstrap distribution.
 """
 
 import zlib
@@ -19,17 +19,19 @@ from eyechart.estimates import Estimate
 
 SCHEMA = 1
 RESAMPLES = 1000
-STEPS = 32_767  # a draw is kept as its place between the value and the draw that is farthest from it
-CLOSE = 1e-9  # as near as a share in a file is to one reckoned anew
+STEPS = 32_767  # a bootstrap value is stored as a fraction of the largest deviation from the metric's value, in int16
+CLOSE = 1e-9  # the largest difference between a stored proportion and one that is computed again
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
 
 class MetricEvidence(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """A number and what it was made of: planes, of which `right` is about all samples and `asked` says which count.
+    """A metric and the names of the packed arrays that it was computed from, "" for an array that it does not have.
 
-    `n_clusters` is the number of images of the n samples; resampling draws whole images. 0 stands for n.
-    `better` is 1 where a higher value is better, -1 where a lower one is, and 0 for a number that is not judged.
+    `correct` is the bitmap of correct samples and `counted` that of the samples that count. `bootstrap_samples` are
+    steps (`RESAMPLES`,) from the value, of which `STEPS` are `scale`. `n_clusters` is the number of images of the n
+    samples, 0 where it is n; resampling draws whole images. `direction` is 1 where a higher value is better, -1 where a
+    lower one is, and 0 for a metric that the gate does not judge.
     """
 
     name: str
@@ -47,20 +49,21 @@ class MetricEvidence(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=Tr
 
     @property
     def key(self) -> tuple[str, str, str]:
-        """What tells the number from the case's others: its name, its ground truth, its set."""
+        """The metric's name, labels and category, which identify it within its case."""
         return self.name, self.labels, self.category
 
     @property
     def sampling_units(self) -> int:
-        """How many images are independent of one another in this number."""
+        """The number of independent images of this metric."""
         return self.n_clusters or self.n
 
 
 class Evidence(msgspec.Struct, frozen=True, kw_only=True):
-    """The proofs of a case's numbers, with all that must be the same for another run's to be compared.
+    """The evidence of a case's metrics, with everything that must be equal in another run to compare the two.
 
-    `keys` are the samples' names; a baseline has none, since the fingerprint says that they are the same. `clusters`
-    is the plane that says which samples are of one unit, such as photographs of one bird, where several are.
+    `keys` are the samples' names; a baseline has none, since equal fingerprints mean equal keys. `arrays` are the
+    packed arrays by name. `clusters` names the array of the samples' clusters, such as photographs of one bird, and is
+    unset where every sample is its own cluster.
     """
 
     schema: int = SCHEMA
@@ -78,75 +81,75 @@ class Evidence(msgspec.Struct, frozen=True, kw_only=True):
     environment: Mapping[str, str]
     metrics: tuple[MetricEvidence, ...]
     arrays: Mapping[str, str]
-    clusters: str | msgspec.UnsetType = msgspec.UNSET  # not written where there is none
+    clusters: str | msgspec.UnsetType = msgspec.UNSET
 
     def cluster_ids(self) -> Ints | None:
-        """The cluster of each sample (samples,); None where every sample is a unit of its own."""
+        """Return the cluster of each sample (samples,), None where every sample is its own cluster."""
         if self.clusters is msgspec.UNSET:
             return None
         return np.frombuffer(self.read_array(self.clusters, 4 * self.samples), "<i4").astype(np.int64)
 
-    def sample_outcomes(self, proof: MetricEvidence) -> Floats | None:
-        """The outcome of each sample (samples,), NaN where it does not count; None where they were not kept."""
-        if not proof.correct:
+    def sample_outcomes(self, metric: MetricEvidence) -> Floats | None:
+        """Return for each sample (samples,) 1, 0, or NaN where it does not count; None for a metric without bitmaps."""
+        if not metric.correct:
             return None
-        asked, right = (self.read_bits(name) for name in (proof.counted, proof.correct))
-        return np.where(asked, right.astype(np.float64), np.nan)
+        counted, correct = (self.read_bits(name) for name in (metric.counted, metric.correct))
+        return np.where(counted, correct.astype(np.float64), np.nan)
 
-    def proportion(self, proof: MetricEvidence) -> float | None:
-        """The share of the samples that count which are right; None where none are kept, or none count."""
-        outcomes = self.sample_outcomes(proof)
+    def proportion(self, metric: MetricEvidence) -> float | None:
+        """Return the proportion of correct samples among those that count; None without bitmaps or samples."""
+        outcomes = self.sample_outcomes(metric)
         counted = np.zeros(0) if outcomes is None else outcomes[~np.isnan(outcomes)]
         return float(counted.mean()) if counted.size else None
 
-    def bootstrap_samples(self, proof: MetricEvidence) -> Floats | None:
-        """The draws (TIMES,); None where they were not kept."""
-        if not proof.bootstrap_samples or proof.value is None:
+    def bootstrap_samples(self, metric: MetricEvidence) -> Floats | None:
+        """Return the bootstrap values (`RESAMPLES`,), None for a metric that has none."""
+        if not metric.bootstrap_samples or metric.value is None:
             return None
-        steps = np.frombuffer(self.read_array(proof.bootstrap_samples, 2 * RESAMPLES), "<i2").astype(np.float64)
-        return np.where(steps < -STEPS, np.nan, proof.value + steps / STEPS * proof.scale)
+        steps = np.frombuffer(self.read_array(metric.bootstrap_samples, 2 * RESAMPLES), "<i2").astype(np.float64)
+        return np.where(steps < -STEPS, np.nan, metric.value + steps / STEPS * metric.scale)
 
     def read_bits(self, name: str) -> NDArray[np.bool_]:
-        """A plane with a bit for each sample."""
+        """Return an array with one bit per sample (samples,)."""
         packed = np.frombuffer(self.read_array(name, (self.samples + 7) // 8), np.uint8)
         return np.unpackbits(packed, count=self.samples).astype(np.bool_)
 
     def read_array(self, name: str, size: int) -> bytes:
-        """A plane of so many bytes; raises ValueError for one that is not there, is cut off or is of another size."""
-        opened = zlib.decompressobj()
+        """Return the bytes of an array. Raises ValueError if it is missing, damaged or of another size."""
+        decompressor = zlib.decompressobj()
         try:
-            data = opened.decompress(b85decode(self.arrays[name]), size + 1)
+            data = decompressor.decompress(b85decode(self.arrays[name]), size + 1)
         except KeyError:
-            raise ValueError(f"the plane {name} is not there") from None
+            raise ValueError(f"the array {name} is missing") from None
         except zlib.error as error:
-            raise ValueError(f"the plane {name} is damaged ({error})") from None
+            raise ValueError(f"the array {name} is damaged ({error})") from None
         if len(data) != size:
-            raise ValueError(f"the plane {name} has not its {size} bytes")
+            raise ValueError(f"the array {name} has another size than {size} bytes")
         if digest(data) != name:
-            raise ValueError(f"the plane {name} does not hold what it was named after")
+            raise ValueError(f"the array {name} has content with another digest")
         return data
 
     def check(self) -> None:
-        """Read everything once; raises ValueError for what cannot be."""
-        groups = self.cluster_ids()
-        if groups is not None and (groups < 0).any():
-            raise ValueError("the clusters are no whole numbers of at least 0")
-        for proof in self.metrics:
-            share = self.proportion(proof)
-            if share is not None and proof.value is not None and abs(share - proof.value) > CLOSE:
-                raise ValueError(f"{proof.name} is {proof.value}, and its outcomes say {share}")
-            self.bootstrap_samples(proof)
-            if proof.ci and proof.ci[0] > proof.ci[1]:
-                raise ValueError(f"the interval of {proof.name} has its ends the wrong way round")
+        """Raise ValueError if an array cannot be read, or a value contradicts its evidence."""
+        clusters = self.cluster_ids()
+        if clusters is not None and (clusters < 0).any():
+            raise ValueError("the clusters are not all whole numbers of at least 0")
+        for metric in self.metrics:
+            proportion = self.proportion(metric)
+            if proportion is not None and metric.value is not None and abs(proportion - metric.value) > CLOSE:
+                raise ValueError(f"{metric.name} is {metric.value}, but its outcomes have the mean {proportion}")
+            self.bootstrap_samples(metric)
+            if metric.ci and metric.ci[0] > metric.ci[1]:
+                raise ValueError(f"the interval of {metric.name} has a lower end above its upper end")
 
 
 def digest(data: bytes) -> str:
-    """What a plane is called: what it holds, so that one that was damaged is known."""
+    """Return the name of a packed array, a hash of its content."""
     return sha256(data).hexdigest()[:12]
 
 
 class PackedArrays:
-    """Collects planes, of which equal ones are kept once."""
+    """Collects packed arrays by name; equal arrays are stored once."""
 
     def __init__(self, clusters: Ints | None = None) -> None:
         self.clusters = clusters
@@ -154,33 +157,33 @@ class PackedArrays:
         self.correct_masks: dict[str, NDArray[np.bool_]] = {}
 
     def add(self, data: bytes) -> str:
-        """Keep a plane and return its name."""
+        """Add an array and return its name."""
         name = digest(data)
         self.packed.setdefault(name, b85encode(zlib.compress(data, 9)).decode("ascii"))
         return name
 
-    def add_correct(self, told: NDArray[np.bool_], right: NDArray[np.bool_]) -> str:
-        """Keep who was right; a part of the samples finds itself in the whole, whose plane it then shares."""
-        for name, whole in self.correct_masks.items():
-            if np.array_equal(whole[told], right[told]):
+    def add_correct(self, counted: NDArray[np.bool_], correct: NDArray[np.bool_]) -> str:
+        """Add the bitmap of correct samples; one that is equal where samples count is used again."""
+        for name, mask in self.correct_masks.items():
+            if np.array_equal(mask[counted], correct[counted]):
                 return name
-        name = self.add(np.packbits(right).tobytes())
-        self.correct_masks[name] = right
+        name = self.add(np.packbits(correct).tobytes())
+        self.correct_masks[name] = correct
         return name
 
     def add_metric(self, estimate: Estimate) -> MetricEvidence:
-        """Keep what a number was computed from."""
-        asked, right, drawn, reach, units = "", "", "", 0.0, estimate.n_clusters
+        """Add the arrays of an estimate and return its evidence."""
+        counted, correct, bootstrap, scale, n_clusters = "", "", "", 0.0, estimate.n_clusters
         if estimate.correct is not None:
-            counted = ~np.isnan(estimate.correct)
-            if self.clusters is not None and units is None:
-                units = len(np.unique(self.clusters[counted]))
-            asked, right = self.add(np.packbits(counted).tobytes()), self.add_correct(counted, estimate.correct == 1)
+            mask = ~np.isnan(estimate.correct)
+            if self.clusters is not None and n_clusters is None:
+                n_clusters = len(np.unique(self.clusters[mask]))
+            counted, correct = self.add(np.packbits(mask).tobytes()), self.add_correct(mask, estimate.correct == 1)
         if estimate.bootstrap is not None and estimate.value is not None:
-            away = estimate.bootstrap() - estimate.value
-            reach = float(np.nanmax(np.abs(away), initial=0.0))
-            steps = np.round(away / (reach or 1.0) * STEPS)
-            drawn = self.add(np.where(np.isnan(steps), -STEPS - 1, steps).astype("<i2").tobytes())
+            deviations = estimate.bootstrap() - estimate.value
+            scale = float(np.nanmax(np.abs(deviations), initial=0.0))
+            steps = np.round(deviations / (scale or 1.0) * STEPS)
+            bootstrap = self.add(np.where(np.isnan(steps), -STEPS - 1, steps).astype("<i2").tobytes())
         return MetricEvidence(
             name=estimate.name,
             labels=estimate.labels,
@@ -188,11 +191,11 @@ class PackedArrays:
             value=estimate.value,
             n=estimate.n,
             ci=estimate.interval,
-            counted=asked,
-            correct=right,
-            bootstrap_samples=drawn,
-            scale=reach,
-            n_clusters=0 if units is None or units == estimate.n else units,
+            counted=counted,
+            correct=correct,
+            bootstrap_samples=bootstrap,
+            scale=scale,
+            n_clusters=0 if n_clusters is None or n_clusters == estimate.n else n_clusters,
             direction=0 if estimate.higher_is_better is None else 1 if estimate.higher_is_better else -1,
         )
 
@@ -200,24 +203,24 @@ class PackedArrays:
 def collect_evidence(
     estimates: Iterable[Estimate], clusters: Ints | None = None
 ) -> tuple[tuple[MetricEvidence, ...], Mapping[str, str]]:
-    """The proofs of numbers, and their planes; `clusters` (samples,) is one of them where several samples share one."""
-    planes = PackedArrays(clusters)
-    found = tuple(planes.add_metric(estimate) for estimate in estimates)
+    """Return the evidence of estimates and their packed arrays; `clusters` (samples,) is one of these if given."""
+    arrays = PackedArrays(clusters)
+    metrics = tuple(arrays.add_metric(estimate) for estimate in estimates)
     if clusters is not None:
-        planes.add(pack_clusters(clusters))
-    return found, planes.packed
+        arrays.add(pack_clusters(clusters))
+    return metrics, arrays.packed
 
 
 def pack_clusters(clusters: Ints) -> bytes:
-    """The plane of the samples' clusters."""
+    """Return the clusters of samples as bytes of int32."""
     return clusters.astype("<i4").tobytes()
 
 
 def read_evidence(path: Path) -> Evidence:
-    """Read what a case kept."""
+    """Read the evidence file of a case. Raises ReportError if it cannot be read or is damaged."""
     try:
-        found = msgspec.json.decode(path.read_bytes(), type=Evidence)
-        found.check()
+        evidence = msgspec.json.decode(path.read_bytes(), type=Evidence)
+        evidence.check()
     except (OSError, msgspec.DecodeError, ValueError) as error:
         raise ReportError(f"{path} cannot be read ({error}). Run the case again.") from error
-    return found
+    return evidence

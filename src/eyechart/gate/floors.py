@@ -1,4 +1,4 @@
-"""Floors: numbers that a session must reach, whatever a baseline says."""
+"""Floors: values that metrics of a session must reach, independent of a baseline."""
 
 import re
 from collections.abc import Iterable, Iterator
@@ -16,7 +16,7 @@ FORM = re.compile(
 
 @dataclass(frozen=True)
 class Floor:
-    """The least, or with `<=` the most, that a number may be, in a benchmark or a split, under a protocol."""
+    """The minimum, or with `<=` the maximum, of a metric of a benchmark or split under a protocol."""
 
     text: str
     benchmark: str
@@ -29,92 +29,97 @@ class Floor:
     value: float
 
     def covers(self, record: Record) -> bool:
-        """Whether a record is of the benchmark, the split and the protocol."""
-        here = (record.benchmark, record.protocol) == (self.benchmark, self.protocol)
-        return here and self.split in ("", record.split)
+        """Return whether a record is of the benchmark, the split and the protocol."""
+        same = (record.benchmark, record.protocol) == (self.benchmark, self.protocol)
+        return same and self.split in ("", record.split)
 
     def is_missing_in(self, record: Record) -> bool:
-        """Whether a record has no number that the floor is about, although it has the ground truth."""
+        """Return whether a record lacks the metric although it has the label set."""
         return self.covers(record) and self.labels in ("", *record.data.labels) and not any(self.metrics(record))
 
     def metrics(self, record: Record) -> Iterator[Metric]:
-        """The numbers of a record that it is about."""
+        """Yield the metrics of a record that the floor applies to."""
         if self.covers(record):
-            named = [each for each in record.metrics if each.name == self.name and self.labels in ("", each.labels)]
+            named = [m for m in record.metrics if m.name == self.name and self.labels in ("", m.labels)]
             if self.category:
-                yield from (each for each in named if each.category == self.category)
+                yield from (metric for metric in named if metric.category == self.category)
             else:
                 yield from headlines(named) or named
 
     def is_missed(self, metric: Metric) -> bool:
-        """Whether a number is on the wrong side, or is not there."""
+        """Return whether a metric is on the wrong side of the floor, or has no value."""
         if metric.value is None:
             return True
         return metric.value > self.value if self.is_maximum else metric.value < self.value
 
 
 def parse_floor(text: str) -> Floor:
-    """Read a floor, such as `imagenet/zero_shot:acc1>=0.62` or `imagenet/val/zero_shot:acc1[ReGT]>=0.7`.
+    """Parse a floor, such as `imagenet/zero_shot:acc1>=0.62` or `imagenet/val/zero_shot:acc1[ReGT]>=0.7`.
+
+    Raises SpecError for another text.
 
     >>> parse_floor("imagenet/zero_shot:acc1>=0.62").value
     0.62
     """
-    found = FORM.fullmatch(text.replace(" ", ""))
+    match = FORM.fullmatch(text.replace(" ", ""))
     try:
-        value = float(found["value"]) if found else None
+        value = float(match["value"]) if match else None
     except ValueError:
         value = None
-    if found is None or value is None:
+    if match is None or value is None:
         raise SpecError(
             f"{text} is no floor. Write BENCHMARK/PROTOCOL:METRIC>=VALUE, such as "
-            "imagenet/zero_shot:acc1>=0.62, with BENCHMARK/SPLIT for one split, METRIC[LABELS] for one truth and "
+            "imagenet/zero_shot:acc1>=0.62, with BENCHMARK/SPLIT for one split, METRIC[LABELS] for one label set and "
             "METRIC[LABELS,CATEGORY] for one category."
         )
-    benchmark, *split, protocol = found["where"].split("/")
-    labels, category = found["labels"] or "", found["category"] or ""
-    most = found["sign"] == "<="
-    return Floor(text, benchmark, "".join(split), protocol, found["name"], labels, category, most, value)
+    benchmark, *split, protocol = match["where"].split("/")
+    labels, category = match["labels"] or "", match["category"] or ""
+    is_maximum = match["sign"] == "<="
+    return Floor(text, benchmark, "".join(split), protocol, match["name"], labels, category, is_maximum, value)
 
 
 def find_missed_floors(
     floors: Iterable[Floor], records: Iterable[Record]
 ) -> Iterator[tuple[Floor, Record | None, Metric | None]]:
-    """Every number on the wrong side of a floor; a record without its number, and a floor about nothing, with None."""
-    every = list(records)
-    for each in floors:
-        numbers = [(record, metric) for record in every for metric in each.metrics(record)]
-        yield from ((each, record, metric) for record, metric in numbers if each.is_missed(metric))
-        known = any(each.name == metric.name for record in every for metric in record.metrics)
-        lacking = [record for record in every if each.is_missing_in(record) and (known or has_no_score(record))]
-        yield from ((each, record, None) for record in lacking)
-        if not numbers and not lacking:
-            yield each, None, None
+    """Yield each missed floor with its record and metric.
+
+    The metric is None for a record that lacks it, and both are None for a floor that applies to no record.
+    """
+    records = list(records)
+    for floor in floors:
+        metrics = [(record, metric) for record in records for metric in floor.metrics(record)]
+        yield from ((floor, record, metric) for record, metric in metrics if floor.is_missed(metric))
+        is_known = any(floor.name == metric.name for record in records for metric in record.metrics)
+        lacking = [record for record in records if floor.is_missing_in(record) and (is_known or has_no_score(record))]
+        yield from ((floor, record, None) for record in lacking)
+        if not metrics and not lacking:
+            yield floor, None, None
 
 
 def has_no_score(record: Record) -> bool:
-    """Return whether a record has no number but the share of samples that were answered."""
+    """Return whether a record has no metric but the proportion of samples that were answered."""
     return all(metric.name == ANSWERED for metric in record.metrics)
 
 
-def suggest_names(missed: Floor, records: Iterable[Record]) -> str:
-    """End a sentence about a floor that is about nothing with the names that it may have meant."""
+def suggest_names(floor: Floor, records: Iterable[Record]) -> str:
+    """Return the end of a sentence about a floor that applies to no record: similar names, if there are any."""
     known = {
         f"{record.benchmark}{split}/{record.protocol}:{metric.name}"
         for record in records
         for split in ("", f"/{record.split}")
         for metric in record.metrics
     }
-    return did_you_mean(re.split(r"[\[<>]", missed.text.replace(" ", ""))[0], sorted(known))
+    return did_you_mean(re.split(r"[\[<>]", floor.text.replace(" ", ""))[0], sorted(known))
 
 
-def describe_missed_floor(broken: Floor, record: Record, metric: Metric | None) -> str:
-    """Say that a number is on the wrong side of its floor, or is not there."""
+def describe_missed_floor(floor: Floor, record: Record, metric: Metric | None) -> str:
+    """Return that a metric is on the wrong side of a floor, or has no value."""
     if metric is None:
-        of = ", ".join(filter(None, (broken.labels, broken.category)))
-        named = f"{broken.name} ({of})" if of else broken.name
+        subset = ", ".join(filter(None, (floor.labels, floor.category)))
+        named = f"{floor.name} ({subset})" if subset else floor.name
         reason = "has no value (n=0): no sample of it was scored"
-        return f"{record.case} ({record.protocol}): {named} {reason}, and --eye-floor={broken.text}."
-    found = "has no value" if metric.value is None else f"is {metric.value:.4f}"
-    which = f"{metric.name} ({metric.labels}, {metric.category})"
-    hint = f" Values are fractions: 62 % is 0.62, and {broken.value:g} is more than all." if broken.value >= 2 else ""
-    return f"{record.case} ({record.protocol}): {which} {found} (n={metric.n}), and --eye-floor={broken.text}.{hint}"
+        return f"{record.case} ({record.protocol}): {named} {reason}, and --eye-floor={floor.text}."
+    value = "has no value" if metric.value is None else f"is {metric.value:.4f}"
+    name = f"{metric.name} ({metric.labels}, {metric.category})"
+    hint = f" Values are fractions: 62 % is 0.62, and {floor.value:g} is more than all." if floor.value >= 2 else ""
+    return f"{record.case} ({record.protocol}): {name} {value} (n={metric.n}), and --eye-floor={floor.text}.{hint}"

@@ -1,7 +1,7 @@
-"""Which of a case's numbers it is known by: those over all samples, without images that cannot be answered wrong.
+"""The headline metrics of a case: those over all samples, without images whose outcome no answer can change.
 
-A ground truth may count an image without any label as correct or as wrong, whatever the answer is. The published tables
-do so in their category A. The headline is the same number over the images that have a label, the category S∪M.
+A label set may count an image without any label as correct or as wrong, whatever the answer is. The published tables
+do so in their category A. The headline is then the same metric over the images with a label, the category S∪M.
 """
 
 from collections.abc import Iterable
@@ -10,32 +10,32 @@ from eyechart.records import Metric
 
 WHOLE = ("A", "all")
 LABELLED = "S∪M"
-ANSWERED, ASKED = "answered", "asked"  # the share of samples without an error, and what it is over: all that were asked
-WITH_EMPTY = "incl. N"  # what the number over all images is called beside that over the images with a label
+ANSWERED, ASKED = "answered", "asked"  # the proportion of requested samples without an error, and its category
+WITH_EMPTY = "incl. N"  # added to the category A where S∪M is listed beside it
 
 
 def headlines(metrics: Iterable[Metric]) -> list[Metric]:
-    """Return the numbers over all samples; where images without a label are counted, those over the others instead."""
-    every = list(metrics)
+    """Return the metrics over all samples; where these count images without a label, those over S∪M instead."""
+    metrics = list(metrics)
     return [
         metric
-        for metric in every
-        if metric.category == LABELLED or (metric.category in WHOLE and not counts_empty(metric, every))
+        for metric in metrics
+        if metric.category == LABELLED or (metric.category in WHOLE and not counts_empty(metric, metrics))
     ]
 
 
 def counts_empty(metric: Metric, metrics: Iterable[Metric]) -> bool:
-    """Whether a number counts images without a label, and stands beside the same number without them."""
-    wanted = (metric.name, metric.labels, LABELLED)
-    return metric.category in WHOLE and any((m.name, m.labels, m.category) == wanted for m in metrics)
+    """Return whether a metric counts images without a label and has a counterpart over S∪M."""
+    counterpart = (metric.name, metric.labels, LABELLED)
+    return metric.category in WHOLE and any((m.name, m.labels, m.category) == counterpart for m in metrics)
 
 
 def category_name(metric: Metric, metrics: Iterable[Metric]) -> str:
-    """Return what a number's category is called where its numbers are listed.
+    """Return the name of a metric's category in a list of metrics.
 
-    >>> how = {"name": "acc1", "labels": "ReaL", "value": 1.0, "n": 1, "ci": None, "ci_method": ""}
-    >>> both = [Metric(category=category, **how) for category in ("A", "S∪M")]
-    >>> [category_name(each, both) for each in both]
+    >>> fields = {"name": "acc1", "labels": "ReaL", "value": 1.0, "n": 1, "ci": None, "ci_method": ""}
+    >>> both = [Metric(category=category, **fields) for category in ("A", "S∪M")]
+    >>> [category_name(metric, both) for metric in both]
     ['A, incl. N', 'S∪M']
     """
     return f"{metric.category}, {WITH_EMPTY}" if counts_empty(metric, metrics) else metric.category

@@ -1,6 +1,6 @@
-"""What the gate says: of a loss, all that is needed to look into it; of everything else, a line."""
+"""The messages of the gate: of a loss, everything that is needed to investigate it; of anything else, one line."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 from eyechart.gate.baselines import WrittenBaseline
@@ -10,58 +10,64 @@ from eyechart.gate.headlines import ANSWERED
 from eyechart.gate.page_link import PageLink, page_address
 
 ACCEPT = "If it is meant to be so, accept it with --eye-update-baseline."
-LEAST = 1e-300  # what is below cannot be told from 0, which no p-value is
+WRITE = "write the baseline with --eye-update-baseline"
+LEAST = 1e-300  # smaller values may be rounded to 0, and no p-value is 0
+SHOWN = 5
 
 
-def describe_losses(now: Evidence, count: int, baseline: Path, sight: PageLink) -> str:
-    """That so many numbers of a case are worse: both files, how to look at it, and how to accept it."""
+def describe_losses(now: Evidence, count: int, baseline: Path, link: PageLink) -> str:
+    """Return that a case has `count` losses: both files, how to open the page, and how to accept the losses."""
     numbers = "one number" if count == 1 else f"{count} numbers"
     lines = [
         f"{now.case} ({now.protocol}) is worse than the baseline in {numbers}.",
         f"  baseline: {baseline}",
-        f"  run: {sight.run}",
-        f"  page of both: {sight.command}",
+        f"  run: {link.run}",
+        f"  page of both: {link.command}",
     ]
     return "\n".join([*lines, f"  {ACCEPT}"])
 
 
-def describe_loss(alike: Sequence[Verdict], of_case: Sequence[MetricComparison], keys: Sequence[str]) -> str:
-    """A regression: the number before and now, how sure it is, and the samples to look at.
+def describe_loss(verdicts: Sequence[Verdict], of_case: Sequence[MetricComparison], keys: Sequence[str]) -> str:
+    """Return a loss: the metric before and now, the test, and the keys of samples that became wrong.
 
-    Numbers that lost and gained the same samples are told as one.
+    `verdicts` have the same changed samples: the first one is described, the others are named. `of_case` are all
+    comparisons of the case, by which the samples are ordered.
     """
-    verdict = alike[0]
-    found = verdict.comparison
-    bounds = "" if found.ci is None else f" [{found.ci.low:+.4f}, {found.ci.high:+.4f}]"
-    change = f"{found.delta:+.4f}{bounds}, {describe_n(found.n, found.n_clusters)}{describe_counts(found)}"
-    p_values = f"{format_p_value(found.p)}, {format_p_value(verdict.adjusted)}"
+    verdict, *others = verdicts
+    comparison = verdict.comparison
+    interval = "" if comparison.ci is None else f" [{comparison.ci.low:+.4f}, {comparison.ci.high:+.4f}]"
+    samples = f"{describe_n(comparison.n, comparison.n_clusters)}{describe_counts(comparison)}"
+    change = f"{comparison.delta:+.4f}{interval}, {samples}"
+    p_values = f"{format_p_value(comparison.p)}, {format_p_value(verdict.adjusted)}"
     lines = [
-        f"{found.case} ({found.protocol}): {found.name} is worse than the baseline.",
-        f"  {found.before:.4f} in the baseline, {found.after:.4f} now: {change}",
-        f"  {found.method}, {p_values} after Holm's correction over the session",
+        f"{comparison.case} ({comparison.protocol}): {comparison.name} is worse than the baseline.",
+        f"  {comparison.before:.4f} in the baseline, {comparison.after:.4f} now: {change}",
+        f"  {comparison.method}, {p_values} after Holm's correction over the session",
     ]
-    if others := [each.comparison.name for each in alike[1:]]:
-        lines.append(f"  and so, of the same samples: {'; '.join(others)}")
-    if found.lost:
-        good, bad = ("answered", "in error") if found.metric.name == ANSWERED else ("right", "wrong")
-        lost, gained = len(found.lost), found.gained
+    if others:
+        lines.append(f"  and so, of the same samples: {'; '.join(other.comparison.name for other in others)}")
+    if comparison.lost:
+        good, bad = ("answered", "in error") if comparison.metric.name == ANSWERED else ("right", "wrong")
+        lost, gained = len(comparison.lost), comparison.gained
         lines.append(f"  {good} before and {bad} now: {lost}; {bad} before and {good} now: {gained}")
-        lines += [f"    {keys[row]}" for row in samples_to_show(found, of_case)]
-    shown = page_address(found.case, found.protocol, found.metric.labels, found.name if found.lost else "")
-    return "\n".join([*lines, f"  on the page: {shown}"])
+        lines += [f"    {keys[row]}" for row in samples_to_show(comparison, of_case)]
+    number = comparison.name if comparison.lost else ""
+    address = page_address(comparison.case, comparison.protocol, comparison.metric.labels, number)
+    return "\n".join([*lines, f"  on the page: {address}"])
 
 
 def describe_tolerated_loss(verdict: Verdict, max_drop: float) -> str:
     """Return that a significant loss fails no case, since it is no larger than `max_drop`."""
-    found = verdict.comparison
-    sure = f"{format_p_value(found.p)}, {format_p_value(verdict.adjusted)} after Holm's correction"
-    return f"tolerated loss: {found.name} {found.delta:+.4f}, within --eye-max-drop={max_drop:g} ({sure})"
+    comparison = verdict.comparison
+    p_values = f"{format_p_value(comparison.p)}, {format_p_value(verdict.adjusted)} after Holm's correction"
+    return f"tolerated loss: {comparison.name} {comparison.delta:+.4f}, within --eye-max-drop={max_drop:g} ({p_values})"
 
 
 def count_verdicts(verdicts: Sequence[Verdict], max_drop: float) -> str:
     """Return how many numbers were compared, how many are worse, and how many losses were tolerated, if any."""
-    line = f"gate: {len(verdicts)} numbers compared, {sum(each.regression for each in verdicts)} worse"
-    tolerated = sum(each.tolerated for each in verdicts)
+    worse = sum(verdict.regression for verdict in verdicts)
+    line = f"gate: {len(verdicts)} numbers compared, {worse} worse"
+    tolerated = sum(verdict.tolerated for verdict in verdicts)
     if not tolerated:
         return line
     losses = "1 loss" if tolerated == 1 else f"{tolerated} losses"
@@ -69,26 +75,32 @@ def count_verdicts(verdicts: Sequence[Verdict], max_drop: float) -> str:
 
 
 def describe_nearest_to_loss(verdicts: Sequence[Verdict]) -> Iterator[str]:
-    """Which number came nearest to a loss and is none, so that nobody takes silence for sameness."""
-    doubtful = [each for each in verdicts if each.decision == NOISE and each.comparison.loss > 0]
-    for each in sorted(doubtful, key=lambda one: one.comparison.p)[:1]:
-        found = each.comparison
-        sure = f"{format_p_value(found.p)}, {format_p_value(each.adjusted)} after Holm's correction"
-        yield f"nearest to a loss: {found.case} ({found.protocol}): {found.name} {found.delta:+.4f} ({sure})"
+    """Yield the decrease with the smallest p-value that is no loss, if any: silence would look like no change."""
+    decreases = [verdict for verdict in verdicts if verdict.decision == NOISE and verdict.comparison.loss > 0]
+    for verdict in sorted(decreases, key=lambda verdict: verdict.comparison.p)[:1]:
+        comparison = verdict.comparison
+        p_values = f"{format_p_value(comparison.p)}, {format_p_value(verdict.adjusted)} after Holm's correction"
+        name = f"{comparison.case} ({comparison.protocol}): {comparison.name}"
+        yield f"nearest to a loss: {name} {comparison.delta:+.4f} ({p_values})"
 
 
-def describe_n(n: int, units: int) -> str:
-    """How many samples a number is of, and of how many images, where these are fewer."""
-    return f"n={n}" if units == n else f"n={n} of {units} images"
+def describe_n(n: int, n_clusters: int) -> str:
+    """Return the number of samples, and of images where these are fewer.
+
+    >>> describe_n(100, 100), describe_n(100, 40)
+    ('n=100', 'n=100 of 40 images')
+    """
+    return f"n={n}" if n_clusters == n else f"n={n} of {n_clusters} images"
 
 
-def describe_counts(found: MetricComparison) -> str:
-    """The n of either side, where they differ; else nothing."""
-    return f" ({found.counts[0]} in the baseline, {found.counts[1]} now)" if found.counts else ""
+def describe_counts(comparison: MetricComparison) -> str:
+    """Return the n of both sides in brackets, "" where they are equal."""
+    counts = comparison.counts
+    return f" ({counts[0]} in the baseline, {counts[1]} now)" if counts else ""
 
 
 def format_p_value(p: float) -> str:
-    """A p-value, never as 0.
+    """Return a p-value, never as 0.
 
     >>> format_p_value(0.0123), format_p_value(0.0)
     ('p=0.012', 'p<1e-300')
@@ -96,46 +108,99 @@ def format_p_value(p: float) -> str:
     return f"p<{LEAST:g}" if p < LEAST else f"p={p:.2g}"
 
 
-def describe_refusal(now: Evidence, path: Path, different: Sequence[str]) -> str:
-    """Two cases that are not about the same."""
-    listed = "\n".join(f"  {each}" for each in different)
+def describe_refusal(now: Evidence, path: Path, reasons: Sequence[str]) -> str:
+    """Return why a case cannot be compared with its baseline."""
+    lines = "\n".join(f"  {reason}" for reason in reasons)
     return (
-        f"{now.case} ({now.protocol}) cannot be held against {path}:\n{listed}\n"
+        f"{now.case} ({now.protocol}) cannot be held against {path}:\n{lines}\n"
         f"  Run on what the baseline was made of, or write it again with --eye-update-baseline."
     )
 
 
-def describe_missing_metrics(now: Evidence, path: Path, gone: Sequence[str]) -> str:
-    """Numbers that are no more."""
-    return f"{now.case} ({now.protocol}) has no value now for what {path} has: {', '.join(gone)}. {ACCEPT}"
+def describe_missing_metrics(now: Evidence, path: Path, names: Sequence[str]) -> str:
+    """Return which metrics of the baseline have no value now."""
+    return f"{now.case} ({now.protocol}) has no value now for what {path} has: {', '.join(names)}. {ACCEPT}"
 
 
-def describe_incomplete_baseline(now: Evidence, path: Path, lacking: Sequence[str]) -> str:
-    """Return that a baseline lacks numbers that its case has now, which nothing is compared with."""
-    count = "one number that the case has now" if len(lacking) == 1 else f"{len(lacking)} numbers that the case has now"
+def describe_incomplete_baseline(now: Evidence, path: Path, names: Sequence[str]) -> str:
+    """Return which metrics of a case its baseline lacks, so that they were not compared."""
+    count = "one number that the case has now" if len(names) == 1 else f"{len(names)} numbers that the case has now"
     return (
-        f"{now.case} ({now.protocol}): {path} lacks {count}: {', '.join(lacking)}.\n"
+        f"{now.case} ({now.protocol}): {path} lacks {count}: {', '.join(names)}.\n"
         f"  They were not compared. Write the baseline again with --eye-update-baseline."
     )
 
 
 def describe_no_baseline(now: Evidence) -> str:
-    """A case that nothing is known of."""
+    """Return that a case has no baseline."""
     return f"{now.case} ({now.protocol}) has no baseline. Write it with --eye-update-baseline."
 
 
 def describe_written_baseline(written: WrittenBaseline) -> str:
-    """A file that was written."""
+    """Return which baseline was written, and whether its previous content was lost."""
     lost = f"; what it held before is lost: {written.unreadable}" if written.unreadable else ""
     return f"baseline written: {written.path} ({written.path.stat().st_size:,} bytes){lost}. Commit it."
 
 
-def describe_remark(now: Evidence, what: str) -> str:
-    """A remark about a case."""
-    return f"{now.case} ({now.protocol}): {what}"
+def describe_remark(now: Evidence, text: str) -> str:
+    """Return a remark with the name of its case."""
+    return f"{now.case} ({now.protocol}): {text}"
 
 
 def describe_remarks(remarks: Mapping[str, Sequence[Evidence]]) -> Iterator[str]:
-    """Remarks with the case that they are about; one about several is said once."""
-    for what, about in remarks.items():
-        yield describe_remark(about[0], what) if len(about) == 1 else f"{what} ({len(about)} cases)"
+    """Yield each remark once, with its case, or with the number of its cases."""
+    for text, cases in remarks.items():
+        yield describe_remark(cases[0], text) if len(cases) == 1 else f"{text} ({len(cases)} cases)"
+
+
+def explain_nothing_compared(cases: Sequence[Evidence], baselines: Iterable[Evidence], path: str) -> str:
+    """Return why no case was compared with `--eye-baseline`, with the baseline's models and the remedy."""
+    benchmarks = {benchmark_of(evidence) for evidence in cases}
+    models = list(dict.fromkeys(evidence.model for evidence in cases))
+    related = [evidence for evidence in baselines if benchmark_of(evidence) in benchmarks]
+    names = list(dict.fromkeys(evidence.model for evidence in related))
+    count = "the case that ran" if len(cases) == 1 else f"the {len(cases)} cases that ran"
+    start = f"nothing was compared: --eye-baseline={path} has no baseline of {count} (models: {join_names(models)})."
+    if not names:
+        return f"{start} It has none of {join_names(sorted(benchmarks))}: {WRITE}, or name another."
+    if same := [evidence for evidence in related if evidence.model in models]:
+        others = join_names([f"{evidence.case} ({evidence.protocol})" for evidence in same])
+        return f"{start} Of these models it has {others}. Run these, or {WRITE}."
+    start = f"{start} Its models for {join_names(sorted(benchmarks))}: {join_names(names)}."
+    new = next((model for model in models if "[" in model), "SPEC")
+    if aliases := [name for name in names if "[" not in name]:
+        return f"{start} Give the model the name that the baseline knows: --eye-model={aliases[0]}={new}; or {WRITE}."
+    return (
+        f"{start} Where these are other checkpoints of one model, give both the same name: {WRITE} and "
+        f"--eye-model=NAME={names[0]}, then compare with --eye-model=NAME={new}."
+    )
+
+
+def explain_nothing_recorded(skipped: int) -> str:
+    """Return that nothing was compared because no case recorded a metric."""
+    cases = f"{skipped} case{'s' * (skipped != 1)} skipped"
+    return f"nothing was compared with --eye-baseline: no case recorded a number ({cases})."
+
+
+def explain_no_number(cases: Sequence[Evidence]) -> str:
+    """Return that nothing was compared because no metric of the cases has a direction."""
+    names = join_names([f"{evidence.case} ({evidence.protocol})" for evidence in cases])
+    return (
+        f"nothing was compared with --eye-baseline: {names} recorded no number of which more or less is better. "
+        "Leave --eye-baseline out, or run cases that record one."
+    )
+
+
+def benchmark_of(evidence: Evidence) -> str:
+    """Return the name of the case's benchmark."""
+    return evidence.case.partition("/")[0]
+
+
+def join_names(names: Sequence[str]) -> str:
+    """Return the first names, and how many more there are.
+
+    >>> join_names(["a", "b"]), join_names([*"abcdefg"])
+    ('a, b', 'a, b, c, d, e and 2 more')
+    """
+    more = f" and {len(names) - SHOWN} more" if len(names) > SHOWN else ""
+    return f"{', '.join(names[:SHOWN])}{more}"

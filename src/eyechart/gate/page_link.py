@@ -1,4 +1,4 @@
-"""How to look at what a number lost: the command that writes the page of a run, and addresses within that page."""
+"""Links to the page of a run: the command that writes it, and addresses within it."""
 
 import shlex
 from dataclasses import dataclass
@@ -13,7 +13,7 @@ PAGE = Path("page")
 
 @dataclass(frozen=True)
 class PageLink:
-    """A run beside its baselines, named as in the folder `folder`, with what it was made of and judged by."""
+    """A run and its baseline, with the data, store and gate options that the page needs; `folder` is where we are."""
 
     folder: Path
     run: Path
@@ -25,9 +25,9 @@ class PageLink:
 
     @property
     def command(self) -> str:
-        """The command that writes the page, as it is typed in that folder."""
+        """The command that writes the page, to be typed in `folder`."""
         words = ["python", "-m", "eyechart.reports", "page", self.relative(self.run)]
-        chosen = {
+        options = {
             "--baseline": self.relative(self.baseline),
             "--alpha": "" if self.alpha == ALPHA else str(self.alpha),
             "--max-drop": str(self.max_drop) if self.max_drop else "",
@@ -35,16 +35,16 @@ class PageLink:
             "--store": "" if self.relative(self.store) == str(STORE) else self.relative(self.store),
             "--out": str(PAGE),
         }
-        return shlex.join([*words, *(word for option, value in chosen.items() if value for word in (option, value))])
+        return shlex.join([*words, *(word for option, value in options.items() if value for word in (option, value))])
 
     def relative(self, path: Path) -> str:
-        """A path as it is written there: what is beneath that folder, from it on."""
+        """Return a path relative to `folder` if it is within it, else the whole path."""
         whole = self.folder / path
         return str(whole.relative_to(self.folder) if whole.is_relative_to(self.folder) else whole)
 
 
 def page_address(case: str, protocol: str, labels: str, number: str = "") -> str:
-    """Where the page shows what a case was asked; of a number that is told image by image, only what it lost.
+    """Return the address of a case's samples on the page; with the title of a metric, of the samples that it lost.
 
     >>> page_address("imagenet/val/knn", "knn", "ReGT", "acc1 (ReGT, A)")
     'page/index.html#/samples/imagenet/val/knn?protocol=knn&labels=ReGT&changed=lost&of=acc1+%28ReGT%2C+A%29'

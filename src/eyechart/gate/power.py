@@ -1,4 +1,4 @@
-"""How small a loss would be found: by a comparison, or by one with a run that is held against nothing yet."""
+"""The smallest loss that the gate would detect: in a comparison, or in a later one of a run without a baseline."""
 
 from collections.abc import Iterator, Sequence
 from math import isnan
@@ -13,67 +13,73 @@ from eyechart.metrics.intervals import Interval
 from eyechart.metrics.significance import interval_change, minimum_detectable_loss
 
 POWER = 0.8
-SUPPOSED = 0.05  # the share of a run's samples whose outcome is another in the next one, where nobody has seen it
+SUPPOSED = 0.05  # the assumed proportion of samples whose outcome changes between two runs
 
 
 def power_lines(verdicts: Sequence[Verdict], alpha: float) -> Iterator[str]:
-    """The smallest loss that each comparison would find four times in five, at the hardest place in the session."""
+    """Yield for each comparison the smallest loss with a power of 0.8, at the strictest level of Holm's correction."""
     tests = sum(not isnan(verdict.comparison.p) for verdict in verdicts)
     for verdict in verdicts:
-        found = verdict.comparison
-        what = describe_detectable_loss(smallest_detectable_loss(found, alpha / max(1, tests)))
-        samples = describe_n(found.n, found.n_clusters)
-        yield f"{found.case} ({found.protocol}): {found.name} {what} ({samples}, {found.method})"
+        comparison = verdict.comparison
+        loss = describe_detectable_loss(smallest_detectable_loss(comparison, alpha / max(1, tests)))
+        samples = describe_n(comparison.n, comparison.n_clusters)
+        name = f"{comparison.case} ({comparison.protocol}): {comparison.name}"
+        yield f"{name} {loss} ({samples}, {comparison.method})"
 
 
-def smallest_detectable_loss(found: MetricComparison, alpha: float) -> float:
-    """The smallest loss that one comparison would find, a fraction: of a share exactly, else as if it were normal."""
-    if found.method == MCNEMAR:
-        return (
-            minimum_detectable_loss(found.n, (len(found.lost) + found.gained) / found.n, alpha, POWER)
-            if found.n
-            else float("nan")
-        )
-    return float("nan") if found.ci is None or isnan(found.p) else detectable_by_interval(found.ci, alpha)
+def smallest_detectable_loss(comparison: MetricComparison, alpha: float) -> float:
+    """Return the smallest loss, a fraction, that a comparison would detect: exact for McNemar's test, else normal."""
+    if comparison.method == MCNEMAR and not comparison.n:
+        return float("nan")
+    if comparison.method == MCNEMAR:
+        changed = (len(comparison.lost) + comparison.gained) / comparison.n
+        return minimum_detectable_loss(comparison.n, changed, alpha, POWER)
+    return (
+        float("nan") if comparison.ci is None or isnan(comparison.p) else detectable_by_interval(comparison.ci, alpha)
+    )
 
 
 def detectable_by_interval(ci: Interval, alpha: float) -> float:
-    """The loss that is found by a change whose interval is so wide; NaN where it has none."""
+    """Return the smallest loss that is detected by a change with this 95 % interval; NaN where the interval is NaN."""
     error = (ci.high - ci.low) / 2 / float(ndtri(0.975))
     return error * float(ndtri(1 - alpha / 2) + ndtri(POWER))
 
 
-def describe_detectable_loss(least: float) -> str:
-    """A loss in words."""
-    return "would show no loss" if isnan(least) else f"would show a loss of {100 * least:.2f} points"
+def describe_detectable_loss(loss: float) -> str:
+    """Return a sentence part about the smallest detectable loss, a fraction.
+
+    >>> describe_detectable_loss(0.0123)
+    'would show a loss of 1.23 points'
+    """
+    return "would show no loss" if isnan(loss) else f"would show a loss of {100 * loss:.2f} points"
 
 
-def power_without_baseline(found: Sequence[Evidence], alpha: float) -> Iterator[str]:
-    """The smallest loss that each number of a session would show against another such session, by this one alone."""
-    every = [(now, proof) for now in found for proof in now.metrics]
-    twins = {(id(now), *proof.key[:2]) for now, proof in every if proof.category == LABELLED}
-    numbers = [
-        (now, proof)
-        for now, proof in every
-        if proof.direction
-        and proof.value is not None
-        and not (proof.name == ANSWERED and proof.value == 1)
-        and not (proof.category == "A" and (id(now), *proof.key[:2]) in twins)
+def power_without_baseline(cases: Sequence[Evidence], alpha: float) -> Iterator[str]:
+    """Yield for each metric of a session the smallest loss that a comparison with a similar session would detect."""
+    metrics = [(evidence, metric) for evidence in cases for metric in evidence.metrics]
+    labelled = {(id(evidence), *metric.key[:2]) for evidence, metric in metrics if metric.category == LABELLED}
+    judged = [
+        (evidence, metric)
+        for evidence, metric in metrics
+        if metric.direction
+        and metric.value is not None
+        and not (metric.name == ANSWERED and metric.value == 1)
+        and not (metric.category == "A" and (id(evidence), *metric.key[:2]) in labelled)
     ]
-    for now, proof in numbers:
-        least, how = minimum_detectable_effect(now, proof, alpha / len(numbers))
-        samples = describe_n(proof.n, proof.sampling_units)
-        what = f"{metric_title(proof)} {describe_detectable_loss(least)} ({samples}, {how})"
-        yield f"{now.case} ({now.protocol}): {what}"
+    for evidence, metric in judged:
+        loss, method = minimum_detectable_effect(evidence, metric, alpha / len(judged))
+        samples = describe_n(metric.n, metric.sampling_units)
+        text = f"{metric_title(metric)} {describe_detectable_loss(loss)} ({samples}, {method})"
+        yield f"{evidence.case} ({evidence.protocol}): {text}"
 
 
-def minimum_detectable_effect(now: Evidence, proof: MetricEvidence, alpha: float) -> tuple[float, str]:
-    """The smallest loss of one number, a fraction, and what is supposed of the other run."""
-    if now.sample_outcomes(proof) is not None:
-        least = minimum_detectable_loss(
-            proof.sampling_units, SUPPOSED, alpha, POWER
-        )  # as if the samples of a cluster changed together
-        return least, f"exact McNemar, if {SUPPOSED:.0%} of these change"
-    value, ends = float(proof.value or 0), proof.ci or NO_INTERVAL
-    ci = interval_change(value, ends, value, ends).ci
+def minimum_detectable_effect(evidence: Evidence, metric: MetricEvidence, alpha: float) -> tuple[float, str]:
+    """Return the smallest detectable loss of a metric, a fraction, and the test with its assumption."""
+    if evidence.sample_outcomes(metric) is not None:
+        loss = minimum_detectable_loss(
+            metric.sampling_units, SUPPOSED, alpha, POWER
+        )  # samples of a cluster change together
+        return loss, f"exact McNemar, if {SUPPOSED:.0%} of these change"
+    value, bounds = float(metric.value or 0), metric.ci or NO_INTERVAL
+    ci = interval_change(value, bounds, value, bounds).ci
     return detectable_by_interval(ci, alpha), "unpaired; less where the same samples are compared"

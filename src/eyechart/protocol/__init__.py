@@ -1,1 +1,1 @@
-"""What all protocols share: their options, prompts and context, and the record that a case writes."""
+"""What all protocols share: base class, context, options, prompts, and the result of a case."""

@@ -1,9 +1,9 @@
-"""What a protocol is: it asks a model about a data set and says what the responses mean. Read this page first.
+"""The interface of protocols. A protocol asks a model about a data set and parses the responses. Read this file first.
 
     Dataset → Protocol → requests → Runner → responses → Predictions → metrics → Estimates → record
 
-A protocol is one class with one method, `predict`. Its predictions say what the record keeps of every sample. A metric
-is a function from predictions to estimates. A benchmark function names the protocol and the metrics:
+A protocol is a class with one required method, `predict`. Its predictions define the sample table of the record. A
+metric is a function from predictions to estimates. A benchmark function names the protocol and the metrics:
 
     @pytest.mark.eyechart("imagenet", protocol="closed_world")
     def test_closed_world(evaluate: Evaluate[ClassPredictions]) -> None:
@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from eyechart.estimates import Estimate
 from eyechart.protocol.context import Context
 from eyechart.protocol.options import Option, OptionValues, RequestedValues
-from eyechart.records import Metric as Number
+from eyechart.records import Metric as MetricRecord
 from eyechart.records import OutcomeCounts, Reported, UsageRecord
 from eyechart.spec import ModelSpec
 
@@ -31,10 +31,11 @@ Rows = Iterator[list[Any]]
 
 
 class Predictions(ABC):
-    """What the responses of a model mean under a protocol: metrics are computed from it, and a record is made of it.
+    """The parsed responses of a model under a protocol. Metrics and the record are computed from them.
 
-    A subclass is a frozen dataclass with what its metrics need. `keys` are the images in their order, `errors` are
-    messages by the place of the image, and `variant` has every option, prompt and parser that the answers depend on.
+    A subclass is a frozen dataclass with the fields that its metrics need. `keys` are the image keys in the data set's
+    order, `errors` are messages by the index of the image, and `variant` has every option, prompt and parser that the
+    answers depend on.
     """
 
     keys: tuple[str, ...]
@@ -43,50 +44,50 @@ class Predictions(ABC):
 
     @abstractmethod
     def label_hashes(self) -> Mapping[str, str]:
-        """Return the sha256 of each ground truth by its name; the first one is the main one."""
+        """Return the sha256 of each label set by its name; the first one is the primary one."""
 
     @abstractmethod
     def count_outcomes(self) -> OutcomeCounts:
-        """Count the answers by what became of them."""
+        """Return the number of answers of each outcome."""
 
     @abstractmethod
     def samples(self) -> Rows:
-        """Yield the sample table: a header, then one row for every sample."""
+        """Yield the sample table: a header, then one row per sample."""
 
     def files(self) -> dict[str, Rows]:
-        """Return further tables by name, such as curves and confusion matrices."""
+        """Return further tables by name, such as curves or a confusion matrix, each with a header."""
         return {}
 
     def full_variant(self) -> dict[str, str]:
-        """Return everything that the numbers depend on beside model and data, as the record has it."""
+        """Return all settings that the metrics depend on, besides model and data, as the record stores them."""
         return dict(self.variant)
 
     def describe_count(self) -> str:
-        """Return how many answers were asked for and what was counted, such as "140 images"."""
+        """Return the number of requested answers with its unit, such as "140 images"."""
         return f"{len(self.keys)} images"
 
     def error_messages(self) -> list[str]:
-        """Return every error with the key of its image."""
+        """Return every error message, with the key of its image."""
         return [with_key(self.keys[image], error) for image, error in self.errors.items()]
 
     def answered_images(self) -> Floats:
-        """Return for every image (n,) 1 if all answers about it came, 0 if one is an error, NaN if none was asked."""
+        """Return for each image (n,) 1 if all its answers were received, 0 for an error, NaN without a request."""
         return answered_images(np.arange(len(self.keys)), self.errors, len(self.keys))
 
     def clusters(self) -> Ints | None:
-        """Return the sampling unit of each image (n,), None where every image is one."""
+        """Return the cluster (sampling unit) of each image (n,), None where every image is its own."""
         return None
 
     def usage_record(self) -> UsageRecord | None:
-        """Return how many requests and tokens the answers took, None where there were no requests."""
+        """Return the number of requests and tokens, None for answers without requests."""
         return None
 
     def notes(self) -> Iterator[str]:
-        """Yield what a reader of the numbers must know about the answers."""
+        """Yield notes about the answers that a reader of the metrics needs."""
         yield from ()
 
     def data_notes(self) -> Iterator[str]:
-        """Yield what a reader of the numbers must know about the data."""
+        """Yield notes about the data that a reader of the metrics needs."""
         yield from ()
 
 
@@ -95,10 +96,11 @@ Metric = Callable[[P], Iterable[Estimate] | Floats]  # values (n,) of the images
 
 
 class Protocol(ABC, Generic[P]):
-    """One way to ask a model about a data set.
+    """A way to ask a model about a data set.
 
-    `requires` are capabilities of models, of which one is enough. `replays` is what a file of words that were said
-    elsewhere calls itself (`replay[…,of=…]`) where this protocol can read it. `options` are what can be chosen.
+    `requires` are capabilities of models, of which one is sufficient. `replays` is the value of `of` in
+    `replay[…,of=…]` by which a file of completions declares that it answers this protocol, "" if there is none.
+    `options` are declared here and set with `--eye-set`.
     """
 
     name: ClassVar[str]
@@ -107,64 +109,66 @@ class Protocol(ABC, Generic[P]):
     options: ClassVar[tuple[Option, ...]] = ()
 
     def supports(self, capabilities: Collection[str]) -> bool:
-        """Return whether a model with these capabilities can be asked."""
+        """Return whether a model with these capabilities can run under this protocol."""
         return not {*self.requires, f"said:{self.replays}"}.isdisjoint(capabilities)
 
     def defaults(self) -> dict[str, str]:
-        """Return every option at its default."""
+        """Return the default value of every option."""
         return {option.name: option.default for option in self.options}
 
-    def expand_grid(self, given: RequestedValues, capabilities: Collection[str] = ()) -> Iterator[OptionValues]:
-        """Yield every combination of the values that were given, no two of which ask the same of a model.
+    def expand_grid(self, requested: RequestedValues, capabilities: Collection[str] = ()) -> Iterator[OptionValues]:
+        """Yield every combination of the requested values, each once after unused options are set to their defaults.
 
-        Where some combinations cannot be, the others are left; where none can, all.
+        Invalid combinations are left out, unless all are invalid: then all are yielded, so that each reports its error.
         """
-        values = [given.get(option.name, (option.default,)) for option in self.options]
+        values = [requested.get(option.name, (option.default,)) for option in self.options]
         names, defaults = [option.name for option in self.options], self.defaults()
-        combinations = [dict(zip(names, each, strict=True)) for each in product(*values)]
+        combinations = [dict(zip(names, combination, strict=True)) for combination in product(*values)]
         replayed = bool(self.replays) and f"said:{self.replays}" in capabilities
-        settled = [
-            each | {name: defaults[name] for name in self.unused_options(each, replayed=replayed) & {*names}}
-            for each in combinations
+        normalised = [
+            options | {name: defaults[name] for name in self.unused_options(options, replayed=replayed) & {*names}}
+            for options in combinations
         ]
-        kept = [each for each in settled if self.is_valid(each)] or settled
-        yield from {tuple(each.items()): each for each in kept}.values()
+        valid = [options for options in normalised if self.is_valid(options)] or normalised
+        yield from {tuple(options.items()): options for options in valid}.values()
 
     def unused_options(self, options: OptionValues, *, replayed: bool) -> set[str]:  # noqa: ARG002
-        """Return the options that change nothing beside the others; they are recorded at their defaults."""
+        """Return the options that have no effect together with the others; they are recorded at their defaults."""
         return set()
 
     def is_valid(self, options: OptionValues) -> bool:  # noqa: ARG002
-        """Return whether a combination of options can be asked."""
+        """Return whether the options can be combined."""
         return True
 
-    def warnings(self, given: RequestedValues) -> str:  # noqa: ARG002
-        """Return which of the options that were given change nothing, as a sentence; "" where all do something."""
+    def warnings(self, requested: RequestedValues) -> str:  # noqa: ARG002
+        """Return a sentence about requested options that have no effect, "" if all have one."""
         return ""
 
     def case_suffix(self, options: OptionValues) -> str:
-        """Return the options that are not at their defaults, as they stand in the name of a case."""
+        """Return the options that are not at their defaults, as the name of a case has them."""
         defaults = self.defaults()
         return ",".join(f"{name}={value}" for name, value in sorted(options.items()) if value != defaults[name])
 
     def unavailable(self, context: Context) -> str:  # noqa: ARG002
-        """Return why this case cannot be asked, "" where it can; the case is then skipped with this reason."""
+        """Return why this case must be skipped, "" if it can run."""
         return ""
 
     @abstractmethod
     def predict(self, context: Context) -> P:
         """Send requests through `context.runner` and parse the responses.
 
-        Raises AbsentError where data of the case are not there: the case is skipped, and fails under `--eye-strict`.
+        Raises AbsentError if data of the case are missing: the case is skipped, and fails under `--eye-strict`.
         """
 
-    def reported(self, split: str, model: ModelSpec, numbers: Sequence[Number]) -> Reported | None:  # noqa: ARG002
-        """Return what others published for this split and model."""
+    def reported(self, split: str, model: ModelSpec, metrics: Sequence[MetricRecord]) -> Reported | None:  # noqa: ARG002
+        """Return the published value for this split and model, None if there is none."""
         return None
 
 
 def answered_images(images: Ints, failed: Iterable[int], count: int) -> Floats:
-    """Return whether each of `count` images was answered, of questions about `images` (q,) and the places that failed.
+    """Return for each of `count` images (count,) 1 if it was answered, 0 if a request failed, NaN without a request.
+
+    `images` (q,) is the image of each request, and `failed` are the indices of failed requests.
 
     >>> answered_images(np.array([0, 0, 2]), [1], 4)
     array([ 0., nan,  1., nan])
@@ -176,11 +180,19 @@ def answered_images(images: Ints, failed: Iterable[int], count: int) -> Floats:
 
 
 def with_key(key: str, error: str) -> str:
-    """Return an error with the key of its image, unless it names the image itself."""
+    """Return an error message with the key of its image, unless it contains the key.
+
+    >>> with_key("a.png", "cannot be decoded"), with_key("a.png", "a.png is empty")
+    ('a.png: cannot be decoded', 'a.png is empty')
+    """
     return error if key in error else f"{key}: {error}"
 
 
-def truncation_note(count: int, asked: str) -> Iterator[str]:
-    """Yield the note that answers ended at the token limit before they were complete; nothing where none did."""
+def truncation_note(count: int, total: str) -> Iterator[str]:
+    """Yield a note if `count` answers of `total`, such as "140 images", ended at the token limit.
+
+    >>> list(truncation_note(0, "140 images"))
+    []
+    """
     if count:
-        yield f"{count} of {asked} ended at the token limit before they answered (truncated); they count as wrong."
+        yield f"{count} of {total} ended at the token limit before they answered (truncated); they count as wrong."

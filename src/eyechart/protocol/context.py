@@ -1,4 +1,4 @@
-"""Everything that a question in words may need, and how replies become predictions."""
+"""The context of a case: everything that a protocol may use, and how it sends requests to text models."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
@@ -35,23 +35,34 @@ from eyechart.protocol.prompts import Prompt, get_prompt
 
 
 def refuse_model(spec: str) -> Model:
-    """Refuse to make a model."""
-    raise SpecError(f"The model '{spec}' cannot be made in this context.")
+    """Raise SpecError: the context cannot create models.
+
+    >>> refuse_model("conse[]")
+    Traceback (most recent call last):
+    eyechart.errors.SpecError: The model 'conse[]' cannot be created in this context.
+    """
+    raise SpecError(f"The model '{spec}' cannot be created in this context.")
 
 
 def refuse_split(benchmark: str, split: str) -> Dataset:
-    """Refuse to open a split."""
+    """Raise SpecError: the context cannot open splits.
+
+    >>> refuse_split("imagenet", "val")
+    Traceback (most recent call last):
+    eyechart.errors.SpecError: The split 'imagenet/val' cannot be opened in this context.
+    """
     raise SpecError(f"The split '{benchmark}/{split}' cannot be opened in this context.")
 
 
 @dataclass(frozen=True)
 class Context:
-    """A model and a data set under a protocol's options: all that a protocol may use.
+    """A model, a data set and the values of a protocol's options: everything that a protocol may use.
 
-    `given_names` are the class names of the case, and `names_source` says where they come from. `get_model` makes
-    another model by its specification and `release_model` drops it again. `open_split` opens another split by its
-    benchmark and name, under the limit of the session, and `open_whole_split` without it. `templates` are the prompts
-    that were asked for in the place of a model's or protocol's own, and `label_policy` says how labels are compared.
+    `raw_names` are the class names of the case before they are checked, and `names_source` is where they come from.
+    `get_model` creates another model by its specification and `release_model` releases it. `open_split` opens another
+    split by benchmark and name, under the limit of the session, and `open_whole_split` without it. `templates` names
+    templates that replace those of the model or protocol. `label_policy` says how labels are compared.
+    `extra_variant` collects further settings for the record, such as the weights of a text encoder.
     """
 
     runner: Runner
@@ -74,7 +85,7 @@ class Context:
 
     @cached_property
     def names(self) -> tuple[str, ...]:
-        """The class names. Raises VocabularyError for a wrong number of names, or for two equal ones."""
+        """The class names. Raises VocabularyError for a wrong number of names or for duplicates."""
         check_class_count(self.dataset, self.raw_names, self.names_source)
         check_unique(self.raw_names, allow_duplicates=self.duplicate_names)
         return self.raw_names
@@ -86,128 +97,131 @@ class Context:
 
     @cached_property
     def candidate_classes(self) -> tuple[int, ...]:
-        """The classes in play: all, or the split's own choice of them."""
+        """The classes that can be predicted: all, or the subset of the split."""
         return self.dataset.subset or tuple(range(self.dataset.classes))
 
     @cached_property
     def candidate_names(self) -> tuple[str, ...]:
-        """The names of the classes in play."""
-        return tuple(self.names[place] for place in self.candidate_classes)
+        """The names of the classes that can be predicted."""
+        return tuple(self.names[index] for index in self.candidate_classes)
 
     @property
     def encoder(self) -> Encoder:
-        """The model as an encoder of images and texts. Raises ModelError for one that is none."""
+        """The model as an encoder of images and texts. Raises ModelError for another model."""
         if not isinstance(self.model, Encoder):
             raise self.missing_capability("compares images with texts")
         return self.model
 
     @property
     def image_encoder(self) -> ImageEncoder:
-        """The model as an encoder of images. Raises ModelError for one that is none."""
+        """The model as an encoder of images. Raises ModelError for another model."""
         if not isinstance(self.model, ImageEncoder):
             raise self.missing_capability("encodes images")
         return self.model
 
     @property
     def classifier(self) -> Classifier:
-        """The model as a classifier. Raises ModelError for one that is none."""
+        """The model as a classifier. Raises ModelError for another model."""
         if not isinstance(self.model, Classifier):
             raise self.missing_capability("classifies")
         return self.model
 
     @property
     def neighbours(self) -> Neighbours:
-        """The model as an encoder with labelled images. Raises ModelError for one that is none."""
+        """The model as an encoder with labelled images. Raises ModelError for another model."""
         if not isinstance(self.model, Neighbours):
             raise self.missing_capability("compares images with labelled ones")
         return self.model
 
     @property
     def generator(self) -> Generator:
-        """The model as one that answers in words. Raises ModelError for one that is none."""
+        """The model as a generator of text. Raises ModelError for another model."""
         if not isinstance(self.model, Generator):
             raise self.missing_capability("answers in words")
         return self.model
 
     @property
     def scorer(self) -> Scorer:
-        """The model as one with log-probabilities. Raises ModelError for one that is none."""
+        """The model as a scorer of texts. Raises ModelError for another model."""
         if not isinstance(self.model, Scorer):
             raise self.missing_capability("gives log-probabilities")
         return self.model
 
     @property
     def replayed_words(self) -> ReplayedResponses:
-        """The model as a file of words. Raises ModelError for one that is none."""
+        """The model as a file of completions. Raises ModelError for another model."""
         if not isinstance(self.model, ReplayedResponses):
             raise self.missing_capability("is a file of words")
         return self.model
 
     def missing_capability(self, capability: str) -> ModelError:
-        """Return the error of a model that is asked for what it has not."""
+        """Return the error of a model that lacks a capability of the protocol."""
         return ModelError(f"{self.model.identity.name} is no model that {capability}, which {self.protocol} needs.")
 
     @property
     def images_per_request(self) -> int:
-        """How many images a request shows."""
+        """The number of images in a request."""
         return int(self.options.get("images_per_request", "1"))
 
     def flag(self, option: str, value: str | None = None) -> str:
-        """Return how an option of the protocol is set to a value, by default its own, as error messages name it."""
+        """Return the command-line argument that sets an option of the protocol, by default to its current value."""
         return flag(self.protocol, option, self.options.get(option) if value is None else value)
 
     def select_prompt(self, own: Prompt) -> Prompt:
-        """The protocol's own prompt, or the one that was asked for in its place."""
-        given = self.options.get("prompt", OWN)
-        found = own if given == OWN else get_prompt(given)
-        if {*found.slots} != {*own.slots}:
-            wanted, has = (", ".join(each.slots) or "none" for each in (own, found))
-            raise SpecError(f"{self.flag('prompt')} has the slots: {has}. This protocol fills: {wanted}.")
-        return found
+        """Return the protocol's own prompt, or that of the option `prompt`. Raises SpecError if its slots differ."""
+        name = self.options.get("prompt", OWN)
+        selected = own if name == OWN else get_prompt(name)
+        if {*selected.slots} != {*own.slots}:
+            expected, slots = (", ".join(prompt.slots) or "none" for prompt in (own, selected))
+            raise SpecError(f"{self.flag('prompt')} has the slots: {slots}. This protocol fills: {expected}.")
+        return selected
 
-    def variant(self, asked: Prompt, parser_version: str) -> dict[str, str]:
-        """Every choice, by what prompt and parser, and which models and files helped."""
-        told = {
-            "prompt": f"{asked.name} ({asked.sha256[:8]})",
+    def variant(self, prompt: Prompt, parser_version: str) -> dict[str, str]:
+        """Return the options, prompt, parser, source of names and further settings, as the record stores them."""
+        texts = {
+            "prompt": f"{prompt.name} ({prompt.sha256[:8]})",
             "parser_version": parser_version,
             "names": self.names_source,
         }
-        return {**self.options, **told, **self.extra_variant}
+        return {**self.options, **texts, **self.extra_variant}
 
 
 def missing_scores_reason(context: Context) -> str:
-    """Return why the model of a case has no log-probabilities, "" where it has."""
+    """Return why the model of a case has no log-probabilities, "" if it has them."""
     return context.model.scoring_obstacle if isinstance(context.model, Scorer) else ""
 
 
 def is_replay(context: Context) -> bool:
-    """Whether the model is a file of words that were said elsewhere, image by image."""
+    """Return whether the model is a file of completions that were collected elsewhere."""
     return isinstance(context.model, ReplayedResponses)
 
 
-def replayed_responses(context: Context, questions: Generate) -> Responses:
-    """The words of a file as replies to questions about one image each."""
+def replayed_responses(context: Context, batch: Generate) -> Responses:
+    """Return the completions of a file as responses to requests of one image each.
+
+    Raises SpecError for requests of several images.
+    """
     model = context.replayed_words
     if context.images_per_request > 1:
         raise SpecError(f"{model.spec} has one answer an image. Use {context.flag('images_per_request', '1')}.")
-    said = model.responses(context.dataset)
-    replies = tuple(said[question.images[0]] for question in questions.requests)
-    return Responses(replies, Usage(), model.path, model.identity.weights_sha256)
+    completions = model.responses(context.dataset)
+    responses = tuple(completions[request.images[0]] for request in batch.requests)
+    return Responses(responses, Usage(), model.path, model.identity.weights_sha256)
 
 
-def ask(context: Context, questions: Generate) -> Responses:
-    """Put the questions, as far as they were not answered before; a replay has its answers already.
+def ask(context: Context, batch: Generate) -> Responses:
+    """Return the responses to a batch of requests; only requests without a stored response are sent.
 
-    Questions about one image each are kept by image: neither a limit nor a seed is any part of them, beside what they
-    changed in a question's text.
+    Responses to requests of one image each are stored by image, independent of limit and seed, so that other limits and
+    seeds use them again. A replayed file has its responses already.
     """
     if is_replay(context):
-        return replayed_responses(context, questions)
+        return replayed_responses(context, batch)
     runner, dataset = context.runner, context.dataset
-    if all(len(question.images) == 1 for question in questions.requests):
-        runner, questions = replace(runner, limit=None, seed=0), share_by_image(questions, dataset.selected)
+    if all(len(request.images) == 1 for request in batch.requests):
+        runner, batch = replace(runner, limit=None, seed=0), share_by_image(batch, dataset.selected)
         dataset = replace(dataset, rows=())
-    return runner.generate(context.generator, dataset, questions)
+    return runner.generate(context.generator, dataset, batch)
 
 
 def score_each_image(
@@ -215,19 +229,27 @@ def score_each_image(
     question: str,
     parts: Sequence[str | int],
     choices: Sequence[str],
-    ask: Callable[[Sequence[Request]], Floats],
+    score: Callable[[Sequence[Request]], Floats],
 ) -> CachedArray:
-    """Numbers of choices behind a prompt, in which numbers stand in the place of the image; kept image by image."""
+    """Return scores of choices for every image (n, scores), stored image by image.
+
+    `parts` are the texts of the prompt, with a number in the place of the image. `score` gets the requests of a batch
+    and returns their scores. `question` and `choices` are parts of the store's key.
+    """
     dataset, model, runner = context.dataset, context.scorer, context.runner
 
-    def asked(images: Sequence[Image.Image]) -> Floats:
-        return ask([Request(tuple(fill_image(part, image) for part in parts)) for image in images])
+    def score_images(images: Sequence[Image.Image]) -> Floats:
+        return score([Request(tuple(fill_image(part, image) for part in parts)) for image in images])
 
-    told = sha256(msgspec.json.encode([parts, choices])).hexdigest()
-    key = image_key(question, model, dataset, told)
-    return run_images(runner.store, key, dataset, model, asked, lambda image: image, runner.progress, pad=False)
+    prompt_sha256 = sha256(msgspec.json.encode([parts, choices])).hexdigest()
+    key = image_key(question, model, dataset, prompt_sha256)
+    return run_images(runner.store, key, dataset, model, score_images, lambda image: image, runner.progress, pad=False)
 
 
 def fill_image(part: str | int, image: Image.Image) -> str | Image.Image:
-    """An image in its place."""
+    """Return a part of a request: the image in the place of a number, else the text.
+
+    >>> fill_image("Which bird?", Image.new("RGB", (1, 1))), fill_image(0, Image.new("RGB", (1, 1))).size
+    ('Which bird?', (1, 1))
+    """
     return image if isinstance(part, int) else part

@@ -1,4 +1,4 @@
-"""`evaluate`: asks the model of a case under its protocol and computes metrics from its predictions."""
+"""`evaluate`, the fixture of benchmark functions: predicts a case and computes metrics from its predictions."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -21,9 +21,9 @@ PUBLISHED_WITH_DUPLICATES = ("openai", "kisel", "wordnet")
 
 
 class Evaluate(Generic[P]):
-    """Evaluates one case: call it with metrics, which are functions from predictions to estimates.
+    """Evaluates one case. Call it with metrics, which are functions from predictions to estimates.
 
-    The model is asked at the first call, and its answers are kept for the next ones.
+    The first call computes the predictions; later calls use them again.
     """
 
     def __init__(
@@ -40,23 +40,23 @@ class Evaluate(Generic[P]):
         self.result: CaseResult[P] | None = None
 
     def __call__(self, *metrics: Metric[P]) -> tuple[Estimate, ...]:
-        """Compute metrics, keep their estimates for the record and return them.
+        """Compute metrics, add their estimates to the record and return them.
 
-        Raises UnavailableError for a case that cannot be asked, and AbsentError for data that are not there.
+        Raises UnavailableError if the case must be skipped, and AbsentError if data are missing.
         """
         return self.get_result().add(metrics)
 
     @property
     def predictions(self) -> P:
-        """What the answers of the model mean."""
+        """The predictions of the case."""
         return self.get_result().predictions
 
     def get_result(self) -> CaseResult[P]:
-        """Return the result of the case; the model is asked where it was not asked before."""
+        """Return the result of the case, and compute its predictions at the first call."""
         if self.result is None:
             context = self.make_context()
-            if why := self.protocol.unavailable(context):
-                raise UnavailableError(f"{self.case.model}: {why}")
+            if reason := self.protocol.unavailable(context):
+                raise UnavailableError(f"{self.case.model}: {reason}")
             predictions = self.protocol.predict(context)
             identity: Identity = context.model.identity
             case, settings, dataset = self.case, self.settings, context.dataset
@@ -66,21 +66,24 @@ class Evaluate(Generic[P]):
 
 
 def resolve_class_names(dataset: Dataset, settings: Settings, protocol: str = "") -> tuple[tuple[str, ...], str]:
-    """Return the class names of a case and their source: a split's own names, or a list of ImageNet's classes."""
-    given = settings.names_by_protocol.get(protocol, settings.names)
-    published = given in VOCABULARIES
-    if dataset.names and (given == "mill" or (published and not has_imagenet_classes(dataset))):
+    """Return the class names of a case and their source: the split's own names, or a list of names for ImageNet."""
+    requested = settings.names_by_protocol.get(protocol, settings.names)
+    is_packaged = requested in VOCABULARIES
+    if dataset.names and (requested == "mill" or (is_packaged and not has_imagenet_classes(dataset))):
         return dataset.names, "split"
-    found = load_class_names(given)
-    return found.names, f"{found.name} ({found.sha256[:8]})"
+    names = load_class_names(requested)
+    return names.names, f"{names.name} ({names.sha256[:8]})"
 
 
 def make_label_policy(settings: Settings, dataset: Dataset) -> LabelPolicy:
-    """Return how labels are compared; ImageNet's equivalences are for its classes, other splits have their own."""
-    named = settings.equivalences.removeprefix("strict:")
-    own = named == PUBLISHED and not has_imagenet_classes(dataset)
-    found = tuple(dataset.equivalences if own else equivalent_pairs(named, dataset.classes))
-    source = "own" if dataset.equivalences and found == dataset.equivalences else settings.equivalences
+    """Return how labels are compared. ImageNet has published equivalent classes, other splits have their own."""
+    name = settings.equivalences.removeprefix("strict:")
+    own = name == PUBLISHED and not has_imagenet_classes(dataset)
+    equivalent = tuple(dataset.equivalences if own else equivalent_pairs(name, dataset.classes))
+    source = "own" if dataset.equivalences and equivalent == dataset.equivalences else settings.equivalences
     return LabelPolicy(
-        found, settings.equivalences.startswith("strict:"), settings.categories == "strict", source if found else "none"
+        equivalent,
+        settings.equivalences.startswith("strict:"),
+        settings.categories == "strict",
+        source if equivalent else "none",
     )

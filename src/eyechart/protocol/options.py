@@ -1,4 +1,4 @@
-"""Options that a protocol declares: set with `--eye-set PROTOCOL.OPTION=VALUE`, and recorded with every case."""
+"""Options that protocols declare. They are set with `--eye-set PROTOCOL.OPTION=VALUE`, and recorded with every case."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -8,15 +8,15 @@ from eyechart.spec import did_you_mean, split_outside_brackets
 
 SET = "--eye-set"
 OptionValues = Mapping[str, str]  # the value of every option of a protocol
-RequestedValues = Mapping[str, tuple[str, ...]]  # the values that were asked for, each of which makes a case
+RequestedValues = Mapping[str, tuple[str, ...]]  # the requested values of each option, one case per combination
 
 
 @dataclass(frozen=True)
 class Option:
-    """An option: its name, its default, and the values that it takes; `known` is empty where it takes any.
+    """An option with its name, help text, default, and valid values: `known`, or any value where it is empty.
 
-    With `least` it takes whole numbers from there up, with `share` numbers from 0 to 1. `check` raises an EyechartError
-    for a value that cannot be used, and gets the data root, too; it is called before anything runs.
+    With `least` the values are whole numbers from there up, with `share` numbers from 0 to 1. `check` gets the value
+    and the data root before anything runs, and raises an EyechartError for a value that cannot be used.
     """
 
     name: str
@@ -27,8 +27,8 @@ class Option:
     share: bool = False
     check: Callable[[str, str | None], object] | None = field(default=None, repr=False)
 
-    def parse_values(self, given: str, flag: str) -> tuple[str, ...]:
-        """Read a list of values; `all` is every known one. `flag` is the option as errors name it.
+    def parse_values(self, text: str, flag: str) -> tuple[str, ...]:
+        """Return the values in a comma-separated list; `all` is every known one. `flag` names the option in errors.
 
         Raises SpecError for a value that the option does not take.
 
@@ -36,17 +36,24 @@ class Option:
         >>> epochs.values("1,010", "--eye-set=closed_world.epochs")
         ('1', '10')
         """
-        values = self.known if given == "all" and self.known else tuple(split_outside_brackets(given))
+        values = self.known if text == "all" and self.known else tuple(split_outside_brackets(text))
         for value in values:
             self.validate(value, flag)
         return tuple(dict.fromkeys(map(self.normalise, values)))
 
     def normalise(self, value: str) -> str:
-        """Return one spelling of equal numbers."""
+        """Return the canonical spelling of a value: equal numbers have one spelling.
+
+        >>> Option("images", "images in a request", "1", least=1).normalise("010")
+        '10'
+        """
         return str(int(value)) if self.least is not None else str(float(value)) if self.share else value
 
     def validate(self, value: str, flag: str) -> None:
-        """Raise SpecError for a value that the option does not take."""
+        """Raise SpecError for a value that the option does not take.
+
+        >>> Option("order", "order of images", "random", ("random", "same_class")).validate("random", "order")
+        """
         if self.least is not None and not (value.isdecimal() and int(value) >= self.least):
             raise SpecError(f"{flag} takes whole numbers from {self.least} up. Got '{value}' instead.")
         if self.share and not is_fraction(value):
@@ -57,7 +64,11 @@ class Option:
 
 
 def is_fraction(value: str) -> bool:
-    """Return whether a text is a number from 0 to 1."""
+    """Return whether a text is a number from 0 to 1.
+
+    >>> is_fraction("0.5"), is_fraction("2"), is_fraction("half")
+    (True, False, False)
+    """
     try:
         return 0 <= float(value) <= 1
     except ValueError:
@@ -65,7 +76,7 @@ def is_fraction(value: str) -> bool:
 
 
 def flag(protocol: str, option: str, value: str | None = None) -> str:
-    """Return how an option is set on the command line.
+    """Return the command-line argument that sets an option.
 
     >>> flag("closed_world", "images_per_request", "10")
     '--eye-set=closed_world.images_per_request=10'
@@ -83,7 +94,11 @@ class OptionSetting:
 
     @classmethod
     def parse(cls, text: str) -> "OptionSetting":
-        """Read PROTOCOL.OPTION=VALUE[,VALUE…]. Raises SpecError for anything else."""
+        """Parse PROTOCOL.OPTION=VALUE[,VALUE…]. Raises SpecError for another text.
+
+        >>> OptionSetting.parse("closed_world.images=1,10")
+        OptionSetting(protocol='closed_world', option='images', values='1,10')
+        """
         name, equals, values = text.partition("=")
         protocol, dot, option = name.strip().partition(".")
         if not (equals and dot and protocol and option):
@@ -94,7 +109,10 @@ class OptionSetting:
 
 
 def check_prompt(value: str, _: str | None) -> None:
-    """Refuse a prompt that is neither packaged nor a file."""
+    """Raise DataError for a prompt that is neither packaged nor a file.
+
+    >>> check_prompt("own", None)
+    """
     from eyechart.protocol.prompts import get_prompt
 
     if value != OWN:

@@ -1,4 +1,4 @@
-"""Prompts as data: what a language model is asked, where the words come from, and their fingerprint."""
+"""Prompts as data: texts with slots, their sources and their fingerprints."""
 
 import re
 import tomllib
@@ -19,7 +19,7 @@ _SLOT = re.compile(r"\{([A-Za-z_]\w*)\}")
 
 @dataclass(frozen=True)
 class Prompt:
-    """A text with slots such as `{class_list}`, and where its words come from."""
+    """A text with slots such as `{class_list}`, and its source."""
 
     name: str
     text: str
@@ -28,18 +28,26 @@ class Prompt:
 
     @property
     def slots(self) -> tuple[str, ...]:
-        """The names of the slots, each once, in the order of the text."""
+        """The names of the slots, each once, in the order of the text.
+
+        >>> Prompt("pick", "Which of {class_list}? One of {class_list}.", "own").slots
+        ('class_list',)
+        """
         return tuple(dict.fromkeys(_SLOT.findall(self.text)))
 
     @property
     def sha256(self) -> str:
-        """The fingerprint of the text with its slots empty."""
+        """The sha256 of the text before its slots are filled.
+
+        >>> Prompt("pick", "Which of {class_list}?", "own").sha256[:8]
+        '8f267bba'
+        """
         return sha256(self.text.encode()).hexdigest()
 
     def fill(self, **values: str) -> str:
-        """Put a text into every slot; braces in it stay as they are.
+        """Return the text with a value in every slot; braces in values are kept.
 
-        Raises ValueError when the values are not those of the slots.
+        Raises ValueError if the names of the values are not those of the slots.
 
         Source: own definition.
 
@@ -47,8 +55,8 @@ class Prompt:
         'Which of {a}, b?'
         """
         if {*values} != {*self.slots}:
-            given, wanted = (", ".join(sorted(each)) or "none" for each in (values, self.slots))
-            raise ValueError(f"The prompt '{self.name}' has the slots: {wanted}. Got a text for: {given}.")
+            names, slots = (", ".join(sorted(group)) or "none" for group in (values, self.slots))
+            raise ValueError(f"The prompt '{self.name}' has the slots: {slots}. Got a text for: {names}.")
         return _SLOT.sub(lambda slot: values[slot[1]], self.text)
 
 
@@ -71,10 +79,10 @@ def prompt_names() -> tuple[str, ...]:
 
 @cache
 def get_prompt(name_or_path: str) -> Prompt:
-    """Return a packaged prompt, or that of a user's own toml file with the keys `source`, `text` and perhaps `note`.
+    """Return a packaged prompt, or that of a TOML file with the keys `source`, `text` and optionally `note`.
 
-    Raises DataError for a name that is neither, and for a file that cannot be read, lacks a key, has another or has a
-    slot that no protocol fills.
+    Raises DataError for a name that is neither packaged nor a file, and for a file that cannot be read, lacks a key,
+    has another key or a slot that no protocol fills.
 
     Source: each prompt names its own; those of arXiv 2603.06578 are its Tables 20 to 22 word by word.
 
@@ -89,9 +97,9 @@ def get_prompt(name_or_path: str) -> Prompt:
             f"The prompt '{name_or_path}' is neither a toml file nor one of {', '.join(known)}"
             f"{did_you_mean(name_or_path, known)}"
         )
-    found = _read(path)
-    _check(found.text, str(path))
-    return Prompt(name_or_path, found.text, found.source, found.note)
+    file = _read(path)
+    _check(file.text, str(path))
+    return Prompt(name_or_path, file.text, file.source, file.note)
 
 
 def _read(path: Path) -> _File:

@@ -1,11 +1,11 @@
-"""Protocols by name: the packaged ones, those of installed packages, and those that a test function brings.
+"""Protocols by name: packaged ones, those of installed packages, and classes that test functions name.
 
-A protocol of your own is a class; in your package, one entry point gives it a name:
+A package registers its own protocol, a class, with an entry point:
 
     [project.entry-points."eyechart.protocols"]
     my_protocol = "mypackage.module:MyProtocol"
 
-Classes are imported when they are used, since the packaged ones stand in packages above this one.
+Classes are imported on first use, since the packaged ones are in packages above this one.
 """
 
 from collections.abc import Mapping
@@ -43,19 +43,27 @@ _test_protocols: dict[str, type[Protocol[Predictions]]] = {}
 
 @cache
 def protocol_targets() -> Mapping[str, str]:
-    """Return where the class of every registered protocol lies, as `module:Class`, by name."""
-    found = dict(PACKAGED)
+    """Return `module:Class` of every registered protocol by its name. Raises SpecError if two packages use one name.
+
+    >>> protocol_targets()["zero_shot"]
+    'eyechart.classification.zero_shot:ZeroShot'
+    """
+    names = dict(PACKAGED)
     for point in entry_points(group=GROUP):
-        if found.setdefault(point.name, point.value) != point.value:
+        if names.setdefault(point.name, point.value) != point.value:
             raise SpecError(
-                f"Two packages register the protocol '{point.name}': {found[point.name]} and {point.value}. "
+                f"Two packages register the protocol '{point.name}': {names[point.name]} and {point.value}. "
                 "Uninstall one, or rename its entry point."
             )
-    return found
+    return names
 
 
 def get_protocol(name: str) -> Protocol[Predictions]:
-    """Return a protocol by its name. Raises SpecError for a name that nobody registered."""
+    """Return a protocol by its name. Raises SpecError for a name that is not registered.
+
+    >>> get_protocol("closed_world").requires
+    ('generator',)
+    """
     if name in _test_protocols:
         return _test_protocols[name]()
     return _registered(name)
@@ -68,12 +76,18 @@ def _registered(name: str) -> Protocol[Predictions]:
         raise SpecError(
             f"The protocol '{name}' is not known{did_you_mean(name, [*protocol_targets()])}. Protocols: {listed}."
         )
-    made: Protocol[Predictions] = resolve_name(protocol_targets()[name])()
-    return made
+    protocol: Protocol[Predictions] = resolve_name(protocol_targets()[name])()
+    return protocol
 
 
 def add_protocol(protocol: type[Protocol[Predictions]]) -> str:
-    """Take the class that a test function names, and return its name. Raises SpecError if another one has that name."""
+    """Register the class that a test function names, and return its name.
+
+    Raises SpecError if another class has that name.
+
+    >>> add_protocol(type(get_protocol("zero_shot")))
+    'zero_shot'
+    """
     name, other = protocol.name, _test_protocols.get(protocol.name)
     if name in protocol_targets():
         other = type(_registered(name))

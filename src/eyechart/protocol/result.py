@@ -1,4 +1,4 @@
-"""What every case writes down: one record, the sample table, and further files beside it."""
+"""The result of a case, and how it is written: a record, the sample table, evidence, and further files."""
 
 import csv
 import re
@@ -15,8 +15,7 @@ from eyechart.atomic import write_atomic
 from eyechart.data.dataset import Dataset
 from eyechart.errors import ReportError
 from eyechart.estimates import Estimate
-from eyechart.gate.evidence import RESAMPLES, Evidence, collect_evidence, pack_clusters
-from eyechart.gate.evidence import digest as plane_name
+from eyechart.gate.evidence import RESAMPLES, Evidence, collect_evidence, digest, pack_clusters
 from eyechart.gate.headlines import ANSWERED, ASKED
 from eyechart.metrics.clusters import clustered_t_interval, clustered_wilson
 from eyechart.metrics.resampling import unit_bootstrap_shares
@@ -27,7 +26,7 @@ from eyechart.records import DataRecord, File, ModelRecord, Record, SubsetTiming
 
 
 class CaseResult(Generic[P]):
-    """The predictions of one case with their estimates, and how they are written into the folder of a run."""
+    """The predictions and estimates of a case, which it writes into the folder of a run."""
 
     def __init__(
         self,
@@ -45,7 +44,7 @@ class CaseResult(Generic[P]):
         self.loads = 0
 
     def add(self, metrics: Iterable[Metric[P]]) -> tuple[Estimate, ...]:
-        """Compute metrics from the predictions, keep their estimates and return them."""
+        """Compute metrics from the predictions, add their estimates and return them."""
         new: list[Estimate] = []
         for metric in metrics:
             values = metric(self.predictions)
@@ -54,9 +53,9 @@ class CaseResult(Generic[P]):
         return tuple(new)
 
     def mean_estimate(self, metric: Metric[P], values: Floats) -> Estimate:
-        """Return the mean of a metric's value for each image (n,), of which the higher is the better.
+        """Return the mean of a metric's values per image (n,), NaN for an image that does not count; higher is better.
 
-        NaN stands for an image that does not count. Raises ReportError for another number of values.
+        Raises ReportError for another shape.
         """
         name, images = getattr(metric, "__name__", type(metric).__name__), len(self.predictions.keys)
         if values.shape != (images,):
@@ -68,10 +67,10 @@ class CaseResult(Generic[P]):
         return sample_mean(name, labels, values, self.predictions.clusters(), self.settings.seed)
 
     def notes(self) -> tuple[str, ...]:
-        """Return what a reader of the numbers must know."""
+        """Return notes for readers of the metrics: errors, unparsed answers, facts about the data."""
         case, split = f"{self.case} ({self.case.protocol})", f"{self.case.benchmark}/{self.case.split}"
-        errors, asked = len(self.predictions.error_messages()), self.predictions.describe_count()
-        failed = f"{self.case}: {errors} of {asked} ended in an error and are left out of every score."
+        errors, total = len(self.predictions.error_messages()), self.predictions.describe_count()
+        failed = f"{self.case}: {errors} of {total} ended in an error and are left out of every score."
         return (
             *((failed,) if errors else ()),
             *(f"{case}: {note}" for note in self.predictions.notes()),
@@ -79,9 +78,9 @@ class CaseResult(Generic[P]):
         )
 
     def write_record(self, seconds: float, environment: Mapping[str, str], command: str) -> Record:
-        """Write the case's files and make its record."""
-        every = (*self.estimates, self.answered_estimate())
-        estimates = [estimate for estimate in every if estimate.n or estimate.value is not None]
+        """Write the files of the case and return its record; estimates without samples and value are left out."""
+        candidates = (*self.estimates, self.answered_estimate())
+        estimates = [estimate for estimate in candidates if estimate.n or estimate.value is not None]
         metrics = tuple(estimate.metric for estimate in estimates)
         settings, slug, whole = self.settings, self.case.slug, self.settings.limit is None
         return Record(
@@ -111,26 +110,26 @@ class CaseResult(Generic[P]):
         )
 
     def answered_estimate(self) -> Estimate:
-        """The share of the images asked about that did not end in an error, with Wilson's interval."""
-        outcomes, groups = self.predictions.answered_images(), self.predictions.clusters()
+        """Return the proportion of requested images without an error, with Wilson's interval."""
+        outcomes, clusters = self.predictions.answered_images(), self.predictions.clusters()
         known = ~np.isnan(outcomes)
-        groups = np.arange(len(outcomes)) if groups is None else groups
+        clusters = np.arange(len(outcomes)) if clusters is None else clusters
         n = int(known.sum())
-        bounds = clustered_wilson(outcomes, groups) if n else None
+        interval = clustered_wilson(outcomes, clusters) if n else None
         return Estimate(
             name=ANSWERED,
             labels=next(iter(self.predictions.label_hashes()), ""),
             category=ASKED,
             value=float(outcomes[known].mean()) if n else None,
             n=n,
-            interval=bounds,
-            method="wilson" if len(np.unique(groups[known])) == n else "clustered wilson",
+            interval=interval,
+            method="wilson" if len(np.unique(clusters[known])) == n else "clustered wilson",
             higher_is_better=True,
             correct=outcomes,
         )
 
     def model_record(self) -> ModelRecord:
-        """Who answered."""
+        """Return the record of the model."""
         identity = self.identity
         return ModelRecord(
             spec=str(self.case.model),
@@ -144,23 +143,23 @@ class CaseResult(Generic[P]):
         )
 
     def data_record(self) -> DataRecord:
-        """What was asked about."""
-        found = self.dataset
+        """Return the record of the data."""
+        dataset = self.dataset
         return DataRecord(
-            fingerprint=found.fingerprint,
-            n=len(found),
-            expected_n=found.expected,
+            fingerprint=dataset.fingerprint,
+            n=len(dataset),
+            expected_n=dataset.expected,
             labels=dict(self.predictions.label_hashes()),
             root=absolute_root(self.settings.data),
             class_names=self.write_class_names(),
         )
 
     def variant(self) -> dict[str, str]:
-        """Return everything that the numbers depend on beside model and data; every option of the case is in it."""
+        """Return all settings that the metrics depend on, besides model and data, with all options of the case."""
         return {**self.case.options, **self.predictions.full_variant()}
 
     def write_class_names(self) -> File | None:
-        """Write the split's own class names, once for all cases of the split; None where it has none."""
+        """Write the split's own class names, once for all cases of the split; None if it has none."""
         if not self.dataset.names:
             return None
         content = encode(self.dataset.names)
@@ -168,11 +167,11 @@ class CaseResult(Generic[P]):
         return self.write_file(f"class_names/{name}-{sha256(content).hexdigest()[:8]}.json", content)
 
     def make_evidence(self, estimates: Sequence[Estimate], environment: Mapping[str, str]) -> Evidence:
-        """What another run's numbers can be compared by."""
+        """Return the evidence by which the estimates can be compared with another run."""
         clusters = self.predictions.clusters()
         if clusters is not None and len(np.unique(clusters)) == len(clusters):
             clusters = None
-        found, planes = collect_evidence(estimates, clusters)
+        metrics, arrays = collect_evidence(estimates, clusters)
         return Evidence(
             case=str(self.case),
             protocol=self.case.protocol,
@@ -186,28 +185,35 @@ class CaseResult(Generic[P]):
             samples=len(self.dataset),
             keys=self.dataset.keys,
             environment={**environment, **self.identity.libraries},
-            metrics=found,
-            arrays=planes,
-            clusters=msgspec.UNSET if clusters is None else plane_name(pack_clusters(clusters)),
+            metrics=metrics,
+            arrays=arrays,
+            clusters=msgspec.UNSET if clusters is None else digest(pack_clusters(clusters)),
         )
 
     def write_csv(self, path: str, rows: Rows) -> File:
-        """Write a csv file into the run's folder."""
+        """Write rows as a csv file into the folder of the run."""
         return self.write_file(path, "".join(map(csv_line, rows)).encode())
 
     def write_file(self, path: str, content: bytes) -> File:
-        """Write a file into the run's folder."""
+        """Write a file into the folder of the run, and return its path and sha256."""
         (self.run / path).parent.mkdir(parents=True, exist_ok=True)
         write_atomic(self.run / path, content)
         return File(path=path, sha256=sha256(content).hexdigest())
 
 
 def sample_mean(name: str, labels: str, values: Floats, clusters: Ints | None, seed: int) -> Estimate:
-    """Return the mean of values (n,) with an interval over units (n,): Wilson's for 1 and 0, else Student's."""
+    """Return the mean of values (n,), NaN for samples that do not count, with an interval over clusters (n,).
+
+    The interval is Wilson's for values of 1 and 0, else Student's.
+
+    >>> estimate = sample_mean("match", "ImGT", np.array([1.0, 0.0, np.nan, 1.0]), None, seed=42)
+    >>> round(estimate.value, 3), estimate.n, estimate.method
+    (0.667, 3, 'wilson')
+    """
     groups = np.arange(len(values)) if clusters is None else clusters
     known = ~np.isnan(values)
     n, binary = int(known.sum()), bool(np.isin(values[known], (0, 1)).all())
-    alone = len(np.unique(groups[known])) == n
+    independent = len(np.unique(groups[known])) == n
     interval = clustered_wilson if binary else clustered_t_interval
 
     def bootstrap() -> Floats:
@@ -220,7 +226,7 @@ def sample_mean(name: str, labels: str, values: Floats, clusters: Ints | None, s
         value=float(values[known].mean()) if n else None,
         n=n,
         interval=interval(values[known], groups[known]) if n else None,
-        method=f"{'' if alone else 'clustered '}{'wilson' if binary else 'student'}",
+        method=f"{'' if independent else 'clustered '}{'wilson' if binary else 'student'}",
         higher_is_better=True,
         correct=values if binary else None,
         bootstrap=None if binary else bootstrap,
@@ -231,7 +237,11 @@ def sample_mean(name: str, labels: str, values: Floats, clusters: Ints | None, s
 def make_usage_record(
     requests: int, usage: Usage, cost: float | None, sets: Mapping[str, SubsetTiming] | None = None
 ) -> UsageRecord:
-    """What answers in words took, as the record has it."""
+    """Return the record of requests, tokens, cost in USD (None if unknown) and timing by subset.
+
+    >>> make_usage_record(2, Usage(prompt=100, cached=20, answer=8), None).prompt_tokens
+    100
+    """
     return UsageRecord(
         requests=requests,
         prompt_tokens=usage.prompt,
@@ -243,14 +253,22 @@ def make_usage_record(
 
 
 def absolute_root(root: str | None) -> str:
-    """The data root as it can be given again from any folder; "" where there is none."""
+    """Return the data root as an absolute path or hub address, "" if there is none.
+
+    >>> absolute_root("hub:org/name"), absolute_root(None), absolute_root("/data/../data")
+    ('hub:org/name', '', '/data/../data')
+    """
     if not root or root.startswith("hub:"):
         return root or ""
     return str(Path(root).absolute())
 
 
 def csv_line(row: list[Any]) -> str:
-    """A line of a csv file; with a plain line end, the writer would leave a carriage return in a cell unquoted."""
+    """Return a line of a csv file. The writer's line end is CRLF, so that it quotes a carriage return in a cell.
+
+    >>> csv_line(["a", 1, "b,c"])
+    'a,1,"b,c"\\n'
+    """
     text = StringIO()
     csv.writer(text, lineterminator="\r\n").writerow(row)
     return text.getvalue().removesuffix("\r\n") + "\n"

@@ -1,4 +1,4 @@
-"""What the command line asks for, as typed values; the plugin fills it in and the fixtures read it."""
+"""The settings of the command line as typed values: the plugin creates them and the fixtures read them."""
 
 import re
 from collections.abc import Mapping
@@ -15,9 +15,9 @@ from eyechart.spec import ModelSpec
 
 @dataclass(frozen=True)
 class Settings:
-    """One value an option of the group `--eye-…`; `options` are those of protocols, by protocol.
+    """One field per option `--eye-…`; `options` are the requested values of protocol options, by protocol.
 
-    `names_of_protocols` are the class names of protocols for which a preset has others than `names`.
+    `names_by_protocol` are class names of protocols for which a preset has others than `names`.
     """
 
     models: tuple[ModelSpec, ...]
@@ -41,9 +41,9 @@ class Settings:
 
 @dataclass(frozen=True)
 class Case:
-    """One test: a split put to a model under a protocol, with all of the protocol's choices.
+    """One test: a split, a model, a protocol and the values of all its options.
 
-    `test` names a test function that is not packaged, so that two that ask the same are two cases.
+    `test` names a test function that is not packaged, so that two functions with equal settings are two cases.
     """
 
     benchmark: str
@@ -55,22 +55,34 @@ class Case:
 
     def __str__(self) -> str:
         suffix = get_protocol(self.protocol).case_suffix(self.options) if self.options else ""
-        chosen = ",".join(filter(None, (suffix, self.test and f"test={self.test}")))
-        return f"{self.benchmark}/{self.split}/{self.model.name}{chosen and f'@{chosen}'}"
+        details = ",".join(filter(None, (suffix, self.test and f"test={self.test}")))
+        return f"{self.benchmark}/{self.split}/{self.model.name}{details and f'@{details}'}"
 
     @property
     def whole_split(self) -> str:
-        """The split with its benchmark."""
+        """The split with its benchmark.
+
+        >>> Case("imagenet", "val", ModelSpec("conse"), "zero_shot").whole_split
+        'imagenet/val'
+        """
         return f"{self.benchmark}/{self.split}"
 
     @property
     def id(self) -> str:
-        """The case within the brackets of its node id, which names the test itself."""
+        """The name of the case in its pytest node id, which names the test function itself.
+
+        >>> Case("imagenet", "val", ModelSpec("conse"), "zero_shot", test="my_test").id
+        'imagenet/val/conse[]'
+        """
         return str(replace(self, test=""))
 
     @property
     def slug(self) -> str:
-        """The case as a file name: short, readable, and no other case's, as its hash sees to."""
+        """A file name of the case: short, readable, and unique by its hash.
+
+        >>> Case("imagenet", "val", ModelSpec("conse"), "zero_shot").slug
+        'zero_shot-imagenet-val-conse-3ffeef33'
+        """
         whole = f"{self.protocol}-{self}"
-        kept = re.sub(r"[^A-Za-z0-9_.=-]", "-", whole).strip("-")
-        return f"{kept[:100]}-{sha256(whole.encode()).hexdigest()[:8]}"
+        readable = re.sub(r"[^A-Za-z0-9_.=-]", "-", whole).strip("-")
+        return f"{readable[:100]}-{sha256(whole.encode()).hexdigest()[:8]}"

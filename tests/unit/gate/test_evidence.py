@@ -151,13 +151,13 @@ def test_damage_is_an_error_that_names_the_file(make: Any, share: Any, tmp_path:
 def test_a_plane_that_holds_something_else_is_refused(make: Any, share: Any) -> None:
     whole, other = make(share(acc1=[1, 0, 1] * 20)), make(share(acc1=[1, 1, 0] * 20))
     right = whole.metrics[0].correct
-    with pytest.raises(ValueError, match=f"the plane {right} does not hold what it was named after"):
+    with pytest.raises(ValueError, match=f"the array {right} has content with another digest"):
         replace(whole, arrays={**whole.arrays, right: other.arrays[other.metrics[0].correct]}).check()
 
 
 def test_a_value_that_its_outcomes_deny_is_refused(make: Any, share: Any) -> None:
     whole = make(share(acc1=[1, 0, 1, 1]))
-    with pytest.raises(ValueError, match=r"acc1 is 0\.9, and its outcomes say 0\.75"):
+    with pytest.raises(ValueError, match=r"acc1 is 0\.9, but its outcomes have the mean 0\.75"):
         replace(whole, metrics=(replace(whole.metrics[0], value=0.9),)).check()
 
 
@@ -165,8 +165,8 @@ def test_damaged_draws_are_an_error_too(make: Any, named: Any) -> None:
     whole = make([named("f1", bootstrap=lambda: np.linspace(0, 1, RESAMPLES))])
     whole.check()
     for planes, why in (
-        ({}, "is not there"),
-        (dict.fromkeys(whole.arrays, _bomb()), f"has not its {2 * RESAMPLES} bytes"),
+        ({}, "is missing"),
+        (dict.fromkeys(whole.arrays, _bomb()), f"has another size than {2 * RESAMPLES} bytes"),
     ):
         with pytest.raises(ValueError, match=why):
             replace(whole, arrays=planes).check()
@@ -174,7 +174,7 @@ def test_damaged_draws_are_an_error_too(make: Any, named: Any) -> None:
 
 def test_no_plane_takes_more_room_than_it_must(make: Any, share: Any) -> None:
     bomb = make(share(acc1=[1, 0]), arrays={"x": _bomb()})
-    with pytest.raises(ValueError, match="has not its 1 bytes"):
+    with pytest.raises(ValueError, match="has another size than 1 bytes"):
         bomb.read_array("x", 1)
 
 
@@ -194,5 +194,5 @@ def test_a_file_that_is_not_there_or_is_cut_off(make: Any, share: Callable[..., 
 
 def test_clusters_are_whole_numbers_of_at_least_0(make: Any, share: Any) -> None:
     make(share(acc1=[1, 0, 1]), groups=np.array([0, 0, 2])).check()
-    with pytest.raises(ValueError, match="the clusters are no whole numbers of at least 0"):
+    with pytest.raises(ValueError, match="the clusters are not all whole numbers of at least 0"):
         make(share(acc1=[1, 0, 1]), groups=np.array([0, -1, 2])).check()

@@ -4,7 +4,7 @@
     names = "kisel"
     images_per_request = "10"
 
-Each table is a protocol; its keys are options of the protocol, and `names`: class names, as `--eye-names` takes them.
+Each table is a protocol. Its keys are options of the protocol, and `names`, the class names as in `--eye-names`.
 """
 
 import tomllib
@@ -22,22 +22,22 @@ PACKAGED = tuple(sorted(path.stem for path in Path(__file__).parent.glob("*.toml
 
 @dataclass(frozen=True)
 class Preset:
-    """Options of protocols, and the class names of those that have names of their own."""
+    """Settings of protocol options, and class names by protocol."""
 
     settings: tuple[OptionSetting, ...] = ()
     names: Mapping[str, str] = field(default_factory=dict)
 
 
-def read_preset(given: str) -> Preset:
-    """Read a packaged preset, or a TOML file. Raises SpecError for a file that is none.
+def read_preset(name_or_path: str) -> Preset:
+    """Read a packaged preset or a TOML file. Raises SpecError if it is neither, or cannot be read.
 
     >>> read_preset("paper").names["closed_world"]
     'kisel'
     """
-    path = Path(__file__).with_name(f"{given}.toml") if given in PACKAGED else Path(given)
+    path = Path(__file__).with_name(f"{name_or_path}.toml") if name_or_path in PACKAGED else Path(name_or_path)
     if not path.is_file():
-        hint = did_you_mean(given, PACKAGED)
-        raise SpecError(f"The preset '{given}' is neither packaged ({', '.join(PACKAGED)}) nor a file{hint}")
+        hint = did_you_mean(name_or_path, PACKAGED)
+        raise SpecError(f"The preset '{name_or_path}' is neither packaged ({', '.join(PACKAGED)}) nor a file{hint}")
     try:
         tables = tomllib.loads(path.read_text(encoding="utf-8"))
     except (UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
