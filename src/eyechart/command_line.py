@@ -22,7 +22,7 @@ def progress_interval() -> float:
 def align_columns(rows: Sequence[Sequence[str]]) -> str:
     """Return rows as lines, with the first column aligned to the left and the others to the right.
 
-    >>> print(aligned([("split", "pairs"), ("a", "1,000")]))
+    >>> print(align_columns([("split", "pairs"), ("a", "1,000")]))
     split  pairs
     a      1,000
     """

@@ -211,7 +211,7 @@ def from_plain(value: Mapping[str, Any]) -> Record:
 def empty_label_rules(variant: Mapping[str, str]) -> dict[str, str]:
     """Return how an image without labels counts under each label set, from the settings of a record.
 
-    >>> empties({"empty": "ImGT=exclude, ReaL, corrected=correct"})
+    >>> empty_label_rules({"empty": "ImGT=exclude, ReaL, corrected=correct"})
     {'ImGT': 'exclude', 'ReaL, corrected': 'correct'}
     """
     return dict(RULE.findall(variant.get(EMPTY, "")))

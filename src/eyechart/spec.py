@@ -1,10 +1,10 @@
 """Model specifications: `backend[argument,option=value,…]`, the grammar of Mill.
 
->>> parse("open_clip[ViT-B-32, pretrained=laion2b_s34b_b79k]")
+>>> parse_spec("open_clip[ViT-B-32, pretrained=laion2b_s34b_b79k]")
 ModelSpec(backend='open_clip', arguments=('ViT-B-32',), options={'pretrained': 'laion2b_s34b_b79k'}, alias='')
->>> str(parse("clip[path=ViT-B-32,pretrained=openai]"))
+>>> str(parse_spec("clip[path=ViT-B-32,pretrained=openai]"))
 'open_clip[ViT-B-32,pretrained=openai]'
->>> str(parse("Qwen/Qwen3-VL-2B-Instruct[dtype=bfloat16]"))
+>>> str(parse_spec("Qwen/Qwen3-VL-2B-Instruct[dtype=bfloat16]"))
 'hf[Qwen/Qwen3-VL-2B-Instruct,dtype=bfloat16]'
 """
 
@@ -68,7 +68,7 @@ def did_you_mean(word: str, known: Sequence[str]) -> str:
 def split_outside_brackets(body: str, separator: str = ",") -> Iterator[str]:
     """Yield the parts between separators that are outside brackets. Raises SpecError for unbalanced brackets.
 
-    >>> list(pieces("open_clip[a,b=c]+conse[]", "+"))
+    >>> list(split_outside_brackets("open_clip[a,b=c]+conse[]", "+"))
     ['open_clip[a,b=c]', 'conse[]']
     """
     depth, start = 0, 0
@@ -108,9 +108,9 @@ def parse_spec(text: str) -> ModelSpec:
 def parse_named_spec(text: str) -> ModelSpec:
     """Return the specification in NAME=SPEC or SPEC, with NAME as its alias.
 
-    >>> parse_named("prod=open_clip[local-dir:weights]").name
+    >>> parse_named_spec("prod=open_clip[local-dir:weights]").name
     'prod'
-    >>> parse_named("clip[path=ViT-B-32]").name
+    >>> parse_named_spec("clip[path=ViT-B-32]").name
     'open_clip[ViT-B-32]'
     """
     match = NAMED.fullmatch(text)

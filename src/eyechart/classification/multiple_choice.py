@@ -96,7 +96,7 @@ def draw_mill_options(key: str, label: int, classes: int, count: int = 10, seed:
     Source: Mill, imagenet_mcq, draw for draw.
 
     >>> draw_mill_options("s0000000", 0, 1000)
-    Options(classes=(0, 225, 747, 921, 110, 857, 237, 868, 125, 54), correct=(0,))
+    AnswerOptions(classes=(0, 225, 747, 921, 110, 857, 237, 868, 125, 54), correct=(0,))
     """
     _check(count, classes, [label])
     dice = Random(f"{seed}|imagenet_mcq|{key}")
@@ -137,7 +137,7 @@ def draw_options(
     all eight rows at most the 33 images without labels.
 
     >>> draw_options("ImGT + random", "s0000001", 7, [7, 9], 1000)
-    Options(classes=(665, 329, 722, 7), correct=(7,))
+    AnswerOptions(classes=(665, 329, 722, 7), correct=(7,))
     >>> draw_options("ImGT + ReGT + random", "s0000001", 7, [7, 9], 1000).correct
     (7, 9)
     """

@@ -31,7 +31,7 @@ def parse_hub(text: str) -> HubSpec:
     """Read `hub:OWNER/NAME[:SPLIT]`, or the same with a folder's path.
 
     >>> parse_hub("hub:ILSVRC/imagenet-1k:validation")
-    HubSpec(place='ILSVRC/imagenet-1k', split='validation')
+    HubSpec(location='ILSVRC/imagenet-1k', split='validation')
     """
     match = SPEC.fullmatch(text)
     if not match:

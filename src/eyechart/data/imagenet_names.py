@@ -53,7 +53,7 @@ def classes_by_name() -> Mapping[str, frozenset[int]]:
 def normalise_name(name: str) -> str:
     """Return a class name without case, underscores and outer spaces.
 
-    >>> normalized("Golden_retriever ")
+    >>> normalise_name("Golden_retriever ")
     'golden retriever'
     """
     return " ".join(name.replace("_", " ").casefold().split())

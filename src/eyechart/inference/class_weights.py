@@ -35,7 +35,7 @@ def fill_templates(names: Sequence[str], templates: Sequence[str]) -> list[str]:
 
     Source: Radford et al. 2021, section 3.1.4.
 
-    >>> prompts(["cat", "dog"], ["a photo of a {c}.", "art of the {c}."])
+    >>> fill_templates(["cat", "dog"], ["a photo of a {c}.", "art of the {c}."])
     ['a photo of a cat.', 'art of the cat.', 'a photo of a dog.', 'art of the dog.']
     """
     for template in templates:
@@ -74,7 +74,7 @@ def cosine_similarity(features: Floats, weights: Floats) -> Floats:
 
     Source: Radford et al. 2021, section 3.1.2; the published temperature is left out, since it changes no ranking.
 
-    >>> scores(np.array([[3.0, 4.0]], np.float32), np.eye(2, dtype=np.float32)).round(2)
+    >>> cosine_similarity(np.array([[3.0, 4.0]], np.float32), np.eye(2, dtype=np.float32)).round(2)
     array([[0.6, 0.8]], dtype=float32)
     """
     if features.shape[1:] != weights.shape[1:]:
@@ -90,7 +90,7 @@ def normalize(vectors: Floats) -> Floats:
 
     Source: the normalisation of every embedding in Radford et al. 2021, figure 3.
 
-    >>> unit(np.array([[3.0, 4.0], [0.0, 0.0]], np.float32)).round(2)
+    >>> normalize(np.array([[3.0, 4.0], [0.0, 0.0]], np.float32)).round(2)
     array([[0.6, 0.8],
            [0. , 0. ]], dtype=float32)
     """

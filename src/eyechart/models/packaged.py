@@ -16,8 +16,8 @@ PACKAGED_MODELS: Mapping[str, tuple[str, ...]] = {
 def packaged_folder(spec: ModelSpec) -> Path | None:
     """Return the folder of the packaged model that a specification names, if it names one.
 
-    >>> from eyechart.spec import parse
-    >>> packaged_folder(parse("vllm[toybox-mllm]")).name, packaged_folder(parse("vllm[./toybox-mllm]"))
+    >>> from eyechart.spec import parse_spec
+    >>> packaged_folder(parse_spec("vllm[toybox-mllm]")).name, packaged_folder(parse_spec("vllm[./toybox-mllm]"))
     ('toybox-mllm', None)
     """
     name = "".join(spec.arguments)

@@ -33,7 +33,7 @@ class Option:
         Raises SpecError for a value that the option does not take.
 
         >>> epochs = Option("epochs", "number of repetitions", "1", least=1)
-        >>> epochs.values("1,010", "--eye-set=closed_world.epochs")
+        >>> epochs.parse_values("1,010", "--eye-set=closed_world.epochs")
         ('1', '10')
         """
         values = self.known if text == "all" and self.known else tuple(split_outside_brackets(text))

@@ -86,7 +86,7 @@ def get_prompt(name_or_path: str) -> Prompt:
 
     Source: each prompt names its own; those of arXiv 2603.06578 are its Tables 20 to 22 word by word.
 
-    >>> prompt("mill_mcq").slots, prompt("mill_mcq").source
+    >>> get_prompt("mill_mcq").slots, get_prompt("mill_mcq").source
     (('dynamic_choices',), 'Mill, imagenet_mcq')
     """
     packaged = name_or_path in prompt_names()

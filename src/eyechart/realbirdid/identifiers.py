@@ -44,11 +44,11 @@ def canonical_key(text: str, kind: Kind | None = None) -> str:
     The kind of an address follows from the address, whatever its host, size, scheme, query and trailing slash. The kind
     of a number, UUID or other text is `kind`, which follows from its column; without a kind the result is "".
 
-    >>> canonical("https://static.inaturalist.org/photos/17/medium.jpg?1545")
+    >>> canonical_key("https://static.inaturalist.org/photos/17/medium.jpg?1545")
     'photo:17'
-    >>> canonical("inaturalist-open-data.s3.amazonaws.com/photos/17/original.jpeg")
+    >>> canonical_key("inaturalist-open-data.s3.amazonaws.com/photos/17/original.jpeg")
     'photo:17'
-    >>> canonical("http://www.Example.org/a.JPG?size=2"), canonical("17"), canonical("17.0", "observation")
+    >>> canonical_key("http://www.Example.org/a.JPG?size=2"), canonical_key("17"), canonical_key("17.0", "observation")
     ('url:example.org/a.JPG', '', 'observation:17')
     """
     text = text.strip()

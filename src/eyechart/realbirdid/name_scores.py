@@ -28,7 +28,7 @@ ToProbabilities = Callable[[Floats, Bools | None], Floats]
 def softmax(logits: Floats, allowed: Bools | None = None) -> Floats:
     """Return the softmax (n, names) of logits over the allowed names (n, names); NaN where no name is allowed.
 
-    >>> shares(np.zeros((1, 4), np.float32), np.array([[True, True, False, False]])).tolist()
+    >>> softmax(np.zeros((1, 4), np.float32), np.array([[True, True, False, False]])).tolist()
     [[0.5, 0.5, 0.0, 0.0]]
     """
     masked = logits if allowed is None else np.where(allowed, logits, -np.inf)
@@ -45,7 +45,7 @@ def conditional_probabilities(probabilities: Floats, allowed: Bools | None = Non
     Where no allowed name has any probability, all of them are equally likely.
 
     >>> given = np.array([[0.5, 0.25, 0.25], [1, 0, 0]], np.float32)
-    >>> conditional(given, np.array([[False, True, True]] * 2)).tolist()
+    >>> conditional_probabilities(given, np.array([[False, True, True]] * 2)).tolist()
     [[0.0, 0.5, 0.5], [0.0, 0.5, 0.5]]
     """
     if allowed is None:

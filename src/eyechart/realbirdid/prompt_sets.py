@@ -41,7 +41,7 @@ def prompt_number(place: int, of: int) -> str:
 
     Source: own definition.
 
-    >>> number(0, 15), number(4, 100)
+    >>> prompt_number(0, 15), prompt_number(4, 100)
     ('01', '005')
     """
     return str(place + 1).zfill(max(2, len(str(of))))
@@ -57,9 +57,9 @@ def load_prompt_set(name_or_path: str = OWN) -> PromptSet:
     Source: arXiv 2603.27033, section 6: 15 prompts for each of three instructions. All but one are unpublished, so the
     packaged prompts are our own.
 
-    >>> {level: len(texts) for level, texts in wordings().levels.items()}
+    >>> {level: len(texts) for level, texts in load_prompt_set().levels.items()}
     {'naive': 15, 'unanswerable': 15, 'refuse': 15}
-    >>> wordings().levels["naive"][0]
+    >>> load_prompt_set().levels["naive"][0]
     'What species of bird is in this image?'
     """
     path = PACKAGED if name_or_path == OWN else Path(name_or_path)

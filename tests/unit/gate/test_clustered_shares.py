@@ -55,7 +55,7 @@ def test_a_number_says_of_how_many_observations_it_is(make: Any, share: Any) -> 
     assert "n=40 of 10 images" in next(power_without_baseline([evidence], 0.01))
 
 
-def test_a_plane_of_clusters_that_is_damaged_is_refused(make: Any, share: Any) -> None:
+def test_damaged_cluster_array_is_refused(make: Any, share: Any) -> None:
     evidence = make(share(acc1=BEFORE), groups=GROUPS, clusters="000000000000")
-    with pytest.raises(ValueError, match="plane 000000000000"):
+    with pytest.raises(ValueError, match="array 000000000000"):
         evidence.check()

@@ -90,7 +90,7 @@ class Annotation:
 def list_exclusions(what: str, why: str, items: Iterable[str]) -> tuple[Exclusion, ...]:
     """Count what is left out for one reason; nothing where there is nothing.
 
-    >>> excluded("annotation", "it names an image that is not there", ["17", "18"])[0].count
+    >>> list_exclusions("annotation", "it names an image that is not there", ["17", "18"])[0].count
     2
     """
     every = list(items)

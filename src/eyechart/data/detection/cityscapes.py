@@ -156,7 +156,7 @@ def _single(label: str, labels: LabelMap) -> tuple[str, bool]:
 def polygon_area(points: Points) -> float:
     """Return the area of a polygon (n, 2) that does not cross itself, in square pixels; 0 below three points.
 
-    >>> area(np.array([[0.0, 0.0], [4.0, 0.0], [0.0, 3.0]]))
+    >>> polygon_area(np.array([[0.0, 0.0], [4.0, 0.0], [0.0, 3.0]]))
     6.0
     """
     x, y = points.T
@@ -166,7 +166,7 @@ def polygon_area(points: Points) -> float:
 def clip_polygon(points: Points, width: int, height: int) -> Points:
     """Return the part of a polygon (n, 2) that is in the picture, cut at its four sides one after the other.
 
-    >>> area(clipped(np.array([[-2.0, 0.0], [2.0, 0.0], [2.0, 9.0], [-2.0, 9.0]]), 8, 5))
+    >>> polygon_area(clip_polygon(np.array([[-2.0, 0.0], [2.0, 0.0], [2.0, 9.0], [-2.0, 9.0]]), 8, 5))
     10.0
     """
     for axis, side, bound in ((0, 1.0, 0), (0, -1.0, width), (1, 1.0, 0), (1, -1.0, height)):

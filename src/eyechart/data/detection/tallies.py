@@ -25,7 +25,7 @@ def tally_instances(shape: tuple[int, int], things: Ints, crowds: Ints, doubtful
     seen) is not counted; without another thing of its category it leaves the category unknown, not absent, and beside
     others it leaves their number open.
 
-    >>> tally = tallied((1, 3), np.array([[0, 0]]), np.array([[0, 1]]), np.array([[0, 0], [0, 2]]))
+    >>> tally = tally_instances((1, 3), np.array([[0, 0]]), np.array([[0, 1]]), np.array([[0, 0], [0, 2]]))
     >>> tally.counts.tolist(), tally.known.tolist(), tally.countable.tolist()
     ([[1, 1, 0]], [[True, True, False]], [[False, False, False]])
     """
