@@ -1,4 +1,4 @@
-"""Splits of birds: pictures by a table of observations, with a taxonomy and, where there are any, ranges."""
+"""Open splits of birds: images with a table of observations, a taxonomy and optional range boxes."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -18,16 +18,16 @@ TABLE_NAMES = ("birds.csv", "birds.parquet")
 
 
 def open_birds(folder: Path, benchmark: str, split: str, *, cache: Path | None = None) -> Dataset:
-    """Open a folder with birds, taxonomy and perhaps ranges (csv or parquet), and the pictures that birds names.
+    """Open a folder with the tables birds, taxonomy and optionally ranges (csv or parquet), and the images of birds.
 
-    Classes are the species of the taxonomy; an image is labelled by its species, -1 where it is unanswerable. Rows
-    keep the order of the table. Raises DataError for what the tables contradict, and for pictures that are not there.
+    Classes are the species of the taxonomy. The label of an image is its species, -1 if unanswerable. Rows keep the
+    order of the table. Raises DataError for contradictions between the tables and for missing images.
     """
     return open_table(folder, benchmark, split, read_birds(folder), cache=cache)
 
 
 def open_table(folder: Path, benchmark: str, split: str, table: Table, *, cache: Path | None = None) -> Dataset:
-    """Open the lines of a folder's table of birds, or some of them, as `open_birds` does all."""
+    """Open the rows of a given table of birds; `open_birds` opens all rows of the folder's table."""
     _check_pictures(folder, table)
     observations = parse_observations(folder, table)
     entries = index_images(folder, table[IMAGE], named_by=table.path, remedy="copy them there.", cache=cache)

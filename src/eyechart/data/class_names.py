@@ -1,7 +1,7 @@
-"""ImageNet-1k class names and prompt templates: the published ones, read from the packages that ship them, or a file.
+"""Load class names and prompt templates of ImageNet-1k from the packages that ship them, or from a file.
 
-Names are for prompts and people; classes are indices. A vocabulary with two equal names cannot be answered by name, so
-`vocabulary` refuses it unless the protocol says otherwise.
+Names are for prompts and people; classes are indices. In a vocabulary with two equal names an answer by name would be
+ambiguous, so `load_vocabulary` refuses it by default.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -26,7 +26,7 @@ MAX_SHOWN = 5
 
 @dataclass(frozen=True)
 class ClassNames:
-    """The names of the classes by index; the sha256 is that of the names as lines."""
+    """Class names by index; the sha256 is that of the names as lines."""
 
     name: str
     names: tuple[str, ...]
@@ -36,7 +36,7 @@ class ClassNames:
 
 @dataclass(frozen=True)
 class Templates:
-    """Prompts with the slot `{c}` for a class name, as format strings; the sha256 is that of the prompts as lines."""
+    """Prompt templates with the slot `{c}` for a class name; the sha256 is that of the templates as lines."""
 
     name: str
     formats: tuple[str, ...]
@@ -45,7 +45,7 @@ class Templates:
 
 
 def load_class_names(name_or_path: str) -> ClassNames:
-    """Return `openai`, `mill`, `kisel` or `wordnet`, or the names of a text file with one name a line."""
+    """Return the class names `openai`, `mill`, `kisel` or `wordnet`, or those of a text file with one name per line."""
     if name_or_path in VOCABULARIES:
         return _packaged_names(name_or_path)
     lines = _lines(name_or_path, "class names", tuple(VOCABULARIES))
@@ -53,7 +53,7 @@ def load_class_names(name_or_path: str) -> ClassNames:
 
 
 def load_vocabulary(name_or_path: str, classes: int = CLASSES, *, allow_duplicates: bool = False) -> ClassNames:
-    """Return class names, checked for their number and for equal names."""
+    """Return class names after checking their number and that they are unique."""
     class_names = load_class_names(name_or_path)
     check_count(class_names.names, classes, name_or_path)
     check_unique(class_names.names, allow_duplicates=allow_duplicates)
@@ -61,7 +61,7 @@ def load_vocabulary(name_or_path: str, classes: int = CLASSES, *, allow_duplicat
 
 
 def check_unique(names: Sequence[str], *, allow_duplicates: bool = False) -> None:
-    """Refuse names that are equal after stripping and casefolding, naming their indices; refuse empty names always."""
+    """Raise VocabularyError for empty names, and for names that are equal after stripping and casefolding."""
     groups: dict[str, list[int]] = {}
     for index, name in enumerate(names):
         groups.setdefault(name.strip().casefold(), []).append(index)
@@ -76,7 +76,7 @@ def check_unique(names: Sequence[str], *, allow_duplicates: bool = False) -> Non
 
 
 def check_count(names: Sequence[str], classes: int, source: str = "The vocabulary") -> None:
-    """Refuse a vocabulary of the wrong length."""
+    """Raise VocabularyError for a vocabulary of the wrong length."""
     if len(names) != classes:
         raise VocabularyError(
             f"{source} has {len(names)} class names, expected {classes}. "
@@ -85,7 +85,7 @@ def check_count(names: Sequence[str], classes: int, source: str = "The vocabular
 
 
 def load_templates(name_or_path: str) -> Templates:
-    """Return the published `80`, `7`, `1` or `bird`, the bare `name`, or a text file's with `{c}` or `{}` a line."""
+    """Return the templates `80`, `7`, `1`, `bird` or `name`, or those of a file with `{c}` or `{}` in each line."""
     if name_or_path in TEMPLATES:
         formats, source = TEMPLATES[name_or_path]()
     else:
@@ -100,7 +100,7 @@ def synsets() -> tuple[str, ...]:
 
 
 def fingerprint(lines: Sequence[str]) -> str:
-    """Return the sha256 of lines, each with its line end."""
+    """Return the sha256 of lines, each with a line feed."""
     return sha256("".join(f"{line}\n" for line in lines).encode()).hexdigest()
 
 
@@ -192,7 +192,7 @@ def _named(names: Sequence[str], pairs: Sequence[tuple[int, int]]) -> str:
 
 
 def check_class_count(dataset: Dataset, names: Sequence[str], names_by: str) -> None:
-    """Refuse names that are not one a class: the model would be asked for classes that are not there."""
+    """Raise VocabularyError unless there is one name per class of the data set."""
     if len(names) != dataset.classes:
         raise VocabularyError(
             f"{dataset.benchmark}/{dataset.split} has {dataset.classes} classes, but the class names "

@@ -1,4 +1,4 @@
-"""A data set: which images, in which order, under which labels."""
+"""A data set: images in a fixed order, with one or more label sets."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -17,7 +17,7 @@ ORIGINAL = "ImGT"
 
 
 class Source(Protocol):
-    """Where the bytes lie. Rows are numbered in the order of the index."""
+    """Reads the bytes of images. Rows are numbered in the order of the index."""
 
     def read(self, rows: Sequence[int]) -> Iterator[tuple[int, bytes]]:
         """Yield (row, image bytes) for ascending rows."""
@@ -25,10 +25,10 @@ class Source(Protocol):
 
 @dataclass(frozen=True)
 class Dataset:
-    """A split with its checked index; `rows` are the selected ones, by their number in the source.
+    """A split with its checked index; `rows` are the selected rows, by their number in the source, () for all.
 
-    `equivalences` are pairs of classes of a vocabulary of its own that count as one; `annotation`, of images of many
-    things, has one row a line of the index, and so have `observations`, of birds. `notes` say what is not evaluated.
+    `equivalences` are pairs of classes that count as one. `annotation` (images with many objects) and `observations`
+    (birds) have one row per row of the index. `notes` describe what is not evaluated.
     """
 
     benchmark: str
@@ -52,22 +52,22 @@ class Dataset:
 
     @cached_property
     def selected(self) -> tuple[int, ...]:
-        """The numbers of the rows in play, ascending."""
+        """The numbers of the selected rows, ascending."""
         return self.rows or tuple(range(len(self.index)))
 
     @cached_property
     def keys(self) -> tuple[str, ...]:
-        """The samples' keys, in order."""
+        """The keys of the selected samples, in order."""
         return tuple(self.index[row].key for row in self.selected)
 
     @cached_property
     def fingerprint(self) -> str:
-        """A sha256 over every selected key and image, so that other images are another data set."""
+        """The sha256 of the selected keys and images."""
         return self._fingerprint_of(self.selected)
 
     @cached_property
     def index_fingerprint(self) -> str:
-        """The fingerprint of the whole split, whatever part of it is selected."""
+        """The sha256 of all keys and images of the split, whatever rows are selected."""
         return self._fingerprint_of(range(len(self.index)))
 
     def _fingerprint_of(self, rows: Sequence[int]) -> str:
@@ -76,12 +76,12 @@ class Dataset:
 
     @cached_property
     def selected_annotation(self) -> Annotation | None:
-        """What is annotated in the selected rows; the whole annotation, uncopied, where all are."""
+        """The annotation of the selected rows; not copied if all rows are selected."""
         return self.annotation.select(self.rows) if self.annotation and self.rows else self.annotation
 
     @cached_property
     def selected_observations(self) -> Observations | None:
-        """What was observed in the selected rows; all observations, uncopied, where all are."""
+        """The observations of the selected rows; not copied if all rows are selected."""
         return self.observations.select(self.rows) if self.observations is not None and self.rows else self.observations
 
     def read(self, places: Sequence[int]) -> Iterator[tuple[int, bytes]]:
@@ -91,7 +91,7 @@ class Dataset:
             yield position[row], data
 
     def select_label_sets(self, empty: Empty | None = None) -> tuple[LabelSet, ...]:
-        """The label sets of the selected rows; `empty`, where given, is for all but the original labels."""
+        """Return the label sets of the selected rows; `empty` overrides the policy of all but the original labels."""
         rows = list(self.selected)
         return tuple(
             replace(
@@ -104,7 +104,7 @@ class Dataset:
         )
 
     def subsample(self, limit: int | None, seed: int) -> "Dataset":
-        """A seeded random choice of `limit` images, in their old order."""
+        """Return a random sample of `limit` images, in the order of the split."""
         if limit is None or limit >= len(self.index):
             return self
         chosen = Random(f"{seed}|limit|{self.benchmark}/{self.split}").sample(range(len(self.index)), limit)

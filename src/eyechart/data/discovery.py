@@ -1,4 +1,4 @@
-"""Which splits lie under a root folder, what else lies there, and whether the root is a level too deep or too high."""
+"""Find the splits under a data root, report ignored files, and detect a root that is a level too deep or too high."""
 
 import os
 from collections.abc import Iterator, Mapping, Sequence
@@ -20,21 +20,21 @@ AUXILIARY_FILES = (
     "classnames.txt",
     "equivalences.csv",
     "dataset_dict.json",
-)  # files beside splits or classes that are read
+)  # files beside splits or classes that readers use
 DOCUMENTS = ("readme", "license", "licence", "copying", "citation", "checksums")
 SPLIT_NAMES = frozenset({"train", "training", "val", "valid", "validation", "dev", "test", "testing", "eval"})
 EXPECTED = "ROOT/<benchmark>/<split>"
 EXAMPLES = 3  # names in a list of names
-MAX_LISTED = 8  # splits and remarks in a line, and folders looked at to recognise what holds them
-MAX_ENTRIES = 50  # entries of a folder looked at to recognise it as that of a class
+MAX_LISTED = 8  # splits and remarks in a line, and folders inspected to recognise their parent
+MAX_ENTRIES = 50  # entries of a folder inspected to recognise it as a class folder
 
 
 @dataclass(frozen=True)
 class SplitRef:
-    """A split and where it lies.
+    """A split and its location.
 
-    `missing` says what is not there, `defect` why a folder that is there cannot be opened, where that can be seen from
-    outside; `part` is which part of an annotated data set it is.
+    `missing` says which data are missing. `defect` says why an existing folder cannot be opened, if the listing shows
+    it. `part` is the part of an annotated data set.
     """
 
     benchmark: str
@@ -51,7 +51,7 @@ class SplitRef:
 
 @dataclass(frozen=True)
 class Survey:
-    """What lies under a root: its splits, and what is not evaluated, as pairs of a place and the reason."""
+    """The splits under a data root, and the ignored files and folders as pairs of path and reason."""
 
     splits: tuple[SplitRef, ...]
     ignored: tuple[tuple[str, str], ...]
@@ -68,7 +68,7 @@ class Survey:
 
 @dataclass
 class FolderListing:
-    """The visible entries of a folder, folders and files by name; `error` says why it cannot be listed."""
+    """The visible folders and files of a folder, sorted by name; `error` says why it cannot be listed."""
 
     path: Path
     folders: list[Path] = field(default_factory=list)
@@ -82,12 +82,12 @@ class FolderListing:
 
     @property
     def first_image(self) -> str:
-        """The first file that is a picture by its extension; "" where there is none."""
+        """The first file with the extension of an image, "" if there is none."""
         return next((name for name in self.files if Path(name).suffix.lower() in SUFFIXES), "")
 
 
 def list_folder(path: Path, most: int | None = None) -> FolderListing:
-    """Return a folder's visible entries in the order of their names, or those of its first `most` entries."""
+    """Return the visible entries of a folder, sorted by name, or those among its first `most` entries."""
     listing = FolderListing(path)
     try:
         with os.scandir(path) as entries:
@@ -106,7 +106,7 @@ def list_folder(path: Path, most: int | None = None) -> FolderListing:
 
 
 def detect_layout(listing: FolderListing) -> Layout:
-    """Return the layout of a split's folder; "none" for one that is not known."""
+    """Return the layout of the folder of a split, "none" if it is unknown."""
     if any(name in TABLE_NAMES for name in listing.files):
         return "birds"
     suffixes = listing.suffixes
@@ -120,10 +120,10 @@ def detect_layout(listing: FolderListing) -> Layout:
 
 
 def survey_root(root: Path) -> Survey:
-    """Return what lies under a root folder: ROOT/<benchmark>/<split>, annotated data sets, and tables of birds.
+    """Return the splits under a data root: ROOT/<benchmark>/<split>, annotated data sets, and tables of birds.
 
-    Only folders are listed, no file is opened. Raises DataError for a root that is no folder or cannot be listed, and
-    for one without any split that is itself a split or a benchmark, or whose folders hold benchmarks.
+    Folders are listed, but no file is opened. Raises DataError for a root that cannot be listed, and for a root without
+    splits that is itself a split or a benchmark, or whose folders are data roots.
     """
     if not root.is_dir():
         raise DataError(f"The data root {root} is no folder: give one with splits as {EXPECTED}.")
@@ -138,7 +138,7 @@ def survey_root(root: Path) -> Survey:
     ]
     splits += [SplitRef(BIRDS, folder.resolve().name, "birds", str(folder)) for folder in birds]
     taken = {*birds, *(split.folder for split in annotated)}
-    if root in taken:  # a data set's folders are its own
+    if root in taken:  # the folders of a data set are no benchmarks
         return Survey(tuple(splits), ())
     if not splits:
         _check_level(top, listed)
@@ -154,7 +154,7 @@ def survey_root(root: Path) -> Survey:
 def _survey_benchmark(
     root: Path, benchmark: FolderListing, taken: set[Path]
 ) -> tuple[list[SplitRef], list[tuple[str, str]]]:
-    """Return the splits of a benchmark's folder, and what is ignored in it."""
+    """Return the splits of the folder of a benchmark, and the ignored entries with reasons."""
     name = benchmark.path.name
     if benchmark.error:
         return [], [(name, f"it cannot be listed: {benchmark.error}")]
@@ -194,7 +194,7 @@ def _unknown(folder: Path) -> str:
 
 
 def _stray(root: Path, listing: FolderListing, why: str) -> Iterator[tuple[str, str]]:
-    """Yield the files of a folder that are not read; pictures beside class folders are refused when it is opened."""
+    """Yield the unread files of a folder; images beside class folders are refused when the split is opened."""
     names = [
         name
         for name in listing.files
@@ -206,14 +206,14 @@ def _stray(root: Path, listing: FolderListing, why: str) -> Iterator[tuple[str, 
 
 
 def _is_class(folder: Path) -> bool:
-    """Whether a folder is that of a class: pictures and no folders, and no ILSVRC validation files but of a synset."""
+    """Return whether a folder is a class folder: images, no folders, and no flat ILSVRC validation files."""
     listing = list_folder(folder, MAX_ENTRIES)
     known = VAL_FILE.fullmatch(listing.first_image) and not SYNSET.fullmatch(folder.name)
     return bool(listing.first_image) and not listing.folders and not known
 
 
 def _is_split(listing: FolderListing) -> bool:
-    """Whether a folder is recognised as a split by what it holds, wherever it lies."""
+    """Return whether the content of a folder is that of a split, whatever its path."""
     if detect_layout(listing) in ("shards", "hub") or "state.json" in listing.files:
         return True
     if listing.first_image:
@@ -228,7 +228,7 @@ def _is_split(listing: FolderListing) -> bool:
 
 
 def _check_level(top: FolderListing, listed: Mapping[Path, FolderListing]) -> None:
-    """Refuse a root that is a level or two too deep, or one too high, if nothing under it lies where splits do."""
+    """Raise DataError for a root without splits that is one or two levels too deep, or one level too high."""
     root, here = top.path, top.path.resolve()
     if _is_split(top):
         folders = f" with the class folders {join_names([path.name for path in top.folders])}" if top.folders else ""
@@ -258,11 +258,11 @@ def _check_level(top: FolderListing, listed: Mapping[Path, FolderListing]) -> No
 
 
 def is_document(name: str) -> bool:
-    """Return whether a file is about the data by its name, such as a licence, and is therefore never data."""
+    """Return whether the name of a file is that of a document, such as a licence, and not of data."""
     return name.lower().startswith(DOCUMENTS)
 
 
 def join_names(names: Sequence[str]) -> str:
-    """Return the first names, joined, and the count of the others."""
+    """Return the first names, joined by commas, and the number of the others."""
     more = f" and {len(names) - EXAMPLES} more" if len(names) > EXAMPLES else ""
     return f"{', '.join(names[:EXAMPLES])}{more}"

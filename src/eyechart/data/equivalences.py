@@ -1,4 +1,4 @@
-"""Which classes count as one: the 12 published pairs, or a user's file.
+"""Equivalent classes: the 12 published pairs, or those of a user's file.
 
 Source of the 12: arXiv 2603.06578, whose Figures 10 and 11 list the pairs treated as equal.
 """
@@ -23,11 +23,11 @@ Pair = tuple[int, int]
 
 @dataclass(frozen=True)
 class LabelPolicy:
-    """How labels are compared: the equivalent pairs, whether they chain, and how categories of images are told.
+    """How labels are compared: equivalent pairs, whether they are transitive, and how images are categorised.
 
-    With `strict_pairs` a pair is two classes and no more; else a = b and b = c make a = c. With `strict_categories` the
-    original label must be among the labels itself, else a class equivalent to it will do. `source` is what the record
-    calls the pairs.
+    With `strict_pairs` pairs are not transitive; else a = b and b = c imply a = c. With `strict_categories` the
+    original label itself must be among the labels; else an equivalent class suffices. `source` names the pairs in the
+    record.
     """
 
     pairs: Sequence[Pair] = ()
@@ -37,7 +37,7 @@ class LabelPolicy:
 
 
 def equivalent_pairs(name_or_path: str = "12", classes: int = CLASSES) -> tuple[Pair, ...]:
-    """Return the pairs of equivalent classes: `12` published ones, `none`, or those of a file.
+    """Return the pairs of equivalent classes: the published `12`, `none`, or those of a file.
 
     A file is a csv with the columns `a` and `b`, or a json with groups of classes under `eq_classes` or
     `equivalent_classes`, as ReImageNet's class_update_config.json; all classes of a group are equivalent.

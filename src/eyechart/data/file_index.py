@@ -1,4 +1,4 @@
-"""Images that lie in files or in slices of files: the facts of an index, and the data set made of them."""
+"""The index of images in files or slices of files, and the data set that is built from it."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -13,7 +13,7 @@ from eyechart.errors import DataError
 
 
 class IndexEntry(msgspec.Struct, frozen=True, array_like=True):
-    """What an index knows of one image: size -1 is a whole file, label -1 none, and `labels` None no list of them."""
+    """One image of an index. Size -1 means the whole file, label -1 no label, and `labels` None no list of labels."""
 
     key: str
     file: str
@@ -27,13 +27,13 @@ class IndexEntry(msgspec.Struct, frozen=True, array_like=True):
 
 @dataclass(frozen=True)
 class FileSource:
-    """A source of images by path, offset and size, one entry a row; any number of threads may read."""
+    """A source of images by path, offset and size, with one entry per row; reading is thread-safe."""
 
     root: Path
     entries: Sequence[IndexEntry]
 
     def read(self, rows: Sequence[int]) -> Iterator[tuple[int, bytes]]:
-        """Yield (row, image bytes) in the order asked for."""
+        """Yield (row, image bytes) in the requested order."""
         for row in rows:
             yield row, self._bytes(self.entries[row])
 
@@ -53,12 +53,12 @@ class FileSource:
 
 
 def whole_file_source(files: Iterable[tuple[Row, Path]]) -> FileSource:
-    """Return a source of images that lie in files of their own."""
+    """Return a source of images that are whole files."""
     return FileSource(Path(), tuple(IndexEntry(row.key, row.file, row.sha256, str(path)) for row, path in files))
 
 
 def read_class_names(folder: Path) -> tuple[str, ...]:
-    """Return the lines of `classnames.txt` in a split's folder or the one above it; nothing where there is none."""
+    """Return the lines of `classnames.txt` in the folder of a split or its parent, () if there is none."""
     for path in (folder / "classnames.txt", folder.parent / "classnames.txt"):
         if path.is_file():
             return tuple(line.strip() for line in _text(path).strip().splitlines())
@@ -83,9 +83,9 @@ def build_dataset(
     upright: bool = True,
     source: Source | None = None,
 ) -> Dataset:
-    """Make a data set of the entries in `place`, under ImGT where they have labels and `multilabel` where several.
+    """Return a data set of entries, with the label set ImGT for single labels and `multilabel` for lists of labels.
 
-    Raises DataError for no entries, two with one key, a label out of range, or names that are not one a class.
+    Raises DataError for no entries, equal keys, a label out of range, or a wrong number of class names.
     """
     if names and len(names) != classes:
         raise DataError(f"{place}: its classnames.txt has {len(names)} lines, expected {classes}, one a class.")

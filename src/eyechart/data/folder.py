@@ -1,4 +1,4 @@
-"""Splits kept as plain pictures: the ILSVRC validation files, flat or by synset, and folders of classes."""
+"""Open splits of image files: the ILSVRC validation files, flat or in synset folders, and class folders."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -27,13 +27,12 @@ def open_folder(
     upright: bool = True,
     cache: Path | None = None,
 ) -> Dataset:
-    """Open a folder of pictures; with `classes=1000` the classes are ImageNet's, else the folders say what they are.
+    """Open a folder of images; with `classes=1000` the classes are those of ImageNet, else those of the folders.
 
-    Pictures that lie flat must be ILSVRC validation files, whose labels are known. Folders are synsets, numbers from 0,
-    or classes in the order of their names. Validation files are ordered by name however they lie, others by path.
-    What lies in class folders and is no picture is not read, and is named in the data set's notes. Raises DataError for
-    a picture without a label or that is a pipe, a folder that is no class or may not be listed, and what `assemble`
-    refuses.
+    Images outside class folders must be ILSVRC validation files, whose labels are known. Folders are synsets, numbers
+    from 0, or classes in the order of their names. Validation files are sorted by name, other images by path. The notes
+    of the data set list other files in class folders, which are not read. Raises DataError for an image without a label
+    or that is no regular file, for a folder that is no class or cannot be listed, and as `build_dataset`.
     """
     top = _list(folder)
     folders = [path.name for path in top.folders]
@@ -53,7 +52,7 @@ def open_folder(
 
 
 class _Listing(NamedTuple):
-    """The visible entries of a folder in the order of their names: pictures by their extension, folders, and others."""
+    """The visible entries of a folder, sorted by name: images (by extension), folders, and other files."""
 
     pictures: list[Path]
     folders: list[Path]
@@ -80,9 +79,9 @@ def _list(folder: Path) -> _Listing:
 
 
 def _checked(picture: Path) -> Path:
-    """Refuse a pipe, a device or a socket, since reading it may never end.
+    """Return the path; raises DataError for a pipe, a device or a socket, which may block forever.
 
-    A link to nothing is none of them, and is refused with the reason when it is read.
+    A broken link is refused when it is read.
     """
     if picture.exists() and not picture.is_file():
         raise DataError(f"{picture} is a pipe, a device or a socket, expected a file: remove it.")
@@ -90,7 +89,7 @@ def _checked(picture: Path) -> Path:
 
 
 def _describe_ignored(folder: Path, listed: Iterable[_Listing]) -> tuple[str, ...]:
-    """Return a sentence on what lies in class folders and is not evaluated; none where there is nothing."""
+    """Return a note about entries of class folders that are not evaluated, () if there are none."""
     ignored = [path for listing in listed for path in (*listing.folders, *listing.others) if not is_document(path.name)]
     if not ignored:
         return ()

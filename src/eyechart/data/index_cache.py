@@ -1,4 +1,4 @@
-"""Indexes kept between runs, so that a data set is hashed once and not once a run."""
+"""Cache the indexes of data sets, so that images are hashed once and not in every run."""
 
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
@@ -17,10 +17,10 @@ FORMAT = 1
 def load_or_build(
     cache: Path | None, files: Iterable[Path], build: Callable[[], Sequence[IndexEntry]], *, reader: str
 ) -> Sequence[IndexEntry]:
-    """Return the index that `build` makes, from the cache folder where these files and their reader have one.
+    """Return the index of some files from the cache, or call `build` and cache its result.
 
-    The key is every file's path, size and time of change, the reader's name and the format. A broken file is built
-    anew; a folder that cannot be written to is done without, since only time is lost.
+    The key covers the path, size and modification time of every file, the name of the reader and the format. A corrupt
+    entry is rebuilt. A cache folder that is not writable is ignored.
     """
     if cache is None:
         return build()
@@ -43,7 +43,7 @@ def _key(files: Iterable[Path], reader: str) -> str:
 
 
 def _kept(path: Path) -> Sequence[IndexEntry] | None:
-    """Return the entries of a file whose own checksum fits."""
+    """Return the entries of a cache file, None if its checksum does not match."""
     try:
         checksum, _, body = path.read_bytes().partition(b"\n")
         if checksum.decode() != sha256(body).hexdigest():

@@ -1,4 +1,4 @@
-"""Label files: ground truths that users plug in, read, checked and brought into a data set's order."""
+"""Read label files of users, check them, and align them with the rows of a data set."""
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -17,14 +17,14 @@ from eyechart.metrics.accuracy import Empty
 from eyechart.spec import did_you_mean
 
 EXAMPLES = 3
-MULTI_DATASET_FORMATS = ("multilabel", "imagenet-m")  # also ImageNetV2's images, and only those that were looked at
-PARTIAL_FORMATS = ("reimagenet", "kisel", "expert")  # ReGT is of 375 classes, the others are corrections
+MULTI_DATASET_FORMATS = ("multilabel", "imagenet-m")  # with images of ImageNetV2, and only annotated ones
+PARTIAL_FORMATS = ("reimagenet", "kisel", "expert")  # ReGT covers 375 classes, the others are corrections
 OPTION = re.compile(r"(?P<name>[^\[\]=]+?)\s*(?:\[(?P<options>[^\[\]]*)\])?\s*=\s*(?P<path>.+)")
 
 
 @dataclass(frozen=True)
 class LabelFile:
-    """Labels by image, () where no class is shown; images left open are absent. The sha256 is that of the file."""
+    """Labels by image name, () for no class; unannotated images are absent. The sha256 is that of the file."""
 
     labels: Mapping[str, Labels]
     sha256: str
@@ -34,7 +34,7 @@ class LabelFile:
 
 @dataclass(frozen=True)
 class LabelsOption:
-    """A ground truth as it is asked for: `name=path` or `name[format=…,empty=…]=path`."""
+    """A value of `--eye-labels`: `name=path` or `name[format=…,empty=…]=path`."""
 
     name: str
     path: str
@@ -43,7 +43,7 @@ class LabelsOption:
 
 
 def parse_labels_option(text: str) -> LabelsOption:
-    """Read `--eye-labels`.
+    """Parse a value of `--eye-labels`.
 
     >>> parse_labels_option("ReaL[empty=exclude]=real.json")
     LabelsOption(name='ReaL', path='real.json', format=None, empty='exclude')
@@ -58,7 +58,7 @@ def parse_labels_option(text: str) -> LabelsOption:
 
 
 def read_labels(path: str | Path, format: str | None = None, *, classes: int = CLASSES) -> LabelFile:  # noqa: A002
-    """Read a label file; its format is recognised by its content unless given."""
+    """Read a label file; the format is detected from the content by default."""
     try:
         data = Path(path).read_bytes()
         text = data.decode("utf-8-sig").replace("\r\n", "\n")
@@ -74,12 +74,12 @@ def read_labels(path: str | Path, format: str | None = None, *, classes: int = C
 
 
 def packaged_real_labels() -> LabelFile:
-    """Return the ReaL labels that timm ships: Beyer et al. 2020, all 50,000 validation images."""
+    """Return the ReaL labels (Beyer et al. 2020) of the 50,000 validation images, as shipped by timm."""
     return read_labels(packaged_file("timm", "data", "_info", "imagenet_real_labels.json"), "real")
 
 
 def align_labels(label_file: LabelFile, rows: Sequence[Row], name: str, empty: Empty) -> LabelSet:
-    """Bring a label file into the order of rows, matched by file name, else by key; refuse a file that fits none."""
+    """Return a label set in the order of rows, matched by file name or key; raises DataError if no row matches."""
     values = [*label_file.labels.values()]
     labels = [None if entry is None else values[entry] for entry in _matches(label_file, rows)]
     if rows and not any(valid is not None for valid in labels):
@@ -92,10 +92,10 @@ def align_labels(label_file: LabelFile, rows: Sequence[Row], name: str, empty: E
 
 
 def describe_mismatches(label_file: LabelFile, index: Sequence[Row]) -> tuple[str, ...]:
-    """Return a sentence on the lines that name no image of a whole split, and one on the images without a line.
+    """Return notes about lines that match no image of the split, and about images without a line.
 
-    What a published format leaves out by design is none: images that the annotators did not see, images of other data
-    sets, and validation images of ImageNet where the split is a part of them.
+    Not reported: images that a published format omits by design, images of other data sets, and other validation images
+    of ImageNet if the split is a subset of them.
     """
     if label_file.format in MULTI_DATASET_FORMATS:
         return ()
@@ -113,13 +113,13 @@ def describe_mismatches(label_file: LabelFile, index: Sequence[Row]) -> tuple[st
 
 
 def _count(names: Sequence[str], singular: str, plural: str) -> str:
-    """Return how many names there are and the first of them; "" for none."""
+    """Return the number of names and the first ones as text, "" for none."""
     shown = f"{', '.join(names[:EXAMPLES])}{', …' if len(names) > EXAMPLES else ''}"
     return f"{len(names):,} {singular if len(names) == 1 else plural} ({shown})" if names else ""
 
 
 def _matches(label_file: LabelFile, rows: Sequence[Row]) -> list[int | None]:
-    """Return the place of each row's line among the file's labels, None where there is none."""
+    """Return for each row the index of its line in the label file, None if there is none."""
     entries = _unambiguous(map(_forms, label_file.labels))
     places = _unambiguous([*_forms(row.file), *_forms(row.key)] for row in rows)
     matches: list[int | None] = [None] * len(rows)
@@ -130,13 +130,13 @@ def _matches(label_file: LabelFile, rows: Sequence[Row]) -> list[int | None]:
 
 
 def _forms(name: str) -> Iterator[str]:
-    """Give a name's spellings, the most exact first: whole, base name, without its extension."""
+    """Yield the forms of a file name, the most exact first: path, base name, and both without extension."""
     path = PurePosixPath(name.replace("\\", "/"))
     yield from dict.fromkeys((str(path), path.name, str(path.parent / path.stem), path.stem))
 
 
 def _unambiguous(spellings: Iterable[Iterable[str]]) -> dict[str, int]:
-    """Map each spelling to the one place that has it."""
+    """Return the index of each form that belongs to exactly one item."""
     index_by_form: dict[str, int] = {}
     for place, forms in enumerate(spellings):
         for form in forms:

@@ -1,6 +1,6 @@
-"""The published formats of ImageNet label files, each read into entries: where it stands, whose it is, which labels.
+"""Parsers of the published formats of ImageNet label files; an entry is (location, image name, labels).
 
-A label that means "not sure" is dropped; an entry whose labels are None is one that the annotators left open.
+A label that means "not sure" is dropped. The labels of an entry are None if the annotators left it open.
 """
 
 import json
@@ -30,7 +30,7 @@ def validation_file(number: int) -> str:
 
 
 def parse_real(text: str) -> Iterator[Entry]:
-    """ReaL's real.json: one list of labels for each of the 50,000 validation images, in their order."""
+    """Parse ReaL's real.json: one list of labels per validation image, in their order."""
     entries = _decode(text, list[list[int]])
     if len(entries) != VAL_COUNT:
         raise DataError(f"it has {len(entries)} entries, expected {VAL_COUNT}, one for every validation image.")
@@ -44,7 +44,7 @@ class _ReImageNet(msgspec.Struct):
 
 
 def parse_reimagenet(text: str) -> Iterator[Entry]:
-    """ReImageNet's reannotation.jsonl: `reannotated_labels`, where -1 is "not sure" and [] or [-1] is no class."""
+    """Parse ReImageNet's reannotation.jsonl, where the label -1 is "not sure" and [] or [-1] is no class."""
     for number, line in enumerate(text.split("\n"), 1):
         if line.strip():
             row = _decode(line, _ReImageNet, f"line {number}: ")
@@ -52,12 +52,12 @@ def parse_reimagenet(text: str) -> Iterator[Entry]:
 
 
 def parse_kisel(text: str) -> Iterator[Entry]:
-    """Csv files of corrections: `proposed_labels` separated by commas, empty where there is no class."""
+    """Parse a csv of corrections: `proposed_labels` separated by commas, empty for no class."""
     yield from _table(text, "id", "proposed_labels")
 
 
 def parse_table(text: str) -> Iterator[Entry]:
-    """A plain csv `file,labels`; labels are separated by spaces, semicolons or commas, empty for no class."""
+    """Parse a csv `file,labels`; labels are separated by spaces, semicolons or commas, empty for no class."""
     yield from _table(text, "file", "labels")
 
 
@@ -73,7 +73,7 @@ class _MultiLabel(msgspec.Struct):
 
 
 def parse_multilabel(text: str) -> Iterator[Entry]:
-    """Shankar et al. (2020) and Vasudevan et al. (2022): the correct labels; problematic images are left open."""
+    """Parse the correct labels of Shankar et al. (2020) and Vasudevan et al. (2022); problematic images are open."""
     content = _decode(text, _MultiLabel)
     for name, labels in content.initial_annots.items():
         where = f"entry '{name}'"
@@ -81,7 +81,7 @@ def parse_multilabel(text: str) -> Iterator[Entry]:
 
 
 def parse_imagenet_m(text: str) -> Iterator[Entry]:
-    """ImageNet-M of Vasudevan et al. (2022): only its images, and unclear labels count as correct ones."""
+    """Parse ImageNet-M of Vasudevan et al. (2022): only its images; unclear labels count as correct."""
     content = _decode(text, _MultiLabel)
     for name in content.imagenet_m:
         if name not in content.initial_annots:
@@ -96,7 +96,7 @@ class _Expert(msgspec.Struct):
 
 
 def parse_expert(text: str) -> Iterator[Entry]:
-    """Kisel et al.'s expert labels of four weasel classes; `uncertain` images are left open, other nulls no class."""
+    """Parse Kisel et al.'s expert labels of four weasel classes; `uncertain` images are open, null is no class."""
     for name, row in _decode(text, dict[str, _Expert]).items():
         labels = row.new_label if isinstance(row.new_label, list) else [row.new_label]
         known = tuple(label for label in labels if label is not None)
@@ -116,7 +116,7 @@ FORMAT_MARKERS = {"reannotated_labels": "reimagenet", "initial_annots": "multila
 
 
 def detect_format(text: str) -> str:
-    """Return the format of a label file by its content."""
+    """Return the format of a label file from its content."""
     if text.lstrip().startswith("["):
         return "real"
     if text.lstrip().startswith("{"):
@@ -132,7 +132,7 @@ def detect_format(text: str) -> str:
 
 
 def _check_lines(text: str) -> None:
-    """Refuse a line that is no line of a csv by its length, before it is taken apart in memory."""
+    """Raise DataError for a line that is too long for a csv, before it is parsed."""
     start = number = 0
     while start < len(text):
         end = text.find("\n", start)
@@ -185,7 +185,7 @@ def _decode(text: str, shape: type[Any], where: str = "") -> Any:
 
 
 def _line(text: str) -> str:
-    """Find the line of a syntax error, which msgspec gives as a byte."""
+    """Return the line of a syntax error, which msgspec reports as a byte offset."""
     try:
         json.loads(text)
     except json.JSONDecodeError as error:

@@ -1,4 +1,4 @@
-"""Label sets: what is right for each image, under one ground truth."""
+"""Label sets: the correct labels of each image under one ground truth."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -16,8 +16,8 @@ from eyechart.metrics.accuracy import Empty
 class LabelSet:
     """One ground truth, in the order of a data set's rows.
 
-    `labels` has shape (n, most labels of an image), padded with -1; `annotated` says which images it speaks of; `empty`
-    says what an annotated image without any label counts as; `notes` say how a file does not fit the data set.
+    `labels` has shape (n, maximum number of labels) and is padded with -1. `annotated` (n,) marks the annotated images.
+    `empty` is the policy for annotated images without labels. `notes` describe mismatches between file and data set.
     """
 
     name: str
@@ -32,7 +32,7 @@ class LabelSet:
 def build_label_set(
     name: str, rows: Sequence[Row], labels: Sequence[Sequence[int] | None], empty: Empty, source: str
 ) -> LabelSet:
-    """Pad one sequence of labels per row into a label set; None is an image that the ground truth does not speak of."""
+    """Return a label set from one sequence of labels per row; None is an image without annotation."""
     if len(labels) != len(rows):
         raise DataError(
             f"The label set '{name}' ({source}) has labels for {len(labels)} images; the data set has {len(rows)}. "

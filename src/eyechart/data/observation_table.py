@@ -1,4 +1,4 @@
-"""The table of observations, read with its taxonomy and its ranges, and checked line by line."""
+"""Read and check the table of observations with its taxonomy and ranges."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -23,25 +23,25 @@ ANSWERABLE = {"1": True, "true": True, "0": False, "false": False}
 
 
 def read_observations(folder: str | Path) -> Observations:
-    """Read birds, taxonomy and, where there is one, ranges from csv or parquet files of a folder.
+    """Read the tables birds, taxonomy and optionally ranges (csv or parquet) of a folder.
 
-    Candidates are the table's own, else the species whose range holds the place. Raises DataError naming file and line
-    for whatever contradicts itself; missing locations and lists without the true species are kept and counted.
+    Candidates are those of the table, else the species whose range contains the location. Raises DataError, with file
+    and line, for contradictions; missing locations and lists without the true species are allowed and counted.
     """
     return parse_observations(Path(folder), read_birds(Path(folder)))
 
 
 def read_birds(folder: Path) -> Table:
-    """Read a folder's table of birds as text; every image is there once."""
+    """Read the table of birds of a folder; raises DataError for a repeated image."""
     table = read_table(_found(folder, "birds"), COLUMNS)
     check_unique(table, IMAGE, str)
     return table
 
 
 def parse_reason(subject: str, reason: str) -> int:
-    """The place of why a bird cannot be told, -1 where nothing is said.
+    """Return the index of a reason in REASONS, -1 for an empty cell.
 
-    Raises DataError, with the `subject` that has the reason, for one that is not known.
+    Raises DataError, which names the `subject`, for an unknown reason.
     """
     if reason and fold_name(reason) not in REASONS:
         near = did_you_mean(fold_name(reason), REASONS)
@@ -50,7 +50,7 @@ def parse_reason(subject: str, reason: str) -> int:
 
 
 def parse_observations(folder: Path, table: Table) -> Observations:
-    """Read what the lines of a folder's table say."""
+    """Return the observations of the rows of a table."""
     taxonomy = read_taxonomy(_found(folder, "taxonomy"))
     reader = _Reader(table, taxonomy)
     known = [reader.known(row) for row in range(len(table))]
@@ -74,7 +74,7 @@ def _found(folder: Path, stem: str) -> Path:
 
 
 def _fill(lists: list[Ints], latitude: Floats, longitude: Floats, ranges: Ranges) -> None:
-    """Give the empty lists the species whose range holds their places."""
+    """Fill empty candidate lists with the species whose range contains the location."""
     bare = np.flatnonzero(~np.isnan(latitude) & [not len(own) for own in lists])
     for row, here in zip(bare.tolist(), ranges.species_at(latitude[bare], longitude[bare]), strict=True):
         lists[row] = here
@@ -82,18 +82,18 @@ def _fill(lists: list[Ints], latitude: Floats, longitude: Floats, ranges: Ranges
 
 @dataclass(frozen=True)
 class _Reader:
-    """Reads the cells of a row, or says what is wrong with them."""
+    """Parses the cells of a row; raises DataError for invalid ones."""
 
     table: Table
     taxonomy: Taxonomy
 
     @cached_property
     def exact(self) -> Mapping[str, int]:
-        """The places of the species by their names as the taxonomy spells them."""
+        """The index of each species by its exact name."""
         return {name: place for place, name in enumerate(self.taxonomy.names[0])}
 
     def known(self, row: int) -> tuple[int, int, int]:
-        """Return the places of the species, the genus and the reason."""
+        """Return the indices of species, genus and reason."""
         name, genus, reason = (self.table[column][row] for column in ("species", "genus", "reason"))
         if self._answerable(row):
             return self._answer(row, name, genus, reason)
@@ -135,7 +135,7 @@ class _Reader:
         return f"{self.table.location(row)}: {self.table[IMAGE][row]}"
 
     def place(self, row: int) -> tuple[float, float]:
-        """Return latitude and longitude, NaN where there is neither."""
+        """Return latitude and longitude, NaN if both are empty."""
         cells = [self.table[side][row] for side in ("latitude", "longitude")]
         if not any(cells):
             return np.nan, np.nan
@@ -145,7 +145,7 @@ class _Reader:
         return parse_degrees(self.table, row, "latitude"), parse_degrees(self.table, row, "longitude")
 
     def lists(self) -> list[Ints]:
-        """Return every row's own list of species, each once, ascending."""
+        """Return the candidate species of every row, unique and ascending."""
         read: dict[str, Ints] = {"": np.empty(0, np.int64)}
         for row, cell in enumerate(self.table["candidates"]):
             if cell not in read:
@@ -162,7 +162,7 @@ class _Reader:
         return np.flatnonzero(there)
 
     def _slowly(self, row: int, names: Sequence[str]) -> list[int]:
-        """Read names that are not all spelled as in the taxonomy; a list may end in a separator."""
+        """Return the indices of names that differ in spelling from the taxonomy; a list may end with a separator."""
         stripped = [name for name in map(str.strip, names) if name]
         for name in stripped:
             if {",", "|"} & {*name} and fold_name(name) not in self.taxonomy.index_by_name[0]:

@@ -1,4 +1,4 @@
-"""What is known of each picture of a bird: its species, or its genus and why no more can be told; where it was seen."""
+"""The observations of images of birds: species, or genus and reason if unanswerable, location, and candidates."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -12,7 +12,7 @@ from eyechart.data.taxonomy import Taxonomy
 from eyechart.errors import DataError
 
 REASONS = ("image quality", "angle/occlusion", "vocalization")
-SHOWN = 10  # observations that a note names
+SHOWN = 10  # observations listed in a note
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
@@ -22,9 +22,9 @@ Bools = NDArray[np.bool_]
 class Observations:
     """Images in the order of a data set's index.
 
-    `ids` (n) are the observations' ids; `species` (n,) places in the taxonomy, -1 where unanswerable; `genus` (n,)
-    places at level 1; `reason` (n,) places in REASONS, -1 where none; `latitude`, `longitude` (n,) degrees, NaN where
-    unknown. Image i may show, by where it was taken, the species candidates[offsets[i]:offsets[i + 1]], ascending.
+    `ids` (n) are observation ids. `species` (n,) are indices into the taxonomy, -1 if unanswerable. `genus` (n,) are
+    indices at level 1. `reason` (n,) are indices into REASONS, -1 if none. `latitude` and `longitude` (n,) are degrees,
+    NaN if unknown. The candidate species of image i are candidates[offsets[i]:offsets[i + 1]], ascending.
     """
 
     taxonomy: Taxonomy
@@ -50,56 +50,56 @@ class Observations:
 
     @cached_property
     def clusters(self) -> Ints:
-        """Which observation each image is of (n,), numbered from 0: several photographs of one bird are no samples."""
+        """The observation of each image (n,), numbered from 0: the sampling unit."""
         places = {name: place for place, name in enumerate(dict.fromkeys(self.ids))}
         return np.array([places[name] for name in self.ids], np.int64)
 
     @cached_property
     def answerable(self) -> Bools:
-        """Whose species can be told (n,)."""
+        """Mask of images with a known species (n,)."""
         answerable: Bools = self.species >= 0
         return answerable
 
     @cached_property
     def nodes(self) -> Ints:
-        """What is known of each image (n,), as places among the species and, behind them, the genera."""
+        """The finest known taxon of each image (n,): an index into species + genera."""
         return np.where(self.answerable, self.species, len(self.taxonomy.names[0]) + self.genus)
 
     @cached_property
     def has_location(self) -> Bools:
-        """Whose place is known (n,)."""
+        """Mask of images with a location (n,)."""
         known: Bools = ~np.isnan(self.latitude)
         return known
 
     @cached_property
     def candidate_counts(self) -> Ints:
-        """How many candidates each image has (n,)."""
+        """The number of candidates of each image (n,)."""
         return np.diff(self.offsets)
 
     @cached_property
     def eligible(self) -> Bools:
-        """Who is in the results by range (n,): images with a location and a list that is not empty."""
+        """Mask of images with a location and candidates, which have results under range lists (n,)."""
         return self.has_location & (self.candidate_counts > 0)
 
     @cached_property
     def unlisted(self) -> Bools:
-        """Answerable and eligible images whose species is not in their own list (n,)."""
+        """Mask of answerable and eligible images whose candidates lack their species (n,)."""
         return self._without(np.arange(len(self.taxonomy)), self.species) & self.answerable
 
     @cached_property
     def unlisted_genus(self) -> Bools:
-        """Unanswerable and eligible images whose list has no species of their genus (n,)."""
+        """Mask of unanswerable and eligible images whose candidates lack their genus (n,)."""
         return self._without(self.taxonomy.ancestors[1], self.genus) & ~self.answerable
 
     def _without(self, ancestors: Ints, truth: Ints) -> Bools:
-        """Return who is eligible and has no candidate below the truth."""
+        """Return the mask of eligible images without a candidate below their true taxon."""
         listed = np.zeros(len(self), np.bool_)
         rows = np.repeat(np.arange(len(self)), self.candidate_counts)
         listed[rows[ancestors[self.candidates] == truth[rows]]] = True
         return self.eligible & ~listed
 
     def candidate_mask(self, start: int, stop: int) -> Bools:
-        """Return which species the images from start to stop may show (stop - start, S); none without a list."""
+        """Return the mask (stop - start, species) of candidates; all False for images without a list."""
         mask = np.zeros((len(self.ids[start:stop]), len(self.taxonomy)), np.bool_)
         rows = np.repeat(np.arange(len(mask)), self.candidate_counts[start:stop])
         where = self.offsets[start : start + len(mask) + 1] if len(mask) else np.zeros(1, np.int64)
@@ -107,7 +107,7 @@ class Observations:
         return mask
 
     def select(self, rows: Sequence[int]) -> "Observations":
-        """The observations of some rows, in their order."""
+        """Return the observations of some rows, in the order of `rows`."""
         chosen = np.asarray(rows, np.int64).reshape(-1)
         choices = self.candidate_counts[chosen]
         offsets = np.concatenate([[0], np.cumsum(choices)]).astype(np.int64)
@@ -126,12 +126,12 @@ class Observations:
 
     @cached_property
     def exclusion_notes(self) -> tuple[str, ...]:
-        """What a reader of the numbers must know, counted, with the first observations of each kind."""
+        """Notes about images that are excluded or wrong under range lists, with the first observations of each kind."""
         return tuple(self._notes())
 
     @cached_property
     def missing_metrics(self) -> tuple[str, ...]:
-        """Which numbers there cannot be, and why."""
+        """Notes about metrics that this data set does not define, with the reason."""
         one_kind = "no UA/A and no HM"
         conditions = {
             f"no image is answerable: there is no accuracy of species, no IG, {one_kind}": not self.answerable.any(),
@@ -169,7 +169,7 @@ class Observations:
 
     @cached_property
     def sha256(self) -> str:
-        """The fingerprint of everything that is known, the taxonomy included."""
+        """The sha256 of all fields, including the taxonomy."""
         whole = sha256("\n".join((self.taxonomy.sha256, *self.ids)).encode())
         for part in (self.species, self.genus, self.reason, self.offsets, self.candidates):
             whole.update(part.astype("<i8").tobytes())

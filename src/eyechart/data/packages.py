@@ -1,4 +1,4 @@
-"""Small data files that ship inside heavy packages, found without importing them."""
+"""Locate small data files of heavy packages without importing them."""
 
 import importlib.util
 from pathlib import Path
@@ -8,7 +8,7 @@ from eyechart.errors import DataError
 
 
 def packaged_file(package: str, *parts: str) -> Path:
-    """Return the path of a file of an installed package; nothing is imported."""
+    """Return the path of a file of an installed package without importing it."""
     spec = importlib.util.find_spec(package)
     if spec is None or not spec.submodule_search_locations:
         raise DataError(f"The package '{package}', which holds {'/'.join(parts)}, is not installed. {_remedy()}")
@@ -19,7 +19,7 @@ def packaged_file(package: str, *parts: str) -> Path:
 
 
 def packaged_module(package: str, name: str) -> ModuleType:
-    """Run one plain file of an installed package by itself, without the package's own imports."""
+    """Import one module of an installed package without running the package's imports."""
     path = packaged_file(package, f"{name}.py")
     spec = importlib.util.spec_from_file_location(f"_eyechart_{package}_{name}", path)
     if spec is None or spec.loader is None:

@@ -1,4 +1,4 @@
-"""Where species live, as boxes of latitudes and longitudes: who may have been seen at a place."""
+"""Ranges of species as boxes of latitude and longitude."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,7 +19,7 @@ BLOCK = 1024
 
 @dataclass(frozen=True, eq=False)
 class Ranges:
-    """Boxes (b,): the species of each and its sides in degrees; west > east crosses the 180th meridian."""
+    """Boxes (b,): the species and the sides in degrees; west > east crosses the 180th meridian."""
 
     species: Ints
     south: Floats
@@ -28,7 +28,7 @@ class Ranges:
     east: Floats
 
     def species_at(self, latitude: Floats, longitude: Floats) -> list[Ints]:
-        """Return the species that live at each place, ascending; nobody lives at NaN."""
+        """Return the species whose range contains each location, ascending; none at NaN."""
         blocks = (slice(start, start + BLOCK) for start in range(0, len(latitude), BLOCK))
         return [here for block in blocks for here in self._block(latitude[block], longitude[block])]
 
@@ -40,7 +40,7 @@ class Ranges:
         return np.split(species[columns], np.searchsorted(rows, np.arange(1, len(latitude))))
 
     def _inside(self, latitude: Floats, longitude: Floats) -> NDArray[np.bool_]:
-        """Return (places, boxes)."""
+        """Return the mask (locations, boxes) of boxes that contain a location."""
         up, right = latitude[:, None], longitude[:, None]
         after, before = self.west <= right, right <= self.east
         across = np.where(self.west <= self.east, after & before, after | before)
@@ -49,9 +49,9 @@ class Ranges:
 
 
 def read_ranges(path: str | Path, taxonomy: Taxonomy) -> Ranges:
-    """Read a table with the columns species, south, north, west, east; a species may have several boxes.
+    """Read a table with the columns species, south, north, west and east; a species may have several boxes.
 
-    Raises DataError naming the line: an unknown species, a side that is no number or off the globe, south of north.
+    Raises DataError, which names the line, for an unknown species, an invalid coordinate, and south above north.
     """
     table = read_table(path, (SPECIES, *SIDES))
     species = np.array([find_taxon(table, row, table[SPECIES][row], taxonomy) for row in range(len(table))], np.int64)
@@ -62,7 +62,7 @@ def read_ranges(path: str | Path, taxonomy: Taxonomy) -> Ranges:
 
 
 def parse_degrees(table: Table, row: int, column: str) -> float:
-    """Return a cell in degrees; raises DataError for one that is no number or beyond 90 or 180."""
+    """Return a cell in degrees; raises DataError for a cell that is no number or out of range."""
     cell, limit = table[column][row], LIMITS[column]
     try:
         value = float(cell)

@@ -1,7 +1,7 @@
-"""Which image of a split a line of a file is about: one way for labels, words, pairs and probabilities.
+"""Match the rows of a csv to the images of a split, for labels, responses, pairs and probabilities.
 
-A key is a sample's key, or its file name where no other image has the same. A line about no image of the split is
-refused, since a file of other data would otherwise pass for one with gaps; a column `split` says whose a line is.
+A key is the key of a sample, or its file name if that is unique. A row that matches no image of the split is an error,
+since a file of another data set would otherwise look like an incomplete one. A column `split` selects rows.
 """
 
 import csv
@@ -17,23 +17,23 @@ from eyechart.errors import ModelError
 
 
 class CsvLine(NamedTuple):
-    """A line of a csv, its cells by column, and its file and number as a sentence names them."""
+    """A row of a csv: its cells by column, and its location for messages."""
 
     where: str
     cells: Mapping[str, str]
 
     @property
     def key(self) -> str:
-        """Which image it is about."""
+        """The key of the image."""
         return self.cells["key"]
 
 
 def read_lines(
     path: Path, columns: Sequence[str], expected: str, split: str = "", *, either: Sequence[str] = ()
 ) -> Iterator[CsvLine]:
-    """The lines of a csv; of a split, where there is a column that says so. One of `either` is needed too.
+    """Yield the rows of a csv, of one split if there is a column `split`. One of the columns `either` is required too.
 
-    Raises ModelError, with what was `expected`, where a column is missing or the file cannot be read.
+    Raises ModelError, with the sentence `expected`, if a column is missing or the file cannot be read.
     """
     end = 0
     try:
@@ -58,16 +58,16 @@ def read_lines(
 
 
 def index_by_key(dataset: Dataset) -> dict[str, int]:
-    """Rows of the index by key, and by file name where only one has it."""
+    """Return the rows of the index by key, and by unique file name."""
     files = Counter(row.file for row in dataset.index)
     by_file = {row.file: place for place, row in enumerate(dataset.index) if files[row.file] == 1}
     return by_file | {row.key: place for place, row in enumerate(dataset.index)}
 
 
 def match_images(path: Path, dataset: Dataset, keys: Sequence[str], where: Sequence[str]) -> list[int]:
-    """The row of the index that each key is about; `where` says where it stands.
+    """Return the row of the index of each key; `where` are the locations of the keys for messages.
 
-    Raises ModelError for a key that is no image's, and for a file without any.
+    Raises ModelError for an unknown key and for a file without keys.
     """
     known, name = index_by_key(dataset), f"{dataset.benchmark}/{dataset.split}"
     unknown = [place for place, key in enumerate(keys) if key not in known]
@@ -86,9 +86,9 @@ def match_images(path: Path, dataset: Dataset, keys: Sequence[str], where: Seque
 
 
 def match_unique_images(path: Path, dataset: Dataset, keys: Sequence[str], where: Sequence[str]) -> dict[int, int]:
-    """The place among the keys of each image's own, by its row of the index.
+    """Return the index of each image's key among the keys, by row of the data set's index.
 
-    Raises ModelError as `images`, and for an image that comes twice, by its key or by its file's name.
+    Raises ModelError as `match_images`, and for an image that occurs twice, by key or file name.
     """
     index_by_row: dict[int, int] = {}
     for place, row in enumerate(match_images(path, dataset, keys, where)):
@@ -98,18 +98,18 @@ def match_unique_images(path: Path, dataset: Dataset, keys: Sequence[str], where
 
 
 def count_others(wrong: Sequence[object]) -> str:
-    """How many there are besides the first."""
+    """Return a clause with the number of items after the first, "" if there are none."""
     return f", and {len(wrong) - 1:,} more like it" if len(wrong) > 1 else ""
 
 
 class ClassMatcher:
-    """Tells which class an answer names: by its index, else by its exact name, else none (-1)."""
+    """Matches an answer to a class by its index or its exact name."""
 
     def __init__(self, names: Sequence[str], classes: int) -> None:
         self.names, self.classes = names, classes
 
     def __call__(self, answer: str) -> int:
-        """The class of an answer, -1 for what names none."""
+        """Return the class of an answer, -1 if it names none."""
         text = answer.strip().casefold()
         if text.isascii() and text.isdecimal() and int(text) < self.classes:
             return int(text)
@@ -117,6 +117,6 @@ class ClassMatcher:
 
     @cached_property
     def index(self) -> Mapping[str, int]:
-        """Classes by name; two equal names are refused, since an answer could mean either."""
+        """Classes by name; raises VocabularyError for two equal names, which would be ambiguous."""
         check_unique(self.names)
         return {name.strip().casefold(): place for place, name in enumerate(self.names[: self.classes])}

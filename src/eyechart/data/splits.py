@@ -1,4 +1,4 @@
-"""Which splits there are, and how one is opened: the packaged samples, a root of folders, the hub."""
+"""List and open splits: the packaged samples, installed data sets, a data root, and the Hugging Face Hub."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -24,20 +24,20 @@ from eyechart.spec import did_you_mean
 
 @dataclass(frozen=True)
 class PublishedSplit:
-    """A published split: how many images it has, and which of ImageNet's classes (a letter of `imagenet.subset`)."""
+    """A published split: its number of images, and its subset of ImageNet classes (a letter of `imagenet.subset`)."""
 
     count: int
     classes: str = ""
 
     @property
     def subset(self) -> tuple[int, ...]:
-        """The classes, ascending; () for all."""
+        """The classes of the subset, ascending; () for all classes."""
         return subset(self.classes) if self.classes else ()
 
 
 @dataclass(frozen=True)
 class PackagedBenchmark:
-    """A packaged sample: its functions by MODULE:NAME, since some of them stand in packages above this one."""
+    """A packaged sample: its functions as MODULE:NAME, since some are in packages of a higher layer."""
 
     list: str
     open: str
@@ -64,7 +64,7 @@ GROUP = "eyechart.datasets"
 
 
 class DatasetSource(Protocol):
-    """A data set of an installed package: the names of its splits, and how one is opened."""
+    """A data set of an installed package: the names of its splits, and a method that opens one."""
 
     splits: Sequence[str]
 
@@ -74,7 +74,7 @@ class DatasetSource(Protocol):
 
 @cache
 def registered_datasets() -> Mapping[str, DatasetSource]:
-    """Return the data sets of installed packages by the name of their benchmark.
+    """Return the data sets of installed packages by benchmark name.
 
     A data set of your own, in whatever format, is an object with `splits` and `dataset(split)`, and one entry point:
 
@@ -122,14 +122,14 @@ def list_splits(root: str | Path | None = None) -> list[SplitRef]:
 
 
 def unknown_split_message(name: str, refs: Iterable[SplitRef]) -> str:
-    """Say that there is no split of a name, and which ones there are."""
+    """Return a message that a split does not exist, with similar and available names."""
     names = [*map(str, refs)]
     near = did_you_mean(name, names)
     return f"There is no split {name}{near} Splits: {', '.join(names)}; others come with --eye-data=ROOT."
 
 
 def _absent(root: str | Path | None) -> SplitRef:
-    """The validation images, as a split that is not there."""
+    """Return the ImageNet validation split as missing."""
     where = f"not under {root}" if root is not None else "not packaged"
     missing = (
         f"{VALIDATION} is {where}: put its shards or pictures into ROOT/{VALIDATION} and give --eye-data=ROOT, or "
@@ -141,7 +141,7 @@ def _absent(root: str | Path | None) -> SplitRef:
 def open_split(
     ref: SplitRef, cache: Path | None = None, *, offline: bool = False, known: Mapping[str, PublishedSplit] = PUBLISHED
 ) -> Dataset:
-    """Open a split, its index checked; that of a known one must have the published number of images and classes."""
+    """Open a split and check its index; a published split must have the published number of images and classes."""
     if why := ref.missing or ref.defect:
         raise DataError(why)
     if ref.layout == "sample":
@@ -158,7 +158,7 @@ def open_split(
 
 
 def _hub(text: str) -> SplitRef:
-    """Name a data set of the hub: ImageNet-1k's validation images by their own name, any other by its place."""
+    """Return the split of a data set of the Hub; ImageNet-1k's validation images become imagenet/val."""
     spec = parse_hub(text)
     name, split = spec.location.rstrip("/").rpartition("/")[2], spec.split or "default"
     if name == "imagenet-1k" and split in ("default", "validation"):

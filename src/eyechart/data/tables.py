@@ -1,4 +1,4 @@
-"""Tables of text, from csv or parquet: what is in a cell and on which line, stripped, and "" where nothing is."""
+"""Read tables from csv or parquet as stripped text, with line numbers for messages."""
 
 import csv
 from collections.abc import Callable, Mapping, Sequence
@@ -11,12 +11,12 @@ from eyechart.spec import did_you_mean
 
 SUFFIXES = (".csv", ".parquet")
 LIST_SEPARATOR = ";"
-OTHER_SEPARATORS = {";": "semicolons", "\t": "tabs", "|": "bars"}  # what others put between cells
+OTHER_SEPARATORS = {";": "semicolons", "\t": "tabs", "|": "bars"}  # separators of other dialects
 
 
 @dataclass(frozen=True)
 class Table:
-    """A table's columns by their names in lower case, and the number of each row's line (csv) or row (parquet)."""
+    """The columns of a table by lower-case name, and the line (csv) or row (parquet) number of each row."""
 
     path: Path
     columns: Mapping[str, Sequence[str]]
@@ -30,16 +30,16 @@ class Table:
         return self.columns[column]
 
     def location(self, row: int) -> str:
-        """Say where a row is."""
+        """Return the file and line of a row."""
         return f"{self.path}, {self.unit} {self.row_numbers[row]}"
 
     def row_label(self, row: int) -> str:
-        """Say where a row is within the file."""
+        """Return the line of a row without the file."""
         return f"{self.unit} {self.row_numbers[row]}"
 
 
 def find_table(folder: Path, stem: str) -> Path | None:
-    """Return STEM.csv or STEM.parquet of a folder, None where there is neither; both are refused."""
+    """Return STEM.csv or STEM.parquet of a folder, None if neither exists; raises DataError if both exist."""
     paths = [path for suffix in SUFFIXES if (path := folder / f"{stem}{suffix}").is_file()]
     if len(paths) > 1:
         raise DataError(f"{folder} has {paths[0].name} and {paths[1].name}: remove one, since they may differ.")
@@ -47,10 +47,10 @@ def find_table(folder: Path, stem: str) -> Path | None:
 
 
 def read_table(path: str | Path, required: Sequence[str], *, optional: Sequence[str] = ()) -> Table:
-    """Read a csv or parquet file with a row at least and all required columns; others are kept as well.
+    """Read a csv or parquet file with at least one row and all required columns; other columns are kept.
 
-    A list in a cell of parquet is joined by `;`. Raises DataError naming the file and line: a missing or repeated
-    column, a line with too few or too many cells, text that is not UTF-8, an empty table.
+    A list in a cell of parquet is joined by `;`. Raises DataError, which names file and line, for a missing or repeated
+    column, a wrong number of cells, text that is not UTF-8, and an empty table.
     """
     path = Path(path)
     table = _parquet(path) if path.suffix == ".parquet" else _csv(path)
@@ -98,7 +98,7 @@ def _rows(path: Path, lines: Any) -> tuple[list[str], list[list[str]], list[int]
 
 
 def check_separator(path: Path, header: Sequence[str]) -> None:
-    """Refuse a header that is one cell for want of commas: its columns would be taken for one, and lines for broken."""
+    """Raise DataError for a header whose columns are separated by another sign than commas."""
     for sign, name in OTHER_SEPARATORS.items():
         if len(header) == 1 and sign in header[0]:
             raise DataError(
@@ -108,7 +108,7 @@ def check_separator(path: Path, header: Sequence[str]) -> None:
 
 
 def _undecoded(path: Path) -> DataError:
-    """Say where a file is not UTF-8: the reader reads ahead, and knows an earlier line."""
+    """Return the error for a file that is not UTF-8, with the line, since the csv reader reports an earlier one."""
     data, start = path.read_bytes(), 0
     try:
         data.decode()
@@ -155,7 +155,7 @@ def _parquet(path: Path) -> Table:
 
 
 def _text(cell: Any) -> str:
-    """A cell of parquet as csv would have it: numbers that are whole without a point, as joined tables make floats."""
+    """Return a cell of parquet as text; whole floats, which joins produce, without a decimal point."""
     if cell is None or cell != cell:
         return ""
     if isinstance(cell, list | tuple):
@@ -166,12 +166,12 @@ def _text(cell: Any) -> str:
 
 
 def fold_name(name: str) -> str:
-    """A name as it is compared: stripped, without regard to case."""
+    """Return a name in the form in which names are compared: stripped and casefolded."""
     return name.strip().casefold()
 
 
 def check_unique(table: Table, column: str, fold: Callable[[str], str] = fold_name) -> None:
-    """Refuse two equal cells of a column, by default stripped and without regard to case."""
+    """Raise DataError for two equal cells of a column, by default compared stripped and casefolded."""
     rows: dict[str, int] = {}
     for row, name in enumerate(table[column]):
         first = rows.setdefault(fold(name), row)

@@ -1,4 +1,4 @@
-"""Which species belong to which genus, family and so on: a table with a row a species and a column a level."""
+"""Read a taxonomy: a table with one row per species and one column per level (genus, family, …)."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -24,15 +24,15 @@ LEVELS = (
     *("suborder", "order", "superorder", "infraclass", "subclass", "class", "subphylum", "phylum", "kingdom"),
 )
 COMMON_NAME = "common_name"
-SIMILARITY_CUTOFF = 0.85  # how alike two names of columns are, as `difflib` has it, so that one is taken for a slip
+SIMILARITY_CUTOFF = 0.85  # `difflib` similarity from which a column name counts as misspelled
 
 
 @dataclass(frozen=True, eq=False)
 class Taxonomy:
-    """A tree by its levels, the finest first and without the root above them all.
+    """A taxonomic tree by levels, the finest first, without the root.
 
-    `names[k]` are the names at level k, `common` the species' common names ("" where none), and `parents[k]` the
-    places of level k's names at level k + 1. `source` says where it was read.
+    `names[k]` are the names at level k, `common` the common names of the species ("" if none), and `parents[k]` the
+    indices of level k's parents at level k + 1. `source` is the file.
     """
 
     levels: tuple[str, ...]
@@ -46,7 +46,7 @@ class Taxonomy:
 
     @cached_property
     def ancestors(self) -> tuple[Ints, ...]:
-        """The place at every level of every species; at level 0 its own."""
+        """The index of every species' ancestor at each level; at level 0 its own index."""
         ancestors = [np.arange(len(self), dtype=np.int64)]
         for above in self.parents:
             ancestors.append(above[ancestors[-1]])
@@ -54,11 +54,11 @@ class Taxonomy:
 
     @cached_property
     def index_by_name(self) -> tuple[Mapping[str, int], ...]:
-        """The places of the names at every level, stripped and without regard to case."""
+        """The index of each name at every level, by stripped and casefolded name."""
         return tuple({fold_name(name): place for place, name in enumerate(names)} for names in self.names)
 
     def index_of(self, level: int, name: str) -> int:
-        """The place of a name at a level, whatever its case; raises DataError where there is none."""
+        """Return the index of a name at a level, ignoring case; raises DataError for an unknown name."""
         index = self.index_by_name[level].get(fold_name(name))
         if index is None:
             raise DataError(
@@ -69,7 +69,7 @@ class Taxonomy:
 
     @cached_property
     def sha256(self) -> str:
-        """The fingerprint of the levels, the names and the tree."""
+        """The sha256 of the levels, the names and the tree."""
         lines = [self.levels, *self.names, self.common]
         whole = sha256("".join("\t".join(line) + "\n" for line in lines).encode())
         for above in self.parents:
@@ -78,11 +78,11 @@ class Taxonomy:
 
 
 def read_taxonomy(path: str | Path) -> Taxonomy:
-    """Read a table with the columns species and genus, then any of LEVELS, and common_name; others are ignored.
+    """Read a table with the columns species, genus, any others of LEVELS, and common_name; other columns are ignored.
 
-    Species keep the order of the table, other names that of their first species. Raises DataError naming the lines: a
-    species twice or in two genera, a name below two parents, one without a parent, one with two spellings or on two
-    levels, a cycle, and a column that is nearly called as one of these.
+    Species keep the order of the table, other names that of their first species. Raises DataError, which names the
+    lines, for a repeated species, a name with two parents, without a parent, with two spellings or on two levels, a
+    cycle, and a column name that is similar to one of these.
     """
     table = read_table(path, REQUIRED, optional=(*LEVELS, COMMON_NAME))
     _check_columns(table)
@@ -111,7 +111,7 @@ def find_taxon(table: Table, row: int, name: str, taxonomy: Taxonomy, level: int
 
 
 def common_names(taxonomy: Taxonomy) -> tuple[str, ...]:
-    """Return the species' common names, for use as class names; raises DataError where one is missing or used twice."""
+    """Return the common names of the species as class names; raises DataError for missing and repeated names."""
     first: dict[str, int] = {}
     for place, name in enumerate(taxonomy.common):
         species = taxonomy.names[0][place]
@@ -127,7 +127,7 @@ def common_names(taxonomy: Taxonomy) -> tuple[str, ...]:
 
 
 def _check_columns(table: Table) -> None:
-    """Refuse a column that is nearly called as a level: the tree would lack it, and every number be another."""
+    """Raise DataError for a column name similar to a level, since the tree would silently lack this level."""
     known = (*LEVELS, COMMON_NAME)
     for column in table.columns:
         near = [] if column in known else get_close_matches(column, known, n=1, cutoff=SIMILARITY_CUTOFF)
@@ -159,7 +159,7 @@ def _check_two_genera(table: Table) -> None:
 
 
 def _check_cycle(table: Table, levels: Sequence[str]) -> None:
-    """Refuse a name that is its own ancestor, in one row or through several."""
+    """Raise DataError for a name that is its own ancestor."""
     graph: dict[str, set[str]] = {}
     for below, above in pairwise(levels):
         for child, parent in zip(table[below], table[above], strict=True):
@@ -188,7 +188,7 @@ def _check_levels(table: Table, levels: Sequence[str]) -> None:
 
 
 def _numbered(table: Table, level: str) -> tuple[tuple[str, ...], Ints]:
-    """Return the names of a level in the order of their first rows, and every row's place among them."""
+    """Return the names of a level in the order of their first rows, and the index of every row's name."""
     places: dict[str, int] = {}
     codes = np.array([places.setdefault(fold_name(name), len(places)) for name in table[level]], np.int64)
     first = np.unique(codes, return_index=True)[1].tolist()

@@ -1,4 +1,4 @@
-"""The ILSVRC validation images, known by name wherever they come from, and the ReaL labels that need their names."""
+"""Identify the ILSVRC validation images by file name, and add the ReaL labels."""
 
 from dataclasses import replace
 from importlib.util import find_spec
@@ -11,11 +11,11 @@ from eyechart.data.rows import Row
 
 
 def identify_validation_images(dataset: Dataset) -> Dataset:
-    """Give imagenet/val its ILSVRC file names, where files or the order of the labels tell them, and then ReaL.
+    """Return imagenet/val with ILSVRC file names, from the files or the order of labels, and with the ReaL labels.
 
-    Shards keep no file names; their labels must be those of all 50,000 images in the order of the files or of the
-    synset folders. In any other order images stay nameless, and labels keyed by name cannot be brought to them. ReaL
-    comes with timm and is left out where that is not installed.
+    Shards have no file names; their labels must be those of all 50,000 images in the order of the files or of the
+    synset folders. In any other order the images cannot be identified, and labels by file name cannot be aligned. ReaL
+    ships with timm and is omitted if timm is not installed.
     """
     named = _named(dataset)
     if named is None or find_spec("timm") is None:

@@ -1,4 +1,4 @@
-"""Splits kept as WebDataset shards in the wds_imagenet1k layout: nshards.txt, 0.tar, 1.tar, …"""
+"""Open splits of WebDataset shards in the wds_imagenet1k layout: nshards.txt, 0.tar, 1.tar, …"""
 
 import io
 import tarfile
@@ -32,10 +32,10 @@ def open_shards(
     upright: bool = True,
     cache: Path | None = None,
 ) -> Dataset:
-    """Open the shards of a folder; without `classes` their number is that of the names in `classnames.txt`.
+    """Open the shards of a folder; by default the number of classes is that of the names in `classnames.txt`.
 
-    Where there are as many names as classes in `subset`, labels are places in the subset. Raises DataError for a
-    missing or truncated shard, a sample without its image or label, an unsafe member, and what `assemble` refuses.
+    If there are as many names as classes in `subset`, labels are indices into the subset. Raises DataError for a
+    missing or truncated shard, a sample without image or label, an unsafe member, and as `build_dataset`.
     """
     shards = _shards(folder)
     entries = load_or_build(cache, shards, lambda: _index(shards), reader="shards")
@@ -49,7 +49,7 @@ def open_shards(
 
 
 def _equivalences(folder: Path, classes: int) -> tuple[tuple[int, int], ...]:
-    """Read the pairs of `equivalences.csv` in a split's folder or the one above it, where there is one."""
+    """Return the pairs of `equivalences.csv` in the folder of a split or its parent, () if there is none."""
     paths = (folder / "equivalences.csv", folder.parent / "equivalences.csv")
     return next((equivalent_pairs(str(path), classes) for path in paths if path.is_file()), ())
 
@@ -64,7 +64,7 @@ def _count(folder: Path, names: Sequence[str]) -> int:
 
 
 def _spelled_out(entry: IndexEntry, classes: int) -> IndexEntry:
-    """Turn zeros and ones, one a class, into classes."""
+    """Return the entry with multi-hot labels converted to class indices."""
     if entry.labels is None or len(entry.labels) != classes or not {*entry.labels} <= {0, 1}:
         return entry
     held = tuple(label for label, holds in enumerate(entry.labels) if holds)
@@ -100,7 +100,7 @@ def _shards(folder: Path) -> list[Path]:
 
 
 def _is_shard(name: str, count: int) -> bool:
-    """Whether a name is that of one of the first `count` shards."""
+    """Return whether a name is that of one of the first `count` shards."""
     number = name.removesuffix(".tar")
     return number.isdecimal() and str(int(number)) == number and int(number) < count
 
@@ -111,7 +111,7 @@ def _index(shards: Sequence[Path]) -> list[IndexEntry]:
 
 
 def _shard(path: Path) -> list[IndexEntry]:
-    """List a shard's samples: webdataset groups the members, whose data stay where they are."""
+    """Return the entries of a shard; webdataset groups the members, whose data are not copied."""
     from webdataset.tariterators import group_by_keys
 
     with path.open("rb") as file:
@@ -126,7 +126,7 @@ def _shard(path: Path) -> list[IndexEntry]:
 
 
 def _check_end(path: Path, file: BinaryIO) -> None:
-    """Refuse a shard without the closing block of zeros: tarfile takes a cut between two members for the end."""
+    """Raise DataError for a shard without the closing zero block, since tarfile accepts a cut between two members."""
     size = file.seek(0, io.SEEK_END)
     file.seek(max(0, size - tarfile.BLOCKSIZE))
     if file.read() != bytes(tarfile.BLOCKSIZE) or size % tarfile.BLOCKSIZE:
@@ -168,7 +168,7 @@ def _label(texts: Mapping[str, bytes]) -> int:
 
 
 def _labels(texts: Mapping[str, bytes]) -> tuple[int, ...] | None:
-    """Read several labels, given as classes or as zeros and ones, one a class."""
+    """Return the labels of an .npy member, class indices or multi-hot, None without one."""
     if "npy" not in texts:
         return None
     values = np.load(io.BytesIO(texts["npy"]), allow_pickle=False)
