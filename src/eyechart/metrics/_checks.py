@@ -1,11 +1,11 @@
-"""How a metric refuses an argument: always with the same sentence."""
+"""Checks of arguments; every metric refuses a wrong argument with the same sentence."""
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 
 def require(holds: bool, function: str, parameter: str, wanted: str, got: object) -> None:
-    """Raise the ValueError of an argument that is not what was wanted.
+    """Raise ValueError with a sentence about an argument unless a condition holds.
 
     >>> require(False, "top_k", "k", "at least 1", 0)
     Traceback (most recent call last):
@@ -18,7 +18,7 @@ def require(holds: bool, function: str, parameter: str, wanted: str, got: object
 def check_integers(
     function: str, parameter: str, values: ArrayLike, *, ndim: int, below: int | None = None, least: int = -1
 ) -> NDArray[np.int64]:
-    """The values as int64, all of them at least `least` and less than `below`.
+    """Return the values as int64; all must be at least `least` and less than `below`.
 
     >>> check_integers("top_k", "labels", [[3, -1]], ndim=2, below=10)
     array([[ 3, -1]])
@@ -33,7 +33,7 @@ def check_integers(
 
 
 def check_booleans(function: str, parameter: str, values: ArrayLike, length: int) -> NDArray[np.bool_]:
-    """The values as a boolean vector with one entry an image.
+    """Return the values as a boolean vector of a given length.
 
     >>> check_booleans("outcomes", "annotated", [True, False], length=2)
     array([ True, False])
@@ -45,7 +45,7 @@ def check_booleans(function: str, parameter: str, values: ArrayLike, length: int
 
 
 def check_fractions(function: str, parameter: str, values: ArrayLike, *, ndim: int) -> NDArray[np.float64]:
-    """The values as float64, each in [0, 1] or NaN.
+    """Return the values as float64; each must be in [0, 1] or NaN.
 
     >>> check_fractions("wilson", "p", [0, 0.5], ndim=1)
     array([0. , 0.5])
@@ -58,7 +58,7 @@ def check_fractions(function: str, parameter: str, values: ArrayLike, *, ndim: i
 
 
 def check_outcomes(function: str, parameter: str, values: ArrayLike, *, ndim: int) -> NDArray[np.float64]:
-    """The values as float64, each 0, 1 or NaN.
+    """Return the values as float64; each must be 0, 1 or NaN.
 
     >>> check_outcomes("accuracy", "outcome", [1, 0, float("nan")], ndim=1)
     array([ 1.,  0., nan])
@@ -70,7 +70,7 @@ def check_outcomes(function: str, parameter: str, values: ArrayLike, *, ndim: in
 
 
 def check_whole_number(function: str, parameter: str, value: float, *, least: int = 0, most: int | None = None) -> int:
-    """The value as an int, which it must equal, in its range.
+    """Return the value as an int; it must be a whole number in its range.
 
     >>> check_whole_number("top_k", "k", 5.0, least=1)
     5
@@ -82,7 +82,7 @@ def check_whole_number(function: str, parameter: str, value: float, *, least: in
 
 
 def check_length(function: str, parameter: str, array: NDArray[np.generic], length: int) -> None:
-    """Refuse an array that does not have one row an image.
+    """Raise ValueError unless an array has one row per image.
 
     >>> check_length("outcomes", "labels", np.zeros(2), length=2)
     """

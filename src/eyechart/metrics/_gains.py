@@ -1,4 +1,4 @@
-"""What changes from threshold to threshold where nodes of a tree are predicted: shared by the gain and its change."""
+"""Changes of gain and accuracy from threshold to threshold, used by the information gain and by its change."""
 
 from typing import NamedTuple
 
@@ -15,7 +15,7 @@ Ints = NDArray[np.int64]
 
 
 class ThresholdEvents(NamedTuple):
-    """What changes from threshold to threshold, falling: of which image, by how much; `last` of each threshold."""
+    """Changes of gain and accuracy in the order of falling thresholds; `last` ends each threshold."""
 
     n: int
     image: Ints
@@ -25,19 +25,19 @@ class ThresholdEvents(NamedTuple):
     thresholds: Floats
 
     def curve(self, counts: Ints) -> tuple[Floats, Floats]:
-        """Gain and accuracy from the root's point on, each image taken so many times, (…, n)."""
+        """Return mean gain and accuracy (..., points), the root first, for images taken `counts` (..., n) times."""
         taken, n = counts.take(self.image, axis=-1), np.maximum(counts.sum(axis=-1, keepdims=True), 1)
         sums = (take_at(np.cumsum(change * taken, axis=-1), self.last) for change in (self.gain, self.correct))
-        gain, right = (np.concatenate([np.zeros(n.shape), each], axis=-1) / n for each in sums)
+        gain, right = (np.concatenate([np.zeros(n.shape), values], axis=-1) / n for values in sums)
         return gain, 1 + right
 
     def area(self, counts: Ints) -> Floats:
-        """The area under that curve as far to the right as it goes; NaN where no image is taken."""
+        """Return the area (...) under that curve up to its largest gain; NaN if no image is taken."""
         gain, accuracy = self.curve(counts)
         reached = np.minimum(np.maximum.accumulate(gain, axis=-1), 1)
         twice = (np.diff(reached, axis=-1) * (accuracy[..., 1:] + accuracy[..., :-1])).sum(axis=-1)  # @ waits for BLAS
-        found: Floats = np.where(counts.any(axis=-1), twice / 2, np.nan)
-        return found
+        area: Floats = np.where(counts.any(axis=-1), twice / 2, np.nan)
+        return area
 
 
 def threshold_events(
@@ -49,7 +49,7 @@ def threshold_events(
     correct_only: bool = False,
     depth: bool = False,
 ) -> ThresholdEvents:
-    """What changes along the stairs of the images that have a true node.
+    """Return the changes at each step of the images that have a true node.
 
     >>> from eyechart.metrics.hierarchy import threshold_steps
     >>> tree = Tree.from_levels([[0, 1, 2, 3], [0, 0, 1, 1]])
@@ -62,13 +62,13 @@ def threshold_events(
     kept = true >= 0
     chosen, true = stairs.select(kept), true[kept]
     right = tree.is_same_or_ancestor(chosen.nodes, true[chosen.images]).astype(np.float64)
-    worth = tree.depth / tree.depth.max() if depth else tree.information
-    gain = worth[chosen.nodes] * (right if correct_only else 1)
-    later = np.ones(len(chosen.nodes), np.bool_)
-    later[chosen.offsets[:-1]] = False  # each image's first step is the root: gain 0, right
-    order = np.flatnonzero(later)
+    value = tree.depth / tree.depth.max() if depth else tree.information
+    gain = value[chosen.nodes] * (right if correct_only else 1)
+    after_root = np.ones(len(chosen.nodes), np.bool_)
+    after_root[chosen.offsets[:-1]] = False  # each image's first step is the root: gain 0, right
+    order = np.flatnonzero(after_root)
     order = order[np.argsort(-chosen.thresholds[order], kind="stable")]
-    falling = chosen.thresholds[order]
-    last = run_ends(falling)
-    gained, turned = (np.diff(each, prepend=0)[order] for each in (gain, right))
-    return ThresholdEvents(int(kept.sum()), chosen.images[order], gained, turned, last, falling[last])
+    thresholds = chosen.thresholds[order]
+    last = run_ends(thresholds)
+    gain_changes, correct_changes = (np.diff(values, prepend=0)[order] for values in (gain, right))
+    return ThresholdEvents(int(kept.sum()), chosen.images[order], gain_changes, correct_changes, last, thresholds[last])

@@ -1,4 +1,4 @@
-"""What every sweep over a threshold shares: who comes first, who comes together, and the rate among those so far."""
+"""Functions shared by all sweeps over a threshold: ranking, ties, running rates and resampling."""
 
 from collections.abc import Callable, Iterable, Iterator
 from itertools import islice
@@ -17,7 +17,7 @@ CELLS = 1 << 12  # of a block: as many as stay in a processor's cache
 
 
 class RankedSamples(NamedTuple):
-    """The images that count, the most confident first, and which rows they were."""
+    """The scored images in the order of falling confidence, with their indices in the input."""
 
     confidence: Floats
     correct: Floats
@@ -26,7 +26,7 @@ class RankedSamples(NamedTuple):
 
 
 def check_vector(function: str, parameter: str, values: ArrayLike) -> Floats:
-    """The values as float64, in one dimension.
+    """Return the values as a float64 vector.
 
     >>> check_vector("ua_a", "uncertainty", [1, 2])
     array([1., 2.])
@@ -39,7 +39,7 @@ def check_vector(function: str, parameter: str, values: ArrayLike) -> Floats:
 def rank_by_confidence(
     function: str, confidences: ArrayLike, correct: ArrayLike, weights: ArrayLike | None = None
 ) -> RankedSamples:
-    """The images that have a confidence, an outcome and a weight, in order.
+    """Return the images that have a confidence, an outcome and a weight, the most confident first.
 
     >>> rank_by_confidence("accuracy_coverage", [0.2, 0.9, 0.5], [1, 0, float("nan")]).indices
     array([1, 0])
@@ -49,15 +49,15 @@ def rank_by_confidence(
     check_length(function, "correct", outcome, len(confidence))
     weight = np.ones(len(confidence)) if weights is None else np.asarray(weights, dtype=np.float64)
     require(weight.shape == confidence.shape, function, "weights", f"an array of shape ({len(confidence)},)", weight)
-    odd = weight[~(np.isfinite(weight) & (weight >= 0))]
-    require(odd.size == 0, function, "weights", "finite and at least 0", odd[0] if odd.size else None)
+    invalid = weight[~(np.isfinite(weight) & (weight >= 0))]
+    require(invalid.size == 0, function, "weights", "finite and at least 0", invalid[0] if invalid.size else None)
     counts = ~np.isnan(confidence) & ~np.isnan(outcome) & (weight > 0)
     order = np.flatnonzero(counts)[np.argsort(-confidence[counts], kind="stable")]
     return RankedSamples(confidence[order], outcome[order], weight[order], order)
 
 
 def run_ends(values: Floats) -> Ints:
-    """The last place of each run of equal values: between others no threshold can stand.
+    """Return the index of the last element of each run of equal values; a threshold can only lie there.
 
     >>> run_ends(np.array([0.9, 0.6, 0.6, 0.2]))
     array([0, 2, 3])
@@ -66,7 +66,7 @@ def run_ends(values: Floats) -> Ints:
 
 
 def take_at(values: NDArray[Step], last: Ints | slice) -> NDArray[Step]:
-    """The values at the last places, row by row; `take`, since an index in brackets would turn the rows to columns.
+    """Return the values at some indices of the last axis.
 
     >>> take_at(np.array([[1, 2, 3], [4, 5, 6]]), np.array([0, 2])).tolist()
     [[1, 3], [4, 6]]
@@ -75,29 +75,29 @@ def take_at(values: NDArray[Step], last: Ints | slice) -> NDArray[Step]:
 
 
 def running_rate(outcome: Floats | Ints, weight: Floats | Ints, last: Ints | slice) -> tuple[NDArray[Any], Floats]:
-    """The weight up to each of the last places, and the rate of the outcome in it, 0 where there is no weight.
+    """Return the cumulative weight at some indices and the weighted rate of the outcome up to there, 0 without weight.
 
     >>> running_rate(np.array([1, 0, 1]), np.array([0, 1, 1]), slice(None))
     (array([0, 1, 2]), array([0. , 0. , 0.5]))
     """
-    mass, right = (take_at(np.cumsum(each, axis=-1), last) for each in (weight, weight * outcome))
+    mass, right = (take_at(np.cumsum(values, axis=-1), last) for values in (weight, weight * outcome))
     return mass, right / np.where(mass > 0, mass, 1)
 
 
 def coverage_steps(coverage: NDArray[Step]) -> NDArray[Step]:
-    """How much each point adds to the coverage.
+    """Return the increase of coverage at each point.
 
     >>> coverage_steps(np.array([0.25, 0.75, 1.0]))
     array([0.25, 0.5 , 0.25])
     """
-    found = coverage.copy()
+    increments = coverage.copy()
     # numpy's diff takes ten times as long to prepend a 0, which resamples wait for
-    found[..., 1:] -= coverage[..., :-1]
-    return found
+    increments[..., 1:] -= coverage[..., :-1]
+    return increments
 
 
 def count_blocks(function: str, samples: Samples, length: int, rows: Ints | slice) -> Iterator[Ints]:
-    """How often each of the rows is taken, in some resamples at a time: of few rows, one alone is mostly overhead.
+    """Yield how often each row is taken, several resamples at a time, because single short resamples are slow.
 
     A block is (k, rows), or (rows,) where they are too many for more than one.
 
@@ -105,14 +105,14 @@ def count_blocks(function: str, samples: Samples, length: int, rows: Ints | slic
     [[[0, 2], [0, 0]]]
     """
     left, many = iter(samples), max(1, CELLS // max(length, 1))
-    while some := [np.asarray(counts, np.int64) for counts in islice(left, many)]:
-        for odd in (counts for counts in some if counts.shape != (length,)):
-            check_length(function, "samples", odd, length)
-        yield take_at(np.array(some) if many > 1 else some[0], rows)
+    while block := [np.asarray(counts, np.int64) for counts in islice(left, many)]:
+        for invalid in (counts for counts in block if counts.shape != (length,)):
+            check_length(function, "samples", invalid, length)
+        yield take_at(np.array(block) if many > 1 else block[0], rows)
 
 
 def measure_blocks(samples: Iterable[Ints], measure: Callable[[Ints], Floats]) -> Floats:
-    """A number of each resample, of those that come in blocks.
+    """Return one value per resample for resamples that come in blocks.
 
     >>> measure_blocks([np.array([[1, 2], [3, 4]]), np.array([5, 6])], lambda counts: counts.sum(axis=-1) / 2)
     array([1.5, 3.5, 5.5])
@@ -123,7 +123,7 @@ def measure_blocks(samples: Iterable[Ints], measure: Callable[[Ints], Floats]) -
 def measure_resamples(
     function: str, samples: Samples, length: int, rows: Ints, measure: Callable[[Ints], float]
 ) -> Floats:
-    """A number of each resample, made of how often each of the rows is taken; NaN where none of them is.
+    """Return one value per resample from how often each row is taken; NaN if no row is taken.
 
     >>> measure_resamples("ua_a_draws", [[2, 1, 0], [0, 3, 0]], 3, np.array([2, 0]), lambda counts: counts.max())
     array([ 2., nan])
@@ -133,7 +133,7 @@ def measure_resamples(
 
 
 def concordance(without: NDArray[np.bool_], last: Ints, counts: Ints) -> Floats:
-    """The share of pairs that uncertainty puts in the right order, ties a half, each image taken so many times, (…, n).
+    """Return the share of pairs in the right order, ties as a half, for images taken `counts` (..., n) times.
 
     NaN where there is no pair. The least certain come first; `last` has the last place of each run of equally certain
     ones.
@@ -141,11 +141,11 @@ def concordance(without: NDArray[np.bool_], last: Ints, counts: Ints) -> Floats:
     >>> float(concordance(np.array([True, False, True, False]), np.array([0, 2, 3]), np.ones(4, np.int64)))
     0.875
     """
-    positive, every = (take_at(np.cumsum(each, axis=-1), last) for each in (counts * without, counts))
-    negative = every - positive
+    positive, total = (take_at(np.cumsum(values, axis=-1), last) for values in (counts * without, counts))
+    negative = total - positive
     twice = (coverage_steps(negative) * (2 * positive - coverage_steps(positive))).sum(
         axis=-1
     )  # a product by BLAS waits for threads
     pairs = positive[..., -1:].sum(axis=-1) * negative[..., -1:].sum(axis=-1)  # none where there is no image
-    found: Floats = np.where(pairs > 0, twice / np.maximum(2 * pairs, 1), np.nan)
-    return found
+    shares: Floats = np.where(pairs > 0, twice / np.maximum(2 * pairs, 1), np.nan)
+    return shares

@@ -1,4 +1,4 @@
-"""Whether a model knows what it cannot know: abstaining where there is no answer, and answering where there is."""
+"""Abstention: whether uncertainty separates unanswerable from answerable images."""
 
 from collections.abc import Callable
 from functools import partial
@@ -29,7 +29,7 @@ _NONE = Interval(float("nan"), float("nan"))
 
 
 class AbstentionCurve(NamedTuple):
-    """The shares of images abstained from, one point a threshold, the highest first; from (0, 0) to (1, 1)."""
+    """Shares of answerable and unanswerable images abstained from at each threshold, from (0, 0) to (1, 1)."""
 
     thresholds: Floats
     answerable: Floats
@@ -37,7 +37,7 @@ class AbstentionCurve(NamedTuple):
 
 
 def uncertainty(criterion: Criterion, probability: ArrayLike, second: ArrayLike, entropy: ArrayLike) -> Floats:
-    """How unsure a distribution over species is: what is higher is rather abstained from.
+    """Return the uncertainty of predicted distributions; a model abstains from images of high uncertainty first.
 
     Args: `criterion`, one of CRITERIA; `probability` and `second` (n,), the two largest of each image's distribution;
     `entropy` (n,) of it, in any unit.
@@ -55,12 +55,12 @@ def uncertainty(criterion: Criterion, probability: ArrayLike, second: ArrayLike,
     )
     check_length("uncertainty", "second", other, len(first))
     check_length("uncertainty", "entropy", spread, len(first))
-    found = {"max_probability": 1 - first, "entropy": spread, "margin": 1 - (first - other)}
-    return found[criterion]
+    uncertainties = {"max_probability": 1 - first, "entropy": spread, "margin": 1 - (first - other)}
+    return uncertainties[criterion]
 
 
 def abstention_curve(uncertainty: ArrayLike, unanswerable: ArrayLike) -> AbstentionCurve:
-    """How many answerable and unanswerable images are abstained from, at every threshold there is.
+    """Return the shares of answerable and unanswerable images abstained from at every threshold.
 
     An image is abstained from where its uncertainty is at least the threshold; equal ones are so together.
 
@@ -82,7 +82,7 @@ def abstention_curve(uncertainty: ArrayLike, unanswerable: ArrayLike) -> Abstent
 
 
 def abstention_rate_at(uncertainty: ArrayLike, unanswerable: ArrayLike, share: float = 0.95) -> float:
-    """How many answerable images are abstained from where at least a share of the unanswerable ones is.
+    """Return the abstention rate on answerable images if it is at least `share` on unanswerable images.
 
     Args: `uncertainty`, `unanswerable` as for `abstention_curve`; `share` above 0 and at most 1, which may be less than
     one image.
@@ -108,7 +108,7 @@ def abstention_rate_at_interval(
     level: float = 0.95,
     clusters: ArrayLike | None = None,
 ) -> Interval:
-    """The percentile interval of `abstention_rate_at` over resamples of the answerable and of the unanswerable images.
+    """Return the percentile interval of `abstention_rate_at`, resampling answerable and unanswerable images separately.
 
     Args: `uncertainty`, `unanswerable`, `share` as for `abstention_rate_at`; `times`, `seed`, `level` and
     `clusters` as for `ua_a_interval`.
@@ -132,7 +132,7 @@ def abstention_rate_at_interval(
 
 
 def ua_a(uncertainty: ArrayLike, unanswerable: ArrayLike) -> float:
-    """UA/A, the area under the abstention trade-off: how well uncertainty tells unanswerable images from answerable.
+    """Return UA/A, the area under the abstention curve: the probability that uncertainty ranks a pair correctly.
 
     It is the chance that an unanswerable image is the less certain one of a pair, ties a half: the AUROC.
 
@@ -157,7 +157,7 @@ def ua_a_interval(
     level: float = 0.95,
     clusters: ArrayLike | None = None,
 ) -> Interval:
-    """The percentile interval of UA/A over resamples of the answerable and of the unanswerable images.
+    """Return the percentile interval of UA/A, resampling answerable and unanswerable images separately.
 
     Args: `uncertainty`, `unanswerable` as for `abstention_curve`; `times`, how many resamples; `seed`, a whole number
     or a numpy Generator; `level` in (0, 1); `clusters` (n,), the cluster of each image, such as its observation, whose
@@ -178,7 +178,7 @@ def ua_a_interval(
 
 
 def ua_a_bootstrap(uncertainty: ArrayLike, unanswerable: ArrayLike, samples: Samples) -> Floats:
-    """UA/A of resamples that are given, so that another model's can be of the same ones.
+    """Return UA/A of given resamples, so that two models can be compared on the same resamples.
 
     Args: `uncertainty`, `unanswerable` as for `abstention_curve`; `samples`, resample by resample how often each image
     is taken, (n,) whole numbers, as `resampling.bootstrap_counts` has them.
@@ -195,7 +195,7 @@ def ua_a_bootstrap(uncertainty: ArrayLike, unanswerable: ArrayLike, samples: Sam
 
 
 def harmonic_mean(a: float, b: float) -> float:
-    """The harmonic mean of two accuracies, which is high only where both are.
+    """Return the harmonic mean of two accuracies; it is high only if both are high.
 
     Args: `a`, `b` fractions, of the answerable and of the unanswerable images.
     Returns: a fraction, 0 where either is 0; NaN where either is NaN.
@@ -218,7 +218,7 @@ def harmonic_mean_interval(
     level: float = 0.95,
     clusters: tuple[ArrayLike, ArrayLike] | None = None,
 ) -> Interval:
-    """The percentile interval of the harmonic mean of two accuracies, each over resamples of its own images.
+    """Return the percentile interval of the harmonic mean of two accuracies, each resampled over its own images.
 
     Args: `correct_a` (n,) and `correct_ua` (m,) of 1, 0 and NaN, which is left out; `times`, `seed` and `level` as for
     `ua_a_interval`; `clusters` (n,) and (m,), the cluster of each image, such as its observation, whose images are
@@ -238,9 +238,10 @@ def harmonic_mean_interval(
         for name, values in (("correct_a", correct_a), ("correct_ua", correct_ua))
     ]
     rows, random = [np.flatnonzero(~np.isnan(side)) for side in sides], np.random.default_rng(seed)
-    given = clusters or (np.arange(len(sides[0])), np.arange(len(sides[1])))
+    cluster_pair = clusters or (np.arange(len(sides[0])), np.arange(len(sides[1])))
     units = [
-        _taken("harmonic_mean_interval", each, side, kept) for each, side, kept in zip(given, sides, rows, strict=True)
+        _taken("harmonic_mean_interval", cluster, side, kept)
+        for cluster, side, kept in zip(cluster_pair, sides, rows, strict=True)
     ]
     sides = [side[kept] for side, kept in zip(sides, rows, strict=True)]
     if not all(side.size for side in sides):
@@ -252,7 +253,7 @@ def harmonic_mean_interval(
 
 
 def harmonic_mean_bootstrap(correct: ArrayLike, unanswerable: ArrayLike, samples: Samples) -> Floats:
-    """The harmonic mean of the accuracies of answerable and unanswerable images, of resamples that are given.
+    """Return the harmonic mean of the accuracies of answerable and unanswerable images in given resamples.
 
     Args: `correct` (n,) of 1, 0 and NaN, which is left out; `unanswerable` (n,) booleans; `samples` as for
     `ua_a_bootstrap`.
@@ -269,33 +270,33 @@ def harmonic_mean_bootstrap(correct: ArrayLike, unanswerable: ArrayLike, samples
     right, kinds = outcome[rows], [kind[rows] for kind in (~without, without)]
 
     def measure(taken: NDArray[np.int64]) -> float:
-        totals, hits = ([float((each * kind).sum()) for kind in kinds] for each in (taken, taken * right))
+        totals, hits = ([float((weights * kind).sum()) for kind in kinds] for weights in (taken, taken * right))
         return harmonic_mean(hits[0] / totals[0], hits[1] / totals[1]) if all(totals) else float("nan")
 
     return measure_resamples("harmonic_mean_bootstrap", samples, len(outcome), rows, measure)
 
 
 def _falling(function: str, uncertainty: ArrayLike, unanswerable: ArrayLike) -> tuple[Floats, NDArray[np.bool_]]:
-    """Of the images that have an uncertainty, the least certain first: how unsure, and whether there is no answer."""
+    """Return uncertainty and whether there is no answer, of the images with an uncertainty, the least certain first."""
     return _ordered(function, uncertainty, unanswerable)[:2]
 
 
 def _ordered(
     function: str, uncertainty: ArrayLike, unanswerable: ArrayLike
 ) -> tuple[Floats, NDArray[np.bool_], NDArray[np.int64]]:
-    """The same, and which rows they were."""
+    """Return uncertainty, whether there is no answer, and indices, the least certain image first."""
     unsure = check_vector(function, "uncertainty", uncertainty)
     without = check_booleans(function, "unanswerable", unanswerable, len(unsure))
     require(not np.isposinf(unsure).any(), function, "uncertainty", "below infinity or NaN", np.inf)
-    seen = np.flatnonzero(~np.isnan(unsure))
-    order = seen[np.argsort(-unsure[seen], kind="stable")]
+    known = np.flatnonzero(~np.isnan(unsure))
+    order = known[np.argsort(-unsure[known], kind="stable")]
     return unsure[order], without[order], order
 
 
 def _reached(without: NDArray[np.bool_], last: NDArray[np.int64], share: float, counts: NDArray[np.int64]) -> Floats:
-    """The share of the answerable abstained from at the first threshold that reaches so many of the unanswerable."""
-    abstained, every = (take_at(np.cumsum(each, axis=-1), last) for each in (counts * without, counts))
-    kept = every - abstained
+    """Return the abstention rate on answerable images at the first threshold with `share` of the unanswerable."""
+    abstained, total = (take_at(np.cumsum(values, axis=-1), last) for values in (counts * without, counts))
+    kept = total - abstained
     if not last.size:
         return np.full(counts.shape[:-1], np.nan)
     of_all = abstained / np.maximum(abstained[..., -1:], 1)  # compared, not counted: floor(share * n) may be 0
@@ -313,7 +314,7 @@ def _stratified(
     level: float,
     clusters: NDArray[np.int64],
 ) -> Interval:
-    """The interval of a number that is made of how often each image is taken, each kind by itself."""
+    """Return the interval of a value computed from how often each image is taken, resampled within each kind."""
     require(0 < level < 1, function, "level", "between 0 and 1", level)
     samples = bootstrap_counts(len(without), times, seed, without.astype(np.int64), clusters)
     fewest = min(len(np.unique(clusters[kind])) for kind in (without, ~without))
@@ -325,13 +326,13 @@ def _stratified(
 
 
 def _taken(function: str, clusters: ArrayLike | None, images: ArrayLike, rows: NDArray[np.int64]) -> NDArray[np.int64]:
-    """The clusters of some rows; every image is its own where none are given."""
+    """Return the clusters of some rows; every image is its own cluster if none are given."""
     n = len(np.asarray(images))
     if clusters is None:
         return rows
-    found = check_integers(function, "clusters", clusters, ndim=1, least=0)
-    check_length(function, "clusters", found, n)
-    return found[rows]
+    cluster = check_integers(function, "clusters", clusters, ndim=1, least=0)
+    check_length(function, "clusters", cluster, n)
+    return cluster[rows]
 
 
 def _share(totals: NDArray[np.int64]) -> Floats:
@@ -345,10 +346,10 @@ def _harmonic(a: Floats | np.float64, b: Floats | np.float64) -> Floats:
 
 def _harmonic_interval(draws: list[Floats], sides: list[Floats], units: list[int], level: float) -> Interval:
     means = [float(side.mean()) for side in sides]
-    found = _harmonic(draws[0], draws[1])
-    if not found.size:
+    samples = _harmonic(draws[0], draws[1])
+    if not samples.size:
         return _NONE
-    if np.ptp(found) > ROUNDING:
-        return share_interval(found, harmonic_mean(*means), min(units), level)
+    if np.ptp(samples) > ROUNDING:
+        return share_interval(samples, harmonic_mean(*means), min(units), level)
     own = [share_interval(d, m, n, level) for d, m, n in zip(draws, means, units, strict=True)]
     return Interval(harmonic_mean(own[0].low, own[1].low), harmonic_mean(own[0].high, own[1].high))

@@ -1,4 +1,4 @@
-"""Which answers are right, and how many."""
+"""Correctness of answers under label sets, and accuracy."""
 
 from typing import Literal
 
@@ -20,7 +20,7 @@ _ROWS = 2048  # scores looked at together: the partition's indices take 8 bytes 
 
 
 def top_k(scores: ArrayLike, k: int) -> NDArray[np.int64]:
-    """The k classes with the highest scores of each image, best first; equal scores go to the first index.
+    """Return the k classes with the highest scores of each image, best first; ties go to the lower index.
 
     Args: `scores` (n, classes), higher is better, a row of NaN for an image without an answer; `k` in
     [1, classes].
@@ -41,7 +41,7 @@ def top_k(scores: ArrayLike, k: int) -> NDArray[np.int64]:
 
 
 def hits(top: ArrayLike, labels: ArrayLike, *, k: int = 1) -> NDArray[np.bool_]:
-    """Whether one of an image's first k answers is one of its labels.
+    """Return whether one of the first k answers to each image is one of its labels.
 
     Args: `top` (n, K) answered classes, best first, -1 for none; `labels` (n, L) admissible classes, padded with -1;
     `k` in [1, K].
@@ -58,11 +58,11 @@ def hits(top: ArrayLike, labels: ArrayLike, *, k: int = 1) -> NDArray[np.bool_]:
     table = check_integers("hits", "labels", labels, ndim=2)
     check_length("hits", "labels", table, len(answers))
     k = check_whole_number("hits", "k", k, least=1, most=answers.shape[1])
-    found = np.zeros(len(answers), np.bool_)
+    matches = np.zeros(len(answers), np.bool_)
     for place in range(k):
         answer = answers[:, place, None]
-        found |= ((answer == table) & (answer >= 0)).any(axis=1)
-    return found
+        matches |= ((answer == table) & (answer >= 0)).any(axis=1)
+    return matches
 
 
 def correctness(
@@ -74,7 +74,7 @@ def correctness(
     empty: Empty = "correct",
     answered: ArrayLike | None = None,
 ) -> NDArray[np.float64]:
-    """Every image's outcome under one ground truth.
+    """Return whether each image is answered correctly under one label set: 1, 0 or NaN.
 
     Args: `top` (n, K) answered classes, best first, -1 for one outside the vocabulary; `labels` (n, L) admissible
     classes, padded with -1; `annotated` (n,) bool, the images the ground truth speaks of; `empty`, what an annotated
@@ -98,7 +98,7 @@ def correctness(
 
 
 def accuracy(outcome: ArrayLike) -> float:
-    """The share of the scored images that are correct.
+    """Return the share of the scored images that are correct.
 
     Args: `outcome` (n,) of 1, 0 and NaN.
     Returns: a fraction; NaN where no image is scored.
@@ -112,7 +112,7 @@ def accuracy(outcome: ArrayLike) -> float:
 
 
 def correct_under_both(a: ArrayLike, b: ArrayLike) -> NDArray[np.float64]:
-    """Each image's outcome under both of two ground truths: correct where it is under both.
+    """Return whether each image is correct under both of two label sets.
 
     Args: `a`, `b` (n,) outcomes of the same answers: 1, 0 and NaN.
     Returns: (n,) of 1, 0 and NaN, NaN where one of the two does not score the image.

@@ -1,4 +1,4 @@
-"""How alike models are: correlation matrices over their images or classes."""
+"""Agreement between models: correlation matrices over images or classes."""
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -7,7 +7,7 @@ from eyechart.metrics._checks import check_fractions, check_outcomes
 
 
 def phi_matrix(correct: ArrayLike) -> NDArray[np.float64]:
-    """The phi coefficient of every two models' correctness.
+    """Return the phi coefficient between the correctness of every two models.
 
     Args: `correct` (models, n) of 1, 0 and NaN; two models are compared on the images scored for both.
     Returns: (models, models), symmetric, in [-1, 1]; NaN where one of the two is constant on the common images.
@@ -20,15 +20,15 @@ def phi_matrix(correct: ArrayLike) -> NDArray[np.float64]:
            [  nan,   nan,   nan]])
     """
     table = check_outcomes("phi_matrix", "correct", correct, ndim=2)
-    seen = (~np.isnan(table)).astype(np.float64)
+    scored = (~np.isnan(table)).astype(np.float64)
     right = np.nan_to_num(table)
-    n, both, mine = seen @ seen.T, right @ right.T, right @ seen.T
+    n, both, mine = scored @ scored.T, right @ right.T, right @ scored.T
     spread = mine * (n - mine)
     return _ratio(n * both - mine * mine.T, spread, spread.T)
 
 
 def spearman_matrix(recalls: ArrayLike) -> NDArray[np.float64]:
-    """Spearman's rank correlation of every two models' per-class recalls.
+    """Return Spearman's rank correlation between the per-class recalls of every two models.
 
     Args: `recalls` (models, classes) fractions, NaN where a class has no image; two models are compared on the classes
     that both have.
@@ -44,9 +44,9 @@ def spearman_matrix(recalls: ArrayLike) -> NDArray[np.float64]:
     table = check_fractions("spearman_matrix", "recalls", recalls, ndim=2)
     models = len(table)
     result = np.empty((models, models))
-    for one in range(models):
-        for other in range(one, models):
-            result[one, other] = result[other, one] = _spearman(table[one], table[other])
+    for row in range(models):
+        for column in range(row, models):
+            result[row, column] = result[column, row] = _spearman(table[row], table[column])
     return result
 
 

@@ -1,4 +1,4 @@
-"""Whether a model is as often right as it says."""
+"""Calibration: whether stated confidence agrees with accuracy."""
 
 from typing import Literal, NamedTuple
 
@@ -16,7 +16,7 @@ Vector = NDArray[np.float64]
 
 
 class Reliability(NamedTuple):
-    """The bins of a reliability diagram, each with its bounds; NaN for what an empty bin does not have."""
+    """The bins of a reliability diagram with their bounds; values of an empty bin are NaN."""
 
     low: Vector
     high: Vector
@@ -30,7 +30,7 @@ class Reliability(NamedTuple):
 def reliability(
     confidences: ArrayLike, correct: ArrayLike, bins: int = 15, binning: Binning = "width", level: float = 0.95
 ) -> Reliability:
-    """How often the answers of about the same confidence are right.
+    """Return the mean confidence and the accuracy in bins of confidence.
 
     Args: `confidences` (n,) in [0, 1], the probability given to the answer; `correct` (n,) of 1, 0 and NaN; an image
     where either is NaN is left out; `bins`, how many, at least 1; `binning`: "width" cuts [0, 1] into bins of equal
@@ -49,15 +49,15 @@ def reliability(
     """
     require(0 < level < 1, "reliability", "level", "between 0 and 1", level)
     edges, counts, confidence, right = _binned("reliability", confidences, correct, bins, binning)
-    said, rate = (
+    mean_confidence, rate = (
         np.divide(total, counts, out=np.full(len(counts), np.nan), where=counts > 0) for total in (confidence, right)
     )
     ends = np.array([wilson(k, n, level) for k, n in zip(right.tolist(), counts.tolist(), strict=True)])
-    return Reliability(edges[:-1], edges[1:], counts, said, rate, ends[:, 0], ends[:, 1])
+    return Reliability(edges[:-1], edges[1:], counts, mean_confidence, rate, ends[:, 0], ends[:, 1])
 
 
 def calibration_error(confidences: ArrayLike, correct: ArrayLike, bins: int = 15, binning: Binning = "width") -> float:
-    """Expected calibration error (ECE): the mean distance of confidence and accuracy over bins, weighted by images.
+    """Return the expected calibration error (ECE): the mean distance between confidence and accuracy over bins.
 
     Limits: chance alone makes it greater than 0, the more so the fewer images a bin has; and what cancels within a bin
     is not seen. Compare values of the same bins and about as many images.
@@ -82,7 +82,7 @@ def calibration_error_interval(
     level: float = 0.95,
     clusters: ArrayLike | None = None,
 ) -> Interval:
-    """The interval of the expected calibration error that other images would show in the same bins.
+    """Return the interval of the expected calibration error over other images in the same bins.
 
     Noise makes the gap of a bin larger whichever way it points. So the lower end gives back, besides the usual share of
     the standard error, the most that noise is expected to have added to the gaps that are not clearly gaps (a gap is
@@ -107,20 +107,20 @@ def calibration_error_interval(
     """
     require(0 < level < 1, "calibration_error_interval", "level", "between 0 and 1", level)
     _, counts, confidence, right = _binned("calibration_error_interval", confidences, correct, bins, binning)
-    seen = counts > 0
-    if not seen.any():
+    occupied = counts > 0
+    if not occupied.any():
         return Interval(float("nan"), float("nan"))
     effect = 1.0
     if clusters is not None:
         gap = np.asarray(correct, np.float64) - np.asarray(confidences, np.float64)
         effect = float(counts.sum()) / effective_sample_size(gap, clusters, level)
-    return _around_error(counts[seen], confidence[seen], right[seen], float(ndtri((1 + level) / 2)), effect)
+    return _around_error(counts[occupied], confidence[occupied], right[occupied], float(ndtri((1 + level) / 2)), effect)
 
 
 def calibration_error_bootstrap(
     confidences: ArrayLike, correct: ArrayLike, samples: Samples, bins: int = 15, binning: Binning = "width"
 ) -> Vector:
-    """`calibration_error` of resamples that are given, so that another model's can be of the same ones.
+    """Return `calibration_error` of given resamples, so that two models can be compared on the same resamples.
 
     Limits: chance is added to that of the images, so that most draws are above the error; of the draws of two models it
     falls out of the difference.
@@ -145,7 +145,7 @@ def calibration_error_bootstrap(
 
 
 def brier_score(confidences: ArrayLike, correct: ArrayLike) -> float:
-    """The Brier score of the answers: the mean squared difference of confidence and outcome.
+    """Return the Brier score: the mean squared difference between confidence and correctness.
 
     It scores the probability given to the one answer, as scikit-learn's `brier_score_loss(correct, confidences)`; not
     the probabilities of all classes, which an image with several right labels does not say how to score.
@@ -160,12 +160,12 @@ def brier_score(confidences: ArrayLike, correct: ArrayLike) -> float:
     """
     confidence, outcome = _pairs("brier_score", confidences, correct)
     error = (confidence - outcome) ** 2
-    seen = error[~np.isnan(error)]
-    return float(seen.mean()) if seen.size else float("nan")
+    known = error[~np.isnan(error)]
+    return float(known.mean()) if known.size else float("nan")
 
 
 def brier_interval(confidences: ArrayLike, correct: ArrayLike, level: float = 0.95) -> Interval:
-    """The interval of the Brier score: Student's, of a mean, among z² imaginary images.
+    """Return the interval of the Brier score: Student's interval of the mean with z² pseudo-observations added.
 
     Half of those are right and half are wrong, all at the mean confidence, and only the variance sees them: that every
     image seen is right, and surely so, does not show that all others are.
@@ -184,18 +184,18 @@ def brier_interval(confidences: ArrayLike, correct: ArrayLike, level: float = 0.
     require(0 < level < 1, "brier_interval", "level", "between 0 and 1", level)
     confidence, outcome = _pairs("brier_interval", confidences, correct)
     errors = (confidence - outcome) ** 2
-    seen = ~np.isnan(errors)
-    if not seen.any():
+    known = ~np.isnan(errors)
+    if not known.any():
         return Interval(float("nan"), float("nan"))
-    n, z = int(seen.sum()), float(ndtri((1 + level) / 2))
-    imagined = (confidence[seen].mean() - np.array([0, 1])) ** 2
-    half = float(stdtrit(n, (1 + level) / 2)) * _standard_error(errors[seen], imagined, z * z / 2)
-    score = float(errors[seen].mean())
+    n, z = int(known.sum()), float(ndtri((1 + level) / 2))
+    imagined = (confidence[known].mean() - np.array([0, 1])) ** 2
+    half = float(stdtrit(n, (1 + level) / 2)) * _standard_error(errors[known], imagined, z * z / 2)
+    score = float(errors[known].mean())
     return Interval(max(0.0, score - half), min(1.0, score + half))
 
 
 def brier_score_bootstrap(confidences: ArrayLike, correct: ArrayLike, samples: Samples) -> Vector:
-    """`brier_score` of resamples that are given, so that another model's can be of the same ones.
+    """Return `brier_score` of given resamples, so that two models can be compared on the same resamples.
 
     Args: `confidences`, `correct` as for `brier_score`; `samples` as for `calibration_error_bootstrap`.
     Returns: a number from 0, the best, to 1 for each resample; NaN where it has no scored image.
@@ -221,26 +221,26 @@ def _pairs(function: str, confidences: ArrayLike, correct: ArrayLike) -> tuple[V
     return confidence, outcome
 
 
-def _standard_error(seen: Vector, imagined: Vector, times: float) -> float:
-    """A mean's standard error, with each of the imagined values added so many times."""
-    first, second = ((seen**power).sum() + times * (imagined**power).sum() for power in (1, 2))
-    total = len(seen) + times * len(imagined)
-    return float(np.sqrt(max(0.0, second / total - (first / total) ** 2) / len(seen)))
+def _standard_error(observed: Vector, imagined: Vector, times: float) -> float:
+    """Return the standard error of a mean, with each pseudo-observation counted `times` times."""
+    first, second = ((observed**power).sum() + times * (imagined**power).sum() for power in (1, 2))
+    total = len(observed) + times * len(imagined)
+    return float(np.sqrt(max(0.0, second / total - (first / total) ** 2) / len(observed)))
 
 
 def _binned(
     function: str, confidences: ArrayLike, correct: ArrayLike, bins: int, binning: Binning
 ) -> tuple[Vector, NDArray[np.int64], Vector, Vector]:
-    """The bins' edges, and of each bin: images, sum of confidences, number of right answers."""
+    """Return the edges of the bins, and per bin the images, the sum of confidences and the correct answers."""
     edges, place, confidence, outcome, _ = _placed(function, confidences, correct, bins, binning)
-    said, right = (np.bincount(place, weights, bins).astype(np.float64) for weights in (confidence, outcome))
-    return edges, np.bincount(place, minlength=bins).astype(np.int64), said, right
+    confidence_sums, right = (np.bincount(place, weights, bins).astype(np.float64) for weights in (confidence, outcome))
+    return edges, np.bincount(place, minlength=bins).astype(np.int64), confidence_sums, right
 
 
 def _placed(
     function: str, confidences: ArrayLike, correct: ArrayLike, bins: int, binning: Binning
 ) -> tuple[Vector, NDArray[np.int64], Vector, Vector, NDArray[np.int64]]:
-    """The bins' edges, and of each scored image: its bin, its confidence, its outcome, and which row it was."""
+    """Return the edges of the bins, and for each scored image its bin, confidence, correctness and index."""
     bins = check_whole_number(function, "bins", bins, least=1)
     require(binning in ("width", "mass"), function, "binning", "'width' or 'mass'", binning)
     confidence, outcome = _pairs(function, confidences, correct)
@@ -267,6 +267,6 @@ def _around_error(counts: NDArray[np.int64], confidence: Vector, right: Vector, 
 
 
 def _folded(mean: Vector) -> Vector:
-    """How much the size of a normal variable of variance 1 exceeds that of its mean, on average."""
+    """Return by how much E|X| exceeds |mean| for a normal variable X of variance 1."""
     excess: Vector = np.sqrt(2 / np.pi) * np.exp(-(mean**2) / 2) - 2 * mean * ndtr(-mean)
     return excess

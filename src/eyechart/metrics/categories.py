@@ -1,4 +1,4 @@
-"""Label categories: how many labels an image has, and whether its original label is among them."""
+"""Label categories: by the number of an image's labels and whether the original label is one of them."""
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -11,7 +11,7 @@ CATEGORIES = ("A", "N", "S", "S+", "S-", "M", "M+", "M-")
 def label_categories(
     original: ArrayLike, labels: ArrayLike, annotated: ArrayLike, groups: ArrayLike | None = None
 ) -> dict[str, NDArray[np.bool_]]:
-    """Sort the images by the number of their labels and by their agreement with the original label.
+    """Return one mask per category, by the number of labels and their agreement with the original label.
 
     Args: `original` (n,) the single label an image came with, -1 for none; `labels` (n, L) its new labels, padded with
     -1; `annotated` (n,) bool, the images that have been looked at again; `groups` (classes,) the name of each class's
@@ -34,13 +34,13 @@ def label_categories(
     )
     check_length("label_categories", "labels", table, len(first))
     named = first if groups is None else collapse_groups(first[:, None], groups)[:, 0]
-    asked = check_booleans("label_categories", "annotated", annotated, len(first))
+    has_annotation = check_booleans("label_categories", "annotated", annotated, len(first))
     agrees = ((table == named[:, None]) & (table >= 0)).any(axis=1)
-    return _masks(asked, count_distinct(table), agrees)
+    return _masks(has_annotation, count_distinct(table), agrees)
 
 
 def count_distinct(labels: ArrayLike) -> NDArray[np.int64]:
-    """How many different labels each image has.
+    """Return the number of distinct labels of each image.
 
     Args: `labels` (n, L), padded with -1.
     Returns: (n,) int64.
@@ -56,7 +56,7 @@ def count_distinct(labels: ArrayLike) -> NDArray[np.int64]:
 
 
 def collapse_groups(labels: ArrayLike, groups: ArrayLike | None) -> NDArray[np.int64]:
-    """Put the name of its equivalence group in each label's place.
+    """Replace each label by the number of its equivalence group.
 
     Args: `labels` (n, L), padded with -1; `groups` (classes,), or None to leave the labels as they are.
     Returns: (n, L) int64, still padded with -1.
@@ -76,8 +76,8 @@ def collapse_groups(labels: ArrayLike, groups: ArrayLike | None) -> NDArray[np.i
 
 
 def _masks(
-    asked: NDArray[np.bool_], count: NDArray[np.int64], agrees: NDArray[np.bool_]
+    annotated: NDArray[np.bool_], count: NDArray[np.int64], agrees: NDArray[np.bool_]
 ) -> dict[str, NDArray[np.bool_]]:
-    none, single, several = asked & (count == 0), asked & (count == 1), asked & (count > 1)
-    masks = (asked, none, single, single & agrees, single & ~agrees, several, several & agrees, several & ~agrees)
+    none, single, several = annotated & (count == 0), annotated & (count == 1), annotated & (count > 1)
+    masks = (annotated, none, single, single & agrees, single & ~agrees, several, several & agrees, several & ~agrees)
     return dict(zip(CATEGORIES, masks, strict=True))

@@ -1,4 +1,4 @@
-"""How sure a share or its change is where several samples are of one unit, such as photographs of one bird.
+"""Intervals and tests of shares for clustered samples, such as photographs of one bird.
 
 Every function gives the plain interval or test where each sample is a unit of its own.
 """
@@ -20,7 +20,7 @@ _LEAST = 1e-40  # a chance below it adds nothing to a p-value that anybody reads
 
 
 def effective_sample_size(values: ArrayLike, clusters: ArrayLike, level: float = 0.95) -> float:
-    """How many independent samples say as much about the mean as clustered ones do: n divided by the design effect.
+    """Return the effective sample size of clustered samples: n divided by the design effect.
 
     The design effect is the variance of the mean over clusters by that over samples, times the ratio of the squared
     quantiles of Student's distribution, whose degrees of freedom say how few clusters each variance is known from (the
@@ -58,7 +58,7 @@ def effective_sample_size(values: ArrayLike, clusters: ArrayLike, level: float =
 
 
 def clustered_wilson(correct: ArrayLike, clusters: ArrayLike, level: float = 0.95) -> Interval:
-    """Wilson's score interval of a share at the effective number of samples.
+    """Return Wilson's score interval of a share at the effective sample size.
 
     Limits: the level is approximate. At 0.95, simulated coverage is 0.94 to 0.98 with 50 clusters on, also of shares of
     0.9 to 0.98, where a bootstrap over clusters covers 0.89 to 0.94 and may be a point.
@@ -88,7 +88,7 @@ def clustered_wilson(correct: ArrayLike, clusters: ArrayLike, level: float = 0.9
 def clustered_stratified_interval(
     correct: ArrayLike, classes: ArrayLike, clusters: ArrayLike, level: float = 0.95
 ) -> Interval:
-    """The interval of mean per-class recall at the effective number of images, of which several are of one cluster.
+    """Return the interval of mean per-class recall at the effective sample size of clustered images.
 
     Args: `correct` (n,) of 1, 0 and NaN; `classes` (n,) each image's class, -1 for none; `clusters` (n,) which cluster
     an image is in; `level` in (0, 1).
@@ -118,7 +118,7 @@ def clustered_stratified_interval(
 def clustered_change_interval(
     before: ArrayLike, after: ArrayLike, clusters: ArrayLike, level: float = 0.95
 ) -> Interval:
-    """The interval of the change of a share between two scorings of the same samples, at their effective number.
+    """Return the interval of the change of a share between two scorings of clustered samples.
 
     Args: `before` and `after` (n,) of 1, 0 and NaN; samples scored in both count; `clusters` (n,) which cluster a
     sample is in; `level` in (0, 1).
@@ -143,7 +143,7 @@ def clustered_change_interval(
 
 
 def clustered_t_interval(values: ArrayLike, clusters: ArrayLike, level: float = 0.95) -> Interval:
-    """Student's interval of the mean of clustered values: mean ± t(G - 1) · s, s² from the totals of G clusters.
+    """Return Student's interval of the mean of clustered values: mean ± t(G - 1) · s, s² from the totals of G clusters.
 
     Args: `values` (n,), NaN for a sample that does not count; `clusters` (n,) which cluster a sample is in; `level` in
     (0, 1).
@@ -175,7 +175,7 @@ def clustered_t_interval(values: ArrayLike, clusters: ArrayLike, level: float = 
 
 
 def clustered_mcnemar(before: ArrayLike, after: ArrayLike, clusters: ArrayLike) -> McNemar:
-    """The exact test of a share's change by sign flips of whole clusters: McNemar's where every cluster has one sample.
+    """Test the change of a share exactly by sign flips of whole clusters; without clusters it is McNemar's test.
 
     If nothing is different the two runs may be exchanged in any cluster, which turns the sign of its change. p is the
     chance that so drawn signs change the sum as much as observed, either way.
@@ -202,17 +202,17 @@ def clustered_mcnemar(before: ArrayLike, after: ArrayLike, clusters: ArrayLike) 
 
 
 def _sign_flips(changes: Ints) -> float:
-    """The chance that the changes with random signs add up to as much, either way."""
+    """Return the probability that randomly signed changes have a sum at least as large in size as observed."""
     sizes, counts = np.unique(np.abs(changes), return_counts=True)
     if len(sizes) <= 1:
         return float(mcnemar_p([int((changes < 0).sum())], [int((changes > 0).sum())])[0])
     chances: Floats = np.ones(1)  # of sums from `first` on, of those whose sign is +
     first = 0
     for size, count in zip(sizes.tolist(), counts.tolist(), strict=True):
-        each = _binomial(count)
-        likely = np.flatnonzero(each > _LEAST)
+        binomial = _binomial(count)
+        likely = np.flatnonzero(binomial > _LEAST)
         spaced = np.zeros(size * (likely[-1] - likely[0]) + 1)
-        spaced[::size] = each[likely[0] : likely[-1] + 1]
+        spaced[::size] = binomial[likely[0] : likely[-1] + 1]
         chances = np.convolve(chances, spaced).astype(np.float64)
         first += size * int(likely[0])
     away = np.abs(2 * (first + np.arange(len(chances))) - int(np.abs(changes).sum()))
@@ -220,20 +220,20 @@ def _sign_flips(changes: Ints) -> float:
 
 
 def _binomial(n: int) -> Floats:
-    """The chances of 0 to n heads of n coins."""
+    """Return the probabilities of 0 to n heads in n fair coin tosses."""
     heads = np.arange(n + 1)
     logs = gammaln(n + 1) - gammaln(heads + 1) - gammaln(n - heads + 1) - n * np.log(2)
     return np.asarray(np.exp(logs), np.float64)
 
 
 def _spread(apart: Floats) -> tuple[float, float]:
-    """The sum of squares, and the degrees of freedom with which it is known."""
+    """Return the sum of squares and its effective degrees of freedom."""
     squares = float((apart**2).sum())
     fourth = float((apart**4).sum())
     return squares, squares**2 / fourth if fourth else 1.0
 
 
 def _clusters(function: str, clusters: ArrayLike, n: int) -> Ints:
-    found = check_integers(function, "clusters", clusters, ndim=1, least=0)
-    check_length(function, "clusters", found, n)
-    return found
+    cluster = check_integers(function, "clusters", clusters, ndim=1, least=0)
+    check_length(function, "clusters", cluster, n)
+    return cluster

@@ -1,4 +1,4 @@
-"""Whether several ways to ask get the same share of answers from the same images."""
+"""Cochran's Q: whether several prompts give the same share of answers on the same images."""
 
 from typing import NamedTuple
 
@@ -10,7 +10,7 @@ from eyechart.metrics._checks import check_integers, check_length, check_outcome
 
 
 class Cochran(NamedTuple):
-    """The statistic, its degrees of freedom, how likely one as great is by chance, and of how many images."""
+    """Cochran's Q, its degrees of freedom, the p-value and the number of images."""
 
     q: float
     df: int
@@ -19,7 +19,7 @@ class Cochran(NamedTuple):
 
 
 def cochran_q(outcomes: ArrayLike, clusters: ArrayLike | None = None) -> Cochran:
-    """Cochran's Q: whether the shares of 1 differ over wordings that were put to the same images.
+    """Test with Cochran's Q whether the shares of 1 differ between prompts that were used on the same images.
 
     Limits: p is that of the chi-squared distribution, which holds for many images whose outcomes are not all alike;
     those that are say nothing and change nothing. Of two wordings this is McNemar's test without its correction.
@@ -59,7 +59,7 @@ def cochran_q(outcomes: ArrayLike, clusters: ArrayLike | None = None) -> Cochran
 
 
 def _design_effect(apart: NDArray[np.float64], unit: NDArray[np.int64]) -> float:
-    """The variance of column sums over clusters of rows by that over rows, over all contrasts; 1 without clusters."""
+    """Return the variance of column sums over clusters divided by that over rows; 1 without clusters."""
     _, place = np.unique(unit, return_inverse=True)
     if len(place) == place.max() + 1:
         return 1.0

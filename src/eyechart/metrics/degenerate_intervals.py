@@ -1,4 +1,4 @@
-"""How sure a number is where resamples cannot differ, since all units are alike: a bootstrap would make it a point."""
+"""Intervals for samples whose bootstrap resamples are all equal; a percentile interval would be a point."""
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -13,7 +13,7 @@ ROUNDING = 1e-12  # how far apart sums of equal shares in another order may be
 
 
 def max_unseen_share(n: int, level: float = 0.95) -> float:
-    """The largest share that units of a kind may have of which none was seen: the upper end of Wilson's interval.
+    """Return the largest plausible share of units of a kind that does not occur in a sample: Wilson's upper end.
 
     Args: `n` units, at least 1; `level` in (0, 1).
     Returns: a fraction, z² / (n + z²).
@@ -27,7 +27,7 @@ def max_unseen_share(n: int, level: float = 0.95) -> float:
 
 
 def share_interval(draws: ArrayLike, share: float, n: int, level: float = 0.95) -> Interval:
-    """The percentile interval of a share; where no resample differs, what units without and with it could make of it.
+    """Return the percentile interval of a share; if all resamples agree, allow for units that did not occur.
 
     Args: `draws` (times,) of the share, as its resamples have it; `share` in [0, 1] as observed; `n` units that were
     resampled, at least 1; `level` in (0, 1).
@@ -49,7 +49,7 @@ def share_interval(draws: ArrayLike, share: float, n: int, level: float = 0.95) 
 def measure_intervals(
     tables: ArrayLike, draws: dict[str, Floats], level: float = 0.95, clusters: ArrayLike | None = None
 ) -> dict[str, Interval]:
-    """The percentile intervals of the measures; where no resample of one differs, what other units could make of it.
+    """Return percentile intervals of the yes/no measures; if all resamples agree, allow for unseen units.
 
     A unit is a pair, or a cluster of pairs such as an image. The other units are as large as the mean one and have all
     questions of either kind answered in one way; their share of the mixture is that of `max_unseen_share`, and the
@@ -72,8 +72,8 @@ def measure_intervals(
     """
     rows = check_integers("measure_intervals", "tables", tables, ndim=2, least=0)
     require(rows.shape[1] == 4, "measure_intervals", "tables", "of shape (m, 4)", rows)
-    given = np.arange(len(rows)) if clusters is None else clusters
-    unit = check_integers("measure_intervals", "clusters", given, ndim=1, least=0)
+    cluster_values = np.arange(len(rows)) if clusters is None else clusters
+    unit = check_integers("measure_intervals", "clusters", cluster_values, ndim=1, least=0)
     check_length("measure_intervals", "clusters", unit, len(rows))
     answered = rows.sum(axis=1) > 0
     units = len(np.unique(unit[answered]))
@@ -85,7 +85,7 @@ def measure_intervals(
 
 
 def is_constant(draws: ArrayLike) -> bool:
-    """Whether all draws that have a value are equal but for rounding, which says nothing about how sure a number is.
+    """Return whether all bootstrap samples that have a value are equal up to rounding.
 
     Args: `draws` (times,), NaN where a resample has no value.
     Returns: True also where no draw has a value.
@@ -101,7 +101,7 @@ def is_constant(draws: ArrayLike) -> bool:
 
 
 def identical_unit_intervals(row: ArrayLike, n: int, level: float = 0.95) -> dict[str, Interval]:
-    """The measures' intervals of n units whose resamples do not differ.
+    """Return the intervals of the yes/no measures for n units whose resamples are all equal.
 
     Args: `row` (4,), the mean unit's true and false positives, false and true negatives, not always whole; `n` units,
     at least 1; `level`.

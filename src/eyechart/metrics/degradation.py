@@ -1,4 +1,4 @@
-"""How much worse a model is on one set than on another, whether that is chance, and whether models fall alike."""
+"""Degradation from an ID set to an OOD set: size, permutation test, and equivalence with reference models."""
 
 from collections.abc import Iterable, Mapping
 from math import hypot
@@ -28,7 +28,7 @@ _TIE = 1e-12  # apart by rounding alone
 
 
 class Degradation(NamedTuple):
-    """A measure's fall from one set to another: its interval, its p-value with that one's, and all draws (times,)."""
+    """The degradation of one measure: interval, p-value with its interval, bootstrap and null samples (times,)."""
 
     delta: float
     ci: Interval
@@ -39,7 +39,7 @@ class Degradation(NamedTuple):
 
 
 class Equivalence(NamedTuple):
-    """How far a model's fall is from the reference models' mean fall, with its 90 % interval and draws (times,)."""
+    """The difference from the reference models' mean degradation, its 90 % interval and bootstrap samples (times,)."""
 
     delta: float
     ci: Interval
@@ -56,7 +56,7 @@ def degradation(
     strata: Strata | None = None,
     clusters: Strata | None = None,
 ) -> dict[str, Degradation]:
-    """How much each measure falls from the ID set to the OOD set, and how often chance alone makes it fall as much.
+    """Return by how much each measure falls from the ID to the OOD set, with interval and permutation p-value.
 
     The unit that is drawn is a cluster of pairs, such as an image, with all its pairs of both sets. In a permutation
     the clusters that are in one set alone are shuffled between the sets as wholes, and a cluster that is in both
@@ -85,19 +85,19 @@ def degradation(
     (0.25, 0.001, [0.13, 0.33])
     """
     times = check_whole_number("degradation", "times", times, least=1)
-    one, other = (_tables("degradation", name, rows, 2) for name, rows in (("id", id), ("ood", ood)))
+    id_tables, ood_tables = (_tables("degradation", name, rows, 2) for name, rows in (("id", id), ("ood", ood)))
     random = np.random.default_rng(seed)
-    observed = _falls(one.sum(axis=0), other.sum(axis=0))
-    units = _units("degradation", one, other, strata, clusters)
+    observed = _falls(id_tables.sum(axis=0), ood_tables.sum(axis=0))
+    units = _units("degradation", id_tables, ood_tables, strata, clusters)
     totals = np.split(bootstrap_totals(units.rows, times, random, units.strata), 2, axis=1)
     draws = _falls(*totals)
     null = _falls(*_shuffled(units, times, random))
-    ends = _ends((one, other), totals, units.places)
+    ends = _ends((id_tables, ood_tables), totals, units.places)
     return {name: _tested(float(observed[name]), draws[name], null[name], ends.get(name)) for name in MEASURES}
 
 
 def degradation_band(intervals: Iterable[tuple[float, float]]) -> Interval:
-    """The band of the falls of several models: from their lowest lower to their highest upper end.
+    """Return the band of several models' degradations: from the lowest lower to the highest upper end.
 
     Limits: a band of intervals has no level of its own, and can only grow with more models.
 
@@ -120,7 +120,7 @@ def degradation_band(intervals: Iterable[tuple[float, float]]) -> Interval:
 
 
 def is_equivalent(interval: tuple[float, float], eta: float) -> bool:
-    """Whether a 90 % interval of a difference lies strictly inside (-eta, eta): two one-sided tests at 5 %.
+    """Return whether a 90 % interval of a difference lies strictly inside (-eta, eta): two one-sided tests at 5 %.
 
     Args: `interval`, lower and upper end of the difference; `eta`, the largest difference that does not matter.
     Returns: the decision; False where an end or `eta` is NaN or where `eta` is 0 or less.
@@ -143,7 +143,7 @@ def tost(
     strata: Strata | None = None,
     clusters: Strata | None = None,
 ) -> dict[str, Equivalence]:
-    """Whether a model falls from the ID set to the OOD set as reference models do on average.
+    """Test whether a model degrades from the ID to the OOD set as reference models do on average.
 
     Every resample draws the same clusters of pairs, such as images, for all models and both sets. The margin eta is the
     reference models' natural fluctuation: the standard deviation of their draws, all models' pooled, which has in it
@@ -168,13 +168,13 @@ def tost(
     (0.042, True, True)
     """
     times = check_whole_number("tost", "times", times, least=1)
-    one, other = (_tables("tost", name, rows, 3) for name, rows in (("id", id), ("ood", ood)))
-    models = len(one)
-    require(models > 1, "tost", "id", "of two models or more, the others being the reference", one)
-    require(len(other) == models, "tost", "ood", f"of {models} models, as id", other)
+    id_tables, ood_tables = (_tables("tost", name, rows, 3) for name, rows in (("id", id), ("ood", ood)))
+    models = len(id_tables)
+    require(models > 1, "tost", "id", "of two models or more, the others being the reference", id_tables)
+    require(len(ood_tables) == models, "tost", "ood", f"of {models} models, as id", ood_tables)
     random = np.random.default_rng(seed)
-    observed = _falls(one.sum(axis=1), other.sum(axis=1))
-    units = _units("tost", _side_by_side(one), _side_by_side(other), strata, clusters)
+    observed = _falls(id_tables.sum(axis=1), ood_tables.sum(axis=1))
+    units = _units("tost", _side_by_side(id_tables), _side_by_side(ood_tables), strata, clusters)
     totals = bootstrap_totals(units.rows, times, random, units.strata).reshape(times, 2, models, _CELLS)
     draws = _falls(totals[:, 0], totals[:, 1])
     return {name: _compared(observed[name], draws[name]) for name in MEASURES}
@@ -190,8 +190,8 @@ def _tables(function: str, parameter: str, rows: ArrayLike, ndim: int) -> NDArra
     return table
 
 
-def _falls(one: NDArray[np.int64], other: NDArray[np.int64]) -> dict[str, Floats]:
-    first, second = confusion_measures(one), confusion_measures(other)
+def _falls(id_totals: NDArray[np.int64], ood_totals: NDArray[np.int64]) -> dict[str, Floats]:
+    first, second = confusion_measures(id_totals), confusion_measures(ood_totals)
     return {name: first[name] - second[name] for name in MEASURES}
 
 
@@ -206,57 +206,67 @@ class _Units(NamedTuple):
     places: tuple[Counts, Counts]
 
 
-def _units(function: str, one: Counts, other: Counts, strata: Strata | None, clusters: Strata | None) -> _Units:
-    """Put the rows of both sets together by stratum and cluster."""
-    sizes = len(one), len(other)
+def _units(
+    function: str, first_rows: Counts, second_rows: Counts, strata: Strata | None, clusters: Strata | None
+) -> _Units:
+    """Combine the rows of both sets by stratum and cluster."""
+    sizes = len(first_rows), len(second_rows)
     apart = np.split(np.arange(sum(sizes)), [sizes[0]])
     of = [_sides(function, "strata", strata, sizes), _sides(function, "clusters", clusters or (*apart,), sizes)]
-    names, places = np.unique(np.stack([np.concatenate(each) for each in of], axis=1), axis=0, return_inverse=True)
+    names, places = np.unique(np.stack([np.concatenate(sides) for sides in of], axis=1), axis=0, return_inverse=True)
     first, second = np.split(places.ravel(), [sizes[0]])
-    sums = [cluster_sums(rows, place, len(names)) for rows, place in zip((one, other), (first, second), strict=True)]
+    sums = [
+        cluster_sums(rows, place, len(names))
+        for rows, place in zip((first_rows, second_rows), (first, second), strict=True)
+    ]
     return _Units(np.concatenate(sums, axis=1), names[:, 0], (first, second))
 
 
-def _sides(function: str, parameter: str, given: Strata | None, sizes: tuple[int, int]) -> list[Counts]:
-    sides = [np.zeros(size, np.int64) for size in sizes] if given is None else given
-    found = [check_integers(function, parameter, side, ndim=1, least=0) for side in sides]
-    for side, size in zip(found, sizes, strict=True):
+def _sides(function: str, parameter: str, values: Strata | None, sizes: tuple[int, int]) -> list[Counts]:
+    sides = [np.zeros(size, np.int64) for size in sizes] if values is None else values
+    arrays = [check_integers(function, parameter, side, ndim=1, least=0) for side in sides]
+    for side, size in zip(arrays, sizes, strict=True):
         check_length(function, parameter, side, size)
-    return found
+    return arrays
 
 
 def _shuffled(units: _Units, times: int, random: np.random.Generator) -> list[Counts]:
-    """Totals (times, 4) of both sets after a permutation of the units."""
+    """Return the totals (times, 4) of both sets after permutations of the units."""
     inside = np.zeros((2, len(units.rows)), np.bool_)
     for side, place in zip(inside, units.places, strict=True):
         side[place] = True
-    (one, other), both = inside & ~inside.all(axis=0), inside.all(axis=0)
+    (only_first, only_second), both = inside & ~inside.all(axis=0), inside.all(axis=0)
     first, second = np.split(units.rows, 2, axis=1)
-    moved = permutation_totals(first[one], second[other], times, random, (units.strata[one], units.strata[other]))
+    moved = permutation_totals(
+        first[only_first], second[only_second], times, random, (units.strata[only_first], units.strata[only_second])
+    )
     turned = exchange_totals(first[both], second[both], times, random)
-    return [one + other for one, other in zip(moved, turned, strict=True)]
+    return [only_first + only_second for only_first, only_second in zip(moved, turned, strict=True)]
 
 
 def _ends(
     sides: tuple[Counts, Counts], totals: Iterable[Counts], places: tuple[Counts, Counts]
 ) -> Mapping[str, Interval]:
-    """The fall's interval from those of both sides, for every measure whose resamples do not differ on a side."""
+    """Return the MOVER interval of the degradation for each measure whose resamples agree in one of the sets."""
     drawn = [confusion_measures(total) for total in totals]
     point = [name for name in MEASURES if any(is_constant(draws[name]) for draws in drawn)]
     if not point:
         return {}
     values = [confusion_measures(rows.sum(axis=0)) for rows in sides]
-    found = [
+    intervals = [
         measure_intervals(rows, draws, clusters=place) for rows, draws, place in zip(sides, drawn, places, strict=True)
     ]
-    return {name: _mover([float(each[name]) for each in values], [each[name] for each in found]) for name in point}
+    return {name: _mover([float(side[name]) for side in values], [side[name] for side in intervals]) for name in point}
 
 
-def _mover(values: list[float], found: list[Interval]) -> Interval:
-    """The interval of the first value less the second."""
-    (one, other), (first, second) = values, found
-    low, high = hypot(one - first.low, second.high - other), hypot(first.high - one, other - second.low)
-    return Interval(one - other - low, one - other + high)
+def _mover(values: list[float], intervals: list[Interval]) -> Interval:
+    """Return the interval of the first value minus the second."""
+    (first_value, second_value), (first, second) = values, intervals
+    low, high = (
+        hypot(first_value - first.low, second.high - second_value),
+        hypot(first.high - first_value, second_value - second.low),
+    )
+    return Interval(first_value - second_value - low, first_value - second_value + high)
 
 
 def _tested(delta: float, draws: Floats, null: Floats, ends: Interval | None) -> Degradation:
@@ -271,13 +281,13 @@ def _tested(delta: float, draws: Floats, null: Floats, ends: Interval | None) ->
 
 
 def _side_by_side(rows: Counts) -> Counts:
-    """Tables (models, pairs, 4) as rows (pairs, models * 4), so that a pair is drawn for all models at once."""
+    """Reshape tables (models, pairs, 4) to rows (pairs, models * 4), so that a pair is drawn for all models at once."""
     models, pairs, cells = rows.shape
     return rows.transpose(1, 0, 2).reshape(pairs, models * cells)
 
 
 def _compared(observed: Floats, draws: Floats) -> Equivalence:
-    """Of falls (models,) and their draws (times, models)."""
+    """Return the equivalence result of degradations (models,) and their bootstrap samples (times, models)."""
     apart = draws[:, 0] - draws[:, 1:].mean(axis=1)
     pooled = draws[:, 1:][~np.isnan(draws[:, 1:])]
     eta = float(pooled.std()) if pooled.size else float("nan")

@@ -1,4 +1,4 @@
-"""Whether two samples of labelled images come from one distribution: the maximum mean discrepancy under a joint kernel.
+"""Maximum mean discrepancy under a joint kernel: whether two samples of labelled images have one distribution.
 
 k((x, c), (x', c')) = exp(-|x - x'|² / 2h²) where c = c', else 0. The kernel matrix is computed once, class by class and
 tile by tile; every permutation, split and resample is a column of weights that each tile is multiplied with.
@@ -28,7 +28,7 @@ Weights = NDArray[np.uint8]
 
 
 class MmdEquivalence(NamedTuple):
-    """How far apart two samples are, and how far apart samples of one distribution would be.
+    """The MMD² between two samples, and the MMD² expected between samples of one distribution.
 
     `mmd2` is observed, `ci` its 95% bootstrap interval; `tau` is the 95th percentile of half-splits of the reference,
     `null` that of permutations, `p` the permutation test's; `is_equivalent` is the paper's `null` < `tau`, `within` the
@@ -47,7 +47,7 @@ class MmdEquivalence(NamedTuple):
 
 @dataclass(frozen=True)
 class _Pool:
-    """Both samples in the order of their classes, in units of the bandwidth around their class's mean."""
+    """Both samples sorted by class, centred on their class mean, in units of the bandwidth."""
 
     features: Floats
     first: Weights
@@ -64,7 +64,7 @@ def mmd2(
     *,
     block: int = BLOCK,
 ) -> float:
-    """The squared maximum mean discrepancy of two samples of images with classes, unbiased, so perhaps below 0.
+    """Return the unbiased squared maximum mean discrepancy of two samples of labelled images; it can be negative.
 
     Args: `x` (n, d) and `y` (m, d) features, at least two samples each; `x_classes` (n,) and `y_classes` (m,) classes
     from 0; `bandwidth` h in the unit of the features, by default `median_distance` of both samples together; `block`
@@ -96,7 +96,7 @@ def mmd_equivalence(
     bandwidth: float | None = None,
     block: int = BLOCK,
 ) -> MmdEquivalence:
-    """Whether a sample is as near to a reference as two samples of the reference are to one another.
+    """Test whether a sample is as close to a reference as two halves of the reference are to each other.
 
     The permutations shuffle which samples are the reference, in all classes together; p counts the observed order. The
     bootstrap draws as many samples from each side as it has, with replacement. Two draws of one sample are no pair, as
@@ -132,13 +132,13 @@ def mmd_equivalence(
         check_whole_number("mmd_equivalence", "block", block, least=1),
     )
     first, second = _draws(pool.first, times, splits, seed)
-    found = _discrepancies(pool, first, second, block)
-    null, halves, drawn = np.split(found[1:], [times, times + splits])
-    return _judged(float(found[0]), null, halves, drawn, pool.bandwidth)
+    discrepancies = _discrepancies(pool, first, second, block)
+    null, halves, drawn = np.split(discrepancies[1:], [times, times + splits])
+    return _judged(float(discrepancies[0]), null, halves, drawn, pool.bandwidth)
 
 
 def median_distance(x: ArrayLike, classes: ArrayLike, *, pairs: int = PAIRS, seed: int = 0) -> float:
-    """The median distance of two samples of one class: the usual bandwidth of a radial kernel.
+    """Return the median distance between samples of one class, the usual bandwidth of a radial kernel.
 
     Pairs at distance 0 count only while the median is above 0; where it is not, the others' median is taken, and 1
     where there are none.
@@ -195,7 +195,7 @@ def _pooled(
 
 
 def _edges(label: Ints) -> tuple[int, ...]:
-    """Where each class begins among sorted classes, and where the last ends."""
+    """Return where each class begins in sorted labels, and where the last one ends."""
     return (*np.unique(label, return_index=True)[1].tolist(), len(label))
 
 
@@ -206,10 +206,10 @@ def _median(features: Floats, edges: tuple[int, ...], most: int, seed: int) -> f
         every = [pdist(features[start:stop]) for start, stop in pairwise(edges)]
     else:
         every = [*_drawn_distances(features, starts, sizes, pairs / pairs.sum(), most, seed)]
-    found = np.concatenate([*every, np.empty(0)])
-    if found.size and np.median(found) == 0:
-        found = found[found > 0]
-    return float(np.median(found)) if found.size else 1.0
+    distances = np.concatenate([*every, np.empty(0)])
+    if distances.size and np.median(distances) == 0:
+        distances = distances[distances > 0]
+    return float(np.median(distances)) if distances.size else 1.0
 
 
 def _drawn_distances(
@@ -217,15 +217,15 @@ def _drawn_distances(
 ) -> Iterator[Floats]:
     rng = np.random.default_rng(seed)
     drawn = rng.choice(len(sizes), count, p=shares)
-    one = rng.integers(sizes[drawn])
-    two = (one + rng.integers(1, sizes[drawn])) % sizes[drawn]
+    left = rng.integers(sizes[drawn])
+    two = (left + rng.integers(1, sizes[drawn])) % sizes[drawn]
     for places in np.array_split(np.arange(count), -(-count // CHUNK)):
         base = starts[drawn[places]]
-        yield np.sqrt(((features[base + one[places]] - features[base + two[places]]) ** 2).sum(1))
+        yield np.sqrt(((features[base + left[places]] - features[base + two[places]]) ** 2).sum(1))
 
 
 def _draws(first: Weights, times: int, splits: int, seed: int) -> tuple[Weights, Weights]:
-    """Weights (samples, draws) of either side: as observed, permuted, the reference in halves, resampled."""
+    """Return the weights (samples, draws) of both sides: observed, permuted, reference halves and bootstrap."""
     shuffling, halving, resampling = np.random.default_rng(seed).spawn(3)
     observed = first[:, None]
     permuted = shuffling.permuted(np.repeat(observed, times, axis=1), axis=0)
@@ -244,7 +244,7 @@ def _halves(rng: np.random.Generator, first: Weights, splits: int) -> tuple[Weig
 
 
 def _resampled(rng: np.random.Generator, side: Weights, times: int) -> Weights:
-    """How often each sample of one side is drawn; a count above 255 has no chance worth the name."""
+    """Return how often each sample of one side is drawn; a count above 255 has negligible probability."""
     places = np.flatnonzero(side)
     counts = np.zeros((len(side), times), np.uint8)
     counts[places] = rng.multinomial(len(places), np.full(len(places), 1 / len(places)), times).T
@@ -252,7 +252,7 @@ def _resampled(rng: np.random.Generator, side: Weights, times: int) -> Weights:
 
 
 def _discrepancies(pool: _Pool, first: Weights, second: Weights, block: int) -> Floats:
-    """MMD² (draws,) of weighted samples: of each side's pairs of unlike samples, and of the pairs between them."""
+    """Return MMD² (draws,) of weighted samples, from pairs within each side and pairs between the sides."""
     sums = np.zeros((3, first.shape[1]))
     for start, stop in pairwise(pool.edges):
         sides = [slice(place, min(place + block, stop)) for place in range(start, stop, block)]
@@ -266,7 +266,7 @@ def _discrepancies(pool: _Pool, first: Weights, second: Weights, block: int) -> 
 
 
 def _tile(features: Floats, first: Weights, second: Weights, rows: slice, columns: slice) -> Floats:
-    """What a tile of the kernel adds to the first side's sum, the second's, and that between the two."""
+    """Return the sums of one tile of the kernel: within the first side, within the second, and between them."""
     kernel = _kernel(features[rows], features[columns])
     if rows == columns:
         np.fill_diagonal(kernel, 0)
@@ -278,18 +278,18 @@ def _tile(features: Floats, first: Weights, second: Weights, rows: slice, column
     return np.stack([2 * _columns(ones, to_ones), 2 * _columns(twos, to_twos), across + _columns(twos, to_ones)])
 
 
-def _columns(one: Singles, two: Singles) -> Floats:
-    return np.asarray((one * two).sum(0, dtype=np.float64))
+def _columns(left: Singles, right: Singles) -> Floats:
+    return np.asarray((left * right).sum(0, dtype=np.float64))
 
 
-def _kernel(one: Floats, two: Floats) -> Singles:
-    """A tile of the kernel, whose distances need all digits, its values few."""
-    squares = [np.square(side).sum(1) / 2 for side in (one, two)]
-    exponent = one @ two.T
+def _kernel(left: Floats, right: Floats) -> Singles:
+    """Return one tile of the kernel; distances are computed in float64, values in float32."""
+    squares = [np.square(side).sum(1) / 2 for side in (left, right)]
+    exponent = left @ right.T
     exponent -= squares[0][:, None]
     exponent -= squares[1]
-    found: Singles = np.exp(np.minimum(exponent, 0, out=exponent), dtype=np.float32, casting="same_kind")
-    return found
+    values: Singles = np.exp(np.minimum(exponent, 0, out=exponent), dtype=np.float32, casting="same_kind")
+    return values
 
 
 def _judged(observed: float, null: Floats, halves: Floats, drawn: Floats, bandwidth: float) -> MmdEquivalence:

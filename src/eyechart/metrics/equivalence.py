@@ -1,4 +1,4 @@
-"""Classes that mean the same: which answers are admissible for an image."""
+"""Equivalent classes: which answers are admissible for an image."""
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -9,7 +9,7 @@ from eyechart.metrics._checks import check_integers, check_whole_number, require
 
 
 def equivalence_groups(pairs: ArrayLike, classes: int) -> NDArray[np.int64]:
-    """Name every class after the smallest class it is equivalent to, by any chain of pairs.
+    """Return for every class the smallest class that it is equivalent to, through any chain of pairs.
 
     Args: `pairs` (p, 2) integers in [0, classes); `classes`, how many there are.
     Returns: (classes,) int64, the smallest member of each class's group; a class in no pair stands for itself.
@@ -26,7 +26,7 @@ def equivalence_groups(pairs: ArrayLike, classes: int) -> NDArray[np.int64]:
 
 
 def expand_labels(labels: ArrayLike, pairs: ArrayLike, classes: int, *, strict: bool = False) -> NDArray[np.int64]:
-    """Add to each image's labels every class equivalent to one of them: the admissible labels L*.
+    """Return each image's labels with all equivalent classes added: the admissible labels L*.
 
     Args: `labels` (n, L) integers in [0, classes), padded with -1; `pairs` (p, 2), in either order; `classes`, how many
     there are; `strict` adds only the classes that stand in a pair with a label, not those reached over a third class.

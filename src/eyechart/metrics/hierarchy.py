@@ -1,4 +1,4 @@
-"""Probabilities on a tree of names: their sums from leaf to root, and which node is predicted at a threshold."""
+"""Probabilities on a tree of classes, and the node predicted at each threshold."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -18,7 +18,7 @@ SUM_TOLERANCE = 1e-3  # how far from 1 a row of probabilities may add up
 
 @dataclass(frozen=True, eq=False)
 class Tree:
-    """A rooted tree: nodes 0 … leaves - 1 are its leaves, every parent comes after its children, the root is the last.
+    """A rooted tree: nodes 0 … n_leaves - 1 are its leaves, parents follow their children, the root is last.
 
     Args: `parents` (nodes,) the place of each node's parent, -1 for the root.
     Raises: ValueError where a parent does not come after its child (so that there is no cycle), the root is not the
@@ -45,7 +45,7 @@ class Tree:
 
     @classmethod
     def from_levels(cls, ancestors: Sequence[ArrayLike]) -> "Tree":
-        """The tree of levels: species first, then genera and so on as they are numbered, then a root.
+        """Build the tree from levels: species first, then genera and so on in their numbering, then a root.
 
         Args: `ancestors`, the finest level first: each (leaves,), the place at that level of every leaf; the first is
         0 … leaves - 1.
@@ -72,7 +72,7 @@ class Tree:
 
     @cached_property
     def n_leaves(self) -> int:
-        """How many nodes have none below them, an int.
+        """The number of leaves, an int.
 
         >>> Tree([3, 3, 4, 5, 5, -1]).n_leaves
         3
@@ -81,7 +81,7 @@ class Tree:
 
     @property
     def root(self) -> int:
-        """The last node's place, an int.
+        """The index of the root, the last node, an int.
 
         >>> Tree([3, 3, 4, 5, 5, -1]).root
         5
@@ -90,7 +90,7 @@ class Tree:
 
     @cached_property
     def leaf_counts(self) -> Ints:
-        """(nodes,) how many leaves are below a node; 1 for a leaf.
+        """The number of leaves below each node, (nodes,) int64; 1 for a leaf.
 
         >>> Tree([3, 3, 4, 5, 5, -1]).leaf_counts.tolist()
         [1, 1, 1, 2, 1, 3]
@@ -102,7 +102,9 @@ class Tree:
 
     @cached_property
     def information(self) -> NDArray[np.float64]:
-        """(nodes,) log2(leaves / counts) / log2(leaves): 0 for the root and 1 for a leaf; of one leaf alone, all 0.
+        """The information of each node, (nodes,) float64: log2(n_leaves / leaf_counts) / log2(n_leaves).
+
+        It is 0 at the root and 1 at a leaf; with a single leaf, all values are 0.
 
         Source: arXiv 2603.27033, the information that naming a node gives, as a fraction of a leaf's.
 
@@ -113,7 +115,7 @@ class Tree:
 
     @cached_property
     def depth(self) -> Ints:
-        """(nodes,) how many steps a node is below the root.
+        """The number of steps from the root to each node, (nodes,) int64.
 
         >>> Tree([3, 3, 4, 5, 5, -1]).depth.tolist()
         [2, 2, 2, 1, 1, 0]
@@ -124,7 +126,7 @@ class Tree:
         return depth
 
     def is_same_or_ancestor(self, nodes: ArrayLike, below: ArrayLike) -> NDArray[np.bool_]:
-        """Whether each node is the other or an ancestor of it; nodes of a chain have the same leaves, not depth.
+        """Return whether each node equals the other node or is its ancestor.
 
         Args: `nodes` and `below`, places of nodes, of shapes that go together.
         Returns: booleans of their common shape.
@@ -139,7 +141,7 @@ class Tree:
 
     @cached_property
     def _first(self) -> Ints:
-        """(nodes,) the first of each node's leaves when they are ordered so that every node has a range of them."""
+        """The first leaf of each node, (nodes,), in an order in which the leaves of every node are consecutive."""
         first, free = np.zeros_like(self.parents), np.zeros_like(self.parents)
         for node in range(self.root - 1, -1, -1):
             parent = self.parents[node]
@@ -149,7 +151,7 @@ class Tree:
 
     @cached_property
     def _sums(self) -> tuple[tuple[Columns, Columns, Ints], ...]:
-        """The nodes of each height above the leaves, their children side by side, and where each one's start."""
+        """The nodes of each height above the leaves, their children, and where the children of each node start."""
         height = np.zeros_like(self.parents)
         for node, parent in enumerate(self.parents[:-1]):
             height[parent] = max(height[parent], height[node] + 1)
@@ -163,13 +165,13 @@ class Tree:
 
     @cached_property
     def _inner(self) -> Ints:
-        """The inner nodes but the root, the most informative first."""
+        """The inner nodes without the root, the most informative first."""
         inner = np.arange(self.n_leaves, self.root)
         return inner[np.argsort(self.leaf_counts[inner], kind="stable")]
 
 
 def level_starts(ancestors: Sequence[ArrayLike]) -> list[int]:
-    """The node at which each level of `Tree.from_levels` starts, and the root's.
+    """Return the first node of each level of `Tree.from_levels`, and the root.
 
     Args: `ancestors` as for `Tree.from_levels`.
     Returns: as many ints as levels, and one more.
@@ -184,7 +186,7 @@ def level_starts(ancestors: Sequence[ArrayLike]) -> list[int]:
 
 
 def node_probabilities(tree: Tree, leaves: ArrayLike) -> Floats:
-    """The probability of every node: the sum of its children's, so that none is less likely than a node below it.
+    """Return the probability of every node: the sum of the probabilities of its children.
 
     Args: `leaves` (n, leaves), any floats; the sums are in their precision. NaN spreads to the nodes above.
     Returns: (n, nodes), the leaves first.
@@ -195,18 +197,20 @@ def node_probabilities(tree: Tree, leaves: ArrayLike) -> Floats:
     >>> node_probabilities(Tree.from_levels([[0, 1, 2], [0, 0, 1]]), [[0.25, 0.25, 0.5]]).tolist()
     [[0.25, 0.25, 0.5, 0.5, 0.5, 1.0]]
     """
-    given = np.asarray(leaves)
-    fits = given.ndim == 2 and given.shape[1] == tree.n_leaves
-    require(fits, "node_probabilities", "leaves", f"an array of shape (n, {tree.n_leaves})", given)
-    found = np.empty((len(given), tree.root + 1), given.dtype if given.dtype.kind == "f" else np.float64)
-    found[:, : tree.n_leaves] = given
+    leaf_values = np.asarray(leaves)
+    fits = leaf_values.ndim == 2 and leaf_values.shape[1] == tree.n_leaves
+    require(fits, "node_probabilities", "leaves", f"an array of shape (n, {tree.n_leaves})", leaf_values)
+    probabilities = np.empty(
+        (len(leaf_values), tree.root + 1), leaf_values.dtype if leaf_values.dtype.kind == "f" else np.float64
+    )
+    probabilities[:, : tree.n_leaves] = leaf_values
     for above, below, starts in tree._sums:
-        found[:, above] = np.add.reduceat(found[:, below], starts, axis=1)
-    return found
+        probabilities[:, above] = np.add.reduceat(probabilities[:, below], starts, axis=1)
+    return probabilities
 
 
 def tree_gt(tree: Tree, leaves: ArrayLike, thresholds: ArrayLike) -> Ints:
-    """The predicted node at each threshold: the most informative of those that are as likely, of equals the likeliest.
+    """Return the predicted node at each threshold: the most informative node whose probability reaches it.
 
     Args: `leaves` (n, leaves) probabilities; `thresholds` (t,) any numbers: above 1 it is the root.
     Returns: (n, t) nodes; where two are equal in both, the first, which is never above the other.
@@ -220,7 +224,7 @@ def tree_gt(tree: Tree, leaves: ArrayLike, thresholds: ArrayLike) -> Ints:
 
 
 def threshold_steps(tree: Tree, leaves: ArrayLike) -> ThresholdSteps:
-    """What `tree_gt` predicts at all thresholds.
+    """Return what `tree_gt` predicts at all thresholds.
 
     Rows are divided by their sums. A row of NaN alone has the root's step only.
 
@@ -236,21 +240,21 @@ def threshold_steps(tree: Tree, leaves: ArrayLike) -> ThresholdSteps:
     ([1.0, 0.5], [5, 2])
     """
     nodes = node_probabilities(tree, leaves)
-    given = nodes[:, : tree.n_leaves]
-    odd = first_invalid_row(given, nodes[:, -1])
+    leaf_values = nodes[:, : tree.n_leaves]
+    odd = first_invalid_row(leaf_values, nodes[:, -1])
     require(
         odd is None,
         "threshold_steps",
         "leaves",
         "rows of probabilities that add up to 1",
-        None if odd is None else given[odd],
+        None if odd is None else leaf_values[odd],
     )
-    best = given.argmax(axis=1)
+    best = leaf_values.argmax(axis=1)
     return steps_from_node_probabilities(tree, nodes, best)
 
 
 def first_invalid_row(leaves: Floats, sums: Floats) -> int | None:
-    """The first row that holds no probabilities: a negative number, a NaN among others, or a sum that is not 1.
+    """Return the first row that is no distribution: a negative number, a NaN, or a sum other than 1.
 
     Args: `leaves` (n, leaves); `sums` (n,) of the rows.
     Returns: a row's place, or None.
@@ -268,7 +272,7 @@ def first_invalid_row(leaves: Floats, sums: Floats) -> int | None:
 
 
 def steps_from_node_probabilities(tree: Tree, nodes: Floats, best: Ints) -> ThresholdSteps:
-    """The stairs of probabilities that were checked and added up.
+    """Return the threshold steps of node probabilities that were already checked.
 
     Args: `nodes` (n, nodes) as `node_probabilities` gives them; `best` (n,) the likeliest leaf, of equals the first.
     Returns: ThresholdSteps of n images.
@@ -297,6 +301,6 @@ def steps_from_node_probabilities(tree: Tree, nodes: Floats, best: Ints) -> Thre
 
 
 def _columns(places: Ints) -> Columns:
-    """The same places as a slice, which copies nothing, where they follow one another."""
+    """Return consecutive indices as a slice, which copies nothing, and other indices unchanged."""
     start, stop = int(places[0]), int(places[-1]) + 1
     return slice(start, stop) if np.array_equal(places, np.arange(start, stop)) else places

@@ -1,4 +1,4 @@
-"""How deep predictions go in a tree, and how often they are right: accuracy by information gain over all thresholds."""
+"""Accuracy by information gain on a tree of classes, over all thresholds."""
 
 from typing import NamedTuple
 
@@ -18,7 +18,7 @@ Floats = NDArray[np.float64]
 
 
 class GainCurve(NamedTuple):
-    """A point a distinct threshold, the highest first; before them the root's point (0, 1), at the threshold inf."""
+    """Accuracy by information gain: the root's point (0, 1), then one point per threshold, the highest first."""
 
     thresholds: Floats
     gain: Floats
@@ -29,7 +29,7 @@ class GainCurve(NamedTuple):
 def information_gain(
     tree: Tree, stairs: ThresholdSteps, truth: ArrayLike, *, correct_only: bool = False, depth: bool = False
 ) -> GainCurve:
-    """Mean information and accuracy of the predicted nodes at every threshold, and the area under their curve.
+    """Return mean information and accuracy of the predicted nodes at every threshold, and the area under the curve.
 
     A predicted node is right where it is the truth or above it. The curve starts at the root's point (0, 1), which no
     data can move, and joins its points by straight lines. The area is that under the curve as far to the right as it
@@ -52,11 +52,11 @@ def information_gain(
     >>> found.thresholds.tolist(), found.gain.tolist(), found.accuracy.tolist(), found.area
     ([inf, 0.8, 0.6], [0.0, 0.5, 1.0], [1.0, 1.0, 0.0], 0.75)
     """
-    found = threshold_events("information_gain", tree, stairs, truth, correct_only=correct_only, depth=depth)
-    if not found.n:
+    events = threshold_events("information_gain", tree, stairs, truth, correct_only=correct_only, depth=depth)
+    if not events.n:
         return GainCurve(np.zeros(0), np.zeros(0), np.zeros(0), float("nan"))
-    once = np.ones(found.n, np.int64)
-    return GainCurve(np.append(np.inf, found.thresholds), *found.curve(once), float(found.area(once)))
+    once = np.ones(events.n, np.int64)
+    return GainCurve(np.append(np.inf, events.thresholds), *events.curve(once), float(events.area(once)))
 
 
 def information_gain_interval(
@@ -71,7 +71,7 @@ def information_gain_interval(
     level: float = 0.95,
     clusters: ArrayLike | None = None,
 ) -> Interval:
-    """The percentile interval of `information_gain`'s area over resamples of the images.
+    """Return the percentile interval of the area of `information_gain` over resampled images.
 
     Args: as for `information_gain`; `times`, how many resamples; `seed`, a whole number or a numpy Generator;
     `level` in (0, 1); `clusters` (n,), the cluster of each image, such as its observation, whose images are drawn
@@ -89,15 +89,15 @@ def information_gain_interval(
     True
     """
     require(0 < level < 1, "information_gain_interval", "level", "between 0 and 1", level)
-    found = threshold_events("information_gain_interval", tree, stairs, truth, correct_only=correct_only, depth=depth)
+    events = threshold_events("information_gain_interval", tree, stairs, truth, correct_only=correct_only, depth=depth)
     kept = np.flatnonzero(np.asarray(truth) >= 0)
     unit = kept if clusters is None else np.asarray(clusters)[kept]
-    samples, once = bootstrap_counts(found.n, times, seed, clusters=unit), np.ones(found.n, np.int64)
-    taken = count_blocks("information_gain_interval", samples, found.n, slice(None))
-    draws = measure_blocks(taken, found.area).round(12) if found.n else np.zeros(0)
+    samples, once = bootstrap_counts(events.n, times, seed, clusters=unit), np.ones(events.n, np.int64)
+    taken = count_blocks("information_gain_interval", samples, events.n, slice(None))
+    draws = measure_blocks(taken, events.area).round(12) if events.n else np.zeros(0)
     if not draws.size:
         return Interval(float("nan"), float("nan"))
-    return share_interval(draws, float(found.area(once)), len(np.unique(unit)), level)
+    return share_interval(draws, float(events.area(once)), len(np.unique(unit)), level)
 
 
 def information_gain_bootstrap(
@@ -109,7 +109,7 @@ def information_gain_bootstrap(
     correct_only: bool = False,
     depth: bool = False,
 ) -> Floats:
-    """`information_gain`'s area of resamples that are given, so that another model's can be of the same ones.
+    """Return the area of `information_gain` for given resamples, so that two models can be compared on them.
 
     Args: as for `information_gain`; `samples`, resample by resample how often each image is taken, (n,) whole numbers,
     as `resampling.bootstrap_counts` has them.
@@ -123,6 +123,6 @@ def information_gain_bootstrap(
     >>> information_gain_bootstrap(tree, found, [1, 0], [[2, 0], [0, 2]]).tolist()
     [0.75, 1.0]
     """
-    found = threshold_events("information_gain_bootstrap", tree, stairs, truth, correct_only=correct_only, depth=depth)
+    events = threshold_events("information_gain_bootstrap", tree, stairs, truth, correct_only=correct_only, depth=depth)
     rows = np.flatnonzero(np.asarray(truth) >= 0)
-    return measure_blocks(count_blocks("information_gain_bootstrap", samples, len(stairs), rows), found.area)
+    return measure_blocks(count_blocks("information_gain_bootstrap", samples, len(stairs), rows), events.area)

@@ -1,4 +1,4 @@
-"""Confidence intervals: what else the number could have been."""
+"""Confidence intervals of proportions, means and correlations."""
 
 from math import atanh, inf, isnan, nan, sqrt, tanh
 from typing import Literal, NamedTuple
@@ -12,7 +12,7 @@ from eyechart.metrics.recall import per_class_recall
 
 
 class Interval(NamedTuple):
-    """The two ends, in the unit of the estimate; both NaN where there is no interval."""
+    """The two ends of an interval, in the unit of the estimate; both NaN if there is none."""
 
     low: float
     high: float
@@ -22,7 +22,7 @@ _NONE = Interval(nan, nan)
 
 
 def wilson(k: float, n: float, level: float = 0.95) -> Interval:
-    """Wilson's score interval of a proportion.
+    """Return Wilson's score interval of a proportion.
 
     Args: `k` successes of `n` trials, whole numbers; `level` in (0, 1).
     Returns: Interval of fractions, inside [0, 1] and around k / n; NaN where n is 0.
@@ -39,7 +39,7 @@ def wilson(k: float, n: float, level: float = 0.95) -> Interval:
 
 
 def effective_wilson(p: float, n: float, level: float = 0.95) -> Interval:
-    """Wilson's score interval of an estimated fraction that is known as well as a proportion of n trials.
+    """Return Wilson's score interval of a fraction at an effective number of trials.
 
     Args: `p` in [0, 1], estimated in whatever way; `n` above 0, the effective number of trials, such as
     p (1 - p) / variance, not always whole; `level` in (0, 1).
@@ -56,7 +56,7 @@ def effective_wilson(p: float, n: float, level: float = 0.95) -> Interval:
 
 
 def clopper_pearson(k: float, n: float, level: float = 0.95) -> Interval:
-    """The exact interval of a proportion, whose coverage is never below its level.
+    """Return the exact interval of a proportion; its coverage is never below its level.
 
     Args: `k` successes of `n` trials, whole numbers; `level` in (0, 1).
     Returns: Interval of fractions, inside [0, 1] and around k / n; NaN where n is 0.
@@ -75,7 +75,7 @@ def clopper_pearson(k: float, n: float, level: float = 0.95) -> Interval:
 
 
 def stratified_interval(correct: ArrayLike, classes: ArrayLike, level: float = 0.95, effect: float = 1.0) -> Interval:
-    """The interval of mean per-class recall: Wilson's, at the effective number of images.
+    """Return the interval of mean per-class recall: Wilson's, at the effective number of images.
 
     The mean of K recalls p has variance sum(p (1 - p) / n) / K². A class with few images says little about its own p,
     so each p in it is first drawn towards the mean by z² imaginary images. The effective number of images is the one at
@@ -98,16 +98,16 @@ def stratified_interval(correct: ArrayLike, classes: ArrayLike, level: float = 0
     label = check_integers("stratified_interval", "classes", classes, ndim=1)
     check_length("stratified_interval", "classes", label, len(outcome))
     recall = per_class_recall(outcome, label, int(label.max(initial=-1)) + 1)
-    seen = recall.counts > 0
+    occupied = recall.counts > 0
     require(1 <= effect < inf, "stratified_interval", "effect", "at least 1 and finite", effect)
     z = _normal("stratified_interval", level)
-    return _around_mean(recall.values[seen], recall.counts[seen], z, effect) if seen.any() else _NONE
+    return _around_mean(recall.values[occupied], recall.counts[occupied], z, effect) if occupied.any() else _NONE
 
 
 def fisher_interval(
     r: float, n: float, kind: Literal["pearson", "spearman"] = "pearson", level: float = 0.95
 ) -> Interval:
-    """The interval of a correlation, by Fisher's transformation.
+    """Return the interval of a correlation, by Fisher's transformation.
 
     Args: `r` in [-1, 1] or NaN, over `n` pairs; `kind`, which correlation it is; `level` in (0, 1).
     Returns: Interval inside [-1, 1] and around r; NaN where r is NaN or n is less than 4.
@@ -132,7 +132,7 @@ def fisher_interval(
 
 
 def t_interval(values: ArrayLike, level: float = 0.95) -> Interval:
-    """Student's interval of the mean of repeated runs: mean ± t(R - 1) · s / √R.
+    """Return Student's interval of the mean of repeated runs: mean ± t(R - 1) · s / √R.
 
     Args: `values` (R,), one of each run, NaN where a run gave none; `level` in (0, 1).
     Returns: Interval in the values' unit, around their mean; NaN with fewer than two values.

@@ -1,4 +1,4 @@
-"""How far a share moves when the same images are scored in another way."""
+"""The change of a share when the same images are scored in two ways."""
 
 from math import sqrt
 
@@ -11,7 +11,7 @@ from eyechart.metrics.intervals import Interval
 
 
 def change_interval(before: ArrayLike, after: ArrayLike, level: float = 0.95) -> Interval:
-    """The interval of the change of a share between two scorings of the same images.
+    """Return the interval of the change of a share between two scorings of the same images.
 
     An image is added to those that became right and one to those that became wrong, so that no observed change is not
     taken for a proof that there is none.
@@ -39,7 +39,7 @@ def change_interval(before: ArrayLike, after: ArrayLike, level: float = 0.95) ->
 
 
 def change_interval_from_counts(gained: float, lost: float, n: float, level: float = 0.95) -> Interval:
-    """The interval of `change_interval` where only the numbers are known, of samples that became right and wrong.
+    """Return the interval of `change_interval` from the numbers of samples that became correct and wrong.
 
     Args: `gained` and `lost`, at least 0 and not always whole; `n`, the number of samples, at least their sum and above
     0; `level` in (0, 1).

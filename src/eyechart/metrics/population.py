@@ -1,4 +1,4 @@
-"""How much two ways of calling something out of distribution have in common, and what some models say of all."""
+"""Statements about a population of models from a sample of models."""
 
 from typing import NamedTuple
 
@@ -9,7 +9,7 @@ from eyechart.metrics.intervals import Interval, clopper_pearson
 
 
 class PopulationShare(NamedTuple):
-    """A share of all models, from some: Clopper and Pearson's interval and the posterior's."""
+    """A share of the population, estimated from a sample, with the Clopper-Pearson and the posterior interval."""
 
     share: float
     exact: Interval
@@ -17,7 +17,7 @@ class PopulationShare(NamedTuple):
 
 
 def population_share(k: float, n: float, level: float = 0.95) -> PopulationShare:
-    """What k of n models say of the population of models that the n were drawn from.
+    """Return the share of a population of models, estimated from k of n sampled models.
 
     Limits: models share data, parts and makers, so that n models are fewer than n independent ones; both intervals are
     too narrow by as much.
@@ -40,7 +40,7 @@ def population_share(k: float, n: float, level: float = 0.95) -> PopulationShare
 
 
 def upper_limit_below(hits: float, n: float, epsilon: float, level: float = 0.95) -> bool:
-    """Whether a model can be said to have learned less than a share epsilon of the pairs: Z = 1[UCI(r) < epsilon].
+    """Return whether the upper confidence limit of a share is below epsilon: Z = 1[UCI(r) < epsilon].
 
     Args: `hits` of `n` pairs are in what the model was trained on, whole numbers; `epsilon`, the largest acceptable
     share, in (0, 1]; `level` in (0, 1).

@@ -11,14 +11,14 @@ from eyechart.metrics.categories import collapse_groups, count_distinct
 
 
 class Recall(NamedTuple):
-    """The recall of each class, NaN where it has no scored image, and how many it has; both of shape (classes,)."""
+    """The recall of each class, NaN without a scored image, and its number of images; both (classes,)."""
 
     values: NDArray[np.float64]
     counts: NDArray[np.int64]
 
 
 def single_label(labels: ArrayLike, groups: ArrayLike | None = None) -> NDArray[np.int64]:
-    """The label of each image that has just one, as per-class recall needs it.
+    """Return the label of each image that has exactly one, for per-class recall.
 
     Args: `labels` (n, L), padded with -1; `groups` (classes,), the name of each class's equivalence group: with them,
     labels of one group are one label.
@@ -32,14 +32,14 @@ def single_label(labels: ArrayLike, groups: ArrayLike | None = None) -> NDArray[
     array([ 4,  2, -1])
     """
     table = check_integers("single_label", "labels", labels, ndim=2)
-    one = count_distinct(collapse_groups(table, groups)) == 1
+    is_single = count_distinct(collapse_groups(table, groups)) == 1
     largest = np.iinfo(np.int64).max
     smallest = np.where(table >= 0, table, largest).min(axis=1, initial=largest)
-    return np.where(one, smallest, -1)
+    return np.where(is_single, smallest, -1)
 
 
 def per_class_recall(correct: ArrayLike, labels: ArrayLike, classes: int) -> Recall:
-    """The share of each class's images that are correct.
+    """Return the share of each class's images that are correct.
 
     Args: `correct` (n,) in [0, 1], NaN where unscored; `labels` (n,) each image's class, -1 for an image of none;
     `classes`, how many there are.
@@ -62,7 +62,7 @@ def per_class_recall(correct: ArrayLike, labels: ArrayLike, classes: int) -> Rec
 
 
 def mean_per_class_recall(correct: ArrayLike, labels: ArrayLike, classes: int) -> float:
-    """The mean over the classes that have an image of the share of their images that are correct.
+    """Return the mean of per-class recall over the classes that have an image.
 
     Args: as `per_class_recall`.
     Returns: a fraction; NaN where no class has a scored image.
@@ -73,14 +73,14 @@ def mean_per_class_recall(correct: ArrayLike, labels: ArrayLike, classes: int) -
     0.75
     """
     values = per_class_recall(correct, labels, classes).values
-    seen = values[~np.isnan(values)]
-    return float(seen.mean()) if seen.size else float("nan")
+    known = values[~np.isnan(values)]
+    return float(known.mean()) if known.size else float("nan")
 
 
 def mean_per_class_recall_bootstrap(
     correct: ArrayLike, labels: ArrayLike, classes: int, samples: Samples
 ) -> NDArray[np.float64]:
-    """`mean_per_class_recall` as resamples move it, each image weighing what it weighs in all of them.
+    """Return `mean_per_class_recall` of given resamples, each image with the weight that it has in the whole sample.
 
     A class is 1 / (classes with an image) of the mean, and its images have equal parts of that. They keep them in every
     resample: if a resample were divided by what it has of a class, a class with one image could not vary but by being

@@ -1,4 +1,4 @@
-"""What else the same answers could have added up to: resampled and shuffled totals.
+"""Bootstrap resamples and permutations of samples, clusters and strata.
 
 Rows that are equal are exchangeable, so that only how often each distinct row is drawn matters. Drawing those numbers
 is the same experiment as drawing row by row, and takes a hundredth of the time.
@@ -26,7 +26,7 @@ Strata = tuple[ArrayLike, ArrayLike]  # of the first set's rows and of the secon
 
 
 def bootstrap_totals(rows: ArrayLike, times: int = 2000, seed: Seed = 0, strata: ArrayLike | None = None) -> Counts:
-    """The totals of bootstrap resamples: as many rows as there are, drawn with replacement.
+    """Return the totals of bootstrap resamples: as many rows as there are, drawn with replacement.
 
     Args: `rows` (m, d) counts, a row a unit that is drawn as a whole; `times`, how many resamples; `seed`, a whole
     number or a numpy Generator, which goes on from where it is; `strata` (m,), the stratum of each row, such as a data
@@ -47,8 +47,8 @@ def bootstrap_totals(rows: ArrayLike, times: int = 2000, seed: Seed = 0, strata:
     )
     stratum, random = _strata("bootstrap_totals", table, strata), np.random.default_rng(seed)
     totals = np.zeros((times, table.shape[1]), np.int64)
-    for each in np.unique(stratum):
-        kinds, counts = np.unique(table[stratum == each], axis=0, return_counts=True)
+    for value in np.unique(stratum):
+        kinds, counts = np.unique(table[stratum == value], axis=0, return_counts=True)
         totals += random.multinomial(counts.sum(), counts / counts.sum(), times).astype(np.int64) @ kinds
     return totals
 
@@ -56,7 +56,7 @@ def bootstrap_totals(rows: ArrayLike, times: int = 2000, seed: Seed = 0, strata:
 def permutation_totals(
     first: ArrayLike, second: ArrayLike, times: int = 2000, seed: Seed = 0, strata: Strata | None = None
 ) -> tuple[Counts, Counts]:
-    """The totals of the two sets after shuffling which rows are the first's.
+    """Return the totals of two sets after permuting which rows belong to the first.
 
     Args: `first` (m, d) and `second` (n, d) counts, a row a unit that stays whole; `times`, how many shuffles; `seed`
     as for `bootstrap_totals`; `strata`, (m,) and (n,), the stratum of each row, which no row leaves.
@@ -72,29 +72,33 @@ def permutation_totals(
     ([[2, 1], [2, 1], [2, 1]], [2, 2, 2])
     """
     times = check_whole_number("permutation_totals", "times", times)
-    one, other = (
+    first_rows, second_rows = (
         check_integers("permutation_totals", name, rows, ndim=2, least=0)
         for name, rows in (("first", first), ("second", second))
     )
     require(
-        one.shape[1] == other.shape[1], "permutation_totals", "second", f"of shape (n, {one.shape[1]}), as first", other
+        first_rows.shape[1] == second_rows.shape[1],
+        "permutation_totals",
+        "second",
+        f"of shape (n, {first_rows.shape[1]}), as first",
+        second_rows,
     )
-    sides = (one, other)
+    sides = (first_rows, second_rows)
     inside = [
         _strata("permutation_totals", rows, side) for rows, side in zip(sides, strata or (None, None), strict=True)
     ]
-    totals, random = np.zeros((times, one.shape[1]), np.int64), np.random.default_rng(seed)
-    for each in np.unique(np.concatenate(inside)):
-        mine, its = (rows[stratum == each] for rows, stratum in zip(sides, inside, strict=True))
+    totals, random = np.zeros((times, first_rows.shape[1]), np.int64), np.random.default_rng(seed)
+    for value in np.unique(np.concatenate(inside)):
+        mine, its = (rows[stratum == value] for rows, stratum in zip(sides, inside, strict=True))
         kinds, counts = np.unique(np.concatenate([mine, its]), axis=0, return_counts=True)
         totals += random.multivariate_hypergeometric(counts, len(mine), times, method="marginals") @ kinds
-    return totals, one.sum(axis=0) + other.sum(axis=0) - totals
+    return totals, first_rows.sum(axis=0) + second_rows.sum(axis=0) - totals
 
 
 def cluster_bootstrap_totals(
     rows: ArrayLike, clusters: ArrayLike, times: int = 2000, seed: Seed = 0, strata: ArrayLike | None = None
 ) -> Counts:
-    """The totals of bootstrap resamples of clusters, such as images, whose rows are drawn all or none.
+    """Return the totals of bootstrap resamples of whole clusters, such as images.
 
     Args: `rows` (m, d) counts; `clusters` (m,) which cluster a row is in, any whole numbers of at least 0; `times` and
     `seed` as for `bootstrap_totals`; `strata` (m,), the stratum of each row: of each as many clusters are drawn as it
@@ -123,7 +127,7 @@ def cluster_bootstrap_totals(
 
 
 def cluster_sums(rows: Counts, places: Counts, count: int) -> Counts:
-    """The sums of the rows of each cluster.
+    """Return the sums of the rows of each cluster.
 
     Args: `rows` (m, d) counts; `places` (m,) the cluster of each row, less than `count`.
     Returns: (count, d) int64, zeros for a cluster without a row.
@@ -139,7 +143,7 @@ def cluster_sums(rows: Counts, places: Counts, count: int) -> Counts:
 
 
 def exchange_totals(first: ArrayLike, second: ArrayLike, times: int = 2000, seed: Seed = 0) -> tuple[Counts, Counts]:
-    """The totals of two sets after each unit that is in both exchanged its two rows, or not, with even chances.
+    """Return the totals of two paired sets after each unit exchanged its two rows with probability 1/2.
 
     Args: `first` and `second` (m, d) counts, the rows of the same m units in either set; `times` and `seed` as for
     `bootstrap_totals`.
@@ -152,20 +156,26 @@ def exchange_totals(first: ArrayLike, second: ArrayLike, times: int = 2000, seed
     [[0, 1], [0, 1], [1, 0], [0, 1]]
     """
     times = check_whole_number("exchange_totals", "times", times)
-    one, other = (
+    first_rows, second_rows = (
         check_integers("exchange_totals", name, rows, ndim=2, least=0)
         for name, rows in (("first", first), ("second", second))
     )
-    require(one.shape == other.shape, "exchange_totals", "second", f"of shape {one.shape}, as first", other)
-    moves, counts = np.unique(other - one, axis=0, return_counts=True)
+    require(
+        first_rows.shape == second_rows.shape,
+        "exchange_totals",
+        "second",
+        f"of shape {first_rows.shape}, as first",
+        second_rows,
+    )
+    moves, counts = np.unique(second_rows - first_rows, axis=0, return_counts=True)
     moved = np.random.default_rng(seed).binomial(counts, 0.5, (times, len(counts))) @ moves
-    return one.sum(axis=0) + moved, other.sum(axis=0) - moved
+    return first_rows.sum(axis=0) + moved, second_rows.sum(axis=0) - moved
 
 
 def bootstrap_counts(
     n: int, times: int = 1000, seed: Seed = 0, strata: ArrayLike | None = None, clusters: ArrayLike | None = None
 ) -> Iterator[Counts]:
-    """How often each of n units is drawn, resample by resample: weights for a metric that needs more than totals.
+    """Yield how often each of n units is drawn in each bootstrap resample.
 
     Args: `n` units, a row each; `times` and `seed` as for `bootstrap_totals`; `strata` (n,), the stratum of each unit:
     of each as many are drawn as it has; `clusters` (n,), the cluster of each unit, whose units of one stratum are drawn
@@ -193,7 +203,7 @@ def bootstrap_counts(
 
 
 def cluster_index(strata: ArrayLike, clusters: ArrayLike) -> tuple[Counts, Counts]:
-    """The clusters of units, numbered in the order in which they first come; those of two strata are two.
+    """Return the first unit of each cluster and each unit's cluster number, in order of first occurrence.
 
     Args: `strata` and `clusters` (n,), the stratum and the cluster of each unit, whole numbers of at least 0.
     Returns: (c,) the first unit of each cluster, and (n,) the number of each unit's cluster.
@@ -222,7 +232,7 @@ def unit_bootstrap_totals(
     strata: ArrayLike | None = None,
     clusters: ArrayLike | None = None,
 ) -> NDArray[np.float64]:
-    """The totals of resamples of units in a given order, so that other rows of the same units are drawn alike.
+    """Return the totals of resamples of units in a fixed order, so that other rows of these units are drawn alike.
 
     `bootstrap_totals` draws kinds of rows, which is quicker, but another run's kinds are others.
 
@@ -251,7 +261,7 @@ def unit_bootstrap_shares(
     strata: ArrayLike | None = None,
     clusters: ArrayLike | None = None,
 ) -> NDArray[np.float64]:
-    """Shares in resamples of units that several samples share: of each resample, all that is right by all that counts.
+    """Return shares in resamples of units: the total that is correct divided by the total that is scored.
 
     Args: `right` and `asked` (n,) or (n, k), what each of n units adds to either side of k shares; `times`, `seed`,
     `strata` and `clusters` as for `bootstrap_counts`, which says how often each unit is taken.
@@ -262,22 +272,24 @@ def unit_bootstrap_shares(
     >>> unit_bootstrap_shares([1, 0, 2], [1, 1, 2], times=3, seed=1).round(2).tolist()
     [0.5, 1.0, 1.0]
     """
-    one, other = (np.asarray(values, np.float64) for values in (right, asked))
+    numerators, denominators = (np.asarray(values, np.float64) for values in (right, asked))
     require(
-        one.shape == other.shape and one.ndim in (1, 2),
+        numerators.shape == denominators.shape and numerators.ndim in (1, 2),
         "unit_bootstrap_shares",
         "asked",
-        f"of shape {one.shape}",
-        other,
+        f"of shape {numerators.shape}",
+        denominators,
     )
-    sides = np.concatenate([side.reshape(len(side), one[:1].size) for side in (one, other)], axis=1)
+    sides = np.concatenate(
+        [side.reshape(len(side), numerators[:1].size) for side in (numerators, denominators)], axis=1
+    )
     part, total = np.split(unit_bootstrap_totals(sides, times, seed, strata, clusters), 2, axis=1)
-    found = ratios(part, total)
-    return found.reshape(len(found), *one.shape[1:])
+    shares = ratios(part, total)
+    return shares.reshape(len(shares), *numerators.shape[1:])
 
 
 def ratios(part: ArrayLike, whole: ArrayLike) -> NDArray[np.float64]:
-    """What share each part is of its whole, of draws as of anything else.
+    """Return part / whole elementwise; NaN where the whole is not positive.
 
     Args: `part` and `check_whole_number`, numbers in arrays of one shape.
     Returns: quotients of that shape, NaN where the whole is not greater than 0.
@@ -287,14 +299,16 @@ def ratios(part: ArrayLike, whole: ArrayLike) -> NDArray[np.float64]:
     >>> ratios([1, 0], [2, 0]).tolist()
     [0.5, nan]
     """
-    one, other = (np.asarray(values, np.float64) for values in (part, whole))
-    require(one.shape == other.shape, "ratios", "whole", f"of shape {one.shape}", other)
-    found: NDArray[np.float64] = np.divide(one, other, out=np.full(one.shape, np.nan), where=other > 0)
-    return found
+    numerators, denominators = (np.asarray(values, np.float64) for values in (part, whole))
+    require(numerators.shape == denominators.shape, "ratios", "whole", f"of shape {numerators.shape}", denominators)
+    quotients: NDArray[np.float64] = np.divide(
+        numerators, denominators, out=np.full(numerators.shape, np.nan), where=denominators > 0
+    )
+    return quotients
 
 
 def percentile_interval(draws: ArrayLike, level: float = 0.95) -> Interval:
-    """The interval that holds the middle of the draws: Efron's percentile interval.
+    """Return Efron's percentile interval: the central part of the bootstrap samples.
 
     Args: `draws` (times,), NaN where a resample has no value, which is left out; `level` in (0, 1).
     Returns: Interval in the draws' unit, from their (1 - level) / 2 to their (1 + level) / 2 quantile; NaN without
@@ -317,16 +331,16 @@ def percentile_interval(draws: ArrayLike, level: float = 0.95) -> Interval:
 
 
 def _strata(function: str, rows: Counts, strata: ArrayLike | None) -> Counts:
-    """The stratum of each row: one for all, if none is given."""
-    given = np.zeros(len(rows), np.int64) if strata is None else strata
-    stratum = check_integers(function, "strata", given, ndim=1, least=0)
+    """Return the stratum of each row; one stratum for all rows if none is given."""
+    values = np.zeros(len(rows), np.int64) if strata is None else strata
+    stratum = check_integers(function, "strata", values, ndim=1, least=0)
     check_length(function, "strata", stratum, len(rows))
     return stratum
 
 
 @lru_cache(maxsize=2)
 def _kept(n: int, times: int, seed: int, strata: bytes) -> NDArray[np.uint8]:
-    """The numbers (times, n) of draws, once for all intervals of a case, which are about the same resamples."""
+    """Return the counts (times, n) of all resamples, cached because all intervals of a case use the same resamples."""
     table = np.empty((times, n), np.uint8)  # of 256 units or more, none is drawn 256 times but by a chance of 1e-500
     stratum = np.frombuffer(strata, np.int64)
     for row, counts in zip(table, _drawn(stratum, times, np.random.default_rng(seed)), strict=True):
@@ -335,7 +349,7 @@ def _kept(n: int, times: int, seed: int, strata: bytes) -> NDArray[np.uint8]:
 
 
 class _Spilled:
-    """Draws in a file without a name, which is gone when nobody reads it: read again, they cost no new draws."""
+    """Counts of resamples in an unnamed temporary file, so that they are drawn only once."""
 
     def __init__(self, n: int, times: int, draws: Iterator[Counts]) -> None:
         self.n, self.times = n, times
@@ -346,7 +360,7 @@ class _Spilled:
         self.file.flush()
 
     def rows(self) -> Iterator[Counts]:
-        """The draws, one after another; several readers may go through them at once."""
+        """Yield the counts of the resamples; several readers may iterate at once."""
         for place in range(self.times):
             data = os.pread(self.file.fileno(), self.n, place * self.n)
             yield np.frombuffer(data, np.uint8).astype(np.int64)
@@ -354,7 +368,7 @@ class _Spilled:
 
 @lru_cache(maxsize=1)
 def _spilled(n: int, times: int, seed: int, strata: bytes) -> _Spilled | None:
-    """The draws in a file; None where there is no room for it, and they are made anew each time."""
+    """Return the counts in a file, or None if the file cannot be written; they are then drawn again each time."""
     try:
         return _Spilled(n, times, _drawn(np.frombuffer(strata, np.int64), times, np.random.default_rng(seed)))
     except OSError:
@@ -362,7 +376,7 @@ def _spilled(n: int, times: int, seed: int, strata: bytes) -> _Spilled | None:
 
 
 def _drawn(stratum: Counts, times: int, random: np.random.Generator) -> Iterator[Counts]:
-    n, places = len(stratum), [np.flatnonzero(stratum == each) for each in np.unique(stratum)]
+    n, places = len(stratum), [np.flatnonzero(stratum == value) for value in np.unique(stratum)]
     for _ in range(times):
         rows = [place[random.integers(len(place), size=len(place))] for place in places]
         yield np.bincount(np.concatenate(rows) if n else [], minlength=n)

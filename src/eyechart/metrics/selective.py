@@ -1,4 +1,4 @@
-"""What is gained by keeping only the most confident answers, where classes count alike; and how sure the gain is."""
+"""Selective prediction where classes have equal weight: accuracy by coverage, its area, intervals and resamples."""
 
 from functools import partial
 from typing import Literal, NamedTuple, get_args
@@ -32,7 +32,7 @@ Ints = NDArray[np.int64]
 
 
 def macro_accuracy_coverage(confidences: ArrayLike, correct: ArrayLike, classes: ArrayLike) -> CoverageCurve:
-    """Accuracy by coverage as the mean over classes, at every threshold there is.
+    """Return accuracy by coverage, averaged over classes, at every threshold.
 
     Of the images kept, each class that has one has an accuracy, and these are averaged. Coverage is the share of all
     images, whatever their classes.
@@ -51,7 +51,7 @@ def macro_accuracy_coverage(confidences: ArrayLike, correct: ArrayLike, classes:
 
 
 def macro_auc(confidences: ArrayLike, correct: ArrayLike, classes: ArrayLike) -> float:
-    """The mean over coverage of the accuracy, averaged over classes, among the most confident images.
+    """Return the mean over coverage of the macro-averaged accuracy of the most confident images.
 
     Args: `confidences`, `correct`, `classes` as for `macro_accuracy_coverage`.
     Returns: a fraction; NaN where no image is scored.
@@ -66,7 +66,7 @@ def macro_auc(confidences: ArrayLike, correct: ArrayLike, classes: ArrayLike) ->
 
 
 def balanced_weights(correct: ArrayLike, classes: ArrayLike) -> Floats:
-    """What each image counts where every class counts as much: one by the scored images of its class.
+    """Return image weights that give every class equal weight: 1 / scored images of the class.
 
     Args: `correct` (n,) of 1, 0 and NaN; `classes` (n,) each image's true class, -1 for none.
     Returns: (n,) weights for `accuracy_coverage` and its like, of sum 1 a class; 0 for an image that is not scored.
@@ -85,7 +85,7 @@ def balanced_weights(correct: ArrayLike, classes: ArrayLike) -> Floats:
 
 
 def aurc(confidences: ArrayLike, correct: ArrayLike, weights: ArrayLike | None = None) -> float:
-    """The area under the risk-coverage curve: the mean over coverage of the share of errors among those kept.
+    """Return the area under the risk-coverage curve: the mean over coverage of the error rate of the kept images.
 
     Args: `confidences`, `correct`, `weights` as for `accuracy_coverage`.
     Returns: a fraction, lower is better; NaN where no image is scored.
@@ -109,7 +109,7 @@ def auc_interval(
     level: float = 0.95,
     clusters: ArrayLike | None = None,
 ) -> Interval:
-    """The percentile interval of the area under accuracy by coverage, over resamples of the images.
+    """Return the percentile interval of the area under accuracy by coverage over resampled images.
 
     Args: `confidences`, `correct` as for `accuracy_coverage`; `classes` (n,) as for `macro_accuracy_coverage`;
     `average`: "micro", where images count alike, "macro", as `macro_auc`, or "balanced", with `balanced_weights`, which
@@ -153,7 +153,7 @@ def auc_bootstrap(
     classes: ArrayLike | None = None,
     average: Average = "micro",
 ) -> Floats:
-    """The area under accuracy by coverage of resamples that are given, so that another model's can be of the same ones.
+    """Return the area under accuracy by coverage of given resamples, so that two models can be compared on them.
 
     Args: `confidences`, `correct`, `classes` and `average` as for `auc_interval`; `samples`, resample by resample how
     often each image is taken, (n,) whole numbers, as `resampling.bootstrap_counts` has them.
@@ -176,7 +176,7 @@ def _known(function: str, average: Average, classes: ArrayLike | None) -> None:
 
 
 class _Images(NamedTuple):
-    """Images, the most confident first, and in the order of their classes."""
+    """Images ranked by confidence, together with their order by class."""
 
     outcome: Ints
     last: Ints | slice  # a slice where no two are equally confident, which copies nothing
@@ -195,41 +195,41 @@ class _Images(NamedTuple):
         return cls(images.correct.astype(np.int64), places, label, rows, np.argsort(rows), first, begin)
 
     def area(self, counts: Ints, average: Average) -> Floats:
-        """The area where each image is taken so many times, (…, n); NaN where none is."""
+        """Return the area for images taken `counts` (..., n) times; NaN if no image is taken."""
         if average == "macro":
             mass, accuracy = take_at(np.cumsum(counts, axis=-1), self.last), self.macro(counts)
         else:
             weight = self.balanced(counts) if average == "balanced" else counts
             mass, accuracy = running_rate(self.outcome, weight, self.last)
         none = np.asarray(counts.sum(axis=-1, keepdims=True) == 0)
-        found: Floats = np.where(none[..., 0], np.nan, _area(mass / np.where(none, 1, mass[..., -1:]), accuracy))
-        return found
+        areas: Floats = np.where(none[..., 0], np.nan, _area(mass / np.where(none, 1, mass[..., -1:]), accuracy))
+        return areas
 
     def balanced(self, counts: Ints) -> Floats:
-        """What each image counts, so that its class counts 1."""
+        """Return image weights such that every class has weight 1."""
         place = self.label
         if counts.ndim > 1:  # each resample has classes of its own
             place = place + (place.max(initial=0) + 1) * np.arange(len(counts))[:, None]
         sums = np.bincount(place.ravel(), counts.ravel()).clip(1)
-        found: Floats = counts / sums.take(place)
-        return found
+        weights: Floats = counts / sums.take(place)
+        return weights
 
     def macro(self, counts: Ints) -> Floats:
-        """The mean accuracy of the classes that have an image, at each distinct confidence."""
+        """Return the mean accuracy of the classes that have an image, at each distinct confidence."""
         taken = counts.take(self.rows, axis=-1)
         n, right = self._within(taken), self._within(taken * self.outcome[self.rows])
         some = n > 0
         total, classes = self._summed(right / np.where(some, n, 1)), self._summed(some.astype(np.int64))
-        found: Floats = np.maximum(total / np.maximum(classes, 1), 0)
-        return found
+        accuracies: Floats = np.maximum(total / np.maximum(classes, 1), 0)
+        return accuracies
 
     def _within(self, values: Ints) -> Ints:
-        """Running totals that begin anew with each class."""
+        """Return cumulative sums that restart with each class."""
         total = np.cumsum(values, axis=-1)
         return total - (total - values).take(self.begin, axis=-1)
 
     def _summed(self, values: NDArray[Step]) -> NDArray[Step]:
-        """The sum over classes of a value that each of their images sets anew."""
+        """Return the sum over classes of a value that changes at each image of the class."""
         change = np.where(self.first, values, coverage_steps(values))
         return take_at(np.cumsum(change.take(self.back, axis=-1), axis=-1), self.last)
 
@@ -242,14 +242,14 @@ def _macro_curve(function: str, confidences: ArrayLike, correct: ArrayLike, clas
 
 def _area(coverage: Floats, accuracy: Floats) -> Floats:
     # a product of vectors by BLAS waits for threads, a thousand times
-    found: Floats = np.sum(coverage_steps(coverage) * accuracy, axis=-1)
-    return found
+    area: Floats = np.sum(coverage_steps(coverage) * accuracy, axis=-1)
+    return area
 
 
 def _of_classes(
     function: str, confidences: ArrayLike, correct: ArrayLike, classes: ArrayLike | None
 ) -> tuple[RankedSamples, Ints]:
-    """The scored images that have a class, the most confident first, and which class, counted from 0."""
+    """Return the scored images that have a class, the most confident first, and their classes numbered from 0."""
     n = len(check_vector(function, "confidences", confidences))
     label = np.zeros(n, np.int64) if classes is None else _classes(function, classes, n)
     images = rank_by_confidence(function, confidences, correct, label >= 0)

@@ -29,7 +29,7 @@ _FAR = 10  # standard deviations of a count beyond which nothing is left to add 
 
 
 class McNemar(NamedTuple):
-    """Samples that went from right to wrong, from wrong to right, how many were scored in both runs, and p."""
+    """Numbers of samples that became wrong, that became correct and that were scored in both runs, and the p-value."""
 
     lost: int
     gained: int
@@ -38,7 +38,7 @@ class McNemar(NamedTuple):
 
 
 class Change(NamedTuple):
-    """After less before, its interval in the same unit, and p."""
+    """After minus before, its interval in the same unit, and the p-value."""
 
     delta: float
     ci: Interval
@@ -49,7 +49,7 @@ _NONE = Interval(nan, nan)
 
 
 def mcnemar(before: ArrayLike, after: ArrayLike) -> McNemar:
-    """McNemar's exact test of a share: of the samples whose outcome changed, is it half that were lost?
+    """Test the change of a share with McNemar's exact test: whether half of the changed samples were lost.
 
     Limits: p takes few values where few samples changed, and none below 2^(1 - lost - gained), so that where nothing is
     different p ≤ alpha comes up less often than in a share alpha of runs, never more.
@@ -63,15 +63,15 @@ def mcnemar(before: ArrayLike, after: ArrayLike) -> McNemar:
     >>> mcnemar([1, 1, 1, 1, 1, 1, 0, 0], [0, 0, 0, 0, 0, 1, 0, 1])
     McNemar(lost=5, gained=1, n=8, p=0.21875)
     """
-    one, other = (check_outcomes("mcnemar", name, v, ndim=1) for name, v in (("before", before), ("after", after)))
-    check_length("mcnemar", "after", other, len(one))
-    moved = (other - one)[~np.isnan(other - one)]
+    first, second = (check_outcomes("mcnemar", name, v, ndim=1) for name, v in (("before", before), ("after", after)))
+    check_length("mcnemar", "after", second, len(first))
+    moved = (second - first)[~np.isnan(second - first)]
     lost, gained = int((moved < 0).sum()), int((moved > 0).sum())
     return McNemar(lost, gained, moved.size, float(_two_sided(lost, gained)) if moved.size else nan)
 
 
 def mcnemar_p(lost: ArrayLike, gained: ArrayLike) -> Floats:
-    """The p-values of `mcnemar` where only the numbers of changed samples are known.
+    """Return the p-values of `mcnemar` from the numbers of changed samples.
 
     Args: `lost` and `gained` (m,) whole numbers of at least 0.
     Returns: (m,) two-sided p-values, 1 where nothing changed; 0 where they are below the smallest float.
@@ -96,7 +96,7 @@ def bootstrap_change(
     n: int | None = None,
     level: float = 0.95,
 ) -> Change:
-    """The change of any number, from resamples that took the same samples in both runs.
+    """Return the change of any metric from bootstrap resamples that are paired between both runs.
 
     The resamples' changes have a standard error. If nothing is different the changes of single samples have mean 0, so
     that what the observed change itself adds to their variance, its square over n, belongs to it: this keeps the test
@@ -143,7 +143,7 @@ def bootstrap_change(
 def interval_change(
     before: float, before_ci: tuple[float, float], after: float, after_ci: tuple[float, float], level: float = 0.95
 ) -> Change:
-    """The change of any number where only the two numbers and their intervals are known.
+    """Return the change of any metric from two values and their intervals.
 
     Limits: the runs are taken to be independent, which over the same samples finds less than pairs would; p stretches
     the interval until it reaches 0, as if it were normal on that side.
@@ -172,7 +172,7 @@ def interval_change(
 
 
 def holm(p: ArrayLike) -> Floats:
-    """Holm's adjustment: p-values that may be held against alpha, all of them at once.
+    """Return Holm-adjusted p-values, which can all be compared with alpha at once.
 
     Whatever the tests have to do with one another, the chance that any of those without an effect is at most alpha is
     then at most alpha. A test more never lowers the adjusted p-value of another.
@@ -194,7 +194,7 @@ def holm(p: ArrayLike) -> Floats:
 
 
 def minimum_detectable_loss(n: int, discordance: float, alpha: float, power: float = 0.8) -> float:
-    """The smallest true loss of a share that `mcnemar` would find.
+    """Return the smallest true loss of a share that `mcnemar` detects with the given power.
 
     A loss is found where p ≤ alpha and more samples were lost than gained. In a session of m tests alpha / m is what
     Holm's correction asks of each in the worst case.
@@ -222,7 +222,7 @@ def minimum_detectable_loss(n: int, discordance: float, alpha: float, power: flo
 
 
 def _two_sided(lost: ArrayLike, gained: ArrayLike) -> Floats:
-    """Twice the binomial distribution's tail, as an incomplete beta function: no factorial, so nothing overflows."""
+    """Return twice the tail of the binomial distribution, as an incomplete beta function, which cannot overflow."""
     fewer, more = np.minimum(lost, gained), np.maximum(np.maximum(lost, gained), 1)
     return np.asarray(np.minimum(1.0, 2 * betainc(more, fewer + 1, 0.5)), dtype=np.float64)
 
@@ -234,19 +234,21 @@ def _delta(function: str, before: float, after: float) -> float:
 
 
 def _differences(before: ArrayLike, after: ArrayLike) -> Floats:
-    """The draws of the change that both runs have."""
-    one, other = np.asarray(before, dtype=np.float64), np.asarray(after, dtype=np.float64)
-    for name, draws in (("draws_before", one), ("draws_after", other)):
+    """Return the bootstrap samples of the change where both runs have a value."""
+    first, second = np.asarray(before, dtype=np.float64), np.asarray(after, dtype=np.float64)
+    for name, draws in (("draws_before", first), ("draws_after", second)):
         require(draws.ndim == 1, "bootstrap_change", name, "an array of 1 dimension", draws)
         require(not np.isinf(draws).any(), "bootstrap_change", name, "finite or NaN", np.inf)
-    require(len(other) == len(one), "bootstrap_change", "draws_after", f"of length {len(one)}, as draws_before", other)
-    change: Floats = other - one
+    require(
+        len(second) == len(first), "bootstrap_change", "draws_after", f"of length {len(first)}, as draws_before", second
+    )
+    change: Floats = second - first
     kept: Floats = change[~np.isnan(change)]
     return kept
 
 
 def _unseen_change(delta: float, n: int | None, level: float) -> tuple[Interval, float]:
-    """The interval and p where no resample differs."""
+    """Return the interval and p-value for the case that no resample differs."""
     if not n:
         return _NONE, 1.0
     other, size = max_unseen_share(n, level), min(1.0, abs(delta))
@@ -262,7 +264,7 @@ def _recovered(before: float, after: float, one: tuple[float, float], other: tup
 
 
 def _loss(n: int, discordance: float, alpha: float, power: float) -> float:
-    """The loss that is found so often, among a given share of changed samples."""
+    """Return the loss that is detected with the given power, for a given share of changed samples."""
     from scipy.optimize import brentq
     from scipy.stats import binom  # with it half a second that few runs need
 
@@ -276,13 +278,13 @@ def _loss(n: int, discordance: float, alpha: float, power: float) -> float:
 
 
 def _changed(n: int, discordance: float) -> Ints:
-    """The numbers of changed samples that are not all but impossible."""
+    """Return the numbers of changed samples whose probability is not negligible."""
     mean, far = n * discordance, _FAR * (1 + sqrt(n * discordance * (1 - discordance)))
     return np.arange(max(0, int(mean - far)), min(n, ceil(mean + far)) + 1)
 
 
 def _needed(changed: Ints, alpha: float) -> Ints:
-    """The least number lost, of so many changed, at which p ≤ alpha; one more than changed where none is enough."""
+    """Return the smallest number of losses, among the changed samples, at which p ≤ alpha; changed + 1 if none is."""
     from scipy.stats import binom
 
     quantile = np.nan_to_num(binom.isf(alpha / 2, changed, 0.5)).astype(np.int64)

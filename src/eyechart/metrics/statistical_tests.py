@@ -1,4 +1,4 @@
-"""Whether models fall apart on one set and alike on another, and whether the same ones fall."""
+"""Comparison of models between two sets: variance ratio, correlation and Monte Carlo p-value."""
 
 from math import inf, nan, sqrt
 from typing import Literal, NamedTuple
@@ -15,7 +15,7 @@ _TIE = 1e-12  # apart by rounding alone
 
 
 class FTest(NamedTuple):
-    """The ratio of two variances, its degrees of freedom, and how often it is as large where they are equal."""
+    """The ratio of two variances, its degrees of freedom and the p-value."""
 
     f: float
     df1: int
@@ -36,7 +36,7 @@ class Correlation(NamedTuple):
 
 
 def f_test(first: ArrayLike, second: ArrayLike) -> FTest:
-    """Whether the first values vary more than the second.
+    """Test whether the first values vary more than the second (F-test of two variances).
 
     Limits: the test is for two independent normal samples. Falls of the same models on two sets are neither for sure:
     where they are correlated, either way, the p-value is not exact.
@@ -52,10 +52,12 @@ def f_test(first: ArrayLike, second: ArrayLike) -> FTest:
     >>> round(f, 2), df1, df2, round(p, 4)
     (17.5, 3, 3, 0.021)
     """
-    one, other = (_vector("f_test", name, values) for name, values in (("first", first), ("second", second)))
-    one, other = one[~np.isnan(one)], other[~np.isnan(other)]
-    df1, df2 = max(0, len(one) - 1), max(0, len(other) - 1)
-    above, below = (_variance(values) for values in (one, other))
+    first_values, second_values = (
+        _vector("f_test", name, values) for name, values in (("first", first), ("second", second))
+    )
+    first_values, second_values = first_values[~np.isnan(first_values)], second_values[~np.isnan(second_values)]
+    df1, df2 = max(0, len(first_values) - 1), max(0, len(second_values) - 1)
+    above, below = (_variance(values) for values in (first_values, second_values))
     if not below:
         return FTest(inf, df1, df2, 0.0) if above > 0 else FTest(nan, df1, df2, nan)
     f = above / below
@@ -63,7 +65,7 @@ def f_test(first: ArrayLike, second: ArrayLike) -> FTest:
 
 
 def correlation(x: ArrayLike, y: ArrayLike) -> Correlation:
-    """Whether those who fall much on one set do so on another.
+    """Return Pearson's and Spearman's correlation of two vectors, with p-values and intervals.
 
     Limits: Spearman's p-value takes Student's distribution for the ranks', which is close from about ten pairs on.
 
@@ -80,16 +82,16 @@ def correlation(x: ArrayLike, y: ArrayLike) -> Correlation:
     """
     from scipy.stats import rankdata  # half a second that few runs need
 
-    one, other = (_vector("correlation", name, values) for name, values in (("x", x), ("y", y)))
-    require(len(one) == len(other), "correlation", "y", f"of length {len(one)}, as x", other)
-    both = ~np.isnan(one) & ~np.isnan(other)
-    one, other, n = one[both], other[both], int(both.sum())
-    r, rho = _correlated(one, other), _correlated(rankdata(one), rankdata(other))
+    x_values, y_values = (_vector("correlation", name, values) for name, values in (("x", x), ("y", y)))
+    require(len(x_values) == len(y_values), "correlation", "y", f"of length {len(x_values)}, as x", y_values)
+    both = ~np.isnan(x_values) & ~np.isnan(y_values)
+    x_values, y_values, n = x_values[both], y_values[both], int(both.sum())
+    r, rho = _correlated(x_values, y_values), _correlated(rankdata(x_values), rankdata(y_values))
     return Correlation(r, _p(r, n), fisher_interval(r, n), rho, _p(rho, n), fisher_interval(rho, n, "spearman"), n)
 
 
 def monte_carlo_p_value(observed: float, baseline: ArrayLike, tail: Literal["left", "right"] = "left") -> float:
-    """How far out a value is in a baseline of resampled ones: the Monte Carlo p-value of one tail.
+    """Return the one-sided Monte Carlo p-value of a value in a baseline of resampled values.
 
     Args: `observed`, the value; `baseline` (B,), the resampled ones, NaN where one could not be computed; `tail`,
     "left" where small values speak against the baseline, "right" where large ones do.
@@ -120,7 +122,7 @@ def _vector(function: str, parameter: str, values: ArrayLike) -> Floats:
 
 
 def _variance(values: Floats) -> float:
-    """0 for a constant, whatever rounding makes of its mean; NaN for fewer than two values."""
+    """Return the variance: exactly 0 for constant values, NaN for fewer than two values."""
     if len(values) < 2:
         return nan
     return float(values.var(ddof=1)) if np.ptp(values) else 0.0

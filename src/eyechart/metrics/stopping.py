@@ -1,4 +1,4 @@
-"""Where to stop: one threshold on a tree's probabilities, judged by the species it names and the genera it stops at."""
+"""One stopping threshold on tree probabilities, evaluated on answerable and unanswerable images."""
 
 from typing import NamedTuple
 
@@ -15,14 +15,14 @@ Bools = NDArray[np.bool_]
 
 
 class ThresholdRange(NamedTuple):
-    """The thresholds, above `low` and up to `high`, at which each image is right: none where they are equal."""
+    """The thresholds in (low, high] at which each image is correct; empty if both are equal."""
 
     low: Floats
     high: Floats
 
 
 class BestThreshold(NamedTuple):
-    """A threshold, the accuracies of answerable and unanswerable images at it, and the harmonic mean of the two."""
+    """A threshold, the accuracies of answerable and unanswerable images at it, and their harmonic mean."""
 
     threshold: float
     answerable: float
@@ -31,7 +31,7 @@ class BestThreshold(NamedTuple):
 
 
 class CrossFit(NamedTuple):
-    """Each image judged at the threshold that was chosen on the other half: 1 right, 0 wrong, NaN unscored."""
+    """The result of cross-fitting: each image is scored at the threshold chosen on the other half."""
 
     thresholds: Floats
     correct: Floats
@@ -39,7 +39,7 @@ class CrossFit(NamedTuple):
 
 
 def correct_range(stairs: ThresholdSteps, truth: ArrayLike) -> ThresholdRange:
-    """At which thresholds the predicted node is exactly the true one; a coarser stop is not.
+    """Return the thresholds at which the predicted node is exactly the true node; a coarser node is wrong.
 
     A node is predicted for one span of thresholds or for none, since predictions only become more informative.
 
@@ -69,7 +69,7 @@ def correct_range(stairs: ThresholdSteps, truth: ArrayLike) -> ThresholdRange:
 
 
 def best_threshold(low: ArrayLike, high: ArrayLike, unanswerable: ArrayLike) -> BestThreshold:
-    """The threshold at which answerable and unanswerable images have the highest harmonic mean of their accuracies.
+    """Return the threshold with the highest harmonic mean of the accuracies of answerable and unanswerable images.
 
     Every threshold at which an accuracy rises is tried, so that none is better. Of equally good ones it is that of the
     greater sum of accuracies, then the highest.
@@ -88,7 +88,7 @@ def best_threshold(low: ArrayLike, high: ArrayLike, unanswerable: ArrayLike) -> 
 
 
 def cross_fit_threshold(low: ArrayLike, high: ArrayLike, unanswerable: ArrayLike, seed: int = 0) -> CrossFit:
-    """What a threshold achieves on images it was not chosen on: the images are halved, each half judged by the other's.
+    """Return what a threshold achieves on images that it was not chosen on: two halves, each scored by the other's.
 
     Args: `low`, `high`, `unanswerable` as for `best_threshold`; `seed` of the halves, into which the answerable and the
     unanswerable images are dealt each by themselves.
@@ -137,14 +137,14 @@ def _best(span: ThresholdRange, without: Bools) -> BestThreshold:
 
 
 def _right(span: ThresholdRange, thresholds: Floats) -> NDArray[np.int64]:
-    """How many images are right at each threshold."""
+    """Return the number of images that are correct at each threshold."""
     n = len(span.low)
     reached, left = (np.searchsorted(np.sort(end), thresholds, side="left") for end in span)
     return (n - left) - (n - reached)
 
 
 def _halves(scored: Bools, without: Bools, seed: int) -> NDArray[np.int64]:
-    """0 or 1 for each scored image, -1 for others, with as many of either kind in both, or one more in the first."""
+    """Return 0 or 1 for each scored image and -1 for others, each kind split evenly, a surplus image in half 0."""
     random, part = np.random.default_rng(seed), np.full(len(without), -1, np.int64)
     for kind in (~without, without):
         rows = random.permutation(np.flatnonzero(scored & kind))

@@ -1,4 +1,4 @@
-"""How far areas under sweeps move when the same images are answered from another list of choices."""
+"""The change of areas under threshold sweeps when the same images are answered from another list of choices."""
 
 from collections.abc import Callable
 from typing import NamedTuple
@@ -21,7 +21,7 @@ Measure = Callable[[Ints], Floats]  # a number, by how often each image is taken
 
 
 class PairedChange(NamedTuple):
-    """After less before, with its paired interval, both fractions."""
+    """After minus before, with its paired interval; both fractions."""
 
     value: float
     interval: Interval
@@ -41,7 +41,7 @@ def information_gain_change(
     level: float = 0.95,
     clusters: ArrayLike | None = None,
 ) -> PairedChange:
-    """The change of `information_gain`'s area between two predictions for the same images.
+    """Return the change of the area of `information_gain` between two predictions for the same images.
 
     Args: `before` and `after`, the stairs of n images in one order; `truth` (n,) as for `information_gain`; `times`,
     how many resamples, each of the same images on both sides; `seed`, a whole number or a numpy Generator; `level` in
@@ -60,7 +60,7 @@ def information_gain_change(
     >>> round(found.value, 3), found.interval.low < found.value <= found.interval.high
     (0.25, True)
     """
-    sides = [threshold_events("information_gain_change", tree, each, truth) for each in (before, after)]
+    sides = [threshold_events("information_gain_change", tree, steps, truth) for steps in (before, after)]
     kept = np.flatnonzero(np.asarray(truth) >= 0)
     unit = kept if clusters is None else np.asarray(clusters)[kept]
     areas, units = (sides[0].area, sides[1].area), len(np.unique(unit))
@@ -77,7 +77,7 @@ def ua_a_change(
     level: float = 0.95,
     clusters: ArrayLike | None = None,
 ) -> PairedChange:
-    """The change of UA/A between two uncertainties about the same images.
+    """Return the change of UA/A between two uncertainties for the same images.
 
     Args: `before` and `after` (n,) as `ua_a`'s uncertainty, in one order; an image counts that has both;
     `unanswerable` (n,) booleans; `times`, `seed`, `level` and `clusters` as for `information_gain_change`, the
@@ -93,12 +93,18 @@ def ua_a_change(
     (0.5, 1.0)
     """
     name = "ua_a_change"
-    one, other = check_vector(name, "before", before), check_vector(name, "after", after)
-    check_length(name, "after", other, len(one))
-    without = check_booleans(name, "unanswerable", unanswerable, len(one))
-    require(not np.isposinf([*one, *other]).any(), name, "before and after", "below infinity or NaN", np.inf)
-    both = ~np.isnan(one) & ~np.isnan(other)
-    sides = _ranked(one[both], without[both]), _ranked(other[both], without[both])
+    before_values, after_values = check_vector(name, "before", before), check_vector(name, "after", after)
+    check_length(name, "after", after_values, len(before_values))
+    without = check_booleans(name, "unanswerable", unanswerable, len(before_values))
+    require(
+        not np.isposinf([*before_values, *after_values]).any(),
+        name,
+        "before and after",
+        "below infinity or NaN",
+        np.inf,
+    )
+    both = ~np.isnan(before_values) & ~np.isnan(after_values)
+    sides = _ranked(before_values[both], without[both]), _ranked(after_values[both], without[both])
     kinds = without[both].astype(np.int64)
     unit = np.flatnonzero(both) if clusters is None else np.asarray(clusters)[both]
     fewest = min(len(np.unique(unit[kinds == kind])) for kind in (0, 1))
@@ -106,7 +112,7 @@ def ua_a_change(
 
 
 def _ranked(uncertainty: Floats, without: NDArray[np.bool_]) -> Measure:
-    """UA/A by how often each image is taken."""
+    """Return a function that computes UA/A from how often each image is taken."""
     order = np.argsort(-uncertainty, kind="stable")
     kind, last = without[order], run_ends(uncertainty[order])
 
@@ -126,7 +132,7 @@ def _change(
     seed: Seed,
     level: float,
 ) -> PairedChange:
-    """The change of a number that each side makes of how often each of n images is taken, by strata and clusters."""
+    """Return the change of a value that both sides compute from how often each of n images is taken."""
     require(0 < level < 1, function, "level", "between 0 and 1", level)
     samples = bootstrap_counts(n, times, seed, *(drawn_by if n else ()))
     if not n:
@@ -144,7 +150,7 @@ def _change(
 
 
 def _interval(draws: Floats, value: float, units: int, level: float) -> Interval:
-    """Percentiles, or what a share of images that none was seen of could make of the change."""
+    """Return the percentile interval, or one that allows for images that did not occur if all resamples agree."""
     if len({*draws[~np.isnan(draws)].tolist()}) != 1:
         return percentile_interval(draws, level)
     other = max_unseen_share(units, level)

@@ -1,4 +1,4 @@
-"""Which node of a tree is predicted for each image at every threshold there is."""
+"""The node of a tree that is predicted for each image at every threshold."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -14,7 +14,7 @@ Ints = NDArray[np.int64]
 
 @dataclass(frozen=True, eq=False)
 class ThresholdSteps:
-    """Which node is predicted for each image at every threshold there is: from a step's threshold down, until the next.
+    """The node predicted for each image at every threshold; each step holds from its threshold down to the next.
 
     Image i has the steps offsets[i] to offsets[i + 1] (without it): `thresholds`, falling within an image, the first
     of them 1, and `nodes`, the first of them the root, which is predicted above every threshold too.
@@ -32,7 +32,7 @@ class ThresholdSteps:
 
     @cached_property
     def images(self) -> Ints:
-        """(steps,) which image each step belongs to.
+        """The index (steps,) of the image that each step belongs to.
 
         >>> ThresholdSteps(np.array([0, 2, 3]), np.array([1.0, 0.4, 1.0]), np.array([5, 0, 5])).images.tolist()
         [0, 0, 1]
@@ -40,7 +40,7 @@ class ThresholdSteps:
         return np.repeat(np.arange(len(self)), np.diff(self.offsets))
 
     def predict_at(self, thresholds: ArrayLike) -> Ints:
-        """The nodes (images, thresholds) predicted at each of some thresholds, in any order.
+        """Return the nodes (images, thresholds) predicted at some thresholds, in any order.
 
         Args: `thresholds` (thresholds,) probabilities; above 1 the root is predicted.
         Raises: ValueError where one is NaN, or they are no vector.
@@ -56,12 +56,12 @@ class ThresholdSteps:
         step = np.repeat(self.offsets[:-1, None], len(wanted) + 1, axis=1)
         np.maximum.at(step, (self.images, reached), np.arange(len(self.nodes)))
         deepest = np.maximum.accumulate(step[:, :0:-1], axis=1)[:, ::-1]
-        found = np.empty_like(deepest)
-        found[:, order] = self.nodes[deepest]
-        return found
+        nodes = np.empty_like(deepest)
+        nodes[:, order] = self.nodes[deepest]
+        return nodes
 
     def select(self, rows: ArrayLike) -> "ThresholdSteps":
-        """The stairs of some images, by place or by a mask.
+        """Return the steps of some images, selected by index or by mask.
 
         Args: `rows`, places of images, or a boolean for each.
 
@@ -77,7 +77,7 @@ class ThresholdSteps:
 
     @classmethod
     def concatenate(cls, many: Sequence["ThresholdSteps"]) -> "ThresholdSteps":
-        """The stairs of several blocks of images, one after another.
+        """Return the steps of several blocks of images, one block after another.
 
         Args: `many`, stairs of the same tree; none make stairs of no image.
 
@@ -85,7 +85,7 @@ class ThresholdSteps:
         >>> ThresholdSteps.concatenate([one, one]).offsets.tolist(), len(ThresholdSteps.concatenate([]))
         ([0, 2, 4], 0)
         """
-        sizes = [np.diff(one.offsets) for one in many]
+        sizes = [np.diff(steps.offsets) for steps in many]
         offsets = np.append(0, np.cumsum(np.concatenate([np.zeros(0, np.int64), *sizes])))
-        thresholds = np.concatenate([np.zeros(0), *(one.thresholds for one in many)])
-        return cls(offsets, thresholds, np.concatenate([np.zeros(0, np.int64), *(one.nodes for one in many)]))
+        thresholds = np.concatenate([np.zeros(0), *(steps.thresholds for steps in many)])
+        return cls(offsets, thresholds, np.concatenate([np.zeros(0, np.int64), *(steps.nodes for steps in many)]))

@@ -1,4 +1,4 @@
-"""What is gained by keeping only the most confident answers."""
+"""Selective prediction: accuracy by coverage, its area and interval."""
 
 from typing import NamedTuple
 
@@ -11,7 +11,7 @@ from eyechart.metrics.intervals import Interval, effective_wilson
 
 
 class CoverageCurve(NamedTuple):
-    """Accuracy by coverage, one point a distinct confidence, the highest first; the last point keeps every image."""
+    """Accuracy by coverage, one point per distinct confidence, the highest first; the last point keeps every image."""
 
     thresholds: NDArray[np.float64]
     kept: NDArray[np.int64]
@@ -20,7 +20,7 @@ class CoverageCurve(NamedTuple):
 
 
 def accuracy_coverage(confidences: ArrayLike, correct: ArrayLike, weights: ArrayLike | None = None) -> CoverageCurve:
-    """Coverage and accuracy of the images whose confidence is at least a threshold, at every threshold there is.
+    """Return coverage and accuracy of the images whose confidence reaches a threshold, at every threshold.
 
     Images of equal confidence are kept or left together: no threshold tells them apart.
 
@@ -43,7 +43,7 @@ def accuracy_coverage(confidences: ArrayLike, correct: ArrayLike, weights: Array
 def accuracy_at_coverage(
     confidences: ArrayLike, correct: ArrayLike, coverage: float, weights: ArrayLike | None = None
 ) -> float:
-    """The accuracy at the highest threshold that keeps at least a share of the images.
+    """Return the accuracy at the highest threshold that keeps at least a given share of the images.
 
     Args: `confidences`, `correct`, `weights` as for `accuracy_coverage`; `coverage` above 0 and at most 1. The least
     that can be kept is every image of the highest confidence, never none and never all by accident.
@@ -63,7 +63,7 @@ def accuracy_at_coverage(
 
 
 def accuracy_coverage_area(confidences: ArrayLike, correct: ArrayLike, weights: ArrayLike | None = None) -> float:
-    """The mean over coverage of the accuracy among the most confident images.
+    """Return the mean over coverage of the accuracy of the most confident images.
 
     At a coverage between two points the images of the next one are kept, so that without ties this is the mean, over
     k = 1 … n, of the accuracy of the k most confident: one less the area under the risk-coverage curve. Where all
@@ -86,7 +86,7 @@ def accuracy_coverage_area(confidences: ArrayLike, correct: ArrayLike, weights: 
 def accuracy_coverage_area_interval(
     confidences: ArrayLike, correct: ArrayLike, weights: ArrayLike | None = None, *, level: float = 0.95
 ) -> Interval:
-    """The interval of the area: Wilson's, at the effective number of images.
+    """Return the interval of the area: Wilson's, at the effective number of images.
 
     The area leans on the most confident images, so that it is known less well than the accuracy. Its variance is that
     of each image's influence on it, and at least what it would be if every image were right with equal probability (as
@@ -128,7 +128,7 @@ def _area(curve: CoverageCurve) -> float:
 def _effective_number(
     curve: CoverageCurve, area: float, outcome: NDArray[np.float64], share: NDArray[np.float64]
 ) -> float:
-    """The number of images at which a plain proportion of this size would have the area's variance."""
+    """Return the number of images at which a plain proportion would have the variance of the area."""
     share_of_kept = coverage_steps(curve.coverage) / curve.coverage
     group = np.repeat(np.arange(len(share_of_kept)), np.diff(curve.kept, prepend=0))
     reach = _below(share_of_kept)[group]  # how much a right answer adds, at its own threshold and all below

@@ -1,4 +1,4 @@
-"""How right yes and no are, and what accuracy and recall already say of the rest."""
+"""Yes/no questions: confusion tables and their measures."""
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -11,7 +11,7 @@ Floats = NDArray[np.float64]
 
 
 def confusion_tables(answers: ArrayLike, expected: ArrayLike) -> NDArray[np.int64]:
-    """Each pair's own confusion table, its questions pooled; positive is the answer yes.
+    """Return the confusion table of each pair, its questions pooled; the positive answer is yes.
 
     What could not be read counts as the wrong one of the two answers, where the authors' code takes it for a no, which
     is right half of the time; what was not answered at all (an error, a question not asked) counts nowhere.
@@ -27,25 +27,25 @@ def confusion_tables(answers: ArrayLike, expected: ArrayLike) -> NDArray[np.int6
            [0, 1, 1, 0],
            [0, 0, 1, 0]])
     """
-    said = check_integers("confusion_tables", "answers", answers, ndim=2, least=MISSING)
+    codes = check_integers("confusion_tables", "answers", answers, ndim=2, least=MISSING)
     require(
-        bool((said <= YES).all()),
+        bool((codes <= YES).all()),
         "confusion_tables",
         "answers",
         "1 (yes), 0 (no), -1 (unparsed) or -2 (missing)",
-        said.max(initial=NO),
+        codes.max(initial=NO),
     )
     right = np.asarray(expected)
-    fits = right.shape == said.shape and (right.dtype.kind == "b" or right.size == 0)
-    require(fits, "confusion_tables", "expected", f"a boolean array of shape {said.shape}", right)
+    fits = right.shape == codes.shape and (right.dtype.kind == "b" or right.size == 0)
+    require(fits, "confusion_tables", "expected", f"a boolean array of shape {codes.shape}", right)
     right = right.astype(np.bool_)
-    yes, asked = np.where(said == UNPARSED, ~right, said == YES), said != MISSING
+    yes, answered = np.where(codes == UNPARSED, ~right, codes == YES), codes != MISSING
     cells = (yes & right, yes & ~right, ~yes & right, ~yes & ~right)
-    return np.stack([(cell & asked).sum(axis=1) for cell in cells], axis=1).astype(np.int64)
+    return np.stack([(cell & answered).sum(axis=1) for cell in cells], axis=1).astype(np.int64)
 
 
 def confusion_measures(table: ArrayLike) -> dict[str, Floats]:
-    """Accuracy, F1, precision, recall and Matthews' correlation of confusion tables.
+    """Return accuracy, F1, precision, recall and Matthews correlation of confusion tables.
 
     A share of nothing is 0, as scikit-learn has it: precision without an answer yes, recall without a pair where yes is
     right, F1 without either; and Matthews' correlation where one of the four margins is empty (no answer yes at all,
@@ -74,12 +74,12 @@ def confusion_measures(table: ArrayLike) -> dict[str, Floats]:
         _share(tp, tp + fn),
         _share(tp * tn - fp * fn, margins).clip(-1, 1),
     )
-    seen = cells.sum(axis=-1) > 0
-    return {name: np.where(seen, value, np.nan) for name, value in zip(MEASURES, values, strict=True)}
+    answered = cells.sum(axis=-1) > 0
+    return {name: np.where(answered, value, np.nan) for name, value in zip(MEASURES, values, strict=True)}
 
 
 def derive_measures(accuracy: ArrayLike, recall: ArrayLike) -> dict[str, Floats]:
-    """What accuracy and recall leave no choice in, where as many questions want yes as want no.
+    """Return the measures that accuracy and recall determine where yes and no are expected equally often.
 
     A false positive rate outside [0, 1] says that no such answers have this accuracy and this recall; the other values
     mean nothing there. What has no denominator is 0, as in `confusion_measures`.
@@ -111,5 +111,5 @@ def derive_measures(accuracy: ArrayLike, recall: ArrayLike) -> dict[str, Floats]
 
 
 def _share(part: Floats, whole: Floats) -> Floats:
-    """The quotient; 0 where there is nothing to divide by."""
+    """Return part / whole, 0 where the whole is 0."""
     return np.where(np.isnan(whole), np.nan, np.divide(part, whole, out=np.zeros(np.shape(whole)), where=whole > 0))
