@@ -49,65 +49,73 @@ class Option:
         return f"eye_{self.name.replace('-', '_')}"
 
 
-OPTIONS = (
-    Option("model", "a model for every benchmark, as backend[argument,option=value,…]; NAME=… calls it NAME in cases, "
-           "baselines and reports, so that another checkpoint is compared under the same name; repeatable (default: "
+EVERYDAY = (
+    Option("model", "a model, as backend[argument,option=value,…]; NAME=SPEC sets the name of the model in cases, "
+           "baselines and reports, to compare another checkpoint under the same name; repeatable (default: "
            + "; ".join(f"for {name} {' and '.join(models)}" for name, models in DEFAULT_MODELS.items())
-           + f"; for any other {' and '.join(OTHERWISE)})",
+           + f"; for any other benchmark {' and '.join(OTHERWISE)})",
            metavar="[NAME=]SPEC", repeatable=True),
-    Option("data", "the folder that holds BENCHMARK/SPLIT folders, or hub:OWNER/NAME[:SPLIT]", metavar="ROOT"),
-    Option("out", "where a run's folder is made", "reports/runs", "DIR"),
-    Option("store", "where answers are kept", str(STORE), "DIR"),
-    Option("limit", "only this many images of each split, a seeded choice; a k-NN support split stays whole",
+    Option("data", "folder of the data, with BENCHMARK/SPLIT folders in it, or hub:OWNER/NAME[:SPLIT]", metavar="ROOT"),
+    Option("limit", "number of images of each split, drawn with the seed; a k-NN support split stays whole",
            metavar="N"),
-    Option("seed", "the seed of every choice", "42", "N"),
-    Option("offline", "never open a connection", flag=True),
-    Option("strict", "what is not there fails: a data set, which is else skipped; a case's baseline, a number in it, "
-           "or a case of the baseline, where cases are compared, and a floor's number, which are else told", flag=True),
-    Option("max-errors", "how many images of a case may end in an error", "0", "N"),
-    Option("baseline", "compare with the baselines of this folder or file; a real loss fails its case, as do other "
-           "data and a number that is gone", metavar="PATH"),
-    Option("update-baseline", "write the session's baselines (to --eye-baseline, or reports/baselines), and compare "
-           "with none", flag=True),
-    Option("max-drop", "the largest loss that is tolerated, however significant, as a fraction below 0.5 (1 % is "
-           "0.01); every loss that is tolerated because of it is reported", "0", "SHARE"),
-    Option("alpha", "how unlikely a loss by chance must be, after Holm's correction over the session", "0.01", "SHARE"),
-    Option("power", "say the smallest loss that each comparison would show, four times in five; without "
-           "--eye-baseline, as far as the session alone can tell", flag=True),
-    Option("floor", "a number that must be reached, as BENCHMARK/PROTOCOL:METRIC>=VALUE, or with <= not be passed; "
-           "without a category it is over the images with a label; repeatable", metavar="FLOOR", repeatable=True),
-    Option("summary", "write how the session ended, and what the gate said, to this file as Markdown", metavar="FILE"),
-    Option("names", "class names: mill, openai, kisel, wordnet, or a file with a name a line", "mill", "NAME"),
-    Option("templates", "prompts: 80, 7, 1, bird, name, or a file with one a line (default: the model's own, of birds "
-           "bird)", "", "NAME"),
-    Option("labels", "one more ground truth, as NAME=FILE; repeatable", metavar="NAME=FILE", repeatable=True),
-    Option("empty", "what an image without labels counts as (default: the label set's own rule)",
-           choices=("correct", "exclude", "wrong")),
-    Option("equivalences", "equivalent classes: 12 (of ImageNet's classes alone; other splits have their own or none), "
-           "none, or a file; strict:… does not chain",
-           "12", "SET"),
-    Option("categories", "how an original label agrees: up to equivalence, or to the letter", "equivalent",
-           choices=("equivalent", "strict")),
-    Option("preset", "options of many protocols at once: paper, the settings of the published studies, or a TOML file; "
-           "--eye-set and --eye-names on the command line win over it", metavar="NAME"),
-    Option("set", "an option of a protocol; several values make one case each; repeatable",
+    Option("set", "set an option of a protocol; several values make one case each; repeatable",
            metavar="PROTOCOL.OPTION=VALUE[,VALUE]", repeatable=True),
+    Option("preset", "set options of many protocols: paper (the settings of the published studies) or a TOML file; "
+           "--eye-set and --eye-names on the command line take precedence", metavar="NAME"),
+    Option("names", "class names: mill, openai, kisel, wordnet, or a file with one name per line", "mill", "NAME"),
+    Option("labels", "add a label set from a file; repeatable", metavar="NAME=FILE", repeatable=True),
+    Option("baseline", "compare with the baselines in this folder or file; a case fails if a metric regressed, if the "
+           "data changed, or if a metric of the baseline is missing", metavar="PATH"),
+    Option("update-baseline", "write baselines (to --eye-baseline, or to reports/baselines) instead of comparing with "
+           "them", flag=True),
+    Option("out", "folder for the results; each run creates a folder in it", "reports/runs", "DIR"),
 )  # fmt: skip
+ADVANCED = (
+    Option("store", "folder of the cached answers", str(STORE), "DIR"),
+    Option("seed", "seed of every random choice", "42", "N"),
+    Option("offline", "never open a network connection", flag=True),
+    Option("strict", "fail instead of skip if a data set is missing; also fail if the baseline of a case, a metric in "
+           "it, a case of the baseline, or the metric of a floor is missing", flag=True),
+    Option("max-errors", "number of images per case that may end in an error", "0", "N"),
+    Option("max-drop", "largest regression that is tolerated even if it is significant, as a fraction below 0.5 "
+           "(1 % is 0.01); tolerated regressions are reported", "0", "SHARE"),
+    Option("alpha", "significance level of a regression, after Holm's correction over the session", "0.01", "SHARE"),
+    Option("power", "report the smallest regression that each comparison detects with a power of 80 %; without "
+           "--eye-baseline, estimated from this session", flag=True),
+    Option("floor", "fail if a metric is below a value, as BENCHMARK/PROTOCOL:METRIC>=VALUE, or above it with <=; "
+           "without a category, the metric over the images that have a label; repeatable",
+           metavar="FLOOR", repeatable=True),
+    Option("summary", "write the result of the session and of the comparison to this Markdown file", metavar="FILE"),
+    Option("templates", "prompt templates: 80, 7, 1, bird, name, or a file with one per line (default: those of the "
+           "model; bird for RealBirdID)", "", "NAME"),
+    Option("empty-labels", "how to score an image without labels (default: the rule of the label set)",
+           choices=("correct", "exclude", "wrong")),
+    Option("equivalences", "equivalent classes: 12 (published pairs of ImageNet's classes; other splits have their own "
+           "or none), none, or a file; strict:… does not chain pairs", "12", "SET"),
+    Option("categories", "whether an original label agrees with a label set up to equivalence, or only if it is the "
+           "same class", "equivalent", choices=("equivalent", "strict")),
+)  # fmt: skip
+OPTIONS = EVERYDAY + ADVANCED
+GROUPS = {
+    "eyechart": ("eyechart: one test case for each benchmark split and model", EVERYDAY),
+    "eyechart-advanced": ("eyechart: advanced options", ADVANCED),
+}
 
 
 def add(parser: pytest.Parser) -> None:
     """Add every option to the command line and to the ini file."""
-    group = parser.getgroup("eyechart", "eyechart: benchmark split × model as test cases")
-    for option in OPTIONS:
-        how: dict[str, Any] = {"action": "store_true"} if option.flag else {"metavar": option.metavar}
-        if option.choices:
-            how = {"choices": option.choices}
-        if option.repeatable:
-            how["action"] = "append"
-        default = f" (default: {option.default})" if option.default else ""
-        text = (option.help + default).replace("%", "%%")  # argparse formats it
-        group.addoption(option.long, dest=option.ini, default=None, help=text, **how)
-        parser.addini(option.ini, option.help, type=option.kind, default=None)
+    for name, (title, options) in GROUPS.items():
+        group = parser.getgroup(name, title)
+        for option in options:
+            how: dict[str, Any] = {"action": "store_true"} if option.flag else {"metavar": option.metavar}
+            if option.choices:
+                how = {"choices": option.choices}
+            if option.repeatable:
+                how["action"] = "append"
+            default = f" (default: {option.default})" if option.default else ""
+            text = (option.help + default).replace("%", "%%")  # argparse formats it
+            group.addoption(option.long, dest=option.ini, default=None, help=text, **how)
+            parser.addini(option.ini, option.help, type=option.kind, default=None)
 
 
 def refuse_typos(config: pytest.Config, args: list[str]) -> None:

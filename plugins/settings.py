@@ -191,7 +191,7 @@ def settings(config: pytest.Config) -> Settings:
             names=text(config, "names"),
             templates=text(config, "templates") or None,
             labels=labels(config),
-            empty=text(config, "empty") or None,
+            empty=text(config, "empty-labels") or None,
             equivalences=text(config, "equivalences"),
             categories=text(config, "categories"),
             options=read_protocol_options(config),

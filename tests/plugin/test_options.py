@@ -29,7 +29,7 @@ def refusal(result: pytest.RunResult) -> str:
         ("--eye-templates=nam", "did you mean name"),
         ("--eye-limit=none", "--eye-limit must be a whole number from 1 up. Got 'none'"),
         ("--eye-limit=0", "--eye-limit must be a whole number from 1 up. Got '0'"),
-        ("--eye-empty=corect", "invalid choice: 'corect'"),
+        ("--eye-empty-labels=corect", "invalid choice: 'corect'"),
         ("--eye-labels=mine", "--eye-labels 'mine' cannot be read"),
         ("--eye-labels=mine=absent.csv", "absent.csv cannot be read"),
         ("--eye-equivalences=eleven", "The equivalences 'eleven' are neither '12' nor 'none'"),
@@ -141,6 +141,7 @@ def test_two_packages_with_one_backend_are_refused(world: Any, tmp_path: Path) -
 
 def test_help_names_every_option(world: Any) -> None:
     said = world.passes("--help").stdout.str()
-    assert "eyechart: benchmark split × model as test cases" in said
+    everyday, advanced = said.index("eyechart: one test case for each"), said.index("eyechart: advanced options")
+    assert everyday < said.index("--eye-model") < said.index("--eye-baseline") < advanced < said.index("--eye-alpha")
     for option in ("model", "data", "out", "store", "limit", "seed", "offline", "strict", "max-errors", "labels"):
         assert f"--eye-{option}" in said

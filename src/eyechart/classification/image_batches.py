@@ -98,7 +98,7 @@ def request_parts(text: str, rows: Sequence[int], prompt_order: str = "image-fir
 
     Source: own definition; the paper does not say where its images stand.
 
-    >>> request_parts("Which?", [7, 3]), request_parts("Which?", [7, 3], "shared")
+    >>> request_parts("Which?", [7, 3]), request_parts("Which?", [7, 3], "text-first")
     ((7, 3, 'Which?'), ('Which?', 7, 3))
     """
     _check_choice("prompt_order", prompt_order, get_args(PromptOrder))
