@@ -2,9 +2,9 @@ import tomllib
 from pathlib import Path
 
 import pytest
+from packaged_samples.notices import lines, notices, spdx
 
 from eyechart.data.imagenet_sample import packaged_root
-from eyechart.samples.notices import lines, notices, spdx
 
 ROOT = Path(__file__).parents[2]
 OURS = "Apache-2.0"

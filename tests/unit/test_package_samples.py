@@ -8,9 +8,8 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from packaged_samples.imagenet import main, on_white, packaged_bytes
 from PIL import Image
-
-from eyechart.samples.package import main, on_white, packaged_bytes
 
 HEAD = "file,label,labels,subset,title,author,licence,source_url,source_package,source_path,sha256\n"
 ROW = "{file},{label},{label},{subset},Title,Author,CC0-1.0,,package,path,{sum}\n"

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from packaged_samples.birds import main, package
 from PIL import Image, ImageChops
 
 from eyechart.data.dataset import Dataset
@@ -16,7 +17,6 @@ from eyechart.data.observations import REASONS, Observations
 from eyechart.data.splits import list_splits, open_split
 from eyechart.errors import DataError
 from eyechart.realbirdid.sample import SPLITS, open_realbirdid, packaged_root, splits
-from eyechart.samples.package_birds import main, package
 from eyechart.toybox import birds_sample
 from eyechart.toybox.__main__ import SEED
 from eyechart.toybox.species import species

@@ -1,9 +1,9 @@
-"""Copy the photographs of birds that birds.csv names from the folder they were collected in.
+"""Copy the photographs of birds that birds.csv names from the folder in which they were collected.
 
-    python -m eyechart.samples.package_birds SOURCE [TARGET]
+    PYTHONPATH=tools python -m packaged_samples.birds SOURCE [TARGET]
 
-The tables are kept by hand; this makes the pictures, every folder's `manifest.csv` and `LICENSE-NOTES.txt`, and the
-checksums.
+The tables are edited by hand; this tool writes the images, the `manifest.csv` and `LICENSE-NOTES.txt` of every folder,
+and the checksums.
 """
 
 import argparse
@@ -13,18 +13,18 @@ from collections.abc import Iterable, Mapping, Sequence
 from hashlib import sha256
 from pathlib import Path
 
-from eyechart.samples.files import write_checksums, write_table
-from eyechart.samples.package import CHANGES, packaged_bytes
+from eyechart.samples.files import packaged, write_checksums, write_table
+from packaged_samples.imagenet import CHANGES, packaged_bytes
 
 COLUMNS = (
     *("file", "common_name", "species", "genus", "certain", "title", "author", "licence", "source_url"),
     *("source_package", "source_path", "source_sha256", "sha256"),
 )
-LICENCE = Path(__file__).parent / "imagenet" / "tuxpaint" / "LICENSE-GPL-2.0.txt"
+LICENCE = packaged("imagenet") / "tuxpaint" / "LICENSE-GPL-2.0.txt"
 
 
 def package(source: Path, target: Path) -> None:
-    """Write the pictures that the target's birds.csv names, with whose they are."""
+    """Write the images that the target's birds.csv names, with their authors and licences."""
     wanted = {line["image"] for line in _lines(target / "birds.csv")}
     lines = [line for line in _lines(source / "manifest.csv") if line["file"] in wanted]
     for folder in sorted({line["file"].partition("/")[0] for line in lines}):
@@ -40,15 +40,15 @@ def package(source: Path, target: Path) -> None:
 
 def _write_picture(source: Path, target: Path, line: Mapping[str, str]) -> dict[str, str]:
     data = (source / line["file"]).read_bytes()
-    packaged = packaged_bytes(data)
+    content = packaged_bytes(data)
     (target / line["file"]).parent.mkdir(exist_ok=True)
-    (target / line["file"]).write_bytes(packaged)
-    sums = {"source_sha256": sha256(data).hexdigest(), "sha256": sha256(packaged).hexdigest()}
+    (target / line["file"]).write_bytes(content)
+    sums = {"source_sha256": sha256(data).hexdigest(), "sha256": sha256(content).hexdigest()}
     return {**line, **sums, "file": Path(line["file"]).name}
 
 
 def _notes(notes: str, chosen: Iterable[Mapping[str, str]]) -> str:
-    """Say how many were taken, and what was changed last."""
+    """Return the licence notes with the number of copied images and the changes."""
     sentence = f"\nOf these pictures the {len([*chosen])} that manifest.csv lists are in this folder.\n"
     return notes.replace("../manifest.csv", "manifest.csv").rstrip() + "\n" + sentence + CHANGES
 
@@ -60,9 +60,9 @@ def _lines(path: Path) -> list[dict[str, str]]:
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Run the command line."""
-    parser = argparse.ArgumentParser(prog="python -m eyechart.samples.package_birds", description="Package the birds.")
+    parser = argparse.ArgumentParser(prog="python -m packaged_samples.birds", description="Package the birds.")
     parser.add_argument("source", type=Path, help="folder with manifest.csv and the folders of pictures")
-    parser.add_argument("target", type=Path, nargs="?", default=Path(__file__).parent / "realbirdid" / "sample")
+    parser.add_argument("target", type=Path, nargs="?", default=packaged("realbirdid") / "sample")
     options = parser.parse_args(arguments)
     package(options.source, options.target)
 

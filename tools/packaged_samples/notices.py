@@ -1,12 +1,14 @@
-"""Who made the packaged pictures and under which terms, as the part of THIRD_PARTY.md that the manifests give.
+"""Print the authors and licences of the packaged images, the part of THIRD_PARTY.md that follows from the manifests.
 
-python -m eyechart.samples.notices
+PYTHONPATH=tools python -m packaged_samples.notices
 """
 
 import csv
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
+
+from eyechart.samples.files import packaged
 
 SPDX = {
     "Public Domain": "LicenseRef-Public-Domain",
@@ -18,13 +20,13 @@ Line = Mapping[str, str]
 
 
 def spdx(licence: str) -> str:
-    """Return the SPDX identifier under which a picture is shipped; of a choice of two, the one chosen here."""
+    """Return the SPDX identifier under which an image is shipped; of two licences, the chosen one."""
     return SPDX.get(licence, licence)
 
 
 def lines(root: Path | None = None) -> Iterator[Line]:
-    """Yield the manifests' lines of every packaged picture, `file` with its folders."""
-    root = root or Path(__file__).parent
+    """Yield the manifest row of every packaged image, with `file` relative to the root."""
+    root = root or packaged("imagenet").parent
     for manifest in sorted(root.glob("**/manifest.csv")):
         with manifest.open(encoding="utf-8", newline="") as file:
             for line in csv.DictReader(file):
@@ -32,7 +34,7 @@ def lines(root: Path | None = None) -> Iterator[Line]:
 
 
 def notices(images: Sequence[Line]) -> str:
-    """Return a table of licences with their authors, then every picture whose licence asks for its author's name."""
+    """Return a table of licences with authors, and one of the images whose licence requires attribution."""
     folders = sorted({line["file"].rpartition("/")[0] for line in images})
     named = [line for line in images if line["licence"].startswith("CC-BY")]
     return "\n".join((*_summary(images, folders), "", *_credits(named)))

@@ -1,9 +1,9 @@
-"""Make the packaged ImageNet sample from the folder it was collected in.
+"""Write the packaged ImageNet sample from the folder in which it was collected.
 
-    python -m eyechart.samples.package SOURCE [TARGET]
+    PYTHONPATH=tools python -m packaged_samples.imagenet SOURCE [TARGET]
 
-Every source folder becomes a folder that stands alone: pictures, `manifest.csv`, `LICENSE-NOTES.txt`. Cut-outs are
-centred on white once, here, so that no reader has to choose a background; all other pictures are copied byte for byte.
+Every source folder becomes a self-contained folder with images, `manifest.csv` and `LICENSE-NOTES.txt`. Images with
+transparency are centred on white, so that the background is the same for all models; other images are copied unchanged.
 """
 
 import argparse
@@ -19,6 +19,8 @@ from pathlib import Path
 
 from PIL import Image
 
+from eyechart.samples.files import packaged
+
 COLUMNS = (
     *("file", "label", "labels", "subset", "title", "author", "licence", "source_url", "source_package"),
     *("source_path", "source_sha256", "sha256", "remark"),
@@ -33,7 +35,7 @@ source_sha256 and sha256 of manifest.csv belong to the file before and after.
 
 
 def on_white(image: Image.Image) -> Image.Image:
-    """Centre a cut-out on a white square; its long side takes 0.9 of the square's side."""
+    """Return a cut-out centred on a white square; its long side is 0.9 of the side of the square."""
     cutout = image.convert("RGBA")
     side = math.ceil(max(cutout.size) / SHARE)
     canvas = Image.new("RGB", (side, side), "white")
@@ -42,7 +44,7 @@ def on_white(image: Image.Image) -> Image.Image:
 
 
 def packaged_bytes(data: bytes) -> bytes:
-    """Return the bytes that are packaged for a picture's bytes: the same ones, unless it has an alpha channel."""
+    """Return the packaged bytes of an image: unchanged, or WebP on white if it has an alpha channel."""
     with Image.open(io.BytesIO(data)) as image:
         if not image.has_transparency_data:
             return data
@@ -52,7 +54,7 @@ def packaged_bytes(data: bytes) -> bytes:
 
 
 def package(source: Path, target: Path) -> None:
-    """Write every folder named in the source's manifest to the target, and the counts that readers check."""
+    """Write every folder of the source's manifest to the target, and the counts that readers check."""
     with (source / "manifest.csv").open(encoding="utf-8", newline="") as file:
         lines = list(csv.DictReader(file))
     remarks = _remarks(source / "NOTES.md")
@@ -75,10 +77,10 @@ def _write_folder(source: Path, folder: Path, lines: Iterable[Mapping[str, str]]
 
 def _write_picture(source: Path, folder: Path, line: Mapping[str, str], remarks: Mapping[str, str]) -> dict[str, str]:
     data = (source / line["file"]).read_bytes()
-    packaged = packaged_bytes(data)
+    content = packaged_bytes(data)
     name = Path(line["file"]).name
-    (folder / name).write_bytes(packaged)
-    sums = {"source_sha256": sha256(data).hexdigest(), "sha256": sha256(packaged).hexdigest()}
+    (folder / name).write_bytes(content)
+    sums = {"source_sha256": sha256(data).hexdigest(), "sha256": sha256(content).hexdigest()}
     return {**line, **sums, "file": name, "remark": remarks.get(line["file"], "")}
 
 
@@ -90,7 +92,7 @@ def _write_manifest(path: Path, rows: Iterable[Mapping[str, str]]) -> None:
 
 
 def _remarks(notes: Path) -> dict[str, str]:
-    """Read the remarks on single pictures, lines of the form: - `folder/file`: remark."""
+    """Return the remarks by image, from lines of the form: - `folder/file`: remark."""
     if not notes.exists():
         return {}
     return dict(re.findall(r"^- `([^`]+/[^`]+)`: (.+)$", notes.read_text(encoding="utf-8"), re.MULTILINE))
@@ -98,9 +100,9 @@ def _remarks(notes: Path) -> dict[str, str]:
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Run the command line."""
-    parser = argparse.ArgumentParser(prog="python -m eyechart.samples.package", description=__doc__.splitlines()[0])
+    parser = argparse.ArgumentParser(prog="python -m packaged_samples.imagenet", description=__doc__.splitlines()[0])
     parser.add_argument("source", type=Path, help="folder with manifest.csv, NOTES.md and the folders of pictures")
-    parser.add_argument("target", type=Path, nargs="?", default=Path(__file__).parent / "imagenet")
+    parser.add_argument("target", type=Path, nargs="?", default=packaged("imagenet"))
     options = parser.parse_args(arguments)
     package(options.source, options.target)
 

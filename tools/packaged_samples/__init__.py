@@ -1,0 +1,1 @@
+"""Tools that write the packaged samples and their licence notices; not part of the wheel."""
