@@ -1,4 +1,4 @@
-"""How often models abstain under many wordings of one question: Table 4 and Figure 7 of arXiv 2603.27033."""
+"""How often models abstain under equivalent prompts: Table 4 and Figure 7 of arXiv 2603.27033."""
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -32,7 +32,7 @@ COCHRAN_NOTE = (
 
 @dataclass(frozen=True)
 class Level:
-    """One model at one level of encouragement, on the unanswerable images (`UA`) or the answerable ones (`A`)."""
+    """One model at one prompt level, on unanswerable (`UA`) or answerable (`A`) images."""
 
     entry: CaseRun
     model: str
@@ -40,29 +40,29 @@ class Level:
     name: str
 
     def number(self, name: str, style: NumberFormat = PERCENT) -> NumberCell:
-        """One number of the level."""
+        """Return one metric of the level."""
         return styled_metric(self.entry, name, WORDS, f"{self.images}/{self.name}", style)
 
     @property
     def mean(self) -> NumberCell:
-        """The mean share over wordings."""
+        """The mean abstention rate over prompts."""
         return self.number(RATE)
 
     @property
     def sd(self) -> NumberCell:
-        """How far the shares lie apart."""
+        """The standard deviation of the rates over prompts."""
         return self.number(f"{RATE}_sd")
 
     @property
     def points(self) -> list[NumberCell]:
-        """The share under each wording."""
+        """The abstention rate of each prompt."""
         start = f"{self.images}/{self.name}/"
         metrics = [m for m in self.entry.record.metrics if m.name == RATE and m.category.startswith(start)]
         return [NumberCell(m.value, m.n, m.ci) for m in sorted(metrics, key=lambda m: m.category)]
 
     @property
     def min_and_max(self) -> tuple[NumberCell, NumberCell]:
-        """The lowest and the highest of these."""
+        """The lowest and the highest rate of a prompt."""
         some = [point for point in self.points if point.value is not None]
         if not some:
             return NumberCell(None), NumberCell(None)
@@ -71,7 +71,7 @@ class Level:
 
     @property
     def cochran_test(self) -> tuple[NumberCell, int | None, NumberCell]:
-        """Cochran's Q, its degrees of freedom, and p."""
+        """Cochran's Q, its degrees of freedom, and its p-value."""
         statistic = self.number("cochran_q", STATISTIC)
         df = len(self.points) - 1 if statistic.is_defined else None
         return statistic, df, self.number("cochran_p", P_VALUE)
@@ -79,14 +79,14 @@ class Level:
 
 @dataclass(frozen=True)
 class TableLevels:
-    """The levels of the models about the same images, a model's beneath one another."""
+    """The levels of all models on the same images, grouped by model."""
 
     table_cases: TableCases
     levels: tuple[Level, ...]
 
 
 def collect_levels(pool: Runs, name: str) -> list[TableLevels]:
-    """Every level of every case."""
+    """Return the levels of every group of comparable cases."""
     return [
         TableLevels(table_cases, tuple(iterate_levels(table_cases)))
         for table_cases in select_cases(pool, ABSTENTION, name, None, WORDS)
@@ -94,7 +94,7 @@ def collect_levels(pool: Runs, name: str) -> list[TableLevels]:
 
 
 def unanswerable_levels(pool: Runs, name: str) -> list[TableLevels]:
-    """Return the levels of the groups with unanswerable images; refuse where there are none."""
+    """Return the levels of groups with unanswerable images; raises ReportError if there are none."""
     tables = [table for table in collect_levels(pool, name) if any(level.images == "UA" for level in table.levels)]
     if not tables:
         what = "shows how models abstain on unanswerable images, and none was asked about"
@@ -103,7 +103,7 @@ def unanswerable_levels(pool: Runs, name: str) -> list[TableLevels]:
 
 
 def iterate_levels(table_cases: TableCases) -> Iterator[Level]:
-    """The levels of every model in the order of the wordings, unanswerable images first."""
+    """Yield the levels of every model in the order of the prompt set, unanswerable images first."""
     for entry in table_cases.group.cases:
         spots = [m.category.split("/") for m in entry.record.metrics if m.name == RATE]
         for images in SETS:
@@ -113,12 +113,12 @@ def iterate_levels(table_cases: TableCases) -> Iterator[Level]:
 
 
 def t4(pool: Runs, _: str | None) -> list[Table]:
-    """Table 4: how likely a model is to abstain, by what is the matter."""
+    """Return Table 4: the abstention rate by true reason."""
     return [t4_table(levels) for levels in unanswerable_levels(pool, "realbirdid-T4")]
 
 
 def t4_table(levels: TableLevels) -> Table:
-    """The models about the same images, a row a level."""
+    """Return the table of models on the same images, one row per level."""
     rows: list[Row] = [
         (level.model, level.name, *(p_abstain(level, issue) for issue in ISSUES.values()))
         for level in levels.levels
@@ -130,29 +130,29 @@ def t4_table(levels: TableLevels) -> Table:
 
 
 def p_abstain(level: Level, issue: str, style: NumberFormat = THOUSANDTHS) -> NumberCell:
-    """How likely abstaining is on an issue."""
+    """Return the abstention rate on images with a reason."""
     return styled_metric(level.entry, "p_abstain", WORDS, f"{level.name}/{issue}", style)
 
 
 def f7(pool: Runs, _: str | None) -> list[Table]:
-    """Figure 7 as a table: the shares under a level's wordings, and whether they differ by more than chance."""
+    """Return Figure 7 as a table: the spread of rates over prompts, and Cochran's Q."""
     return [f7_table(levels) for levels in collect_levels(pool, "realbirdid-F7")]
 
 
 def f7_table(levels: TableLevels) -> Table:
-    """The models about the same images, a row a level."""
+    """Return the table of models on the same images, one row per level."""
     columns = ("Model", "Level", "Images", "Wordings", "Mean", "SD", "Min", "Max", "Q", "df", "p")
     rows = [(level.model, level.name, SETS[level.images], *spread_cells(level)) for level in levels.levels]
     return levels.table_cases.table("abstention over equivalent wordings (%)", columns, rows, SPREAD_NOTE, COCHRAN_NOTE)
 
 
 def spread_cells(level: Level) -> list[Cell]:
-    """The numbers of a level."""
+    """Return the cells of a level."""
     return [len(level.points), level.mean, level.sd, *level.min_and_max, *level.cochran_test]
 
 
 def wordings(pool: Runs, _: str | None) -> list[Table]:
-    """Each wording's text with the share of unanswerable images abstained on: the points of Figure 7."""
+    """Return each prompt with its abstention rate on unanswerable images: the points of Figure 7."""
     return [
         wordings_table(table_cases)
         for table_cases in select_cases(pool, ABSTENTION, "realbirdid-wordings", None, WORDS)
@@ -160,7 +160,7 @@ def wordings(pool: Runs, _: str | None) -> list[Table]:
 
 
 def wordings_table(table_cases: TableCases) -> Table:
-    """The models about the same images, a row a model and wording."""
+    """Return the table of models on the same images, one row per model and prompt."""
     rows = [
         (table_cases.names[id(e)], *row)
         for e in table_cases.group.cases
@@ -172,7 +172,7 @@ def wordings_table(table_cases: TableCases) -> Table:
 
 
 def prompt_rows(columns: Columns) -> Sequence[Row]:
-    """The rows of the csv."""
+    """Return the rows of the csv."""
     places = range(len(columns["level"]))
     return [
         (
@@ -185,7 +185,7 @@ def prompt_rows(columns: Columns) -> Sequence[Row]:
 
 
 def prompt_rate(columns: Columns, at: int) -> NumberCell:
-    """One wording's share with its interval."""
+    """Return the rate of one prompt with its interval."""
     value, low, high = (float(columns[name][at] or "nan") for name in ("rate", "ci_low", "ci_high"))
     return NumberCell(value, int(columns["n"][at]), (low, high))
 

@@ -1,4 +1,4 @@
-"""Figures 7 and 8 of RealBirdID: abstention under many wordings, and why models say they abstain."""
+"""Figures 7 and 8 of RealBirdID: abstention rates of equivalent prompts, and reasons of abstention."""
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING
@@ -29,7 +29,7 @@ ROWS = (
 
 
 def f7(pool: Runs, _: str | None) -> "Figure":
-    """Figure 7: a panel a level of encouragement, a band a model, a point a wording."""
+    """Return Figure 7: one panel per prompt level, one band per model, one point per prompt."""
     tables = collect_levels(pool, "realbirdid-F7")
     figure, under = make_subfigures([BAND * len(band_keys(levels)) + MORE for levels in tables], WIDTH)
     for part, levels in zip(under, tables, strict=True):
@@ -39,12 +39,12 @@ def f7(pool: Runs, _: str | None) -> "Figure":
 
 
 def band_keys(levels: TableLevels) -> list[tuple[str, str]]:
-    """The models, of each the unanswerable images and, where it was asked about them, the answerable ones."""
+    """Return the pairs of model and image set (unanswerable, answerable) that have data."""
     return [*dict.fromkeys((level.model, level.images) for level in levels.levels)]
 
 
 def draw_strips(part: "SubFigure", levels: TableLevels, pool: Runs) -> None:
-    """The panels of one set of birds, on axes that they share."""
+    """Draw the panels of one table on shared axes."""
     names = [*dict.fromkeys(level.name for level in levels.levels)]
     entries = levels.table_cases.group.cases
     styles = dict(
@@ -66,7 +66,7 @@ def draw_strips(part: "SubFigure", levels: TableLevels, pool: Runs) -> None:
 
 
 def draw_strip(ax: "Axes", place: int, level: Level, look: CaseStyle) -> None:
-    """The wordings of one level, their mean and SD, and whether they differ by more than chance."""
+    """Draw the prompts of one level with mean, SD and Cochran's Q."""
     points = level.points
     for at, point in zip(np.linspace(place + TOP, place + BOTTOM, len(points)), points, strict=True):
         if point.is_defined:
@@ -83,7 +83,7 @@ def draw_strip(ax: "Axes", place: int, level: Level, look: CaseStyle) -> None:
 
 
 def level_caption(level: Level) -> str:
-    """The numbers of one level in two lines."""
+    """Return the metrics of one level in two lines."""
     test, df, p = level.cochran_test
     chance = f", Q {test.style(test.value)}, df {df}, p {format_p_value(p)}" if test.is_defined else ""
     sd = f", SD {format_value(level.sd)}" if level.sd.is_defined else ""
@@ -91,12 +91,12 @@ def level_caption(level: Level) -> str:
 
 
 def format_p_value(p: NumberCell) -> str:
-    """A p-value, one too small for its digits as a bound."""
+    """Return a p-value as text, as an upper bound if it is too small for its digits."""
     return p.style(p.value) if (p.value or 0) >= LEAST else f"< {LEAST:.4f}"
 
 
 def f8(pool: Runs, _: str | None) -> "Figure":
-    """Figure 8: a row a model, a matrix a level of encouragement."""
+    """Return Figure 8: one row per model, one matrix per prompt level."""
     tables = collect_confusions(pool, "realbirdid-F8")
     rows = [[*group_by_model(confusions).values()] for confusions in tables]
     across = max(len(of) for confusions in rows for of in confusions)
@@ -111,7 +111,7 @@ def f8(pool: Runs, _: str | None) -> "Figure":
 
 
 def group_by_model(table: Confusions) -> dict[str, list[Confusion]]:
-    """The matrices of each model."""
+    """Return the matrices by model."""
     by_model: dict[str, list[Confusion]] = {}
     for confusion in table.confusions:
         by_model.setdefault(confusion.level.model, []).append(confusion)
@@ -119,7 +119,7 @@ def group_by_model(table: Confusions) -> dict[str, list[Confusion]]:
 
 
 def draw_matrices(axes: Sequence["Axes"], confusions: Sequence[Confusion], reasons: Sequence[str]) -> None:
-    """The matrices of one model, its name at the left."""
+    """Draw the matrices of one model, with its name at the left."""
     for ax, confusion in zip(axes, confusions, strict=False):
         draw_matrix(ax, confusion, reasons)
     for ax in axes[len(confusions) :]:
@@ -128,7 +128,7 @@ def draw_matrices(axes: Sequence["Axes"], confusions: Sequence[Confusion], reaso
 
 
 def draw_matrix(ax: "Axes", confusion: Confusion, reasons: Sequence[str]) -> None:
-    """One matrix, every cell with its count and its share of the row."""
+    """Draw one matrix; each cell has its count and its share of the row."""
     drawn = [matrix_cells(confusion, issue, reasons) for issue in confusion.issues]
     values = np.array([[share.value or 0.0 for _, share in row] for row in drawn])
     ax.imshow(values, vmin=0, vmax=1, cmap="Blues", aspect="auto")
@@ -143,7 +143,7 @@ def draw_matrix(ax: "Axes", confusion: Confusion, reasons: Sequence[str]) -> Non
 
 
 def matrix_cells(confusion: Confusion, issue: str, reasons: Sequence[str]) -> list[tuple[int, NumberCell]]:
-    """The counts and shares of an issue, of the reasons that some model gives."""
+    """Return the counts and shares of an issue for all reasons of the table."""
     own = dict(
         zip(confusion.reasons, zip(confusion.totals(issue).tolist(), confusion.shares(issue), strict=True), strict=True)
     )
@@ -151,7 +151,7 @@ def matrix_cells(confusion: Confusion, issue: str, reasons: Sequence[str]) -> li
 
 
 def format_cell(count: int, share: NumberCell) -> str:
-    """A cell's text."""
+    """Return the text of a cell."""
     if not share.is_defined:
         return "0"
     low, high = (f"{100 * end:.0f}" for end in share.ci) if share.ci else ("", "")

@@ -1,4 +1,4 @@
-"""Figures 4 and 16 of RealBirdID: a flat list against a tree, and class-averaged results, a bar a number."""
+"""Figures 4 and 16 of RealBirdID as bar charts: flat list against tree, and class-averaged results."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -27,7 +27,7 @@ LIMITS = (0, 140)  # room for the numbers beside full bars
 
 @dataclass(frozen=True)
 class Bar:
-    """One number of one model."""
+    """One bar: a metric of one model."""
 
     model: str
     kind: str
@@ -38,24 +38,24 @@ Bars = Mapping[str, Sequence[Bar]]  # by the panels' titles, in each panel the s
 
 
 def f4(pool: Runs, labels: str | None) -> "Figure":
-    """Figure 4: both accuracies and their harmonic mean, a flat list beside a tree."""
+    """Return Figure 4: both accuracies and their harmonic mean, flat list beside tree."""
     comparisons = compare_methods(pool, labels)
     return draw_blocks([(comparison.table_cases, method_bars(comparison)) for comparison in comparisons], COLOURS)
 
 
 def method_bars(comparison: MethodComparison) -> Bars:
-    """A bar a model and method."""
+    """Return one bar per model and method."""
     return {head: [Bar(m.model, m.name, m.numbers[head]) for m in comparison.methods] for head in PARTS}
 
 
 def f16(pool: Runs, labels: str | None) -> "Figure":
-    """Figure 16: AUC and accuracy averaged over classes."""
+    """Return Figure 16: class-averaged AUC and accuracy."""
     tables = select_cases(pool, SPECIES, "realbirdid-F16", labels)
     return draw_blocks([(table_cases, average_bars(table_cases)) for table_cases in tables], AVERAGES)
 
 
 def average_bars(table_cases: TableCases) -> Bars:
-    """A bar a model and average."""
+    """Return one bar per model and average."""
     return {
         head: [
             Bar(table_cases.names[id(entry)], kind, metric_estimate(entry, name, table_cases.labels, of))
@@ -67,7 +67,7 @@ def average_bars(table_cases: TableCases) -> Bars:
 
 
 def draw_blocks(blocks: Sequence[tuple[TableCases, Bars]], colours: Mapping[str, str]) -> "Figure":
-    """A block of panels a set of birds."""
+    """Return a figure with one block of panels per table."""
     heights = [BAR * len(next(iter(bars.values()))) + MORE for _, bars in blocks]
     figure, under = make_subfigures(heights, WIDTH)
     for part, (of, bars) in zip(under, blocks, strict=True):
@@ -77,7 +77,7 @@ def draw_blocks(blocks: Sequence[tuple[TableCases, Bars]], colours: Mapping[str,
 
 
 def draw_block(part: "SubFigure", bars: Bars, colours: Mapping[str, str]) -> None:
-    """One set of birds; the models' names stand at the left, what colours mean beneath."""
+    """Draw one table: model names at the left, the legend of colours below."""
     from matplotlib.patches import Patch
 
     axes = part.subplots(1, len(bars), squeeze=False)[0]
@@ -89,7 +89,7 @@ def draw_block(part: "SubFigure", bars: Bars, colours: Mapping[str, str]) -> Non
 
 
 def draw_panel(ax: "Axes", bars: Sequence[Bar], colours: Mapping[str, str], *, named: bool) -> None:
-    """The bars of one number, each with its interval."""
+    """Draw the bars of one metric with their intervals."""
     for place, bar in enumerate(bars):
         if bar.number.is_defined:
             ax.barh(place, 100 * (bar.number.value or 0), HEIGHT, color=colours[bar.kind])
@@ -105,7 +105,7 @@ def draw_panel(ax: "Axes", bars: Sequence[Bar], colours: Mapping[str, str], *, n
 
 
 def model_positions(bars: Sequence[Bar]) -> dict[str, float]:
-    """The middle of each model's bars."""
+    """Return the mean position of each model's bars."""
     indices: dict[str, list[int]] = {}
     for place, bar in enumerate(bars):
         indices.setdefault(bar.model, []).append(place)
@@ -113,7 +113,7 @@ def model_positions(bars: Sequence[Bar]) -> dict[str, float]:
 
 
 def draw_value(ax: "Axes", place: float, number: NumberCell) -> None:
-    """A number behind its bar, and its interval as a line across the bar's end."""
+    """Draw the value beside its bar, and the interval as a line across the end of the bar."""
     value = 100 * (number.value or 0)
     low, high = (100 * end for end in number.ci) if number.ci else (value, value)
     ax.hlines(place, low, high, color="black", linewidth=0.8)
@@ -123,7 +123,7 @@ def draw_value(ax: "Axes", place: float, number: NumberCell) -> None:
 
 
 def format_value(number: NumberCell) -> str:
-    """A number with one digit, its interval behind it."""
+    """Return a percentage with one decimal, followed by its interval."""
     low, high = (f"{100 * end:.1f}" for end in number.ci) if number.ci else ("", "")
     return f"{100 * (number.value or 0):.1f}" + (f" [{low}, {high}]" if low else "")
 

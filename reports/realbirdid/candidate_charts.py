@@ -1,4 +1,4 @@
-"""Figure 11 of RealBirdID: frequency, entropy and max probability by how many species a range list leaves."""
+"""Figure 11 of RealBirdID: frequency, entropy and max probability by the number of candidate species."""
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING
@@ -20,7 +20,7 @@ BAR = 0.27
 
 
 def f11(pool: Runs, _: str | None) -> "Figure":
-    """Figure 11: two panels a model, the answerable images above; each series as parts of its highest bar."""
+    """Return Figure 11: two panels per model, answerable images above; each series is divided by its highest bar."""
     tables = collect_bins(pool)
     across = min(ACROSS, max(len(model_names(table)) for table in tables))
     figure, under = make_subfigures(
@@ -33,22 +33,22 @@ def f11(pool: Runs, _: str | None) -> "Figure":
 
 
 def model_names(table: TableBins) -> list[str]:
-    """The models, each once."""
+    """Return the distinct models."""
     return [*dict.fromkeys(images.model for images in table.image_sets)]
 
 
 def image_sets(table: TableBins) -> list[str]:
-    """The kinds of images that there are."""
+    """Return the image sets that have data."""
     return [kind for kind in KINDS if any(images.kind == kind for images in table.image_sets)]
 
 
 def line_count(table: TableBins, across: int) -> int:
-    """How many models stand beneath one another."""
+    """Return the number of rows of models."""
     return -(-len(model_names(table)) // across)
 
 
 def draw_block(part: "SubFigure", table: TableBins, across: int) -> None:
-    """The models about the same images."""
+    """Draw the models on the same images."""
     from matplotlib.patches import Patch
 
     there = image_sets(table)
@@ -62,7 +62,7 @@ def draw_block(part: "SubFigure", table: TableBins, across: int) -> None:
 
 
 def draw_panel(ax: "Axes", images: BinnedImages) -> None:
-    """One kind of image of one model."""
+    """Draw one image set of one model."""
     series = {"frequency": [estimate.frequency for estimate in images.bins]}
     series |= {name: [estimate.means[name] for estimate in images.bins] for name in MEASURES}
     for side, (name, numbers) in enumerate(series.items(), -1):
@@ -78,7 +78,7 @@ def draw_panel(ax: "Axes", images: BinnedImages) -> None:
 
 
 def draw_bars(ax: "Axes", numbers: Sequence[NumberCell], aside: float, colour: str) -> None:
-    """One series, divided by its highest bar, with its intervals."""
+    """Draw one series, divided by its highest bar, with intervals."""
     highest = max(number.value or 0 for number in numbers) or 1.0
     places = [place + aside for place in range(len(numbers))]
     ax.bar(places, [(number.value or 0) / highest for number in numbers], BAR, color=colour)

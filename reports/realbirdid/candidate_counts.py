@@ -1,4 +1,4 @@
-"""How sure models are by how many species a range list leaves: Figure 11 of arXiv 2603.27033 as a table."""
+"""Confidence by the number of candidate species: Figure 11 of arXiv 2603.27033 as a table."""
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
@@ -34,7 +34,7 @@ RHO = (
 
 @dataclass(frozen=True)
 class ImageConfidences:
-    """The images with a list: (n,) choices, whether each is answerable, its observation, and its measures."""
+    """Images with a range list (n,): number of candidates, answerability, observation, and confidence measures."""
 
     choices: Ints
     answerable: Bools
@@ -44,7 +44,7 @@ class ImageConfidences:
 
 @dataclass(frozen=True)
 class Bin:
-    """Numbers of choices from `low` to `high`: which share of a set's images, and the means of the measures."""
+    """Images with `low` to `high` candidates: their proportion of the image set, and the means of the measures."""
 
     low: int
     high: int
@@ -53,13 +53,13 @@ class Bin:
 
     @property
     def name(self) -> str:
-        """As a table has it: `3`, or `3–5`."""
+        """The range as text: `3`, or `3–5`."""
         return str(self.low) if self.low == self.high else f"{self.low}–{self.high}"
 
 
 @dataclass(frozen=True)
 class BinnedImages:
-    """One model and one kind of image, by number of choices."""
+    """One image set of one model, binned by the number of candidates."""
 
     entry: CaseRun
     model: str
@@ -70,7 +70,7 @@ class BinnedImages:
 
     @property
     def correlation_text(self) -> str:
-        """The correlations in words."""
+        """The correlations as text."""
         return ", ".join(
             f"{MEASURES[name]} {estimate.text(with_n=False)}" for name, estimate in self.correlations.items()
         )
@@ -78,14 +78,14 @@ class BinnedImages:
 
 @dataclass(frozen=True)
 class TableBins:
-    """The models about the same images."""
+    """The models on the same images."""
 
     table_cases: TableCases
     image_sets: tuple[BinnedImages, ...]
 
 
 def collect_bins(pool: Runs, name: str = "realbirdid-F11") -> list[TableBins]:
-    """Every model, its answerable images first."""
+    """Return the bins of every model, answerable images first."""
     return [
         TableBins(table_cases, tuple(iterate_image_sets(table_cases)))
         for table_cases in select_cases(pool, SPECIES, name, None, RANGE)
@@ -93,7 +93,7 @@ def collect_bins(pool: Runs, name: str = "realbirdid-F11") -> list[TableBins]:
 
 
 def iterate_image_sets(table_cases: TableCases) -> Iterator[BinnedImages]:
-    """Both kinds of images of every model."""
+    """Yield both image sets of every model."""
     for entry in table_cases.group.cases:
         sure = read_artifact(entry.record, entry.folder, PREDICTIONS, parse_columns)
         edges = bin_edges(sure.choices)
@@ -104,7 +104,7 @@ def iterate_image_sets(table_cases: TableCases) -> Iterator[BinnedImages]:
 
 
 def parse_columns(table: Columns) -> ImageConfidences:
-    """The images that have an answer under their range list."""
+    """Return the images that have an answer under their range list."""
     every = {name: np.array([float(text or "nan") for text in table[f"range.species.{name}"]]) for name in MEASURES}
     answered = ~np.isnan(every["p"])
     choices, answerable = parse_integers(table["range.choices"]), np.array(table["answerable"]) == "1"
@@ -113,13 +113,13 @@ def parse_columns(table: Columns) -> ImageConfidences:
 
 
 def select_images(sure: ImageConfidences, chosen: Bools) -> ImageConfidences:
-    """Some of the images."""
+    """Return a selection of the images."""
     measures = {name: values[chosen] for name, values in sure.measures.items()}
     return ImageConfidences(sure.choices[chosen], sure.answerable[chosen], sure.observations[chosen], measures)
 
 
 def bin_edges(choices: Ints) -> list[tuple[int, int]]:
-    """The first and last number of choices of each bin: one a number, or as few as it takes to have no more than 40."""
+    """Return the first and last number of candidates of each bin: one bin per number, or at most 40 equal bins."""
     counts = np.unique(choices).tolist()
     if len(counts) <= MOST:
         return [(number, number) for number in counts]
@@ -130,7 +130,7 @@ def bin_edges(choices: Ints) -> list[tuple[int, int]]:
 def bin_images(
     entry: CaseRun, model: str, kind: str, sure: ImageConfidences, edges: list[tuple[int, int]]
 ) -> BinnedImages:
-    """One kind of image."""
+    """Return the bins and correlations of one image set."""
     bins = [build_bin(sure, low, high) for low, high in edges]
     rho = {name: correlation(sure.choices, values, sure.observations) for name, values in sure.measures.items()}
     return BinnedImages(
@@ -144,7 +144,7 @@ def bin_images(
 
 
 def build_bin(sure: ImageConfidences, low: int, high: int) -> Bin:
-    """The images with so many choices."""
+    """Return the bin of images with `low` to `high` candidates."""
     inside = (sure.choices >= low) & (sure.choices <= high)
     possible = {"entropy": (0.0, log(max(high, 1))), "p": (1 / max(high, 1), 1.0)}
     units = sure.observations[inside]
@@ -154,7 +154,7 @@ def build_bin(sure: ImageConfidences, low: int, high: int) -> Bin:
 
 
 def mean_estimate(values: Floats, observations: Ints, least: float, most: float) -> NumberCell:
-    """A mean of numbers from `least` to `most`, with Student's interval, no further, of several observations."""
+    """Return a mean with Student's interval over observations, clipped to `least` and `most`."""
     if not len(values):
         return NumberCell(None, style=VALUE)
     value, interval = float(values.mean()), interval_or_none(clustered_t_interval(values, observations))
@@ -163,7 +163,7 @@ def mean_estimate(values: Floats, observations: Ints, least: float, most: float)
 
 
 def correlation(counts: Ints, values: Floats, observations: Ints) -> NumberCell:
-    """Return Spearman's correlation with Fisher's interval at the effective number; none where either is constant.
+    """Return Spearman's correlation with Fisher's interval at the effective n, without a value for constant data.
 
     The design effect is that of the images' influence on the correlation of ranks (S. J. Devlin, R. Gnanadesikan and
     J. R. Kettenring, Biometrika 62 (1975) 531-545).
@@ -179,12 +179,12 @@ def correlation(counts: Ints, values: Floats, observations: Ints) -> NumberCell:
 
 
 def f11(pool: Runs, _: str | None) -> list[Table]:
-    """Figure 11 as a table: a row a number of choices."""
+    """Return Figure 11 as a table, one row per number of candidates."""
     return [f11_table(bins) for bins in collect_bins(pool)]
 
 
 def f11_table(bins: TableBins) -> Table:
-    """The models about the same images."""
+    """Return the table of models on the same images."""
     rows: list[Row] = [
         (of.model, KINDS[of.kind], candidate_bin.name, candidate_bin.frequency, *candidate_bin.means.values())
         for of in bins.image_sets

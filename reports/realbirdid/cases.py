@@ -1,4 +1,4 @@
-"""Cases of RealBirdID that may stand in one figure: the same birds, asked about by one protocol."""
+"""Select cases of RealBirdID that are comparable: one protocol on the same observations."""
 
 from collections.abc import Sequence
 
@@ -9,8 +9,8 @@ from ..oodbench.cases import disambiguate_titles, nothing_to_show
 from ..render import NumberCell
 from ..runs import CaseRun, ComparableCases, Runs
 
-ALL, ELIGIBLE, RANGE = "all species", "eligible", "range"  # labels of numbers
-WORDS = "observations"  # of numbers about answers in words
+ALL, ELIGIBLE, RANGE = "all species", "eligible", "range"  # label sets of metrics
+WORDS = "observations"  # label set of protocols with text responses
 SPECIES, FLAT, FREE, ABSTENTION = "species", "flat_list", "free_form", "abstention"
 DESCRIPTIONS = {
     SPECIES: "asks models for a probability of every species",
@@ -22,7 +22,7 @@ CAPTION_OPTIONS = ("prompt", "templates", "prompt_set", "species_names", "extrac
 
 
 def find_cases(pool: Runs, protocol: str, name: str) -> list[ComparableCases]:
-    """The cases of a protocol about the same observations, by model; a figure of none is refused with the remedy."""
+    """Return the groups of comparable cases of a protocol, sorted by model; raises ReportError if there are none."""
     cases: dict[tuple[int, tuple[tuple[str, str], ...]], list[CaseRun]] = {}
     for place, group in enumerate(pool.groups):
         for entry in group.with_protocols(protocol).cases:
@@ -35,23 +35,23 @@ def find_cases(pool: Runs, protocol: str, name: str) -> list[ComparableCases]:
 
 
 def sort_key(entry: CaseRun) -> tuple[str, str]:
-    """Sorts by model, then by what was chosen."""
+    """Return the sort key: model, then prompt settings."""
     return entry.model, entry.prompt_settings
 
 
 def case_names(entries: Sequence[CaseRun]) -> list[str]:
-    """The models' names, with the choices in which cases of one model differ."""
+    """Return the model names, with the options in which cases of one model differ."""
     return disambiguate_titles([entry.model for entry in entries], [[entry] for entry in entries])
 
 
 def metric_estimate(entry: CaseRun, name: str, labels: str, category: str) -> NumberCell:
-    """One number of a case."""
+    """Return one metric of a case, without a value if the record lacks it."""
     metric = entry.metric(name, labels, category)
     return NumberCell(None) if metric is None else NumberCell(metric.value, metric.n, metric.ci)
 
 
 def choose_labels(groups: Sequence[ComparableCases], labels: str | None, default: str = ALL) -> str:
-    """The labels to show: those that were asked for, if there are any numbers under them."""
+    """Return the requested label set, by default `default`; raises ReportError if no metric has it."""
     known = dict.fromkeys(m.labels for group in groups for entry in group.cases for m in entry.record.metrics)
     if labels is not None and labels not in known:
         raise ReportError(
@@ -61,7 +61,7 @@ def choose_labels(groups: Sequence[ComparableCases], labels: str | None, default
 
 
 def describe_prompts(entries: Sequence[CaseRun]) -> str:
-    """How questions were put: `templates bird (0123abcd); prompt species (89abcdef)`."""
+    """Return the prompt settings of cases: `templates bird (0123abcd); prompt species (89abcdef)`."""
     values_by_option = {name: [*dict.fromkeys(entry.option(name) for entry in entries)] for name in CAPTION_OPTIONS}
     shown = {name: [value for value in values if value not in ("", "own")] for name, values in values_by_option.items()}
     return "; ".join(f"{name} {', '.join(values)}" for name, values in shown.items() if values)

@@ -1,4 +1,4 @@
-"""RealBirdID's tables and figures by their names, in the order of arXiv 2603.27033."""
+"""The tables and figures of RealBirdID by name, in the order of arXiv 2603.27033."""
 
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
@@ -44,4 +44,4 @@ FIGURES: Mapping[str, Callable[[Runs, str | None], "Figure"]] = {
     **abstention_charts.FIGURES,
     **candidate_charts.FIGURES,
 }
-OVERVIEW = ("T2", "T3", "F4", "F19", "free-form", "T4", "F7", "F8")  # what the overview shows of them
+OVERVIEW = ("T2", "T3", "F4", "F19", "free-form", "T4", "F7", "F8")  # tables of the overview

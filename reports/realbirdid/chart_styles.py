@@ -1,4 +1,4 @@
-"""How RealBirdID's figures look: a model has one colour, marker and dash in all of them, and captions say of what."""
+"""Styles of the figures of RealBirdID: a model has one colour and marker in all figures; captions; legends."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -26,7 +26,7 @@ ENTRY = 0.14  # inches of a line of a legend
 
 @dataclass(frozen=True)
 class CaseStyle:
-    """How one case is drawn."""
+    """Colour, marker and dash of a case."""
 
     colour: str
     marker: str
@@ -34,12 +34,12 @@ class CaseStyle:
 
     @property
     def line_options(self) -> dict[str, Any]:
-        """As a line's settings."""
+        """The keyword arguments of a line."""
         return {"color": self.colour, "marker": self.marker, "linestyle": self.dash, "markersize": 4, "linewidth": 1}
 
 
 def case_styles(pool: Runs, entries: Sequence[CaseRun]) -> list[CaseStyle]:
-    """How cases are drawn: a colour and a marker a model of all runs, a dash a case of it beside the others."""
+    """Return the styles of cases: one colour and marker per model, one dash per case of a model."""
     every = (entry for group in pool.groups for entry in group.cases if entry.record.benchmark == BENCHMARK)
     models = sorted({entry.model for entry in every} | {entry.model for entry in entries})
     used: dict[str, int] = {}
@@ -53,7 +53,7 @@ def case_styles(pool: Runs, entries: Sequence[CaseRun]) -> list[CaseStyle]:
 
 
 def make_subfigures(heights: Sequence[float], width: float) -> tuple["Figure", list["SubFigure"]]:
-    """A figure of parts with these heights in inches, one under the other, each with a caption of its own."""
+    """Return a figure with vertically stacked subfigures of these heights in inches."""
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=(width, sum(heights)), layout="constrained")
@@ -62,14 +62,14 @@ def make_subfigures(heights: Sequence[float], width: float) -> tuple["Figure", l
 
 
 def add_caption(part: "SubFigure", group: ComparableCases, labels: Sequence[str], width: float, *more: str) -> None:
-    """Say which birds a part is about, how many under each of the labels, and how questions were put."""
+    """Set the caption of a subfigure: data set, number of images per label set, and prompt settings."""
     numbers = [describe_sizes(group.cases, name) for name in dict.fromkeys(labels)]
     text = "; ".join(filter(None, [group.title, *numbers, describe_prompts(group.cases), *more]))
     part.suptitle(fill(one_line(text), int(INCH * width), break_on_hyphens=False), fontsize=9)
 
 
 def describe_sizes(entries: Sequence[CaseRun], labels: str) -> str:
-    """How many answerable and unanswerable images there are under some labels: `range: A n=90, UA n=8`."""
+    """Return the numbers of images of a label set: `range: A n=90, UA n=8`."""
     sizes = {
         of: {metric_estimate(entry, "acc", labels, spot).n for entry in entries} - {None} for of, spot in SPOTS.items()
     }
@@ -79,7 +79,7 @@ def describe_sizes(entries: Sequence[CaseRun], labels: str) -> str:
 
 
 def add_legend(part: "SubFigure", cases: Sequence[tuple[str, CaseStyle]], width: float) -> None:
-    """Name every model once, beneath its panels."""
+    """Add the legend of models below the panels."""
     from matplotlib.lines import Line2D
 
     lines = [Line2D([], [], label=one_line(name), **look.line_options) for name, look in cases]
@@ -88,11 +88,11 @@ def add_legend(part: "SubFigure", cases: Sequence[tuple[str, CaseStyle]], width:
 
 
 def legend_columns(names: Sequence[str], width: float) -> int:
-    """How many names stand beside one another in a legend."""
+    """Return the number of columns of a legend."""
     longest = max(map(len, names)) + 8
     return max(1, min(len(names), int(SMALL * width / longest)))
 
 
 def legend_height(names: Sequence[str], width: float) -> float:
-    """How high a legend is, in inches."""
+    """Return the height of a legend in inches."""
     return ENTRY * -(-len(names) // legend_columns(names, width)) + 0.2

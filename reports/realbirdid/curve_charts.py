@@ -1,4 +1,4 @@
-"""Figures 5, 9, 10, 17 and 18 of RealBirdID: curves over every threshold, the area under each beside it."""
+"""Figures 5, 9, 10, 17 and 18 of RealBirdID: curves over all thresholds, with the area under each curve."""
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
@@ -18,7 +18,7 @@ ASIDE: Any = {"fontsize": 6, "loc": "upper left", "bbox_to_anchor": (1, 1), "han
 
 
 def figure_function(name: str) -> Callable[[Runs, str | None], "Figure"]:
-    """A figure of curves."""
+    """Return the function that draws a figure of curves."""
     return lambda pool, labels: draw_figure(pool, collect_curves(pool, name, labels))
 
 
@@ -36,13 +36,13 @@ def draw_figure(pool: Runs, blocks: Sequence[CurveBlock]) -> "Figure":
 
 
 def block_height(block: CurveBlock, width: float) -> float:
-    """How high a block is, in inches."""
+    """Return the height of a block in inches."""
     row_height = max(HIGH, ENTRY * len(block.cases) + 0.9)
     return row_height * len(block.grid) + legend_height([case.name for case in block.cases], width) + 0.5
 
 
 def draw_grid(part: "SubFigure", block: CurveBlock, looks: list[CaseStyle]) -> None:
-    """The panels of one set of birds."""
+    """Draw the panels of one block."""
     across = max(map(len, block.grid))
     for row, panels in enumerate(block.grid):
         for column, shown in enumerate(panels):
@@ -50,7 +50,7 @@ def draw_grid(part: "SubFigure", block: CurveBlock, looks: list[CaseStyle]) -> N
 
 
 def draw_panel(ax: "Axes", shown: Panel, block: CurveBlock, looks: list[CaseStyle]) -> None:
-    """One curve a model; the area under it stands in the legend."""
+    """Draw one curve per model, with the area under it in the legend."""
     sweep, labels = shown
     for case, look in zip(block.cases, looks, strict=True):
         if curve := sweep.read_curve(case, labels):
@@ -67,12 +67,12 @@ def draw_panel(ax: "Axes", shown: Panel, block: CurveBlock, looks: list[CaseStyl
 
 
 def draw_curve(ax: "Axes", curve: Curve, look: CaseStyle, label: str) -> None:
-    """One model's curve."""
+    """Draw the curve of one model."""
     ax.plot(100 * curve.x, 100 * curve.y, label=label, markevery=OFTEN, **look.line_options)
 
 
 def format_area(number: NumberCell) -> str:
-    """A number as a legend has it: with one digit."""
+    """Return an area as text with one decimal."""
     low, high = (100 * end for end in number.ci) if number.ci else (None, None)
     if not number.is_defined:
         return ""

@@ -1,4 +1,4 @@
-"""The curves of RealBirdID, swept over every threshold: Figures 5, 9, 10, 17 and 18 of arXiv 2603.27033 as tables."""
+"""The curves of RealBirdID over all thresholds: Figures 5, 9, 10, 17 and 18 of arXiv 2603.27033 as tables."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -27,13 +27,13 @@ MEANING = (
 
 @dataclass(frozen=True)
 class Curve:
-    """A curve of an artifact: (points,) x and y, x rising."""
+    """A curve of an artifact: x and y (points,), x ascending."""
 
     x: Floats
     y: Floats
 
     def at(self, x: float) -> tuple[float, float]:
-        """The point at x, or the next one to its right: no threshold has those between; NaN beyond the last."""
+        """Return the point at x, or the next point to the right; NaN after the last."""
         place = int(np.searchsorted(self.x, x - 1e-9))
         return (float(self.x[place]), float(self.y[place])) if place < len(self.x) else (np.nan, np.nan)
 
@@ -43,7 +43,7 @@ Curves = Mapping[tuple[str, str], Curve]  # by labels and name
 
 @dataclass(frozen=True)
 class Images:
-    """The images that a curve is of, those with the highest probability first.
+    """The images of a curve, in descending order of probability.
 
     `correct` (n,) is 1 for a right answer and 0 for a wrong one, `observations` (n,) numbers their observations.
     """
@@ -54,7 +54,7 @@ class Images:
 
 @dataclass(frozen=True)
 class Case:
-    """A case under its name beside others, and all its curves."""
+    """A case with its display name and all its curves."""
 
     entry: CaseRun
     name: str
@@ -62,15 +62,15 @@ class Case:
 
     @cached_property
     def images(self) -> Mapping[tuple[str, str], Images]:
-        """The images of each set, by labels and set."""
+        """The images by label set and image set."""
         return read_artifact(self.entry.record, self.entry.folder, PREDICTIONS, sort_images)
 
 
 @dataclass(frozen=True)
 class CurveSpec:
-    """A curve that a figure shows: its name in the artifact, the number that sums it up, and what it is called.
+    """The specification of a curve: its name in the artifact, the metric that is its area, and its titles.
 
-    `of` is the category of that number; with `falls`, x runs from abstaining on nothing to abstaining on all.
+    `of` is the category of the metric. With `falls`, x is the share of images abstained on, from 0 to 1.
     """
 
     curve: str
@@ -82,16 +82,16 @@ class CurveSpec:
     falls: bool = False
 
     def read_curve(self, case: Case, labels: str) -> Curve | None:
-        """The curve of a case, if there is one under these labels."""
+        """Return the curve of a case under a label set, None if it does not exist."""
         curve = case.curves.get((labels, self.curve))
         return Curve(1 - curve.x[::-1], curve.y[::-1]) if curve is not None and self.falls else curve
 
     def area_estimate(self, case: Case, labels: str) -> NumberCell:
-        """The area under it, with its interval."""
+        """Return the area under the curve with its interval."""
         return metric_estimate(case.entry, self.area, labels, self.of)
 
     def estimates(self, case: Case, labels: str) -> list[NumberCell]:
-        """The area; and the accuracy at some shares that are abstained on, of a curve over these."""
+        """Return the area and, for a curve over the share abstained on, the accuracy at some shares."""
         area, curve = self.area_estimate(case, labels), self.read_curve(case, labels)
         if not self.falls:
             return [area]
@@ -100,26 +100,26 @@ class CurveSpec:
 
     @property
     def short_name(self) -> str:
-        """What the area is called in short."""
+        """The short name of the area."""
         return {"i": "IG", "u": "UA/A"}.get(self.area[0], "AUC")
 
     @property
     def column_names(self) -> list[str]:
-        """What the numbers are called."""
+        """The names of the table columns."""
         return [self.head, *(f"{self.head}, {100 * share:g} % left out" for share in SHARES * self.falls)]
 
 
 def selective_accuracy(images: Images, share: float) -> NumberCell:
-    """Return the accuracy among the images that remain when a share of them is abstained on, the least sure first.
+    """Return the accuracy among the images that remain after abstaining on a share of the least confident images.
 
-    The share is a point of the curve, so that images of equal probability are all kept or none; NaN keeps none.
+    The share is a point of the curve, so images of equal probability are kept or dropped together; NaN keeps none.
     """
     count = 0 if np.isnan(share) else round((1 - share) * len(images.correct))
     return clustered_proportion(images.correct[:count], images.observations[:count])
 
 
 def sort_images(columns: Columns) -> dict[tuple[str, str], Images]:
-    """Return the images of every set under all labels from the columns of the answers."""
+    """Return the sorted images of every label set and image set from the sample table."""
     answerable = np.array(columns["answerable"]) == "1"
     observations = np.unique(columns["observation"], return_inverse=True)[1].astype(np.int64)
     listed = np.array(columns["range.species.p"]) != ""
@@ -136,12 +136,12 @@ def sort_images(columns: Columns) -> dict[tuple[str, str], Images]:
 
 
 def parse_numbers(texts: Sequence[str]) -> Floats:
-    """Return texts as numbers, NaN for an empty one."""
+    """Return texts as numbers, NaN for empty text."""
     return np.array([float(text or "nan") for text in texts], np.float64)
 
 
 def accuracy_curve(of: str, criterion: str = "", *, falls: bool = False) -> CurveSpec:
-    """Accuracy by coverage, or by the share that is abstained on; by the main criterion where none is named."""
+    """Return the specification of accuracy by coverage, or, with `falls`, by the share abstained on."""
     end = "" if criterion == "max_probability" else criterion
     head = SETS[of] + (f", by {CRITERIA[criterion]}" if criterion else "")
     x = "abstained on (%)" if falls else "coverage (%)"
@@ -149,7 +149,7 @@ def accuracy_curve(of: str, criterion: str = "", *, falls: bool = False) -> Curv
 
 
 def abstention_curve(criterion: str) -> CurveSpec:
-    """Of the unanswerable images the share that is abstained on, by that of the answerable ones."""
+    """Return the specification of the abstention rate on unanswerable images by that on answerable images."""
     area = "ua_a" if criterion == "max_probability" else f"ua_a_{criterion}"
     head = f"UA/A, by {CRITERIA[criterion]}"
     return CurveSpec(f"abstention {criterion}", area, "all", head, "A abstained on (%)", "UA abstained on (%)")
@@ -161,7 +161,7 @@ Grid = Sequence[Sequence[Panel]]
 
 
 def f5(labels: str) -> Grid:
-    """Figure 5: accuracy by depth, by coverage, and the abstention tradeoff."""
+    """Return the panels of Figure 5: information gain, accuracy by coverage, and the abstention tradeoff."""
     species, genus, tradeoff = (
         accuracy_curve("A.species"),
         accuracy_curve("A.genus"),
@@ -171,22 +171,22 @@ def f5(labels: str) -> Grid:
 
 
 def f9(labels: str) -> Grid:
-    """Figure 9: the abstention tradeoff by each criterion."""
+    """Return the panels of Figure 9: the abstention tradeoff by each criterion."""
     return [[(abstention_curve(criterion), labels) for criterion in CRITERIA]]
 
 
 def f10(labels: str) -> Grid:
-    """Figure 10: accuracy over coverage by each criterion."""
+    """Return the panels of Figure 10: accuracy by coverage for each criterion."""
     return [[(accuracy_curve(of, criterion), labels) for criterion in CRITERIA] for of in SETS]
 
 
 def f17(labels: str) -> Grid:
-    """Figure 17: accuracy by the share abstained on, without range lists and with them."""
+    """Return the panels of Figure 17: accuracy by the share abstained on, without and with range lists."""
     return [[(accuracy_curve(of, falls=True), shown) for shown in (labels, RANGE)] for of in ("A.species", "UA.genus")]
 
 
 def f18(labels: str) -> Grid:
-    """Figure 18: information gain, and the abstention tradeoff by entropy, without range lists and with them."""
+    """Return the panels of Figure 18: information gain and the tradeoff by entropy, without and with range lists."""
     return [[(sweep, shown) for shown in (labels, RANGE)] for sweep in (GAIN, abstention_curve("entropy"))]
 
 
@@ -201,7 +201,7 @@ GRIDS: Mapping[str, Callable[[str], Grid]] = {
 
 @dataclass(frozen=True)
 class CurveBlock:
-    """The cases about one set of birds, and the panels of a figure that they have curves for."""
+    """Comparable cases, and the panels of a figure for which they have curves."""
 
     table_cases: TableCases
     cases: tuple[Case, ...]
@@ -209,7 +209,7 @@ class CurveBlock:
 
 
 def collect_curves(pool: Runs, name: str, labels: str | None) -> list[CurveBlock]:
-    """What a figure of curves shows, of all cases about the same birds together; birds without a curve are left out."""
+    """Return the blocks of a figure, one per group of comparable cases; raises ReportError if no case has curves."""
     blocks = [build_block(kept, GRIDS[name](kept.labels)) for kept in select_cases(pool, SPECIES, name, labels)]
     kept = [block for block in blocks if block.grid]
     if not kept:
@@ -220,25 +220,25 @@ def collect_curves(pool: Runs, name: str, labels: str | None) -> list[CurveBlock
 
 
 def build_block(table_cases: TableCases, grid: Grid) -> CurveBlock:
-    """The cases about some birds; panels that would have no curve are left out."""
+    """Return the block of comparable cases, without panels that have no curve."""
     cases = tuple(read_case(entry, table_cases.names[id(entry)]) for entry in table_cases.group.cases)
     rows = [[panel for panel in dict.fromkeys(row) if has_curve(panel, cases)] for row in grid]
     return CurveBlock(table_cases, cases, [row for row in rows if row])
 
 
 def has_curve(panel: Panel, cases: Sequence[Case]) -> bool:
-    """Whether a case has the curve of a panel."""
+    """Return whether any case has the curve of a panel."""
     sweep, labels = panel
     return any(sweep.read_curve(case, labels) is not None for case in cases)
 
 
 def read_case(entry: CaseRun, name: str) -> Case:
-    """One case."""
+    """Return a case with its curves."""
     return Case(entry, name, read_artifact(entry.record, entry.folder, "curves", parse_curves))
 
 
 def parse_curves(columns: Columns) -> Curves:
-    """The columns of a csv of curves."""
+    """Return the curves of a csv by label set and name."""
     rows: dict[tuple[str, str], list[tuple[float, float]]] = {}
     points = zip(map(float, columns["x"]), map(float, columns["y"]), strict=True)
     for key, point in zip(zip(columns["labels"], columns["curve"], strict=True), points, strict=True):
@@ -247,19 +247,19 @@ def parse_curves(columns: Columns) -> Curves:
 
 
 def sort_by_x(points: Floats) -> Curve:
-    """Points (n, 2) with x rising, those without a number left out."""
+    """Return the curve of points (n, 2), sorted by x, without NaN."""
     kept = points[~np.isnan(points).any(axis=1)]
     kept = kept[np.argsort(kept[:, 0], kind="stable")]
     return Curve(kept[:, 0], kept[:, 1])
 
 
 def table_function(name: str) -> Callable[[Runs, str | None], list[Table]]:
-    """A figure of curves as a table: the area under each, a row a model."""
+    """Return the function that makes the table of a figure: the area under each curve, one row per model."""
     return lambda pool, labels: [area_table(block) for block in collect_curves(pool, name, labels)]
 
 
 def area_table(block: CurveBlock) -> Table:
-    """One set of birds."""
+    """Return the table of one block."""
     panels = [panel for row in block.grid for panel in row]
     several = len({labels for _, labels in panels}) > 1
     heads = [f"{head} ({labels})" if several else head for sweep, labels in panels for head in sweep.column_names]

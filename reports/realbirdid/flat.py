@@ -1,4 +1,4 @@
-"""Species and genera in one flat list, against a tree: Figure 4 of arXiv 2603.27033."""
+"""Compare a flat list of species and genera with a tree: Figure 4 of arXiv 2603.27033."""
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
@@ -37,13 +37,13 @@ class Method:
 
     @property
     def numbers(self) -> dict[str, NumberCell]:
-        """The numbers of the figure by their heads."""
+        """The metrics of the figure by column name."""
         prefix = METHODS[self.name]
         return {head: metric_estimate(self.entry, prefix + name, self.labels, of) for head, (name, of) in PARTS.items()}
 
     @property
     def abstained(self) -> list[Cell]:
-        """How often a flat list's answer was a genus."""
+        """How often the answer of a flat list is a genus; None for the tree."""
         if self.name == TREE:
             return [None] * len(LEFT)
         return [metric_estimate(self.entry, "abstained", self.labels, of) for of in LEFT.values()]
@@ -51,14 +51,14 @@ class Method:
 
 @dataclass(frozen=True)
 class MethodComparison:
-    """The methods of the models about the same images, a model's beneath one another."""
+    """The methods of the models on the same images, grouped by model."""
 
     table_cases: TableCases
     methods: tuple[Method, ...]
 
 
 def compare_methods(pool: Runs, labels: str | None, name: str = "realbirdid-F4") -> list[MethodComparison]:
-    """The flat lists, and the trees of the same models about the same images."""
+    """Return flat lists and trees of the same models on the same images; raises ReportError if there are none."""
     flat, trees = (select_cases(pool, protocol, name, labels) for protocol in (FLAT, SPECIES))
     pairs = [
         (flat_cases, tree_cases) for flat_cases in flat for tree_cases in trees if same_images(flat_cases, tree_cases)
@@ -74,20 +74,20 @@ def compare_methods(pool: Runs, labels: str | None, name: str = "realbirdid-F4")
 
 
 def same_images(left: TableCases, right: TableCases) -> bool:
-    """Whether both are about the same images and observations."""
+    """Return whether both have the same images and observations."""
     first, second = left.group.cases[0].record.data, right.group.cases[0].record.data
     return (left.title, first.fingerprint, first.labels) == (right.title, second.fingerprint, second.labels)
 
 
 def join_cases(left: TableCases, right: TableCases) -> TableCases:
-    """The cases of both protocols, those of models that stand in both."""
+    """Return the cases of both protocols whose models have both."""
     both = {e.model for e in left.group.cases} & {e.model for e in right.group.cases}
     entries = [e for table_cases in (left, right) for e in table_cases.group.cases if e.model in both]
     return TableCases(left.group.select(entries), left.labels)
 
 
 def iterate_methods(flat: TableCases, trees: TableCases) -> Iterator[Method]:
-    """Every model that stands in both, its flat lists first."""
+    """Yield the methods of every model that has both, flat lists first."""
     models = dict.fromkeys(entry.model for entry in flat.group.cases)
     for model in models:
         sides = [(FLAT_LIST, flat), (TREE, trees)]
@@ -102,12 +102,12 @@ def iterate_methods(flat: TableCases, trees: TableCases) -> Iterator[Method]:
 
 
 def f4(pool: Runs, labels: str | None) -> list[Table]:
-    """Figure 4 as a table: both accuracies and their harmonic mean, a row a model and method."""
+    """Return Figure 4 as a table: both accuracies and their harmonic mean, one row per model and method."""
     return [f4_table(comparison) for comparison in compare_methods(pool, labels)]
 
 
 def f4_table(comparison: MethodComparison) -> Table:
-    """The models about the same images."""
+    """Return the table of models on the same images."""
     rows: list[Row] = [(m.model, m.name, *m.numbers.values(), *m.abstained) for m in comparison.methods]
     columns = ("Model", "Method", *PARTS, *LEFT)
     what = "a flat list of species and genera against a tree (%)"

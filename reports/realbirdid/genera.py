@@ -1,4 +1,4 @@
-"""Which genera RealBirdID's images are of: Table 5 and Figure 3 of arXiv 2603.27033."""
+"""The genera of the images of RealBirdID: Table 5 and Figure 3 of arXiv 2603.27033."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -19,7 +19,7 @@ SHARES = "freq: the genus' share of the {} images; cdf: of all down to this row.
 
 @dataclass(frozen=True)
 class Genus:
-    """A genus: how many species it has, and how many answerable and unanswerable images."""
+    """A genus with its numbers of species and of answerable and unanswerable images."""
 
     name: str
     species: int
@@ -36,21 +36,21 @@ class Genera:
 
     @property
     def entry(self) -> CaseRun:
-        """A case about the data set."""
+        """A case of the data set."""
         return self.group.cases[0]
 
     def ordered(self, name: str) -> list[Genus]:
-        """Those with images of a set, most first, then by name."""
+        """Return the genera with images of a set, in descending order of images, then by name."""
         some = [genus for genus in self.genera if image_count(genus, name)]
         return sorted(some, key=lambda genus: (-image_count(genus, name), genus.name))
 
     @cached_property
     def totals(self) -> dict[str, int]:
-        """How many images each set has."""
+        """The number of images of each set."""
         return {name: sum(image_count(genus, name) for genus in self.genera) for name in (ANSWERABLE, UNANSWERABLE)}
 
     def shares(self, name: str) -> Iterator[tuple[Genus, NumberCell, NumberCell]]:
-        """Each genus of a set with its share of the images, and that of all down to it."""
+        """Yield each genus of a set with its share of the images and the cumulative share."""
         cumulative, total = 0, self.totals[name]
         for genus in self.ordered(name):
             cumulative += image_count(genus, name)
@@ -58,7 +58,7 @@ class Genera:
 
     @property
     def concentration_note(self) -> str:
-        """How few genera most unanswerable images are of, as the caption of Figure 3 says it."""
+        """A note on how few genera have most unanswerable images, as in the caption of Figure 3."""
         many = [genus.unanswerable for genus in self.genera if genus.unanswerable > RARE_LIMIT]
         total = self.totals[UNANSWERABLE]
         share = 100 * sum(many) / total if total else 0.0
@@ -70,17 +70,17 @@ class Genera:
 
 
 def fraction(part: int, total: int) -> NumberCell:
-    """A share of the data set's images."""
+    """Return a proportion of the images of the data set."""
     return NumberCell(part / total, total, style=FRACTION)
 
 
 def image_count(genus: Genus, name: str) -> int:
-    """How many images of a set a genus has."""
+    """Return the number of images of a set that a genus has."""
     return genus.answerable if name == ANSWERABLE else genus.unanswerable
 
 
 def collect_genera(pool: Runs, name: str) -> list[Genera]:
-    """The genera of every data set, each once."""
+    """Return the genera of every distinct data set; raises ReportError if there are none."""
     genera: dict[tuple[str, str], Genera] = {}
     for group in pool.groups:
         for entry in group.cases:
@@ -93,13 +93,13 @@ def collect_genera(pool: Runs, name: str) -> list[Genera]:
 
 
 def parse_genera(columns: Columns) -> tuple[Genus, ...]:
-    """The rows of the csv."""
+    """Return the genera of the csv."""
     numbers = [parse_integers(columns[name]).tolist() for name in ("species", "answerable", "unanswerable")]
     return tuple(map(Genus, columns["genus"], *numbers))
 
 
 def t5(pool: Runs, _: str | None) -> list[Table]:
-    """Table 5: the genera of unanswerable images, most common first."""
+    """Return Table 5: the genera of unanswerable images, most common first."""
     tables = [genera for genera in collect_genera(pool, "realbirdid-T5") if genera.totals[UNANSWERABLE]]
     if not tables:
         what = "shows which genera unanswerable images are of, and all that were asked about are answerable"
@@ -110,7 +110,7 @@ def t5(pool: Runs, _: str | None) -> list[Table]:
 
 
 def t5_table(genera: Genera) -> Table:
-    """One data set."""
+    """Return the table of one data set."""
     rows = [(g.name, g.unanswerable, freq, cdf, g.species) for g, freq, cdf in genera.shares(UNANSWERABLE)]
     columns = ("genus", "count", "freq", "cdf", "species")
     notes = ("count: unanswerable images; species: how many the genus has.", SHARES.format("unanswerable"))
@@ -118,12 +118,12 @@ def t5_table(genera: Genera) -> Table:
 
 
 def f3(pool: Runs, _: str | None) -> list[Table]:
-    """Figure 3 as a table: the images over genera, answerable and unanswerable."""
+    """Return Figure 3 as a table: the distribution of images over genera."""
     return [f3_table(genera) for genera in collect_genera(pool, "realbirdid-F3")]
 
 
 def f3_table(genera: Genera) -> Table:
-    """One data set: a set after the other, each with its genera in their order."""
+    """Return the table of one data set, first answerable, then unanswerable images."""
     rows = [
         (name, place, genus.name, image_count(genus, name), freq, cdf, genus.species)
         for name in (ANSWERABLE, UNANSWERABLE)
@@ -135,7 +135,7 @@ def f3_table(genera: Genera) -> Table:
 
 
 def build_table(genera: Genera, what: str, columns: Sequence[str], rows: Sequence[Row], *notes: str) -> Table:
-    """A table of one data set."""
+    """Return a table of one data set with its notes."""
     all_notes = (*notes, COUNTED, describe_data(genera.entry), *collect_notes([genera.entry]))
     title = genera.group.title
     return Table(f"{title}: {what}", tuple(columns), tuple(rows), all_notes, {"split": title})

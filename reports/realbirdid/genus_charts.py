@@ -1,4 +1,4 @@
-"""Figure 3 of RealBirdID: how images lie over genera, a long tail."""
+"""Figure 3 of RealBirdID: the long-tailed distribution of images over genera."""
 
 from collections.abc import Callable, Mapping
 from textwrap import fill
@@ -19,7 +19,7 @@ WIDTH, HIGH = 10, 3.6  # inches
 
 
 def f3(pool: Runs, _: str | None) -> "Figure":
-    """Figure 3: the images of each genus, and of all genera down to it; each kind of image in its own order."""
+    """Return Figure 3: the images of each genus, and the cumulative share, for both image sets."""
     tables = collect_genera(pool, "realbirdid-F3")
     figure, under = make_subfigures([HIGH] * len(tables), WIDTH)
     for part, genera in zip(under, tables, strict=True):
@@ -45,7 +45,7 @@ def f3(pool: Runs, _: str | None) -> "Figure":
 
 
 def draw_counts(ax: "Axes", genera: Genera, name: str) -> None:
-    """The genera of one kind of image, those with most first, these with their names."""
+    """Draw the number of images per genus in descending order, with the names of the first genera."""
     colour, marker, label = LOOKS[name]
     every = genera.ordered(name)
     images = [image_count(genus, name) for genus in every]
@@ -58,7 +58,7 @@ def draw_counts(ax: "Axes", genera: Genera, name: str) -> None:
 
 
 def draw_cumulated(ax: "Axes", genera: Genera, name: str) -> None:
-    """Which share of the images the most common genera have together."""
+    """Draw the cumulative share of images over genera."""
     colour, marker, label = LOOKS[name]
     shares = [100 * (of_all.value or 0) for _, _, of_all in genera.shares(name)]
     places = range(1, len(shares) + 1)
@@ -67,7 +67,7 @@ def draw_cumulated(ax: "Axes", genera: Genera, name: str) -> None:
 
 
 def set_log_axis(ax: "Axes", name: Literal["x", "y"]) -> None:
-    """A logarithmic axis of counts, its numbers written out: powers would need mathematics."""
+    """Set a logarithmic axis with plain numbers, since powers would need math text."""
     from matplotlib.ticker import NullFormatter, StrMethodFormatter
 
     (ax.set_xscale if name == "x" else ax.set_yscale)("log")
@@ -77,7 +77,7 @@ def set_log_axis(ax: "Axes", name: Literal["x", "y"]) -> None:
 
 
 def finish_axes(ax: "Axes", corner: Literal["upper right", "lower right"]) -> None:
-    """What both panels have."""
+    """Set the x axis, ticks and legend of a panel."""
     set_log_axis(ax, "x")
     ax.set_xlabel("place of the genus, those with most images first", fontsize=8)
     ax.tick_params(labelsize=7)

@@ -1,4 +1,4 @@
-"""The families of models in RealBirdID's tables, and what their tables have in common."""
+"""The model families of RealBirdID's tables, and the parts that all its tables share."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -11,7 +11,7 @@ from .cases import ABSTENTION, ALL, ELIGIBLE, FREE, RANGE, WORDS, case_names, ch
 
 ENCODERS, LANGUAGE_MODELS, REPLAYED = "Encoder-Based", "Multimodal LLMs", "Replayed"
 FAMILIES = (ENCODERS, LANGUAGE_MODELS, REPLAYED)  # the published order
-FOLLOWS = ("scale",)  # what an encoder brings along
+FOLLOWS = ("scale",)  # settings that follow from the encoder
 SETS = "A: answerable images; UA: unanswerable ones, of which the genus is known alone."
 LEGEND = "Bold: the highest; underlined: the next."
 MEANING = {
@@ -26,42 +26,42 @@ REMEDIES = {ELIGIBLE: LISTED, RANGE: LISTED}
 
 @dataclass(frozen=True)
 class TableCases:
-    """The cases of one table: a protocol's, about the same images, in the published order, under some labels."""
+    """The cases of one table: one protocol, the same images and one label set, in the published order."""
 
     group: ComparableCases
     labels: str
 
     @property
     def title(self) -> str:
-        """The benchmark and how much of it."""
+        """The benchmark, split and limit."""
         return self.group.title
 
     @cached_property
     def names(self) -> dict[int, str]:
-        """What stands in the column Model, by the case's identity."""
+        """The names in the column Model, by id of the case."""
         entries = self.group.cases
         return dict(zip(map(id, entries), case_names(entries), strict=True))
 
     @property
     def families(self) -> Iterator[tuple[str, list[CaseRun]]]:
-        """The families that have a case."""
+        """The model families that have a case."""
         for name in FAMILIES:
             if cases := [entry for entry in self.group.cases if model_family(entry) == name]:
                 yield name, cases
 
     def notes(self, *notes: str) -> tuple[str, ...]:
-        """What the numbers mean, which images they come from and how models were asked."""
+        """Return the notes of a table: meaning of the metrics, images, and prompt settings."""
         return (*notes, *filter(None, [MEANING.get(self.labels)]), *describe_cases(self.group))
 
     def table(self, what: str, columns: Sequence[str], rows: Iterable[Row], *notes: str) -> Table:
-        """A table of these cases."""
+        """Return a table of these cases."""
         context = {"split": self.title, "labels": self.labels}
         return Table(f"{self.title}: {what}", tuple(columns), tuple(rows), self.notes(*notes), context)
 
     def sections(
         self, what: str, columns: Sequence[str], cells: Callable[[CaseRun], Sequence[Cell]], *notes: str
     ) -> Table:
-        """A row a model beneath the name of its family; in a csv the family is a column."""
+        """Return a table with one row per model, grouped by family; in a csv the family is a column."""
         rows_by_family = {name: [(self.names[id(e)], *cells(e)) for e in entries] for name, entries in self.families}
         blank = ("",) * len(columns)
         plain = [(name, *row) for name, rows in rows_by_family.items() for row in rows]
@@ -71,7 +71,7 @@ class TableCases:
 
 
 def select_cases(pool: Runs, protocol: str, name: str, labels: str | None, default: str = ALL) -> list[TableCases]:
-    """What a table shows, about the same images together; cases without a number under its labels are left out."""
+    """Return the cases of each table that have a metric of the label set; raises ReportError if there are none."""
     groups = find_cases(pool, protocol, name)
     chosen = choose_labels(groups, labels, default)
     kept = [group.select(sorted(with_values(group.cases, chosen), key=publication_order)) for group in groups]
@@ -83,12 +83,12 @@ def select_cases(pool: Runs, protocol: str, name: str, labels: str | None, defau
 
 
 def with_values(entries: Iterable[CaseRun], labels: str) -> list[CaseRun]:
-    """The cases that have a number under some labels."""
+    """Return the cases that have a metric with a value under a label set."""
     return [e for e in entries if any(m.labels == labels and m.n and m.value is not None for m in e.record.metrics)]
 
 
 def model_family(entry: CaseRun) -> str:
-    """Which part of the published tables a model belongs to."""
+    """Return the family of a model in the published tables."""
     variant = entry.record.variant
     if entry.record.protocol in (FREE, ABSTENTION) or "stop" in variant:
         return LANGUAGE_MODELS
@@ -96,12 +96,12 @@ def model_family(entry: CaseRun) -> str:
 
 
 def publication_order(entry: CaseRun) -> tuple[int, str, str]:
-    """Sorts by family, then by model, then by how it was asked."""
+    """Return the sort key: family, model, prompt settings."""
     return FAMILIES.index(model_family(entry)), entry.model, entry.prompt_settings
 
 
 def describe_cases(group: ComparableCases) -> Iterator[str]:
-    """Which images, and how the models of each family were asked about them."""
+    """Yield notes about the images and the prompt settings of each family."""
     yield from dict.fromkeys(map(describe_data, group.cases))
     yield from dict.fromkeys(
         f"{model_family(e)}: {e.prompt_settings_without(FOLLOWS) or 'no choices'}." for e in group.cases
@@ -110,7 +110,7 @@ def describe_cases(group: ComparableCases) -> Iterator[str]:
 
 
 def describe_data(entry: CaseRun) -> str:
-    """The images and what answers are held against."""
+    """Return a note about the images and the labels of a case."""
     record = entry.record
     limited = "" if record.limit is None else f" (a choice with seed {record.seed})"
     held = "".join(f"; {name} {sha[:12]}" for name, sha in record.data.labels.items())
@@ -119,12 +119,12 @@ def describe_data(entry: CaseRun) -> str:
 
 
 def styled_metric(entry: CaseRun, name: str, labels: str, category: str, style: NumberFormat = PERCENT) -> NumberCell:
-    """One number of a case, written in some way."""
+    """Return one metric of a case in a number format."""
     return replace(metric_estimate(entry, name, labels, category), style=style)
 
 
 def mark_best(numbers: Sequence[NumberCell]) -> list[NumberCell]:
-    """The same numbers, the highest marked as best and the next as second; of one alone there is nothing to say."""
+    """Return the numbers with the highest marked as best and the next as second, unless there is only one."""
     values = sorted({n.value for n in numbers if n.is_defined and n.value is not None}, reverse=True)
     places = {value: place for place, value in enumerate(values[:2], 1)} if len(values) > 1 else {}
     return [replace(n, highlight=places.get(n.value)) if n.is_defined and n.value is not None else n for n in numbers]

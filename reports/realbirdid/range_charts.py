@@ -1,4 +1,4 @@
-"""Figures 6 and 19 of RealBirdID: what range lists add to a number, or take from it."""
+"""Figures 6 and 19 of RealBirdID: the effect of range lists on the metrics."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -31,7 +31,7 @@ NOTHING = "these images have no such number"
 
 @dataclass(frozen=True)
 class Bar:
-    """One number without range lists and with them; of several models also where each of them lies."""
+    """One metric without and with range lists; for a family, also the values of each model."""
 
     name: str
     without: NumberCell
@@ -44,29 +44,29 @@ Bars = Mapping[str, Sequence[Bar]]  # by measure
 
 
 def f19(pool: Runs, _: str | None) -> "Figure":
-    """Figure 19: every model."""
+    """Return Figure 19: one bar per model."""
     return draw_figure(collect_effects(pool, "realbirdid-F19"), model_bars)
 
 
 def f6(pool: Runs, _: str | None) -> "Figure":
-    """Figure 6: the mean over the models of a family, and each model as a pair of marks."""
+    """Return Figure 6: the mean over the models of a family, and each model as a pair of marks."""
     return draw_figure(collect_effects(pool, "realbirdid-F6"), family_bars)
 
 
 def model_bars(effects: Effects) -> Bars:
-    """A bar a model."""
+    """Return one bar per model."""
     return {measure: [Bar(e.model, *e.numbers) for e in effects.of(measure)] for measure in MEASURES}
 
 
 def family_bars(effects: Effects) -> Bars:
-    """A bar a family, and one for all."""
+    """Return one bar per family, and one for all models."""
     names = [name for name, _ in effects.table_cases.families]
     groups = [*names, EVERY] if len(names) > 1 else names
     return {measure: [bar for name in groups for bar in mean_bars(effects, measure, name)] for measure in MEASURES}
 
 
 def mean_bars(effects: Effects, measure: str, family: str) -> list[Bar]:
-    """The means over a family's models, of those that have all numbers."""
+    """Return the mean over the models of a family that have all metrics, [] if there are none."""
     known = [e.numbers for e in effects.of(measure, family) if all(number.is_defined for number in e.numbers)]
     if not known:
         return []
@@ -76,7 +76,7 @@ def mean_bars(effects: Effects, measure: str, family: str) -> list[Bar]:
 
 
 def draw_figure(tables: Sequence[Effects], bars: Callable[[Effects], Bars]) -> "Figure":
-    """A block of two panels a set of birds."""
+    """Return a figure with one block of two panels per table."""
     all_bars = [bars(block_bars) for block_bars in tables]
     figure, under = make_subfigures([sum(map(bar_height, block_bars["IG"])) + MORE for block_bars in all_bars], WIDTH)
     for part, block_bars, effects in zip(under, all_bars, tables, strict=True):
@@ -86,12 +86,12 @@ def draw_figure(tables: Sequence[Effects], bars: Callable[[Effects], Bars]) -> "
 
 
 def bar_height(bar: Bar) -> float:
-    """How much room a bar needs, in inches."""
+    """Return the height of a bar in inches."""
     return max(BAR, POINT * len(bar.points))
 
 
 def draw_block(part: "SubFigure", bars: Bars) -> None:
-    """One set of birds; what shades mean stands beneath."""
+    """Draw one table, with the legend of shades below."""
     from matplotlib.patches import Patch
 
     for place, (ax, (measure, some)) in enumerate(zip(part.subplots(1, 2), bars.items(), strict=True)):
@@ -106,7 +106,7 @@ def draw_block(part: "SubFigure", bars: Bars) -> None:
 
 
 def draw_panel(ax: "Axes", bars: Sequence[Bar], shades: Sequence[str]) -> None:
-    """One number of all: as far as both go, then what is gained or lost; both intervals, that without lists above."""
+    """Draw one metric of all models."""
     for place, bar in enumerate(bars):
         if bar.without.is_defined and bar.with_list.is_defined:
             draw_bar(ax, place, bar, shades)
@@ -119,7 +119,7 @@ def draw_panel(ax: "Axes", bars: Sequence[Bar], shades: Sequence[str]) -> None:
 
 
 def draw_bar(ax: "Axes", place: int, bar: Bar, shades: Sequence[str]) -> None:
-    """One bar."""
+    """Draw one bar: the common part, the gain or loss, and the intervals without (above) and with lists."""
     before, after = (100 * (number.value or 0) for number in (bar.without, bar.with_list))
     common, gained, lost = shades
     ax.barh(place, min(before, after), HEIGHT, color=common)
@@ -136,7 +136,7 @@ def draw_bar(ax: "Axes", place: int, bar: Bar, shades: Sequence[str]) -> None:
 
 
 def format_change(number: NumberCell) -> str:
-    """A difference in points, its interval behind it."""
+    """Return a difference in percentage points, followed by its interval."""
     value = 100 * (number.value or 0)
     ci = f" [{100 * number.ci[0]:+.1f}, {100 * number.ci[1]:+.1f}]" if number.ci else ""
     return f"Δ {value:+.1f}{ci}"

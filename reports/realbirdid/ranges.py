@@ -1,4 +1,4 @@
-"""What lists of the species that live at a place change: Figures 6 and 19 of arXiv 2603.27033."""
+"""The effect of range lists: Figures 6 and 19 of arXiv 2603.27033."""
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -29,7 +29,7 @@ OVER = "Mean and SD over models; brackets: Student's 95 % interval of the mean. 
 
 @dataclass(frozen=True)
 class Effect:
-    """One number of a model without the lists and with them, over the same images."""
+    """One metric of a model without and with range lists, over the same images."""
 
     model: str
     family: str
@@ -40,29 +40,29 @@ class Effect:
 
     @property
     def numbers(self) -> tuple[NumberCell, NumberCell, NumberCell]:
-        """As they stand in a row."""
+        """The numbers of a table row."""
         return self.without, self.with_list, self.delta
 
 
 @dataclass(frozen=True)
 class Effects:
-    """The effects for the models about the same images, every measure of a model beneath one another."""
+    """The effects of the models on the same images, grouped by model."""
 
     table_cases: TableCases
     effects: tuple[Effect, ...]
 
     def of(self, measure: str, family: str = EVERY) -> list[Effect]:
-        """One measure of all models, or of a family's."""
+        """Return the effects on one metric, of all models or of a family."""
         return [e for e in self.effects if e.measure == measure and family in (EVERY, e.family)]
 
     @property
     def has_values(self) -> bool:
-        """Whether a model has a number without the lists and with them."""
+        """Whether any effect has a value."""
         return any(number.is_defined for effect in self.effects for number in effect.numbers)
 
 
 def collect_effects(pool: Runs, name: str) -> list[Effects]:
-    """The effects on all cases that have images with a list; where no model has any number, it is said."""
+    """Return the effects of each table; raises ReportError if no model has a value."""
     every = [
         Effects(table_cases, tuple(iterate_effects(table_cases)))
         for table_cases in select_cases(pool, SPECIES, name, None, RANGE)
@@ -74,7 +74,7 @@ def collect_effects(pool: Runs, name: str) -> list[Effects]:
 
 
 def iterate_effects(table_cases: TableCases) -> Iterator[Effect]:
-    """Both measures of every model."""
+    """Yield the effects on both metrics for every model."""
     for entry in table_cases.group.cases:
         for measure, (name, of) in MEASURES.items():
             sides = [metric_estimate(entry, name, labels, of) for labels in (ELIGIBLE, RANGE)]
@@ -83,7 +83,7 @@ def iterate_effects(table_cases: TableCases) -> Iterator[Effect]:
 
 
 def change_estimate(entry: CaseRun, name: str, of: str, before: NumberCell, after: NumberCell) -> NumberCell:
-    """The paired change of the record, or the difference where it has none."""
+    """Return the paired change of the record, or the difference if the record has none."""
     if (metric := entry.metric(f"{name}_change", RANGE, of)) is not None:
         return NumberCell(metric.value, metric.n, metric.ci, style=CHANGED)
     if before.value is None or after.value is None:
@@ -92,12 +92,12 @@ def change_estimate(entry: CaseRun, name: str, of: str, before: NumberCell, afte
 
 
 def f19(pool: Runs, _: str | None) -> list[Table]:
-    """Figure 19 as a table: a row a model."""
+    """Return Figure 19 as a table, one row per model."""
     return [f19_table(table) for table in collect_effects(pool, "realbirdid-F19")]
 
 
 def f19_table(effects: Effects) -> Table:
-    """The models about the same images."""
+    """Return the table of models on the same images."""
     heads = [f"{measure} {side}" for measure in MEASURES for side in ("without", "with", "Δ")]
     effects_by_case = {
         id(e): effects.effects[2 * at : 2 * at + 2] for at, e in enumerate(effects.table_cases.group.cases)
@@ -110,12 +110,12 @@ def f19_table(effects: Effects) -> Table:
 
 
 def f6(pool: Runs, _: str | None) -> list[Table]:
-    """Figure 6 as a table: the mean over models of a family, and how far they lie apart."""
+    """Return Figure 6 as a table: mean and standard deviation over the models of a family."""
     return [f6_table(table) for table in collect_effects(pool, "realbirdid-F6")]
 
 
 def f6_table(effects: Effects) -> Table:
-    """The families about the same images; both measures of each."""
+    """Return the table of families on the same images, with both metrics."""
     names = [name for name, _ in effects.table_cases.families]
     groups = [*names, EVERY] if len(names) > 1 else names
     rows = [row for name in groups for measure in MEASURES for row in spread_rows(effects, name, measure)]
@@ -126,7 +126,7 @@ def f6_table(effects: Effects) -> Table:
 
 
 def spread_rows(effects: Effects, name: str, measure: str) -> Iterator[Row]:
-    """One family and measure."""
+    """Yield the row of one family and metric."""
     complete = [e for e in effects.of(measure, name) if all(number.is_defined for number in e.numbers)]
     if complete:
         sides = zip(*(effect.numbers for effect in complete), strict=True)
@@ -142,12 +142,12 @@ def spread_rows(effects: Effects, name: str, measure: str) -> Iterator[Row]:
 
 
 def mean_and_sd(numbers: Sequence[NumberCell]) -> list[NumberCell]:
-    """The mean over models with Student's interval, and the standard deviation; of one model there is no spread."""
+    """Return the mean over models with Student's interval, and the standard deviation; neither for one model."""
     values, style = [number.value or 0.0 for number in numbers], numbers[0].style
     if len(values) < 2:
         return [NumberCell(values[0], style=style), NumberCell(None)]
     low, high = t_interval(values)
-    least = -1.0 if style is CHANGED else 0.0  # no mean lies beyond what a number can be
+    least = -1.0 if style is CHANGED else 0.0  # the range of the metric
     interval = (max(low, least), min(high, 1.0))
     return [NumberCell(fmean(values), ci=interval, style=style), NumberCell(stdev(values), style=PERCENT)]
 

@@ -1,4 +1,4 @@
-"""Why models say they abstain, and why they should: Figure 8 of arXiv 2603.27033."""
+"""Reasons of abstention against true reasons: Figure 8 of arXiv 2603.27033."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -37,7 +37,7 @@ Counts = Mapping[str, tuple[Ints, Ints]]  # by issue: (m, reasons) of each answe
 
 @dataclass(frozen=True)
 class Confusion:
-    """One model at one level: issues and the reasons it gives for them."""
+    """The confusion matrix of one model at one prompt level: true issues by given reasons."""
 
     level: Level
     reasons: tuple[str, ...]
@@ -45,18 +45,18 @@ class Confusion:
 
     @property
     def issues(self) -> tuple[str, ...]:
-        """The rows: the three issues, then images whose issue is not known."""
+        """The rows: the three issues, and unknown issues if there are any."""
         return (*REASONS, *[UNKNOWN] * (UNKNOWN in self.counts))
 
     def totals(self, issue: str) -> Ints:
-        """How often each reason is given for an issue, or for all."""
+        """Return the count of each reason for an issue, or for all issues."""
         chosen = self.issues if issue == ALL else (issue,)
         none = np.zeros(len(self.reasons), np.int64)
         totals: Ints = sum((self.counts[row][0].sum(axis=0) for row in chosen if row in self.counts), none)
         return totals
 
     def shares(self, issue: str) -> list[NumberCell]:
-        """The same as shares of the row."""
+        """Return the share of each reason in the row of an issue."""
         totals = self.totals(issue)
         n = int(totals.sum())
         if not n:
@@ -78,44 +78,44 @@ class Confusion:
 
     @cached_property
     def rate(self) -> NumberCell:
-        """The share of all answers that abstain."""
+        """The abstention rate over all responses."""
         return self.level.mean
 
     @property
     def correct_rate(self) -> NumberCell:
-        """How often the reason is the image's own issue."""
+        """The proportion of abstentions whose reason is the true issue."""
         return styled_metric(self.level.entry, "correct_reason", WORDS, self.level.name, PERCENT)
 
 
 @dataclass(frozen=True)
 class Confusions:
-    """The matrices of the models about the same images."""
+    """The matrices of the models on the same images."""
 
     table_cases: TableCases
     confusions: tuple[Confusion, ...]
 
     @property
     def reasons(self) -> tuple[str, ...]:
-        """Every reason that some model gives, the three first."""
+        """All reasons that any model gives, the three issues first."""
         return tuple(dict.fromkeys(reason for confusion in self.confusions for reason in confusion.reasons))
 
 
 def collect_confusions(pool: Runs, name: str) -> list[Confusions]:
-    """Every model's matrices, one a level."""
+    """Return the matrices of every model, one per level."""
     return [
         Confusions(levels.table_cases, tuple(read_confusions(levels))) for levels in unanswerable_levels(pool, name)
     ]
 
 
 def read_confusions(levels: TableLevels) -> Iterator[Confusion]:
-    """The matrices of the models about the same images."""
+    """The matrices of the models on the same images."""
     for entry in levels.table_cases.group.cases:
         wanted = [level for level in levels.levels if level.entry is entry and level.images == "UA"]
         yield from read_artifact(entry.record, entry.folder, PREDICTIONS, partial(parse_confusions, levels=wanted))
 
 
 def parse_confusions(columns: Columns, levels: Sequence[Level]) -> list[Confusion]:
-    """The answers that abstain on an unanswerable image, level by level."""
+    """Return the matrix of each level, over abstentions on unanswerable images."""
     names = ("level", "observation", "reason", "extracted", "answerable", "abstained")
     rows = [row[:4] for row in zip(*(columns[name] for name in names), strict=True) if row[4:] == ("0", "1")]
     places = {name: place for place, name in enumerate(dict.fromkeys(columns["observation"]))}  # as the record has them
@@ -123,7 +123,7 @@ def parse_confusions(columns: Columns, levels: Sequence[Level]) -> list[Confusio
 
 
 def build_confusion(level: Level, rows: Sequence[tuple[str, ...]], observations: Mapping[str, int]) -> Confusion:
-    """The answers of one level, each an observation, its issue and the reason that is given."""
+    """Return the matrix of one level from rows of observation, issue and given reason."""
     reasons = tuple(dict.fromkeys((*REASONS, *sorted(reason for *_, reason in rows))))
     issues: dict[str, list[tuple[str, str]]] = {}
     for observation, issue, reason in rows:
@@ -136,13 +136,13 @@ def build_confusion(level: Level, rows: Sequence[tuple[str, ...]], observations:
 def one_hot_reasons(
     answers: list[tuple[str, str]], observations: Mapping[str, int], reasons: tuple[str, ...]
 ) -> tuple[Ints, Ints]:
-    """(m, reasons) which reason each answer gives, and (m,) the observation that it is about."""
+    """Return the one-hot reasons (m, reasons) and the observations (m,) of m responses."""
     places = np.array([reasons.index(reason) for _, reason in answers], np.int64)
     return np.eye(len(reasons), dtype=np.int64)[places], np.array([observations[name] for name, _ in answers], np.int64)
 
 
 def f8(pool: Runs, _: str | None) -> list[Table]:
-    """Figure 8 as a table: a row an issue, with counts, shares of the row, and how often the model abstains."""
+    """Return Figure 8 as a table: one row per issue with counts, shares and abstention rate."""
     return [f8_table(confusions) for confusions in collect_confusions(pool, "realbirdid-F8")]
 
 
@@ -155,7 +155,7 @@ def f8_table(confusions: Confusions) -> Table:
 
 
 def matrix_rows(confusion: Confusion, reasons: tuple[str, ...]) -> Iterator[Row]:
-    """One matrix, then all its rows together."""
+    """Yield the rows of one matrix, then their total."""
     level = confusion.level
     for issue in confusion.issues:
         name = INITIALS.get(issue, issue)
@@ -172,7 +172,7 @@ def matrix_rows(confusion: Confusion, reasons: tuple[str, ...]) -> Iterator[Row]
 
 
 def matrix_cells(confusion: Confusion, issue: str, reasons: tuple[str, ...]) -> list[Cell]:
-    """Counts and shares of one row, under every reason that a table has."""
+    """Return the counts and shares of one row, for all reasons of the table."""
     nothing = confusion.shares(issue)[0].n
     counts, shares = confusion.totals(issue).tolist(), confusion.shares(issue)
     return [
@@ -182,13 +182,13 @@ def matrix_cells(confusion: Confusion, issue: str, reasons: tuple[str, ...]) -> 
 
 
 def align_reasons(confusion: Confusion, reasons: tuple[str, ...], cells: Sequence[Cell], default: Cell) -> list[Cell]:
-    """The cells of a model's own reasons under those of all models."""
+    """Return the cells of a model in the order of the reasons of all models."""
     own = dict(zip(confusion.reasons, cells, strict=True))
     return [own.get(reason, default) for reason in reasons]
 
 
 def abstention_rate(confusion: Confusion, issue: str) -> NumberCell:
-    """How often the model abstains on an issue."""
+    """Return the abstention rate on images with an issue."""
     return p_abstain(confusion.level, issue, PERCENT)
 
 

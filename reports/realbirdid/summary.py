@@ -1,4 +1,4 @@
-"""What models are worth on RealBirdID: Tables 2 and 3 and Figure 16 of arXiv 2603.27033."""
+"""The main results of RealBirdID: Tables 2 and 3 and Figure 16 of arXiv 2603.27033."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
@@ -41,12 +41,12 @@ CLASSES = (
 
 
 def t2(pool: Runs, labels: str | None) -> list[Table]:
-    """Table 2: IG and UA/A, a column a model."""
+    """Return Table 2: IG and UA/A, one column per model."""
     return [t2_table(table_cases) for table_cases in select_cases(pool, SPECIES, "realbirdid-T2", labels)]
 
 
 def t2_table(table_cases: TableCases) -> Table:
-    """The models about the same images; in a csv a row a model."""
+    """Return the table of models on the same images; in a csv one row per model."""
     entries = table_cases.group.cases
     columns = {
         head: [metric_estimate(e, name, table_cases.labels, of) for e in entries]
@@ -62,7 +62,7 @@ def t2_table(table_cases: TableCases) -> Table:
 
 
 def metric_row(head: str, numbers: Sequence[NumberCell]) -> Row:
-    """One metric of all models in a row; an n that they share stands at its head."""
+    """Return one row with a metric of all models; a common n is part of its title."""
     sizes = {number.n for number in numbers}
     shared = next(iter(sizes)) if len(sizes) == 1 else None
     alike = numbers if shared is None else [replace(number, n=None) for number in numbers]
@@ -70,7 +70,7 @@ def metric_row(head: str, numbers: Sequence[NumberCell]) -> Row:
 
 
 def t3(pool: Runs, labels: str | None) -> list[Table]:
-    """Table 3: AUC and accuracy of species and genus."""
+    """Return Table 3: AUC and accuracy of species and genus."""
     what, notes = "AUC and accuracy by level (%)", (COVERAGE, SETS, WILSON)
     return [
         level_table(table_cases, what, MICRO, *notes)
@@ -79,7 +79,7 @@ def t3(pool: Runs, labels: str | None) -> list[Table]:
 
 
 def f16(pool: Runs, labels: str | None) -> list[Table]:
-    """Figure 16 as a table: the same, averaged over classes."""
+    """Return Figure 16 as a table: class-averaged AUC and accuracy."""
     what, notes = "class-averaged AUC and accuracy by level (%)", (COVERAGE, CLASSES, SETS, STRATIFIED)
     return [
         level_table(table_cases, what, AVERAGED, *notes)
@@ -88,7 +88,7 @@ def f16(pool: Runs, labels: str | None) -> list[Table]:
 
 
 def level_table(table_cases: TableCases, what: str, measures: dict[str, str], *notes: str) -> Table:
-    """Every measure of every level, a row a model."""
+    """Return a table of measures of every level, one row per model."""
     spots = [(head, name, of) for at, of in LEVEL_COLUMNS.items() for head, name in measure_columns(at, measures)]
 
     def cells(entry: CaseRun) -> list[Cell]:
@@ -98,19 +98,19 @@ def level_table(table_cases: TableCases, what: str, measures: dict[str, str], *n
 
 
 def measure_columns(at: str, measures: dict[str, str]) -> list[tuple[str, str]]:
-    """What the measures of a level are called."""
+    """Return the column names and metric names of a level."""
     return [(f"{at} {head}", name) for head, name in measures.items()]
 
 
 def free_form(pool: Runs, _: str | None) -> list[Table]:
-    """What free words name: accuracies by level, how often no species is named, and the harmonic mean."""
+    """Return the results of free form: accuracies by level, abstention rates, and the harmonic mean."""
     return [
         free_form_table(table_cases) for table_cases in select_cases(pool, FREE, "realbirdid-free-form", None, WORDS)
     ]
 
 
 def free_form_table(table_cases: TableCases) -> Table:
-    """The models about the same images."""
+    """Return the table of models on the same images."""
 
     def cells(entry: CaseRun) -> list[Cell]:
         return [metric_estimate(entry, name, table_cases.labels, of) for name, of in FREE_FORM_COLUMNS.values()]

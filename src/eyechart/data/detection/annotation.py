@@ -1,4 +1,4 @@
-"""What is annotated in images of many things: which categories are there and how often, and where nobody looked."""
+"""Annotations of images with many objects: counts of categories, and which categories were annotated."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -16,7 +16,7 @@ Counts = NDArray[np.int32]
 
 @dataclass(frozen=True)
 class Exclusion:
-    """Something of an annotation file that is left out: what it is, why, how often, and the first of its kind."""
+    """A kind of excluded items of an annotation file: what, why, how many, and the first item."""
 
     what: str
     why: str
@@ -31,9 +31,9 @@ class Exclusion:
 class Annotation:
     """Images in the order of a data set's index × categories in the order of its names.
 
-    `counts` (n, k) is how many things are annotated; `known` (n, k) whether somebody looked, so that a count of 0 means
-    absent; `countable` (n, k) whether the count is that of all things. `image_ids` (n) and `category_ids` (k) are the
-    format's own, and `source` is the format: coco, lvis, nuscenes or cityscapes.
+    `counts` (n, k) are the numbers of annotated objects. `known` (n, k) says whether the category was annotated, so
+    that a count of 0 means absent. `countable` (n, k) says whether the count is complete. `image_ids` (n) and
+    `category_ids` (k) are those of the format. `source` is the format: coco, lvis, nuscenes or cityscapes.
     """
 
     counts: Counts
@@ -55,26 +55,26 @@ class Annotation:
 
     @cached_property
     def present(self) -> Bools:
-        """Which categories are in which images."""
+        """Mask (n, k) of categories that are present."""
         present: Bools = self.counts > 0
         return present
 
     @cached_property
     def absent(self) -> Bools:
-        """Which categories are known not to be there."""
+        """Mask (n, k) of categories that are known to be absent."""
         absent: Bools = self.known & (self.counts == 0)
         return absent
 
     @cached_property
     def sha256(self) -> str:
-        """The fingerprint of everything that is annotated."""
+        """The sha256 of all fields."""
         whole = sha256("\n".join((*self.image_ids, "", *self.category_ids)).encode())
         for part in (self.counts.astype("<i4"), self.known, self.countable):
             whole.update(np.ascontiguousarray(part).tobytes())
         return whole.hexdigest()
 
     def select(self, rows: Sequence[int]) -> "Annotation":
-        """The annotation of some rows, in their order."""
+        """Return the annotation of some rows, in the order of `rows`."""
         chosen = list(rows)
         return Annotation(
             self.counts[chosen],
@@ -88,7 +88,7 @@ class Annotation:
 
 
 def list_exclusions(what: str, why: str, items: Iterable[str]) -> tuple[Exclusion, ...]:
-    """Count what is left out for one reason; nothing where there is nothing.
+    """Return the exclusion of items for one reason, () if there are no items.
 
     >>> list_exclusions("annotation", "it names an image that is not there", ["17", "18"])[0].count
     2

@@ -1,4 +1,4 @@
-"""What all annotated data sets share: reading their JSON, finding and hashing their pictures, making the data set."""
+"""Shared by the readers of annotated data sets: read JSON, find and hash images, and build the data set."""
 
 from codecs import BOM_UTF8
 from collections.abc import Hashable, Iterable, Sequence
@@ -22,7 +22,7 @@ H = TypeVar("H", bound=Hashable)
 
 
 def read_json(path: Path, kind: type[T], what: str) -> T:
-    """Return the content of a file of `what`, by a typed struct: fields that it does not have are never kept."""
+    """Return the content of a JSON file as a typed struct; fields that the struct lacks are skipped."""
     try:
         return msgspec.json.decode(path.read_bytes().removeprefix(BOM_UTF8), type=kind)
     except OSError as error:
@@ -33,7 +33,7 @@ def read_json(path: Path, kind: type[T], what: str) -> T:
 
 
 def index_by_id(ids: Iterable[H], where: Path, what: str) -> dict[H, int]:
-    """Return the place of every id; two equal ones are refused, since nothing says which one is meant."""
+    """Return the index of every id; raises DataError for repeated ids."""
     places: dict[H, int] = {}
     for place, identifier in enumerate(ids):
         if places.setdefault(identifier, place) != place:
@@ -44,7 +44,7 @@ def index_by_id(ids: Iterable[H], where: Path, what: str) -> dict[H, int]:
 def index_images(
     folder: Path, pictures: Sequence[str], *, named_by: Path, remedy: str, cache: Path | None = None
 ) -> tuple[IndexEntry, ...]:
-    """Return an entry a picture, in the order given: keys are paths without suffix, and no entry has a label.
+    """Return one entry per image, in the given order: keys are paths without suffix, and entries have no label.
 
     `pictures` are paths below the folder as the file `named_by` gives them. Pictures are hashed once, then kept in the
     cache. Raises DataError for pictures outside the folder, and for missing ones with their number and the remedy.
@@ -63,7 +63,7 @@ def index_images(
 
 
 def is_below(path: str) -> bool:
-    """Whether a path is relative and stays below where it begins."""
+    """Return whether a path is relative and does not leave its folder."""
     parts = PurePosixPath(path).parts
     return bool(parts) and ".." not in parts and not path.startswith("/")
 
@@ -92,7 +92,7 @@ def build_annotated_dataset(
     *,
     expected: int | None = None,
 ) -> Dataset:
-    """Make the data set of annotated pictures, an entry a row of the annotation: many things, so no label sets.
+    """Return the data set of annotated images, with one entry per row of the annotation and without label sets.
 
     Raises DataError for no pictures and for equal keys, VocabularyError for empty names and names equal but for case.
     """

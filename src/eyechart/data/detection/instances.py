@@ -1,4 +1,4 @@
-"""Annotation files as COCO writes them, and LVIS after it: images, categories, and one annotation a thing.
+"""Read annotation files in the format of COCO and LVIS: images, categories, and one annotation per object.
 
 Outlines are not kept, so that a file of 200 MB takes little more memory than its own size.
 """
@@ -114,10 +114,10 @@ def expected_images(path: Path, split: str, instances: Instances, published: Pub
 
 
 def count_instances(instances: Instances) -> tuple[Tally, tuple[Exclusion, ...]]:
-    """Count the things of every image and category; what cannot be counted is left out and listed.
+    """Return the counts of objects by image and category, and the excluded annotations.
 
-    A crowd counts as one, in unsure number. An annotation with a box that is empty or outside its image counts nothing
-    and leaves its category in doubt, since somebody saw something; of equal boxes of a category one counts.
+    A crowd counts as one object and makes the count incomplete. A box that is empty or outside its image is not counted
+    and makes the category unknown. Equal boxes of a category count once.
     """
     things, where = instances.annotations, _where(instances)
     crowded = np.array([bool(thing.iscrowd) for thing in things], np.bool_)
@@ -134,13 +134,13 @@ def count_instances(instances: Instances) -> tuple[Tally, tuple[Exclusion, ...]]
 
 
 def build_annotation(instances: Instances, tally: Tally, left_out: tuple[Exclusion, ...]) -> Annotation:
-    """Put what was counted under the images' and categories' ids."""
+    """Return the annotation of counts with the ids of images and categories."""
     images, categories = (tuple(str(part.id) for part in parts) for parts in (instances.images, instances.categories))
     return Annotation(*tally, images, categories, left_out)
 
 
 def _where(instances: Instances) -> Ints:
-    """Return the row and column of every annotation, -1 where there is none."""
+    """Return the row and column of every annotation, -1 for an unknown image or category."""
     rows = {image.id: row for row, image in enumerate(instances.images)}
     columns = {category.id: column for column, category in enumerate(instances.categories)}
     places = [(rows.get(thing.image_id, -1), columns.get(thing.category_id, -1)) for thing in instances.annotations]
@@ -148,7 +148,7 @@ def _where(instances: Instances) -> Ints:
 
 
 def _faults(instances: Instances, where: Ints) -> Ints:
-    """Return the first of FAULTS that an annotation has by itself, -1 for none."""
+    """Return the first of FAULTS of each annotation, -1 for none; repetitions are not checked."""
     left, top, width, height = _boxes(instances.annotations).T
     wide, high = np.array([(image.width, image.height) for image in instances.images])[where[:, 0]].T
     flat = np.array([thing.area == 0 for thing in instances.annotations], np.bool_)

@@ -1,4 +1,4 @@
-"""Which annotated data sets lie under a root, in the layouts they are published in, and how one is opened."""
+"""Find annotated data sets under a data root in their published layouts, and open them."""
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -45,7 +45,7 @@ def open_annotated(
 
 @dataclass(frozen=True)
 class AnnotatedSplit:
-    """A part of a data set and the folder it lies in; `missing` says what is not there."""
+    """A part of a data set and its folder; `missing` says which data are missing."""
 
     name: str
     format: Format
@@ -56,7 +56,7 @@ class AnnotatedSplit:
 
 @dataclass(frozen=True)
 class SplitPart:
-    """A part of a data set as a format finds it; `alone` where there is no other."""
+    """A part of a data set in one format; `is_only` if there is no other part."""
 
     name: str = MAIN
     missing: str = ""
@@ -135,7 +135,7 @@ def _matches(folder: Path, pattern: re.Pattern[str]) -> list[str]:
 
 
 def _lacking(folder: Path, wanted: list[str], beside: str) -> str:
-    """Say that none of some folders lies beside what was found; nothing where one does."""
+    """Return a message if none of the wanted folders exists, else ""."""
     if any((folder / name).is_dir() for name in wanted):
         return ""
     return f"{folder} has {beside} and no folder {' or '.join(wanted)} beside it: unpack or link it there."

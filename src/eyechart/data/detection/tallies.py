@@ -1,4 +1,4 @@
-"""From things found in pictures to what is present, known and countable."""
+"""Aggregate annotated objects to counts, and to which counts are known and complete."""
 
 from typing import NamedTuple
 
@@ -19,11 +19,10 @@ class Tally(NamedTuple):
 
 
 def tally_instances(shape: tuple[int, int], things: Ints, crowds: Ints, doubtful: Ints) -> Tally:
-    """Count things, each a row (picture, category).
+    """Return the tally of objects, each a row (image, category).
 
-    A crowd is at least one thing, of unknown number. Something doubtful (too hidden or broken to say that it can be
-    seen) is not counted; without another thing of its category it leaves the category unknown, not absent, and beside
-    others it leaves their number open.
+    A crowd counts as one object and makes the count incomplete. A doubtful object (occluded or invalid) is not counted:
+    it makes its category unknown if there is no other object, and the count incomplete otherwise.
 
     >>> tally = tally_instances((1, 3), np.array([[0, 0]]), np.array([[0, 1]]), np.array([[0, 0], [0, 2]]))
     >>> tally.counts.tolist(), tally.known.tolist(), tally.countable.tolist()
