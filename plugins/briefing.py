@@ -13,7 +13,7 @@ from .cases import find_case
 from .endings import KIND, MEANINGS, REGRESSION
 from .gate import Gate
 from .options import text
-from .recorder import is_worker
+from .workers import is_worker
 
 FAILURES, LENGTH, NAME = 50, 4000, 300  # a job's page holds 1 MiB
 

@@ -15,6 +15,7 @@ from eyechart.protocol.base import Protocol
 from eyechart.protocol.registry import add_protocol, get_protocol, protocol_targets
 from eyechart.protocol.settings import Case
 
+from .case_ids import case_pattern
 from .options import text
 from .own_tests import refuse_namesakes
 from .settings import idle, settings, suits
@@ -22,13 +23,6 @@ from .settings import idle, settings, suits
 ANY = "*"  # among the names of a mark: every benchmark of the data root that is not a packaged one
 ASKED = pytest.StashKey[bool]()  # whether there is a benchmark function
 ARGUMENT = "eye_case"  # what a case is called where a test function or a fixture asks for it
-
-
-@cache
-def case_pattern(aliases: tuple[str, ...]) -> re.Pattern[str]:
-    """Return how a case ends a node id; a model is an alias or ends in a bracket, unlike other tests' ids."""
-    model = "|".join([*map(re.escape, aliases), r".+?\]"])
-    return re.compile(rf"\[(?P<benchmark>[\w.-]+)/[\w.-]+/(?P<model>{model})(?:@(?P<choices>.+))?\]$")
 
 
 def find_case(config: pytest.Config, nodeid: str) -> re.Match[str] | None:

@@ -20,8 +20,8 @@ from .endings import ABSENT, Endings
 from .gate import Gate
 from .options import text
 from .own_tests import is_packaged
-from .recorder import is_worker
 from .settings import settings
+from .workers import is_worker
 
 COLLECTED = "eyechart_collected"
 OWN_TEST = re.compile(r"[@,]test=(?P<test>[^,\[]+::[^\[]+)(?:\[.*\])?$")

@@ -9,8 +9,8 @@ from eyechart.data.class_names import VOCABULARIES
 from eyechart.protocol.settings import Settings
 
 from .cases import find_case
-from .recorder import is_worker
 from .settings import settings
+from .workers import is_worker
 
 
 def files(asked: Settings) -> Iterator[str]:

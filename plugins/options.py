@@ -135,6 +135,11 @@ def refuse_typos(config: pytest.Config, args: list[str]) -> None:
             )
 
 
+def any_is_given(config: pytest.Config) -> bool:
+    """Return whether the command line or the ini file has an option of eyechart."""
+    return any(config.getoption(option.ini) is not None or config.getini(option.ini) for option in OPTIONS)
+
+
 def text(config: pytest.Config, name: str) -> Any:
     """The value of an option: the command line, then the ini file, then the default."""
     option = next(option for option in OPTIONS if option.name == name)

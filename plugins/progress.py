@@ -153,16 +153,18 @@ class Progress:
         while not self.stopped.wait(0.5):
             self.board.show(read(self.folder))
 
-    def pytest_sessionstart(self) -> None:
-        """Find the terminal, if there is one."""
+    def pytest_collection_finish(self) -> None:
+        """Find the terminal, if there is one; during the collection pytest captures what is written to it."""
         if reporter := self.config.pluginmanager.get_plugin("terminalreporter"):
             self.board.open(reporter)
 
     @pytest.hookimpl(optionalhook=True)
-    def pytest_xdist_setupnodes(self) -> None:
-        """Start looking when there are workers."""
-        self.thread = threading.Thread(target=self.watch, name="eyechart-progress", daemon=True)
-        self.thread.start()
+    def pytest_xdist_node_collection_finished(self) -> None:
+        """Start to read the workers' counts when the first worker has collected its tests."""
+        if not self.thread:
+            self.pytest_collection_finish()
+            self.thread = threading.Thread(target=self.watch, name="eyechart-progress", daemon=True)
+            self.thread.start()
 
     @pytest.hookimpl(optionalhook=True)
     def pytest_testnodedown(self, node: Any) -> None:

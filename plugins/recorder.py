@@ -24,15 +24,11 @@ from eyechart.records import FAILED, FILE, PASSED, Record, Records, Run, encode,
 
 from .cases import case_of, find_case
 from .settings import settings
+from .workers import is_worker
 
 PROPERTY = "eyechart"
 JUDGED = "eyechart_judged"  # on a report that the gate made of another one
 STARTED = pytest.StashKey[float]()
-
-
-def is_worker(config: pytest.Config) -> bool:
-    """Whether this process is a worker of pytest-xdist."""
-    return hasattr(config, "workerinput")
 
 
 def command() -> str:
@@ -43,14 +39,12 @@ def command() -> str:
 class Recorder:
     """Carries each case's record to the report and, where the session is led, into the run's folder."""
 
-    def __init__(self, config: pytest.Config) -> None:
-        given = getattr(config, "workerinput", {}).get("eyechart_run")
-        now = datetime.now(UTC).strftime("%Y%m%d-%H%M%S-%f")
+    def __init__(self, config: pytest.Config, folder: Path, started: float) -> None:
         self.config = config
-        self.folder = Path(given) if given else settings(config).out / now
+        self.folder = folder
         self.leads = not is_worker(config)
         self.records: dict[str, Record] = {}
-        self.started = time.time()
+        self.started = started
         self.began = False
 
     def pytest_runtest_logstart(self, nodeid: str) -> None:

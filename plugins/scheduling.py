@@ -1,12 +1,11 @@
 """One worker a model under pytest-xdist, so that each model is loaded once. Correctness rests on the store's lock."""
 
+from collections.abc import Sequence
 from typing import Any
 
-import pytest
-from xdist.scheduler import LoadScopeScheduling
+from xdist.scheduler import LoadScheduling, LoadScopeScheduling
 
 from .cases import find_case
-from .recorder import Recorder
 
 
 class ModelScheduling(LoadScopeScheduling):  # type: ignore[misc]
@@ -29,6 +28,16 @@ class ModelScheduling(LoadScopeScheduling):  # type: ignore[misc]
         return died_of
 
 
+def schedule_by_model(scheduling: LoadScheduling, tests: Sequence[str]) -> LoadScheduling | ModelScheduling:
+    """Return a scheduler by model for the workers of another one if there is a case among the tests, else that one."""
+    if not any(find_case(scheduling.config, nodeid) for nodeid in tests):
+        return scheduling
+    by_model = ModelScheduling(scheduling.config, scheduling.log)
+    for node in scheduling.nodes:
+        by_model.add_node(node)
+    return by_model
+
+
 def pending(work: dict[str, dict[str, bool]], but: str | None = None) -> dict[str, dict[str, bool]]:
     """The scopes and tests that are still to be run."""
     left = {
@@ -36,18 +45,3 @@ def pending(work: dict[str, dict[str, bool]], but: str | None = None) -> dict[st
         for scope, tests in work.items()
     }
     return {scope: tests for scope, tests in left.items() if tests}
-
-
-class Scheduling:
-    """The hooks that pytest-xdist adds."""
-
-    def __init__(self, recorder: Recorder) -> None:
-        self.recorder = recorder
-
-    def pytest_xdist_make_scheduler(self, config: pytest.Config, log: Any) -> ModelScheduling | None:
-        """Schedule by model unless the user chose another distribution."""
-        return ModelScheduling(config, log) if config.getvalue("dist") == "load" else None
-
-    def pytest_configure_node(self, node: Any) -> None:
-        """Tell a worker where the run's folder is."""
-        node.workerinput["eyechart_run"] = str(self.recorder.folder)

@@ -9,8 +9,8 @@ import pytest
 from eyechart.spec import did_you_mean
 
 from .cases import case_of, splits
-from .recorder import is_worker
 from .settings import settings
+from .workers import is_worker
 
 WORD = re.compile(r"[\w./@=-]+")
 OPERATORS = ("and", "or", "not")

@@ -22,8 +22,8 @@ from eyechart.models.torchvision_repair import repair
 repair()
 import open_clip
 import pytest
-import eyechart.fixtures.evaluate
-import eyechart.plugins
+import eyechart.fixtures.case_parts
+import eyechart.plugins.registration
 from eyechart.classification import replay
 from eyechart.models.open_clip import encoder
 """

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from eyechart.plugins.cases import case_pattern
+from eyechart.plugins.case_ids import case_pattern
 
 HEAVY = """
 import sys
@@ -228,6 +228,13 @@ def test_a_case_is_found_in_its_node_id(model: str, choices: str) -> None:
     found = case_pattern(("prod", "prod-2.b")).search(f"test_x.py::test_open_world[toybox/sample/{model}{choices}]")
     assert found
     assert (found["benchmark"], found["model"], found["choices"] or "") == ("toybox", model, choices[1:])
+
+
+@pytest.mark.parametrize("model", ["open_clip[local-dir:weights]", "prod", "prod-2.b"])
+def test_a_case_with_another_parameter_is_found(model: str) -> None:
+    found = case_pattern(("prod", "prod-2.b")).search(f"test_x.py::test_y[toybox/sample/{model}-other]")
+    assert found
+    assert found["model"] == model
 
 
 @pytest.mark.parametrize("inner", ["a/b/c", "toybox/sample/prodx", "toybox/sample/pro", "prod", "toybox/prod"])

@@ -84,9 +84,10 @@ def test_an_own_test_stands_beside_the_packaged_one(world: Any, write_test: Call
     assert_files_are_intact(world)
 
 
-def test_parameters_of_an_own_test_are_kept_apart(world: Any, write_test: Callable[..., None]) -> None:
+@pytest.mark.parametrize("workers", ["-n0", "-n2"])
+def test_parameters_of_an_own_test_are_kept_apart(world: Any, write_test: Callable[..., None], workers: str) -> None:
     write_test(test_own=PARAMETRIZED)
-    run_own(world, "-k", "tiny/")
+    run_own(world, "-k", "tiny/", workers)
     assert cases_of(world) == [f"{PACKAGED}@test=test_own.py::test_all[{each}]" for each in ("high", "low")]
     assert_files_are_intact(world)
 

@@ -1,0 +1,103 @@
+"""When the plugin starts to work: at an option of eyechart, or at the first test that uses one of its fixtures.
+
+Until then a session has paid for the options and the declarations of fixtures only. On a controller of pytest-xdist,
+which collects nothing, the ids that a worker collected decide.
+"""
+
+import time
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from . import options
+from .workers import RUN
+
+FIXTURES = "eye_"  # how the names of fixtures begin that a test needs the plugin for
+
+
+class Activation:
+    """Imports and registers the rest of the plugin when it is needed."""
+
+    def __init__(self, config: pytest.Config) -> None:
+        self.config = config
+        self.started = time.time()
+        self.active = False
+        name = datetime.now(UTC).strftime("%Y%m%d-%H%M%S-%f")
+        here = config.invocation_params.dir
+        given = getattr(config, "workerinput", {}).get(RUN)
+        self.folder = Path(given) if given else here / options.text(config, "out") / name
+
+    def activate(self) -> None:
+        """Register the rest of the plugin, once."""
+        if not self.active:
+            from .registration import register
+
+            register(self.config, self.folder, self.started)
+            self.active = True
+
+    def activate_in(self, hook: str, **arguments: object) -> None:
+        """Activate during a call of a hook, and call it for the parts that were not registered when it began."""
+        manager = self.config.pluginmanager
+        earlier = manager.get_plugins()
+        try:
+            self.activate()
+        except pytest.UsageError as error:
+            raise pytest.Collector.CollectError(str(error)) from error
+        manager.subset_hook_caller(hook, earlier)(**arguments)
+
+    def pytest_generate_tests(self, metafunc: pytest.Metafunc) -> None:
+        """Activate for a test that uses a fixture of eyechart, directly or through other fixtures."""
+        if not self.active and any(name.startswith(FIXTURES) for name in metafunc.fixturenames):
+            self.activate_in("pytest_generate_tests", metafunc=metafunc)
+
+    @pytest.hookimpl(optionalhook=True)
+    def pytest_configure_node(self, node: Any) -> None:
+        """Tell a worker where the run's folder is."""
+        node.workerinput[RUN] = str(self.folder)
+
+    @pytest.hookimpl(optionalhook=True)
+    def pytest_xdist_make_scheduler(self, config: pytest.Config, log: Any) -> object:
+        """Return a scheduler that sends cases by model, unless the user chose another distribution."""
+        if config.getvalue("dist") != "load":
+            return None
+        return CaseAwareScheduling(self, config, log)
+
+    @pytest.hookimpl(optionalhook=True)
+    def pytest_xdist_node_collection_finished(self, node: Any, ids: Sequence[str]) -> None:
+        """Activate on the controller if a worker collected a case."""
+        from .case_ids import case_pattern
+
+        if not self.active and any(map(case_pattern(()).search, ids)):
+            self.activate_in("pytest_xdist_node_collection_finished", node=node, ids=ids)
+
+    @pytest.hookimpl(optionalhook=True)
+    def pytest_testnodedown(self, node: Any, error: object) -> None:
+        """Activate on the controller if a worker was active, whose cases may all be deselected."""
+        if not self.active and RUN in getattr(node, "workeroutput", {}):
+            self.activate_in("pytest_testnodedown", node=node, error=error)
+
+
+class CaseAwareScheduling:
+    """Schedules by model if the first worker to finish its collection has cases, else as pytest-xdist itself does."""
+
+    def __init__(self, activation: Activation, config: pytest.Config, log: Any) -> None:
+        from xdist.scheduler import LoadScheduling
+
+        self.activation = activation
+        self.scheduling = LoadScheduling(config, log)
+        self.decided = False
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.scheduling, name)
+
+    def add_node_collection(self, node: Any, collection: Sequence[str]) -> None:
+        """Add the tests that a worker collected; the first ones decide on the scheduling."""
+        if self.activation.active and not self.decided:
+            from .scheduling import schedule_by_model
+
+            self.scheduling = schedule_by_model(self.scheduling, collection)
+        self.decided = True
+        self.scheduling.add_node_collection(node, collection)

@@ -1,0 +1,53 @@
+"""The fixtures that the plugin itself provides: settings, the run's folder, progress and the name of a test.
+
+`eyechart.fixtures` requests them by name, since the two packages do not import one another.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+if TYPE_CHECKING:  # every pytest session imports this module
+    from eyechart.protocol.settings import Settings
+
+    from .activation import Activation
+
+
+@pytest.fixture(scope="session")
+def eye_settings(request: pytest.FixtureRequest) -> Settings:
+    """Return the options as typed values."""
+    from .settings import settings
+
+    return settings(request.config)
+
+
+@pytest.fixture(scope="session")
+def eye_run(request: pytest.FixtureRequest) -> Path:
+    """Return the run's folder, which is created when something is written into it."""
+    return activation(request).folder
+
+
+@pytest.fixture
+def eye_test(request: pytest.FixtureRequest) -> str:
+    """Return the name of a test that is not packaged, which belongs to its case."""
+    from .own_tests import name_of
+
+    return name_of(request.node)
+
+
+@pytest.fixture(scope="session")
+def eye_progress(request: pytest.FixtureRequest) -> Callable[[str], Callable[[int, int, str], None]]:
+    """Return a function that makes a progress function for the name of a case."""
+    activation(request).activate()
+    progress: Any = request.config.pluginmanager.get_plugin("eyechart-progress")
+    return progress.of_case  # type: ignore[no-any-return]
+
+
+def activation(request: pytest.FixtureRequest) -> Activation:
+    """Return the part of the plugin that every session has."""
+    part: Any = request.config.pluginmanager.get_plugin("eyechart-activation")
+    return part  # type: ignore[no-any-return]

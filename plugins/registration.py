@@ -1,0 +1,45 @@
+"""The parts of the plugin that a session with benchmarks has, and the order in which they are registered."""
+
+import os
+from pathlib import Path
+
+import pytest
+
+from . import cases, endings, junit, one_benchmark, settings
+from .briefing import Briefing
+from .endings import Endings
+from .gate import Gate
+from .missing_cases import MissingCases
+from .progress import Progress
+from .recorder import Recorder
+from .selection import Selection
+from .summary import Summary
+from .workers import RUN, is_worker
+
+OFFLINE = ("HF_HUB_OFFLINE", "HF_DATASETS_OFFLINE", "TRANSFORMERS_OFFLINE")
+
+
+def register(config: pytest.Config, folder: Path, started: float) -> None:
+    """Check the options and register all parts; `folder` is the run's folder, `started` when the session began."""
+    if is_worker(config):
+        config.workeroutput[RUN] = str(folder)  # type: ignore[attr-defined]
+    else:
+        settings.check(config)
+    if settings.settings(config).offline:
+        os.environ.update(dict.fromkeys(OFFLINE, "1"))  # read by these libraries when they are imported
+    manager = config.pluginmanager
+    recorder = Recorder(config, folder, started)
+    manager.register(cases, "eyechart-cases")
+    manager.register(one_benchmark, "eyechart-one-benchmark")
+    manager.register(Selection(config), "eyechart-selection")
+    manager.register(recorder, "eyechart-recorder")
+    manager.register(Progress(config, recorder), "eyechart-progress")
+    manager.register(Summary(recorder), "eyechart-summary")
+    manager.register(endings, "eyechart-endings")
+    # The hooks of the session's end run in the reverse order: the gate, missing cases, then the exit status.
+    manager.register(ending := Endings(), "eyechart-ending")
+    gate = Gate(config, recorder)
+    manager.register(MissingCases(config, gate, ending), "eyechart-missing-cases")
+    manager.register(gate, "eyechart-gate")
+    manager.register(Briefing(config, gate), "eyechart-briefing")
+    manager.register(junit, "eyechart-junit")

@@ -1,0 +1,150 @@
+"""A session without benchmarks pays for the options alone; a benchmark needs no option to be one."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+ALLOWED = {
+    "eyechart",
+    "eyechart.fixtures",
+    "eyechart.paths",
+    "eyechart.plugins",
+    *(f"eyechart.plugins.{name}" for name in ("activation", "case_ids", "fixtures", "options", "workers")),
+}
+SLOW = {"PIL", "msgspec", "numpy", "open_clip", "pandas", "scipy", "timm", "torch", "tqdm", "transformers"}
+PLAIN = """
+import pytest
+
+@pytest.mark.parametrize("path", ["a/b/c", "a[0]/b", "imagenet/val"])
+def test_plain(path):
+    pass
+"""
+MODULES = """
+import json, os, sys
+from pathlib import Path
+
+def pytest_sessionfinish():
+    Path(f"modules-{os.getpid()}.json").write_text(json.dumps([*sys.modules]))
+"""
+OWN = """
+import pytest
+
+from eyechart.classification.metrics import top1
+
+@pytest.mark.eyechart("toybox", protocol="zero_shot")
+def test_mine(evaluate):
+    evaluate(top1)
+"""
+ONE = ("-k", "toybox/sample-noto-v1/open_clip")
+USES_FIXTURES = """
+import pytest
+
+@pytest.fixture
+def run_name(eye_run):
+    return eye_run.name
+
+def test_through_another_fixture(run_name, eye_progress):
+    assert run_name
+    eye_progress("a case")(1, 1, "images")
+"""
+OVERRIDES = """
+import pytest
+
+@pytest.fixture
+def eye_test():
+    return "overridden"
+"""
+ASKS = """
+import pytest
+
+@pytest.mark.eyechart("toybox", protocol="zero_shot")
+def test_mine(eye_case, eye_test, eye_dataset):
+    assert eye_test == "overridden"
+    assert eye_dataset.split == eye_case.split
+"""
+SCHEDULER = """
+def pytest_sessionfinish(session):
+    dsession = session.config.pluginmanager.get_plugin("dsession")
+    if dsession:
+        print("\\nSCHEDULER", type(dsession.sched.scheduling).__name__)
+"""
+
+
+def write(folder: Path, **files: str) -> None:
+    """Write Python files into a folder."""
+    for name, text in files.items():
+        (folder / f"{name}.py").write_text(text)
+
+
+@pytest.mark.parametrize("workers", [(), ("-p", "xdist.plugin", "-n2")], ids=["serial", "workers"])
+def test_an_unrelated_session_imports_the_options_alone(cold: Any, workers: tuple[str, ...]) -> None:
+    write(cold.folder, test_plain=PLAIN, extra=MODULES)
+    cold.environment |= {"PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1", "PYTEST_ADDOPTS": ""}
+    result = cold.call("-p", "eyechart.plugins", "-p", "extra", *workers)
+    assert result.parseoutcomes() == {"passed": 3}
+    sessions = [set(json.loads(path.read_text())) for path in cold.folder.glob("modules-*.json")]
+    assert len(sessions) == (3 if workers else 1)
+    for modules in sessions:
+        assert {name for name in modules if name.partition(".")[0] == "eyechart"} <= ALLOWED
+        assert "eyechart.plugins.options" in modules
+        assert modules & SLOW == set()
+
+
+@pytest.mark.parametrize("workers", [(), ("-n2",), ("-n2", "--dist=loadfile")], ids=["serial", "workers", "files"])
+def test_a_benchmark_needs_no_option(world: Any, workers: tuple[str, ...]) -> None:
+    write(world.folder, test_own=OWN)
+    result = world.call("test_own.py", *ONE, "--junitxml=junit.xml", *workers)
+    assert result.ret == 0, result.stdout.str() + result.stderr.str()
+    (record,) = world.records
+    assert record["case"] == "toybox/sample-noto-v1/open_clip[toybox-clip]@test=test_own.py::test_mine"
+    assert "records and answers: reports/runs/" in result.stdout.str()
+    assert 'name="eyechart.case"' in (world.folder / "junit.xml").read_text()
+
+
+@pytest.mark.parametrize("workers", [(), ("-n1",), ("-n2",)], ids=["serial", "one", "two"])
+def test_a_selection_of_no_case_is_explained_without_an_option(world: Any, workers: tuple[str, ...]) -> None:
+    write(world.folder, test_own=OWN)
+    result = world.call("test_own.py", "-k", "toybox/sampel/", *workers)
+    assert result.ret == pytest.ExitCode.NO_TESTS_COLLECTED
+    assert "did you mean toybox/sample" in result.stdout.str()
+
+
+def test_fixtures_serve_a_test_that_is_no_benchmark(world: Any) -> None:
+    write(world.folder, test_own=USES_FIXTURES)
+    assert world.call("test_own.py").parseoutcomes() == {"passed": 1}
+
+
+def test_a_conftest_overrides_a_fixture(world: Any) -> None:
+    write(world.folder, conftest=OVERRIDES, test_own=ASKS)
+    assert world.call("test_own.py", *ONE).parseoutcomes() == {"passed": 1, "deselected": 14}
+
+
+def test_an_error_in_the_set_up_of_models_is_a_sentence(world: Any, tmp_path: Path) -> None:
+    other = tmp_path / "site" / "other-1.0.dist-info"
+    other.mkdir(parents=True)
+    (other / "METADATA").write_text("Metadata-Version: 2.1\nName: other\nVersion: 1.0\n")
+    (other / "entry_points.txt").write_text("[eyechart.models]\ntiny = otherpackage:Other\n")
+    world.environment = {"PYTHONPATH": f"{world.site}:{other.parent}"}
+    write(world.folder, test_own=OWN)
+    result = world.call("test_own.py")
+    said = result.stdout.str() + result.stderr.str()
+    assert result.ret == pytest.ExitCode.INTERRUPTED, said
+    assert "Two packages register the model backend 'tiny'" in said
+    assert "Traceback" not in said
+
+
+@pytest.mark.parametrize(("test", "scheduler"), [(PLAIN, "LoadScheduling"), (OWN, "ModelScheduling")])
+def test_workers_are_scheduled_by_model_only_where_there_are_cases(world: Any, test: str, scheduler: str) -> None:
+    write(world.folder, test_own=test, extra=SCHEDULER)
+    result = world.call("test_own.py", "-n2", "-s", "-pextra", "-k", "plain or toybox/sample-noto-v1/open_clip")
+    assert result.ret == 0, result.stdout.str()
+    assert f"SCHEDULER {scheduler}" in result.outlines
+
+
+def test_the_marker_and_the_fixtures_are_listed(world: Any) -> None:
+    assert "@pytest.mark.eyechart(*names, protocol)" in world.call("--markers").stdout.str()
+    said = world.call("--fixtures").stdout.str()
+    for name in ("evaluate", "eye_dataset", "eye_models", "eye_run", "eye_settings", "eye_store"):
+        assert f"{name} " in said
