@@ -4,7 +4,7 @@ Every pytest session on a machine with eyechart imports this module, so that it 
 """
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -119,20 +119,22 @@ def add(parser: pytest.Parser) -> None:
 
 
 def refuse_typos(config: pytest.Config, args: list[str]) -> None:
-    """Name the nearest option for one that is not known, on the command line and in the ini file."""
-    from eyechart.spec import did_you_mean
-
-    longs, inis = [option.long for option in OPTIONS], [option.ini for option in OPTIONS]
+    """Refuse an option that is not known, on the command line or in the ini file, with the nearest one."""
     for argument in args:
         word = argument.partition("=")[0]
-        if word.startswith("--eye") and word not in longs:
-            raise pytest.UsageError(f"{word} is not an option of eyechart{did_you_mean(word, longs)}")
-    written = config.inipath.read_text(encoding="utf-8") if config.inipath else ""
-    for word in re.findall(r"^\s*(eye_\w+)\s*=", written, re.MULTILINE):
-        if word not in inis:
-            raise pytest.UsageError(
-                f"{word} in {config.inipath} is not an option of eyechart{did_you_mean(word, inis)}"
-            )
+        if word.startswith("--eye"):
+            refuse_unknown(word, "", [option.long for option in OPTIONS])
+    text = config.inipath.read_text(encoding="utf-8") if config.inipath else ""
+    for word in re.findall(r"^\s*(eye_\w+)\s*=", text, re.MULTILINE):
+        refuse_unknown(word, f" in {config.inipath}", [option.ini for option in OPTIONS])
+
+
+def refuse_unknown(word: str, place: str, known: Sequence[str]) -> None:
+    """Refuse a word that is none of the known ones, with the nearest of them."""
+    if word not in known:
+        from eyechart.spec import did_you_mean
+
+        raise pytest.UsageError(f"{word}{place} is not an option of eyechart{did_you_mean(word, known)}")
 
 
 def any_is_given(config: pytest.Config) -> bool:

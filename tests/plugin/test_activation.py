@@ -118,7 +118,7 @@ def test_fixtures_serve_a_test_that_is_no_benchmark(world: Any) -> None:
 
 def test_a_conftest_overrides_a_fixture(world: Any) -> None:
     write(world.folder, conftest=OVERRIDES, test_own=ASKS)
-    assert world.call("test_own.py", *ONE).parseoutcomes() == {"passed": 1, "deselected": 14}
+    assert world.call("test_own.py", *ONE).parseoutcomes()["passed"] == 1
 
 
 def test_an_error_in_the_set_up_of_models_is_a_sentence(world: Any, tmp_path: Path) -> None:

@@ -17,6 +17,7 @@ from . import (
     draws,
     mmd,
     page,
+    plugin_cost,
     posterior,
     prefix,
     reading,
@@ -41,6 +42,7 @@ def main(pairs: int) -> None:
             one.facts(pairs)
             for one in (
                 collection,
+                plugin_cost,
                 reading,
                 division,
                 statistics,
