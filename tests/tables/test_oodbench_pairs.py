@@ -46,7 +46,7 @@ def test_the_four_outcomes_of_an_answer_are_told_apart(entry):
 
 
 def test_a_set_of_the_initial_benchmark_holds_that_of_the_main_one(entry):
-    main, initial = (entry.pairs.of(name) for name in ("OOD-H", "OOD-H'"))
+    main, initial = (entry.pairs.in_set(name) for name in ("OOD-H", "OOD-H'"))
     assert (main.sum(), initial.sum(), (main & ~initial).sum()) == (9, 10, 0)
 
 
@@ -60,7 +60,7 @@ def test_the_initial_benchmark_and_other_answers_are_about_the_same_pairs(entry,
 
 def test_a_data_sets_table_has_the_intervals_of_its_record(entry, existing):
     row = next(row for row in existing.bench.rows("oodbench-T10") if row["Data Type"] == "OOD-H")
-    chosen = entry.pairs.of("OOD-H") & entry.pairs.answered
+    chosen = entry.pairs.in_set("OOD-H") & entry.pairs.answered
     images = entry.pairs.images[chosen]
     numbers = [
         *measure_estimates("OOD-H", entry.pairs.tables[chosen], images, images.max() + 1, 42),

@@ -25,7 +25,7 @@ HARD, SIMPLE = {(0, 1), (3, 0)}, {(1, 2), (2, 3)}
 
 def pairs(found: Any, name: str) -> set[tuple[int, int]]:
     """The image and the category of every pair of a set."""
-    mask = dict(found.masks())[name]
+    mask = dict(found.set_masks())[name]
     rows, categories = (part[found.places[mask]].tolist() for part in (found.division.rows, found.division.categories))
     return {*zip(rows, categories, strict=True)}
 

@@ -49,7 +49,7 @@ def test_words_of_a_file_are_scored_under_the_same_division(replayed: Ask, pair_
     found = replayed(HEAD, *every(pair_world, truth(pair_world)))
     assert found.answers.tolist() == asked.answers.tolist()
     assert (found.division.rows.tolist(), found.variant) == (asked.division.rows.tolist(), asked.variant)
-    assert all(took.fresh == 0 and took.answers == 4 for took in found.sets.values())
+    assert all(took.fresh == 0 and took.answers == 4 for took in found.timings.values())
 
 
 def test_categories_may_be_named(replayed: Ask, pair_world: Any) -> None:
