@@ -1,4 +1,4 @@
-"""One choice of the division changed and all else equal; first the threshold, Table 2 of arXiv 2602.18094."""
+"""Ablations of the division: cases that differ in one option only, such as the threshold (arXiv 2602.18094, T2)."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -14,40 +14,40 @@ from .model_cases import IGNORED_OPTIONS, OOD_SETS, ModelCases, all_entries, exi
 from .pairs import INITIAL
 from .progression import time_note
 
-UNKNOWN = -1.0  # the threshold of a division whose file does not say it
+UNKNOWN = -1.0  # the threshold of a division whose file does not record it
 COMMAND = 'pytest -k "oodbench and existence" --eye-set=existence.division_scope=initial'
 MAIN_NOTE = (
-    "Main benchmark: flagged pairs were downsampled. The published table keeps all of them, the initial benchmark: add "
+    "Main benchmark: flagged pairs were downsampled. The published table uses all of them (the initial benchmark): add "
     "--eye-set=existence.division_scope=initial."
 )
-INITIAL_NOTE = "Sets with an apostrophe are of the initial benchmark: all that was flagged, before a choice was made."
+INITIAL_NOTE = "Sets with an apostrophe are those of the initial benchmark: all flagged pairs, before downsampling."
 
 
 @dataclass(frozen=True)
 class AblationCases:
-    """One model's cases of one data set that differ in some choices alone, in the order of their values."""
+    """The cases of one model and data set that differ in the compared options only, in the order of their values."""
 
     blocks: tuple[ModelCases, ...]
 
     @property
     def split(self) -> str:
-        """The data set, whose models stand in one table."""
+        """The benchmark and split."""
         record = self.blocks[0].entries[0].record
         return f"{record.benchmark}/{record.split}"
 
     @property
     def initial(self) -> bool:
-        """Whether all of these cases asked about the initial benchmark, which holds every flagged pair."""
+        """Whether all cases asked about the initial benchmark, which has every flagged pair."""
         return all(block.initial for block in self.blocks)
 
     def set_label(self, name: str) -> str:
-        """A set: of the initial benchmark, if all of these cases asked about it."""
+        """Return the name of a set, of the initial benchmark if all cases asked about it."""
         return name + INITIAL if self.initial else name
 
 
 @dataclass(frozen=True)
 class Ablation:
-    """What a table compares: choices, the first of which has the values, how they are chosen and what is shown."""
+    """A table of an ablation: the compared options (the first one is varied), selection of cases, and rows."""
 
     table: str
     choices: tuple[str, ...]
@@ -60,11 +60,11 @@ class Ablation:
     extra_columns: tuple[str, ...] = ()
 
     def __call__(self, pool: Runs, labels: str | None) -> list[Table]:  # noqa: ARG002
-        """A table a data set."""
+        """Return one table per data set."""
         return [self.build_table(split, found) for split, found in self.cases_by_split(pool).items()]
 
     def cases_by_split(self, pool: Runs) -> dict[str, list[AblationCases]]:
-        """What differs in the choices alone and has two values or more, by data set."""
+        """Return by data set the cases that differ in the compared options only and have two or more values."""
         found: dict[str, list[AblationCases]] = {}
         for blocks in differing_cases(pool, self.table, self.choices):
             for kept in self.select(blocks):
@@ -77,11 +77,11 @@ class Ablation:
         return found
 
     def model_labels(self, found: Sequence[AblationCases]) -> Mapping[int, str]:
-        """What stands in the column Model, by the block's identity."""
+        """Return the text of the column Model, by the identity of the model's cases."""
         return model_labels([block for each in found for block in each.blocks], self.choices)
 
     def build_table(self, split: str, found: Sequence[AblationCases]) -> Table:
-        """One data set's rows."""
+        """Return the table of one data set."""
         names, blocks = self.model_labels(found), [block for each in found for block in each.blocks]
         return Table(
             f"{split}: {source_name(blocks[0].entries[0])}, {self.subject}, existence (%), {benchmark_label(found)}",
@@ -98,20 +98,20 @@ class Ablation:
 
 
 def benchmark_label(found: Sequence[AblationCases]) -> str:
-    """Return which benchmark the numbers are about: the main one, the initial one, or either by model."""
+    """Return which benchmark the estimates are about: main, initial, or both."""
     names = {"initial" if each.initial else "main" for each in found}
     return f"{' and '.join(sorted(names))} benchmark"
 
 
 def benchmark_notes(found: Sequence[AblationCases]) -> Iterator[str]:
-    """Say what the marked sets are, and how to make the published table where there are others."""
+    """Yield what the marked sets are, and how to produce the published table if the main benchmark was used."""
     yield INITIAL_NOTE
     if not all(each.initial for each in found):
         yield MAIN_NOTE
 
 
 def differing_cases(pool: Runs, name: str, choices: Sequence[str]) -> list[list[ModelCases]]:
-    """What differs in some choices alone, in the order of the runs; an initial benchmark replaces the main one."""
+    """Return the groups of cases that differ in some options only; the initial benchmark replaces the main one."""
     found: dict[tuple[str, ...], dict[str, ModelCases]] = {}
     for block in sorted(existence_cases(pool, name), key=lambda block: block.initial):
         entry = block.entries[0]
@@ -122,13 +122,13 @@ def differing_cases(pool: Runs, name: str, choices: Sequence[str]) -> list[list[
 
 
 def division_threshold(block: ModelCases) -> float:
-    """The threshold of a division, below all others where a file does not say it."""
+    """Return the threshold of a division, -1 if its file does not record it."""
     said = block.entries[0].option("threshold")
     return float(said) if is_fraction(said) else UNKNOWN
 
 
 def t2_rows(found: AblationCases, model: str) -> Iterator[Row]:
-    """Both sets under every threshold."""
+    """Yield a row per threshold and OOD set."""
     for block in found.blocks:
         for name in map(found.set_label, OOD_SETS):
             said = division_threshold(block)

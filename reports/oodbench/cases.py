@@ -1,4 +1,4 @@
-"""Cases of OODBench that may stand in one table: the same pairs, asked in the same way."""
+"""Groups of OODBench cases that are comparable in one table, and the titles and notes of tables."""
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
@@ -13,30 +13,30 @@ from ..runs import CaseRun, ComparableCases, EmptyTableError, Runs, collect_note
 OODBENCH = "OODBench"
 EXISTENCE, PROGRESSION, DETECTION, DISTRIBUTION = "existence", "progression", "detection", "distribution"
 SOURCES = {"coco": "COCO", "lvis": "LVIS", "nuscenes": "nuScenes", "cityscapes": "Cityscapes"}
-DATA_OPTIONS = ("source", "division", "names")  # choices that a data set brings along
+DATA_OPTIONS = ("source", "division", "names")  # options that follow from the data set
 NOT_IN_TITLES = (
     *DATA_OPTIONS,
     "prompt",
     "division_scope",
     "hard_samples",
-)  # what follows from other choices, or only adds pairs
+)  # options that follow from others, or that only add pairs
 SET_LABELS = {HARD_SAMPLES: "Hard Sample"}
 BOOTSTRAP = "Brackets: 95 % intervals, bootstrap over {}."
 
 
 def source_name(entry: CaseRun) -> str:
-    """The data set as the published tables call it."""
+    """Return the name of the data set in the published tables."""
     name = entry.option("source", entry.record.split)
     return SOURCES.get(name.casefold(), name)
 
 
 def division_sha256(entry: CaseRun) -> str:
-    """The sha256 of the division that was asked about."""
+    """Return the sha256 of the division's pairs and labels."""
     return entry.record.data.labels.get(OODBENCH, "")
 
 
 def group_by_division(pool: Runs, protocol: str, without: Collection[str] = ()) -> list[ComparableCases]:
-    """The cases of a protocol, those of one division that were asked in one way together."""
+    """Return the cases of a protocol, grouped by division and settings."""
     found: dict[tuple[int, str, str], list[CaseRun]] = {}
     homes = {place: group.with_protocols(protocol) for place, group in enumerate(pool.groups)}
     for place, group in homes.items():
@@ -46,7 +46,7 @@ def group_by_division(pool: Runs, protocol: str, without: Collection[str] = ()) 
 
 
 def pool_data_sets(pool: Runs, protocol: str, without: Collection[str] = DATA_OPTIONS) -> list[list[CaseRun]]:
-    """The cases of a protocol that may be pooled over data sets: asked in one way, a model once a data set."""
+    """Return the groups of cases that can be pooled over data sets: same settings, one case per model and data set."""
     found: dict[tuple[str, object], list[CaseRun]] = {}
     for group in pool.groups:
         for entry in group.with_protocols(protocol).cases:
@@ -55,7 +55,7 @@ def pool_data_sets(pool: Runs, protocol: str, without: Collection[str] = DATA_OP
 
 
 def without_repeats(entries: Iterable[CaseRun]) -> list[list[CaseRun]]:
-    """The same cases in as few lists as it takes for a model to stand once with each data set in each."""
+    """Return the cases in as few lists as possible, each with at most one case per model and data set."""
     made: list[dict[tuple[str, str], CaseRun]] = []
     for entry in entries:
         key = (entry.model, entry.record.split)
@@ -67,7 +67,7 @@ def without_repeats(entries: Iterable[CaseRun]) -> list[list[CaseRun]]:
 
 
 def group_by_model(entries: Sequence[CaseRun]) -> dict[str, list[CaseRun]]:
-    """The cases of each model, in their order."""
+    """Return the cases grouped by model, in their order."""
     found: dict[str, list[CaseRun]] = {}
     for entry in entries:
         found.setdefault(entry.model, []).append(entry)
@@ -75,36 +75,36 @@ def group_by_model(entries: Sequence[CaseRun]) -> dict[str, list[CaseRun]]:
 
 
 def model_and_split(entry: CaseRun) -> tuple[str, str]:
-    """Sorts by model, then by data set."""
+    """Return the sort key by model, then by split."""
     return entry.model, entry.record.split
 
 
 def published_order(entry: CaseRun) -> tuple[int, str]:
-    """Sorts data sets as the published tables have them."""
+    """Return the sort key of data sets in the order of the published tables."""
     names = [*SOURCES.values()]
     place = names.index(source_name(entry)) if source_name(entry) in names else len(names)
     return place, entry.record.split
 
 
 def metric_number(entry: CaseRun, name: str, category: str) -> NumberCell:
-    """One number of a case, of one set."""
+    """Return a metric of a case for one set."""
     found = entry.metric(name, OODBENCH, category)
     return NumberCell(None) if found is None else NumberCell(found.value, found.n, found.ci)
 
 
 def set_order(name: str) -> tuple[int, str]:
-    """Sorts the sets as the published tables have them, those of the initial benchmark after those of the main one."""
+    """Return the sort key of sets in the order of the published tables, sets of the initial benchmark last."""
     order = (ID, OOD_S, OOD_H, HARD_SAMPLES)
     return (order.index(name) if name in order else len(order)), name
 
 
 def set_label(name: str) -> str:
-    """A set as the column Data Type has it."""
+    """Return the text of the column Data Type for a set."""
     return SET_LABELS.get(name, name)
 
 
 def data_notes(entries: Sequence[CaseRun], without: Collection[str] = DATA_OPTIONS) -> tuple[str, ...]:
-    """Which images, division and questions numbers come from."""
+    """Return notes about the images, division and settings of cases."""
     shown = dict.fromkeys(
         f"{source_name(e)}: {e.record.benchmark}/{e.record.split}, {e.record.data.n:,} images"
         f"{'' if e.record.limit is None else f' (a choice with seed {e.record.seed})'}, fingerprint "
@@ -118,9 +118,9 @@ def data_notes(entries: Sequence[CaseRun], without: Collection[str] = DATA_OPTIO
 def disambiguate_titles(
     titles: Sequence[str], cases: Sequence[Sequence[CaseRun]], marked: Collection[str] = ()
 ) -> list[str]:
-    """Titles, with the choices in which their cases differ behind those that are the same; else with a number.
+    """Return different titles: equal titles get the options in which their cases differ, or else a number.
 
-    Choices that rows are marked with are left out.
+    Options in `marked` are already shown in the rows and are not added.
     """
     whole = []
     for title, case in zip(titles, cases, strict=True):
@@ -131,7 +131,7 @@ def disambiguate_titles(
 
 
 def differing_options(one: Sequence[CaseRun], every: Sequence[Sequence[CaseRun]], marked: Collection[str]) -> list[str]:
-    """The choices that are not the same in all tables, as one of them has them: `threshold 0.01`."""
+    """Return the options that differ between tables with their values in one of them, such as `threshold 0.01`."""
     return [
         f"{name.replace('_', ' ')} {said}"
         for name, said in title_options(one).items()
@@ -140,7 +140,7 @@ def differing_options(one: Sequence[CaseRun], every: Sequence[Sequence[CaseRun]]
 
 
 def title_options(entries: Sequence[CaseRun]) -> Mapping[str, str]:
-    """Every choice of some cases that a table is about."""
+    """Return the values of the options that can distinguish titles."""
     protocols = dict.fromkeys(entry.record.protocol for entry in entries)
     known = dict.fromkeys(option.name for name in protocols for option in get_protocol(name).options)
     names = [name for name in known if name not in NOT_IN_TITLES]
@@ -148,7 +148,7 @@ def title_options(entries: Sequence[CaseRun]) -> Mapping[str, str]:
 
 
 def option_text(name: str, entry: CaseRun) -> str:
-    """One choice as a title has it."""
+    """Return the value of an option as a title shows it."""
     value = entry.option(name, "—")
     return " & ".join(map(model_name, split_outside_brackets(value, "+"))) if name == "detectors" else value
 
@@ -156,16 +156,16 @@ def option_text(name: str, entry: CaseRun) -> str:
 def with_unique_titles(
     tables: Sequence[Table], cases: Sequence[Sequence[CaseRun]], marked: Collection[str] = ()
 ) -> list[Table]:
-    """Tables of one kind, no two with the same title."""
+    """Return tables of one kind with different titles."""
     titles = disambiguate_titles([table.title for table in tables], cases, marked)
     return [replace(table, title=title) for table, title in zip(tables, titles, strict=True)]
 
 
 def protocol_names(pool: Runs) -> str:
-    """What the runs have: `detection, existence`."""
+    """Return the names of all protocols of the runs, such as `detection, existence`."""
     return ", ".join(sorted({entry.record.protocol for entry in pool.cases}))
 
 
 def nothing_to_show(pool: Runs, name: str, what: str, command: str) -> EmptyTableError:
-    """Says what a table is about, what the runs have instead, and the command that makes it."""
+    """Return the error of a table without cases: its content, the protocols of the runs, and the command to run."""
     return EmptyTableError(f"{name} {what}; these runs have {protocol_names(pool)}. Make it with: {command}")

@@ -1,4 +1,4 @@
-"""OODBench's tables and figures by their names, in the order of arXiv 2602.18094."""
+"""OODBench's tables and figures by name, in the order of arXiv 2602.18094."""
 
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING

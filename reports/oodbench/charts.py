@@ -1,4 +1,4 @@
-"""Figures of OODBench's division: how large its sets are, and which model finds which of its pairs hard."""
+"""Figures of OODBench's division: the sizes of its sets, and their overlap with the models' own OOD sets."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -17,24 +17,24 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 COLOURS = ("tab:orange", "tab:red", "tab:blue", "tab:purple", "tab:green", "tab:brown", "tab:pink", "tab:olive")
-MOST = 80  # categories of one panel; the rest share a bar
+MOST = 80  # categories of one panel; the others share a bar
 BAR = 0.16  # inches
-INTERVAL_OFFSET = 0.44  # below the middle of a bar, where an interval hides no number
+INTERVAL_OFFSET = 0.44  # below the middle of a bar, so that the interval does not cover the number
 Bars = list[tuple[str, Counter[str]]]
 
 
 def f2(pool: Runs, _: str | None) -> "Figure":
-    """Figure 2: the main benchmark by category."""
+    """Return Figure 2: the main benchmark by category."""
     return category_figure(division_sizes(pool, "oodbench-F2", initial=False))
 
 
 def f8(pool: Runs, _: str | None) -> "Figure":
-    """Figure 8: the initial benchmark by category."""
+    """Return Figure 8: the initial benchmark by category."""
     return category_figure(division_sizes(pool, "oodbench-F8", initial=True))
 
 
 def category_figure(found: Sequence[Sequence[DivisionSizes]]) -> "Figure":
-    """The data sets of every way of dividing in one panel, then one with its categories for each."""
+    """Return a figure with one panel of all data sets for each setting, then one panel of categories per data set."""
     drawn: list[tuple[str, Bars, Sequence[DivisionSizes]]] = []
     for every in found:
         divided = every[0].entry.option("detectors")
@@ -50,14 +50,14 @@ def category_figure(found: Sequence[Sequence[DivisionSizes]]) -> "Figure":
 
 
 def category_bars(made: DivisionSizes) -> Bars:
-    """A bar a category; those after the largest 80 share one."""
+    """Return one bar per category; categories after the largest 80 share one bar."""
     every = [item for item in made.sorted_categories() if count_ood(item[1])]
     rest = sum((counts for _, counts in every[MOST:]), Counter[str]())
     return every[:MOST] + [(f"{len(every) - MOST:,} more", rest)] * (len(every) > MOST)
 
 
 def draw_stacked_bars(ax: "Axes", bars: Bars, made: DivisionSizes) -> None:
-    """Horizontal bars, a colour a set."""
+    """Draw horizontal stacked bars, one colour per set."""
     left = [0] * len(bars)
     for name, colour in zip(OOD_SETS, COLOURS, strict=False):
         widths = [counts[name] for _, counts in bars]
@@ -71,7 +71,7 @@ def draw_stacked_bars(ax: "Axes", bars: Bars, made: DivisionSizes) -> None:
 
 
 def f6(pool: Runs, _: str | None) -> "Figure":
-    """Figure 6: the pairs that a model answers wrongly, then those that only the next one does, and so on."""
+    """Return Figure 6: the pairs that a model answers wrongly, then the additional ones of each further model."""
     found = coverages(pool)
     figure, axes = create_panels([0.4 * len(sets) + 0.1 * len(sets[0].blocks) + 1 for sets in found], 1, 8)
     titles = disambiguate_titles([sets[0].split for sets in found], [all_entries(sets[0].blocks) for sets in found])
@@ -82,7 +82,7 @@ def f6(pool: Runs, _: str | None) -> "Figure":
 
 
 def draw_coverage(ax: "Axes", sets: Sequence[Coverage]) -> None:
-    """A bar a set, a part a model, the interval of all together at its end."""
+    """Draw one bar per set with one part per model, and the interval of the total at its end."""
     left = [0.0] * len(sets)
     for place, block in enumerate(sets[0].blocks):
         widths = [100 * (each.shares[place][1].value or 0) for each in sets]

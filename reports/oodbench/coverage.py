@@ -1,4 +1,4 @@
-"""Which of OODBench's pairs are out of distribution for the models themselves: Figure 6 of arXiv 2602.18094."""
+"""Overlap of OODBench's pairs with the models' own OOD sets: Figure 6 of arXiv 2602.18094."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -22,7 +22,7 @@ MEANING = "A pair is in a model's own OOD set if one of its two answers is wrong
 class Coverage:
     """The pairs of one set that each model answers wrongly (models, pairs), and their images (pairs,).
 
-    `lost` is the number of pairs without all models' answers.
+    `incomplete` is the number of pairs that lack an answer of some model and are left out.
     """
 
     kind: str
@@ -33,18 +33,18 @@ class Coverage:
 
     @property
     def n(self) -> int:
-        """How many pairs there are."""
+        """The number of pairs."""
         return int(self.wrong.shape[1])
 
     @property
     def split(self) -> str:
-        """The data set."""
+        """The benchmark and split."""
         record = self.blocks[0].entries[0].record
         return f"{record.benchmark}/{record.split}"
 
     @cached_property
     def shares(self) -> list[tuple[NumberCell, NumberCell, NumberCell]]:
-        """Of each model: its own pairs, those that no model before it has, and those that it or one before it has."""
+        """Per model the shares of its own wrong pairs, of those no earlier model has, and of all so far."""
         covered = np.logical_or.accumulate(self.wrong, axis=0)
         added = np.diff(covered.astype(np.int64), axis=0, prepend=0) > 0
         own, more, every = (
@@ -54,7 +54,7 @@ class Coverage:
 
 
 def coverages(pool: Runs) -> list[list[Coverage]]:
-    """Each division's sets, asked in one way, with the models in the order of their own shares."""
+    """Return the sets of each division and settings, with the models in descending order of their own shares."""
     found = [
         compute_coverages(blocks)
         for of in group_by_pairs(existence_cases(pool, "oodbench-F6"))
@@ -69,13 +69,13 @@ def coverages(pool: Runs) -> list[list[Coverage]]:
 
 
 def group_by_settings(blocks: Sequence[ModelCases]) -> Iterator[list[ModelCases]]:
-    """The models that were asked in one way."""
+    """Yield the cases of each settings."""
     for way in dict.fromkeys(block.prompt_settings() for block in blocks):
         yield [block for block in blocks if block.prompt_settings() == way]
 
 
 def compute_coverages(blocks: Sequence[ModelCases]) -> list[Coverage]:
-    """The sets of one division that have pairs."""
+    """Return the non-empty sets of one division."""
     parts = {name: [wrong_and_incomplete(block, name) for block in blocks] for name in (OOD_S, OOD_H)}
     every = np.concatenate([np.array(each).swapaxes(0, 1) for each in parts.values()], axis=2)
     order = np.argsort(-every[0].sum(axis=1), kind="stable")
@@ -90,26 +90,26 @@ def compute_coverages(blocks: Sequence[ModelCases]) -> list[Coverage]:
 
 
 def image_ids(block: ModelCases, name: str) -> Ints:
-    """Return the image of each of a set's pairs (pairs,), images of two data sets with numbers of their own."""
+    """Return the image of each pair of a set (pairs,), with different numbers for different data sets."""
     _, strata, images, _ = block.rows(name)
     return images * len(block.entries) + strata
 
 
 def wrong_and_incomplete(block: ModelCases, name: str) -> tuple[Bools, Bools]:
-    """Of a set's pairs, those with a wrong answer, and those with none that is wrong and not both."""
+    """Return the pairs of a set with a wrong answer, and those without a wrong answer that lack an answer."""
     counts, *_, answered = block.rows(name)
     wrong: Bools = counts[:, 1:3].sum(axis=1) > 0
     return wrong, ~(wrong | answered)
 
 
 def f6(pool: Runs, _: str | None) -> list[Table]:
-    """Figure 6 as a table: the share of pairs that models answer wrongly, model by model."""
+    """Return Figure 6 as a table: the share of pairs that models answer wrongly, model by model."""
     found = coverages(pool)
     return with_unique_titles(list(map(coverage_table, found)), [all_entries(of[0].blocks) for of in found])
 
 
 def coverage_table(found: Sequence[Coverage]) -> Table:
-    """One division."""
+    """Return the table of one division."""
     blocks = found[0].blocks
     rows: list[Row] = [
         (each.kind, block.model, *numbers)

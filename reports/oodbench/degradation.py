@@ -1,4 +1,4 @@
-"""How far models fall from ID to OOD, and whether that is chance: section B.2 and Figure 9 of arXiv 2602.18094."""
+"""Degradation of models from ID to OOD, with permutation tests: section B.2 and Figure 9 of arXiv 2602.18094."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -30,25 +30,24 @@ from .model_cases import (
 )
 
 DELTA_STYLE, P_STYLE = NumberFormat(100, 2, signed=True), NumberFormat(1, 4)
-FALL = f"Δ: ID less OOD, in % points; brackets: 95 % intervals of {TIMES:,} resamples of images, within each data set."
+FALL = f"Δ: ID minus OOD, in % points; brackets: 95 % intervals of {TIMES:,} resamples of images, within each data set."
 SHUFFLED = (
-    f"p: how often {TIMES:,} shuffles of whole images between ID and OOD, within each data set, fall as much (an image "
-    "in both sets exchanges its pairs of either); brackets: 95 % intervals, Clopper and Pearson, of what more shuffles "
-    "would make of it."
+    f"p: share of {TIMES:,} permutations of whole images between ID and OOD, within data sets, with at least this Δ "
+    "(an image in both sets exchanges its pairs of both); brackets: 95 % Monte Carlo intervals, Clopper and Pearson."
 )
-SPREAD = "Shuffled Δ: the mean of the shuffles and, in brackets, the middle 95 % of them."
+SPREAD = "Shuffled Δ: the mean of the permutations and, in brackets, their central 95 %."
 
 
 @dataclass(frozen=True)
 class SetDegradation:
-    """A model's fall from ID to one set out of distribution."""
+    """The degradation of a model from ID to one OOD set."""
 
     block: ModelCases
     name: str
 
     @cached_property
     def measures(self) -> Mapping[str, Degradation]:
-        """Every measure's fall."""
+        """The degradation of every measure."""
         one, other = (self.block.counts(name)[:, :4] for name in (ID, self.name))
         strata = (self.block.strata(ID), self.block.strata(self.name))
         clusters = (self.block.images(ID), self.block.images(self.name))
@@ -56,21 +55,21 @@ class SetDegradation:
 
     @property
     def set_label(self) -> str:
-        """The set, marked where the model was to reason first."""
+        """The set, with a suffix for chain-of-thought prompts."""
         return self.name + self.block.suffix
 
     @property
     def n(self) -> int:
-        """How many answers there are to both sets."""
+        """The number of answers to both sets."""
         return sum(int(self.block.counts(name)[:, :4].sum()) for name in (ID, self.name))
 
     def delta(self, measure: str) -> NumberCell:
-        """How far a measure falls."""
+        """Return the degradation of a measure with its interval."""
         found = self.measures[measure]
         return NumberCell(found.delta, ci=interval_or_none(found.ci), style=DELTA_STYLE)
 
     def p_value(self, measure: str) -> NumberCell:
-        """How likely it is to fall as far by chance."""
+        """Return the p-value of a measure's degradation with its Monte Carlo interval."""
         found = self.measures[measure]
         return NumberCell(found.p, ci=interval_or_none(found.p_ci), style=P_STYLE)
 
@@ -79,24 +78,24 @@ AnyDegradation = TypeVar("AnyDegradation", bound=SetDegradation)
 
 
 def answer_count(fall: SetDegradation) -> int:
-    """How many answers a fall is between."""
+    """Return the number of answers to both sets."""
     return fall.n
 
 
 def degradations(tables: Iterable[Sequence[ModelCases]]) -> list[list[SetDegradation]]:
-    """Every model's falls, those from the same pairs together."""
+    """Return the degradations of every model, grouped by pairs."""
     found = [[SetDegradation(block, name) for block in blocks for name in ood_sets(block)] for blocks in tables]
     return [of for of in found if of]
 
 
 def ood_sets(block: ModelCases) -> Iterator[str]:
-    """The sets that a model can have fallen to."""
+    """Yield the OOD sets that can be compared with ID."""
     sets = {*block.sets()}
     yield from (name for name in OOD_SETS if {ID, name} <= sets)
 
 
 def pooled_degradations(pool: Runs, name: str) -> list[list[SetDegradation]]:
-    """All data sets pooled."""
+    """Return the degradations with all data sets pooled."""
     found = degradations(group_by_pairs(pool_data_sets(existence_cases(pool, name))))
     if not found:
         raise nothing_to_show(
@@ -106,7 +105,7 @@ def pooled_degradations(pool: Runs, name: str) -> list[list[SetDegradation]]:
 
 
 def degradation_tables(pool: Runs, labels: str | None) -> list[Table]:  # noqa: ARG001
-    """How far every measure falls: all data sets pooled, then each alone."""
+    """Return tables of the degradation of every measure: all data sets pooled, then each data set."""
     found = pooled_degradations(pool, "oodbench-degradation")
     seen = {of[0].block.pairs_key for of in found}
     alone = degradations(
@@ -120,14 +119,14 @@ def degradation_tables(pool: Runs, labels: str | None) -> list[Table]:  # noqa: 
 def build_tables(
     found: Sequence[Sequence[AnyDegradation]], make: Callable[[Sequence[AnyDegradation]], Table]
 ) -> list[Table]:
-    """A table of each, no two with the same title."""
+    """Return one table per group, all with different titles."""
     return with_unique_titles(
         list(map(make, found)), [all_entries([fall.block for fall in of]) for of in found], SUFFIX_OPTIONS
     )
 
 
 def wide_table(found: Sequence[SetDegradation]) -> Table:
-    """A row a fall."""
+    """Return a table with one row per degradation."""
     names = model_labels([fall.block for fall in found])
     heads = [head for measure in HEADS.values() for head in (f"{measure} Δ", f"{measure} p")]
     rows: list[Row] = [
@@ -140,7 +139,7 @@ def wide_table(found: Sequence[SetDegradation]) -> Table:
 def degradation_table(
     found: Sequence[SetDegradation], what: str, columns: Sequence[str], rows: Sequence[Row], *said: str
 ) -> Table:
-    """A table of falls from the same pairs."""
+    """Return a table of degradations on the same pairs."""
     block = found[0].block
     return Table(
         f"OODBench: {what}, {data_sets_label(block)}",
@@ -152,7 +151,7 @@ def degradation_table(
 
 
 def f9(pool: Runs, labels: str | None) -> list[Table]:  # noqa: ARG001
-    """Figure 9 as a table: how far the measures fall if pairs are shuffled, and how far they do fall."""
+    """Return Figure 9 as a table: the degradation of each measure, and that under permutations."""
     columns = ("Model", "Data Type", "Num", "Measure", "Δ", "Shuffled Δ", "p")
     said = (FALL, SHUFFLED, SPREAD)
     return build_tables(
@@ -164,7 +163,7 @@ def f9(pool: Runs, labels: str | None) -> list[Table]:  # noqa: ARG001
 
 
 def permutation_cells(fall: SetDegradation, measure: str) -> Iterator[Cell]:
-    """The cells of one measure in Figure 9."""
+    """Yield the cells of one measure in Figure 9."""
     null = drop_nan(fall.measures[measure].null_samples)
     yield fall.delta(measure)
     yield NumberCell(
@@ -174,7 +173,7 @@ def permutation_cells(fall: SetDegradation, measure: str) -> Iterator[Cell]:
 
 
 def drop_nan(draws: Floats) -> Floats:
-    """The draws that have a value."""
+    """Return the values that are not NaN."""
     found: Floats = draws[~np.isnan(draws)]
     return found
 
@@ -184,7 +183,7 @@ def long_rows(
     cells: Callable[[AnyDegradation, str], Iterator[Cell]],
     size: Callable[[AnyDegradation], int] = answer_count,
 ) -> Iterator[Row]:
-    """A row a fall and measure."""
+    """Yield one row per degradation and measure."""
     names = model_labels([fall.block for fall in found])
     for fall in found:
         for measure, head in HEADS.items():

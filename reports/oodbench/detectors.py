@@ -1,4 +1,4 @@
-"""Other detectors, and more or fewer of them: Table 9 and Figure 13 of arXiv 2602.18094."""
+"""Ablations of the detectors and of their number: Table 9 and Figure 13 of arXiv 2602.18094."""
 
 import shlex
 from collections.abc import Iterator, Sequence
@@ -25,33 +25,35 @@ from .pairs import Pairs
 OPTION = "existence.detectors"
 CHOICES = ("detectors", "detector_templates")
 DELTA_STYLE = NumberFormat(100, 2, signed=True)
-DELTA = "Δ: the first detectors' value less that of these, as published; an image is drawn for both with all its pairs."
+DELTA = (
+    "Δ: the value for the first detectors minus that for these, as published; both use the same resamples of images."
+)
 
 
 def detector_specs(block: ModelCases) -> tuple[str, ...]:
-    """The detectors of a division."""
+    """Return the specifications of a division's detectors."""
     return tuple(split_outside_brackets(block.entries[0].option("detectors"), "+"))
 
 
 def detectors_label(block: ModelCases) -> str:
-    """The detectors as Table 9 has them: `A & B`."""
+    """Return the detectors in the style of Table 9, `A & B`."""
     return " & ".join(map(model_name, detector_specs(block)))
 
 
 def group_by_count(blocks: Sequence[ModelCases]) -> Iterator[Sequence[ModelCases]]:
-    """Cases with equally many detectors, as they were asked for."""
+    """Yield the cases with each number of detectors, in command order."""
     for count in sorted({len(detector_specs(block)) for block in blocks}):
         yield in_command_order([block for block in blocks if len(detector_specs(block)) == count])
 
 
 def in_command_order(blocks: Sequence[ModelCases]) -> list[ModelCases]:
-    """Cases in the order of the runs, those of one run in the order in which its command names their detectors."""
+    """Return cases in the order of the runs, and within a run in the order of the detectors in its command."""
     runs = list(dict.fromkeys(block.entries[0].folder for block in blocks))
     return sorted(blocks, key=lambda block: (runs.index(block.entries[0].folder), command_position(block)))
 
 
 def command_position(block: ModelCases) -> int:
-    """Where a command names a case's detectors; behind all where it does not."""
+    """Return the position of a case's detectors in the command; the end if the command does not name them."""
     values = [
         normalise_specs(value)
         for text in option_values(block.entries[0].record.command)
@@ -74,7 +76,7 @@ def option_values(command: str) -> list[str]:
 
 
 def normalise_specs(detectors: str) -> str:
-    """Detectors as records spell them."""
+    """Return detectors in the spelling of records."""
     try:
         return "+".join(str(parse_spec(spec)) for spec in split_outside_brackets(detectors, "+"))
     except SpecError:
@@ -82,7 +84,7 @@ def normalise_specs(detectors: str) -> str:
 
 
 def t9_rows(found: AblationCases, model: str) -> Iterator[Row]:
-    """What all detectors flag, and the difference from the first ones."""
+    """Yield the OOD-H row of each division, and its difference from the first division."""
     name, (first, *_) = found.set_label(OOD_H), found.blocks
     for block in found.blocks:
         yield (
@@ -97,7 +99,7 @@ def t9_rows(found: AblationCases, model: str) -> Iterator[Row]:
 
 
 def difference_cells(first: ModelCases, other: ModelCases, name: str) -> list[NumberCell]:
-    """How much higher the first block's measures of a set are, with intervals from the images of both."""
+    """Return the differences of the measures of a set (first minus other), with intervals over the images of both."""
     rows, images = union_tables([block.entries[0].pairs for block in (first, other)], name)
     found = []
     for totals in (rows.sum(axis=0), cluster_bootstrap_totals(rows, images, TIMES, first.seed)):
@@ -111,7 +113,7 @@ def difference_cells(first: ModelCases, other: ModelCases, name: str) -> list[Nu
 
 
 def union_tables(sides: Sequence[Pairs], name: str) -> tuple[Ints, Ints]:
-    """(u, 8) every pair in a set of either side with its table on each, zeros if not in it; (u,) the image."""
+    """Return the confusion tables of both sides for every pair in either (u, 8), zeros if not in it; its image (u,)."""
     chosen = [(side.in_set(name) & side.answered).nonzero()[0].tolist() for side in sides]
     keys = [[(side.keys[p], int(side.categories[p])) for p in of] for side, of in zip(sides, chosen, strict=True)]
     places = {key: place for place, key in enumerate(dict.fromkeys(key for of in keys for key in of))}
@@ -123,7 +125,7 @@ def union_tables(sides: Sequence[Pairs], name: str) -> tuple[Ints, Ints]:
 
 
 def longest_prefixes(blocks: Sequence[ModelCases]) -> list[Sequence[ModelCases]]:
-    """The row of detectors with most beginnings, and these, the shortest first."""
+    """Return the longest series of detectors in which each adds to the one before, the shortest first."""
     rows = [
         [each for each in blocks if detector_specs(each) == detector_specs(whole)[: len(detector_specs(each))]]
         for whole in blocks
@@ -134,7 +136,7 @@ def longest_prefixes(blocks: Sequence[ModelCases]) -> list[Sequence[ModelCases]]
 
 
 def f13_rows(found: AblationCases, model: str) -> Iterator[Row]:
-    """A row a number of detectors: what all of them flag."""
+    """Yield the OOD-H row for each number of detectors."""
     name = found.set_label(OOD_H)
     for block in found.blocks:
         who = f"{len(detector_specs(block))}: {detectors_label(block)}"

@@ -1,4 +1,4 @@
-"""How large a division's sets are, by data set and category: Figures 2 and 8 of arXiv 2602.18094."""
+"""The sizes of a division's sets, by data set and category: Figures 2 and 8 of arXiv 2602.18094."""
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
@@ -24,14 +24,20 @@ from .cases import (
 from .pairs import INITIAL, Columns, read_artifact
 
 DIVISION, ALL = "division", "all"
-DIVISION_OPTIONS = ("detectors", "detector_templates", "threshold", "max_pairs", "absent_categories")
+DIVISION_OPTIONS = (
+    "detectors",
+    "detector_templates",
+    "threshold",
+    "max_pairs",
+    "absent_categories",
+)  # options that define a division
 OOD_SETS = (OOD_S, OOD_H)
 Counts = Mapping[str, Counter[str]]
 
 
 @dataclass(frozen=True)
 class DivisionSizes:
-    """How many pairs of each set one data set has, by category; `initial`: of everything that was flagged."""
+    """The number of pairs per set and category of one data set; `initial`: before downsampling."""
 
     entry: CaseRun
     title: str
@@ -40,17 +46,17 @@ class DivisionSizes:
 
     @property
     def source(self) -> str:
-        """The data set."""
+        """The name of the data set."""
         return source_name(self.entry)
 
     @property
     def total(self) -> Counter[str]:
-        """How many pairs of each set, of all categories."""
+        """The number of pairs per set, of all categories."""
         return sum(self.counts.values(), Counter())
 
     @property
     def without_hard_samples(self) -> dict[str, dict[str, int]]:
-        """The same without mined pairs, which a division has or has not, and without categories of these alone."""
+        """The counts without hard samples, which not all divisions have, and without categories that become empty."""
         kept = {
             name: {of: n for of, n in counts.items() if n and of != HARD_SAMPLES}
             for name, counts in self.counts.items()
@@ -59,40 +65,40 @@ class DivisionSizes:
 
     @property
     def sets(self) -> tuple[str, ...]:
-        """The sets that a division has, mined ones only where there are any."""
+        """The sets of the division, including hard samples if there are any."""
         return (ID, *OOD_SETS, *[HARD_SAMPLES] * (HARD_SAMPLES in self.total))
 
     def set_label(self, name: str) -> str:
-        """A set as it is called in this benchmark."""
+        """Return the name of a set in this benchmark."""
         return f"{name}{INITIAL}" if self.initial and name in OOD_SETS else set_label(name)
 
     def sorted_categories(self) -> list[tuple[str, Counter[str]]]:
-        """The categories, those with most pairs out of distribution first."""
+        """Return the categories, those with most OOD pairs first."""
         return sorted(self.counts.items(), key=lambda item: (-count_ood(item[1]), item[0]))
 
 
 def count_ood(counts: Counter[str]) -> int:
-    """How many pairs are out of distribution."""
+    """Return the number of OOD pairs."""
     return sum(counts[name] for name in OOD_SETS)
 
 
 def f2(pool: Runs, _: str | None) -> list[Table]:
-    """Figure 2 as a table: the main benchmark."""
+    """Return Figure 2 as a table: the main benchmark."""
     return sizes_tables(division_sizes(pool, "oodbench-F2", initial=False))
 
 
 def f8(pool: Runs, _: str | None) -> list[Table]:
-    """Figure 8 as a table: the initial benchmark, before downsampling."""
+    """Return Figure 8 as a table: the initial benchmark, before downsampling."""
     return sizes_tables(division_sizes(pool, "oodbench-F8", initial=True))
 
 
 def sizes_tables(found: Sequence[Sequence[DivisionSizes]]) -> list[Table]:
-    """A table a way of dividing."""
+    """Return one table per settings of the division."""
     return with_unique_titles(list(map(sizes_table, found)), [[made.entry for made in of] for of in found])
 
 
 def division_sizes(pool: Runs, name: str, *, initial: bool) -> list[list[DivisionSizes]]:
-    """The sizes of every division, the data sets that were divided in one way together."""
+    """Return the sizes of every division, grouped by settings."""
     found: dict[tuple[object, ...], list[DivisionSizes]] = {}
     for entry, title in division_entries(pool):
         counts = read_artifact(entry.record, entry.folder, DIVISION, partial(count_by_category, initial=initial))
@@ -106,7 +112,7 @@ def division_sizes(pool: Runs, name: str, *, initial: bool) -> list[list[Divisio
 
 
 def division_entries(pool: Runs) -> Iterator[tuple[CaseRun, str]]:
-    """One case of every division, with its data set's title; those with mined pairs first."""
+    """Yield one case per division with the title of its data set, divisions with hard samples first."""
     groups = [group for protocol in (EXISTENCE, PROGRESSION) for group in group_by_division(pool, protocol)]
     seen = set()
     for group in sorted(groups, key=lambda group: group.cases[0].option("hard_samples", "none") == "none"):
@@ -117,7 +123,7 @@ def division_entries(pool: Runs) -> Iterator[tuple[CaseRun, str]]:
 
 
 def count_by_category(found: Columns, *, initial: bool) -> Counts:
-    """The rows of a division by category and set; categories with one name are one."""
+    """Return the number of pairs by category name and set."""
     counts: dict[str, Counter[str]] = {}
     for name, of, main in zip(found["name"], found["set"], found["main"], strict=True):
         counts.setdefault(name, Counter())[of] += initial or main == "1"
@@ -125,7 +131,7 @@ def count_by_category(found: Columns, *, initial: bool) -> Counts:
 
 
 def sizes_table(found: Sequence[DivisionSizes]) -> Table:
-    """One way of dividing: every data set's total, then its categories."""
+    """Return the table of one settings: the total of every data set, then its categories."""
     names = max((made.sets for made in found), key=len)
     rows: list[Row] = []
     if len(found) > 1:
@@ -135,7 +141,7 @@ def sizes_table(found: Sequence[DivisionSizes]) -> Table:
         rows += [(made.source, category, *size_cells(counts, names)) for category, counts in made.sorted_categories()]
     which = "initial" if found[0].initial else "main"
     asked = ", ".join(f"{name} {found[0].entry.option(name) or '—'}" for name in DIVISION_OPTIONS)
-    said = "Numbers of image–category pairs; each pair is asked about in two opposite questions."
+    said = "Numbers of image–category pairs; two opposite questions are asked about each pair."
     return Table(
         f"OODBench: sizes of the {which} benchmark's sets by category",
         ("Data", "Category", *map(found[0].set_label, names), "OOD"),
@@ -146,5 +152,5 @@ def sizes_table(found: Sequence[DivisionSizes]) -> Table:
 
 
 def size_cells(counts: Counter[str], names: Sequence[str]) -> list[int]:
-    """One row's numbers, those out of distribution together last."""
+    """Return the counts of a row, with the total of OOD pairs last."""
     return [*(counts[name] for name in names), count_ood(counts)]

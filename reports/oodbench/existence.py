@@ -1,4 +1,4 @@
-"""What models say of pairs in and out of distribution: Tables 1, 10 to 13 and 18 of arXiv 2602.18094."""
+"""Measures of existence by set: Tables 1, 10 to 13 and 18 of arXiv 2602.18094."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
@@ -27,18 +27,18 @@ CHANCE_CELLS: tuple[Cell, ...] = (*(NumberCell(0.5) for name in HEADS if name !=
 CHANCE_HEAD = ("Random Chance", "ID/OOD-S/OOD-H", None)
 BOTH = " --eye-set=existence.reasoning=direct,cot --eye-data=ROOT"
 APOSTROPHE = (
-    "Rows with an apostrophe: the initial benchmark, all that was flagged before a choice was made; the main "
-    "benchmark's sets are part of these and have no time of their own."
+    "Rows with an apostrophe: the initial benchmark, all flagged pairs before downsampling; it contains the sets of "
+    "the main benchmark, for which no separate time is measured."
 )
 
 
 def t1(pool: Runs, labels: str | None) -> list[Table]:  # noqa: ARG001
-    """Table 1: every model by set, all data sets pooled."""
+    """Return Table 1: every model and set, all data sets pooled."""
     return build_tables(group_by_pairs(pool_data_sets(existence_cases(pool, "oodbench-T1"))), t1_table)
 
 
 def t1_table(blocks: Sequence[ModelCases]) -> Table:
-    """The models that were asked about the same pairs of the same data sets."""
+    """Return the table of models with the same pairs of the same data sets."""
     names = model_labels(blocks)
     data = data_sets_label(blocks[0])
     rows = [
@@ -47,7 +47,7 @@ def t1_table(blocks: Sequence[ModelCases]) -> Table:
         for name in b.sets()
         if name not in INITIAL_SETS
     ]
-    said = f"All answers of {data} are pooled: each data set counts by its Num."
+    said = f"The answers of {data} are pooled: each data set is weighted by its Num."
     return Table(
         f"OODBench: existence (%), {data}",
         (*COLUMNS, *RATES.values()),
@@ -58,24 +58,24 @@ def t1_table(blocks: Sequence[ModelCases]) -> Table:
 
 
 def data_sets_label(block: ModelCases) -> str:
-    """The data sets of a table: `COCO + LVIS`."""
+    """Return the data sets of a table, such as `COCO + LVIS`."""
     return " + ".join(map(source_name, block.entries))
 
 
 def measure_cells(block: ModelCases, name: str, heads: Sequence[str] = (*HEADS, *RATES)) -> list[Cell]:
-    """How many answers, then each number with its interval."""
+    """Return the number of answers, then each measure with its interval."""
     counts = block.counts(name)
     found = measure_numbers(counts, block.strata(name), block.images(name), block.seed)
     return [int(counts[:, :4].sum()), *(found[head] for head in heads)]
 
 
 def source_tables(name: str, wanted: str) -> Callable[[Runs, str | None], list[Table]]:
-    """Tables 10 to 13: one data set, the initial benchmark where it was asked, and the time."""
+    """Return the function of Tables 10 to 13: one data set, the initial benchmark if available, and the time."""
 
     def made(pool: Runs, labels: str | None) -> list[Table]:  # noqa: ARG001
         found = [block for block in existence_cases(pool, name) if source_name(block.entries[0]) == wanted]
         if not found:
-            what, command = f"shows what models see in {wanted}", f'pytest -k "oodbench and existence"{BOTH}'
+            what, command = f"shows the existence measures on {wanted}", f'pytest -k "oodbench and existence"{BOTH}'
             raise nothing_to_show(pool, name, what, f"{command}, where ROOT holds {wanted}")
         return build_tables(group_by_pairs(found), partial(source_table, wanted=wanted))
 
@@ -83,7 +83,7 @@ def source_tables(name: str, wanted: str) -> Callable[[Runs, str | None], list[T
 
 
 def source_table(blocks: Sequence[ModelCases], wanted: str) -> Table:
-    """One data set and division."""
+    """Return the table of one data set and division."""
     names = model_labels(blocks)
     rows = [
         (names[id(b)], f"{name}{b.suffix}", *measure_cells(b, name), model_set_time(b, name))
@@ -103,20 +103,20 @@ def source_table(blocks: Sequence[ModelCases], wanted: str) -> Table:
 
 
 def model_set_time(block: ModelCases, name: str) -> str | None:
-    """How long a set took; of an initial benchmark its whole sets were asked, not those of the main one."""
+    """Return the time of a set; for the initial benchmark only its whole sets are timed."""
     if name in INITIAL_SETS:
         return set_time(block.entries[0], name.removesuffix(INITIAL))
     return None if block.initial and name in OOD_SETS else set_time(block.entries[0], name)
 
 
 def t18(pool: Runs, labels: str | None) -> list[Table]:  # noqa: ARG001
-    """Table 18: models of several scales beneath one another, data set by data set."""
+    """Return Table 18: models of several scales, data set by data set."""
     singles = [block for block in existence_cases(pool, "oodbench-T18") if not block.suffix]
     found = sorted(
         (of for of in group_by_pairs(singles) if has_several_models(of)), key=lambda of: of[0].entries[0].record.split
     )
     if not found:
-        what = "compares models of several scales, asked about the same pairs without reasoning"
+        what = "compares models of several scales on the same pairs without chain of thought"
         raise nothing_to_show(
             pool, "oodbench-T18", what, 'pytest -k "oodbench and existence" --eye-model=A --eye-model=B'
         )
@@ -124,12 +124,12 @@ def t18(pool: Runs, labels: str | None) -> list[Table]:  # noqa: ARG001
 
 
 def has_several_models(blocks: Sequence[ModelCases]) -> bool:
-    """Whether there is something to compare."""
+    """Return whether there are several models."""
     return len({block.model for block in blocks}) > 1
 
 
 def t18_table(found: Sequence[Sequence[ModelCases]]) -> Table:
-    """A section a data set; in a csv the data set is a column."""
+    """Return a table with one section per data set; in CSV files the data set is a column."""
     sections = {title: list(scale_rows(blocks)) for title, blocks in section_titles(found)}
     blank = ("",) * len(COLUMNS[1:])
     chance: Row = ("Random Chance", "-", None, *CHANCE_CELLS)
@@ -142,7 +142,7 @@ def t18_table(found: Sequence[Sequence[ModelCases]]) -> Table:
 
 
 def section_titles(found: Sequence[Sequence[ModelCases]]) -> Iterator[tuple[str, Sequence[ModelCases]]]:
-    """Each data set with its name, and with its number where it has several divisions."""
+    """Yield each data set with its name, numbered if it has several divisions."""
     seen: dict[str, int] = {}
     for blocks in found:
         name = source_name(blocks[0].entries[0])
@@ -151,7 +151,7 @@ def section_titles(found: Sequence[Sequence[ModelCases]]) -> Iterator[tuple[str,
 
 
 def scale_rows(blocks: Sequence[ModelCases]) -> Iterator[Row]:
-    """The sets out of distribution of every model."""
+    """Yield a row per model and OOD set."""
     names = model_labels(blocks)
     for block in blocks:
         for name in block.sets():

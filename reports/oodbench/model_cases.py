@@ -1,4 +1,4 @@
-"""Rows of OODBench's tables: a model that was asked in one way, about one data set or about several pooled."""
+"""The cases behind a row of OODBench's tables: one model and prompt, on one data set or several pooled data sets."""
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -20,21 +20,21 @@ IGNORED_OPTIONS = (
     "names",
     "division_scope",
     "hard_samples",
-)  # what a data set brings along, or only adds pairs
+)  # options that follow from the data set, or that only add pairs
 COT, SAMPLE = "^CoT", "sample-"
-SUFFIX_OPTIONS = ("reasoning",)  # stands behind a set's name
+SUFFIX_OPTIONS = ("reasoning",)  # shown as a suffix of the set's name
 OOD_SETS = (OOD_S, OOD_H)
 INITIAL_SETS = (OOD_S + INITIAL, OOD_H + INITIAL)
 MEANING = (
-    "Num: answers, two opposite questions a pair. Accuracy to MCC, in %, positive is yes: an answer that cannot be "
-    "read is wrong, a pair with an error counts nowhere. Yes and Unparsed: shares of the answers. "
+    "Num: answers, two opposite questions per pair. Accuracy to MCC in %, yes is the positive class; an unparsed "
+    "answer counts as wrong, a pair with an error is left out. Yes and Unparsed: shares of the answers. "
     "Brackets: 95 % intervals, bootstrap over images with all their pairs, within each data set."
 )
 
 
 @dataclass(frozen=True)
 class ModelCases:
-    """The cases of one model that were asked in one way, one a data set."""
+    """The cases of one model with the same settings, one per data set."""
 
     entries: tuple[CaseRun, ...]
 
@@ -44,31 +44,34 @@ class ModelCases:
         return self.entries[0].model
 
     def prompt_settings(self, without: Collection[str] = ()) -> str:
-        """How the pairs were divided and the questions put, but for the choices that a table compares."""
+        """Return the settings of division and prompts, without the options that a table compares."""
         return self.entries[0].prompt_settings_without((*IGNORED_OPTIONS, *without))
 
     @property
     def suffix(self) -> str:
-        """What stands behind a set's name where the model was to reason first."""
+        """The suffix of a set's name for chain-of-thought prompts."""
         return COT if self.entries[0].option("reasoning") == "cot" else ""
 
     @property
     def seed(self) -> int:
-        """The seed of the resamples, as in the records."""
+        """The seed of the bootstrap, as in the records."""
         return self.entries[0].record.seed
 
     @property
     def initial(self) -> bool:
-        """Whether all that was flagged was asked about."""
+        """Whether all flagged pairs were asked about."""
         return all(entry.option("division_scope") == "initial" for entry in self.entries)
 
     @cached_property
     def pairs_key(self) -> tuple[tuple[str, str], ...]:
-        """Which pairs of which split: blocks with the same stand in one table."""
+        """The split and the hash of the pairs of each case; cases with the same key are in one table."""
         return tuple((entry.record.split, entry.pairs.identity) for entry in self.entries)
 
     def rows(self, name: str) -> tuple[Ints, Ints, Ints, Bools]:
-        """Of a set's pairs, in one order for all: `Pairs.counts`, the data set, the image in it, answered."""
+        """Return for each pair of a set: `Pairs.counts`, data set index, image index, and whether it is answered.
+
+        The order of pairs is the same for all models.
+        """
         found = [(number, entry.pairs, entry.pairs.sorted_indices(name)) for number, entry in enumerate(self.entries)]
         counts = np.concatenate([pairs.counts[places] for _, pairs, places in found])
         strata = np.concatenate([np.full(len(places), number, np.int64) for number, _, places in found])
@@ -76,28 +79,28 @@ class ModelCases:
         return counts, strata, images, np.concatenate([pairs.answered[places] for _, pairs, places in found])
 
     def counts(self, name: str) -> Ints:
-        """(m, 7) of the pairs of a set that have both answers, as `Pairs.counts`, data set by data set."""
+        """Return `Pairs.counts` (m, 7) of the answered pairs of a set, data set by data set."""
         counts, _, _, answered = self.rows(name)
         return counts[answered]
 
     def strata(self, name: str) -> Ints:
-        """(m,) which data set each of them is of."""
+        """Return the data set index (m,) of each answered pair of a set."""
         _, strata, _, answered = self.rows(name)
         return strata[answered]
 
     def images(self, name: str) -> Ints:
-        """(m,) which image of its data set each of them is about."""
+        """Return the image index (m,) of each answered pair of a set."""
         _, _, images, answered = self.rows(name)
         return images[answered]
 
     def sets(self) -> Iterator[str]:
-        """The sets that hold a pair, those of the initial benchmark where it was asked."""
+        """Yield the non-empty sets, including those of the initial benchmark if it was asked about."""
         wanted = (*SETS, *INITIAL_SETS) if self.initial else SETS
         yield from (name for name in wanted if len(self.rows(name)[0]))
 
 
 def existence_cases(pool: Runs, name: str) -> list[ModelCases]:
-    """Every model, way of asking and data set; of two cases that asked the same, the one that asked about more."""
+    """Return the existence cases of every model, settings and data set; of duplicates the one with more pairs."""
     found: dict[tuple[object, ...], ModelCases] = {}
     for group in pool.groups:
         for entry in group.with_protocols(EXISTENCE).cases:
@@ -105,20 +108,20 @@ def existence_cases(pool: Runs, name: str) -> list[ModelCases]:
             key = (block.model, block.prompt_settings(), block.pairs_key)
             found[key] = max(found.get(key, block), block, key=count_pairs)
     if not found:
-        what = "shows how well models see what is there and what is not"
+        what = "shows how well models recognise present and absent categories"
         raise nothing_to_show(pool, name, what, 'pytest -k "oodbench and existence"')
     return list(found.values())
 
 
 def count_pairs(block: ModelCases) -> int:
-    """How many pairs were asked about."""
+    """Return the number of pairs of all cases."""
     return sum(len(entry.pairs.numbers) for entry in block.entries)
 
 
 def pool_data_sets(singles: Sequence[ModelCases]) -> list[ModelCases]:
-    """The data sets that a model was asked about in one way together; of two divisions of one, the larger.
+    """Return the cases of each model and settings pooled over data sets; of two divisions of one, the larger.
 
-    Packaged pictures are pooled with one another alone.
+    Packaged samples are not pooled with other data.
     """
     found: dict[tuple[str, str, bool], dict[str, ModelCases]] = {}
     for block in singles:
@@ -132,7 +135,7 @@ def pool_data_sets(singles: Sequence[ModelCases]) -> list[ModelCases]:
 
 
 def group_by_pairs(blocks: Sequence[ModelCases]) -> list[list[ModelCases]]:
-    """The blocks about the same pairs together, those about most data sets first; models by name, CoT last."""
+    """Return the cases grouped by pairs, those of most data sets first; models by name, chain of thought last."""
     found: dict[object, list[ModelCases]] = {}
     for block in blocks:
         found.setdefault(block.pairs_key, []).append(block)
@@ -141,17 +144,17 @@ def group_by_pairs(blocks: Sequence[ModelCases]) -> list[list[ModelCases]]:
 
 
 def build_tables(found: Sequence[Sequence[ModelCases]], make: Callable[[Sequence[ModelCases]], Table]) -> list[Table]:
-    """A table of each, no two with the same title."""
+    """Return one table per group, all with different titles."""
     return with_unique_titles(list(map(make, found)), [all_entries(blocks) for blocks in found], SUFFIX_OPTIONS)
 
 
 def all_entries(blocks: Sequence[ModelCases]) -> list[CaseRun]:
-    """Every case of some blocks."""
+    """Return the entries of all cases."""
     return [entry for block in blocks for entry in block.entries]
 
 
 def model_labels(blocks: Sequence[ModelCases], without: Collection[str] = ()) -> Mapping[int, str]:
-    """What stands in the column Model, by the block's identity: a letter where there are several ways of asking."""
+    """Return the text of the column Model by the identity of the cases; a letter marks different settings."""
     ways = settings_by_suffix(blocks, without)
     return {
         id(b): f"{b.model} ({index_letter(found.index(b.prompt_settings(without)))})"
@@ -162,18 +165,18 @@ def model_labels(blocks: Sequence[ModelCases], without: Collection[str] = ()) ->
 
 
 def settings_by_suffix(blocks: Sequence[ModelCases], without: Collection[str]) -> dict[str, list[str]]:
-    """How models were asked, without reasoning first and with."""
+    """Return the different settings, by suffix of the set's name."""
     pairs = dict.fromkeys(sorted((block.suffix, block.prompt_settings(without)) for block in blocks))
     return {mark: [way for of, way in pairs if of == mark] for mark, _ in pairs}
 
 
 def index_letter(place: int) -> str:
-    """A, b, c, and so on, then numbers."""
+    """Return a, b, c, … for an index, or its number from 26 on."""
     return chr(ord("a") + place) if place < 26 else str(place)
 
 
 def table_notes(blocks: Sequence[ModelCases], without: Collection[str] = ()) -> Iterator[str]:
-    """What the numbers mean, which data they come from and how the questions were put."""
+    """Yield the notes of a table: the meaning of its columns, the data sets, and the settings."""
     yield MEANING
     yield from dict.fromkeys(data_set_note(entry) for block in blocks for entry in block.entries)
     for mark, ways in settings_by_suffix(blocks, without).items():
@@ -184,7 +187,7 @@ def table_notes(blocks: Sequence[ModelCases], without: Collection[str] = ()) -> 
 
 
 def data_set_note(entry: CaseRun) -> str:
-    """One data set: its images, its main benchmark's pairs and how many there are of each set."""
+    """Return a note about a data set: its images, its fingerprint, and the pairs of each set."""
     record, pairs = entry.record, entry.pairs
     sizes = ", ".join(f"{name} {int(pairs.in_set(name).sum()):,}" for name in SETS)
     chosen = "" if record.limit is None else f" (a choice with seed {record.seed})"

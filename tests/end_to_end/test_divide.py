@@ -123,7 +123,7 @@ def test_a_case_that_divides_for_itself_makes_the_same_division(world: World, re
 
 def test_a_division_of_other_images_fails_the_case(world: World) -> None:
     done = world.ask("--eye-set=existence.division=divisions", "--eye-limit=9", code=1)
-    assert "divisions/toys.json was made from other images: their fingerprint is" in done.stdout
+    assert "divisions/toys.json was built from other images: its fingerprint is" in done.stdout
 
 
 def test_a_classifier_of_other_classes_is_refused_and_nothing_written(world: World) -> None:

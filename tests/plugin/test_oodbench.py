@@ -138,8 +138,8 @@ def test_distributions_are_compared_where_a_reference_is_named(asked: Any) -> No
 @pytest.mark.parametrize(
     ("split", "why"),
     [
-        ("nuscenes", f"{COCO} has other categories than oodbench/sample-nuscenes"),
-        ("coco", f"{COCO} is the split itself: its pairs are no second sample"),
+        ("nuscenes", f"the categories of {COCO} differ from those of oodbench/sample-nuscenes"),
+        ("coco", f"{COCO} is the split itself, not a second sample"),
     ],
 )
 def test_a_split_that_no_reference_suits_is_skipped(asked: Any, split: str, why: str) -> None:
@@ -174,7 +174,7 @@ def test_options_that_a_division_from_a_file_leaves_idle_are_named(
 
 def test_who_is_no_detector_is_refused(asked: Any) -> None:
     said = begin(asked, f"--eye-set=existence.detectors={MLLM}", f"--eye-model={MLLM}", code=1)
-    assert f"{MLLM} is no detector" in said
+    assert f"{MLLM} is not a detector" in said
 
 
 def test_a_detector_with_a_typo_is_refused_at_once(world: Any) -> None:

@@ -262,7 +262,7 @@ def test_an_image_without_an_answer_is_as_if_it_were_not_there(world, threshold,
 
 @given(scenes())
 def test_no_answer_at_all_is_refused(world):
-    with pytest.raises(ModelError, match="No image of oodbench/here was answered by every detector: d0"):
+    with pytest.raises(ModelError, match="No image of oodbench/here has logits of every detector: d0"):
         build_division(world.dataset, world.detected(range(len(world.states))), DivisionSettings())
 
 

@@ -89,7 +89,7 @@ def test_an_ablation_of_detectors_says_in_its_title_which_benchmark_it_shows(exi
         existing("hf[a]", "coco", {**ID, "OOD-H": GOOD}, division_scope="main", detectors=detectors)
     (table,) = existing.bench.tables(name)
     assert table.title.endswith("existence (%), main benchmark")
-    assert any("The published table keeps all of them" in note for note in table.notes)
+    assert any("The published table uses all of them" in note for note in table.notes)
     for detectors in ("x[]", "x[]+y[]", "y[]+z[]"):
         existing("hf[a]", "coco", {**ID, "OOD-H": GOOD, "OOD-H'": POOR}, division_scope="initial", detectors=detectors)
     (table,) = existing.bench.tables(name)

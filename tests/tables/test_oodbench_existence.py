@@ -66,7 +66,7 @@ def test_unread_answers_are_wrong_and_pairs_with_errors_count_nowhere(asked):
 def test_what_was_pooled_is_said(asked):
     (table,) = asked.tables("oodbench-T1")
     said = "\n".join(table.notes)
-    assert "All answers of COCO + LVIS are pooled" in said
+    assert "The answers of COCO + LVIS are pooled" in said
     assert "COCO: oodbench/coco, 9 images, fingerprint ffffffffffff; pairs ID 10, OOD-S 10, OOD-H 4" in said
     assert "Set^CoT: " in said
 

@@ -148,7 +148,9 @@ def test_an_image_without_numbers_is_left_out_counted_and_listed(bench: Bench, a
     assert left == LeftOutImage("s01", "judge[1]", left.reason)
     assert "judge[1] answered with NaN or infinity" in left.reason
     note, _ = found.division.notes
-    assert note.startswith("1 × image left out of the division: judge[1] gave no answer; the first is imagenet/memory:")
+    assert note.startswith(
+        "1 × image left out of the division: judge[1] has no logits; the first error is imagenet/memory:"
+    )
 
 
 def test_a_broken_picture_is_left_out(bench: Bench, annotated: Make) -> None:
@@ -158,7 +160,7 @@ def test_a_broken_picture_is_left_out(bench: Bench, annotated: Make) -> None:
 
 
 def test_no_numbers_at_all_are_refused(bench: Bench, annotated: Make) -> None:
-    with pytest.raises(ModelError, match=r"judge\[0\] gave no answer about 4 of 4, the first is imagenet/memory: s00"):
+    with pytest.raises(ModelError, match=r"judge\[0\] failed on 4 of 4, the first error is imagenet/memory: s00"):
         bench(annotated(HERE), judges([[NAN, 0, 0]] * 4))
 
 
@@ -178,7 +180,7 @@ def test_a_detector_named_twice_is_refused(bench: Bench, annotated: Make) -> Non
 
 
 def test_pictures_without_annotation_are_refused(bench: Bench, pictures: Make) -> None:
-    with pytest.raises(DataError, match="does not say which categories are in its images"):
+    with pytest.raises(DataError, match="has no annotation of the categories in its images"):
         bench(pictures([0, 1]), judges(SEEN))
 
 
@@ -235,14 +237,14 @@ def test_the_summary_counts_both_benchmarks_and_names_exclusions(bench: Bench, a
     assert table_row(dataset, found) == ("imagenet/memory", "4", "7", "1", "0", "1", "0", "3")
     lines = [*summary_lines(dataset, found, Path("x.json"))]
     assert lines[1] == "  judge[0]: 2 of 7 pairs flagged (28.6%), 1 by case 1, 2 by case 2"
-    assert lines[2:4] == ["  absent categories that a detector took for present: 1", "  hard samples: 2"]
+    assert lines[2:4] == ["  absent categories that a detector predicted as present: 1", "  hard samples: 2"]
     assert "  note: 2 × box left out: it is empty; the first is 7" in lines
 
 
 def test_a_division_of_no_pairs_is_said(bench: Bench, annotated: Make) -> None:
     dataset = annotated([[0, 0, 0]] * 4)
     lines = [*summary_lines(dataset, bench(dataset, judges(SEEN)), Path("x.json"))]
-    assert "  note: no pair is in any set, so there is nothing to ask about" in lines
+    assert "  note: the division has no pairs, so that there are no questions" in lines
 
 
 def test_a_place_that_cannot_be_written_to_is_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -255,12 +257,12 @@ def test_a_place_that_cannot_be_written_to_is_named(tmp_path: Path, capsys: pyte
 REFUSED = {
     "--threshold=1.01": "expected a probability from 0 to 1, got '1.01'",
     "--threshold=nan": "expected a probability from 0 to 1, got 'nan'",
-    "--max-pairs=0": "expected a whole number from 1 up, got '0'",
-    "--limit=-3": "expected a whole number from 1 up, got '-3'",
-    "--seed=x": "expected a whole number from 0 up, got 'x'",
+    "--max-pairs=0": "expected an integer of at least 1, got '0'",
+    "--limit=-3": "expected an integer of at least 1, got '-3'",
+    "--seed=x": "expected an integer of at least 0, got 'x'",
     "--detector=hf[toybox-mllm]": "--detector=hf[toybox-mllm] offers generator, scorer. Give an encoder",
     "--detector=open_clipp[a]": "did you mean open_clip",
-    "--detector=conse[]+knn[]": "names several detectors. Give each in a --detector of its own.",
+    "--detector=conse[]+knn[]": "names several detectors. Repeat --detector for each of them.",
     "--detector=a[": "The model 'a[' cannot be read",
     "--templates=9": "The templates '9' are neither one of",
     "--split=sample-cooc": "did you mean sample-coco",

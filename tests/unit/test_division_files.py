@@ -126,7 +126,7 @@ def test_an_empty_set_has_a_csv_and_an_earlier_one_is_no_more(folder: Folder) ->
 def test_a_csv_whose_name_ends_in_no_set_is_refused(folder: Folder) -> None:
     path = (folder.path.parent / "memory-ID.csv").rename(folder.path.parent / "memory-EASY.csv")
     with pytest.raises(
-        DataError, match=r"memory-EASY\.csv does not say which set it is\. Let its name end in ID, OOD-S"
+        DataError, match=r"memory-EASY\.csv names no set\. Rename the file so that it ends with ID, OOD-S"
     ):
         read_division(path, folder.dataset)
 
@@ -148,20 +148,21 @@ def pair(place: int, **cells: Any) -> Callable[[dict[str, Any]], object]:
 
 FIRST = f"pair 0 (s02, {CREAM})"
 CHANGED: dict[str, tuple[Callable[[dict[str, Any]], object], str]] = {
-    "images": (lambda f: f.update(fingerprint="0" * 64), "was made from other images: their fingerprint is 000000"),
-    "annotations": (lambda f: f.update(annotation="0" * 64), "was made from other annotations: their fingerprint is"),
-    "key": (pair(1, key="s99"), "pair 1 names the image 's99', which imagenet/memory does not have, as do 1 pairs"),
+    "images": (lambda f: f.update(fingerprint="0" * 64), "was built from other images: its fingerprint is 000000"),
+    "annotations": (lambda f: f.update(annotation="0" * 64), "was built from other annotations: its fingerprint is"),
+    "key": (pair(1, key="s99"), "pair 1 names the image 's99', which imagenet/memory does not have (1 such pairs"),
     "category": (pair(1, category="Cat"), "pair 1 names the category 'Cat', which imagenet/memory does not have"),
     "set": (pair(0, set="OOD"), f"{FIRST} is of the set 'OOD', expected one of ID, OOD-S, OOD-H, Hard"),
     "digit": (pair(0, flags="04"), f"{FIRST} has the flags '04', expected one digit from 0 to 3 for each of 2 det"),
     "letter": (pair(0, flags="0०"), "expected one digit from 0 to 3"),
     "few flags": (pair(0, flags="0"), f"{FIRST} has the flags '0', expected one digit from 0 to 3 for each of 2 det"),
     "other flags": (pair(0, flags="12"), f"{FIRST} is of the set ID, and its flags '12' are those of OOD-H"),
-    "not there": (pair(0, key="s00"), f"pair 0 says that '{CREAM}' is there in s00, against the annotation, as do 1"),
-    "there": (pair(0, present=False), f"pair 0 says that '{CREAM}' is not there in s02, against the annotation"),
-    "unknown": (pair(0, key="s01", present=False), "is not there in s01, against the annotation"),
-    "twice": (lambda f: f["pairs"].append(f["pairs"][0]), f"has the {FIRST} twice; a pair is of one set"),
-    "schema": (lambda f: f.update(schema=2), "has schema 2, expected 1. Use the eyechart that wrote it."),
+    "not there": (pair(0, key="s00"),
+        f"pair 0 says that '{CREAM}' is present in s00, which contradicts the annotation (1 such pairs"),
+    "there": (pair(0, present=False), f"pair 0 says that '{CREAM}' is absent in s02, which contradicts the annotation"),
+    "unknown": (pair(0, key="s01", present=False), "is absent in s01, which contradicts the annotation"),
+    "twice": (lambda f: f["pairs"].append(f["pairs"][0]), f"has the {FIRST} twice; each pair is in one set only"),
+    "schema": (lambda f: f.update(schema=2), "has schema 2, expected 1. Use the version of eyechart that wrote it."),
     "no pairs": (lambda f: f.pop("pairs"), "is not a division file (Object missing required field `pairs`)"),
     "a number": (pair(0, main=1), "is not a division file (Expected `bool`, got `int` - at `$.pairs[0][3]`)"),
 }  # fmt: skip
@@ -180,7 +181,7 @@ def test_a_file_that_was_changed_is_refused(folder: Folder, what: str) -> None:
 def test_what_is_no_division_is_refused(folder: Folder, data: bytes) -> None:
     folder.path.write_bytes(data)
     with pytest.raises(
-        DataError, match=r"is not a division file .* Make it again with: python -m eyechart.oodbench ROOT"
+        DataError, match=r"is not a division file .* Create it again with: python -m eyechart.oodbench ROOT"
     ):
         read_division(folder.path, folder.dataset)
 
@@ -192,18 +193,20 @@ def test_a_byte_order_mark_is_no_part_of_a_file(folder: Folder) -> None:
 
 
 def test_a_file_that_is_not_there_is_refused(folder: Folder) -> None:
-    with pytest.raises(DataError, match=r"nix.json cannot be read \(No such file or directory\). Make it again with:"):
+    with pytest.raises(
+        DataError, match=r"nix.json cannot be read \(No such file or directory\). Create it again with:"
+    ):
         read_division(folder.path.with_name("nix.json"), folder.dataset)
 
 
 def test_fewer_images_are_other_data(folder: Folder) -> None:
-    with pytest.raises(DataError, match=r"made from other images: .* \(a --eye-limit counts, too\)"):
+    with pytest.raises(DataError, match=r"built from other images: .*; --eye-limit changes it too"):
         read_division(folder.path, folder.dataset.subsample(3, 42))
 
 
 def test_another_annotation_is_seen(folder: Folder, annotated: Make) -> None:
     recounted = annotated([[5, 0, 0], *COUNTS[1:]])
-    with pytest.raises(DataError, match="made from other annotations"):
+    with pytest.raises(DataError, match="built from other annotations"):
         read_division(folder.path, recounted)
 
 

@@ -1,6 +1,7 @@
-"""`python -m eyechart.oodbench ROOT --detector=SPEC …`: which image–category pairs of annotated images are hard.
+"""`python -m eyechart.oodbench ROOT --detector=SPEC …`: build the OODBench divisions of annotated data sets.
 
-Every split is written as a file that `--eye-set=existence.division=DIR` reads, and in OODBench's authors' csv.
+A division sorts the image–category pairs of a split into the sets ID, OOD-S and OOD-H. Each split is written as a JSON
+file that `--eye-set=existence.division=DIR` reads, and as CSV files in the format of OODBench's authors.
 """
 
 import argparse
@@ -41,7 +42,7 @@ PLACES = "Give folders that can be written to: --out=DIR for divisions, --store=
 
 
 def table_row(dataset: Dataset, found: DivisionResult) -> tuple[str, ...]:
-    """A row of the table: how many images and pairs there are, and pairs of each set of both benchmarks."""
+    """Return one row of the printed table: the numbers of images, of pairs, and of pairs in each set."""
     usable = usable_images(dataset, found.outputs)
     numbers = [int(usable.sum()), count_pairs(dataset, found)]
     main = [count_set(found.division, name, initial=False) for name in SETS]
@@ -50,32 +51,32 @@ def table_row(dataset: Dataset, found: DivisionResult) -> tuple[str, ...]:
 
 
 def count_pairs(dataset: Dataset, found: DivisionResult) -> int:
-    """How many categories are in the images that every detector answered about, taken together."""
+    """Return the number of annotated image–category pairs in the images for which every detector has logits."""
     return int(require_annotation(dataset).present[usable_images(dataset, found.outputs)].sum())
 
 
 def count_set(division: Division, name: str, *, initial: bool) -> int:
-    """How many pairs of a set are in the main benchmark, or in the initial one."""
+    """Return the number of pairs of a set, in the main benchmark or (`initial`) in the initial benchmark."""
     here = np.array(division.sets, np.object_) == name
     return int((here if initial else here & division.main).sum())
 
 
 def summary_lines(dataset: Dataset, found: DivisionResult, path: Path) -> Iterator[str]:
-    """Where it is, what each detector flagged, and what is not in it."""
+    """Yield the path of a division, the pairs that each detector flagged, and notes about what was left out."""
     yield f"{dataset.benchmark}/{dataset.split}: {path}"
     yield from (detector_summary(dataset, found, place) for place in range(len(found.outputs)))
     absent, hard = int((~found.division.present).sum()), found.division.sets.count(HARD_SAMPLES)
     if absent:
-        yield f"  absent categories that a detector took for present: {absent:,}"
+        yield f"  absent categories that a detector predicted as present: {absent:,}"
     if hard:
         yield f"  hard samples: {hard:,}"
     if not found.division.main.any():
-        yield "  note: no pair is in any set, so there is nothing to ask about"
+        yield "  note: the division has no pairs, so that there are no questions"
     yield from (f"  note: {note}" for note in found.division.notes)
 
 
 def detector_summary(dataset: Dataset, found: DivisionResult, place: int) -> str:
-    """What one detector flagged; every flagged pair is in the initial benchmark."""
+    """Return how many pairs one detector flagged; every flagged pair is in the initial benchmark."""
     division, every = found.division, count_pairs(dataset, found)
     counted = division.present & (np.array(division.sets, np.object_) != HARD_SAMPLES)
     codes = division.flags[counted, place]
@@ -88,7 +89,10 @@ def detector_summary(dataset: Dataset, found: DivisionResult, place: int) -> str
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Divide every split that is there; a refusal is a sentence on stderr, the others go on, and the status is 2."""
+    """Divide every selected split and return the exit code.
+
+    An error of one split is printed on stderr; the other splits are still divided, and the exit code is 2.
+    """
     escape_unprintable()
     options = build_parser().parse_args(arguments)
     try:
@@ -107,17 +111,18 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def build_parser() -> argparse.ArgumentParser:
-    """The command line."""
+    """Return the parser of the command line."""
     found = argparse.ArgumentParser(
         prog=PROGRAM,
-        description="Find the image–category pairs that detectors fail on, in images annotated as COCO, LVIS, nuScenes "
-        "or Cityscapes, and write them as a division into sets in and out of distribution.",
-        epilog="Then ask models about them: pytest -k existence --eye-data=ROOT --eye-set=existence.division=DIR",
+        description="Find the image–category pairs that detectors fail on, in images annotated in the format of COCO, "
+        "LVIS, nuScenes or Cityscapes, and write a division of all pairs into in-distribution and out-of-distribution "
+        "sets.",
+        epilog="Then evaluate models on it: pytest -k existence --eye-data=ROOT --eye-set=existence.division=DIR",
     )
     more, told = found.add_argument, {each.name: each.help for each in (DETECTOR_TEMPLATES, THRESHOLD, MAX_PAIRS)}
-    text = "the folder of an annotated data set, or one that holds several (default: the packaged pictures)"
+    text = "the folder of an annotated data set, or a folder of several (default: the packaged sample)"
     more("root", metavar="ROOT", nargs="?", help=text)
-    text = "who divides: an encoder, a matcher, or a classifier of the categories; repeatable, and usually two"
+    text = "a detector: an encoder, a matcher, or a classifier of the categories; repeat it, usually two are used"
     more("--detector", metavar="SPEC", action="append", default=[], help=text)
     more("--templates", metavar="NAME", default="1", help=f"{told['detector_templates']} (default: 1)")
     more(
@@ -130,49 +135,52 @@ def build_parser() -> argparse.ArgumentParser:
         default=3000,
         help=f"{told['max_pairs']} (default: 3000)",
     )
-    more("--seed", metavar="N", type=parse_integer, default=42, help="the seed of every choice (default: 42)")
+    more("--seed", metavar="N", type=parse_integer, default=42, help="the seed of all random choices (default: 42)")
     more(
         "--absent-categories",
         action="store_true",
-        help="also include absent categories that a detector takes for present",
+        help="include absent categories that a detector predicted as present",
     )
-    text = "mine hard samples, too: own (of the first detector's probabilities), or a file of COCO results"
+    text = "also mine hard samples: own (from the first detector's probabilities), or a file of COCO results"
     more("--hard-samples", metavar="FILE", default=NONE, help=text)
     more("--split", metavar="NAME", action="append", default=[], help="only this split; repeatable")
     more(
-        "--limit", metavar="N", type=parse_positive_integer, help="only this many images of each split, a seeded choice"
+        "--limit",
+        metavar="N",
+        type=parse_positive_integer,
+        help="use a random sample of this many images of each split",
     )
-    more("--store", metavar="DIR", type=Path, default=STORE, help="where answers are kept")
-    more("--out", metavar="DIR", type=Path, default=Path("divisions"), help="where to write (default: divisions)")
+    more("--store", metavar="DIR", type=Path, default=STORE, help="the folder of the response store")
+    more("--out", metavar="DIR", type=Path, default=Path("divisions"), help="the output folder (default: divisions)")
     more("--offline", action="store_true", help="never open a connection")
     return found
 
 
 def parse_probability(text: str) -> str:
-    """A number from 0 to 1, in the one spelling that is recorded."""
+    """Return a probability from 0 to 1 in the spelling that is recorded."""
     if not is_fraction(text):
         raise argparse.ArgumentTypeError(f"expected a probability from 0 to 1, got '{text}'")
     return str(float(text))
 
 
 def parse_integer(text: str, least: int = 0) -> int:
-    """A whole number."""
+    """Return an integer of at least `least`."""
     if not text.isdecimal() or int(text) < least:
-        raise argparse.ArgumentTypeError(f"expected a whole number from {least} up, got '{text}'")
+        raise argparse.ArgumentTypeError(f"expected an integer of at least {least}, got '{text}'")
     return int(text)
 
 
 def parse_positive_integer(text: str) -> int:
-    """A number of things."""
+    """Return an integer of at least 1."""
     return parse_integer(text, 1)
 
 
 def check_options(options: argparse.Namespace) -> None:
-    """Refuse what can be refused before anything is read."""
+    """Raise SpecError or DataError for options that are wrong whatever the data are."""
     load_templates(options.templates)
     for given in options.detector:
         if "]+" in given:
-            raise SpecError(f"--detector={given} names several detectors. Give each in a --detector of its own.")
+            raise SpecError(f"--detector={given} names several detectors. Repeat --detector for each of them.")
         spec = parse_spec(given)
         find_backend(spec)
         if DETECTORS.isdisjoint(capabilities(spec)):
@@ -183,7 +191,7 @@ def check_options(options: argparse.Namespace) -> None:
 
 
 def select_splits(root: str | None, names: Sequence[str]) -> list[SplitRef]:
-    """The annotated splits of the root, or those of them that are named."""
+    """Return the annotated splits under the root, or only those with the given names."""
     packaged = [str(ref) for ref in list_splits()]
     found = {ref.split: ref for ref in list_splits(root) if ref.benchmark == BENCHMARK}
     if root is not None:
@@ -191,13 +199,13 @@ def select_splits(root: str | None, names: Sequence[str]) -> list[SplitRef]:
     where = "packaged" if root is None else f"under {root}"
     if not found:
         raise DataError(
-            f"There are no annotated images {where}. Expected the folder of COCO, LVIS, nuScenes or Cityscapes as "
-            f"it is published, or one that holds several: {PROGRAM} ROOT"
+            f"There are no annotated images {where}. Expected the folder of COCO, LVIS, nuScenes or Cityscapes in its "
+            f"published layout, or a folder of several of them: {PROGRAM} ROOT"
         )
     for name in names:
         if name not in found:
             raise DataError(
-                f"--split={name}: there is no such split {where}{did_you_mean(name, [*found])} There are: "
+                f"--split={name}: there is no such split {where}{did_you_mean(name, [*found])} Available splits: "
                 f"{', '.join(found)}."
             )
     return [found[name] for name in dict.fromkeys(names or found)]
@@ -206,7 +214,7 @@ def select_splits(root: str | None, names: Sequence[str]) -> list[SplitRef]:
 def divide_split(
     ref: SplitRef, options: argparse.Namespace, lender: "DetectorPool"
 ) -> tuple[Dataset, DivisionResult] | None:
-    """Divide a split and write what comes of it; nothing where that cannot be."""
+    """Divide a split and write its files; print the error and return None if that fails."""
     try:
         opened = open_split(ref, cache=options.store / "index", offline=options.offline)
         dataset = opened.subsample(options.limit, options.seed)
@@ -227,7 +235,7 @@ def divide_split(
 
 
 def option_values(options: argparse.Namespace) -> OptionValues:
-    """What a case of pytest would have been given."""
+    """Return the options as a case of pytest has them."""
     return {
         "detectors": "+".join(options.detector) or OWN,
         "detector_templates": options.templates,
@@ -239,19 +247,19 @@ def option_values(options: argparse.Namespace) -> OptionValues:
 
 
 def report_error(sentence: str) -> None:
-    """Say what cannot be."""
+    """Print an error on stderr."""
     print(f"{PROGRAM}: {sentence}", file=sys.stderr)
 
 
 @dataclass
 class ProgressBar:
-    """How far a detector is with a split, on stderr."""
+    """A progress bar on stderr for one detector and split."""
 
     title: str = ""
     bar: "tqdm[Any] | None" = None
 
     def __call__(self, done: int, total: int, unit: str) -> None:
-        """Show it; the first call says how much was answered before."""
+        """Update the bar; the first call gives the number of cached answers as `done`."""
         if self.bar is None:
             self.bar = tqdm(
                 desc=self.title, total=total, initial=done, unit=f" {unit}", mininterval=progress_interval()
@@ -261,7 +269,7 @@ class ProgressBar:
             self.close()
 
     def close(self) -> None:
-        """Leave the line as it is."""
+        """Close the bar and keep its line on the screen."""
         if self.bar is not None:
             self.bar.close()
             self.bar = None
@@ -269,7 +277,7 @@ class ProgressBar:
 
 @dataclass
 class DetectorPool:
-    """Makes every detector once."""
+    """Creates each detector once."""
 
     offline: bool
     split: str = ""
@@ -277,12 +285,12 @@ class DetectorPool:
     models: dict[str, Any] = field(default_factory=dict)
 
     def start_split(self, split: str) -> ProgressBar:
-        """Begin with a split."""
+        """Set the split that the progress bar names, and return the bar."""
         self.split = split
         return self.bar
 
     def __call__(self, spec: str) -> Any:
-        """Make a detector, or give the one that was made."""
+        """Return the detector of a specification; create it on the first call."""
         self.bar.title = f"{self.split}: {spec}"
         if spec not in self.models:
             self.models[spec] = create_model(parse_spec(spec), device=assign_device(0), offline=self.offline)

@@ -1,4 +1,4 @@
-"""The division that a case asks about: made from detectors' logits as the choices say, or read from a file."""
+"""The division of a case: built from detectors' logits with the case's options, or read from a file."""
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -41,13 +41,13 @@ OWN, NONE = "own", "none"
 TOYBOX, PAPER = (
     "open_clip[toybox-clip]+open_clip[toybox-clip-b]",
     "open_clip[ViT-L-14,pretrained=openai]+blip2[Salesforce/blip2-itm-vit-g]",
-)  # of the packaged pictures, and the families that arXiv 2602.18094 names
+)  # for the packaged sample, and the models of arXiv 2602.18094
 
 
 def load_division(context: Context) -> Division:
-    """Read the division of a case, or make it.
+    """Return the division of a case, read from its file or computed.
 
-    Raises AbsentError where a folder of divisions has none of this split.
+    Raises AbsentError if a folder of divisions has no file for this split, DataError if it has no division at all.
     """
     given, dataset = context.options["division"], context.dataset
     if given == BUILT:
@@ -57,19 +57,21 @@ def load_division(context: Context) -> Division:
     path = division_path(given, dataset)
     if Path(given).is_dir() and not path.exists():
         if not any(Path(given).glob("*.json")):
-            raise DataError(f"{context.flag('division')} holds no division. Make them with: {DIVIDE} ROOT --out=DIR")
-        raise AbsentError(f"{given} has no {path.name}, a division of {dataset.benchmark}/{dataset.split}")
+            raise DataError(
+                f"{context.flag('division')} has no division file. Create one with: {DIVIDE} ROOT --out=DIR"
+            )
+        raise AbsentError(f"{given} has no {path.name}, the division of {dataset.benchmark}/{dataset.split}")
     return read_division(path, dataset)
 
 
 def division_path(given: str, dataset: Dataset) -> Path:
-    """Return a division file, or that of the split in a folder of them."""
+    """Return the path of the division file: the given file, or the split's file in the given folder."""
     path = Path(given)
     return path / f"{dataset.split}.json" if path.is_dir() else path
 
 
 def division_label(context: Context, divided: Division) -> str:
-    """What a record calls it: `made`, or the name and the fingerprint of the file."""
+    """Return the label of the division in a record: `made`, or the file's name and the start of its sha256."""
     given = context.options["division"]
     if given == BUILT:
         return given
@@ -78,7 +80,7 @@ def division_label(context: Context, divided: Division) -> str:
 
 @dataclass(frozen=True)
 class DivisionResult:
-    """A division, and what each detector says of every image and category."""
+    """A division and the outputs of its detectors."""
 
     division: Division
     outputs: tuple[DetectorOutput, ...]
@@ -91,11 +93,11 @@ def compute_division(
     chosen: OptionValues,
     release_model: Callable[[str], object] = lambda _: None,
 ) -> DivisionResult:
-    """Ask the detectors and divide; `get_model` makes a model by its specification, `release_model` lets it go.
+    """Run the detectors and build the division.
 
-    Choices of a division that were not made are their defaults, so that one division is the same to everybody.
+    `get_model` returns the model of a specification, and `release_model` frees it. Missing options have their defaults.
     """
-    require_annotation(dataset)  # refused before anybody is asked
+    require_annotation(dataset)  # fails before any detector is loaded
     told = {each.name: chosen.get(each.name, each.default) for each in IN_A_DIVISION}
     specs, templates = detector_specs(told["detectors"], dataset), told["detector_templates"]
     found = []
@@ -117,39 +119,40 @@ def compute_division(
 
 @contextmanager
 def explain_default_detectors(spec: str, given: str) -> Iterator[None]:
-    """Where a detector that nobody named cannot be used, say how another is named."""
+    """Add to the ModelError of a default detector how to choose other detectors."""
     try:
         yield
     except ModelError as error:
         if given != OWN:
             raise
         raise ModelError(
-            f"{error} Nobody named a detector, and {spec} is one of those of arXiv 2602.18094: name others with "
-            f"the option detectors (A+B), such as the packaged {TOYBOX}."
+            f"{error} {spec} is a default detector (arXiv 2602.18094). Choose other detectors with the option "
+            f"detectors=A+B, such as the packaged {TOYBOX}."
         ) from error
 
 
 def selection_parameters(runner: Runner) -> dict[str, str]:
-    """How images and pairs were chosen: the seed, and the number of images where there is a limit."""
+    """Return the parameters that select images and pairs: the seed, and the limit if there is one."""
     return {"seed": str(runner.seed)} | ({} if runner.limit is None else {"limit": str(runner.limit)})
 
 
 def detector_specs(given: str, dataset: Dataset) -> tuple[str, ...]:
-    """The detectors' specifications, each another."""
+    """Return the specifications of the detectors.
+
+    Raises SpecError for a detector that is repeated.
+    """
     if given == OWN:
         given = TOYBOX if dataset.split.startswith("sample-") else PAPER
     specs = tuple(str(parse_spec(spec)) for spec in split_outside_brackets(given, "+"))
     twice = next((spec for spec in specs if specs.count(spec) > 1), None)
     if twice:
-        raise SpecError(
-            f"The detector {twice} is named {specs.count(twice)} times: it agrees with itself. Name it once."
-        )
+        raise SpecError(f"The detector {twice} is given {specs.count(twice)} times. Give each detector once.")
     return specs
 
 
 @dataclass(frozen=True)
 class HardSampleResult:
-    """Hard samples, what they are mined from, and what was left out."""
+    """Hard samples, the source of their probabilities, and notes about what was left out."""
 
     samples: HardSamples = NO_HARD_SAMPLES
     source: str = NONE
@@ -157,7 +160,7 @@ class HardSampleResult:
 
 
 def find_hard_samples(given: str, dataset: Dataset, found: Sequence[DetectorOutput]) -> HardSampleResult:
-    """Hard samples of the first detector's probabilities, or of an object detector's file."""
+    """Return hard samples from the first detector's probabilities, or from a file of an object detector's results."""
     if given == NONE:
         return HardSampleResult()
     seen = detector_proposals(found) if given == OWN else file_proposals(given, dataset)
@@ -170,7 +173,7 @@ def find_hard_samples(given: str, dataset: Dataset, found: Sequence[DetectorOutp
 
 @dataclass(frozen=True)
 class ProposalResult:
-    """What may be hard, who saw it, and what was left out."""
+    """Proposals for hard samples, their source, and notes about what was left out."""
 
     proposals: Proposals
     source: str
@@ -178,14 +181,14 @@ class ProposalResult:
 
 
 def detector_proposals(found: Sequence[DetectorOutput]) -> ProposalResult:
-    """The most probable category of each image that the first detector answered about."""
+    """Return the most probable category of each image under the first detector."""
     logits = found[0].logits.astype(np.float64)
     logits[[*found[0].errors]] = np.nan
     return ProposalResult(propose_top_categories(softmax(logits, axis=1)), OWN)
 
 
 def file_proposals(given: str, dataset: Dataset) -> ProposalResult:
-    """What an object detector found."""
+    """Return the detections of a file of COCO results as proposals."""
     seen = read_detections(given, require_annotation(dataset))
     named = f"{Path(given).name} ({seen.sha256[:8]})"
     return ProposalResult(Proposals(seen.rows, seen.categories, seen.scores), named, tuple(map(str, seen.excluded)))

@@ -1,4 +1,4 @@
-"""Detection: what one detector would flag, and how its logits are distributed."""
+"""The detection protocol: the pairs that one detector flags, and the distribution of its logits."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -24,7 +24,7 @@ LOGIT_BINS, SHARE_BINS = 40, 20
 
 @dataclass(frozen=True)
 class DetectionPredictions(Predictions):
-    """A detector's logits (n, k) and flags, over images that it answered about (`usable` (n,)), and the annotation."""
+    """A detector's logits (n, k) and flags, the images that have logits (`usable`, (n,)), and the annotation."""
 
     output: DetectorOutput
     flags: Flags
@@ -36,7 +36,7 @@ class DetectionPredictions(Predictions):
 
     @property
     def errors(self) -> Mapping[int, str]:  # type: ignore[override]
-        """Every image without logits."""
+        """The error message of every image without logits."""
         return self.output.errors
 
     def label_hashes(self) -> dict[str, str]:
@@ -44,16 +44,16 @@ class DetectionPredictions(Predictions):
         return {LABELS: self.annotation.sha256}
 
     def count_outcomes(self) -> OutcomeCounts:
-        """Count the pairs; one that is flagged is one that the detector got wrong."""
+        """Count the pairs; a flagged pair counts as wrong."""
         codes = self.flags.codes[self.flags.present]
         return OutcomeCounts(correct=int((codes == 0).sum()), wrong=int((codes > 0).sum()), error=len(self.errors))
 
     def data_notes(self) -> Iterator[str]:
-        """Yield what of the annotation was left out."""
+        """Yield what was left out of the annotation."""
         yield from map(str, self.annotation.excluded)
 
     def samples(self) -> Rows:
-        """Yield every present pair: whether it is flagged, and its purified probability."""
+        """Yield every present pair with its two flags and its purified probability."""
         yield ["key", "category", "name", "case1", "case2", "probability"]
         flags = self.flags
         codes = flags.codes
@@ -63,11 +63,11 @@ class DetectionPredictions(Predictions):
             yield [self.keys[row], category, self.names[category], *cells]
 
     def files(self) -> dict[str, Rows]:
-        """Return how logits and probabilities lie."""
+        """Return the histograms of logits and probabilities."""
         return {"logits": self.histogram_rows()}
 
     def histogram_rows(self) -> Rows:
-        """Yield every category's counts in bins of logits, present and absent, and of purified probabilities."""
+        """Yield per category the histograms of its logits (present, absent) and of its purified probabilities."""
         yield ["what", "category", "name", "present", "low", "high", "count"]
         seen = self.usable[:, None]
         logits = np.asarray(self.output.logits, np.float64)
@@ -82,7 +82,7 @@ class DetectionPredictions(Predictions):
 
 
 class Detection(Protocol[DetectionPredictions]):
-    """The model is a detector: which pairs it fails on, and how its logits are distributed."""
+    """Evaluates a detector: which pairs it fails on, and how its logits are distributed."""
 
     name = "detection"
     requires = ("encoder", "classifier", "matcher")
@@ -107,7 +107,7 @@ class Detection(Protocol[DetectionPredictions]):
 
 
 def flagged_shares(predictions: DetectionPredictions) -> Iterator[Estimate]:
-    """Yield the shares of pairs that the detector fails on, with intervals over images, which have several pairs.
+    """Yield the share of pairs that the detector fails on, with intervals clustered by image.
 
     Source: arXiv 2602.18094, section 3.1.
     """
@@ -123,13 +123,13 @@ def flagged_shares(predictions: DetectionPredictions) -> Iterator[Estimate]:
 
 
 def bin_edges(values: NDArray[np.float64]) -> NDArray[np.float64]:
-    """The ends of the bins that all categories share."""
+    """Return the bin edges that all categories share."""
     low, high = (float(values.min()), float(values.max())) if values.size else (0.0, 1.0)
     return np.linspace(low, high if high > low else low + 1, LOGIT_BINS + 1)
 
 
 def histogram_rows(head: list[Any], values: NDArray[np.float64], edges: NDArray[np.float64]) -> Rows:
-    """The bins that hold something."""
+    """Yield one row per non-empty bin."""
     counts, _ = np.histogram(values, edges)
     for place in np.flatnonzero(counts).tolist():
         yield [*head, f"{edges[place]:.6g}", f"{edges[place + 1]:.6g}", int(counts[place])]

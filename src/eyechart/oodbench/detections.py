@@ -1,4 +1,4 @@
-"""Detections of an object detector, in the format of COCO's results: a JSON list of image_id, category_id and score."""
+"""Reader of object detections in the COCO results format: a JSON list with image_id, category_id and score."""
 
 from codecs import BOM_UTF8
 from collections.abc import Sequence
@@ -20,7 +20,7 @@ Box = tuple[float, float, Annotated[float, msgspec.Meta(ge=0)], Annotated[float,
 
 
 class Detection(msgspec.Struct):
-    """One box of the file; its other keys are not read."""
+    """One box of the file; other keys are ignored."""
 
     image_id: int | str
     category_id: int | str
@@ -30,7 +30,7 @@ class Detection(msgspec.Struct):
 
 @dataclass(frozen=True)
 class Detections:
-    """In the order of the file: `rows` (m,) and `categories` (m,) of an annotation, `scores` (m,) in (0, 1]."""
+    """Detections in file order: `rows` (m,) and `categories` (m,) of an annotation, `scores` (m,) in (0, 1]."""
 
     rows: NDArray[np.int64]
     categories: NDArray[np.int64]
@@ -43,10 +43,11 @@ class Detections:
 
 
 def read_detections(path: str | Path, annotation: Annotation) -> Detections:
-    """Read a results file and bring it to the rows and columns of an annotation, by the format's own ids.
+    """Read a results file and map its image and category ids to the rows and columns of an annotation.
 
-    Boxes in images that the annotation does not have are counted and left out, as are those of score 0. An unknown
-    category is refused: the detector's numbers are then not the annotation's, and none of them can be trusted.
+    Boxes of images that the annotation does not have, and boxes with score 0, are counted and skipped.
+
+    Raises DataError for an unknown category id: the detector then uses other ids than the annotation.
     """
     data, found = _decoded(path)
     columns = {name: place for place, name in enumerate(annotation.category_ids)}
@@ -56,7 +57,7 @@ def read_detections(path: str | Path, annotation: Annotation) -> Detections:
     if not here:
         raise DataError(
             f"The detections {path} name none of the {len(places):,} images: {_first(found)}, the data "
-            f"set's first is {next(iter(places), 'missing')}. Detect in the images of this data set."
+            f"set's first is {next(iter(places), 'missing')}. Run the detector on the images of this data set."
         )
     kept = [one for one in here if one.score > 0]
     left = (
@@ -99,10 +100,10 @@ def _known_categories(path: str | Path, found: Sequence[Detection], columns: dic
         others = " and others" if len(unknown) > FIRST else ""
         raise DataError(
             f"The detections {path} have {len(unknown)} category ids that the annotation lacks: "
-            f"{', '.join(unknown[:FIRST])}{others}. Write the annotation's own ids, "
+            f"{', '.join(unknown[:FIRST])}{others}. Use the category ids of the annotation, "
             f"such as {next(iter(columns), 'none')}, not the detector's numbers."
         )
 
 
 def _first(found: Sequence[Detection]) -> str:
-    return f"their first is {found[0].image_id}" if found else "they are empty"
+    return f"the first image_id is {found[0].image_id}" if found else "the file is empty"

@@ -1,4 +1,4 @@
-"""Asking detectors: a logit for every image and category, from encoders, classifiers and image–text matchers."""
+"""Logits of detectors for every image and category, from encoders, classifiers and image–text matchers."""
 
 from collections.abc import Sequence
 from hashlib import sha256
@@ -18,7 +18,7 @@ from eyechart.oodbench.division import Detector, DetectorOutput
 
 
 def run_detector(runner: Runner, model: Model, spec: str, dataset: Dataset, templates_by: str) -> DetectorOutput:
-    """Ask a detector about every image, once, and tell its logits over the data set's categories."""
+    """Return a detector's logits for every image and category of the data set."""
     chosen = load_templates(templates_by)
     wording = ClassPrompts(dataset.names, chosen.formats, "split", f"{chosen.name} ({chosen.sha256[:8]})")
     if isinstance(model, Matcher):
@@ -35,7 +35,7 @@ def run_detector(runner: Runner, model: Model, spec: str, dataset: Dataset, temp
         kept = runner.kept("class_logits", model, dataset, classify)
         logits = kept.values
     else:
-        raise SpecError(f"{spec} is no detector. Expected an encoder, a matcher, or a classifier of the categories.")
+        raise SpecError(f"{spec} is not a detector. Expected an encoder, a matcher, or a classifier of the categories.")
     if all_failed(kept):
         logits = np.full((len(dataset), dataset.classes), np.nan, np.float32)
     check_class_count(logits, dataset, spec)
@@ -45,7 +45,7 @@ def run_detector(runner: Runner, model: Model, spec: str, dataset: Dataset, temp
 
 
 def nonfinite_errors(logits: Floats, dataset: Dataset, spec: str) -> dict[int, str]:
-    """The images about which a detector says no number for some category, which its text may be the fault of."""
+    """Return an error message for every image with NaN or infinity among its logits."""
     odd = ~np.isfinite(logits)
     return {
         row: f"{image_name(dataset, row)}: {spec} gave NaN or infinity for {odd[row].sum():,} of {dataset.classes:,} "
@@ -55,10 +55,10 @@ def nonfinite_errors(logits: Floats, dataset: Dataset, spec: str) -> dict[int, s
 
 
 def check_class_count(logits: Floats, dataset: Dataset, spec: str) -> None:
-    """Refuse a detector that speaks of other categories."""
+    """Raise ModelError if the number of logits is not the number of categories."""
     if logits.shape[1] != dataset.classes:
         raise ModelError(
-            f"The detector {spec} answers over {logits.shape[1]:,} classes, but {dataset.benchmark}/{dataset.split} "
+            f"The detector {spec} has {logits.shape[1]:,} classes, but {dataset.benchmark}/{dataset.split} "
             f"has {dataset.classes:,} categories. Use an encoder, a matcher, or a classifier of these categories."
         )
 
@@ -66,7 +66,7 @@ def check_class_count(logits: Floats, dataset: Dataset, spec: str) -> None:
 def encoder_logits(
     runner: Runner, model: Encoder, dataset: Dataset, wording: ClassPrompts
 ) -> tuple[CachedArray, Floats]:
-    """Cosines times the model's own scale."""
+    """Return an encoder's features and logits: cosine similarities times the model's logit scale."""
     seen, weights = runner.features(model, dataset), runner.weights(model, wording)
     found = seen.values if all_failed(seen) else cosine_similarity(seen.values, weights) * runner.scale(model)
     return seen, found
@@ -75,7 +75,7 @@ def encoder_logits(
 def matcher_logits(
     runner: Runner, model: Matcher, dataset: Dataset, wording: ClassPrompts
 ) -> tuple[CachedArray, Floats]:
-    """The matching head's logits of every prompt, their mean a category."""
+    """Return a matcher's scores and logits: the mean of the matching head's logits over each category's prompts."""
     texts = fill_templates(wording.names, wording.templates)
     asked = sha256("\n".join(texts).encode()).hexdigest()
 

@@ -1,4 +1,4 @@
-"""Distribution: whether the pairs out of distribution of two splits come from one distribution."""
+"""The distribution protocol: whether the out-of-distribution pairs of two splits come from one distribution."""
 
 from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass, replace
@@ -28,7 +28,7 @@ MIN_PAIRS, NONE = 4, "none"  # pairs a side; no reference
 
 @dataclass(frozen=True)
 class PairFeatures:
-    """The pairs of a split whose images have features: places in its division, their features and categories."""
+    """The compared pairs of a split: their indices in its division, their image features and their categories."""
 
     dataset: Dataset
     division: Division
@@ -40,7 +40,7 @@ class PairFeatures:
 
 @dataclass(frozen=True)
 class DistributionPredictions(Predictions):
-    """A split's pairs beside those of the reference, and how far apart they are."""
+    """The pairs of a split and of the reference split, and the distance between both samples."""
 
     split: PairFeatures
     reference: PairFeatures
@@ -49,34 +49,34 @@ class DistributionPredictions(Predictions):
 
     @property
     def keys(self) -> tuple[str, ...]:  # type: ignore[override]
-        """The images of the split."""
+        """The keys of the split's images."""
         return self.split.dataset.keys
 
     @property
     def errors(self) -> Mapping[int, str]:  # type: ignore[override]
-        """The images of the split without features; those of the reference are images of another split."""
+        """The errors of the split's images without features, by index; images of the reference are not included."""
         return {row: self.split.errors[key] for row, key in enumerate(self.keys) if key in self.split.errors}
 
     @property
     def sides(self) -> dict[str, PairFeatures]:
-        """Both samples by their names."""
+        """Both samples by name."""
         return {"split": self.split, "reference": self.reference}
 
     def error_messages(self) -> list[str]:
-        """Return every image of both samples without features."""
+        """Return the error of every image of both samples without features."""
         return [with_key(key, error) for sample in self.sides.values() for key, error in sample.errors.items()]
 
     def describe_count(self) -> str:
-        """Return how many images both samples are drawn from."""
+        """Return the number of images that both samples are drawn from."""
         return f"{sum(len(sample.dataset) for sample in self.sides.values())} images"
 
     def notes(self) -> Iterator[str]:
-        """Yield whether the second sample is the first again."""
+        """Yield a note if both samples share images."""
         here, other = (image_hashes(sample.dataset) for sample in self.sides.values())
         if here & other:
             yield (
                 f"{len(here & other):,} of {len(here):,} images are in {self.reference.dataset.split} too, byte for "
-                "byte: what they share makes the samples look alike."
+                "byte: shared images make the samples look more similar."
             )
 
     def label_hashes(self) -> dict[str, str]:
@@ -88,7 +88,7 @@ class DistributionPredictions(Predictions):
         }
 
     def count_outcomes(self) -> OutcomeCounts:
-        """Count the errors: features are neither right nor wrong."""
+        """Count the errors; features are neither right nor wrong."""
         return OutcomeCounts(error=len(self.error_messages()))
 
     def samples(self) -> Rows:
@@ -102,26 +102,26 @@ class DistributionPredictions(Predictions):
 
 
 class Distribution(Protocol[DistributionPredictions]):
-    """Whether the pairs of two splits come from one distribution, in the features of an encoder."""
+    """Tests whether the OOD pairs of two splits come from one distribution, in the features of an encoder."""
 
     name = "distribution"
     requires = ("image_encoder",)
     options = (*DIVIDED, REFERENCE)
 
     def unused_options(self, options: OptionValues, *, replayed: bool) -> set[str]:  # noqa: ARG002
-        """Return the options that a file of a division has chosen."""
+        """Return the options that have no effect because the division is read from a file."""
         return unused(options)
 
     def warnings(self, given: RequestedValues) -> str:
-        """Return which of the options that were given a file of a division has chosen."""
+        """Return a warning if given options have no effect because the division is read from a file."""
         return warnings(self.name, given)
 
     def expand_grid(self, given: RequestedValues, capabilities: Collection[str] = ()) -> Iterator[OptionValues]:
-        """Yield the combinations that have a reference, without which there is nothing to compare with."""
+        """Yield the combinations of options with a reference split; without one there is nothing to compare."""
         yield from (each for each in super().expand_grid(given, capabilities) if each["reference"] != NONE)
 
     def unavailable(self, context: Context) -> str:
-        """Return why the reference is no second sample of the split's categories."""
+        """Return why the split cannot be compared with the reference, "" if it can."""
         return reference_problem(context.options, context.dataset, context.open_split)
 
     def predict(self, context: Context) -> DistributionPredictions:
@@ -146,7 +146,7 @@ class Distribution(Protocol[DistributionPredictions]):
 
 
 def distribution_distance(predictions: DistributionPredictions) -> Iterator[Estimate]:
-    """Yield the squared maximum mean discrepancy of the two samples, its bounds, and the p-value of equality.
+    """Yield the squared maximum mean discrepancy of the two samples, its bounds, and the p-value of the test.
 
     Source: arXiv 2602.18094, appendix on S-MMD; Gretton et al. 2012, "A Kernel Two-Sample Test".
     """
@@ -163,24 +163,27 @@ def distribution_distance(predictions: DistributionPredictions) -> Iterator[Esti
 
 
 def image_hashes(dataset: Dataset) -> set[str]:
-    """Return the sha256 of every image in play."""
+    """Return the sha256 of every selected image."""
     return {dataset.index[row].sha256 for row in dataset.selected}
 
 
 def reference_problem(chosen: OptionValues, dataset: Dataset, open_split: Callable[[str, str], Dataset]) -> str:
-    """Why a split cannot be compared with the reference; "" where it can, or none is asked for."""
+    """Return why a split cannot be compared with the reference; "" if it can, or if there is no reference."""
     given, here = chosen.get("reference", NONE), f"{dataset.benchmark}/{dataset.split}"
     if given == NONE:
         return ""
     if given == here:
-        return f"{given} is the split itself: its pairs are no second sample"
+        return f"{given} is the split itself, not a second sample"
     benchmark, _, split = given.rpartition("/")
     other = open_split(benchmark, split).names != dataset.names
-    return f"{given} has other categories than {here}" if other else ""
+    return f"the categories of {given} differ from those of {here}" if other else ""
 
 
 def pair_features(context: Context) -> PairFeatures:
-    """The OOD pairs of the main benchmark with their images' features."""
+    """Return the OOD pairs of the main benchmark with the features of their images.
+
+    Raises DataError if there are fewer than MIN_PAIRS.
+    """
     divided = load_division(context)
     seen = context.runner.features(context.image_encoder, context.dataset)
     wanted = np.isin(np.array(divided.sets), (OOD_S, OOD_H)) & divided.main

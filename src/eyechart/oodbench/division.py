@@ -1,4 +1,4 @@
-"""A division: which image–category pairs are in distribution and which are not, by which detectors and parameters."""
+"""A division: the image–category pairs of a split in the sets ID, OOD-S and OOD-H, with detectors and parameters."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -15,7 +15,7 @@ from eyechart.oodbench.hard_samples import HardSamples
 
 ID, OOD_S, OOD_H = "ID", "OOD-S", "OOD-H"
 SETS = (ID, OOD_S, OOD_H)
-HARD_SAMPLES = "Hard"  # hard samples of a detector, for comparison
+HARD_SAMPLES = "Hard"  # the set of hard samples of a detector, for comparison
 Ints = NDArray[np.int64]
 Bools = NDArray[np.bool_]
 Float64s = NDArray[np.float64]
@@ -23,8 +23,7 @@ Float64s = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class Pairs:
-    """Image–category pairs, one a place: the image by its place among the selected rows, the category, and whether it
-    is there."""
+    """Image–category pairs: the row index of the image, the category, and whether it is present, each (m,)."""
 
     rows: Ints
     categories: Ints
@@ -34,12 +33,12 @@ class Pairs:
         return len(self.rows)
 
     def take(self, places: Sequence[int]) -> "Pairs":
-        """Some of the pairs."""
+        """Return the pairs at the given indices."""
         chosen = list(places)
         return Pairs(self.rows[chosen], self.categories[chosen], self.present[chosen])
 
     def names(self, dataset: Dataset) -> Iterator[str]:
-        """Each pair by its image's key and its category's name, which do not hang on any order."""
+        """Yield a name per pair, of image key, category name and presence, that does not depend on any order."""
         parts = self.rows.tolist(), self.categories.tolist(), self.present.tolist()
         for row, category, here in zip(*parts, strict=True):
             yield f"{dataset.keys[row]}|{dataset.names[category]}|{here}"
@@ -47,7 +46,7 @@ class Pairs:
 
 @dataclass(frozen=True)
 class LeftOutImage:
-    """An image that is in no pair, since a detector gave no answer about it: its key, who, and why."""
+    """An image without pairs: its key, the detector that has no logits for it, and the reason."""
 
     key: str
     detector: str
@@ -56,7 +55,7 @@ class LeftOutImage:
 
 @dataclass(frozen=True)
 class Detector:
-    """Who divided: its specification, its prompts, and the fingerprint of its logits."""
+    """A detector: its specification, its prompt templates, and the sha256 of its logits."""
 
     spec: str
     templates: str
@@ -65,13 +64,13 @@ class Detector:
 
 @dataclass(frozen=True)
 class Division:
-    """Pairs in the order of the file, one a place.
+    """The pairs of a split and their sets, in the order of the division file.
 
-    `rows` (m,) are places among the data set's selected rows, `categories` (m,) classes, `sets` (m,) names of `SETS` or
-    `MINED`; `main` (m,) says which are of the main benchmark (the others are of the initial one alone); `present` (m,)
-    whether the category is in the image; `flags` (m, detectors) hold 1 for case 1 and 2 for case 2, 3 for both;
-    `hardness` (m,) is the focal hardness of mined pairs, else NaN; `fingerprint` and `annotation` are those of the
-    data; `parameters` say how it was made; `notes` and `left_out` say what is not in it.
+    `rows` (m,) are image indices among the selected images, `categories` (m,) class indices, `sets` (m,) names from
+    `SETS` or `HARD_SAMPLES`; `main` (m,) marks the pairs of the main benchmark (the others are in the initial benchmark
+    only); `present` (m,) says whether the category is in the image; `flags` (m, detectors) are 0, 1 for case 1, 2 for
+    case 2 and 3 for both; `hardness` (m,) is the focal hardness of hard samples, else NaN; `fingerprint` and
+    `annotation` are hashes of the data; `parameters` are the settings; `notes` and `left_out` describe what is missing.
     """
 
     rows: Ints
@@ -97,7 +96,7 @@ NO_HARD_SAMPLES = HardSamples(np.zeros(0, np.int64), np.zeros(0, np.int64), np.z
 
 @dataclass(frozen=True)
 class DetectorOutput:
-    """What one detector says of every image and category: logits (n, k), and what went wrong by image."""
+    """A detector's logits (n, k) for every image and category, and its errors by image index."""
 
     detector: Detector
     logits: Floats
@@ -106,7 +105,10 @@ class DetectorOutput:
 
 @dataclass(frozen=True)
 class DivisionSettings:
-    """How a division is made: the threshold, how many pairs a set has at most, and whether absent ones belong to it."""
+    """Settings of a division: threshold of case 2, maximum pairs per set, seed, and whether absent pairs are included.
+
+    `parameters` are what the division's file records.
+    """
 
     threshold: float = THRESHOLD
     max_pairs: int = MAX_PAIRS
@@ -116,10 +118,13 @@ class DivisionSettings:
 
 
 def require_annotation(dataset: Dataset) -> Annotation:
-    """The annotation of the images in play; a data set without one is refused."""
+    """Return the annotation of the selected images.
+
+    Raises DataError for a data set without one.
+    """
     if dataset.selected_annotation is None:
         raise DataError(
-            f"{dataset.benchmark}/{dataset.split} does not say which categories are in its images. Expected a folder "
+            f"{dataset.benchmark}/{dataset.split} has no annotation of the categories in its images. Expected a folder "
             "of COCO, LVIS, nuScenes or Cityscapes."
         )
     return dataset.selected_annotation
@@ -128,7 +133,7 @@ def require_annotation(dataset: Dataset) -> Annotation:
 def build_division(
     dataset: Dataset, detected: Sequence[DetectorOutput], rules: DivisionSettings, mined: HardSamples = NO_HARD_SAMPLES
 ) -> Division:
-    """Divide the pairs of a data set; images that a detector gave no answer about are left out, and it is said."""
+    """Return the division of a data set's pairs; images without logits of every detector are left out and noted."""
     notation = require_annotation(dataset)
     usable = usable_images(dataset, detected)
     found = [flag_failures(one, notation, usable, rules.threshold) for one in detected]
@@ -155,14 +160,17 @@ def build_division(
 
 
 def usable_images(dataset: Dataset, detected: Sequence[DetectorOutput]) -> Bools:
-    """Which images every detector answered about; where that is none, there is nothing to divide."""
+    """Return the images (n,) for which every detector has logits.
+
+    Raises ModelError if there is no such image.
+    """
     usable = np.ones(len(dataset), np.bool_)
     usable[[row for one in detected for row in one.errors]] = False
     if len(dataset) and not usable.any():
         one = next(one for one in detected if one.errors)
         raise ModelError(
-            f"No image of {dataset.benchmark}/{dataset.split} was answered by every detector: {one.detector.spec} gave "
-            f"no answer about {len(one.errors):,} of {len(dataset):,}, the first is {one.errors[min(one.errors)]}"
+            f"No image of {dataset.benchmark}/{dataset.split} has logits of every detector: {one.detector.spec} failed "
+            f"on {len(one.errors):,} of {len(dataset):,}, the first error is {one.errors[min(one.errors)]}"
         )
     return usable
 
@@ -170,7 +178,10 @@ def usable_images(dataset: Dataset, detected: Sequence[DetectorOutput]) -> Bools
 def downsample(
     dataset: Dataset, every: Mapping[str, Pairs], rules: DivisionSettings
 ) -> tuple[dict[str, Pairs], list[Bools]]:
-    """All pairs out of distribution, those of the main benchmark marked, and as many as these of the others."""
+    """Return all OOD pairs and a sample of the ID pairs, and for each set which pairs are of the main benchmark.
+
+    The sample of ID pairs is as large as the larger OOD set of the main benchmark.
+    """
     sets, main = {ID: every[ID]}, []
     for name in (OOD_S, OOD_H):
         sets[name] = every[name]
@@ -183,18 +194,18 @@ def downsample(
 
 
 def hard_pairs(mined: HardSamples) -> Pairs:
-    """Hard samples as pairs, by image and category."""
+    """Return hard samples as pairs."""
     return Pairs(mined.rows, mined.categories, np.ones(len(mined), np.bool_))
 
 
 def flag_failures(one: DetectorOutput, notation: Annotation, usable: Bools, threshold: float) -> Flags:
-    """What a detector fails on, among the images that every detector answered about."""
+    """Return a detector's flags on the usable images."""
     seen = usable[:, None]
     return compute_flags(np.where(seen, one.logits, 0.0), notation.present & seen, notation.absent & seen, threshold)
 
 
 def candidate_pairs(found: Sequence[Flags], *, absent: bool) -> dict[str, Pairs]:
-    """All pairs of every set, by image and category; present ones first."""
+    """Return all pairs of every set, ordered by image and category; present pairs come before absent ones."""
     hard, simple = combine_flags([each.codes > 0 for each in found])
     masks = {ID: found[0].present & ~hard & ~simple, OOD_S: simple, OOD_H: hard}
     sets = {name: pairs_from_mask(wanted, here=True) for name, wanted in masks.items()}
@@ -206,48 +217,48 @@ def candidate_pairs(found: Sequence[Flags], *, absent: bool) -> dict[str, Pairs]
 
 
 def pairs_from_mask(wanted: Bools, *, here: bool) -> Pairs:
-    """The pairs that a mask (n, k) holds."""
+    """Return the pairs that are true in a mask (n, k)."""
     rows, categories = np.nonzero(wanted)
     return Pairs(rows.astype(np.int64), categories.astype(np.int64), np.full(len(rows), here))
 
 
 def concatenate_pairs(*several: Pairs) -> Pairs:
-    """The pairs of all."""
+    """Return the concatenation of several collections of pairs."""
     parts = ("rows", "categories", "present")
     return Pairs(*(np.concatenate([getattr(pairs, part) for pairs in several]) for part in parts))
 
 
 def draw_pairs(dataset: Dataset, name: str, pairs: Pairs, most: int, seed: int) -> list[int]:
-    """A seeded choice of a set's pairs, the same in whatever order images and categories come."""
+    """Return the indices of a random sample of a set's pairs, whatever the order of images and categories."""
     return draw_sample(pairs.names(dataset), most, seed, name)
 
 
 def flag_codes(found: Sequence[Flags], pairs: Pairs) -> Ints:
-    """What each detector says of each pair, (m, detectors)."""
+    """Return each detector's flag code of each pair, (m, detectors)."""
     where = pairs.rows, pairs.categories
     said = [np.where(pairs.present, each.codes[where], OUTSCORED * each.top_absent[where]) for each in found]
     return np.stack(said, axis=1).astype(np.int64)
 
 
 def left_out_images(dataset: Dataset, detected: Sequence[DetectorOutput]) -> Iterator[LeftOutImage]:
-    """Every image that is in no pair, since a detector could not answer."""
+    """Yield every image that is left out because a detector has no logits for it."""
     for one in detected:
         for row, why in sorted(one.errors.items()):
             yield LeftOutImage(dataset.keys[row], one.detector.spec, why)
 
 
 def left_out_notes(detected: Sequence[DetectorOutput]) -> Iterator[str]:
-    """How many images are left out by each detector, and the first of them."""
+    """Yield per detector how many images are left out, and its first error."""
     for one in detected:
         if one.errors:
             yield (
-                f"{len(one.errors):,} × image left out of the division: {one.detector.spec} gave no answer; the first "
-                f"is {one.errors[min(one.errors)]}"
+                f"{len(one.errors):,} × image left out of the division: {one.detector.spec} has no logits; the first "
+                f"error is {one.errors[min(one.errors)]}"
             )
 
 
 def no_absent_notes(dataset: Dataset, notation: Annotation, usable: Bools) -> Iterator[str]:
-    """How many images have nothing that a detector could take for present instead, and the first of them."""
+    """Yield how many images have no absent category, and the first of them; their pairs cannot be flagged."""
     rows = np.flatnonzero(usable & notation.present.any(axis=1) & ~notation.absent.any(axis=1))
     if len(rows):
         yield (

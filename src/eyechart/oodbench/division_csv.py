@@ -1,4 +1,4 @@
-"""The csv of OODBench's authors: a header, then an image's id, a category and YES or NO a line; one file a set."""
+"""The CSV format of OODBench's authors: one file per set with the columns img_id, category, answer (YES or NO)."""
 
 import csv
 from collections.abc import Iterator, Sequence
@@ -19,7 +19,7 @@ MAX_FAULTS = 10  # lines that a message names
 
 
 def set_to_csv(division: Division, dataset: Dataset, name: str) -> bytes:
-    """The csv of a set's main benchmark."""
+    """Return the CSV file of a set of the main benchmark."""
     file = StringIO(newline="")
     csv.writer(file, lineterminator="\n").writerows(_rows(division, dataset, name))
     return file.getvalue().encode()
@@ -34,14 +34,15 @@ def _rows(division: Division, dataset: Dataset, name: str) -> Iterator[Sequence[
 
 
 def read_set(path: Path, dataset: Dataset) -> Division:
-    """A division of one set, such as a published one: the pairs of a csv whose name ends in the set's.
+    """Read a division of a single set from a CSV file, such as a published one; the file name ends with the set's name.
 
-    Raises DataError as `read_authors`, and for a file whose name ends in none.
+    Raises DataError as `read_pairs`, and for a file name that does not end with the name of a set.
     """
     name = next((name for name in (*SETS, HARD_SAMPLES) if f"-{path.stem}".endswith(f"-{name}")), None)
     if name is None:
         raise DataError(
-            f"{path} does not say which set it is. Let its name end in {', '.join(SETS)} or {HARD_SAMPLES}.csv."
+            f"The file name of {path} names no set. Rename the file so that it ends with {', '.join(SETS)} or "
+            f"{HARD_SAMPLES}.csv."
         )
     pairs = read_pairs(path, dataset)
     n = len(pairs)
@@ -61,18 +62,20 @@ def read_set(path: Path, dataset: Dataset) -> Division:
 
 
 def read_pairs(path: Path, dataset: Dataset) -> Pairs:
-    """Read the pairs of a csv, in its order; an image may go by its id, its key, or its file with or without suffix.
+    """Read the pairs of a CSV file in its order.
 
-    Raises DataError with the number and fault of every line (the first ten) that is no pair of this data set as it is
-    annotated: nothing is left out in silence.
+    Images are given by id, key, or file name with or without suffix.
+
+    Raises DataError with the line numbers and faults of the first ten lines that are not a pair of this data set or
+    contradict its annotation.
     """
     try:
         lines = csv.reader(StringIO(path.read_text(encoding="utf-8-sig"), newline=""), strict=True)
         numbered = [(lines.line_num, cells) for cells in lines]
     except OSError as error:
-        raise DataError(f"{path} cannot be read ({error.strerror}): copy it again.") from error
+        raise DataError(f"{path} cannot be read ({error.strerror}). Copy it again.") from error
     except (UnicodeDecodeError, csv.Error) as error:
-        raise DataError(f"{path} is no csv of pairs ({error}). {_expected()}") from error
+        raise DataError(f"{path} is not a CSV file of pairs ({error}). {_expected()}") from error
     if not numbered or len(numbered[0][1]) != len(HEADER) or numbered[0][1][2].strip().casefold() in ANSWERS:
         first = ",".join(numbered[0][1]) if numbered else ""
         raise DataError(f"{path} has no header: its first line is '{first}'. {_expected()}")
@@ -85,12 +88,12 @@ def read_pairs(path: Path, dataset: Dataset) -> Pairs:
 
 
 def _expected() -> str:
-    return f"Expected the header {','.join(HEADER)}, then an image, a category and YES or NO a line."
+    return f"Expected the header {','.join(HEADER)}, then lines with an image, a category and YES or NO."
 
 
 @dataclass
 class _Reader:
-    """Turns lines into pairs."""
+    """Collects the pairs of lines."""
 
     dataset: Dataset
 
@@ -99,13 +102,13 @@ class _Reader:
 
     @property
     def pairs(self) -> Pairs:
-        """All that were read."""
+        """The pairs that were read."""
         where = np.array([*self.found], np.int64).reshape(-1, 2)
         return Pairs(where[:, 0], where[:, 1], np.array([*self.found.values()], np.bool_))
 
     @cached_property
     def images(self) -> dict[str, int]:
-        """Each image's place by its id, then by every other name that is no other image's."""
+        """The index of each image by its id, key, file name and stem, without names that several images share."""
         found: dict[str, int] = {}
         for place, row in enumerate(self.dataset.selected):
             entry = self.dataset.index[row]
@@ -116,11 +119,11 @@ class _Reader:
 
     @cached_property
     def categories(self) -> dict[str, int]:
-        """Categories by name, whatever its case."""
+        """The index of each category by its name in lower case."""
         return {name.strip().casefold(): place for place, name in enumerate(self.dataset.names)}
 
     def read(self, cells: Sequence[str]) -> str:
-        """Keep the pair of a line, or say what is wrong with it."""
+        """Add the pair of a line; return its fault, "" if there is none."""
         if len(cells) != len(HEADER):
             return f"has {len(cells)} cells, expected {len(HEADER)}"
         image, category, answer = (cell.strip() for cell in cells)
@@ -134,11 +137,11 @@ class _Reader:
         return self.keep((row, column), ANSWERS[answer.casefold()], f"'{category}' in {image}")
 
     def keep(self, pair: tuple[int, int], here: bool, said: str) -> str:
-        """Keep a pair that is new and as it is annotated."""
+        """Add a pair; return its fault if it is repeated or contradicts the annotation."""
         if pair in self.found:
             return f"repeats {said}"
         notation = self.dataset.selected_annotation
         if notation and not (notation.present if here else notation.absent)[pair]:
-            return f"says {'YES' if here else 'NO'} to {said}, and the annotation does not"
+            return f"says {'YES' if here else 'NO'} for {said}, which contradicts the annotation"
         self.found[pair] = here
         return ""

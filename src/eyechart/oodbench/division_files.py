@@ -1,7 +1,6 @@
 """Division files: JSON with every pair by its image's key and its category's name.
 
-The file holds to no order of rows or categories, so that it can be read back beside the same data however they are
-opened; it says by fingerprints which data those are.
+A file does not depend on the order of images or categories. Its fingerprints say which data it was built from.
 """
 
 from codecs import BOM_UTF8
@@ -20,7 +19,7 @@ from eyechart.oodbench.division_csv import read_set, set_to_csv
 
 SCHEMA = 1
 KNOWN, DIGITS = (*SETS, HARD_SAMPLES), {*"0123"}
-REMEDY = "Make it again with: python -m eyechart.oodbench ROOT"
+REMEDY = "Create it again with: python -m eyechart.oodbench ROOT"
 
 
 class PairEntry(msgspec.Struct, frozen=True, array_like=True):
@@ -36,7 +35,7 @@ class PairEntry(msgspec.Struct, frozen=True, array_like=True):
 
 
 class LeftOutEntry(msgspec.Struct, frozen=True, array_like=True):
-    """An image without pairs: its key, the detector that gave no answer, and why."""
+    """An image without pairs: its key, the detector that has no logits for it, and the reason."""
 
     key: str
     detector: str
@@ -44,7 +43,7 @@ class LeftOutEntry(msgspec.Struct, frozen=True, array_like=True):
 
 
 class DetectorEntry(msgspec.Struct, frozen=True):
-    """A detector, its prompts, and the sha256 of its logits."""
+    """A detector: its specification, its prompt templates, and the sha256 of its logits."""
 
     spec: str
     templates: str
@@ -52,7 +51,7 @@ class DetectorEntry(msgspec.Struct, frozen=True):
 
 
 class DivisionFile(msgspec.Struct, frozen=True, kw_only=True):
-    """The whole file."""
+    """The content of a division file."""
 
     schema: int = SCHEMA
     benchmark: str
@@ -67,7 +66,7 @@ class DivisionFile(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def serialize_division(division: Division, dataset: Dataset) -> bytes:
-    """The bytes of a division's file."""
+    """Return the bytes of a division's file."""
     whole = DivisionFile(
         benchmark=dataset.benchmark,
         split=dataset.split,
@@ -83,27 +82,27 @@ def serialize_division(division: Division, dataset: Dataset) -> bytes:
 
 
 def encode_file(whole: DivisionFile) -> bytes:
-    """The bytes of a file, a pair a line."""
+    """Return the bytes of a file with one pair per line."""
     head = msgspec.json.encode(msgspec.structs.replace(whole, pairs=()))
     return head.removesuffix(b"[]}") + b"[\n" + b",\n".join(map(msgspec.json.encode, whole.pairs)) + b"\n]}\n"
 
 
 def division_sha256(division: Division, dataset: Dataset) -> str:
-    """The fingerprint of a division's file."""
+    """Return the sha256 of a division's file."""
     return sha256(serialize_division(division, dataset)).hexdigest()
 
 
 def labels_sha256(division: Division, dataset: Dataset) -> str:
-    """The fingerprint of what is asked and what is right, whatever detectors' logits are to the last bit."""
+    """Return the sha256 of the pairs and their labels; it does not depend on the detectors' logits."""
     asked = ((one.key, one.category, one.set, one.main, one.present) for one in _pairs(division, dataset))
     return sha256(msgspec.json.encode(tuple(asked))).hexdigest()
 
 
 def write_division(path: Path, division: Division, dataset: Dataset) -> tuple[Path, ...]:
-    """Write the file, and beside it the authors' csv of each set's main benchmark; what was written."""
+    """Write the JSON file and one CSV file per set of the main benchmark; return the paths of all files."""
     tables = {name: path.with_name(f"{path.stem}-{name}.csv") for name in KNOWN}
     if HARD_SAMPLES not in division.sets:
-        tables.pop(HARD_SAMPLES).unlink(missing_ok=True)  # of an earlier division, which the file replaces
+        tables.pop(HARD_SAMPLES).unlink(missing_ok=True)  # of an earlier division that this one replaces
     path.parent.mkdir(parents=True, exist_ok=True)
     write_atomic(path, serialize_division(division, dataset))
     for name, table in tables.items():
@@ -127,10 +126,10 @@ def _pairs(division: Division, dataset: Dataset) -> Iterator[PairEntry]:
 
 
 def read_division(path: Path, dataset: Dataset) -> Division:
-    """Read a division of this data set, or of one set alone in the authors' csv.
+    """Read a division of this data set from a JSON file, or a single set from the authors' CSV format.
 
-    Raises DataError for a file that is none, that was made from other data or annotations, or whose pairs are not those
-    of the data set: an image or a category that it does not have, one that is annotated otherwise, a pair in two sets.
+    Raises DataError for a file of another format, a division of other data or annotations, an unknown image or
+    category, a pair that contradicts the annotation, and a pair in two sets.
     """
     if path.suffix == ".csv":
         return read_set(path, dataset)
@@ -157,7 +156,7 @@ def read_division(path: Path, dataset: Dataset) -> Division:
 
 
 def read_file(path: Path) -> DivisionFile:
-    """Read a division file as it is, whatever the data; what it says is checked for its form alone."""
+    """Read a division file and check its format only, not whether it fits a data set."""
     try:
         found = msgspec.json.decode(path.read_bytes().removeprefix(BOM_UTF8), type=DivisionFile)
     except OSError as error:
@@ -165,7 +164,9 @@ def read_file(path: Path) -> DivisionFile:
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
         raise DataError(f"{path} is not a division file ({error}). {REMEDY}") from error
     if found.schema != SCHEMA:
-        raise DataError(f"{path} has schema {found.schema}, expected {SCHEMA}. Use the eyechart that wrote it.")
+        raise DataError(
+            f"{path} has schema {found.schema}, expected {SCHEMA}. Use the version of eyechart that wrote it."
+        )
     for place, pair in enumerate(found.pairs):
         if fault := _fault(pair, len(found.detectors)):
             raise DataError(f"{path}: pair {place} ({pair.key}, {pair.category}) {fault}. {REMEDY}")
@@ -173,7 +174,7 @@ def read_file(path: Path) -> DivisionFile:
 
 
 def _fault(pair: PairEntry, detectors: int) -> str:
-    """What is wrong with the form of a pair."""
+    """Return what is wrong with the format of a pair, "" if nothing is."""
     if pair.set not in KNOWN:
         return f"is of the set '{pair.set}', expected one of {', '.join(KNOWN)}"
     if len(pair.flags) != detectors or set(pair.flags) - DIGITS:
@@ -184,13 +185,13 @@ def _fault(pair: PairEntry, detectors: int) -> str:
 
 
 def _set_of(flags: str) -> str:
-    """The set that flags make."""
+    """Return the set that follows from flags."""
     flagged = len(flags) - flags.count("0")
     return OOD_H if flagged == len(flags) else OOD_S if flagged else ID
 
 
 def _digits(found: DivisionFile) -> Ints:
-    """The flags (m, detectors) of a file whose form is right."""
+    """Return the flags (m, detectors) of a file whose format was checked."""
     every = "".join(pair.flags for pair in found.pairs).encode("ascii")
     codes = np.frombuffer(every, np.uint8).astype(np.int64) - ord("0")
     return codes.reshape(len(found.pairs), len(found.detectors))
@@ -202,13 +203,16 @@ def _same_data(path: Path, found: DivisionFile, dataset: Dataset) -> None:
     for what, (its, ours) in here.items():
         if its != ours:
             raise DataError(
-                f"{path} was made from other {what}: their fingerprint is {its[:12]}, that of "
-                f"{dataset.benchmark}/{dataset.split} {ours[:12]} (a --eye-limit counts, too). Divide these data again."
+                f"{path} was built from other {what}: its fingerprint is {its[:12]}, that of "
+                f"{dataset.benchmark}/{dataset.split} is {ours[:12]}; --eye-limit changes it too. Divide them again."
             )
 
 
 def _places(path: Path, found: DivisionFile, dataset: Dataset) -> tuple[Ints, Ints]:
-    """Each pair's row and category; both must be there."""
+    """Return the image and the category index of each pair.
+
+    Raises DataError for an unknown image or category.
+    """
     every = []
     for what, names, wanted in (
         ("image", dataset.keys, [pair.key for pair in found.pairs]),
@@ -219,24 +223,25 @@ def _places(path: Path, found: DivisionFile, dataset: Dataset) -> tuple[Ints, In
         if strangers:
             raise DataError(
                 f"{path}: pair {strangers[0]} names the {what} '{wanted[strangers[0]]}', which "
-                f"{dataset.benchmark}/{dataset.split} does not have, as do {len(strangers):,} pairs in all. {REMEDY}"
+                f"{dataset.benchmark}/{dataset.split} does not have ({len(strangers):,} such pairs in all). {REMEDY}"
             )
         every.append(np.array([places[name] for name in wanted], np.int64))
     return every[0], every[1]
 
 
 def _as_annotated(path: Path, division: Division, dataset: Dataset) -> None:
-    """Refuse pairs that the annotation contradicts, and those that are there twice; mined ones may be in a set, too."""
+    """Raise DataError for pairs that contradict the annotation or are repeated; a hard sample may also be in a set."""
     notation = dataset.selected_annotation
     if notation is None:
         return
     where = division.rows, division.categories
     wrong = np.flatnonzero(~np.where(division.present, notation.present[where], notation.absent[where]))
     if len(wrong):
-        said = "is there" if division.present[wrong[0]] else "is not there"
+        said = "is present" if division.present[wrong[0]] else "is absent"
         raise DataError(
             f"{path}: pair {wrong[0]} says that '{dataset.names[division.categories[wrong[0]]]}' {said} in "
-            f"{dataset.keys[division.rows[wrong[0]]]}, against the annotation, as do {len(wrong):,} in all. {REMEDY}"
+            f"{dataset.keys[division.rows[wrong[0]]]}, which contradicts the annotation ({len(wrong):,} such pairs in "
+            f"all). {REMEDY}"
         )
     mined = np.array([name == HARD_SAMPLES for name in division.sets], np.bool_)
     ids = (mined * len(dataset) + division.rows) * dataset.classes + division.categories
@@ -245,5 +250,5 @@ def _as_annotated(path: Path, division: Division, dataset: Dataset) -> None:
         place = int(first[counts > 1].min())
         raise DataError(
             f"{path} has the pair {place} ({dataset.keys[division.rows[place]]}, "
-            f"{dataset.names[division.categories[place]]}) twice; a pair is of one set. {REMEDY}"
+            f"{dataset.names[division.categories[place]]}) twice; each pair is in one set only. {REMEDY}"
         )

@@ -1,4 +1,4 @@
-"""Existence: two opposite questions about every pair of a division."""
+"""The existence protocol: two opposite yes-no questions about every pair of a division."""
 
 from collections.abc import Sequence
 
@@ -28,7 +28,7 @@ from eyechart.protocol.options import OptionValues, RequestedValues
 
 
 class Existence(Protocol[ExistencePredictions]):
-    """Is it there, is it not there: two opposite questions about every pair of a division."""
+    """Asks whether a category is present and whether it is absent, for every pair of a division."""
 
     name = "existence"
     requires = ("generator",)
@@ -36,19 +36,19 @@ class Existence(Protocol[ExistencePredictions]):
     options = EXISTENCE
 
     def unused_options(self, options: OptionValues, *, replayed: bool) -> set[str]:  # noqa: ARG002
-        """Return the options that a file of a division has chosen."""
+        """Return the options that have no effect because the division is read from a file."""
         return unused(options)
 
     def warnings(self, given: RequestedValues) -> str:
-        """Return which of the options that were given a file of a division has chosen."""
+        """Return a warning if given options have no effect because the division is read from a file."""
         return warnings(self.name, given)
 
     def is_valid(self, options: OptionValues) -> bool:
-        """Return whether a combination can be asked: Mill's scorer reads letters alone."""
+        """Return whether a combination of options is valid: Mill's scorer parses letters only."""
         return options["parser"] != "mill"
 
     def predict(self, context: Context) -> ExistencePredictions:
-        """Ask set by set, so that each has its time, and read the answers."""
+        """Send the questions set by set, so that each set is timed, and parse the answers."""
         parser = check_parser(context.options["parser"])
         divided = load_division(context)
         chosen = indices_by_set(divided, selected_pairs(divided, context.options["division_scope"]))
@@ -75,13 +75,13 @@ class Existence(Protocol[ExistencePredictions]):
 
 
 def selected_pairs(divided: Division, benchmark: str) -> np.ndarray:
-    """Places of the pairs of the main benchmark, or of the initial one."""
+    """Return the indices of the pairs of the main benchmark, or of the initial benchmark (all pairs)."""
     chosen = divided.main if benchmark == "main" else np.ones(len(divided), np.bool_)
     return np.flatnonzero(chosen)
 
 
 def indices_by_set(divided: Division, places: np.ndarray) -> dict[str, list[int]]:
-    """The places of each set, in their order."""
+    """Return the given pair indices grouped by set."""
     found: dict[str, list[int]] = {}
     for place in places.tolist():
         found.setdefault(divided.sets[place], []).append(place)
@@ -89,24 +89,27 @@ def indices_by_set(divided: Division, places: np.ndarray) -> dict[str, list[int]
 
 
 def ask_pairs(context: Context, divided: Division, places: Sequence[int]) -> PairResponses:
-    """Both questions about each pair, side by side."""
+    """Ask both questions about each pair, the positive one first."""
     kinds = PROMPT_NAMES[context.options["reasoning"]]
     pairs = [(int(divided.rows[place]), int(divided.categories[place])) for place in places]
     return ask(context, [Query(kind, row, category) for row, category in pairs for kind in kinds])
 
 
 def first_error(replies: Sequence[Response]) -> str:
-    """The first error of several replies, "" where there is none."""
+    """Return the first error of several responses, "" if there is none."""
     return next((reply.error for reply in replies if reply.error), "")
 
 
 def answer_codes(pair: Sequence[Response], parser: str) -> list[int]:
-    """Both answers of a pair; without one of them the pair is left out whole, since yes and no would be unbalanced."""
+    """Return the codes of both answers to a pair.
+
+    If one of them is an error, both are MISSING, because yes and no would be unbalanced otherwise.
+    """
     return [MISSING] * len(pair) if first_error(pair) else [answer_code(reply, parser) for reply in pair]
 
 
 def answer_code(reply: Response, parser: str) -> int:
-    """A reply as one of the four outcomes."""
+    """Return a response as YES, NO, UNPARSED or MISSING."""
     if reply.error:
         return MISSING
     said = None if is_truncated(reply, parser) else parse_yes_no(complete_text(reply, parser), parser)
@@ -114,17 +117,17 @@ def answer_code(reply: Response, parser: str) -> int:
 
 
 def complete_text(reply: Response, parser: str) -> str:
-    """Return what a reply says completely; the authors' scorer reads what is there."""
+    """Return the complete part of a response; the authors' scorer reads the whole text even if it is truncated."""
     return reply.text if reply.finished or parser == "authors" else read_complete_word(reply.text)
 
 
 def is_truncated(reply: Response, parser: str) -> bool:
-    """Return whether a reply ended at the token limit before it answered."""
+    """Return whether a response reached the token limit before it answered."""
     return not reply.error and not reply.finished and not complete_text(reply, parser)
 
 
 def build_variant(context: Context, divided: Division) -> dict[str, str]:
-    """Every choice, the division's own where it is read from a file, and the wording and parsers."""
+    """Return the variant of the record: options, division parameters, prompts and parsers."""
     asked = existence_prompts(context.options["reasoning"])
     told = {
         "prompt": ", ".join(f"{each.name} ({each.sha256[:8]})" for each in asked),
@@ -135,7 +138,7 @@ def build_variant(context: Context, divided: Division) -> dict[str, str]:
 
 
 def division_parameters(context: Context, divided: Division) -> dict[str, str]:
-    """How the division was made, by which detectors, from data of which format; a file may not say it all."""
+    """Return the division's parameters, label, detectors and data source; "unknown" for what its file does not say."""
     notation = context.dataset.annotation
     return {
         **{name: "unknown" for name in (each.name for each in IN_A_DIVISION) if name in context.options},

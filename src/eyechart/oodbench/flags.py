@@ -1,4 +1,4 @@
-"""OODBench's division: which image–category pairs detectors fail on, and the sets that follow (arXiv 2602.18094)."""
+"""Flags of OODBench (arXiv 2602.18094): the image–category pairs that a detector fails on, and the sets that follow."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -12,17 +12,18 @@ Bools = NDArray[np.bool_]
 Ints = NDArray[np.int64]
 Float64s = NDArray[np.float64]
 THRESHOLD = 0.05
-MAX_PAIRS = 3000  # pairs a set, two questions each
+MAX_PAIRS = 3000  # per set, with two questions each
 OUTSCORED, UNLIKELY = 1, 2
 
 
 @dataclass(frozen=True)
 class Flags:
-    """What one detector says of every image (n) and category (k).
+    """The failures of one detector on n images and k categories.
 
-    `probability` (n, k) is the purified one of each present category, NaN elsewhere; `beaten` (n,) says where an absent
-    category beats every present one (case 1), `strangers` (n, k) which does so by most, all of equal ones; `unlikely`
-    (n, k) where a present category lies below the threshold (case 2); `present` (n, k) as it was given.
+    `probability` (n, k) is the purified probability of each present category, NaN elsewhere. `outscored` (n,) marks
+    images where an absent category has a higher logit than all present ones (case 1), and `top_absent` (n, k) the
+    absent categories with the highest logit there. `unlikely` (n, k) marks present categories with a probability below
+    the threshold (case 2). `present` (n, k) is the argument of `compute_flags`.
     """
 
     probability: Float64s
@@ -33,9 +34,9 @@ class Flags:
 
     @property
     def codes(self) -> Ints:
-        """(n, k): 1 for case 1, 2 for case 2, 3 for both, 0 for neither and for what is not present.
+        """Codes (n, k): 1 for case 1, 2 for case 2, 3 for both, 0 for neither and for categories that are not present.
 
-        Source: arXiv 2602.18094, section 4; the numbers are ours.
+        Source: arXiv 2602.18094, section 4; the codes are our own definition.
 
         >>> compute_flags([[2.0, 1.0, 0.0]], [[False, True, False]], [[True, False, True]], 0.05).codes
         array([[0, 1, 0]])
@@ -45,28 +46,31 @@ class Flags:
 
 
 def purified_probabilities(logits: ArrayLike, present: ArrayLike, absent: ArrayLike) -> Float64s:
-    """The probability of each present category, the image's other categories taken out of the softmax.
+    """Return the probability of each present category under a softmax without the image's other present categories.
 
-    Args: `logits` (n, k), `present` and `absent` (n, k) bool; what is neither, nobody looked for, and is taken out.
-    Returns: fractions (n, k), NaN for what is not present; 1 where no category is absent.
-    Raises: ValueError for shapes that differ, a category both present and absent, and a logit that is no number.
+    Args: `logits` (n, k), `present` and `absent` (n, k) bool; categories that are neither are not annotated and are
+    left out of the softmax.
+    Returns: fractions (n, k), NaN for categories that are not present; 1 if no category is absent.
+    Raises: ValueError for different shapes, a category both present and absent, and a logit that is not finite.
     Source: arXiv 2602.18094, section 4, "Purify".
 
     >>> purified_probabilities([[2.0, 2.0, 2.0]], [[True, True, False]], [[False, False, True]]).tolist()
     [[0.5, 0.5, nan]]
     """
     score, here, away = check_arrays(logits, present, absent)
-    others = np.sort(np.where(away, score, -np.inf), axis=1)  # a sum of one order, so that that of categories is none
+    others = np.sort(
+        np.where(away, score, -np.inf), axis=1
+    )  # sorted, so that the sum does not depend on the order of categories
     rest = logsumexp(others, axis=1, keepdims=True)
     return np.where(here, expit(score - rest), np.nan)
 
 
 def compute_flags(logits: ArrayLike, present: ArrayLike, absent: ArrayLike, threshold: float = THRESHOLD) -> Flags:
-    """What one detector fails on: images where an absent category beats all present ones, and unlikely present ones.
+    """Return the failures of one detector: outscored images (case 1) and unlikely present categories (case 2).
 
-    Args: as `purified`; `threshold` in [0, 1], a probability.
-    Returns: Flags; a tie is no failure.
-    Raises: ValueError as `purified`, and for a threshold out of range.
+    Args: as `purified_probabilities`; `threshold` in [0, 1], a probability.
+    Returns: Flags; a tie is not a failure.
+    Raises: ValueError as `purified_probabilities`, and for a threshold out of range.
     Source: arXiv 2602.18094, section 4, the two cases of failure detection.
 
     >>> found = compute_flags([[4.0, 0.0, 1.0]], [[True, True, False]], [[False, False, True]], 0.3)
@@ -88,16 +92,16 @@ def compute_flags(logits: ArrayLike, present: ArrayLike, absent: ArrayLike, thre
 
 
 def check_arrays(logits: ArrayLike, present: ArrayLike, absent: ArrayLike) -> tuple[Float64s, Bools, Bools]:
-    """The three arrays, which must be of one shape and of numbers.
+    """Return the three arguments as arrays of one shape.
 
-    Raises: ValueError as `purified` says.
+    Raises: ValueError as `purified_probabilities`.
     Source: own definition.
 
     >>> check_arrays([[float("nan")]], [[True]], [[False]])
     Traceback (most recent call last):
     ValueError: The 'logits' parameter of compute_flags must be finite for present and absent categories. Got nan.
     """
-    score = np.ascontiguousarray(logits, np.float64)  # how an array lies in memory would change the order of sums
+    score = np.ascontiguousarray(logits, np.float64)  # the memory layout would change the order of sums
     here, away = np.ascontiguousarray(present, np.bool_), np.ascontiguousarray(absent, np.bool_)
     if score.ndim != 2 or score.shape != here.shape or score.shape != away.shape:
         raise ValueError(
@@ -116,11 +120,11 @@ def check_arrays(logits: ArrayLike, present: ArrayLike, absent: ArrayLike) -> tu
 
 
 def combine_flags(failed: Sequence[ArrayLike]) -> tuple[Bools, Bools]:
-    """What all detectors fail on (OOD-H), and what some of them do (OOD-S).
+    """Return the pairs that all detectors fail on (OOD-H), and those that some but not all fail on (OOD-S).
 
-    Args: one array of bool a detector, all of one shape. With one detector, OOD-S is empty; with two, it is the
-    symmetric difference.
-    Raises: ValueError for no detector.
+    Args: `failed`, one boolean array per detector, all of one shape.
+    Returns: two boolean arrays; with one detector, OOD-S is empty; with two, it is the symmetric difference.
+    Raises: ValueError if there is no detector.
     Source: arXiv 2602.18094, section 4 and appendix E.2.
 
     >>> hard, simple = combine_flags([[True, True, False], [True, False, False]])
@@ -128,7 +132,7 @@ def combine_flags(failed: Sequence[ArrayLike]) -> tuple[Bools, Bools]:
     ([True, False, False], [False, True, False])
     """
     if not failed:
-        raise ValueError("The 'failed' parameter of combine_flags must hold one array a detector. Got none instead.")
+        raise ValueError("The 'failed' parameter of combine_flags must hold one array per detector. Got none instead.")
     every = np.stack([np.asarray(each, np.bool_) for each in failed])
     hard: Bools = np.all(every, axis=0)
     simple: Bools = np.any(every, axis=0) & ~hard
@@ -136,12 +140,12 @@ def combine_flags(failed: Sequence[ArrayLike]) -> tuple[Bools, Bools]:
 
 
 def draw_sample(names: Iterable[str], most: int, seed: int, what: str) -> list[int]:
-    """A random choice of at most `most`, which neither the order of the names nor that of anything else changes.
+    """Return a random sample of at most `most` indices that does not depend on the order of the names.
 
-    Args: `names` of what is chosen from, each once; `what` tells draws of one seed apart.
-    Returns: places, ascending.
-    Raises: ValueError for a negative number.
-    Source: arXiv 2602.18094, appendix A (random downsampling); the order by hash is ours.
+    Args: `names` of the items, all different; `what` distinguishes samples with the same seed.
+    Returns: indices, ascending.
+    Raises: ValueError for a negative `most`.
+    Source: arXiv 2602.18094, appendix A (random downsampling); the order by hash is our own definition.
 
     >>> chosen = draw_sample(["a", "b", "c"], 2, 42, "OOD-H")
     >>> chosen == sorted(2 - place for place in draw_sample("cba", 2, 42, "OOD-H"))

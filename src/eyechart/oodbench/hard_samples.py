@@ -1,9 +1,10 @@
-"""Hard samples: the image–category pairs that a detector finds, but with little confidence.
+"""Hard samples: the image–category pairs that a detector predicts correctly, but with low confidence.
 
-Source: arXiv 2602.18094, appendix C, Algorithm 1. The paper leaves open how many proposals (k) and which share of them
-(q) it keeps, and what becomes of false alarms. Here k is 1, since a pair is asked about once; q is 20, which keeps
-about as many pairs as its Table 8 asks about (2,641) where most of COCO val2017's are found; and false alarms are left
-out before the mining (`existing`): their probabilities are low, so that they would be most of the hardest.
+Source: arXiv 2602.18094, appendix C, Algorithm 1. The paper does not state how many proposals (k) and which percentage
+of them (q) it keeps, and how it treats false positives. Here k is 1, because each pair is asked about once; q is 20,
+which keeps about as many pairs as its Table 8 has (2,641) if most pairs of COCO val2017 are detected; and false
+positives are removed before the mining (`keep_annotated`): their probabilities are low, so they would be most of the
+hardest.
 """
 
 from collections.abc import Sequence
@@ -24,7 +25,7 @@ TOP_Q = 20.0
 
 @dataclass(frozen=True)
 class Proposals:
-    """What was found: `rows` (m,) of the images, `categories` (m,) from 0, `probabilities` (m,) in (0, 1]."""
+    """Predictions of a detector: image indices `rows` (m,), `categories` (m,) and `probabilities` (m,) in (0, 1]."""
 
     rows: Ints
     categories: Ints
@@ -36,7 +37,7 @@ class Proposals:
 
 @dataclass(frozen=True)
 class HardSamples:
-    """The hard pairs, each once, the hardest first: `rows`, `categories` and focal `hardness`, all (pairs,)."""
+    """Distinct hard pairs, the hardest first: `rows`, `categories` and focal `hardness`, all (pairs,)."""
 
     rows: Ints
     categories: Ints
@@ -47,10 +48,10 @@ class HardSamples:
 
 
 def hardness(probabilities: ArrayLike, gamma: float = GAMMA) -> Floats:
-    """The focal loss of a prediction, (1 - p)^γ · (-log p): 0 where the detector is sure, large where it is not.
+    """Return the focal loss of predictions, (1 - p)^γ · (-log p): 0 for full confidence, large for low confidence.
 
-    Args: `probabilities` (m,) of the predicted categories, in (0, 1]; `gamma` at least 0.
-    Returns: (m,) at least 0, in nats.
+    Args: `probabilities` (m,) of the predicted categories, in (0, 1]; `gamma` of at least 0.
+    Returns: (m,) values of at least 0, in nats.
     Raises: ValueError for a probability outside (0, 1] or a negative gamma.
     Source: arXiv 2602.18094, equation 27; T.-Y. Lin et al., ICCV 2017, 2980-2988.
 
@@ -66,10 +67,10 @@ def hardness(probabilities: ArrayLike, gamma: float = GAMMA) -> Floats:
 
 
 def propose_top_categories(probabilities: ArrayLike) -> Proposals:
-    """One proposal an image: its most probable category, the first of equally probable ones.
+    """Return one proposal per image: its most probable category, the first one in case of a tie.
 
-    Args: `probabilities` (n, k) in [0, 1] of an encoder or classifier; a row with NaN is unscored and proposes nothing.
-    Returns: Proposals of the n images, in their order.
+    Args: `probabilities` (n, k) in [0, 1] of an encoder or classifier; a row with NaN has no proposal.
+    Returns: Proposals in the order of the images.
     Raises: ValueError for another shape, no category, or a largest probability outside (0, 1].
     Source: arXiv 2602.18094, Algorithm 1, with the image as its only candidate box; own definition.
 
@@ -88,13 +89,13 @@ def propose_top_categories(probabilities: ArrayLike) -> Proposals:
 
 
 def keep_annotated(found: Proposals, present: ArrayLike) -> tuple[Proposals, int]:
-    """The proposals whose category is annotated in their image, and how many are not.
+    """Return the proposals whose category is annotated in their image, and the number of the others.
 
-    Args: `found` with rows below n and categories below k; `present` (n, k), which categories are in which images.
-    Returns: the proposals that can become questions about what is there, in their order, and the number of the others.
-    Raises: ValueError where `present` is no boolean matrix, or a row or category is outside it.
-    Source: own definition; the paper asks about categories that are there (section 3), and does not say what it does
-    with false alarms.
+    Args: `proposals` with rows below n and categories below k; `present` (n, k), the categories of each image.
+    Returns: the proposals that are true positives, in their order, and the number of false positives.
+    Raises: ValueError if `present` is not a boolean matrix, or a row or category is outside it.
+    Source: own definition; the paper asks about categories that are present (section 3), and does not state how it
+    treats false positives.
 
     >>> _, others = keep_annotated(propose_top_categories([[0.2, 0.8], [0.6, 0.4]]), [[True, False], [True, False]])
     >>> others
@@ -112,15 +113,16 @@ def keep_annotated(found: Proposals, present: ArrayLike) -> tuple[Proposals, int
 def mine_hard_samples(
     found: Proposals, keys: Sequence[str], *, k: int = TOP_K, q: float = TOP_Q, gamma: float = GAMMA
 ) -> HardSamples:
-    """The hardest k proposals of each category in each image, and of those the hardest q per cent of each category.
+    """Return the hardest q percent per category, of the k hardest proposals per image and category.
 
-    The number kept is rounded up, so that no category loses all. Equal hardness goes by the image's key, so that
-    neither the order of proposals nor that of images matters. Of a pair proposed several times the hardest counts.
+    The number of proposals per category is rounded up, so that each category keeps at least one. Ties are broken by the
+    key of the image, so that the order of proposals and images does not matter. If a pair has several proposals, the
+    hardest one is kept.
 
-    Args: `found` with rows below n; `keys` (n,) of the images, each another; `k` at least 1; `q` in (0, 100] per cent;
-    `gamma` as in `hardness`.
-    Returns: Mined, by falling hardness, then key, then category.
-    Raises: ValueError for lengths that differ, equal keys, or an argument out of range.
+    Args: `proposals` with rows below n; `keys` (n,) of the images, all different; `k` of at least 1; `q` in (0, 100]
+    percent; `gamma` as in `hardness`.
+    Returns: HardSamples by descending hardness, then key, then category.
+    Raises: ValueError for different lengths, repeated keys, or an argument out of range.
     Source: arXiv 2602.18094, Algorithm 1.
 
     >>> found = Proposals(np.array([0, 0, 1, 2]), np.array([5, 5, 5, 7]), np.array([0.9, 0.3, 0.2, 0.8]))
@@ -148,13 +150,13 @@ def mine_hard_samples(
 
 
 def _hardest(categories: Ints, q: float) -> NDArray[np.bool_]:
-    """Which proposals, the hardest first, are among the first q per cent of their category, rounded up."""
+    """Return which proposals, sorted by descending hardness, are in the first q percent of their category."""
     kept = [ceil(round(q * count / 100, 9)) for count in np.bincount(categories).tolist()]
     return np.asarray(_places(categories) < np.array([*kept, 0])[categories])
 
 
 def _places(*groups: Ints) -> Ints:
-    """How many members of its own group stand before each."""
+    """Return the position of each item within its group."""
     order = np.lexsort(groups)
     like = np.logical_and.reduce([group[order][1:] == group[order][:-1] for group in groups])
     starts = np.flatnonzero(np.append(True, ~like))

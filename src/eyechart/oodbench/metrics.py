@@ -1,4 +1,4 @@
-"""The metrics of OODBench: the measures of every set, and how far a model falls from one set to another."""
+"""The metrics of OODBench: the measures of every set, and the degradation from ID to the other sets."""
 
 from collections.abc import Iterator, Mapping
 from functools import cache, partial
@@ -33,7 +33,7 @@ Floats = NDArray[np.float64]
 
 
 def set_estimate(name: str, category: str, value: float, n: int, interval: Interval | None, **more: Any) -> Estimate:
-    """A number of a set of pairs, by default with a bootstrap interval over images."""
+    """Return an estimate for a set of pairs; the default interval method is the bootstrap over images."""
     how = {"method": "bootstrap", "labels": LABELS} | more
     return Estimate(name=name, category=category, value=value, n=n, interval=interval, **how)
 
@@ -52,13 +52,13 @@ def yes_no_measures(predictions: ExistencePredictions) -> Iterator[Estimate]:
 
 
 def answer_shares(predictions: ExistencePredictions) -> Iterator[Estimate]:
-    """Yield the share of answers of every set that say yes, and of those that could not be read."""
+    """Yield the share of yes answers and the share of unparsed answers of every set."""
     for name, mask in answered_pairs(predictions).items():
         yield from share_estimates(name, predictions.answers[mask], predictions.images[mask], predictions.seed)
 
 
 def degradation(predictions: ExistencePredictions) -> Iterator[Estimate]:
-    """Yield how far each measure falls from ID to every other set, and the p-value of the fall."""
+    """Yield the degradation of each measure from ID to every other set, and its p-value."""
     masks = answered_pairs(predictions)
     counts = {
         name: confusion_tables(predictions.answers[mask], predictions.expected[mask]) for name, mask in masks.items()
@@ -72,15 +72,15 @@ def degradation(predictions: ExistencePredictions) -> Iterator[Estimate]:
 
 
 def answered_pairs(found: ExistencePredictions) -> dict[str, Bools]:
-    """The pairs of each set that have both answers, or a set's resamples would differ in size."""
+    """Return masks of the pairs of each set that have both answers; pairs with one answer would unbalance resamples."""
     both = (found.answers != MISSING).all(axis=1)
     return {name: mask & both for name, mask in found.set_masks()}
 
 
 def measure_estimates(name: str, counts: Ints, images: Ints, all_images: int, seed: int) -> Iterator[Estimate]:
-    """Accuracy, F1, precision, recall and MCC, with bootstrap intervals over images, which several pairs share.
+    """Yield accuracy, F1, precision, recall and MCC of a set, with bootstrap intervals clustered by image.
 
-    For comparisons all images of the split are drawn, with all pairs of each.
+    The bootstrap samples for comparisons resample all images of the split with all their pairs.
     """
     values, draws = (
         confusion_measures(counts.sum(axis=0)),
@@ -103,7 +103,7 @@ def measure_estimates(name: str, counts: Ints, images: Ints, all_images: int, se
 
 
 def share_estimates(name: str, answers: Ints, images: Ints, seed: int) -> Iterator[Estimate]:
-    """The share of answers that say yes, and of those that could not be read, with intervals over images."""
+    """Yield the shares of yes answers and unparsed answers of a set, with intervals clustered by image."""
     counted = [(answers == what).sum(axis=1) for what in (YES, UNPARSED)]
     rows = np.stack([*counted, np.full(len(answers), answers.shape[1])], axis=1).astype(np.int64)
     n, drawn = answers.size, cluster_bootstrap_totals(rows, images, TIMES, seed)
@@ -117,7 +117,7 @@ def share_estimates(name: str, answers: Ints, images: Ints, seed: int) -> Iterat
 def degradation_estimates(
     name: str, counts: tuple[Ints, Ints], images: tuple[Ints, Ints], seed: int
 ) -> Iterator[Estimate]:
-    """How far each measure falls from ID to a set, and how often permutations of whole images fall as far."""
+    """Yield the degradation of each measure from ID to a set, and the p-value of a permutation test over images."""
     n = sum(int(rows.sum()) for rows in counts)
     falls: Mapping[str, Degradation] = falls_of(*counts, TIMES, seed, clusters=images)
     units = len(np.unique(np.concatenate(images)))
@@ -152,12 +152,12 @@ def stage_accuracies(found: ProgressionPredictions) -> Iterator[Estimate]:
 
 
 def bootstrap_shares(counts: Ints, images: Ints, all_images: int, seed: int) -> Floats:
-    """The shares of resamples of all images of the split, of how many samples (n, 2) are right and are there."""
+    """Return the share of correct samples in bootstrap samples of all images; `counts` (n, 2) are correct and total."""
     part, whole = cluster_sums(counts, images, all_images).T
     return unit_bootstrap_shares(part, whole, DRAWS, seed)
 
 
 def complete_samples(found: ProgressionPredictions) -> Iterator[tuple[str, Bools]]:
-    """Every set, with which samples of it have all answers."""
+    """Yield every set with the mask of its samples that have all answers."""
     sets = np.array(found.set_names, dtype=object)
     yield from ((name, (sets == name) & ~found.missing) for name in dict.fromkeys(found.set_names))

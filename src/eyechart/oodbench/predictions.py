@@ -1,4 +1,4 @@
-"""Answers about pairs of an image and a category, and what a record keeps of them."""
+"""Predictions about image–category pairs, and what a record stores of them."""
 
 from abc import abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
@@ -28,9 +28,9 @@ ANSWER_TEXT = {YES: "yes", NO: "no", UNPARSED: "", MISSING: ""}
 
 @dataclass(frozen=True)
 class PairPredictions(Predictions):
-    """What all answers about pairs have: the division, the categories' names, and what the answers took by set.
+    """Base class of predictions about pairs: the division, category names, and timing of each set.
 
-    `errors` are by place in the questions, and leave all answers of a place out.
+    `errors` are by index of the pair or sample; an error excludes all its answers.
     """
 
     dataset: Dataset
@@ -52,55 +52,55 @@ class PairPredictions(Predictions):
     @property
     @abstractmethod
     def pair_indices(self) -> Ints:
-        """The place in the division that each question, or the first of several, is about."""
+        """The index in the division of each question's pair, or of the first pair of each sample."""
 
     @property
     def images(self) -> Ints:
-        """The image of each question: several questions about one image are no independent samples."""
+        """The image of each question; questions about one image are not independent."""
         return self.division.rows[self.pair_indices]
 
     def truncated_mask(self, answers: Ints) -> Bools:
-        """Return which answers ended at the token limit before they answered, in the shape of `answers`."""
+        """Return which answers reached the token limit before they answered, in the shape of `answers`."""
         return np.zeros(answers.shape, np.bool_) if self.truncated is None else self.truncated
 
     def label_hashes(self) -> dict[str, str]:
-        """Return the sha256 of the pairs of the division."""
+        """Return the sha256 of the division's pairs and labels."""
         return {LABELS: labels_sha256(self.division, self.dataset)}
 
     def error_messages(self) -> list[str]:
-        """Return every error with its image."""
+        """Return every error with its image's key."""
         return [with_key(self.keys[self.images[place]], error) for place, error in self.errors.items()]
 
     def answered_images(self) -> Floats:
-        """Return whether each image was answered, in all of its questions."""
+        """Return for each image whether all its questions were answered."""
         return answered_images(self.images, self.errors, len(self.keys))
 
     def usage_record(self) -> UsageRecord:
-        """Return what the answers took, set by set."""
+        """Return the usage and timing of the answers, by set."""
         return make_usage_record(
             sum(took.answers for took in self.timings.values()), self.usage, self.cost, self.timings
         )
 
     def notes(self) -> Iterator[str]:
-        """Yield how many answers could not be read or were cut, and whether there was nothing to ask about."""
+        """Yield the numbers of unparsed and truncated answers, and whether there were no questions."""
         came = self.count_outcomes()
         every = came.correct + came.wrong + came.unparsed + came.error + came.truncated
         if came.unparsed:
             yield f"{came.unparsed} of {every} answers could not be read; they count as wrong."
         yield from truncation_note(came.truncated, f"{every} answers")
         if not every:
-            yield "the division has nothing to ask about, so there are no numbers."
+            yield "the division has no pairs for this case, so there are no metrics."
 
     def data_notes(self) -> Iterator[str]:
-        """Yield what the division left out."""
+        """Yield what was left out of the division."""
         yield from map(str, self.division.notes)
 
     def files(self) -> dict[str, Rows]:
-        """Return the division."""
+        """Return the table of the division."""
         return {"division": self.division_rows()}
 
     def division_rows(self) -> Rows:
-        """Yield every pair: its set, and what each detector says of it."""
+        """Yield every pair with its set and the detectors' flags."""
         divided = self.division
         yield ["pair", "key", "category", "name", "set", "main", "present", "flags", "hardness"]
         for pair in range(len(divided)):
@@ -109,7 +109,7 @@ class PairPredictions(Predictions):
             yield [*self.pair_cells(pair), flags, "" if np.isnan(hardness) else f"{hardness:.6g}"]
 
     def pair_cells(self, pair: int) -> list[Any]:
-        """Return the columns that say which pair it is."""
+        """Return the columns that identify a pair."""
         divided, category = self.division, int(self.division.categories[pair])
         key, here, main = self.keys[divided.rows[pair]], int(divided.present[pair]), int(divided.main[pair])
         return [pair, key, category, self.names[category], divided.sets[pair], main, here]
@@ -117,10 +117,10 @@ class PairPredictions(Predictions):
 
 @dataclass(frozen=True)
 class ExistencePredictions(PairPredictions):
-    """Answers (m, 2) to the positive and the negative question about the pairs at `places` (m,) of the division.
+    """Answers (m, 2) to the positive and the negative question about m pairs of the division.
 
-    They are YES, NO, UNPARSED or MISSING of `metrics.yes_no`; `said` are their words. `errors` are by place in `places`
-    and leave both answers of a pair out. `truncated` (m, 2) says which of the UNPARSED ended at the token limit.
+    `answers` are YES, NO, UNPARSED or MISSING of `metrics.yes_no`, and `completions` their texts. `errors` are by
+    pair and exclude both its answers. `truncated` (m, 2) marks the UNPARSED answers that reached the token limit.
     """
 
     places: Ints
@@ -129,17 +129,17 @@ class ExistencePredictions(PairPredictions):
 
     @property
     def pair_indices(self) -> Ints:
-        """The pairs that were asked about."""
+        """The index of each pair in the division."""
         return self.places
 
     @property
     def expected(self) -> Bools:
-        """Whether yes is right, (m, 2)."""
+        """Whether yes is the correct answer, (m, 2)."""
         here = self.division.present[self.places]
         return np.stack([here, ~here], axis=1)
 
     def set_masks(self) -> Iterator[tuple[str, Bools]]:
-        """Every set that has a pair, with which pairs are its: the initial ones only where all of them were asked."""
+        """Yield every non-empty set with its mask; sets of the initial benchmark only if all their pairs were asked."""
         sets, main = np.array(self.division.sets)[self.places], self.division.main[self.places]
         for name in dict.fromkeys(self.division.sets):
             yield name, (sets == name) & main
@@ -147,11 +147,11 @@ class ExistencePredictions(PairPredictions):
             yield from ((f"{name}{PRIME}", sets == name) for name in (OOD_S, OOD_H))
 
     def describe_count(self) -> str:
-        """Return how many pairs there are."""
+        """Return the number of pairs."""
         return f"{len(self.pair_indices)} pairs"
 
     def count_outcomes(self) -> OutcomeCounts:
-        """Count the answers by what became of them."""
+        """Count the answers by outcome."""
         read = self.answers >= 0
         correct = read & ((self.answers == YES) == self.expected)
         unread, cut = self.answers == UNPARSED, self.truncated_mask(self.answers)
@@ -164,7 +164,7 @@ class ExistencePredictions(PairPredictions):
         )
 
     def samples(self) -> Rows:
-        """Yield every question: what was expected, answered and said."""
+        """Yield every question with its expected answer, parsed answer and completion."""
         columns = ("pair", "key", "category", "name", "set", "main", "present")
         yield [*columns, "question", "expected", "answer", "correct", "said", "error", "truncated"]
         cut = self.truncated_mask(self.answers)
@@ -187,11 +187,11 @@ class ExistencePredictions(PairPredictions):
 
 @dataclass(frozen=True)
 class ProgressionPredictions(PairPredictions):
-    """Samples of two categories of one image: answers to whether the first is there, how many the second, which more.
+    """Answers about s samples of two categories in one image: first present? how many of second? more of first?
 
-    `first` and `second` (s,) are places in the division, `counts` (s, 2) how many there are. `existence` and `logic`
-    (s,) are YES, NO, UNPARSED or MISSING, `counting` (s,) a number, -1 for unparsed and -2 for missing.
-    `truncated` (s, 3) says which of the unparsed ended at the token limit.
+    `first` and `second` (s,) are pair indices in the division, `counts` (s, 2) the annotated numbers of objects.
+    `existence` and `logic` (s,) are YES, NO, UNPARSED or MISSING; `counting` (s,) is a number, -1 for unparsed or -2
+    for missing. `truncated` (s, 3) marks the unparsed answers that reached the token limit.
     """
 
     first: Ints
@@ -204,7 +204,7 @@ class ProgressionPredictions(PairPredictions):
 
     @property
     def pair_indices(self) -> Ints:
-        """The pair of the first category of each sample."""
+        """The index of the pair of each sample's first category."""
         return self.first
 
     @property
@@ -214,23 +214,23 @@ class ProgressionPredictions(PairPredictions):
 
     @property
     def missing(self) -> Bools:
-        """Which samples have a question without an answer."""
+        """Which samples have a missing answer, (s,)."""
         found: Bools = np.stack([self.existence, self.counting, self.logic]).min(axis=0) == -2
         return found
 
     @property
     def correct(self) -> Ints:
-        """(s, 3): whether existence, counting, and logic together with counting were answered rightly."""
+        """Whether existence, counting, and logic together with counting are correct, (s, 3)."""
         more = self.counts[:, 0] > self.counts[:, 1]
         counting = self.counting == self.counts[:, 1]
         return np.stack([self.existence == 1, counting, counting & (self.logic == more)], axis=1).astype(np.int64)
 
     def describe_count(self) -> str:
-        """Return how many samples there are."""
+        """Return the number of samples."""
         return f"{len(self.pair_indices)} samples"
 
     def count_outcomes(self) -> OutcomeCounts:
-        """Count the answers, three a sample; a logical answer counts as right where it is, whatever the number."""
+        """Count the answers, three per sample; a logic answer counts by itself, even if the count is wrong."""
         answers = np.stack([self.existence, self.counting, self.logic], axis=1)
         more = self.counts[:, 0] > self.counts[:, 1]
         right = np.stack([answers[:, 0] == YES, answers[:, 1] == self.counts[:, 1], answers[:, 2] == more], axis=1)
@@ -244,7 +244,7 @@ class ProgressionPredictions(PairPredictions):
         )
 
     def samples(self) -> Rows:
-        """Yield every sample: both categories, the three answers, and whether they are right."""
+        """Yield every sample with both categories, the three answers, and whether they are correct."""
         pair = ("first", "second", "first_name", "second_name", "first_count", "second_count")
         said = ("existence_said", "existence", "counting_said", "counting", "logic_said", "logic")
         yield ["sample", "key", "set", *pair, *said, "e", "c", "l", "error", "truncated"]
@@ -252,7 +252,7 @@ class ProgressionPredictions(PairPredictions):
             yield [sample, *self.sample_cells(sample)]
 
     def sample_cells(self, sample: int) -> list[Any]:
-        """Return one sample without its number."""
+        """Return the cells of one sample without its number."""
         divided = self.division
         pair = [int(self.first[sample]), int(self.second[sample])]
         categories = [int(divided.categories[place]) for place in pair]

@@ -1,4 +1,4 @@
-"""Basic-to-Advanced Progression of OODBench (arXiv 2602.18094): existence, counting and logic about two categories."""
+"""Basic-to-Advanced Progression of OODBench (arXiv 2602.18094): existence, counting and logic of two categories."""
 
 from collections.abc import Sequence
 from itertools import combinations
@@ -29,13 +29,13 @@ from eyechart.protocol.context import Context
 from eyechart.protocol.options import PARSER, OptionValues, RequestedValues
 from eyechart.protocol.prompts import Prompt, get_prompt
 
-Couple = tuple[int, int]  # places in the division
+Couple = tuple[int, int]  # indices of two pairs in the division
 
 
 def progression_prompts() -> tuple[Prompt, Prompt, Prompt]:
-    """The three questions: about the first category, about the second, and about both.
+    """Return the prompts of existence (first category), counting (second category) and logic (both).
 
-    Source: arXiv 2602.18094, section 4 and figures 19 to 22, word by word.
+    Source: arXiv 2602.18094, section 4 and figures 19 to 22, verbatim.
 
     >>> existence, counting, logic = progression_prompts()
     >>> counting.fill(category="egg"), logic.fill(category="cup", other="egg").partition("?")[0]
@@ -45,15 +45,14 @@ def progression_prompts() -> tuple[Prompt, Prompt, Prompt]:
 
 
 def draw_couples(names: Sequence[tuple[str, str]], most: int, seed: int, what: str) -> list[tuple[int, int]]:
-    """Couples of different categories of one image, none twice, at most so many.
+    """Return a random sample of at most `most` distinct couples of different categories in one image.
 
-    Which one is asked about first is drawn for each couple. The paper says that every image is "paired with two
-    different category labels (without duplication)"; how many couples of an image there may be, it leaves open, and all
-    are taken here, as far as `most` goes.
+    The order within a couple is random. The paper says that every image is "paired with two different category labels
+    (without duplication)", but not how many couples of an image there may be; here all are candidates.
 
-    Args: `names` (image, category) of pairs, each once; `most` couples; `what` tells draws of one seed apart.
-    Returns: (first, second), places in `names`, in the order of the names; not changed by any order.
-    Raises: ValueError for a negative number.
+    Args: `names` (image, category) of the pairs, all different; `what` distinguishes samples with the same seed.
+    Returns: (first, second) indices in `names`, sorted by name; they do not depend on the order of `names`.
+    Raises: ValueError for a negative `most`.
     Source: arXiv 2602.18094, section 5.5.
 
     >>> draw_couples([("a", "cup"), ("a", "egg"), ("b", "cup")], 10, 42, "ID") in ([(0, 1)], [(1, 0)])
@@ -70,7 +69,7 @@ def draw_couples(names: Sequence[tuple[str, str]], most: int, seed: int, what: s
 
 
 def random_order(one: int, other: int, what: str) -> tuple[int, int]:
-    """A couple in one of its two orders.
+    """Return a couple in a random order, seeded by `what`.
 
     Source: own definition.
 
@@ -81,26 +80,26 @@ def random_order(one: int, other: int, what: str) -> tuple[int, int]:
 
 
 class Progression(Protocol[ProgressionPredictions]):
-    """Is one category there, how many are there of another, and are there more of the first."""
+    """Asks whether one category is present, how many objects of another there are, and whether the first has more."""
 
     name = "progression"
     requires = ("generator",)
     options = (*DIVIDED, PARSER)
 
     def unused_options(self, options: OptionValues, *, replayed: bool) -> set[str]:  # noqa: ARG002
-        """Return the options that a file of a division has chosen."""
+        """Return the options that have no effect because the division is read from a file."""
         return unused(options)
 
     def warnings(self, given: RequestedValues) -> str:
-        """Return which of the options that were given a file of a division has chosen."""
+        """Return a warning if given options have no effect because the division is read from a file."""
         return warnings(self.name, given)
 
     def is_valid(self, options: OptionValues) -> bool:
-        """Return whether a combination can be asked: Mill's scorer reads letters alone."""
+        """Return whether a combination of options is valid: Mill's scorer parses letters only."""
         return options["parser"] != "mill"
 
     def predict(self, context: Context) -> ProgressionPredictions:
-        """Ask set by set, so that each has its time, and read the answers."""
+        """Send the questions set by set, so that each set is timed, and parse the answers."""
         parser = check_parser(context.options["parser"])
         divided, notation = load_division(context), require_annotation(context.dataset)
         chosen = {
@@ -137,7 +136,7 @@ class Progression(Protocol[ProgressionPredictions]):
 
 
 def countable_by_set(divided: Division) -> dict[str, list[int]]:
-    """The places of the main benchmark's pairs, where the category is there, by set."""
+    """Return the indices of the main benchmark's present pairs, by set."""
     there = np.flatnonzero(divided.main & divided.present)
     return {name: places for name, places in indices_by_set(divided, there).items() if name in SETS}
 
@@ -145,10 +144,10 @@ def countable_by_set(divided: Division) -> dict[str, list[int]]:
 def draw_samples(
     context: Context, divided: Division, notation: Annotation, name: str, places: Sequence[int]
 ) -> list[Couple]:
-    """Couples of categories whose things can be counted."""
+    """Return couples of categories whose objects can be counted."""
     countable = notation.countable[divided.rows, divided.categories]
     usable = [place for place in places if countable[place]]
-    keys, names = context.dataset.keys, context.dataset.names  # whatever names are asked about
+    keys, names = context.dataset.keys, context.dataset.names  # independent of the names in the prompts
     pairs = [(keys[divided.rows[place]], names[divided.categories[place]]) for place in usable]
     most = int(divided.parameters.get("max_pairs", context.options["max_pairs"]))
     found = draw_couples(pairs, most, context.runner.seed, name)
@@ -156,7 +155,7 @@ def draw_samples(
 
 
 def ask_samples(context: Context, divided: Division, found: Sequence[Couple]) -> PairResponses:
-    """The three questions of each sample, side by side."""
+    """Ask the three questions of each sample, one after the other."""
     kinds = progression_prompts()
     queries = []
     for first, second in found:
@@ -167,7 +166,7 @@ def ask_samples(context: Context, divided: Division, found: Sequence[Couple]) ->
 
 
 def count_code(reply: Response, parser: str) -> int:
-    """A reply as a number, or as one of the outcomes without one."""
+    """Return the parsed count of a response, UNPARSED or MISSING."""
     if reply.error:
         return MISSING
     said = None if is_truncated(reply, parser) else parse_count(complete_text(reply, parser), parser)
@@ -175,7 +174,7 @@ def count_code(reply: Response, parser: str) -> int:
 
 
 def build_variant(context: Context, divided: Division) -> dict[str, str]:
-    """Every choice, and the wording and parsers."""
+    """Return the variant of the record: options, division parameters, prompts and parsers."""
     told = {
         "prompt": ", ".join(f"{each.name} ({each.sha256[:8]})" for each in progression_prompts()),
         "parser_version": parser_versions(context.options["parser"], "yes_no", "number"),

@@ -1,6 +1,6 @@
-"""The packaged sample of OODBench: pictures of the toy world in the formats of its four data sets.
+"""The packaged sample of OODBench: toy images in the annotation formats of its four data sets.
 
-Split `sample-FORMAT`; a format's folder may be absent.
+The splits are named `sample-FORMAT`; the folder of a format may be missing.
 """
 
 from dataclasses import replace
@@ -20,14 +20,14 @@ def packaged_root() -> Path:
 
 
 def splits(root: Path | None = None) -> tuple[str, ...]:
-    """Return the packaged splits, one a format whose folder is in place."""
+    """Return the packaged splits, one for each format whose folder exists."""
     return tuple(f"{PREFIX}{kind}" for kind in FORMATS if ((root or packaged_root()) / kind).is_dir())
 
 
 def open_oodbench(split: str, root: Path | None = None) -> Dataset:
-    """Open a packaged split, every file checked; `root` is another copy of it.
+    """Open a packaged split and verify the checksums of its files; `root` is the folder of another copy.
 
-    Raises DataError for an unknown split, missing or changed files, and pictures that were not packaged.
+    Raises DataError for an unknown split, missing or changed files, and additional images.
     """
     root = root or packaged_root()
     kind = next((kind for kind in FORMATS if f"{PREFIX}{kind}" == split), None)

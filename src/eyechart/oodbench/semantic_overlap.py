@@ -1,10 +1,10 @@
-"""How much of a division a model has read about: pairs whose category is named in a training text of their image.
+"""Semantic overlap of a division with training data: pairs whose category is named in a training text of the image.
 
-Source: arXiv 2602.18094, B.1.2 and equation 1. The paper compares whole annotations with categories; how, it does not
-say. Here a category is named where its words stand in a text: whole, one after the other, in one phrase, in singular or
-plural, whatever their case, hyphens and look-alikes; a name of several words may also be written as one. That errs
-towards overlap: "hot dog" names a dog, and "no cat" a cat. Other words for a category, such as "man" for person, are
-given as synonyms.
+Source: arXiv 2602.18094, B.1.2 and equation 1. The paper compares annotations with categories, but does not define how.
+Here a category is named if its words occur in a text as whole, consecutive words of one phrase, in singular or plural,
+regardless of case, hyphens and look-alike letters; a name of several words may also be written as one word. This
+overestimates the overlap: "hot dog" names a dog, and "no cat" a cat. Other words for a category, such as "man" for
+person, are given as synonyms.
 """
 
 import re
@@ -46,20 +46,20 @@ SINGULAR = {plural: singular for singular, plural in IRREGULAR.items()}
 
 @dataclass(frozen=True)
 class Overlap:
-    """Of every pair of a division, `flags` (pairs,): whether the category is named, and `seen` (pairs,): whether the
-    corpus has a text of the image at all."""
+    """Overlap of every pair: `flags` (pairs,) whether the category is named in a text of the image, and `has_text`
+    (pairs,) whether the corpus has a text of the image."""
 
     flags: Bools
     has_text: Bools
 
     @property
     def hits(self) -> int:
-        """How many pairs overlap: H."""
+        """The number of pairs that overlap, H."""
         return int(self.flags.sum())
 
     @property
     def rate(self) -> float:
-        """The share of all pairs that overlap, r = H / C; NaN without pairs."""
+        """The share of pairs that overlap, r = H / C; NaN without pairs."""
         return self.hits / len(self.flags) if len(self.flags) else nan
 
 
@@ -69,15 +69,15 @@ def semantic_overlap(
     texts: Mapping[str, Sequence[str]],
     synonyms: Mapping[str, Sequence[str]] | None = None,
 ) -> Overlap:
-    """Whether each pair's category is named in any training text of its image.
+    """Return whether each pair's category is named in any training text of its image.
 
-    Images are matched by their file's stem; an image that the corpus lacks was not read about and does not overlap.
+    Images are matched by the stem of their file names; an image that is not in the corpus does not overlap.
 
-    Args: `images` (pairs,), file names or keys; `categories` (pairs,), their names; `texts` by stem, as a Corpus has
-    them; `synonyms`, other words by category.
+    Args: `images` (pairs,), file names or keys; `categories` (pairs,), their names; `texts` by stem, as in a Corpus;
+    `synonyms` by category.
     Returns: Overlap of the pairs in their order.
-    Raises: ValueError for lengths that differ or a name without a word; DataError where the corpus has none of the
-    images, since no overlap would then mean nothing.
+    Raises: ValueError for different lengths or a name without a word; DataError if the corpus has none of the images,
+    because an overlap of zero would then be meaningless.
     Source: arXiv 2602.18094, B.1.2, equation 1 and the warning of a "false-zero overlap".
 
     >>> images, texts = ["1.jpg", "1.jpg", "2.jpg", "3.jpg"], {"1": ["Cats", "A caterpillar"], "2": ["A caterpillar"]}
@@ -86,14 +86,14 @@ def semantic_overlap(
     ([True, False, False, False], [True, True, True, False], 1, 0.25)
     """
     if len(images) != len(categories):
-        raise ValueError(f"Every pair has an image and a category; got {len(images)} and {len(categories)}.")
+        raise ValueError(f"Expected as many images as categories; got {len(images)} and {len(categories)}.")
     stems = [stem(image) for image in images]
     seen = np.array([bool(texts.get(name)) for name in stems], dtype=np.bool_)
     if stems and not seen.any():
-        first = f"its first is '{next(iter(texts))}'" if texts else "it names no image at all"
+        first = f"its first image is '{next(iter(texts))}'" if texts else "it has no images"
         raise DataError(
-            f"The corpus has none of the division's {len({*stems}):,} images: {first}, the division's "
-            f"'{stems[0]}'. Divide images that models are trained on."
+            f"The corpus has none of the division's {len({*stems}):,} images: {first}, the division's first image is "
+            f"'{stems[0]}'. Use a division of images that the corpus contains."
         )
     wanted = {name: name_forms([name, *(synonyms or {}).get(name, ())]) for name in {*categories}}
     said = {name: normalize_texts(texts.get(name, ())) for name in {*stems}}
@@ -102,10 +102,10 @@ def semantic_overlap(
 
 
 def normalize_texts(texts: Iterable[str]) -> str:
-    """Spell texts for whole words to be found in: folded, words between single spaces, a bar where a phrase ends.
+    """Return texts as one string in which whole words can be searched: folded, single spaces, a bar between phrases.
 
-    Args: `texts`, in any language that puts spaces between words.
-    Returns: one string that begins and ends with a space.
+    Args: `texts`, in any language with spaces between words.
+    Returns: a string that begins and ends with a space.
     Raises: nothing.
     Source: own definition.
 
@@ -117,12 +117,12 @@ def normalize_texts(texts: Iterable[str]) -> str:
 
 
 def name_forms(names: Iterable[str]) -> tuple[str, ...]:
-    """Spell every form of some names, as they would stand in `phrases`.
+    """Return every form of the names of a category, normalized as by `normalize_texts`.
 
     Args: `names` of one category.
-    Returns: each with a space on either side, in the singular and the plural, several words apart and joined.
+    Returns: singular and plural forms, with words separated and joined, each with a space on both sides.
     Raises: ValueError for a name without a word.
-    Source: own definition; the plurals are the regular ones of English and a few others.
+    Source: own definition; regular English plurals and a few irregular ones.
 
     >>> name_forms(["wine glass"])
     (' wine glass ', ' wine glasses ', ' wineglass ', ' wineglasses ')
@@ -131,7 +131,7 @@ def name_forms(names: Iterable[str]) -> tuple[str, ...]:
     for name in names:
         *before, last = OTHER.sub(" ", _fold(name)).split() or [""]
         if not last:
-            raise ValueError(f"A category is named by words; got {name!r}.")
+            raise ValueError(f"Expected a category name with at least one word; got {name!r}.")
         for between in (" ", ""):
             found |= {f" {between.join([*before, form])} ": None for form in _forms(last)}
     return tuple(found)
@@ -139,7 +139,7 @@ def name_forms(names: Iterable[str]) -> tuple[str, ...]:
 
 @cache
 def _forms(word: str) -> tuple[str, ...]:
-    """A noun, its plural where it may be a singular, and its singulars where it may be a plural."""
+    """Return a noun, its possible plurals and its possible singulars."""
     return tuple(dict.fromkeys([word, *_plurals(word), *_singulars(word)]))
 
 

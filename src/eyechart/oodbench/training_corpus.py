@@ -1,4 +1,4 @@
-"""Training corpora: what was said of each image, read from LLaVA's conversations, COCO's captions, or a plain table."""
+"""Readers of training corpora: the texts of each image, from LLaVA's conversations, COCO's captions or a table."""
 
 import re
 from collections import defaultdict
@@ -21,12 +21,12 @@ ENDING = re.compile(r"\.(?:jpe?g|png|webp|gif|bmp|tiff?|jp2)$", re.IGNORECASE)  
 PLACEHOLDER = re.compile(r"<image>|<video>")
 TEXTS = ("text", "caption", "captions", "conversations")
 
-CorpusEntry = tuple[str, str, Iterable[str]]  # where it stands, which image ("": none), what is said of it
+CorpusEntry = tuple[str, str, Iterable[str]]  # the place in the file, the image ("" if there is none), its texts
 
 
 @dataclass(frozen=True)
 class Corpus:
-    """The texts of each image, by the stem of its file's name; the sha256 is that of the file."""
+    """The texts of each image by the stem of its file name, and the format, hash and path of the corpus file."""
 
     texts: Mapping[str, tuple[str, ...]]
     format: str
@@ -36,9 +36,9 @@ class Corpus:
 
 
 def stem(image: str) -> str:
-    """Return what an image is known by in every corpus: its file's name without folder and ending.
+    """Return the name of an image that is the same in all corpora: its file name without folder and suffix.
 
-    COCO's releases of 2014 put their own name before the number, which is dropped.
+    COCO's releases of 2014 have a prefix before the number, which is removed.
 
     >>> stem("coco/train2017/000000033471.jpg") == stem("COCO_train2014_000000033471.jpg")
     True
@@ -47,11 +47,11 @@ def stem(image: str) -> str:
 
 
 def read_corpus(path: str | Path, images: Container[str] | None = None) -> Corpus:
-    """Read a corpus; `images`, the stems that are wanted, bound the memory.
+    """Read a corpus; only the texts of `images` (stems) are kept, if given, to save memory.
 
-    A .csv has the columns image and text. A .jsonl has one object a line and a .json a list of them: `image` (a name or
-    several) with `text`, `caption`, `captions` or LLaVA's `conversations`. A .json that is one object is COCO's
-    captions. Entries without an image are counted and left out.
+    A .csv file has the columns image and text. A .jsonl file has one object per line and a .json file a list of
+    objects, with `image` (one name or a list) and `text`, `caption`, `captions` or LLaVA's `conversations`. A .json
+    file with a single object is read as COCO captions. Entries without an image are counted and skipped.
     """
     try:
         data = Path(path).read_bytes()
@@ -66,7 +66,7 @@ def read_corpus(path: str | Path, images: Container[str] | None = None) -> Corpu
 
 
 def read_synonyms(path: str | Path, categories: Iterable[str]) -> Mapping[str, tuple[str, ...]]:
-    """Read other words for categories: a csv `category,words`, the words separated by semicolons."""
+    """Read synonyms of categories from a CSV file with the columns category and words, separated by semicolons."""
     known = {*categories}
     found: defaultdict[str, list[str]] = defaultdict(list)
     try:
@@ -153,7 +153,7 @@ def _said(where: str, entry: _Entry) -> Iterator[CorpusEntry]:
     texts = [text for one in given if one is not None for text in _several(one)]
     texts += [PLACEHOLDER.sub(" ", turn.value) for turn in entry.conversations or ()]
     if not texts and entry.conversations is None and not any(one is not None for one in given):
-        raise DataError(f"{where}: it has none of {', '.join(TEXTS)}. Name what is said of the image so.")
+        raise DataError(f"{where}: it has none of the keys {', '.join(TEXTS)}. Use one of them for the image's text.")
     for image in _several(entry.image or ""):
         yield where, image, texts
 

@@ -1,4 +1,7 @@
-"""Questions about pairs of an image and a category, in one book: what one division asked, another need not ask."""
+"""Prompts and requests about image–category pairs, and the parsing of their answers.
+
+The store's key of a request does not depend on the division, so that divisions share their answers.
+"""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -40,11 +43,11 @@ QuestionKey = tuple[int, int, str]  # the image's place, the category, the quest
 
 
 def existence_prompts(reasoning: str = "direct") -> tuple[Prompt, Prompt]:
-    """Whether the image contains a category, and whether it does not; `reasoning` is direct or cot (chain of thought).
+    """Return the positive and the negative prompt; `reasoning` is direct or cot (chain of thought).
 
     Raises KeyError for another reasoning.
 
-    Source: arXiv 2602.18094, sections 5.3 and 5.4, word by word.
+    Source: arXiv 2602.18094, sections 5.3 and 5.4, verbatim.
 
     >>> [each.fill(category="book") for each in existence_prompts()]
     ['Does this image contain a book? (yes or no)', 'Does this image not contain a book? (yes or no)']
@@ -55,7 +58,7 @@ def existence_prompts(reasoning: str = "direct") -> tuple[Prompt, Prompt]:
 
 @dataclass(frozen=True)
 class Query:
-    """A question: which of `KINDS`, about which image's place, and about which categories."""
+    """A question: its kind (one of `KINDS`), the image's row index, and one or two categories."""
 
     kind: str
     row: int
@@ -65,7 +68,7 @@ class Query:
 
 @dataclass(frozen=True)
 class PairResponses:
-    """Replies in the order of the queries, what they took, and how many of them were asked just now in what time."""
+    """Responses in the order of the queries, their token usage, and their timing."""
 
     responses: tuple[Response, ...]
     usage: Usage
@@ -74,12 +77,12 @@ class PairResponses:
 
 @cache
 def request_prompts() -> dict[str, tuple[Prompt, int]]:
-    """The prompt and the most tokens of an answer, of every kind of question."""
+    """Return the prompt and the maximum number of tokens of every kind of question."""
     return {kind: (get_prompt(kind), MAX_TOKENS_COT if "cot" in kind else MAX_TOKENS) for kind in KINDS}
 
 
 def ask(context: Context, queries: Sequence[Query]) -> PairResponses:
-    """Ask, image by image, so that an engine that can computes each image once; a replay has its answers already."""
+    """Return the responses to queries; they are sent in the order of images, so that an engine can reuse each image."""
     if is_replay(context):
         return replayed_responses(context, queries)
     order = sorted(range(len(queries)), key=lambda number: queries[number].row)
@@ -93,7 +96,7 @@ def ask(context: Context, queries: Sequence[Query]) -> PairResponses:
 
 
 def replayed_responses(context: Context, queries: Sequence[Query]) -> PairResponses:
-    """The words of a file as replies."""
+    """Return the responses of a replayed file."""
     words = read_replayed_pairs(context.replayed_words.path, context.dataset, context.names)
     kinds = {kind: side for pair in PROMPT_NAMES.values() for kind, side in zip(pair, QUESTIONS, strict=True)}
     said = tuple(words(query.row, query.category, kinds[query.kind]) for query in queries)
@@ -101,26 +104,26 @@ def replayed_responses(context: Context, queries: Sequence[Query]) -> PairRespon
 
 
 def build_request(context: Context, query: Query) -> RequestTemplate:
-    """The image, then the text: what several questions of an image have in common comes first."""
+    """Return the request of a query; the image comes before the text, so that an engine can cache it as a prefix."""
     asked, tokens = request_prompts()[query.kind]
     names = {"category": context.names[query.category], "other": context.names[query.other]}
     return RequestTemplate((query.row, asked.fill(**{slot: names[slot] for slot in asked.slots})), tokens)
 
 
 def request_index(context: Context, query: Query) -> int:
-    """The question's place in the book, which no division changes."""
+    """Return the index of a query among all possible queries; it does not depend on the division."""
     width = context.dataset.classes
     return ((query.row * width + query.category) * width + query.other) * len(KINDS) + KINDS.index(query.kind)
 
 
 def requests_sha256(context: Context) -> str:
-    """The fingerprint of all questions that may be asked: their texts, the names in them, the length of an answer."""
+    """Return the sha256 of everything that the requests depend on: prompts, token limits and category names."""
     asked = [(kind, each.text, tokens) for kind, (each, tokens) in request_prompts().items()]
     return sha256(msgspec.json.encode((asked, context.names))).hexdigest()
 
 
 def check_parser(parser: str) -> str:
-    """Return a parser. Raises SpecError for one that reads neither yes and no nor numbers."""
+    """Return a parser's name; raise SpecError for one that parses neither yes and no nor numbers."""
     if parser not in PARSERS:
         raise SpecError(
             f"The parser '{parser}' reads letters, but the answers to this question are yes, no or a number. "
@@ -130,7 +133,7 @@ def check_parser(parser: str) -> str:
 
 
 def parse_yes_no(text: str, parser: str) -> bool | None:
-    """Whether an answer says yes; None where it could not be read."""
+    """Return whether an answer is yes, None if it is not parsed."""
     if parser == "authors":
         return compat.parse_authors_yes_no(text)
     found = yes_no.parse(text)
@@ -138,7 +141,7 @@ def parse_yes_no(text: str, parser: str) -> bool | None:
 
 
 def parse_count(text: str, parser: str) -> int | None:
-    """The number that an answer says; None where it could not be read."""
+    """Return the number of an answer, None if it is not parsed."""
     if parser == "authors":
         return compat.parse_first_number(text)
     found = number.parse(text)
@@ -146,7 +149,7 @@ def parse_count(text: str, parser: str) -> int | None:
 
 
 def parser_versions(parser: str, *names: str) -> str:
-    """The parsers with their versions."""
+    """Return the parsers with their versions."""
     versions = {"yes_no": yes_no.VERSION, "number": number.VERSION}
     used = ", ".join(f"{name} {versions[name]}" for name in names)
     return f"compat {compat.VERSION}" if parser == "authors" else used
@@ -154,7 +157,7 @@ def parser_versions(parser: str, *names: str) -> str:
 
 @dataclass(frozen=True)
 class ReplayedPairs:
-    """What a file says about each pair of a data set."""
+    """The replayed answers of a file about the pairs of a data set."""
 
     path: Path
     dataset: Dataset
@@ -162,7 +165,7 @@ class ReplayedPairs:
     responses: Mapping[QuestionKey, Response]
 
     def __call__(self, row: int, category: int, question: str) -> Response:
-        """The words about a pair; a question without a line is an error of that question alone."""
+        """Return the answer about a pair; a question without a line is an error of this question only."""
         known = self.responses.get((row, category, question))
         if known is not None:
             return known
@@ -175,10 +178,9 @@ class ReplayedPairs:
 
 
 def read_replayed_pairs(path: Path, dataset: Dataset, names: Sequence[str]) -> ReplayedPairs:
-    """Read a file of words about the pairs of a data set.
+    """Read a file of answers about the pairs of a data set.
 
-    Raises ModelError for a file that is none, a key, category or question that there is not, and for a question that is
-    answered twice, and not in the same words.
+    Raises ModelError for another format, an unknown key, category or question, and different answers to one question.
     """
     find = ClassMatcher(names, dataset.classes)
     told = list(read_lines(path, KEY_COLUMNS, EXPECTED, dataset.split, either=ANSWER_COLUMNS))
@@ -190,13 +192,16 @@ def read_replayed_pairs(path: Path, dataset: Dataset, names: Sequence[str]) -> R
         if row in places and said.setdefault((places[row], *about), reply := line_response(line)) != reply:
             raise ModelError(
                 f"{line.where}: the {about[1]} question about {line.key}, {line.cells['category']} is "
-                "answered a second time, in other words. Keep one of the lines."
+                "answered twice with different texts. Keep one of the lines."
             )
     return ReplayedPairs(path, dataset, names, said)
 
 
 def parse_target(line: CsvLine, dataset: Dataset, find: ClassMatcher) -> tuple[int, str]:
-    """The category and the question of a line; one about nothing that can be asked is refused."""
+    """Return the category and the question of a line.
+
+    Raises ModelError for an unknown category or question.
+    """
     category, question = find(line.cells["category"]), line.cells["question"].strip().lower()
     split = f"{dataset.benchmark}/{dataset.split}"
     if category < 0:
@@ -209,7 +214,7 @@ def parse_target(line: CsvLine, dataset: Dataset, find: ClassMatcher) -> tuple[i
 
 
 def line_response(line: CsvLine) -> Response:
-    """What a line answers: `said` goes before `answer`, and why there is no answer before both."""
+    """Return the answer of a line: its error if there is one, else the column `said`, else the column `answer`."""
     error = line.cells.get("error", "")
     return Response(
         "" if error else next(line.cells[name] for name in ANSWER_COLUMNS if name in line.cells), error=error

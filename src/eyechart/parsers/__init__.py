@@ -1,6 +1,6 @@
-"""Reading answers: one module per kind of answer, each with a VERSION that goes into records.
+"""Parsers of answers: one module per kind of answer, each with a VERSION that is recorded.
 
-`letter`, `class_name`, `json_answers`, `yes_no` and `number` all give a `Reading`: the strict value, in the form that
-the prompt asked for, and the lenient one, as a person would read it. None is an answer that was not read; a parser
-never raises and never guesses. `compat` reproduces published scorers, which do guess; no protocol uses it by default.
+`letter`, `class_name`, `json_answers`, `yes_no` and `number` return a `ParseResult` with a strict value, for an answer
+in exactly the requested form, and a lenient value, for an answer that a person would understand. None means unparsed;
+a parser never raises and never guesses. `compat` reproduces published scorers, which do guess; it is never a default.
 """

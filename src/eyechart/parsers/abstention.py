@@ -1,4 +1,4 @@
-"""Answers that decline to answer, by the packaged list of expressions."""
+"""Detection of answers that decline to answer, by the packaged list of expressions."""
 
 import re
 import tomllib
@@ -16,7 +16,7 @@ class _Abstentions(NamedTuple):
 
 
 def is_abstention(answer: str) -> bool:
-    """Say whether an answer declines, by the packaged list of expressions.
+    """Return whether an answer declines, by the packaged list of expressions.
 
     Source: arXiv 2603.06578, Table 16: "I don't know" or similar expressions.
 
@@ -47,5 +47,5 @@ def _abstentions() -> _Abstentions:
 
 
 def _spaced(text: str) -> str:
-    """Its words with single spaces around each, so that whole words are found within."""
+    """Return the words of a text with single spaces around each, so that whole words can be searched."""
     return f" {' '.join(lowercase_words(text))} "

@@ -1,8 +1,8 @@
-"""Reading a class name. Names are wholes: nothing is ever looked for inside a word, nor inside a sentence.
+"""Parser of class names. Only whole answers are compared; names are never searched inside a word or sentence.
 
-Strict is the rule of arXiv 2603.06578's scorer: lower case, trimmed, equal. Lenient also lets go of surrounding
-punctuation and quotes, a leading article, the difference of hyphens, underscores and spaces, compatibility forms and
-look-alikes, and of words such as 'the answer is' or 'the image shows' before the name.
+Strict is the rule of arXiv 2603.06578's scorer: equal after trimming and lower case. Lenient also ignores surrounding
+punctuation and quotes, a leading article, the difference between hyphens, underscores and spaces, Unicode compatibility
+forms and look-alike letters, and an introduction such as 'the answer is' or 'the image shows'.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -15,7 +15,7 @@ VERSION = 2
 
 
 def parse(text: str, names: Sequence[str]) -> ParseResult[int]:
-    """Return the index of the one name that was said; a name that two classes share says neither.
+    """Return the index of the class that an answer names; a name that two classes share is unparsed.
 
     >>> parse("A Goldfish.", ["cat", "goldfish"]), parse("caterpillar", ["cat", "goldfish"])
     (ParseResult(strict=None, lenient=1), ParseResult(strict=None, lenient=None))
@@ -25,24 +25,24 @@ def parse(text: str, names: Sequence[str]) -> ParseResult[int]:
 
 
 def casefolded(text: str) -> str:
-    """Return the text trimmed and without case, as the published scorer compares names."""
+    """Return the text trimmed and casefolded, as the published scorer compares names."""
     return text.strip().casefold()
 
 
 def parse_lenient(text: str, alike: Mapping[str, int]) -> int | None:
-    """Return the index of the name that the whole text is, or all of it that follows a lead."""
+    """Return the index of the name that is the whole text, or the whole text after an introduction."""
     said = answer_text(text)
     return single_value(alike.get(name_key(part)) for part in (text, said, strip_lead(said)[0]))
 
 
 @lru_cache(maxsize=64)
 def name_indices(names: tuple[str, ...]) -> tuple[Mapping[str, int], Mapping[str, int]]:
-    """Return the indices of names by their plain spelling and by their keys, without those that two names share."""
+    """Return the indices of names by casefolded spelling and by key, without spellings that two names share."""
     return unique_indices(names, casefolded), unique_indices(names, name_key)
 
 
 def unique_indices(names: Sequence[str], spelling: Callable[[str], str]) -> Mapping[str, int]:
-    """Return the index of every spelling that is one name's and not empty."""
+    """Return the index of every spelling that is not empty and belongs to a single name."""
     found: dict[str, list[int]] = {}
     for index, name in enumerate(names):
         found.setdefault(spelling(name), []).append(index)

@@ -1,8 +1,8 @@
-"""Published scorers, reproduced for old numbers only. They guess, and read words that are not there: never the default.
+"""Published scorers, for comparison with published results. They guess and match inside words; never the default.
 
-Sources, each read in its authors' public code: Mill's multiple-choice scorer (github.com/haideraltahan/Mill,
-mill/utils.py), the name rule of arXiv 2603.06578, and OODBench's yes-or-no rule (arXiv 2602.18094). OODBench's counting
-code is not public: its rule here is how we read its Appendix A.
+Sources, from the authors' public code: Mill's multiple-choice scorer (github.com/haideraltahan/Mill, mill/utils.py),
+the name rule of arXiv 2603.06578, and OODBench's yes-or-no rule (arXiv 2602.18094). OODBench's counting code is not
+public; the rule here is our interpretation of its Appendix A.
 """
 
 import random
@@ -24,10 +24,10 @@ MARKED = re.compile(
 
 
 def parse_mill_letter(text: str, options: Sequence[str], seed: int = SEED) -> int:
-    """Return the index of the option that Mill takes an answer for: always one, drawn by the answer's text if need be.
+    """Return the index of the option that Mill parses; without a match a random one, seeded by the text.
 
-    Mill looks for 'answer … X', then '(X)', then X before a space, also inside a word, then X before a full stop, then,
-    in texts of more than five words, for an option's text, also inside a word; of several the last one stands.
+    Mill searches 'answer … X', then '(X)', then X before a space, also inside a word, then X before a full stop, then,
+    in texts of more than five words, an option's text, also inside a word. The last match counts.
 
     >>> options = ["tench", "goldfish", "shark"]
     >>> parse_mill_letter("The answer is B.", options), parse_mill_letter("USA", options)  # ends in A
@@ -48,7 +48,7 @@ def _mill_strip(text: str) -> str:
 
 
 def _mill_option(text: str, letters: str, options: Sequence[str]) -> int | None:
-    """Return the option that the first fruitful cue finds; of several the one whose place is the last."""
+    """Return the option of the first pattern that matches; of several matches the last one in the text."""
     low = text.lower()
     for cue, place in (("({})", "({})"), ("{} ", " {} "), ("{}.", " {} ")):
         if any(cue.format(letter) in text for letter in letters):
@@ -60,7 +60,7 @@ def _mill_option(text: str, letters: str, options: Sequence[str]) -> int | None:
 
 
 def _last_occurrence(text: str, looked_for: Sequence[str | None]) -> int:
-    """Return the first of those whose last occurrence is the furthest on; None is not looked for."""
+    """Return the index of the text whose last occurrence is the latest; None entries are skipped."""
     return max(range(len(looked_for)), key=lambda index: _rfind(text, looked_for[index]))
 
 
@@ -82,7 +82,7 @@ def _lowered(name: str) -> str:
 
 
 def parse_authors_yes_no(text: str) -> bool:
-    """Return whether the word 'yes' is said and the word 'no' is not (arXiv 2602.18094); neither and both are no.
+    """Return whether the word 'yes' occurs and the word 'no' does not (arXiv 2602.18094); neither or both mean no.
 
     >>> [parse_authors_yes_no(text) for text in ("Oh yes!", "Yes, there is no dog.", "I cannot tell.")]
     [True, False, False]
@@ -92,7 +92,7 @@ def parse_authors_yes_no(text: str) -> bool:
 
 
 def parse_first_number(text: str) -> int | None:
-    """Return the first number or number word, whatever follows it: our reading of arXiv 2602.18094's counting.
+    """Return the first number or number word of a text, our interpretation of arXiv 2602.18094's counting rule.
 
     >>> [parse_first_number(text) for text in ("There are two dogs and 3 cats.", "I see none.", "many")]
     [2, 0, None]

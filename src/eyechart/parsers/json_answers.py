@@ -1,9 +1,9 @@
-"""Reading a JSON object of answers, one an image, by key.
+"""Parser of a JSON object with one answer per image, by key.
 
-Strict is what arXiv 2603.06578, Table 20, asks of open models: one JSON object with exactly the asked keys, each with a
-string. Lenient reads the pairs of a key and a string that stand whole between braces, wherever the braces stand: in a
-code fence, in prose, single-quoted, with trailing commas, in a list, or cut off by the token limit. A key that is
-missing, that is said twice with two values, or whose value is not one string or integer is None.
+Strict is the format of arXiv 2603.06578, Table 20: one JSON object with exactly the expected keys, each with a string.
+Lenient parses complete pairs of a key and a string inside braces anywhere in the text: in a code fence, in prose, with
+single quotes or trailing commas, in a list, or truncated by the token limit. The answer of a key is None if the key is
+missing, repeated with different values, or has a value that is not a single string or integer.
 """
 
 import json
@@ -21,7 +21,7 @@ Answers = Mapping[str, str | None]
 
 
 def parse(text: str, keys: Sequence[str]) -> ParseResult[Answers]:
-    """Return the answer of every asked key; None as a whole if no key was answered.
+    """Return the answer of every expected key; None if no key has an answer.
 
     >>> parse('{"1": "cat"}', ["1"]).strict, parse("{'1': 'cat', '2': 'do", ["1", "2"]).lenient
     ({'1': 'cat'}, {'1': 'cat', '2': None})
@@ -40,7 +40,7 @@ def _strict(text: str, keys: Sequence[str]) -> Answers | None:
 
 
 class _Pairs:
-    """The pairs of an object, the doubled ones too."""
+    """The key–value pairs of a JSON object, including repeated keys."""
 
     def __init__(self, items: list[tuple[str, Any]]) -> None:
         self.items = items
@@ -58,7 +58,7 @@ def _lenient(text: str, keys: Sequence[str]) -> Answers | None:
 
 
 def answer_pairs(said: Sequence[Token], asked: Iterable[str]) -> Iterator[tuple[str, str | None]]:
-    """Yield the asked keys with their values; what stands inside an asked key's own object answers nothing."""
+    """Yield the expected keys with their values; pairs nested in the object of an expected key are skipped."""
     known, dead, depth = frozenset(asked), 0, 0
     for place, token in enumerate(said):
         depth += (token.kind in OPEN) - (token.kind in CLOSE)
@@ -70,14 +70,14 @@ def answer_pairs(said: Sequence[Token], asked: Iterable[str]) -> Iterator[tuple[
 
 
 def _name(token: Token, known: frozenset[str]) -> str | None:
-    """Return the asked key that a token is, as it stands or after a word for an image."""
+    """Return the expected key that a token names, with or without a prefix such as 'image'."""
     said = fold(token.text).strip() if token.kind in ("string", "integer", "word") else ""
     bare = next((said.removeprefix(prefix) for prefix in PREFIXES if said.startswith(prefix)), said).strip(" _#-:")
     return next((name for name in (said, bare) if name in known), None)
 
 
 def _value(said: Sequence[Token], place: int) -> str | None:
-    """Return the string or integer at a place, or the only one of a list, if it stands whole."""
+    """Return the complete string or integer at a position, or the only item of a list."""
     if _kind(said, place) == "[":
         return _value(said, place + 1) if _kind(said, place + 2) == "]" else None
     ends = _kind(said, place + 1)

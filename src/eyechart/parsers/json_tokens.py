@@ -1,7 +1,7 @@
-"""The tokens of something like JSON, in one pass: an answer that is broken or cut off loses the broken token only.
+"""Tokenizer of JSON-like text in one pass; malformed or truncated text loses the malformed token only.
 
-Source: RFC 8259 for strings and their escapes; single and typographic quotes, bare words and raw line ends are what
-models write besides.
+Source: RFC 8259 for strings and their escapes; models also write single and typographic quotes, bare words and raw
+line breaks.
 """
 
 import json
@@ -26,7 +26,7 @@ class Token(NamedTuple):
 
 
 def tokenize(text: str) -> Iterator[Token]:
-    r"""Yield the tokens from the first brace on; a string that is not closed on its line is broken.
+    r"""Yield the tokens from the first brace on; a string that is not closed on its line is a 'broken' token.
 
     >>> [token.kind for token in tokenize("Sure: {'a': 12, \"b")]
     ['{', 'string', ':', 'integer', ',', 'broken']
@@ -53,7 +53,7 @@ def _bare(word: str) -> Token:
 
 
 def _string(text: str, start: int) -> tuple[int, Token]:
-    """Return where the string that opens here ends, and what it says."""
+    """Return the end of the string that starts here, and its token."""
     place = start + 1
     while place < len(text) and text[place] not in "\r\n":
         if text[place] == "\\":
@@ -66,7 +66,7 @@ def _string(text: str, start: int) -> tuple[int, Token]:
 
 
 def _closes(text: str, place: int) -> bool:
-    """Whether a quote ends its string: an apostrophe does only where something of JSON follows."""
+    """Return whether a quote ends its string; an apostrophe does so only if JSON punctuation follows."""
     return text[place].translate(MARKS) != "'" or ENDS_SINGLE.match(text, place + 1) is not None
 
 
@@ -81,5 +81,5 @@ def _unescaped(raw: str) -> str:
 
 
 def replace_surrogates(text: str) -> str:
-    """Return the text with halves of surrogate pairs replaced, which no file can hold."""
+    """Return the text with unpaired surrogates replaced, which cannot be encoded as UTF-8."""
     return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")

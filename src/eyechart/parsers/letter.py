@@ -1,9 +1,9 @@
-"""Reading the letter of an option, A, B, C, …
+"""Parser of the letter of an option, A, B, C, …
 
-Strict is the prompt's 'exactly one letter' (arXiv 2603.06578, Table 22). Lenient is every form in which a letter stands
-as a label ("(b)", "B) goldfish", "**D**", "Answer: C", "The answer is C because …"), and an option's text alone. A
-letter inside a word or before one is no label ("USA", "A goldfish", "I see"), as it is in Mill's scorer; two labels,
-or a label with another option's text, are no answer.
+Strict is the prompt's 'exactly one letter' (arXiv 2603.06578, Table 22). Lenient accepts every form of a letter as a
+label ("(b)", "B) goldfish", "**D**", "Answer: C", "The answer is C because …") and the text of an option. Unlike in
+Mill's scorer, a letter inside a word or before one is not a label ("USA", "A goldfish", "I see"). Two labels, or a
+label with the text of another option, are unparsed.
 """
 
 import re
@@ -32,12 +32,12 @@ AFFIRMED = re.compile(r" (?:is|seems|would be) (?:the )?(?:most )?(?:correct|rig
 REASON = re.compile(r",? (?:because|since|as (?:the|it|this)) ")
 OTHER = re.compile(r"[(\[]([a-z])[)\]]|\b([a-z])\)|\b(?:option|answer|choice|letter)(?: is|:)? ([a-z])\b(?! \w)")
 TURN = word_set("actually wait instead rather sorry correction")
-CONTRADICTED = -1  # a label that the words around it contradict
+CONTRADICTED = -1  # a label that contradicts the words around it
 WORDS_TOO = "ai"  # letters that are English words
 
 
 def parse(text: str, options: Sequence[str]) -> ParseResult[int]:
-    """Return the index of the option that was chosen.
+    """Return the index of the chosen option.
 
     >>> options = ["tench", "goldfish", "shark"]
     >>> parse("B", options), parse("B) goldfish", options), parse("A goldfish", options)
@@ -60,7 +60,7 @@ def _lenient(said: str, options: Sequence[str]) -> int | None:
 
 
 def _choice(said: str, options: Sequence[str]) -> int | None:
-    """Return the option that all of the text chooses, REFUSED if it contradicts itself, None if it chooses none."""
+    """Return the option that the whole text chooses, CONTRADICTED if it contradicts itself, None if there is none."""
     body, scene = strip_lead(said)
     cues = {_verbatim(part, options) for part in (said, body) if len(strip_punctuation(part)) > 1} - {None}
     if not cues:
@@ -75,7 +75,7 @@ def _verbatim(said: str, options: Sequence[str]) -> int | None:
 
 
 def _named(said: str, options: Sequence[str], scene: bool) -> int | None:
-    """Return the option whose text this is; 'a' before it is an article only if nothing else can be meant."""
+    """Return the option with this text; 'a' before it counts as an article only if it cannot be a label."""
     alike = unique_indices(options, name_key).get(name_key(said))
     article = said.lstrip(EDGES).startswith("a ") and not scene
     return alike if not article or alike == 0 else None
@@ -90,7 +90,7 @@ def _labelled(said: str, options: Sequence[str]) -> int | None:
 
 
 def _labelled_with_rest(mark: str, rest: str, own: int, options: Sequence[str]) -> int | None:
-    """Return the label's option, given the mark and the words after the letter."""
+    """Return the option of a label, given the mark and the words after the letter."""
     if not rest or name_key(rest) == name_key(options[own]):
         return own
     if name_key(rest) in {name_key(option) for option in options}:
@@ -105,12 +105,12 @@ def _labelled_with_rest(mark: str, rest: str, own: int, options: Sequence[str]) 
 
 
 def _is_delimited(mark: str, rest: str) -> bool:
-    """Whether what stands between a letter and the rest makes it a label, whatever the rest says."""
+    """Return whether the characters after a letter make it a label, whatever the rest is."""
     return rest[0] == "\n" or any(sign in mark for sign in ")]:") or (mark == "." and rest[0] == " ")
 
 
 def _is_contradicted(rest: str, own: int, options: Sequence[str]) -> bool:
-    """Whether words after a label choose or name something else, or deny it before its own option is named."""
+    """Return whether the words after a label name another option, or deny the label before they name its option."""
     if not TURN.isdisjoint(split_words(rest)) or any(other != own for other in _others(rest, options)):
         return True
     text, mine = _pad(rest), _pad(options[own])
@@ -121,19 +121,19 @@ def _is_contradicted(rest: str, own: int, options: Sequence[str]) -> bool:
 
 
 def _others(rest: str, options: Sequence[str]) -> Iterator[int]:
-    """Yield the options whose labels are mentioned."""
+    """Yield the options whose labels occur in the text."""
     letters = [letter for found in OTHER.findall(rest) for letter in found if letter]
     letters += [word for word in split_words(rest) if len(word) == 1 and word not in WORDS_TOO]
     yield from (index for letter in letters if (index := _index(letter, options)) is not None)
 
 
 def _pad(text: str) -> str:
-    """Return the words of a text with spaces around each, to look for in another so padded."""
+    """Return the words of a text with single spaces around each, so that whole words can be searched."""
     return f" {' '.join(split_words(name_key(text)))} "
 
 
 def _statements(said: str, options: Sequence[str]) -> Iterator[int | None]:
-    """Yield what is stated after other words: 'the answer is B', or a last line that is a label alone."""
+    """Yield the option of each statement such as 'the answer is B', and of a last line that is only a label."""
     yield from (_choice("\n".join(statement), options) for statement in stated_answers(said))
     last = _index(strip_punctuation(said.rpartition("\n")[2]), options)
     if last is not None and all(other == last for other in _others(said, options)):

@@ -1,10 +1,9 @@
-"""Reading a count.
+"""Parser of counts.
 
-Strict is ASCII digits and nothing else. Lenient reads digits and English number words below a hundred, and "no" and
-"none" as 0 (arXiv 2602.18094's counting questions), where all numbers of the answer are one number, or all that it
-calls its answer, or where the later ones only enumerate what the first one counts (`stated_count`). Two other numbers,
-a bound ("at least 3"), a range, a fraction or "no idea" are no count.
-`compat.first_number` is the plainer rule, the first number of the answer.
+Strict is ASCII digits and nothing else. Lenient parses digits and English number words below one hundred, and "no" and
+"none" as 0 (arXiv 2602.18094's counting questions), if all numbers of the answer are equal, or all numbers after 'the
+answer is', or if later numbers only enumerate what the first number counts (`stated_count`). Different numbers, a bound
+("at least 3"), a range, a fraction or "no idea" are unparsed. `compat.parse_first_number` is a simpler rule.
 """
 
 import re
@@ -32,7 +31,9 @@ def parse(text: str) -> ParseResult[int]:
 
 
 def _lenient(text: str) -> int | None:
-    if any(category(letter) == "No" for letter in text):  # a raised or circled digit is a note, or a part of a fraction
+    if any(
+        category(letter) == "No" for letter in text
+    ):  # a superscript or circled digit is a footnote or part of a fraction
         return None
     said = answer_text(text)
     called = [_count(statement) for statement, *_ in stated_answers(said)]
@@ -45,7 +46,7 @@ def _lenient(text: str) -> int | None:
 
 
 def _count(said: str) -> int | None:
-    """Return the one number of a text, if it is one and nothing makes it vague."""
+    """Return the number of a text if all its numbers are equal and none is vague."""
     words = list(split_words(said))
     found = list(find_numbers(words))
     if NO_IMAGE.search(said) or not VAGUE.isdisjoint(words) or any(value is None for value, *_ in found):

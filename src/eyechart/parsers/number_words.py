@@ -1,4 +1,4 @@
-"""The numbers of a text: digits, and English number words below a hundred, with the words between which they stand."""
+"""Search of numbers in a text: digits, and English number words below one hundred, with their word positions."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -15,7 +15,7 @@ OPENS, CLOSES = "([{\"'~=", ".,;:!?)]}\"'"
 
 
 def split_words(said: str) -> Iterator[str]:
-    """Yield words without the punctuation around them; the parts of 'twenty-one' are two."""
+    """Yield words without surrounding punctuation; 'twenty-one' becomes two words."""
     for chunk in said.split():
         word = chunk.lstrip(OPENS).rstrip(CLOSES)
         parts = word.split("-")
@@ -23,7 +23,7 @@ def split_words(said: str) -> Iterator[str]:
 
 
 def find_numbers(words: Sequence[str]) -> Iterator[tuple[int | None, int, int]]:
-    """Yield every number with the words from and to which it stands; None is something with digits that is no count.
+    """Yield every number with its start and end in the words; None for a word with digits that is not a count.
 
     >>> list(find_numbers(["twenty", "one", "or", "2.5"]))
     [(21, 0, 2), (None, 3, 4)]

@@ -1,4 +1,4 @@
-"""What a parser says about an answer."""
+"""The result of a parser."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -9,7 +9,7 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class ParseResult(Generic[T]):
-    """An answer read twice: to the letter of the prompt, and as a person would read it; None: not read.
+    """The strict and the lenient value of an answer; None means unparsed.
 
     >>> ParseResult.with_fallback(None, lambda: "cat"), ParseResult.with_fallback("dog", lambda: "cat")
     (ParseResult(strict=None, lenient='cat'), ParseResult(strict='dog', lenient='dog'))
@@ -20,5 +20,5 @@ class ParseResult(Generic[T]):
 
     @classmethod
     def with_fallback(cls, strict: T | None, lenient: Callable[[], T | None]) -> "ParseResult[T]":
-        """Return a reading whose lenient value is the strict one wherever there is one."""
+        """Return a result whose lenient value is the strict value, or `lenient()` if that is None."""
         return cls(strict, lenient() if strict is None else strict)

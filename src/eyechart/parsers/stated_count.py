@@ -1,9 +1,9 @@
-"""Reading the first stated count of an answer whose later numbers only enumerate what was counted.
+"""Parser of the first stated count of an answer whose later numbers only enumerate what was counted.
 
 "There are two fences. One is on the left." states 2, and so does "2 cars. Car 1: red. Car 2: blue." Later numbers
-enumerate where they number a list, name a part of the count ("one of them", "one is"), are parts that add up to it, or
-are a pronoun ("the first one"). "Two dogs on the left and one on the right" states no count of all dogs, and a
-correction or a doubt leaves the answer unread.
+enumerate if they number a list, name a part of the count ("one of them", "one is"), are parts that add up to it, or are
+a pronoun ("the first one"). "Two dogs on the left and one on the right" does not state a count of all dogs. An answer
+with a correction or a doubt is unparsed.
 
 Source: the answers printed in Figs. 19–22 of arXiv 2602.18094.
 """
@@ -38,9 +38,9 @@ IN_ALL = word_set("image picture photo scene visible seen shown present total al
 
 
 class Mention(NamedTuple):
-    """A number with the words of its clause, from and to which of them it stands, and the sign before that clause.
+    """A number with the words of its clause, its start and end among them, and the punctuation before the clause.
 
-    `sign` is "" where the clause begins a sentence; `value` is None for something with digits that is no count.
+    `sign` is "" if the clause starts a sentence; `value` is None for a word with digits that is not a count.
     """
 
     value: int | None
@@ -51,17 +51,17 @@ class Mention(NamedTuple):
 
     @property
     def first_word(self) -> str:
-        """The number's first word."""
+        """The first word of the number."""
         return self.clause[self.start]
 
     @property
     def follows(self) -> str:
-        """The word after the number, "" where there is none."""
+        """The word after the number, "" if there is none."""
         return self.clause[self.end] if self.end < len(self.clause) else ""
 
 
 def read_stated_count(said: str) -> int | None:
-    """Return the first count that a spoken text states, None where a later number does more than enumerate.
+    """Return the first count that a text states, None if a later number does not only enumerate.
 
     >>> read_stated_count("there are two dogs. one is brown."), read_stated_count("there are 3 dogs and 2 cats.")
     (2, None)
@@ -85,17 +85,17 @@ def read_stated_count(said: str) -> int | None:
 
 
 def has_items(said: str) -> bool:
-    """Return whether a later number stands for things of its own, as in "two on the left, two on the right"."""
+    """Return whether a later number counts other objects, as in "two on the left, two on the right"."""
     return any(_is_item(mention) for mention in islice(_mentions(said), 1, None))
 
 
 def is_bounded(words: Sequence[str], start: int, end: int) -> bool:
-    """Return whether the number at words[start:end] is a bound or an end of a range."""
+    """Return whether the number at words[start:end] is a bound or the end of a range."""
     return not BOUND.isdisjoint(words[max(start - 1, 0) : start]) or not RANGE.isdisjoint(words[end : end + 1])
 
 
 def _without_list(said: str) -> tuple[str, list[str]]:
-    """Return the text outside a numbered list 1, 2, 3, …, and the items of the list; no items if it is no such list."""
+    """Return the text outside a numbered list 1, 2, 3, …, and the items of the list, none if there is no such list."""
     outside: list[str] = []
     items: list[str] = []
     numbered: list[int] = []
@@ -109,7 +109,7 @@ def _without_list(said: str) -> tuple[str, list[str]]:
 
 
 def _first_and_later(statement: str) -> tuple[Mention | None, list[Mention]]:
-    """Return the first number, None where something vague comes before it, and the later ones."""
+    """Return the first number, None if a vague word comes before it, and the later numbers."""
     found = list(_mentions(statement))
     if not found:
         return None, []
@@ -128,14 +128,14 @@ def _mentions(said: str) -> Iterator[Mention]:
 
 
 def _is_open(mention: Mention) -> bool:
-    """Return whether a number is vague, a bound, a part of something, or a pronoun, and so states no count."""
+    """Return whether a number does not state a count: it is vague, a bound, a part of a count, or a pronoun."""
     bounded = is_bounded(mention.clause, mention.start, mention.end)
     part = mention.follows == "of" or (mention.start == 0 and mention.follows in ITEM_VERBS)
     return bounded or part or _is_pronoun(mention) or not VAGUE.isdisjoint(mention.clause)
 
 
 def _is_pronoun(mention: Mention) -> bool:
-    """Return whether this is the 'one' of 'the other one' or 'a brown one', or an ordinal."""
+    """Return whether a number is the 'one' of 'the other one' or 'a brown one', or an ordinal."""
     if mention.first_word != "one":
         return ORDINAL.fullmatch(mention.first_word) is not None
     near: list[str] = []
@@ -147,7 +147,7 @@ def _is_pronoun(mention: Mention) -> bool:
 
 
 def _enumerate_only(later: Sequence[Mention], count: int, place: bool) -> bool:
-    """Return whether later numbers leave the count as it is; `place` says that the count may be that of a part only."""
+    """Return whether later numbers only enumerate the count; `place` says that the count may cover one place only."""
     rest = [mention for mention in later if not (_is_pronoun(mention) or _is_part(mention, count))]
     if all(mention.value == count and not _is_item(mention) for mention in rest):
         return True
@@ -160,20 +160,20 @@ def _enumerate_only(later: Sequence[Mention], count: int, place: bool) -> bool:
 
 
 def _is_part(mention: Mention, count: int) -> bool:
-    """Return whether this is 'two of them' or 'no other' of a count."""
+    """Return whether a number is a part of a count, as in 'two of them' or 'no other'."""
     if mention.value is None or mention.value > count:
         return False
     return mention.follows == "of" or (mention.value == 0 and mention.follows in OTHERS)
 
 
 def _is_item(mention: Mention) -> bool:
-    """Return whether a number stands for things that were counted before: 'one is', 'one on the left', 'one dog is'."""
+    """Return whether a number refers to objects that were counted before: 'one is', 'one on the left', 'one dog is'."""
     verb = mention.follows in ITEM_VERBS or mention.follows.endswith("ing")
     return verb or mention.follows in ITEM_PLACES or (mention.sign == "" and _is_subject(mention))
 
 
 def _is_subject(mention: Mention) -> bool:
-    """Return whether this is the number of 'one dog is' at the beginning of a clause."""
+    """Return whether a number is the subject of its clause, as in 'one dog is'."""
     return mention.start == 0 and not ITEM_VERBS.isdisjoint(mention.clause[mention.end + 1 : mention.end + 2])
 
 

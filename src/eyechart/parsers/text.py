@@ -1,11 +1,11 @@
-"""What all parsers share: one spelling of a text, its sentences, and the words that lead to an answer.
+"""Text functions of all parsers: normalization, sentences, and introductions such as 'the answer is'.
 
-Every pattern here is matched against text whose runs of whitespace are single, and none repeats a repetition, so that
-reading takes time in proportion to the answer's length.
+The patterns are matched against text with single spaces, and none has nested repetitions, so that parsing takes time
+proportional to the length of the answer.
 
-Source: the failures of published scorers in arXiv 2603.06578 (answers outside the prompt), arXiv 2602.18094 and Mill;
-NFKC and the case rules are Unicode's (UAX 15, chapter 3.13); the look-alikes are those letters of Greek and Cyrillic
-whose capitals are drawn as Latin ones.
+Source: the failures of published scorers in arXiv 2603.06578 (answers outside the prompt), arXiv 2602.18094 and Mill.
+NFKC and the case rules are Unicode's (UAX 15, chapter 3.13). The look-alikes are the Greek and Cyrillic letters whose
+capitals look like Latin ones.
 """
 
 import re
@@ -16,13 +16,13 @@ from unicodedata import normalize
 T = TypeVar("T")
 
 INVISIBLE = "\u00ad\u061c\u180e\u200b\u200c\u200d\u200e\u200f\u2060\u2061\u2062\u2063\ufe0e\ufe0f\ufeff"
-BEFORE = str.maketrans(dict.fromkeys(INVISIBLE) | {"№": "#"})  # NFKC would spell the sign for a number "No"
+BEFORE = str.maketrans(dict.fromkeys(INVISIBLE) | {"№": "#"})  # NFKC would replace the numero sign by "No"
 LATIN = str.maketrans("авекмнорстухѕіјһԁԛԝαβεζηικμνορτυχ", "abekmhopctyxsijhdqwabezhikmnoptyx")
 MARKS = str.maketrans("‘’ʼ′＇‐‑‒–—―−", "'''''-------")
 EMPHASIS = str.maketrans("", "", '*`"“”„«»')
 SPACED = str.maketrans("-_", "  ")
 EDGES = " \t\n.,;:!?'\"“”„«»()[]{}<>|#=$*`~…\\-_"
-ENDS = EDGES.translate(str.maketrans("", "", "#-=<"))  # "C#" is no C
+ENDS = EDGES.translate(str.maketrans("", "", "#-=<"))  # "C#" is not C
 ARTICLE = re.compile(r"(?:a|an|the) (?=\S)")
 BOXED = re.compile(r"\\boxed ?\{([^{}]*)\}")
 THOUGHT = re.compile(r"</(?:seed:)?think(?:ing)?>|\[/think\]|◁/think▷", re.IGNORECASE)
@@ -48,7 +48,7 @@ STATED = re.compile(rf"\b(?:answer|(?:option|choice)(?= is|:)){LINK}?(?: ?[:=] ?
 
 
 def word_set(text: str) -> frozenset[str]:
-    """Return the words of a list."""
+    """Return the words of a space-separated list."""
     return frozenset(text.split())
 
 
@@ -68,7 +68,7 @@ UNCERTAIN = re.compile(
 
 
 def fold(text: str) -> str:
-    """Return the text with its compatibility forms, case, invisible characters and look-alikes made one.
+    """Return the text with compatibility forms, case and look-alikes unified and invisible characters removed.
 
     >>> fold("ＧＯＬＤ\u200bﬁsh"), fold("В") == fold("B") == "b"
     ('goldfish', True)
@@ -78,7 +78,7 @@ def fold(text: str) -> str:
 
 
 def answer_text(text: str) -> str:
-    r"""Return what was said after any thinking: folded, without emphasis, runs of spaces and of lines single.
+    r"""Return the normalized answer: after any thinking, folded, without emphasis, with single spaces and line breaks.
 
     >>> answer_text("<think>A?</think>\n\n **Answer:**\n  C ")
     'answer: c'
@@ -89,9 +89,9 @@ def answer_text(text: str) -> str:
 
 
 def remove_thinking(text: str) -> str:
-    """Return what follows the last thought of a reasoning model: nothing where the thought was cut off.
+    """Return the text after the last thinking block of a reasoning model; "" if the block is truncated.
 
-    Templates may write the opening tag themselves, so that a reply has the closing one alone.
+    A chat template may write the opening tag, so that a response has the closing tag only.
 
     >>> remove_thinking("A or C? It has scales.</think> B"), remove_thinking("B <think> or C")
     (' B', '')
@@ -101,12 +101,12 @@ def remove_thinking(text: str) -> str:
 
 
 def strip_punctuation(said: str) -> str:
-    """Return the text without the punctuation around it."""
+    """Return the text without surrounding punctuation."""
     return said.lstrip(EDGES).rstrip(ENDS)
 
 
 def name_key(text: str) -> str:
-    """Return a name's key: equal for spellings of one name, never for a part of it.
+    """Return the key of a name: equal for all spellings of one name, different for a part of it.
 
     >>> name_key('"The Great-White_shark."') == name_key("great white shark")
     True
@@ -116,12 +116,12 @@ def name_key(text: str) -> str:
 
 
 def split_words(said: str) -> list[str]:
-    """Return the words of a spoken text, with the apostrophes and hyphens inside them."""
+    """Return the words of a normalized text, including inner apostrophes and hyphens."""
     return WORD.findall(said)
 
 
 def strip_lead(said: str) -> tuple[str, bool]:
-    """Return the text after words that lead to an answer, and whether they speak of the picture.
+    """Return the text after an introduction to an answer, and whether the introduction refers to the image.
 
     >>> strip_lead("the answer is b."), strip_lead("this is a fish")
     (('b.', False), ('a fish', True))
@@ -133,12 +133,13 @@ def strip_lead(said: str) -> tuple[str, bool]:
 
 
 def split_sentences(said: str) -> list[str]:
-    """Return the sentences and lines of a spoken text."""
+    """Return the sentences and lines of a normalized text."""
     return [sentence for sentence in SENTENCE.split(said) if sentence]
 
 
 def stated_answers(said: str) -> Iterator[list[str]]:
-    """Yield what follows every 'answer is' or 'answer:' that is not denied or doubted: its sentence, then the others.
+    """Yield the text after every 'answer is' or 'answer:' that is not negated or doubted: the rest of its sentence,
+    then the following sentences.
 
     >>> list(stated_answers("i don't think the answer is a. the answer is b. it has fins."))
     [['b.', 'it has fins.']]
@@ -155,7 +156,7 @@ def stated_answers(said: str) -> Iterator[list[str]]:
 
 
 def single_value(values: Iterable[T | None]) -> T | None:
-    """Return the one value that all cues agree on, or None.
+    """Return the value if all values that are not None are equal, else None.
 
     >>> single_value([None, 3, 3]), single_value([3, 4]), single_value([])
     (3, None, None)

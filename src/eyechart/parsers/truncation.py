@@ -1,10 +1,9 @@
-"""What a reply that ended at the token limit answered completely before the cut.
+"""The complete part of an answer that was truncated at the token limit.
 
-A reply may stop anywhere, so that its last line says nothing sure: "Yes, I need to check whether" is no yes. Complete
-are a JSON object, a letter on a line of its own, and for an answer of one line the first line, if a line end follows
-it. Such a line answers only as a whole: one word for a letter, yes, no and a number; the name for a class. A name that
-is cut in the middle is truncated, and so is one that ends at the cut, since nobody knows what would have followed
-("great" of "great white shark"). Thoughts that were cut off are no answer.
+The last line of a truncated response is unreliable: "Yes, I need to check whether" is not a yes. These parts count as
+complete: a JSON object, a letter on its own line, and the first line if a line break follows it. A line must be a
+whole answer: one word for a letter, yes, no or a number, and the name for a class. A name at the end of the response
+counts as truncated, because more words could follow ("great" of "great white shark"). Truncated thinking has no answer.
 """
 
 import json
@@ -13,11 +12,11 @@ import re
 from eyechart.parsers.text import answer_text, remove_thinking, split_words
 
 LONGEST_NAME = 8
-LABEL = re.compile(r"^(?:final )?answer ?: ?")  # "so the answer is B" may be a thought
+LABEL = re.compile(r"^(?:final )?answer ?: ?")  # "so the answer is B" may be part of the reasoning
 
 
 def read_complete_word(text: str) -> str:
-    r"""Return the first line of a truncated reply if it is one word, or its JSON object; "" where there is neither.
+    r"""Return the JSON object of a truncated response, or its first line if that is one word, else "".
 
     >>> read_complete_word("Yes.\n\nI see a"), read_complete_word("Yes, I need to check\nthe")
     ('Yes.', '')
@@ -27,7 +26,7 @@ def read_complete_word(text: str) -> str:
 
 
 def read_complete_letter(text: str) -> str:
-    r"""Return the line of a truncated reply that is one letter, its JSON object, or ""; two letters are none.
+    r"""Return the JSON object of a truncated response, or its line that is one letter, else ""; two letters give "".
 
     >>> read_complete_letter("It has scales.\n**B**\nBecause the"), read_complete_letter("A\nor\nB\nor")
     ('**B**', '')
@@ -37,7 +36,7 @@ def read_complete_letter(text: str) -> str:
 
 
 def read_complete_name(text: str) -> str:
-    r"""Return the first line of a truncated reply if it may be a name and nothing else, or "".
+    r"""Return the first line of a truncated response if it can be a name, else "".
 
     >>> read_complete_name("great white shark\nIt is"), read_complete_name("great white")
     ('great white shark', '')
@@ -47,7 +46,7 @@ def read_complete_name(text: str) -> str:
 
 
 def _complete_lines(text: str) -> list[str]:
-    """Return the lines after any thinking that a line end completed, without those that say nothing."""
+    """Return the non-empty lines after any thinking that end with a line break."""
     lines = remove_thinking(text).splitlines(keepends=True)
     return [line.strip() for line in lines if line.endswith(("\n", "\r")) and line.strip()]
 

@@ -1,9 +1,9 @@
-"""Reading yes or no.
+"""Parser of yes and no.
 
-Strict is one of the two words (arXiv 2602.18094's questions end in '(yes or no)'). Lenient is the word as an answer: at
-the beginning of the first or the last sentence, or after 'the answer is'. As a determiner, "There is no dog", it
-answers nothing, for the question may have been whether there is none; so "Yes, there is no dog" is a yes. Both words as
-answers, a correction ("Yes. Actually, …") or a doubt about the answer itself ("Yes, but I'm not sure") are unread.
+Strict is exactly one of the two words (arXiv 2602.18094's questions end with '(yes or no)'). Lenient accepts the word
+at the beginning of the first or the last sentence, or after 'the answer is'. "no" as a determiner ("There is no dog")
+is not an answer, because the question may be whether there is none; so "Yes, there is no dog" is a yes. Both words as
+answers, a correction ("Yes. Actually, …") or a doubt about the answer ("Yes, but I'm not sure") are unparsed.
 """
 
 import re
@@ -27,7 +27,7 @@ WORDS = dict.fromkeys(word_set("yes yeah yep yup"), True) | dict.fromkeys(word_s
 SINGLE_WORDS = WORDS | {"y": True, "n": False}
 ADVERB = r"(?:(?:definitely|absolutely|clearly|probably|obviously)[, ] ?)?"
 YES = re.compile(rf"{ADVERB}(?:yes|yeah|yep|yup)\b(?![-'/])")
-GOES_ON = r"(?=[^\w\s]|\n|$| (?:there|it|this|that|the|they|he|she|we|i)\b| [-(])"  # and no noun
+GOES_ON = r"(?=[^\w\s]|\n|$| (?:there|it|this|that|the|they|he|she|we|i)\b| [-(])"  # not followed by a noun
 NO = re.compile(rf"{ADVERB}(?:no|nope|nah)\b(?![-'/]|\. ?#?\d){GOES_ON}")
 NOT_A_NOUN = r"(?: (?:maybe|perhaps|and|or|but|yes|no|not|wait|sorry|then)\b)"
 ANSWER = re.compile(
@@ -66,19 +66,19 @@ def _ends(said: str) -> list[str]:
 
 
 def _is_uncertain(said: str) -> bool:
-    """Return whether the first sentence doubts its own answer, or the second one begins with doubt."""
+    """Return whether the first sentence doubts its own answer, or the second sentence begins with a doubt."""
     first, second = [*split_sentences(said), "", ""][:2]
     doubt = UNCERTAIN.search(second, 0, len("but i'm really not very certain"))
     return bool(UNCERTAIN.search(first) or doubt or PERHAPS.match(said.lstrip(EDGES)))
 
 
 def _answer(sentence: str) -> bool | None:
-    """Return what a sentence answers by its first word, unless it says the other word too."""
+    """Return the answer of a sentence's first word, None if the sentence also has the other word."""
     body = strip_lead(sentence)[0].lstrip(EDGES)
     answer = True if YES.match(body) else False if NO.match(body) else None
     return answer if answer is not None and _answers(body) <= {answer} else None
 
 
 def _answers(said: str) -> set[bool]:
-    """Return the answers that are said; 'no' before a noun is none."""
+    """Return the answers that occur in a text; 'no' before a noun is not an answer."""
     return {found["yes"] is not None for found in ANSWER.finditer(said)}

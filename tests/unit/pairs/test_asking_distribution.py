@@ -64,7 +64,7 @@ def recorded(context: Any, make_run: Any, evaluate_predictions: Any, tmp_path: P
 def test_pictures_of_both_samples_are_told(context: Any, recorded: Any) -> None:
     (said,) = recorded(Distribution().predict(context)).notes()
     assert said.endswith(
-        ": 2 of 4 images are in memory too, byte for byte: what they share makes the samples look alike."
+        ": 2 of 4 images are in memory too, byte for byte: shared images make the samples look more similar."
     )
 
 

@@ -67,7 +67,7 @@ def test_who_is_no_detector_by_anybodys_choice_is_told_apart(pair_world: Any, gi
     context = replace(pair_world.sit(pair_world.talker(), detectors=given), get_model=nobody)
     with pytest.raises(ModelError, match="is not on this machine") as raised:
         Existence().predict(context)
-    assert ("name others with the option detectors (A+B)" in str(raised.value)) == named
+    assert ("Choose other detectors with the option detectors=A+B" in str(raised.value)) == named
 
 
 @pytest.mark.parametrize("kind", ["encoder", "matcher"])
@@ -317,7 +317,7 @@ def test_no_pair_at_all_is_no_answer(pair_world: Any) -> None:
 
 
 def test_a_folder_without_any_division_is_refused(pair_world: Any, tmp_path: Path) -> None:
-    with pytest.raises(DataError, match=r"holds no division\. Make them with: python -m eyechart\.oodbench ROOT"):
+    with pytest.raises(DataError, match=r"has no division file\. Create one with: python -m eyechart\.oodbench ROOT"):
         load_division(pair_world.sit(pair_world.talker(), division=tmp_path))
 
 

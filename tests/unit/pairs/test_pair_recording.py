@@ -238,4 +238,4 @@ def test_an_image_without_logits_is_an_error_of_the_detector(pair_world: Any, re
 def test_a_division_without_pairs_is_noted(recorded: Any, pair_world: Any, protocol: str) -> None:
     pair_world.counts, pair_world.failed = ((0,) * 5,) * 3, {"first[]": set()}
     record = recorded(pair_world.talker(), protocol)
-    assert record.notes[0].endswith(f"({protocol}): the division has nothing to ask about, so there are no numbers.")
+    assert record.notes[0].endswith(f"({protocol}): the division has no pairs for this case, so there are no metrics.")
