@@ -170,12 +170,12 @@ def test_a_category_that_cannot_be_read_is_named(bench: Bench, annotated: Make) 
 
 
 def test_another_vocabulary_is_refused(bench: Bench, annotated: Make) -> None:
-    with pytest.raises(ModelError, match=r"answers over 1,000 classes, but imagenet/memory has 3 categories"):
+    with pytest.raises(ModelError, match=r"has 1,000 classes, but imagenet/memory has 3 categories"):
         bench(annotated(HERE), judges(np.zeros((4, 1000)).tolist()))
 
 
 def test_a_detector_named_twice_is_refused(bench: Bench, annotated: Make) -> None:
-    with pytest.raises(SpecError, match=r"judge\[0\] is named 2 times"):
+    with pytest.raises(SpecError, match=r"judge\[0\] is given 2 times"):
         bench(annotated(HERE), judges(SEEN), detectors="judge[0]+judge[ 0 ]")
 
 

@@ -235,9 +235,9 @@ FAULTS = {
     "id 9,dog,YES": "line 3 names the image 'id 9', which imagenet/memory does not have",
     "id 2,wolf,YES": "line 3 names the category 'wolf', which imagenet/memory does not have",
     "id 2,dog,1": "line 3 answers '1', expected YES or NO",
-    "id 0,dog,YES": "line 3 says YES to 'dog' in id 0, and the annotation does not",
-    "id 2,dog,NO": "line 3 says NO to 'dog' in id 2, and the annotation does not",
-    'id 1,"crème brûlée, burnt",NO': "line 3 says NO to 'crème brûlée, burnt' in id 1, and the annotation does not",
+    "id 0,dog,YES": "line 3 says YES for 'dog' in id 0, which contradicts the annotation",
+    "id 2,dog,NO": "line 3 says NO for 'dog' in id 2, which contradicts the annotation",
+    'id 1,"crème brûlée, burnt",NO': "line 3 says NO for 'crème brûlée, burnt' in id 1, which contradicts the annotation",
     "02,cat,YES": "line 3 repeats 'cat' in 02",
 }
 
@@ -256,7 +256,7 @@ def test_every_malformed_line_is_counted(folder: Folder) -> None:
 
 @pytest.mark.parametrize("lines", [(), ("id 2,dog,YES",), ("img_id,category",), ('"a',)])
 def test_a_csv_without_header_is_refused(folder: Folder, lines: tuple[str, ...]) -> None:
-    with pytest.raises(DataError, match=r"Expected the header img_id,category,answer, then an image"):
+    with pytest.raises(DataError, match=r"Expected the header img_id,category,answer, then lines with an image"):
         read_pairs(folder.csv(*lines), folder.dataset)
 
 

@@ -283,13 +283,13 @@ def test_whatever_may_change_an_answer_asks_again(
 def test_a_detector_of_another_vocabulary_is_refused(pair_world: Any, detectors: Any) -> None:
     pair_world.kinds = (detectors["classifier"],)
     pair_world.logits = lambda spec: np.zeros((7, 6), np.float32)
-    with pytest.raises(ModelError, match=r"first\[\] answers over 6 classes, but .* has 5 categories"):
+    with pytest.raises(ModelError, match=r"first\[\] has 6 classes, but .* has 5 categories"):
         Existence().predict(pair_world.sit(pair_world.talker()))
 
 
 def test_a_model_that_is_no_detector_is_refused(pair_world: Any) -> None:
     context = replace(pair_world.sit(pair_world.talker()), get_model=lambda spec: pair_world.talker())
-    with pytest.raises(SpecError, match=r"first\[\].*no detector"):
+    with pytest.raises(SpecError, match=r"first\[\].*not a detector"):
         Existence().predict(context)
 
 

@@ -107,7 +107,7 @@ def test_what_a_case_wrote_is_such_a_file(replayed: Ask, pair_world: Any) -> Non
         ("s00", "has no category ''"),
         (
             "s00,0,positive,yes\ns00,cat,positive,no",
-            r"line 3: the positive question about s00, cat is answered a",
+            r"line 3: the positive question about s00, cat is answered twice",
         ),
     ],
 )
