@@ -237,7 +237,8 @@ FAULTS = {
     "id 2,dog,1": "line 3 answers '1', expected YES or NO",
     "id 0,dog,YES": "line 3 says YES for 'dog' in id 0, which contradicts the annotation",
     "id 2,dog,NO": "line 3 says NO for 'dog' in id 2, which contradicts the annotation",
-    'id 1,"crème brûlée, burnt",NO': "line 3 says NO for 'crème brûlée, burnt' in id 1, which contradicts the annotation",
+    'id 1,"crème brûlée, burnt",NO': "line 3 says NO for 'crème brûlée, burnt' in id 1, "
+    "which contradicts the annotation",
     "02,cat,YES": "line 3 repeats 'cat' in 02",
 }
 
