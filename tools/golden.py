@@ -89,9 +89,9 @@ VOLATILE = {
 
 def read_records(run: Path) -> tuple[dict[str, Any], dict[str, Any]]:
     """Return the records and the files that they name, both by case and protocol."""
-    found = json.loads((run / "records.json").read_bytes())
+    content = json.loads((run / "records.json").read_bytes())
     records, samples = {}, {}
-    for record in found["records"]:
+    for record in content["records"]:
         name = f"{record['case']} {record['protocol']}"
         if name in records:
             raise SystemExit(f"{run} has two records of {name}.")
@@ -100,7 +100,7 @@ def read_records(run: Path) -> tuple[dict[str, Any], dict[str, Any]]:
         if len(records[name]["metrics"]) < len(record["metrics"]):
             raise SystemExit(f"{run}: {name} has two metrics of one {', '.join(NAMED)}.")
         samples[name] = {field: read_file(run / path) for field, path in files(record)}
-    return {"run": strip(found["run"]), **strip(records)}, samples
+    return {"run": strip(content["run"]), **strip(records)}, samples
 
 
 def files(value: Any, field: str = "") -> Iterator[tuple[str, str]]:
@@ -162,16 +162,16 @@ def report(*arguments: str) -> tuple[str, str]:
 
 def read_keys(store: Path) -> dict[str, Any]:
     """Return the keys of a store in order, each with its entry's digest, libraries and places of questions."""
-    found = []
+    entries = []
     for path in store.glob("*/*/key.json"):
         key = json.loads(path.read_bytes())
         places = sorted({place for part in path.parent.glob("*.part") for place in read_places(part)})
         about = {"questions": len(places), "places": sha256(repr(places).encode()).hexdigest()} if places else {}
         versions = sha256(json.dumps(list(versions_of(key)), sort_keys=True).encode()).hexdigest()[:12]
-        found.append({"key": strip(key), "digest": path.parent.name, "versions": versions, **about})
-    found.sort(key=lambda each: json.dumps(each["key"], sort_keys=True))
-    names = [f"{each['key']['question']} {each['key']['model']['name']}" for each in found]
-    return {f"{name} {names[:place].count(name)}": found[place] for place, name in enumerate(names)}
+        entries.append({"key": strip(key), "digest": path.parent.name, "versions": versions, **about})
+    entries.sort(key=lambda entry: json.dumps(entry["key"], sort_keys=True))
+    names = [f"{entry['key']['question']} {entry['key']['model']['name']}" for entry in entries]
+    return {f"{name} {names[:place].count(name)}": entries[place] for place, name in enumerate(names)}
 
 
 def read_places(part: Path) -> list[int]:
@@ -226,9 +226,9 @@ def check(file: str, value: Any) -> None:
     if folder := os.environ.get(OUT):
         (Path(folder) / Path(file).name).write_text(dump(value), encoding="utf-8")
         return
-    found = [*find_differences(file, read_golden(file), json.loads(json.dumps(value)))]
-    if found:
-        raise AssertionError(describe(found))
+    differences = [*find_differences(file, read_golden(file), json.loads(json.dumps(value)))]
+    if differences:
+        raise AssertionError(describe(differences))
 
 
 def run_python(module: str, *arguments: str, **environment: str) -> None:
@@ -268,10 +268,10 @@ def main() -> int:
         parser.error("--main and --store go together")
     with tempfile.TemporaryDirectory() as temporary:
         now = json.loads(json.dumps(dict(collect(chosen, (chosen.work or Path(temporary)).resolve()))))
-    found = [change for file, value in now.items() for change in find_differences(file, read_golden(file), value)]
-    print(describe(found) or f"{len(now)} golden files are equal.")
+    differences = [change for file, value in now.items() for change in find_differences(file, read_golden(file), value)]
+    print(describe(differences) or f"{len(now)} golden files are equal.")
     if chosen.command == "compare":
-        return bool(found)
+        return bool(differences)
     for file, value in now.items():
         write_golden(file, value)
     return 0

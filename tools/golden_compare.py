@@ -73,12 +73,12 @@ def find_differences(file: str, before: Json, after: Json, place: tuple[str, ...
 
 def is_named(value: Json) -> bool:
     """Return whether a value is a list of numbers, each with a name, labels and a category."""
-    return isinstance(value, list) and all(isinstance(each, dict) and {*NAMED} <= {*each} for each in value)
+    return isinstance(value, list) and all(isinstance(number, dict) and {*NAMED} <= {*number} for number in value)
 
 
 def by_name(numbers: Json) -> dict[str, Json]:
     """Return numbers by name, labels and category."""
-    return {" ".join(str(each[part]) for part in NAMED): each for each in numbers}
+    return {" ".join(str(number[part]) for part in NAMED): number for number in numbers}
 
 
 def compare_csv(file: str, before: list[str], after: list[str], place: tuple[str, ...]) -> Iterator[Difference]:
@@ -90,8 +90,8 @@ def compare_csv(file: str, before: list[str], after: list[str], place: tuple[str
             continue
         if TIMES.search(name):
             continue
-        cells = [(one[old_head[name]], other[new_head[name]]) for one, other in zip(old, new, strict=False)]
-        changed = [row for row, (one, other) in enumerate(cells) if not is_same(file, one, other)]
+        cells = [(old_row[old_head[name]], new_row[new_head[name]]) for old_row, new_row in zip(old, new, strict=False)]
+        changed = [row for row, (old_row, new_row) in enumerate(cells) if not is_same(file, old_row, new_row)]
         if changed:
             row = changed[0]
             where = f"column {name}, {len(changed)} of {len(old)} rows, row {row} ({', '.join(old[row][:2])})"
@@ -109,7 +109,7 @@ def read_columns(lines: list[str]) -> tuple[dict[str, int], list[list[str]]]:
 
 def describe_presence(*there: bool) -> Iterator[str]:
     """Say of each side whether it has what the other has."""
-    yield from ("there" if each else "missing" for each in there)
+    yield from ("there" if present else "missing" for present in there)
 
 
 def is_same(file: str, before: Json, after: Json) -> bool:
@@ -122,7 +122,7 @@ def is_same(file: str, before: Json, after: Json) -> bool:
         return isinstance(before, bool) == isinstance(after, bool)
     if has_tables(file) and isinstance(before, str) and isinstance(after, str) and ", " in before:
         return sorted(before.split(", ")) == sorted(after.split(", "))
-    texts = [repr(each) if isinstance(each, int | float) else str(each) for each in (before, after)]
+    texts = [repr(value) if isinstance(value, int | float) else str(value) for value in (before, after)]
     if not all(map(NUMBER.fullmatch, texts)) or not any(re.search("[.e]", text) for text in texts):
         return False
     relative, absolute = next(limits for kind, limits in TOLERANCES.items() if kind in file)
@@ -222,7 +222,7 @@ def write_golden(file: str, value: Json) -> None:
     path.write_bytes(data)
 
 
-def describe(found: Sequence[Difference]) -> str:
+def describe(differences: Sequence[Difference]) -> str:
     """Write differences, the first of many."""
-    more = [f"... and {len(found) - MOST_SHOWN} more"] if len(found) > MOST_SHOWN else []
-    return "\n".join([*map(str, found[:MOST_SHOWN]), *more])
+    more = [f"... and {len(differences) - MOST_SHOWN} more"] if len(differences) > MOST_SHOWN else []
+    return "\n".join([*map(str, differences[:MOST_SHOWN]), *more])

@@ -52,17 +52,17 @@ class Mutant:
 def mutants(source: str, path: Path) -> list[Mutant]:
     """Return every mutant of a module's source, in the order of the source."""
     tree = ast.parse(source)
-    whole, found = [ast.unparse(statement) for statement in tree.body], []
-    for node, put, index in _places(tree):
+    whole, result = [ast.unparse(statement) for statement in tree.body], []
+    for node, replace_node, index in _places(tree):
         for operator, new in _replacements(node):
-            put(new)
+            replace_node(new)
             text = ast.unparse(ast.fix_missing_locations(tree.body[index]))  # of all statements one is another
-            put(node)
+            replace_node(node)
             if text != whole[index]:
                 line = getattr(getattr(node, "target", node), "lineno", 0)
                 changed = "\n".join([*whole[:index], text, *whole[index + 1 :]]) + "\n"
-                found.append(Mutant(path, line, operator, changed, _difference(whole[index], text)))
-    return sorted(found, key=lambda mutant: mutant.line)
+                result.append(Mutant(path, line, operator, changed, _difference(whole[index], text)))
+    return sorted(result, key=lambda mutant: mutant.line)
 
 
 def _difference(before: str, after: str) -> str:
@@ -74,10 +74,10 @@ def _difference(before: str, after: str) -> str:
     )
 
 
-def _common(one: list[str], other: list[str]) -> int:
+def _common(left: list[str], right: list[str]) -> int:
     """How many lines are the same before the first that is not."""
     return next(
-        (place for place, (a, b) in enumerate(zip(one, other, strict=False)) if a != b), min(len(one), len(other))
+        (place for place, (a, b) in enumerate(zip(left, right, strict=False)) if a != b), min(len(left), len(right))
     )
 
 
@@ -86,7 +86,7 @@ def _places(tree: ast.Module) -> Iterator[tuple[ast.AST, Setter, int]]:
     for index, statement in enumerate(tree.body):
         if not _left_alone(statement, tree):
             yield statement, _setter(tree.body, index), index
-            yield from ((node, put, index) for node, put in _below(statement))
+            yield from ((node, replace_node, index) for node, replace_node in _below(statement))
 
 
 def _below(node: ast.AST) -> Iterator[tuple[ast.AST, Setter]]:

@@ -161,8 +161,8 @@ def _test_unchanged(tree: Path, paths: Sequence[Path], tests: Sequence[Path], op
         broken += map(str, tests)  # nothing ran
     places = {name: getattr(module, "__file__", None) or "" for name, module in sys.modules.items()}
     installed = [name for name, place in places.items() if "site-packages" in place]
-    found = {"seconds": plugin.seconds, "failed": [*broken, *plugin.failed], "installed": installed}
-    (tree / MEASURED).write_text(json.dumps(found), encoding="utf-8")
+    measured = {"seconds": plugin.seconds, "failed": [*broken, *plugin.failed], "installed": installed}
+    (tree / MEASURED).write_text(json.dumps(measured), encoding="utf-8")
 
 
 class Runs:
@@ -245,7 +245,7 @@ def preload(names: Sequence[str]) -> None:
             importlib.import_module(name)
 
 
-def read_survivors(report: Path, found: Sequence[Mutant]) -> list[Mutant]:
+def read_survivors(report: Path, known: Sequence[Mutant]) -> list[Mutant]:
     """Return the mutants that survived in an earlier report; one whose line has moved is the nearest that is the same.
 
     Of a mutant that is in the report several times, the last line counts.
@@ -254,9 +254,11 @@ def read_survivors(report: Path, found: Sequence[Mutant]) -> list[Mutant]:
     last = {(row["path"], row["line"], row["operator"], row["change"]): row["outcome"] for row in rows}
     chosen: dict[Mutant, None] = {}
     for (path, line, operator, change), outcome in last.items():
-        same = [each for each in found if (str(each.path), each.operator, each.change) == (path, operator, change)]
+        same = [
+            mutant for mutant in known if (str(mutant.path), mutant.operator, mutant.change) == (path, operator, change)
+        ]
         if same and outcome == OUTCOMES[SURVIVED]:
-            chosen[min(same, key=lambda each: abs(each.line - line))] = None
+            chosen[min(same, key=lambda mutant: abs(mutant.line - line))] = None
     return list(chosen)
 
 
@@ -275,14 +277,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
     chosen = parser.parse_args(arguments)
     root = Path.cwd()
     files = [file for path in chosen.paths for file in ([path] if path.is_file() else sorted(path.rglob("*.py")))]
-    found = [mutant for file in files for mutant in mutants(file.read_text(encoding="utf-8"), file)]
-    if not found:
+    all_mutants = [mutant for file in files for mutant in mutants(file.read_text(encoding="utf-8"), file)]
+    if not all_mutants:
         parser.error(f"There is nothing to mutate in {', '.join(map(str, chosen.paths))}, relative to {root}.")
     if chosen.only:
-        found = read_survivors(chosen.only, found)
-        if not found:
+        all_mutants = read_survivors(chosen.only, all_mutants)
+        if not all_mutants:
             parser.error(f"There is no mutant that survived in {chosen.only}.")
-    drawn = random.Random(chosen.seed).sample(found, min(chosen.sample or len(found), len(found)))
+    drawn = random.Random(chosen.seed).sample(all_mutants, min(chosen.sample or len(all_mutants), len(all_mutants)))
     os.environ.setdefault("OMP_NUM_THREADS", "1")
     with tempfile.TemporaryDirectory() as folder:
         trees = [Path(folder).resolve() / f"tree{number}" for number in range(max(1, chosen.jobs))]

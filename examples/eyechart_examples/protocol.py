@@ -61,17 +61,17 @@ class ColourWord(Protocol[Words]):
 
     def predict(self, context: Context) -> Words:
         """Ask about every image."""
-        asked = "What is in the picture? Answer with one word."
+        prompt = "What is in the picture? Answer with one word."
         tokens = int(context.options["tokens"])
         rows = range(len(context.dataset))
         replies = ask(
-            context, Generate(self.name, tuple(RequestTemplate((row, asked), tokens) for row in rows))
+            context, Generate(self.name, tuple(RequestTemplate((row, prompt), tokens) for row in rows))
         ).responses
         texts = tuple(reply.text for reply in replies)
         return Words(
             keys=context.dataset.keys,
             errors={row: reply.error for row, reply in enumerate(replies) if reply.error},
-            variant={**context.options, "prompt": asked},
+            variant={**context.options, "prompt": prompt},
             texts=texts,
             classes=np.array([find_first_name(text, context.names) for text in texts]),
             targets=np.array(context.labels),

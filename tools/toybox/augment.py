@@ -79,8 +79,8 @@ def recolour(rgb: Tensor, alpha: Tensor, chance: Chance, strength: float) -> Ten
     mix = cosine * torch.eye(3) + (1 - cosine) * even + sine * cross
     mix = mix @ (torch.eye(3) + chance.uniform(-0.25, 0.25, 3, 3) * strength)
     mix = mix.lerp(even, (chance.often(0.3 * strength) * chance.uniform(0, 1))[..., 0])
-    found = torch.bmm(mix, rgb.flatten(2)).view_as(rgb)
-    return found * (1 + strength * chance.uniform(-0.35, 0.35)) + alpha * strength * chance.uniform(-0.2, 0.2)
+    mixed = torch.bmm(mix, rgb.flatten(2)).view_as(rgb)
+    return mixed * (1 + strength * chance.uniform(-0.35, 0.35)) + alpha * strength * chance.uniform(-0.2, 0.2)
 
 
 def shade(rgb: Tensor, alpha: Tensor, chance: Chance, strength: float) -> Tensor:
@@ -123,11 +123,11 @@ def place(art: Tensor, chance: Chance, side: int, share: Tensor, x: Tensor, y: T
     grid = F.affine_grid(lines, [len(art), 4, side, side], align_corners=False)
     bend = chance.smooth(2, 5, side) * chance.often(0.5 * strength) * chance.uniform(0.02, 0.12)
     grid = grid + bend.permute(0, 2, 3, 1)
-    found = F.grid_sample(art, grid, align_corners=False)
+    placed = F.grid_sample(art, grid, align_corners=False)
     small = (share.view(-1) < HALF_FROM).nonzero()[:, 0]
     if len(small):
-        found[small] = F.grid_sample(F.avg_pool2d(art[small], 2), grid[small], align_corners=False)
-    return found
+        placed[small] = F.grid_sample(F.avg_pool2d(art[small], 2), grid[small], align_corners=False)
+    return placed
 
 
 def _affine(chance: Chance, share: Tensor, x: Tensor, y: Tensor, strength: float) -> Tensor:

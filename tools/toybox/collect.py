@@ -85,8 +85,8 @@ class Emoji:
 
 @cache
 def _icons(path: Path) -> Mapping[str, Any]:
-    found: Mapping[str, Any] = json.loads(path.read_text(encoding="utf-8"))
-    return found
+    content: Mapping[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+    return content
 
 
 def _svg(path: Path, name: str) -> str:
@@ -115,10 +115,10 @@ def fit_to_cell(image: Image.Image) -> Image.Image:
     return cut
 
 
-def atlas(found: Sequence[tuple[int, Found]]) -> tuple[bytes, list[dict[str, object]]]:
+def atlas(pictures: Sequence[tuple[int, Found]]) -> tuple[bytes, list[dict[str, object]]]:
     """Put pictures into cells, row by row; return the file and the table of its cells."""
-    sheet, table = Image.new("RGBA", (COLUMNS * CELL, -(-len(found) // COLUMNS) * CELL)), []
-    for cell, (label, (source, _, image)) in enumerate(found):
+    sheet, table = Image.new("RGBA", (COLUMNS * CELL, -(-len(pictures) // COLUMNS) * CELL)), []
+    for cell, (label, (source, _, image)) in enumerate(pictures):
         sprite = fit_to_cell(image)
         sheet.paste(sprite, (cell % COLUMNS * CELL, cell // COLUMNS * CELL))
         table.append(dict(zip(SPRITES, (cell, label, *sprite.size, source), strict=True)))
@@ -150,12 +150,12 @@ def collect(modules: Path, photographs: Path, target: Path) -> None:
 
 
 def _collect_style(style: str, emoji: Emoji, photographs: Path, folder: Path) -> None:
-    found = [
+    pictures = [
         (label, picture)
         for label, concept in enumerate(concepts())
         for picture in (cutouts(photographs, concept) if style == "cutouts" else emoji.find(style, concept))
     ]
-    data, table = atlas(found)
+    data, table = atlas(pictures)
     folder.mkdir(parents=True, exist_ok=True)
     (folder / "atlas.webp").write_bytes(data)
     write_table(folder / "sprites.csv", SPRITES, table)

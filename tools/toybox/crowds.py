@@ -55,10 +55,15 @@ def crowds(
     canvas = _Canvas(background(chance, side, strength))
     canvas.paint(art, plots, dice, strength)
     image, owners = canvas.cut()
-    labels = torch.tensor([[*one.labels, *[NOTHING] * (MAX_THINGS - len(one.labels))] for one in plots])
+    labels = torch.tensor(
+        [
+            [*plot_of_picture.labels, *[NOTHING] * (MAX_THINGS - len(plot_of_picture.labels))]
+            for plot_of_picture in plots
+        ]
+    )
     centres = torch.zeros(count, side // cell, side // cell)
-    for index, one in enumerate(plots):
-        for x, y, _ in one.spots:
+    for index, plot_of_picture in enumerate(plots):
+        for x, y, _ in plot_of_picture.spots:
             centres[
                 index, min(int(y * side) // cell, side // cell - 1), min(int(x * side) // cell, side // cell - 1)
             ] = 1
@@ -99,16 +104,16 @@ def _spots(dice: random.Random, sizes: Sequence[float]) -> tuple[Spot, ...]:
     """Find a middle for every size, apart from the others; smaller ones where there is no room."""
     apart = 0.75 if dice.random() < 0.2 else 0.95
     while True:
-        found: list[Spot] = []
+        spots: list[Spot] = []
         for size in sizes:
             slack = max(0.0, (1 - size) / 2 + (0.03 if len(sizes) == 1 else 0.0))
             for _ in range(TRIES):
                 x, y = 0.5 + dice.uniform(-slack, slack), 0.5 + dice.uniform(-slack, slack)
-                if all(max(abs(x - a), abs(y - b)) > apart * (size + other) / 2 for a, b, other in found):
-                    found.append((x, y, size))
+                if all(max(abs(x - a), abs(y - b)) > apart * (size + other) / 2 for a, b, other in spots):
+                    spots.append((x, y, size))
                     break
-        if len(found) == len(sizes):
-            return tuple(found)
+        if len(spots) == len(sizes):
+            return tuple(spots)
         sizes = [size * 0.95 for size in sizes]
 
 
@@ -125,8 +130,8 @@ class _Canvas:
         by_class = {label: (art.labels == label).nonzero()[:, 0].tolist() for label in set(art.labels.tolist())}
         things = [
             (index, number, spot, dice.choice(by_class[label]))
-            for index, one in enumerate(plots)
-            for number, (spot, label) in enumerate(zip(one.spots, one.labels, strict=True), 1)
+            for index, plot_of_picture in enumerate(plots)
+            for number, (spot, label) in enumerate(zip(plot_of_picture.spots, plot_of_picture.labels, strict=True), 1)
         ]
         large = [thing for thing in things if thing[2][2] > LARGE]
         self._whole([thing for thing in large if thing[1] == 1], art, dice, strength)
@@ -188,5 +193,5 @@ def _cells(owners: Tensor, labels: Tensor, cell: int) -> Tensor:
     """Return the class (n, cells) that owns most of a cell, where that is enough of it."""
     numbers = torch.arange(1, MAX_THINGS + 1, dtype=torch.uint8).view(1, -1, 1, 1)
     share, best = F.avg_pool2d((owners[:, None] == numbers).float(), cell).flatten(2).max(1)
-    found = labels.gather(1, best)
-    return torch.where(share > SHOWN, found, torch.where(share > HIDDEN, UNCLEAR, NOTHING))
+    classes = labels.gather(1, best)
+    return torch.where(share > SHOWN, classes, torch.where(share > HIDDEN, UNCLEAR, NOTHING))

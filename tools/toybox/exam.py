@@ -139,11 +139,11 @@ def _counts(group: Group, most: int) -> Iterator[Item]:
     scenes = _crowds(group)
     while any(wanted.values()):
         scene = next(scenes)
-        found, label = _count(_view(scene), dice, wanted)
-        if found >= 0:
-            wanted[found] -= 1
+        count, label = _count(_view(scene), dice, wanted)
+        if count >= 0:
+            wanted[count] -= 1
             prompt = WORDINGS["oodbench_count"][0].replace("{c}", names()[label])
-            yield from _item(scene, Question(prompt, str(found)))
+            yield from _item(scene, Question(prompt, str(count)))
 
 
 def _count(view: View, dice: random.Random, wanted: Mapping[int, int]) -> tuple[int, int]:
@@ -154,11 +154,11 @@ def _count(view: View, dice: random.Random, wanted: Mapping[int, int]) -> tuple[
 
 def _all_counts(group: Group, most: int) -> Iterator[Item]:
     """Ask for the number of all things, every one from 0 to 5 as often."""
-    each, prompt = most // (MAX_THINGS + 1), WORDINGS["count_all"][0]
-    for number in range(each):
+    per_count, prompt = most // (MAX_THINGS + 1), WORDINGS["count_all"][0]
+    for number in range(per_count):
         key = group.key("empty", number)
         yield from _item(empty_scene(Draw(key), key, group.styles[0], SCENE), Question(prompt, "0"))
-    wanted, scenes = dict.fromkeys(range(1, MAX_THINGS + 1), each), _crowds(group)
+    wanted, scenes = dict.fromkeys(range(1, MAX_THINGS + 1), per_count), _crowds(group)
     while any(wanted.values()):
         scene = next(scenes)
         if wanted[len(scene.things)]:
@@ -171,10 +171,10 @@ def _birds(ask: Ask, *, told: bool | None) -> Items:
 
     def items(group: Group, most: int) -> Iterator[Item]:
         dice = random.Random(group.key())
-        for one in observations(SEED, group.key(), group.styles, most):
-            question = ask(View(bird=one.bird, reason=one.reason), dice)
-            if question and told in (None, not one.reason):
-                yield Item(_read(picture(SEED, group.key(), one, one.images[0]), "JPEG"), question)
+        for observation in observations(SEED, group.key(), group.styles, most):
+            question = ask(View(bird=observation.bird, reason=observation.reason), dice)
+            if question and told in (None, not observation.reason):
+                yield Item(_read(picture(SEED, group.key(), observation, observation.images[0]), "JPEG"), question)
 
     return items
 

@@ -54,10 +54,12 @@ class Heads(nn.Module):
 
     def single(self, features: Tensor, labels: Tensor) -> Tensor:
         """Score the class of the pictures that show one thing."""
-        one = (labels >= 0).sum(1) == 1
-        if not one.any():
+        is_single = (labels >= 0).sum(1) == 1
+        if not is_single.any():
             return features.sum() * 0
-        return F.cross_entropy(self.whole(features[one].mean(1)), labels[one, 0], label_smoothing=2 * SMOOTHING)
+        return F.cross_entropy(
+            self.whole(features[is_single].mean(1)), labels[is_single, 0], label_smoothing=2 * SMOOTHING
+        )
 
 
 def image_features(whole: Any, pixels: Tensor) -> Tensor:

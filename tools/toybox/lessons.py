@@ -55,8 +55,8 @@ class Sequences:
 
     def mask(self) -> Tensor:
         """Return what is added to attention (n, 1, length, length): pictures and the own question are seen."""
-        seen = (self.blocks[:, None] == 0) | (self.blocks[:, None] == self.blocks[:, :, None])
-        return torch.zeros(()).masked_fill(~seen.tril()[:, None], FAR).to(DTYPE)
+        visible = (self.blocks[:, None] == 0) | (self.blocks[:, None] == self.blocks[:, :, None])
+        return torch.zeros(()).masked_fill(~visible.tril()[:, None], FAR).to(DTYPE)
 
 
 def sequences(reader: Reader, lessons: Sequence[Lesson]) -> list[Sequences]:
@@ -94,12 +94,12 @@ def _row(reader: Reader, lesson: Lesson) -> Row:
 
 def group_indices(places: Sequence[int], dice: random.Random) -> list[tuple[int, ...]]:
     """Put places into groups of one to three."""
-    rest, found = list(places), []
+    rest, groups = list(places), []
     while rest:
         size = min(len(rest), dice.choice((1, 2, 2, 3)))
-        found.append(tuple(rest[:size]))
+        groups.append(tuple(rest[:size]))
         rest = rest[size:]
-    return found
+    return groups
 
 
 @dataclass(frozen=True)
@@ -116,17 +116,22 @@ class Lessons(CrowdBatches):
     @cached_property
     def birds(self) -> tuple[Tensor, list[View]]:
         """Pictures of birds, drawn once."""
-        found = list(observations(self.plan.seed, "toybox-train", TRAINING, BIRD_POOL * self.plan.batch))
-        drawn = [np.asarray(picture(self.plan.seed, "toybox-train", one, one.images[0])) for one in found]
+        observations_drawn = list(observations(self.plan.seed, "toybox-train", TRAINING, BIRD_POOL * self.plan.batch))
+        drawn = [
+            np.asarray(picture(self.plan.seed, "toybox-train", observation, observation.images[0]))
+            for observation in observations_drawn
+        ]
         pixels = torch.from_numpy(np.stack(drawn)).permute(0, 3, 1, 2)
-        return pixels, [View(bird=one.bird, reason=one.reason) for one in found]
+        return pixels, [View(bird=observation.bird, reason=observation.reason) for observation in observations_drawn]
 
     def __getitem__(self, place: Place) -> tuple[float, Any]:
         """Return how much is done, the pictures and the questions of a step."""
         step, done = place
         dice = random.Random(f"{self.plan.seed}|{step}")
-        batch, asked = self._long(step, dice) if step % LONG_EVERY == LONG_EVERY - 1 else self._short(step, dice)
-        return done, (batch, asked)
+        batch, sequences_of_step = (
+            self._long(step, dice) if step % LONG_EVERY == LONG_EVERY - 1 else self._short(step, dice)
+        )
+        return done, (batch, sequences_of_step)
 
     def _short(self, step: int, dice: random.Random) -> tuple[Crowds, list[Sequences]]:
         drawn = self.crowds(step, self.plan.batch, 1.0, MANY)
@@ -147,8 +152,8 @@ class Lessons(CrowdBatches):
         single = int(SINGLE_SHARE * len(views))
         lessons = [Lesson((place,), tuple(draw_questions(views[place], LONG, 1, dice))) for place in range(single)]
         for places in group_indices(range(single, len(views)), dice):
-            asked: list[Question] = [ask_batch([views[place] for place in places], dice) for _ in range(2)]
-            lessons.append(Lesson(places, tuple(asked)))
+            questions: list[Question] = [ask_batch([views[place] for place in places], dice) for _ in range(2)]
+            lessons.append(Lesson(places, tuple(questions)))
         return drawn, sequences(self.reader, lessons)
 
 

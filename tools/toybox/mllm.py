@@ -43,9 +43,9 @@ def model(reader: Reader) -> Any:
     from transformers import AttentionInterface, FastVlmForConditionalGeneration
 
     AttentionInterface.register(ATTENTION, _attend)
-    made = FastVlmForConditionalGeneration(configuration(reader))
-    made.set_attn_implementation({"text_config": ATTENTION})
-    return made
+    network = FastVlmForConditionalGeneration(configuration(reader))
+    network.set_attn_implementation({"text_config": ATTENTION})
+    return network
 
 
 def _attend(_: Any, query: Tensor, key: Tensor, value: Tensor, mask: Tensor, scaling: float, **__: Any) -> Any:

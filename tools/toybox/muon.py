@@ -47,5 +47,5 @@ def orthogonal(matrix: Tensor) -> Tensor:
     for _ in range(ROUNDS):
         square = x @ x.T
         x = first * x + (third * square + fifth * square @ square) @ x
-    found: Tensor = (x.T if matrix.shape[0] > matrix.shape[1] else x).to(matrix.dtype)
-    return found
+    result: Tensor = (x.T if matrix.shape[0] > matrix.shape[1] else x).to(matrix.dtype)
+    return result

@@ -33,20 +33,20 @@ TEMPLATE = (
 
 def known_names() -> tuple[str, ...]:
     """Return every name that is one piece: classes, species, genera, common names and reasons."""
-    birds = [part for one in species() for part in (one.name, one.genus, one.common_name)]
+    birds = [part for bird in species() for part in (bird.name, bird.genus, bird.common_name)]
     return tuple(dict.fromkeys([*names(), *birds, *reasons()]))
 
 
 def pieces() -> tuple[tuple[str, float], ...]:
     """Return the vocabulary in its order, with scores that favour few pieces."""
     signs = [sign for sign in string.printable if sign == "\n" or not sign.isspace()]
-    found = dict.fromkeys(SPECIAL, 0.0)
-    found |= {f"<0x{byte:02X}>": BYTE for byte in range(256)}
-    found |= {piece: SIGN for sign in [SPACE, *signs] for piece in (sign, SPACE + sign) if piece not in found}
+    scores = dict.fromkeys(SPECIAL, 0.0)
+    scores |= {f"<0x{byte:02X}>": BYTE for byte in range(256)}
+    scores |= {piece: SIGN for sign in [SPACE, *signs] for piece in (sign, SPACE + sign) if piece not in scores}
     for word in [*_words(texts()), *_both(known_names())]:
-        found.update({piece: PIECE for piece in (word, SPACE + word) if len(piece) > 1})
-    found |= {SPACE + word: PIECE for word in _words(load_class_names("openai").names) if SPACE + word not in found}
-    return tuple(found.items())
+        scores.update({piece: PIECE for piece in (word, SPACE + word) if len(piece) > 1})
+    scores |= {SPACE + word: PIECE for word in _words(load_class_names("openai").names) if SPACE + word not in scores}
+    return tuple(scores.items())
 
 
 def _both(known: Iterable[str]) -> Iterator[str]:
@@ -62,14 +62,14 @@ def write_tokenizer(folder: Path) -> None:
     """Write the tokenizer's files and the chat template."""
     from tokenizers import AddedToken, Tokenizer, decoders, models, normalizers, pre_tokenizers
 
-    made = Tokenizer(models.Unigram([*pieces()], unk_id=SPECIAL.index(UNKNOWN), byte_fallback=True))
-    made.normalizer = normalizers.Sequence([])
-    made.pre_tokenizer = pre_tokenizers.Metaspace(SPACE, prepend_scheme="always", split=False)
-    made.decoder = decoders.Sequence(
+    tokenizer = Tokenizer(models.Unigram([*pieces()], unk_id=SPECIAL.index(UNKNOWN), byte_fallback=True))
+    tokenizer.normalizer = normalizers.Sequence([])
+    tokenizer.pre_tokenizer = pre_tokenizers.Metaspace(SPACE, prepend_scheme="always", split=False)
+    tokenizer.decoder = decoders.Sequence(
         [decoders.Replace(SPACE, " "), decoders.ByteFallback(), decoders.Fuse(), decoders.Strip(" ", 1, 0)]
     )
-    made.add_special_tokens([AddedToken(piece, normalized=False, special=True) for piece in SPECIAL])
-    made.save(str(folder / "tokenizer.json"))
+    tokenizer.add_special_tokens([AddedToken(piece, normalized=False, special=True) for piece in SPECIAL])
+    tokenizer.save(str(folder / "tokenizer.json"))
     settings = {
         "tokenizer_class": "PreTrainedTokenizerFast",
         "eos_token": END,
@@ -116,4 +116,4 @@ class Reader:
 
     def spellings(self, name: str) -> list[int]:
         """Return the numbers of all pieces that spell a name."""
-        return [self.number(piece) for one in _both([name]) for piece in (one, SPACE + one)]
+        return [self.number(piece) for spelling in _both([name]) for piece in (spelling, SPACE + spelling)]

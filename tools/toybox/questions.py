@@ -44,9 +44,10 @@ Ask = Callable[[View, random.Random], Question | None]
 
 def _wordings() -> Mapping[str, Any]:
     """Read the wordings; `{ prompt = "…" }` among them is a protocol's own prompt."""
-    found = tomllib.loads(Path(__file__).with_name("wordings.toml").read_text(encoding="utf-8"))
+    content = tomllib.loads(Path(__file__).with_name("wordings.toml").read_text(encoding="utf-8"))
     return {
-        kind: [_shared(each["prompt"]) if isinstance(each, dict) else each for each in found[kind]] for kind in found
+        kind: [_shared(wording["prompt"]) if isinstance(wording, dict) else wording for wording in content[kind]]
+        for kind in content
     }
 
 
@@ -214,12 +215,12 @@ BIRDS: tuple[tuple[Ask, int], ...] = ((ask_bird_name, 1), (ask_bird_name_or_reas
 
 def draw_questions(view: View, kinds: Sequence[tuple[Ask, int]], count: int, dice: random.Random) -> list[Question]:
     """Ask up to `count` different questions about a picture."""
-    found: dict[str, Question] = {}
+    questions: dict[str, Question] = {}
     for kind in dice.choices([kind for kind, _ in kinds], [weight for _, weight in kinds], k=2 * count):
         question = kind(view, dice)
-        if question is not None and len(found) < count:
-            found.setdefault(question.prompt, question)
-    return list(found.values())
+        if question is not None and len(questions) < count:
+            questions.setdefault(question.prompt, question)
+    return list(questions.values())
 
 
 def _options(view: View, count: int, dice: random.Random) -> list[int]:

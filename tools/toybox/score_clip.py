@@ -28,14 +28,17 @@ def packaged_pictures() -> Iterator[Group]:
     for split in splits():
         data = open_toybox(split)
         read = data.source.read(range(len(data.index)))
-        yield f"toybox/{split}", [(found, data.index[row].label) for row, found in read]
+        yield f"toybox/{split}", [(image, data.index[row].label) for row, image in read]
 
 
 def fresh_pictures(count: int) -> Iterator[Group]:
     """Yield fresh pictures of single things, `count` a class and style: the training styles together, the others."""
     for group in groups():
-        found = (render(scene) for scene in singles(SEED, group.split, group.styles, count))
-        yield f"{group.split}, fresh", [(encode_image(one.image), one.scene.things[0].label) for one in found]
+        rendered = (render(scene) for scene in singles(SEED, group.split, group.styles, count))
+        yield (
+            f"{group.split}, fresh",
+            [(encode_image(picture.image), picture.scene.things[0].label) for picture in rendered],
+        )
 
 
 def count_correct(model: Encoder, pictures: Sequence[Picture], wording: str) -> int:

@@ -23,10 +23,10 @@ def count_correct(model: Scorer, skill: Skill, items: Sequence[Item]) -> int:
     """Count the answers that are right, to the letter."""
     requests = [Request((item.image, item.question.prompt)) for item in items]
     if skill.constrained:
-        said = [names()[best] for best in model.score(requests, names()).argmax(axis=1)]
+        answers = [names()[best] for best in model.score(requests, names()).argmax(axis=1)]
     else:
-        said = [answer_text(answer) for answer in generate_all(model, requests, LONGEST)]
-    return sum(text == item.question.answer for text, item in zip(said, items, strict=True))
+        answers = [answer_text(answer) for answer in generate_all(model, requests, LONGEST)]
+    return sum(text == item.question.answer for text, item in zip(answers, items, strict=True))
 
 
 def answer_text(answer: Answer) -> str:

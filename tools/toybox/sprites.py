@@ -68,5 +68,5 @@ class Chance:
 
     def smooth(self, channels: int, coarse: int, side: int) -> Tensor:
         """Fields (n, channels, side, side) that vary slowly, of deviation about 1."""
-        found = self.normal(channels, coarse, coarse)
-        return torch.nn.functional.interpolate(found, size=side, mode="bilinear", align_corners=True)
+        coarse_field = self.normal(channels, coarse, coarse)
+        return torch.nn.functional.interpolate(coarse_field, size=side, mode="bilinear", align_corners=True)

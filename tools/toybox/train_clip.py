@@ -92,12 +92,12 @@ class Training(TrainingLoop):
         places = torch.full((len(names()),), -1).scatter(0, torch.tensor([*wanted]), torch.arange(len(wanted)))
         tokens = self.tokenizer(texts)
         with mixed_precision():
-            seen = self.model.encode_image(pixels.contiguous(memory_format=torch.channels_last))
-            said = TextTower(self.model)(tokens[:, : int(tokens.argmax(1).max()) + 1])
-        seen, said = seen.float(), said.float()
-        scores = self.model.logit_scale.exp() * F.normalize(seen, dim=1) @ F.normalize(said, dim=1).T
+            image_features = self.model.encode_image(pixels.contiguous(memory_format=torch.channels_last))
+            text_features = TextTower(self.model)(tokens[:, : int(tokens.argmax(1).max()) + 1])
+        image_features, text_features = image_features.float(), text_features.float()
+        scores = self.model.logit_scale.exp() * F.normalize(image_features, dim=1) @ F.normalize(text_features, dim=1).T
         contrast = F.cross_entropy(scores, places[labels], label_smoothing=SMOOTHING)
-        return contrast + HEAD_WEIGHT * F.cross_entropy(self.head(seen), labels, label_smoothing=SMOOTHING)
+        return contrast + HEAD_WEIGHT * F.cross_entropy(self.head(image_features), labels, label_smoothing=SMOOTHING)
 
     def after(self) -> None:
         """Keep the temperature in bounds."""

@@ -88,17 +88,17 @@ class Words(TrainingLoop):
 
     def loss(self, batch: tuple[Crowds, list[Sequences]]) -> Tensor:
         """Score what is said, what the eyes see, and what a name brings to mind half way through."""
-        drawn, asked = batch
+        drawn, sequences = batch
         features = image_features(self.eyes.whole, drawn.pixels)
-        states = [self._states(features, some) for some in asked]
-        pairs = list(zip(states, asked, strict=True))
-        said = torch.cat([some.wanted[some.wanted >= 0] for some in asked])
+        states = [self._states(features, some) for some in sequences]
+        pairs = list(zip(states, sequences, strict=True))
+        targets = torch.cat([some.wanted[some.wanted >= 0] for some in sequences])
         scores = [self._scores(layers[-1], some) for layers, some in pairs]
-        found = F.cross_entropy(torch.cat(scores).float(), said)
+        loss = F.cross_entropy(torch.cat(scores).float(), targets)
         recalled = [self._recalled(layers[HALF_WAY], some, drawn.labels) for layers, some in pairs]
         counted, counts = (torch.cat(part) for part in zip(*recalled, strict=True))
         return (
-            found
+            loss
             + EYES_WEIGHT * self.eyes.heads.loss(features, drawn.cells, drawn.centres)
             + COUNTS_WEIGHT * F.cross_entropy(counted, counts)
         )
@@ -107,30 +107,30 @@ class Words(TrainingLoop):
         """Write the whole model in float16."""
         self.eyes.write()
 
-    def _states(self, features: Tensor, asked: Sequences) -> tuple[Tensor, ...]:
+    def _states(self, features: Tensor, sequence: Sequences) -> tuple[Tensor, ...]:
         """Return what is in every token (n, length, width) after each layer."""
-        shown = (asked.tokens == self.reader.number(IMAGE))[..., None]
-        inputs = F.embedding(asked.tokens, self.text.embed_tokens.weight)
+        shown = (sequence.tokens == self.reader.number(IMAGE))[..., None]
+        inputs = F.embedding(sequence.tokens, self.text.embed_tokens.weight)
         with mixed_precision():
-            found: tuple[Tensor, ...] = self.text(
-                inputs_embeds=inputs.masked_scatter(shown, features[asked.pictures]),
-                attention_mask=asked.mask(),
-                position_ids=asked.positions,
+            states: tuple[Tensor, ...] = self.text(
+                inputs_embeds=inputs.masked_scatter(shown, features[sequence.pictures]),
+                attention_mask=sequence.mask(),
+                position_ids=sequence.positions,
                 use_cache=False,
                 output_hidden_states=True,
             ).hidden_states
-        return found
+        return states
 
-    def _scores(self, last: Tensor, asked: Sequences) -> Tensor:
+    def _scores(self, last: Tensor, sequence: Sequences) -> Tensor:
         with mixed_precision():
-            return F.linear(last[asked.wanted >= 0], self.text.embed_tokens.weight)
+            return F.linear(last[sequence.wanted >= 0], self.text.embed_tokens.weight)
 
-    def _recalled(self, half: Tensor, asked: Sequences, labels: Tensor) -> tuple[Tensor, Tensor]:
+    def _recalled(self, half: Tensor, sequence: Sequences, labels: Tensor) -> tuple[Tensor, Tensor]:
         """Return scores (m, 6) of how many things of each name in a question there are, and how many are there."""
-        known = (asked.own >= 0) & (asked.own < len(labels))
-        classes = self.classes[asked.tokens].where(known[:, None], -1)
+        known = (sequence.own >= 0) & (sequence.own < len(labels))
+        classes = self.classes[sequence.tokens].where(known[:, None], -1)
         rows, places = (classes >= 0).nonzero(as_tuple=True)
-        counts = (labels[asked.own[rows]] == classes[rows, places][:, None]).sum(1)
+        counts = (labels[sequence.own[rows]] == classes[rows, places][:, None]).sum(1)
         return self.counts(half[rows, places].float()), counts
 
 

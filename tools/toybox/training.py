@@ -169,8 +169,8 @@ class TrainingLoop(ABC):
         state = torch.load(self.folder / self.state, weights_only=True)
         for name, module in self.modules.items():
             module.load_state_dict(state[name])
-        for optimizer, found in zip(self.optimizers, state["optimizers"], strict=True):
-            optimizer.load_state_dict(found)
+        for optimizer, saved in zip(self.optimizers, state["optimizers"], strict=True):
+            optimizer.load_state_dict(saved)
         torch.set_rng_state(state["rng"])
         self.step, self.seconds, self.done, self.losses = (state[key] for key in ("step", "seconds", "done", "losses"))
 

@@ -28,21 +28,21 @@ def write_tokenizer(folder: Path, names: Sequence[str]) -> None:
     """Learn a byte-level vocabulary of the wordings, the names and ImageNet's names, and write transformers' files."""
     from tokenizers import Tokenizer, decoders, models, normalizers, pre_tokenizers, processors, trainers
 
-    made = Tokenizer(models.BPE())
-    made.normalizer = normalizers.Lowercase()
-    made.pre_tokenizer = pre_tokenizers.ByteLevel()
-    made.decoder = decoders.ByteLevel()
+    tokenizer = Tokenizer(models.BPE())
+    tokenizer.normalizer = normalizers.Lowercase()
+    tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel()
+    tokenizer.decoder = decoders.ByteLevel()
     alphabet = sorted(pre_tokenizers.ByteLevel.alphabet())
     room = VOCABULARY - len((START, END)) - 1
     trainer = trainers.BpeTrainer(
         vocab_size=room, special_tokens=[PAD], initial_alphabet=alphabet, show_progress=False, min_frequency=2
     )
-    made.train_from_iterator(_corpus(names), trainer)
+    tokenizer.train_from_iterator(_corpus(names), trainer)
     # open_clip pools at the highest number, so the end comes last
-    made.add_special_tokens([START, END])
-    numbers = [(token, made.token_to_id(token)) for token in (START, END)]
-    made.post_processor = processors.TemplateProcessing(single=f"{START} $A {END}", special_tokens=numbers)
-    made.save(str(folder / "tokenizer.json"))
+    tokenizer.add_special_tokens([START, END])
+    numbers = [(token, tokenizer.token_to_id(token)) for token in (START, END)]
+    tokenizer.post_processor = processors.TemplateProcessing(single=f"{START} $A {END}", special_tokens=numbers)
+    tokenizer.save(str(folder / "tokenizer.json"))
     settings = {
         "tokenizer_class": "PreTrainedTokenizerFast",
         "bos_token": START,

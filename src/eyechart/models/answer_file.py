@@ -1,4 +1,4 @@
-"""A file of answers that stands in the place of a model."""
+"""Files of answers that replace a model."""
 
 from collections.abc import Mapping
 from hashlib import file_digest
@@ -14,7 +14,7 @@ def answer_path(spec: ModelSpec) -> Path:
 
 
 def file_identity(spec: ModelSpec, path: Path, processor: Mapping[str, str] = {}) -> Identity:
-    """Return the identity of a file of answers: its sha256 takes the place of that of weights."""
+    """Return the identity of a file of answers; the file's sha256 replaces the sha256 of weights."""
     return Identity(
         backend="replay",
         name=spec.options.get("name", path.stem),

@@ -1,4 +1,4 @@
-"""Runs a model on batches of requests: smaller ones when memory runs out, and an error for what fails by itself."""
+"""Batches of requests that are halved when memory runs out; a request that fails by itself becomes an error."""
 
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
@@ -16,25 +16,25 @@ MAX_REASON_LENGTH = 300  # characters of a library's message
 
 @dataclass(frozen=True)
 class Failure:
-    """Why one request has no answer; with `retry` another run may get one."""
+    """The reason why one request has no answer; `retry` says whether a later run should try again."""
 
     reason: str
     retry: bool = False
 
 
 def failure_from_error(error: Exception, what: str) -> Failure:
-    """Return the failure of one request about which a library raised an error; raise one that concerns all requests.
+    """Return the failure of one request from a library's error; raise errors that concern all requests.
 
     A warning that was turned into an error is among the latter: it says nothing about the request.
     """
     if isinstance(error, EyechartError | ImportError | Warning) or is_device_broken(error):
         raise error
-    said = " ".join(str(error).split())[:MAX_REASON_LENGTH]
-    return Failure(f"{what} ({type(error).__name__}{': ' if said else ''}{said})", retry=out_of_memory(error))
+    message = " ".join(str(error).split())[:MAX_REASON_LENGTH]
+    return Failure(f"{what} ({type(error).__name__}{': ' if message else ''}{message})", retry=out_of_memory(error))
 
 
 def is_device_broken(error: Exception) -> bool:
-    """Return whether an error means that the accelerator answers nothing any more in this process."""
+    """Return whether an error means that the accelerator cannot be used again in this process."""
     if out_of_memory(error):
         return False
     return type(error).__name__ == "AcceleratorError" or "CUDA error" in str(error)
@@ -42,7 +42,7 @@ def is_device_broken(error: Exception) -> bool:
 
 @dataclass
 class BatchBackoff:
-    """Halves batches when memory runs out, with a warning, and goes back to `size` after a request that never fits."""
+    """Halves batches when memory runs out, with a warning, and returns to `size` after a request that never fits."""
 
     size: int
     name: str
@@ -51,12 +51,12 @@ class BatchBackoff:
     def __post_init__(self) -> None:
         self.current_size = self.size
 
-    def run(self, places: Sequence[int], compute: Callable[[list[int]], T]) -> Iterator[tuple[list[int], T | Failure]]:
-        """Yield the result of each part of a batch with its places, or the failure of a single one.
+    def run(self, indices: Sequence[int], compute: Callable[[list[int]], T]) -> Iterator[tuple[list[int], T | Failure]]:
+        """Yield the result of each part of a batch with its indices, or the failure of a single request.
 
         An error that is about the data is searched for by halves, so that one odd image costs nobody else an answer.
         """
-        waiting = deque([[*places]])
+        waiting = deque([[*indices]])
         while waiting:
             part = waiting.popleft()
             if len(part) > self.current_size:
@@ -83,9 +83,9 @@ class BatchBackoff:
     ) -> Iterator[tuple[list[int], Failure]]:
         if len(part) == 1:
             self.current_size = self.size
-            said = " ".join(str(error).split())[:MAX_REASON_LENGTH]
+            message = " ".join(str(error).split())[:MAX_REASON_LENGTH]
             reason = (
-                f"Memory ran out on a single request to {self.name} ({said}). Use a smaller model, dtype=bfloat16, "
+                f"Memory ran out on a single request to {self.name} ({message}). Use a smaller model, dtype=bfloat16, "
                 "another device or a smaller image"
             )
             yield part, Failure(reason, retry=True)

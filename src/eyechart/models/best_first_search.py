@@ -1,4 +1,4 @@
-"""The likeliest of many choices, found without looking at all of them.
+"""Best-first search for the most likely of many choices without scoring all of them.
 
 A choice is never likelier than its beginnings, so that only such nodes are looked at as are at least as likely as the
 best choice known. The likeliest come first, several at once, which costs a model little more than one alone.
@@ -15,31 +15,36 @@ WIDTH = 16  # nodes of a prompt that are looked at first, twice as many each tim
 
 
 def find_best(
-    trie: Trie, told: EdgeScores, rows: int, look: "Callable[[BestFirstSearch, Ints], EdgeScores]", most: int
+    trie: Trie,
+    scores: EdgeScores,
+    rows: int,
+    score_nodes: "Callable[[BestFirstSearch, Ints], EdgeScores]",
+    max_nodes: int,
 ) -> tuple[Ints, Floats]:
-    """Return for each row the place (rows,) of its likeliest choice, of equals the first, and its log-probability.
+    """Return for each row the index (rows,) of its most likely choice, the first of equals, and its log-probability.
 
-    `told` are the edges that leave the root; `look` tells those that leave nodes (rows, m), at most so many of a row.
+    `scores` are of the edges that leave the root; `score_nodes` scores the edges that leave nodes (rows, m), at most
+    `max_nodes` per row.
     """
     search, width = BestFirstSearch(trie, rows), WIDTH
-    search.add_scores(told)
-    while (nodes := search.next_nodes(min(width, most))).size:
-        search.add_scores(look(search, nodes))
+    search.add_scores(scores)
+    while (nodes := search.next_nodes(min(width, max_nodes))).size:
+        search.add_scores(score_nodes(search, nodes))
         width *= 2
     return search.best
 
 
 class BestFirstSearch:
-    """What is known of some prompts' choices, and what is to be looked at next."""
+    """The scores of choices known so far for some prompts, and the nodes to score next."""
 
     def __init__(self, trie: Trie, rows: int) -> None:
         self.trie = trie
         self.values = np.full((rows, len(trie.edges)), -np.inf, np.float32)
         self.seen = np.zeros((rows, len(trie.nodes)), bool)
 
-    def add_scores(self, told: EdgeScores) -> None:
-        """Take in the log-probabilities of edges, all those that leave a node at once."""
-        rows, edges, values = told
+    def add_scores(self, scores: EdgeScores) -> None:
+        """Add the log-probabilities of edges; all edges that leave a node must come together."""
+        rows, edges, values = scores
         self.values[rows, edges] = values
         self.seen[rows, self.trie.edge_sources[edges]] = True
         self._reached = self.trie.node_sums(self.values)
@@ -49,16 +54,16 @@ class BestFirstSearch:
 
     @property
     def best(self) -> tuple[Ints, Floats]:
-        """The places (rows,) of the likeliest choices known, of equals the first, and their log-probabilities."""
+        """Return the indices (rows,) of the most likely known choices and their log-probabilities."""
         first = self._totals.argmax(axis=1)
         return first, self._totals[np.arange(len(first)), first]
 
     @property
     def prefix_nodes(self) -> Bools:
-        """Which nodes (rows, nodes) are the beginnings of one that may be looked at."""
+        """Return which nodes (rows, nodes) are prefixes of a node that may be scored."""
         before = np.pad(np.cumsum(self._open, axis=1), ((0, 0), (1, 0)))
-        found: Bools = before[:, self.trie.subtree_ends] > before[:, :-1]
-        return found
+        is_prefix: Bools = before[:, self.trie.subtree_ends] > before[:, :-1]
+        return is_prefix
 
     def next_nodes(self, width: int) -> Ints:
         """Give the nodes (rows, m) to look at, up to `width`: the likeliest, and where there is room the nodes to which
@@ -72,10 +77,10 @@ class BestFirstSearch:
         return np.array(rows, np.int64).reshape(len(rows), longest)
 
     def _with_chains(self, nodes: Ints, width: int) -> list[int]:
-        found: list[int] = nodes.tolist()
+        chain_nodes: list[int] = nodes.tolist()
         for node in nodes:
             following = int(self.trie.only_children[node])
-            while following != NO_NODE and len(found) < width:
-                found.append(following)
+            while following != NO_NODE and len(chain_nodes) < width:
+                chain_nodes.append(following)
                 following = int(self.trie.only_children[following])
-        return found
+        return chain_nodes

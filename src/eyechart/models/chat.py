@@ -1,4 +1,4 @@
-"""How requests become a checkpoint's own prompts, and its tokens answers: what `hf` and `vllm` share.
+"""Requests as prompts in a checkpoint's chat template, and tokens as answers; shared by `hf` and `vllm`.
 
 Every request is one turn of a user, put by the checkpoint's chat template, and the answer is the turn after it.
 """
@@ -23,36 +23,36 @@ Inputs = Mapping[str, Any]  # names to torch tensors
 
 
 def find_checkpoint(spec: ModelSpec, *, offline: bool) -> weights.WeightSource:
-    """Find the folder of weights, tokenizer, processor and chat template that a specification names."""
+    """Return the folder of weights, tokenizer, processor and chat template that a specification names."""
     path = packaged.packaged_folder(spec)
     return weights.WeightSource(path) if path else files.find_folder(spec.arguments[0], offline=offline)
 
 
 def build_identity(
-    spec: ModelSpec, found: weights.WeightSource, dtype: str, device: str, libraries: Sequence[str], **more: Any
+    spec: ModelSpec, source: weights.WeightSource, dtype: str, device: str, libraries: Sequence[str], **more: Any
 ) -> Identity:
-    """Say who answers: weights, and the files that make numbers of texts and images; `more` is an engine's own."""
+    """Return the model's identity: weights, processor files and libraries; `more` are settings of the engine."""
     return Identity(
         backend=spec.backend,
         name=spec.arguments[0].rstrip("/").rpartition("/")[2],
-        weights_sha256=weights.digest(*files.weight_files(found.path)),
-        revision=found.revision,
+        weights_sha256=weights.digest(*files.weight_files(source.path)),
+        revision=source.revision,
         dtype=dtype,
         device=device.partition(":")[0],
-        processor={"files_sha256": files.processor_files_sha256(found.path), **more},
+        processor={"files_sha256": files.processor_files_sha256(source.path), **more},
         libraries=runtime.library_versions(*libraries),
     )
 
 
 def check_has_name(spec: ModelSpec) -> None:
-    """Refuse a specification without a model."""
+    """Raise SpecError for a specification without a model."""
     if not spec.arguments:
         name = spec.backend
         raise SpecError(f"'{spec}' names no model. Expected {name}[PATH], {name}[owner/name] or {name}[toybox-mllm].")
 
 
 class ChatProcessor:
-    """The processor of a checkpoint: texts, images and turns."""
+    """The processor of a checkpoint: tokenizer, image processor and chat template."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -60,15 +60,15 @@ class ChatProcessor:
 
     @cached_property
     def _processor(self) -> Any:
-        found = files.load_processor("AutoProcessor", self.path)
-        if not getattr(found, "chat_template", None):
+        processor = files.load_processor("AutoProcessor", self.path)
+        if not getattr(processor, "chat_template", None):
             raise ModelError(
                 f"The folder {self.path} has no chat template: expected chat_template.jinja, or chat_template in "
                 "processor_config.json or tokenizer_config.json, which say how a prompt is written. Take an "
                 "instruction-tuned checkpoint; or write the form that the model was trained with, which its card "
                 f"shows, into chat_template.jinja. For an image before plain words it is: {PLAIN_TEMPLATE}"
             )
-        return found
+        return processor
 
     @cached_property
     def _tokenizer(self) -> Any:
@@ -76,16 +76,16 @@ class ChatProcessor:
 
     @cached_property
     def stop_tokens(self) -> tuple[int, ...]:
-        """Every token that ends an answer."""
+        """The tokens that end an answer."""
         listed = _read_stops(self.path)
         own = self._tokenizer.eos_token_id
         return tuple(dict.fromkeys([*listed, *([own] if own is not None else [])]))
 
     @cached_property
     def end_token(self) -> int:
-        """The token that ends a turn: the last that the chat template puts after an answer, or the tokenizer's own."""
+        """The token that ends a turn: the last one that the chat template adds after an answer, or the tokenizer's."""
         turns = [("user", "?"), ("assistant", ".")]
-        talk = [{"role": role, "content": [{"type": "text", "text": said}]} for role, said in turns]
+        talk = [{"role": role, "content": [{"type": "text", "text": text}]} for role, text in turns]
         written = self._encode(self._processor.apply_chat_template(talk, tokenize=False))
         last = [token for token in written if token in self.stop_tokens][-1:]
         if not last and self._tokenizer.eos_token_id is None:
@@ -94,30 +94,30 @@ class ChatProcessor:
 
     @property
     def padding_token(self) -> int:
-        """The token that fills short prompts up, which no model sees."""
-        found = self._tokenizer.pad_token_id
-        return self.end_token if found is None else int(found)
+        """The token that pads short prompts; the attention mask hides it."""
+        token = self._tokenizer.pad_token_id
+        return self.end_token if token is None else int(token)
 
     def render_prompt(self, request: Request) -> str:
-        """Write a request as the chat template has it, up to where the answer begins; an image is its placeholder."""
+        """Return a request in the chat template, up to where the answer begins; images are placeholders."""
         image = {"type": "image"}
         parts = [{"type": "text", "text": part} if isinstance(part, str) else image for part in request.parts]
         turn = [{"role": "user", "content": parts}]
         return str(self._processor.apply_chat_template(turn, tokenize=False, add_generation_prompt=True))
 
     def tokenize_prompt(self, request: Request) -> list[int]:
-        """Read a request's prompt as tokens, each image one placeholder."""
+        """Return the tokens of a request's prompt; each image is one placeholder."""
         return self._encode(self.render_prompt(request))
 
     def prepare_inputs(self, request: Request) -> Inputs:
-        """Make the tensors of a batch of one."""
+        """Return the tensors of a batch of one request."""
         text = self.render_prompt(request)
         images = {"images": [list(request.images)]} if request.images else {}
         how = {"add_special_tokens": self._adds(text), "return_tensors": "pt"}
         return dict(self._processor(text=[text], **images, **how))
 
     def tokenize_choices(self, texts: Sequence[str]) -> list[tuple[int, ...]]:
-        """Read whole answers as the tokens that the model would have to say, the end of turn included.
+        """Return each whole answer as tokens, including the end of turn.
 
         They are read behind a prompt, where a tokenizer may cut them differently than alone; where prompt and answer
         would share a token, which no model can say, they are read alone.
@@ -132,7 +132,7 @@ class ChatProcessor:
         return [(*row, self.end_token) for row in rows]
 
     def build_trie(self, choices: Sequence[str], until: Until = "end") -> Trie:
-        """Make the trie of whole answers, or of as much as tells them apart.
+        """Return the trie of whole answers, or of their shortest unique prefixes.
 
         The last one is kept, for the next request has mostly the same choices.
         """
@@ -146,27 +146,27 @@ class ChatProcessor:
         return self._last[2]
 
     def decode_answer(self, tokens: Sequence[int], prompt: int, cached: int = 0) -> Answer:
-        """Read what was said to a prompt of so many tokens, up to the first end of turn."""
+        """Return the answer to a prompt of `prompt` tokens, up to the first end of turn."""
         ends = [place for place, token in enumerate(tokens) if token in self.stop_tokens]
-        said = tuple(tokens[: ends[0] + 1] if ends else tokens)
-        text = str(self._tokenizer.decode(said, skip_special_tokens=True))
-        return Answer(text, said, bool(ends), usage=Usage(prompt, cached, len(said)))
+        answer_tokens = tuple(tokens[: ends[0] + 1] if ends else tokens)
+        text = str(self._tokenizer.decode(answer_tokens, skip_special_tokens=True))
+        return Answer(text, answer_tokens, bool(ends), usage=Usage(prompt, cached, len(answer_tokens)))
 
     def _encode(self, text: str) -> list[int]:
         read: list[int] = self._tokenizer(text, add_special_tokens=self._adds(text))["input_ids"]
         return read
 
     def _adds(self, text: str) -> bool:
-        """Whether the tokenizer puts its own start before a prompt: not where the template wrote it."""
+        """Return whether the tokenizer adds its own start token; not where the template wrote it."""
         start = self._tokenizer.bos_token
         return start is None or not text.startswith(start)
 
 
 def _read_stops(path: Path) -> list[int]:
-    """The ends of an answer that generation_config.json, or else config.json, lists."""
+    """Return the end tokens in generation_config.json, or else in config.json."""
     config = files.read_settings(path / "config.json")
-    for told in (files.read_settings(path / "generation_config.json"), config, config.get("text_config", {})):
-        found = told.get("eos_token_id")
-        if found is not None:
-            return [found] if isinstance(found, int) else list(found)
+    for settings in (files.read_settings(path / "generation_config.json"), config, config.get("text_config", {})):
+        tokens = settings.get("eos_token_id")
+        if tokens is not None:
+            return [tokens] if isinstance(tokens, int) else list(tokens)
     return []

@@ -1,4 +1,4 @@
-"""ConSE, a zero-shot encoder made of a classifier and a text encoder: `conse[]`.
+"""ConSE, a zero-shot encoder that combines a classifier and a text encoder: `conse[]`.
 
 Norouzi et al. 2014, "Zero-Shot Learning by Convex Combination of Semantic Embeddings", equations 2 and 3: an image lies
 at the mean of the embeddings of its most probable classes' names, weighted by their probabilities. The classifier is
@@ -27,7 +27,7 @@ EXAMPLES = {"classifier": "timm[resnet50]", "text": "sentence[minilm]"}
 
 
 class ConSE(Encoder):
-    """Images and texts in the space of a sentence encoder; classes are bare names, as in the paper."""
+    """Encodes images and texts in the space of a sentence encoder; class prompts are bare names, as in the paper."""
 
     templates = "name"
 
@@ -44,37 +44,37 @@ class ConSE(Encoder):
 
     @property
     def logit_scale(self) -> float:
-        """What cosines are multiplied with."""
+        """The factor of cosines."""
         return self._scale
 
     @property
     def loads(self) -> int:  # type: ignore[override]  # that of its parts
-        """How often the weights were read; classifier and text encoder are one model."""
+        """How often the weights were loaded; classifier and text encoder count as one model."""
         return max(int(self.classifier.loads), int(self.text.loads))
 
     @cached_property
     def identity(self) -> Identity:
-        """Who answers: both parts, and the names that join them."""
-        seen, read = self.classifier.identity, self.text.identity
+        """The identities of both parts, and the class names that connect them."""
+        classifier, text_encoder = self.classifier.identity, self.text.identity
         return Identity(
             backend="conse",
-            name=f"{seen.name}+{read.name}",
-            weights_sha256=sha256(f"{seen.weights_sha256}{read.weights_sha256}".encode()).hexdigest(),
-            revision=",".join(filter(None, (seen.revision, read.revision))),
-            dtype=",".join(dict.fromkeys((seen.dtype, read.dtype))),
-            device=seen.device,
+            name=f"{classifier.name}+{text_encoder.name}",
+            weights_sha256=sha256(f"{classifier.weights_sha256}{text_encoder.weights_sha256}".encode()).hexdigest(),
+            revision=",".join(filter(None, (classifier.revision, text_encoder.revision))),
+            dtype=",".join(dict.fromkeys((classifier.dtype, text_encoder.dtype))),
+            device=classifier.device,
             processor={
-                "image": seen.processor,
-                "text": read.processor,
+                "image": classifier.processor,
+                "text": text_encoder.processor,
                 "top": self.top,
                 "scale": self.logit_scale,
                 "names_sha256": self.names.sha256,
             },
-            libraries={**seen.libraries, **read.libraries},
+            libraries={**classifier.libraries, **text_encoder.libraries},
         )
 
     def prepare(self, image: Image.Image) -> Any:
-        """Turn an RGB image into what the classifier takes."""
+        """Return an RGB image as the classifier takes it."""
         return self.classifier.prepare(image)
 
     def encode_images(self, images: Sequence[Any]) -> Floats:
@@ -92,13 +92,13 @@ class ConSE(Encoder):
         return self.encode_texts(self.names.names)
 
     def encode_texts(self, texts: Sequence[str]) -> Floats:
-        """Return what the text encoder does (m, d)."""
-        found: Floats = self.text.encode_texts(texts)
-        return found
+        """Return the features (m, d) of the text encoder."""
+        features: Floats = self.text.encode_texts(texts)
+        return features
 
 
 def convex_combination(logits: Floats, embeddings: Floats, top: int) -> Floats:
-    """Weigh the embeddings (classes, d) of each image's `top` classes by their renormalised probabilities; (n, d).
+    """Return (n, d), the embeddings of each image's `top` classes weighted by renormalised probabilities.
 
     Source: Norouzi et al. 2014, equation 3.
 
@@ -113,11 +113,11 @@ def convex_combination(logits: Floats, embeddings: Floats, top: int) -> Floats:
 
 
 def _part(spec: ModelSpec, option: str, default: str, interface: str) -> ModelSpec:
-    """Read one of the two models; the precision that is asked of both is asked of each that names none."""
-    asked = parse_spec(spec.options.get(option, default))
-    if interface not in find_backend(asked).capabilities:
+    """Return the specification of one part; a precision given for both applies to a part that names none."""
+    part = parse_spec(spec.options.get(option, default))
+    if interface not in find_backend(part).capabilities:
         what = interface.replace("_", " ")
-        raise SpecError(f"'{spec}': {asked} is not a {what}. Use one, such as {option}={EXAMPLES[option]}.")
-    if "dtype" in spec.options and "dtype" not in asked.options:
-        return ModelSpec(asked.backend, asked.arguments, {**asked.options, "dtype": spec.options["dtype"]})
-    return asked
+        raise SpecError(f"'{spec}': {part} is not a {what}. Use one, such as {option}={EXAMPLES[option]}.")
+    if "dtype" in spec.options and "dtype" not in part.options:
+        return ModelSpec(part.backend, part.arguments, {**part.options, "dtype": spec.options["dtype"]})
+    return part

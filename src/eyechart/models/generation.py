@@ -1,4 +1,4 @@
-"""All answers of a generator together, for those who have all questions at hand."""
+"""All answers of a generator at once."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -10,16 +10,16 @@ from eyechart.models.types import Answer, Generator, Request
 def generate_all(
     model: Generator, requests: Sequence[Request], max_tokens: int, schema: Mapping[str, Any] | None = None
 ) -> list[Answer]:
-    """Answer every request, in their order.
+    """Return the answers to all requests, in their order.
 
     What ends the run is raised only if nothing was answered; else it is the error of what is left.
     """
-    found: dict[int, Answer] = {}
+    answers: dict[int, Answer] = {}
     left = ""
     try:
-        found.update(model.generate(requests, max_tokens, schema))
+        answers.update(model.generate(requests, max_tokens, schema))
     except ModelError as error:
-        if not found:
+        if not answers:
             raise
         left = str(error)
-    return [found.get(place) or Answer("", (), False, left, retry=True) for place in range(len(requests))]
+    return [answers.get(place) or Answer("", (), False, left, retry=True) for place in range(len(requests))]

@@ -1,4 +1,4 @@
-"""The models that eyechart ships, which go by their names alone."""
+"""The packaged models, which are given by their names alone."""
 
 from collections.abc import Mapping
 from pathlib import Path

@@ -39,7 +39,7 @@ ENCODER = frozenset({"encoder", "image_encoder", "text_encoder"})
 
 @dataclass(frozen=True)
 class Backend:
-    """Where a backend's class lies, which interfaces it offers, and whether it computes on a device of this machine.
+    """The class of a backend, its capabilities, and whether it computes on a device of this machine.
 
     `declared` are the interfaces of a built-in backend; None stands for those that the class inherits from. `others`
     are the classes of some values of the option `of`.
@@ -52,21 +52,21 @@ class Backend:
 
     @property
     def capabilities(self) -> frozenset[str]:
-        """The names of the interfaces; the class of another package is imported to find out."""
+        """The names of its interfaces; the class of another package is imported to find them."""
         return _inherited(self.target) if self.declared is None else self.declared
 
 
 @cache
 def _inherited(target: str) -> frozenset[str]:
-    made = _load(target, target)
-    parents = getattr(made, "__mro__", ())
-    found = frozenset(name for name, interface in INTERFACES.items() if interface in parents)
-    if not found:
+    model_class = _load(target, target)
+    parents = getattr(model_class, "__mro__", ())
+    interfaces = frozenset(name for name, interface in INTERFACES.items() if interface in parents)
+    if not interfaces:
         raise ModelError(
             f"The model class {target} inherits from no interface of eyechart.models.types. "
             f"Expected one of {', '.join(interface.__name__ for interface in INTERFACES.values())}."
         )
-    return found
+    return interfaces
 
 
 BUILT_IN: Mapping[str, Backend] = {
@@ -106,20 +106,20 @@ EXTRAS = {
 
 @cache
 def backends() -> Mapping[str, Backend]:
-    """Every backend by name: the built-in ones and those of installed packages."""
-    found = dict(BUILT_IN)
+    """Return every backend by name: the built-in ones and those of installed packages."""
+    registered = dict(BUILT_IN)
     for point in entry_points(group=GROUP):
-        known = found.setdefault(point.name, Backend(point.value))
+        known = registered.setdefault(point.name, Backend(point.value))
         if known.target != point.value:
             raise ModelError(
                 f"Two packages register the model backend '{point.name}': {known.target} and {point.value}. "
                 "Uninstall one, or rename its entry point."
             )
-    return found
+    return registered
 
 
 def find_backend(spec: ModelSpec) -> Backend:
-    """Look a specification's backend up; a typo is answered with the nearest name, a model's name with its backend."""
+    """Return the backend of a specification; the error for an unknown name suggests the nearest name."""
     if ":" in spec.backend:
         return Backend(spec.backend)
     known = backends()
@@ -128,14 +128,14 @@ def find_backend(spec: ModelSpec) -> Backend:
             f"The model '{spec}' names the backend '{spec.backend}', which is not known"
             f"{suggest_model(spec, list(known))} Known backends: {', '.join(sorted(known))}."
         )
-    found = known[spec.backend]
-    if "answers" in found.capabilities:
+    backend = known[spec.backend]
+    if "answers" in backend.capabilities:
         check_replayed_protocol(spec)
-    return found
+    return backend
 
 
 def check_replayed_protocol(spec: ModelSpec) -> None:
-    """Refuse replayed words of a protocol that reads none."""
+    """Raise SpecError for replayed answers of a protocol that reads none."""
     of = spec.options.get("of", REPLAYED_PROTOCOLS[0])
     if of not in REPLAYED_PROTOCOLS:
         raise SpecError(
@@ -144,41 +144,42 @@ def check_replayed_protocol(spec: ModelSpec) -> None:
 
 
 def capabilities(spec: ModelSpec) -> frozenset[str]:
-    """What a specification offers: its backend's interfaces, or words that were said under one protocol."""
-    found = find_backend(spec).capabilities
-    return frozenset({f"said:{spec.options['of']}"}) if "answers" in found and "of" in spec.options else found
+    """Return the capabilities of a specification: its backend's interfaces, or the answers of one protocol."""
+    interfaces = find_backend(spec).capabilities
+    return frozenset({f"said:{spec.options['of']}"}) if "answers" in interfaces and "of" in spec.options else interfaces
 
 
 def create_model(spec: ModelSpec, **options: Any) -> Any:
-    """Make the model; its weights are not read before the first question."""
-    found = find_backend(spec)
-    target = found.classes_by_protocol.get(spec.options.get("of", ""), found.target)
-    made = _load(target, str(spec))
+    """Create the model; its weights are loaded with the first request."""
+    backend = find_backend(spec)
+    target = backend.classes_by_protocol.get(spec.options.get("of", ""), backend.target)
+    model_class = _load(target, str(spec))
     try:
-        return made(spec, **options)
+        return model_class(spec, **options)
     except ModuleNotFoundError as error:
         raise _not_installed(str(spec), error) from error
 
 
-def _load(target: str, asked: str) -> Any:
+def _load(target: str, name_in_spec: str) -> Any:
     """Return the class at `module:Class`; a module may lie in the working folder."""
     module, _, name = target.partition(":")
     here = str(Path.cwd())
-    if here not in sys.path and target not in {each.target for each in BUILT_IN.values()}:
+    if here not in sys.path and target not in {backend.target for backend in BUILT_IN.values()}:
         sys.path.append(here)
     try:
-        made = getattr(import_module(module), name, None)
+        model_class = getattr(import_module(module), name, None)
     except ModuleNotFoundError as error:
-        raise _not_installed(asked, error) from error
-    if made is None:
+        raise _not_installed(name_in_spec, error) from error
+    if model_class is None:
         raise ModelError(
-            f"'{asked}' is registered as {target}, but the module {module} has no {name}. "
+            f"'{name_in_spec}' is registered as {target}, but the module {module} has no {name}. "
             "Correct the name of the class."
         )
-    return made
+    return model_class
 
 
-def _not_installed(asked: str, error: ModuleNotFoundError) -> ModelError:
+def _not_installed(name_in_spec: str, error: ModuleNotFoundError) -> ModelError:
     return ModelError(
-        f"'{asked}' needs the package '{error.name}', which is not installed. {EXTRAS.get(str(error.name), OTHERS)}"
+        f"'{name_in_spec}' needs the package '{error.name}', which is not installed. "
+        f"{EXTRAS.get(str(error.name), OTHERS)}"
     )

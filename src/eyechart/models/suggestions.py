@@ -1,4 +1,4 @@
-"""What was probably meant by a model's name that is no backend: a backend, or a model given without its backend."""
+"""Suggestions for a model name that is no backend: a near backend, or a model given without its backend."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
@@ -11,19 +11,19 @@ from eyechart.spec import ModelSpec, did_you_mean
 
 
 def suggest_model(spec: ModelSpec, backends: Sequence[str]) -> str:
-    """End a sentence about an unknown backend: with the backend of a model of that name, else with near backends.
+    """Return the end of a sentence about an unknown backend: the backend of a model of that name, or near backends.
 
     timm is only imported where the name is none of a shipped model or of open_clip, since that takes seconds.
     """
     near = did_you_mean(spec.backend, backends)
-    found = [*_spelled(spec, _shipped()), *_spelled(spec, (("open_clip", name) for name in _open_clip()))]
-    if not found and near == ".":
-        found = [*_spelled(spec, (("timm", name) for name in _timm(spec)))]
-    return f"; did you mean {' or '.join(found)}?" if found else near
+    candidates = [*_spelled(spec, _shipped()), *_spelled(spec, (("open_clip", name) for name in _open_clip()))]
+    if not candidates and near == ".":
+        candidates = [*_spelled(spec, (("timm", name) for name in _timm(spec)))]
+    return f"; did you mean {' or '.join(candidates)}?" if candidates else near
 
 
 def _spelled(spec: ModelSpec, models: Iterable[tuple[str, str]]) -> Iterator[str]:
-    """Yield the specification with its backend for each model of its name, whatever the case and kind of dash."""
+    """Yield the specification with its backend for each model of its name, ignoring case and kind of dash."""
     for backend, name in models:
         if _folded(name) == _folded(spec.backend):
             yield str(ModelSpec(backend, (name, *spec.arguments), spec.options))
@@ -38,7 +38,7 @@ def _shipped() -> Iterator[tuple[str, str]]:
 
 
 def _open_clip() -> list[str]:
-    """Return open_clip's architectures, which are files of its package; their order is that of the names."""
+    """Return open_clip's architectures, from the files of its package."""
     package = find_spec("open_clip")
     if package is None or package.origin is None:
         return []
@@ -46,7 +46,7 @@ def _open_clip() -> list[str]:
 
 
 def _timm(spec: ModelSpec) -> list[str]:
-    """Return the name of a specification where timm has a model of it, its weights after a dot included."""
+    """Return the name of a specification if timm has such a model, with or without a weights tag."""
     if find_spec("timm") is None:
         return []
     repair()

@@ -1,4 +1,4 @@
-"""Texts in batches: equal ones once, equally long ones together, so that next to nothing is spent on padding."""
+"""Batches of texts: equal texts once, similar lengths together, so that little padding is needed."""
 
 from collections.abc import Callable, Iterator, Sequence
 
@@ -8,12 +8,12 @@ from eyechart.models.types import Floats
 
 
 def token_budget(device: str) -> int:
-    """How many tokens make a batch: what a processor's caches hold, or what keeps an accelerator busy."""
+    """Return the number of tokens per batch for a device."""
     return 1_024 if device == "cpu" else 65_536
 
 
 def unique(texts: Sequence[str]) -> tuple[list[str], list[int]]:
-    """Return each text once, and for every text the place of its like.
+    """Return each distinct text once, and for every text the index of its equal.
 
     >>> unique(["cat", "dog", "cat"])
     (['cat', 'dog'], [0, 1, 0])
@@ -25,7 +25,7 @@ def unique(texts: Sequence[str]) -> tuple[list[str], list[int]]:
 def encode_in_batches(
     lengths: Sequence[int], encode: Callable[[list[int], int], Floats], tokens: int, rows: int | None = None
 ) -> Floats:
-    """Encode rows by ascending length and give the features back in the rows' order; `encode` takes (rows, longest)."""
+    """Encode rows by ascending length; return features in the original order. `encode` takes (rows, longest)."""
     order = sorted(range(len(lengths)), key=lengths.__getitem__)
     cuts = batches([lengths[row] for row in order], tokens, rows)
     found = np.concatenate([encode(order[start:stop], longest) for start, stop, longest in cuts])
@@ -35,7 +35,7 @@ def encode_in_batches(
 
 
 def batches(lengths: Sequence[int], tokens: int, rows: int | None = None) -> Iterator[tuple[int, int, int]]:
-    """Cut ascending lengths into batches of at most so many tokens and rows: (start, stop, longest) of each.
+    """Yield (start, stop, longest) of batches of ascending lengths with limited tokens and rows.
 
     >>> list(batches([5, 5, 6, 90], 12))
     [(0, 2, 5), (2, 3, 6), (3, 4, 90)]

@@ -1,4 +1,4 @@
-"""timm's classifiers: `timm[NAME]`, `timm[NAME,pretrained=TAG]`, `timm[NAME,pretrained=PATH]`.
+"""Classifiers of timm: `timm[NAME]`, `timm[NAME,pretrained=TAG]`, `timm[NAME,pretrained=PATH]`.
 
 Without a name or with `tf_efficientnet_lite0` alone, the packaged EfficientNet-Lite0 weights answer, and nothing is
 fetched. Any other name takes the weights timm lists for it on the hub, as does `pretrained=hub`. The preprocessing is
@@ -23,7 +23,7 @@ OPTIONS = ("pretrained", "dtype", "batch_size", "num_classes")
 
 
 class TimmClassifier(Classifier, ImageEncoder):
-    """A supervised classifier, and an image encoder by its pooled features."""
+    """A supervised classifier; its pooled features make it an image encoder."""
 
     def __init__(self, spec: ModelSpec, *, device: str = "cpu", offline: bool = False) -> None:
         spec.check(arguments=1, options=OPTIONS)
@@ -35,7 +35,7 @@ class TimmClassifier(Classifier, ImageEncoder):
 
     @cached_property
     def identity(self) -> Identity:
-        """Who answers; the weights are on disk after this, not yet in memory."""
+        """The model's identity; it reads the weights on disk but does not load them into memory."""
         return Identity(
             backend="timm",
             name=self.name,
@@ -49,12 +49,12 @@ class TimmClassifier(Classifier, ImageEncoder):
 
     @cached_property
     def source(self) -> weights.WeightSource:
-        """Where the weights lie."""
-        asked = self.spec.options.get("pretrained", "")
+        """The weights file."""
+        pretrained = self.spec.options.get("pretrained", "")
         if self._is_packaged:
             return _packaged()
-        if weights.is_path(asked):
-            return weights.find_local(asked)
+        if weights.is_path(pretrained):
+            return weights.find_local(pretrained)
         repo = self.configuration.get("hf_hub_id")
         if not repo:
             raise ModelError(f"timm lists no weights on the hub for '{self.name}'. Name a file with pretrained=PATH.")
@@ -66,15 +66,15 @@ class TimmClassifier(Classifier, ImageEncoder):
 
     @cached_property
     def configuration(self) -> Mapping[str, Any]:
-        """What timm knows about the weights of this name."""
+        """timm's configuration of the weights of this name."""
         import timm
 
-        found = timm.get_pretrained_cfg(self.name)
-        return found.to_dict() if found else {}
+        configuration = timm.get_pretrained_cfg(self.name)
+        return configuration.to_dict() if configuration else {}
 
     @cached_property
     def head(self) -> Head | None:
-        """The outputs as timm lists them, without loading weights; those of a file may be about other classes."""
+        """The outputs as timm lists them, without loading weights; a weights file may have other classes."""
         listed = not (weights.is_path(self.spec.options.get("pretrained", "")) or "num_classes" in self.spec.options)
         outputs = int(self.configuration.get("num_classes") or 0)
         if "num_classes" in self.spec.options:
@@ -83,7 +83,7 @@ class TimmClassifier(Classifier, ImageEncoder):
 
     @cached_property
     def preprocessing(self) -> Mapping[str, Any]:
-        """Size, crop, interpolation, mean and standard deviation, as timm publishes them."""
+        """Size, crop, interpolation, mean and standard deviation as published by timm."""
         from timm.data import resolve_data_config
 
         config: Mapping[str, Any] = resolve_data_config(pretrained_cfg=dict(self.configuration), use_test_size=True)
@@ -113,11 +113,11 @@ class TimmClassifier(Classifier, ImageEncoder):
         return timm.create_model(self.name, pretrained=True, pretrained_cfg_overlay=overlay | sizes, **sizes)
 
     def prepare(self, image: Image.Image) -> Any:
-        """Turn an RGB image into a float tensor (3, h, w)."""
+        """Return an RGB image as a float tensor (3, h, w)."""
         return self._transform(image)
 
     def classify(self, images: Sequence[Any]) -> Floats:
-        """Return logits (n, classes); the last layer computes in float32 whatever the dtype."""
+        """Return logits (n, classes); the last layer computes in float32 in any dtype."""
         if not getattr(self._module, "num_classes", 0):
             raise ModelError(f"'{self.spec}' has no classifier: use it as knn[{self.spec}], or name another model.")
         return self._head(images, pre_logits=False)
@@ -165,12 +165,12 @@ def _packaged() -> weights.WeightSource:
 
 
 def _make_packaged() -> Any:
-    """Fill timm's EfficientNet-Lite0 with the packaged weights: other names, but the same tensors in the same order."""
+    """Return timm's EfficientNet-Lite0 with the packaged weights: the same tensors in the same order, other names."""
     import timm
 
-    module, found = timm.create_model(PACKAGED), weights.read_state_dict(_packaged().path)
+    module, state_dict = timm.create_model(PACKAGED), weights.read_state_dict(_packaged().path)
     expected = module.state_dict()
-    renamed = dict(zip(expected, found.values(), strict=len(expected) == len(found)))
+    renamed = dict(zip(expected, state_dict.values(), strict=len(expected) == len(state_dict)))
     weights.check_state_dict_fits(_packaged().path, PACKAGED, expected, renamed)
     module.load_state_dict(renamed)
     return module

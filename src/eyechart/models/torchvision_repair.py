@@ -1,4 +1,4 @@
-"""A repair for torchvision where its binary cannot load, such as beside a CPU build of torch.
+"""A repair for torchvision whose binary cannot be loaded, such as beside a CPU build of torch.
 
 timm, open_clip and transformers import torchvision for its transforms alone, yet the import fails as soon as its binary
 does: it describes two operators that the binary would have defined. Defining their schemas first is enough, since

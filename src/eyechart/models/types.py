@@ -1,4 +1,4 @@
-"""The interfaces that a model may offer. A model class inherits from each interface that it offers."""
+"""The interfaces of models. A model class inherits from each interface that it implements."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -16,7 +16,7 @@ LOGIT_SCALE = 100.0  # CLIP's, for an encoder that does not know its own
 
 
 class Identity(msgspec.Struct, frozen=True, kw_only=True):
-    """Everything about a model that can change an answer; it goes into the store's key as it is."""
+    """Everything about a model that can change an answer; it is part of the store's key."""
 
     backend: str
     name: str
@@ -29,7 +29,7 @@ class Identity(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Model(ABC):
-    """What every model has. The constructor is cheap: weights enter memory at the first question."""
+    """Base of all models. The constructor is cheap: weights are loaded with the first request."""
 
     batch_size: int = 1
     loads: int = 0  # how often the weights were read into memory so far: 0 or 1
@@ -37,22 +37,22 @@ class Model(ABC):
     @property
     @abstractmethod
     def identity(self) -> Identity:
-        """Who answers, found without loading weights into memory."""
+        """The identity, found without loading weights into memory."""
 
     def close(self) -> None:  # noqa: B027  # most models hold nothing but memory
-        """Let go of what is more than memory; called when the model is dropped."""
+        """Release what is more than memory; called when the model is dropped."""
 
     def cost(self, usage: "Usage") -> float | None:  # noqa: ARG002
-        """Return what tokens cost in USD, None where nobody knows."""
+        """Return the cost of tokens in USD, None if it is unknown."""
         return None
 
 
 class ImageEncoder(Model):
-    """Sees images as vectors."""
+    """Encodes images as vectors."""
 
     @abstractmethod
     def prepare(self, image: Image.Image) -> Any:
-        """Turn one RGB image into what `encode_images` takes; called in threads while the model works."""
+        """Return one RGB image as `encode_images` takes it; called in threads while the model computes."""
 
     @abstractmethod
     def encode_images(self, images: Sequence[Any]) -> Floats:
@@ -60,46 +60,46 @@ class ImageEncoder(Model):
 
 
 class TextEncoder(Model):
-    """Reads texts as vectors."""
+    """Encodes texts as vectors."""
 
     @abstractmethod
     def encode_texts(self, texts: Sequence[str]) -> Floats:
-        """Return features of shape (m, d), of whatever length, in the order of the texts."""
+        """Return features of shape (m, d), of any norm, in the order of the texts."""
 
 
 class Encoder(ImageEncoder, TextEncoder):
-    """Sees images and reads texts in one space; `templates` names the prompts that suit it."""
+    """Encodes images and texts in one space; `templates` names the prompts that suit the model."""
 
     templates: str = "80"
 
     @property
     def logit_scale(self) -> float:
-        """What cosines are multiplied with before a softmax over texts; reading it may load the weights."""
+        """The factor of cosines before a softmax over texts; reading it may load the weights."""
         return LOGIT_SCALE
 
 
 class Matcher(Model):
-    """Looks at an image and a text together and tells how well they match."""
+    """Scores how well an image and a text match, from both together."""
 
     @abstractmethod
     def prepare(self, image: Image.Image) -> Any:
-        """Turn one RGB image into what `match` takes; called in threads while the model works."""
+        """Return one RGB image as `match` takes it; called in threads while the model computes."""
 
     @abstractmethod
     def match(self, images: Sequence[Any], texts: Sequence[str]) -> Floats:
-        """Return logits of shape (n, m), as a softmax over the texts takes them."""
+        """Return logits of shape (n, m), for a softmax over the texts."""
 
 
 @dataclass(frozen=True)
 class Head:
-    """The outputs of a classifier, and whether they are known to be one of ImageNet's lists of classes in its order."""
+    """The outputs of a classifier, and whether they are one of ImageNet's class lists in its order."""
 
     outputs: int
     imagenet: bool = False
 
 
 class Classifier(Model):
-    """Scores images over its own vocabulary.
+    """Scores images over its own classes.
 
     One that knows its outputs without reading its weights has `head`: a split that it does not fit is then refused
     before the first image, else with the first batch.
@@ -107,12 +107,12 @@ class Classifier(Model):
 
     @property
     def head(self) -> Head | None:
-        """The outputs, None where they are known from the first batch only."""
+        """The outputs, None if they are known only from the first batch."""
         return None
 
     @abstractmethod
     def prepare(self, image: Image.Image) -> Any:
-        """Turn one RGB image into what `classify` takes; called in threads while the model works."""
+        """Return one RGB image as `classify` takes it; called in threads while the model computes."""
 
     @abstractmethod
     def classify(self, images: Sequence[Any]) -> Floats:
@@ -121,7 +121,7 @@ class Classifier(Model):
 
 @dataclass(frozen=True)
 class Request:
-    """One turn of a user: texts and RGB images in the order in which the model meets them.
+    """One user turn: texts and RGB images in their order.
 
     `files`, where they are known, are the bytes that the images were decoded from, one an image: a model that is
     elsewhere may be sent them as they are.
@@ -142,7 +142,7 @@ class Request:
 
 @dataclass(frozen=True)
 class Usage:
-    """Tokens that were read, how many of them a cache held, and tokens that were said; zeros where nobody counted."""
+    """Token counts: prompt, cached part of the prompt, and answer; zeros if nobody counted."""
 
     prompt: int = 0
     cached: int = 0
@@ -154,7 +154,7 @@ class Usage:
 
 @dataclass(frozen=True)
 class Answer:
-    """What a model said: its text, its tokens with the end of turn where it came to one, and whether it did.
+    """The answer of a model: text, tokens with the end of turn if it was reached, and whether it was reached.
 
     `tokens` is empty where a server tells none. With an `error`, a sentence, there is no answer to this request; with
     `retry` besides, that may pass: the request is to be asked again by another run, and the error is not to be kept.
@@ -169,7 +169,7 @@ class Answer:
 
 
 class Generator(Model):
-    """Answers questions about images in words, always the likeliest next token.
+    """Answers requests with text, with greedy decoding.
 
     `structured` says whether it holds answers to a JSON schema; where it does not, a schema changes nothing.
     """
@@ -180,7 +180,7 @@ class Generator(Model):
     def generate(
         self, requests: Iterable[Request], max_tokens: int, schema: Mapping[str, Any] | None = None
     ) -> Iterator[tuple[int, Answer]]:
-        """Give answers of up to so many tokens, the end of turn counted, with their requests' places, as they come.
+        """Yield answers of up to `max_tokens`, the end of turn included, with their requests' indices, as they arrive.
 
         Requests are taken as there is room for them, perhaps in a thread, and never two at once; whatever takes long
         about the next one may be done beside. A request that cannot be answered is an answer with an error; a
@@ -192,7 +192,7 @@ class Generator(Model):
 
 
 class Scorer(Generator):
-    """A generator that also tells how likely it would have said something.
+    """A generator that also returns log-probabilities of given answers.
 
     One that finds out from its checkpoint's configuration that it cannot says so in `scoring_obstacle`: cases that need
     log-probabilities are skipped with this reason.
@@ -200,7 +200,7 @@ class Scorer(Generator):
 
     @property
     def scoring_obstacle(self) -> str:
-        """Why there are no log-probabilities, as a sentence; "" where there are."""
+        """Why there are no log-probabilities, as a sentence; "" if there are."""
         return ""
 
     @abstractmethod
@@ -214,7 +214,7 @@ class Scorer(Generator):
 
     @abstractmethod
     def best(self, requests: Sequence[Request], choices: Sequence[str]) -> tuple[NDArray[np.int64], Floats]:
-        """Return the place (n,) of each request's likeliest choice, of equals the first, and its log-probability (n,).
+        """Return the index (n,) of each request's most likely choice, the first of equals, and its log-probability.
 
         It is what `score` would find, perhaps sooner; choices.ByScore has it for models without a better way.
         """

@@ -1,4 +1,4 @@
-"""The sha256 of weights files, kept between processes so that a file is read in full only once."""
+"""The sha256 of weight files, cached across processes so that a file is read in full only once."""
 
 import re
 import time
@@ -15,7 +15,7 @@ FRESH = 2_000_000_000  # nanoseconds before hashing in which a further write may
 
 
 class FileState(msgspec.Struct, frozen=True):
-    """What a file is told by without reading it; any change of it makes a kept digest void."""
+    """The state of a file that is known without reading it; any change invalidates a cached digest."""
 
     path: str
     size: int
@@ -32,18 +32,18 @@ class CachedDigest(msgspec.Struct, frozen=True):
 
 
 class _Folder:
-    """Where digests are kept; None: for this process alone."""
+    """The folder of cached digests; None: only this process."""
 
     path: Path | None = None
 
 
 def set_digest_folder(folder: Path | None) -> None:
-    """Keep digests in a folder that other processes read as well."""
+    """Cache digests in a folder that other processes read as well."""
     _Folder.path = folder
 
 
 def file_sha256(path: Path) -> str:
-    """Return the sha256 of a file's bytes, read in full only if nothing that is kept knows it. Raises OSError.
+    """Return the sha256 of a file's bytes; the file is read only without a cached digest. Raises OSError.
 
     A file of the hub's cache is a link to `blobs/` and the sha256 of its bytes, which its name tells.
     """
@@ -54,8 +54,8 @@ def file_sha256(path: Path) -> str:
 
 
 def _state(path: Path) -> FileState:
-    found = path.stat()
-    return FileState(str(path), found.st_size, found.st_mtime_ns, found.st_ino, found.st_dev)
+    status = path.stat()
+    return FileState(str(path), status.st_size, status.st_mtime_ns, status.st_ino, status.st_dev)
 
 
 @cache
@@ -79,10 +79,10 @@ def _read(path: Path) -> str:
 
 def _kept(place: Path, state: FileState) -> str | None:
     try:
-        found = msgspec.json.decode(place.read_bytes(), type=CachedDigest)
+        cached = msgspec.json.decode(place.read_bytes(), type=CachedDigest)
     except (OSError, msgspec.DecodeError):
         return None
-    return found.sha256 if found.state == state and BLOB.fullmatch(found.sha256) else None
+    return cached.sha256 if cached.state == state and BLOB.fullmatch(cached.sha256) else None
 
 
 def _keep(place: Path, kept: CachedDigest) -> None:

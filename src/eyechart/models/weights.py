@@ -1,4 +1,4 @@
-"""Weight files: where they lie, what they hash to, and sentences for when they are missing or do not fit."""
+"""Weight files: their location, hashes, and error messages for missing or unsuitable files."""
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
@@ -21,14 +21,14 @@ _LOADING = re.compile(r"(Missing key|Unexpected key|size mismatch for )(.*)")
 
 @dataclass(frozen=True)
 class WeightSource:
-    """A file or folder of a model, and the commit of the hub repository it came from (empty for the user's own)."""
+    """A file or folder of a model, and its hub commit (empty for a user's own files)."""
 
     path: Path
     revision: str = ""
 
 
 def digest(*paths: Path) -> str:
-    """Return the sha256 of a file's bytes, or one over the names and hashes of several."""
+    """Return the sha256 of a file's bytes, or one over the names and hashes of several files."""
     if len(paths) == 1:
         return _file_digest(paths[0])
     lines = sorted(f"{path.name}\t{_file_digest(path)}\n" for path in paths)
@@ -43,12 +43,12 @@ def _file_digest(path: Path) -> str:
 
 
 def is_path(text: str) -> bool:
-    """Tell a path from a tag by its spelling alone, so that a folder named `openai` changes nothing."""
+    """Return whether a text is a path, by its spelling alone, so that a folder named `openai` changes nothing."""
     return "/" in text or text.startswith("~") or text.endswith(SUFFIXES)
 
 
 def find_local(text: str) -> WeightSource:
-    """Find a file or folder that the user named."""
+    """Return a file or folder that the user named."""
     path = Path(text).expanduser()
     if not path.exists():
         raise ModelError(f"The weights file {path} does not exist. Check the path in pretrained=… or in the name.")
@@ -56,7 +56,7 @@ def find_local(text: str) -> WeightSource:
 
 
 def hub_file(repo: str, names: Sequence[str], *, offline: bool) -> WeightSource:
-    """Find the first of these files that a hub repository (`owner/name`, maybe `@revision`) has; a copy here wins."""
+    """Return the first file that a hub repository (`owner/name`, maybe `@revision`) has; a local copy is preferred."""
     from huggingface_hub import file_exists, hf_hub_download, try_to_load_from_cache
 
     repository, _, revision = repo.partition("@")
@@ -71,7 +71,7 @@ def hub_file(repo: str, names: Sequence[str], *, offline: bool) -> WeightSource:
 
 
 def hub_folder(repo: str, patterns: Sequence[str], *, offline: bool) -> WeightSource:
-    """Find the files of a hub repository that match the patterns, as a folder; a local folder is taken as it is."""
+    """Return a folder with the files of a hub repository that match the patterns; a local folder is used as it is."""
     from huggingface_hub import snapshot_download
 
     if Path(repo).expanduser().is_dir():
@@ -116,7 +116,7 @@ def _first_line(error: Exception) -> str:
 
 
 def read_state_dict(path: Path) -> "dict[str, Tensor]":
-    """Read a state dict from safetensors, or from a pickle restricted to tensors."""
+    """Return a state dict from safetensors, or from a pickle restricted to tensors."""
     import torch
 
     if path.suffix == ".safetensors":
@@ -129,7 +129,7 @@ def read_state_dict(path: Path) -> "dict[str, Tensor]":
 
 @contextmanager
 def explain_load_errors(path: Path, architecture: str) -> Iterator[None]:
-    """Turn what libraries raise while they load a weights file into one sentence."""
+    """Turn the errors of libraries that load a weights file into one sentence."""
     from pickle import UnpicklingError
 
     from safetensors import SafetensorError
@@ -155,8 +155,8 @@ def explain_load_errors(path: Path, architecture: str) -> Iterator[None]:
 
 
 def _trouble(path: Path, architecture: str, error: Exception) -> str:
-    if found := _LOADING.findall(str(error)):
-        return _misfit(path, architecture, "; ".join(_shorten(kind, rest) for kind, rest in found[:_SHOWN]))
+    if matches := _LOADING.findall(str(error)):
+        return _misfit(path, architecture, "; ".join(_shorten(kind, rest) for kind, rest in matches[:_SHOWN]))
     if isinstance(error, AssertionError):
         return _misfit(path, architecture, str(error))
     return f"The weights file {path} cannot be read into {architecture} ({_first_line(error)}). Fetch or save it again."
@@ -177,16 +177,16 @@ def _misfit(path: Path, architecture: str, what: str) -> str:
 
 
 def check_state_dict_fits(
-    path: Path, architecture: str, expected: "Mapping[str, Any]", found: "Mapping[str, Any]"
+    path: Path, architecture: str, expected: "Mapping[str, Any]", loaded: "Mapping[str, Any]"
 ) -> None:
-    """Refuse weights with missing, unexpected or mis-shaped keys, naming the first of each."""
+    """Raise ModelError for weights with missing, unexpected or mis-shaped keys, naming the first of each."""
     kinds = {
-        "missing": [key for key in expected if key not in found],
-        "unexpected": [key for key in found if key not in expected],
+        "missing": [key for key in expected if key not in loaded],
+        "unexpected": [key for key in loaded if key not in expected],
         "of another shape": [
-            f"{key} {tuple(found[key].shape)} instead of {tuple(expected[key].shape)}"
+            f"{key} {tuple(loaded[key].shape)} instead of {tuple(expected[key].shape)}"
             for key in expected
-            if key in found and found[key].shape != expected[key].shape
+            if key in loaded and loaded[key].shape != expected[key].shape
         ],
     }
     if parts := [f"{kind}: {shorten_list(keys)}" for kind, keys in kinds.items() if keys]:
@@ -194,6 +194,6 @@ def check_state_dict_fits(
 
 
 def shorten_list(keys: Sequence[str]) -> str:
-    """Name the first few keys, and how many more there are."""
+    """Return the first few keys as text, and how many more there are."""
     more = f" and {len(keys) - _SHOWN} more" if len(keys) > _SHOWN else ""
     return ", ".join(keys[:_SHOWN]) + more

@@ -23,13 +23,13 @@ TRUTH = ("scene", "style", "trained", "thing", "name", "main", "crowd", "left", 
 def write(folder: Path, seed: int, number: int) -> None:
     """Write every format into a folder of its own, all styles in turn, and `truth.csv` beside its files."""
     for name, writer in WRITERS.items():
-        found = writer(folder / name, seed, styles(), number)
-        write_table(folder / name / "truth.csv", TRUTH, truth(found))
+        rendered = writer(folder / name, seed, styles(), number)
+        write_table(folder / name / "truth.csv", TRUTH, truth(rendered))
 
 
-def truth(found: Sequence[RenderedScene]) -> Iterator[dict[str, object]]:
+def truth(rendered: Sequence[RenderedScene]) -> Iterator[dict[str, object]]:
     """Yield every thing that was drawn: whether it is the main one or one of a crowd, its box and visible share."""
-    for picture in found:
+    for picture in rendered:
         scene = picture.scene
         for place, thing in enumerate(scene.things):
             where = box(picture.masks[place]) if picture.masks[place].any() else (0, 0, 0, 0)

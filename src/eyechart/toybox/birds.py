@@ -59,9 +59,9 @@ class Observation:
         """
         here = candidates(*self.place) if self.place else ()
         latitude, longitude = self.place or ("", "")
-        names = ";".join(one.name for one in here)
-        told = "" if self.reason else self.bird.name
-        known = (told, self.bird.genus, int(not self.reason), self.reason)
+        names = ";".join(bird.name for bird in here)
+        species_name = "" if self.reason else self.bird.name
+        known = (species_name, self.bird.genus, int(not self.reason), self.reason)
         values = (f"images/{image}", self.number, *known, latitude, longitude, names, self.style, self.bird.name)
         return dict(zip(TABLE, values, strict=True))
 
@@ -80,24 +80,24 @@ def observations(seed: int, name: str, chosen: Sequence[str], number: int) -> It
 
 def _place(draw: Draw, bird: Species) -> tuple[float, float]:
     """Draw where a bird lives; one with a look-alike, where both live."""
-    homes = [one.range for one in (bird, *look_alikes(bird))]
+    homes = [other.range for other in (bird, *look_alikes(bird))]
     south, north = max(home.south for home in homes), min(home.north for home in homes)
     west, east = max(home.west for home in homes), min(home.east for home in homes)
     return round(draw.uniform(south, north), DIGITS), round(draw.uniform(west, east), DIGITS)
 
 
-def picture(seed: int, name: str, seen: Observation, image: str) -> Image.Image:
+def picture(seed: int, name: str, observation: Observation, image: str) -> Image.Image:
     """Draw an observation's picture."""
     key = f"{name}/{image}"
     draw = Draw(seed, key)
-    if seen.reason == OCCLUSION:
-        return _hidden(draw, key, seen).image
-    found = render(_scene(draw, key, seen, [_bird(draw, seen, _centre(draw))])).image
-    return _spoilt(draw, found) if seen.reason == QUALITY else found
+    if observation.reason == OCCLUSION:
+        return _hidden(draw, key, observation).image
+    image_drawn = render(_scene(draw, key, observation, [_bird(draw, observation, _centre(draw))])).image
+    return _spoilt(draw, image_drawn) if observation.reason == QUALITY else image_drawn
 
 
-def _scene(draw: Draw, key: str, seen: Observation, things: Sequence[Thing]) -> Scene:
-    return Scene(key, seen.style, SIDE, SIDE, draw_backdrop(draw, key), tuple(things), 0)
+def _scene(draw: Draw, key: str, observation: Observation, things: Sequence[Thing]) -> Scene:
+    return Scene(key, observation.style, SIDE, SIDE, draw_backdrop(draw, key), tuple(things), 0)
 
 
 def _centre(draw: Draw) -> Place:
@@ -107,33 +107,33 @@ def _centre(draw: Draw) -> Place:
     return x * SIDE, y * SIDE, share * SIDE
 
 
-def _bird(draw: Draw, seen: Observation, place: Place) -> Thing:
-    label, variant = draw.pick(seen.bird.pictures(seen.style))
+def _bird(draw: Draw, observation: Observation, place: Place) -> Thing:
+    label, variant = draw.pick(observation.bird.pictures(observation.style))
     x, y, size = place
-    coat = seen.bird.apply_coat(replace(draw_look(draw), outline=None), seen.style)
+    coat = observation.bird.apply_coat(replace(draw_look(draw), outline=None), observation.style)
     turn = draw.uniform(-15, 15)
-    return Thing(label, seen.style, variant, x, y, size, turn, mirrored=draw.chance(0.5), look=coat)
+    return Thing(label, observation.style, variant, x, y, size, turn, mirrored=draw.chance(0.5), look=coat)
 
 
-def _hidden(draw: Draw, key: str, seen: Observation) -> RenderedScene:
+def _hidden(draw: Draw, key: str, observation: Observation) -> RenderedScene:
     """Draw a part of a bird from very near, or a bird behind a tree, until a little of it can be seen."""
-    near = draw.chance(0.5) or index_of(COVER) not in atlas(seen.style).sprites
+    near = draw.chance(0.5) or index_of(COVER) not in atlas(observation.style).sprites
     while True:
-        things = _too_near(draw, seen) if near else _behind(draw, seen)
-        found = render(_scene(draw, key, seen, things))
-        if (near or found.visible_fractions[0] < HIDDEN) and found.masks[0].mean() > LEAST:
-            return found
+        things = _too_near(draw, observation) if near else _behind(draw, observation)
+        rendered = render(_scene(draw, key, observation, things))
+        if (near or rendered.visible_fractions[0] < HIDDEN) and rendered.masks[0].mean() > LEAST:
+            return rendered
 
 
-def _behind(draw: Draw, seen: Observation) -> list[Thing]:
-    bird = _bird(draw, seen, _centre(draw))
+def _behind(draw: Draw, observation: Observation) -> list[Thing]:
+    bird = _bird(draw, observation, _centre(draw))
     x, y = bird.x + draw.uniform(-9, 9), bird.y + draw.uniform(-9, 9)
-    return [bird, Thing(index_of(COVER), seen.style, 0, x, y, SIDE * 1.1)]
+    return [bird, Thing(index_of(COVER), observation.style, 0, x, y, SIDE * 1.1)]
 
 
-def _too_near(draw: Draw, seen: Observation) -> list[Thing]:
+def _too_near(draw: Draw, observation: Observation) -> list[Thing]:
     x, y = draw.uniform(-0.4, 1.4) * SIDE, draw.uniform(-0.4, 1.4) * SIDE
-    return [_bird(draw, seen, (x, y, draw.uniform(2.4, 3.2) * SIDE))]
+    return [_bird(draw, observation, (x, y, draw.uniform(2.4, 3.2) * SIDE))]
 
 
 def _spoilt(draw: Draw, image: Image.Image) -> Image.Image:
@@ -147,18 +147,18 @@ def _spoilt(draw: Draw, image: Image.Image) -> Image.Image:
 
 def write_bird_table(folder: Path, seed: int, name: str, chosen: Sequence[str], number: int) -> list[Observation]:
     """Write pictures, observations, taxonomy and ranges into a folder; return the observations."""
-    found = list(observations(seed, name, chosen, number))
+    written = list(observations(seed, name, chosen, number))
     rows = []
-    for seen in found:
-        for image in seen.images:
-            write_bytes(folder / "images" / image, encode_image(picture(seed, name, seen, image), "JPEG"))
-            rows.append(seen.row(image))
+    for observation in written:
+        for image in observation.images:
+            write_bytes(folder / "images" / image, encode_image(picture(seed, name, observation, image), "JPEG"))
+            rows.append(observation.row(image))
     write_table(folder / "birds.csv", TABLE, rows)
-    taxa = [(one.taxon, one.name, one.genus, one.common_name, one.song) for one in species()]
+    taxa = [(bird.taxon, bird.name, bird.genus, bird.common_name, bird.song) for bird in species()]
     write_table(folder / "taxonomy.csv", TAXONOMY, [dict(zip(TAXONOMY, taxon, strict=True)) for taxon in taxa])
-    homes = [(one.name, *(getattr(one.range, side) for side in RANGES[1:])) for one in species()]
+    homes = [(bird.name, *(getattr(bird.range, side) for side in RANGES[1:])) for bird in species()]
     write_table(folder / "ranges.csv", RANGES, [dict(zip(RANGES, home, strict=True)) for home in homes])
-    return found
+    return written
 
 
 def write(folder: Path, seed: int, number: int) -> None:

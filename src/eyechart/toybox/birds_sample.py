@@ -18,13 +18,13 @@ FOLDER = "sample-drawn"
 def write(target: Path, seed: int) -> None:
     """Write the table `sample-drawn` with its manifest, checksums and licences."""
     folder = target / FOLDER
-    found = birds.write_bird_table(folder, seed, NAME, TRAINING, NUMBER)
-    write_table(folder / "manifest.csv", MANIFEST, manifest(folder, iter(_pictures(found))))
+    observations = birds.write_bird_table(folder, seed, NAME, TRAINING, NUMBER)
+    write_table(folder / "manifest.csv", MANIFEST, manifest(folder, iter(_pictures(observations))))
     for style in TRAINING:
         for text in (art_root() / style).glob("LICENSE-*.txt"):
             shutil.copyfile(text, folder / f"LICENSE-{style}.txt")
     write_checksums(folder, SEALED)
 
 
-def _pictures(found: Sequence[Observation]) -> list[tuple[str, str]]:
-    return [(f"images/{image}", seen.style) for seen in found for image in seen.images]
+def _pictures(observations: Sequence[Observation]) -> list[tuple[str, str]]:
+    return [(f"images/{image}", observation.style) for observation in observations for image in observation.images]

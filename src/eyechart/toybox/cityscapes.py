@@ -34,14 +34,14 @@ def scenes(seed: int, styles: Sequence[str], number: int) -> Iterator[Scene]:
         yield street_scene(draw, key, style, SIZE, lambda concept: concept.cityscapes, crowd=crowd)
 
 
-def polygon_file(found: RenderedScene) -> Json:
+def polygon_file(rendered: RenderedScene) -> Json:
     """Return the content of an annotation file."""
-    scene = found.scene
+    scene = rendered.scene
     line = horizon(scene.backdrop, scene.height)
     back = [_object("sky", _rectangle(scene, 0, line)), _object("road", _rectangle(scene, line, scene.height))]
-    crowd = [np.logical_or.reduce(found.masks[: scene.crowd])] if scene.crowd else []
+    crowd = [np.logical_or.reduce(rendered.masks[: scene.crowd])] if scene.crowd else []
     groups = [_object(_group(_name(scene, 0)), mask) for mask in crowd]
-    things = [_object(_name(scene, place), found.masks[place]) for place in range(scene.crowd, len(scene.things))]
+    things = [_object(_name(scene, place), rendered.masks[place]) for place in range(scene.crowd, len(scene.things))]
     return {"imgHeight": scene.height, "imgWidth": scene.width, "objects": [*back, *groups, *things]}
 
 
@@ -70,9 +70,9 @@ def filename(key: str) -> str:
 
 def write(folder: Path, seed: int, styles: Sequence[str], number: int) -> list[RenderedScene]:
     """Write pictures and polygons; return what was rendered."""
-    found = [render(scene) for scene in scenes(seed, styles, number)]
-    for picture in found:
+    rendered = [render(scene) for scene in scenes(seed, styles, number)]
+    for picture in rendered:
         key = picture.scene.key
         write_bytes(folder / filename(key), encode_image(picture.image, "PNG"))
         write_json(folder / f"gtFine/val/{key}_gtFine_polygons.json", polygon_file(picture))
-    return found
+    return rendered

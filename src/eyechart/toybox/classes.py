@@ -26,17 +26,17 @@ class ToyClass:
 def classes() -> tuple[ToyClass, ...]:
     """Return the classes by index; raises DataError for a changed table, VocabularyError for equal names."""
     lines = read_table(packaged_root() / "emojibase", "classes.csv")
-    found = tuple(
+    toy_classes = tuple(
         ToyClass(int(line["class"]), line["name"], line["group"], line["subgroup"], concept)
         for line, concept in zip(lines, concepts(), strict=True)
     )
-    check_unique([one.name for one in found])
-    return found
+    check_unique([toy_class.name for toy_class in toy_classes])
+    return toy_classes
 
 
 def names() -> tuple[str, ...]:
     """Return the names by index."""
-    return tuple(one.name for one in classes())
+    return tuple(toy_class.name for toy_class in classes())
 
 
 def index_of(name: str) -> int:
@@ -47,7 +47,9 @@ def index_of(name: str) -> int:
 @cache
 def equivalences() -> tuple[tuple[int, int], ...]:
     """Return the pairs of classes that show one kind of thing, such as dog and dog face."""
-    return tuple((index_of(one.concept.same_as), one.index) for one in classes() if one.concept.same_as)
+    return tuple(
+        (index_of(toy_class.concept.same_as), toy_class.index) for toy_class in classes() if toy_class.concept.same_as
+    )
 
 
 @cache

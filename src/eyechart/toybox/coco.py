@@ -33,42 +33,46 @@ def scenes(seed: int, styles: Sequence[str], number: int, name: str = NAME) -> I
             yield everyday_scene(draw, key, style, SCENE, crowd=name == NAME and place % CROWDED == CROWDED - 1)
 
 
-def instances(found: Sequence[RenderedScene]) -> Json:
+def instances(rendered: Sequence[RenderedScene]) -> Json:
     """Return the content of the annotation file for scenes that are numbered from 1."""
     numbers = count(1)
     return {
         "info": {"description": "toy world", "version": "1.0", "year": 2017, "date_created": "2017/01/01"},
         "licenses": [{"id": 1, "name": "that of the picture's style", "url": ""}],
-        "images": [image(place, picture) for place, picture in enumerate(found, 1)],
-        "annotations": [one for place, picture in enumerate(found, 1) for one in annotations(place, picture, numbers)],
-        "categories": [{"supercategory": one.subgroup, "id": one.index + 1, "name": one.name} for one in classes()],
+        "images": [image(place, picture) for place, picture in enumerate(rendered, 1)],
+        "annotations": [
+            entry for place, picture in enumerate(rendered, 1) for entry in annotations(place, picture, numbers)
+        ],
+        "categories": [
+            {"supercategory": entry.subgroup, "id": entry.index + 1, "name": entry.name} for entry in classes()
+        ],
     }
 
 
-def image(number: int, found: RenderedScene) -> Json:
+def image(number: int, rendered: RenderedScene) -> Json:
     """Describe an image."""
     return {
         "license": 1,
         "file_name": f"{number:012}.jpg",
         "coco_url": f"http://images.example/val2017/{number:012}.jpg",
-        "height": found.scene.height,
-        "width": found.scene.width,
+        "height": rendered.scene.height,
+        "width": rendered.scene.width,
         "date_captured": DATE,
         "flickr_url": "",
         "id": number,
     }
 
 
-def annotations(number: int, found: RenderedScene, ids: Iterator[int]) -> Iterator[Json]:
+def annotations(number: int, rendered: RenderedScene, ids: Iterator[int]) -> Iterator[Json]:
     """Describe every thing of an image, a crowd as one."""
-    things, crowd = found.scene.things, found.scene.crowd
+    things, crowd = rendered.scene.things, rendered.scene.crowd
     for place in range(crowd, len(things)):
-        yield annotation(number, things[place].label, found.masks[place], next(ids))
+        yield annotation(number, things[place].label, rendered.masks[place], next(ids))
     if crowd:
-        mask: Mask = np.logical_or.reduce(found.masks[:crowd])
-        one = annotation(number, things[0].label, mask, next(ids))
+        mask: Mask = np.logical_or.reduce(rendered.masks[:crowd])
+        entry = annotation(number, things[0].label, mask, next(ids))
         lengths = {"counts": run_lengths(mask), "size": [*mask.shape]}
-        yield one | {"segmentation": lengths, "area": int(mask.sum()), "iscrowd": 1}
+        yield entry | {"segmentation": lengths, "area": int(mask.sum()), "iscrowd": 1}
 
 
 def annotation(number: int, label: int, mask: Mask, identity: int) -> Json:
@@ -91,8 +95,8 @@ def filename(number: int) -> str:
 
 def write(folder: Path, seed: int, styles: Sequence[str], number: int) -> list[RenderedScene]:
     """Write pictures and annotations; return what was rendered."""
-    found = [render(scene) for scene in scenes(seed, styles, number)]
-    for place, picture in enumerate(found, 1):
+    rendered = [render(scene) for scene in scenes(seed, styles, number)]
+    for place, picture in enumerate(rendered, 1):
         write_bytes(folder / filename(place), encode_image(picture.image, "JPEG"))
-    write_json(folder / "annotations/instances_val2017.json", instances(found))
-    return found
+    write_json(folder / "annotations/instances_val2017.json", instances(rendered))
+    return rendered

@@ -21,52 +21,52 @@ NEGATIVES = 6
 FEW, SOME = 10, 100
 
 
-def unannotated_thing(found: RenderedScene, number: int) -> int | None:
+def unannotated_thing(rendered: RenderedScene, number: int) -> int | None:
     """The thing that stays without annotation: the smallest of a class that has several, in every fourth image."""
-    counts = Counter(thing.label for thing in found.scene.things)
-    several = [place for place, thing in enumerate(found.scene.things) if counts[thing.label] > 1]
-    chosen = min(several, key=lambda place: found.scene.things[place].size, default=None)
+    counts = Counter(thing.label for thing in rendered.scene.things)
+    several = [place for place, thing in enumerate(rendered.scene.things) if counts[thing.label] > 1]
+    chosen = min(several, key=lambda place: rendered.scene.things[place].size, default=None)
     return chosen if number % 4 == 0 else None
 
 
-def annotated(found: Sequence[RenderedScene]) -> list[tuple[int, int, RenderedScene]]:
+def annotated(rendered: Sequence[RenderedScene]) -> list[tuple[int, int, RenderedScene]]:
     """Every annotated thing: the image's number, the thing's, and the rendering."""
     return [
         (number, place, picture)
-        for number, picture in enumerate(found, 1)
+        for number, picture in enumerate(rendered, 1)
         for place in range(len(picture.scene.things))
         if place != unannotated_thing(picture, number)
     ]
 
 
-def content(found: Sequence[RenderedScene], seed: int) -> Json:
+def content(rendered: Sequence[RenderedScene], seed: int) -> Json:
     """Return the content of the annotation file for scenes that are numbered from 1."""
-    chosen, numbers = annotated(found), count(1)
+    chosen, numbers = annotated(rendered), count(1)
     return {
         "info": {"description": "toy world", "version": "v1.0", "year": 2020, "date_created": "2020-01-01"},
         "licenses": [{"id": 1, "name": "that of the picture's style", "url": ""}],
-        "images": [_image(number, picture, seed) for number, picture in enumerate(found, 1)],
+        "images": [_image(number, picture, seed) for number, picture in enumerate(rendered, 1)],
         "annotations": [_annotation(number, place, picture, next(numbers)) for number, place, picture in chosen],
         "categories": _categories([(number, picture.scene.things[place].label) for number, place, picture in chosen]),
     }
 
 
-def _annotation(number: int, place: int, found: RenderedScene, identity: int) -> Json:
-    one = annotation(number, found.scene.things[place].label, found.masks[place], identity)
-    del one["iscrowd"]
-    return one
+def _annotation(number: int, place: int, rendered: RenderedScene, identity: int) -> Json:
+    entry = annotation(number, rendered.scene.things[place].label, rendered.masks[place], identity)
+    del entry["iscrowd"]
+    return entry
 
 
-def _image(number: int, found: RenderedScene, seed: int) -> Json:
+def _image(number: int, rendered: RenderedScene, seed: int) -> Json:
     """Describe an image, whose file is named by its URL alone; absent are classes that are like no present one."""
-    one, hidden = image(number, found), unannotated_thing(found, number)
-    del one["file_name"]
-    present = {other for label in found.labels for other in equivalent_classes(label)}
+    entry, hidden = image(number, rendered), unannotated_thing(rendered, number)
+    del entry["file_name"]
+    present = {other for label in rendered.labels for other in equivalent_classes(label)}
     absent = [label for label in range(len(classes())) if label not in present]
     negative = Draw(seed, NAME, "negative", number).sample(absent, NEGATIVES)
-    one["neg_category_ids"] = sorted(label + 1 for label in negative)
-    one["not_exhaustive_category_ids"] = [] if hidden is None else [found.scene.things[hidden].label + 1]
-    return one
+    entry["neg_category_ids"] = sorted(label + 1 for label in negative)
+    entry["not_exhaustive_category_ids"] = [] if hidden is None else [rendered.scene.things[hidden].label + 1]
+    return entry
 
 
 def _categories(annotated: Sequence[tuple[int, int]]) -> list[Json]:
@@ -74,16 +74,16 @@ def _categories(annotated: Sequence[tuple[int, int]]) -> list[Json]:
     images, counts = Counter(label for _, label in {*annotated}), Counter(label for _, label in annotated)
     return [
         {
-            "id": one.index + 1,
-            "name": one.name.replace(" ", "_"),
-            "synset": f"toybox.n.{one.index + 1:03}",
-            "synonyms": [one.name.replace(" ", "_")],
-            "def": f"a toy of the group {one.group}, {one.subgroup}",
-            "frequency": _frequency(images[one.index]),
-            "image_count": images[one.index],
-            "instance_count": counts[one.index],
+            "id": toy_class.index + 1,
+            "name": toy_class.name.replace(" ", "_"),
+            "synset": f"toybox.n.{toy_class.index + 1:03}",
+            "synonyms": [toy_class.name.replace(" ", "_")],
+            "def": f"a toy of the group {toy_class.group}, {toy_class.subgroup}",
+            "frequency": _frequency(images[toy_class.index]),
+            "image_count": images[toy_class.index],
+            "instance_count": counts[toy_class.index],
         }
-        for one in classes()
+        for toy_class in classes()
     ]
 
 
@@ -93,8 +93,8 @@ def _frequency(images: int) -> str:
 
 def write(folder: Path, seed: int, styles: Sequence[str], number: int) -> list[RenderedScene]:
     """Write pictures and annotations; return what was rendered."""
-    found = [render(scene) for scene in scenes(seed, styles, number, NAME)]
-    for place, picture in enumerate(found, 1):
+    rendered = [render(scene) for scene in scenes(seed, styles, number, NAME)]
+    for place, picture in enumerate(rendered, 1):
         write_bytes(folder / filename(place), encode_image(picture.image, "JPEG"))
-    write_json(folder / "lvis_v1_val.json", content(found, seed))
-    return found
+    write_json(folder / "lvis_v1_val.json", content(rendered, seed))
+    return rendered

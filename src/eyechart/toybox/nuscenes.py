@@ -106,56 +106,56 @@ def drive_samples(seed: int, styles: Sequence[str], number: int, plan: Plan = WH
         yield DriveSample(place, plan.scenes[place * len(plan.scenes) // number], ego, shown)
 
 
-def tables(found: Sequence[DriveSample], plan: Plan = WHOLE) -> dict[str, list[Json]]:
+def tables(drive: Sequence[DriveSample], plan: Plan = WHOLE) -> dict[str, list[Json]]:
     """Return every table's rows."""
-    made = Tables()
-    _static(made)
-    for name in dict.fromkeys(moment.scene for moment in found):
-        _scene(made, name, [moment for moment in found if moment.scene == name], plan)
-    return made.rows
+    rows = Tables()
+    _static(rows)
+    for name in dict.fromkeys(moment.scene for moment in drive):
+        _scene(rows, name, [moment for moment in drive if moment.scene == name], plan)
+    return rows.rows
 
 
-def _static(made: Tables) -> None:
+def _static(rows: Tables) -> None:
     """Add what does not change in a drive."""
     for key, (level, _) in VISIBILITY.items():
-        made.rows["visibility"].append({"token": key, "level": level, "description": f"visibility of {level[1:]} %"})
-    for name in sorted({one.concept.nuscenes for one in classes()} - {""}):
-        made.add("category", name, name=name, description="")
-    made.add("attribute", "vehicle.parked", name="vehicle.parked", description="Vehicle is stationary.")
-    log = made.add("log", LOG, logfile=LOG, vehicle="n000", date_captured="2018-01-01", location="singapore-onenorth")
-    made.add("map", "map", log_tokens=[log], category="semantic_prior", filename="")
+        rows.rows["visibility"].append({"token": key, "level": level, "description": f"visibility of {level[1:]} %"})
+    for name in sorted({toy_class.concept.nuscenes for toy_class in classes()} - {""}):
+        rows.add("category", name, name=name, description="")
+    rows.add("attribute", "vehicle.parked", name="vehicle.parked", description="Vehicle is stationary.")
+    log = rows.add("log", LOG, logfile=LOG, vehicle="n000", date_captured="2018-01-01", location="singapore-onenorth")
+    rows.add("map", "map", log_tokens=[log], category="semantic_prior", filename="")
     for channel, camera in CAMERAS.items():
-        sensor = made.add("sensor", channel, channel=channel, modality="camera")
+        sensor = rows.add("sensor", channel, channel=channel, modality="camera")
         where, turn = [*camera.pose.translation], [*camera.pose.rotation]
         facts = {"sensor_token": sensor, "translation": where, "rotation": turn, "camera_intrinsic": camera.intrinsic}
-        made.add("calibrated_sensor", channel, **facts)
+        rows.add("calibrated_sensor", channel, **facts)
 
 
-def _scene(made: Tables, name: str, found: Sequence[DriveSample], plan: Plan) -> None:
+def _scene(rows: Tables, name: str, drive: Sequence[DriveSample], plan: Plan) -> None:
     """Add a scene with its samples, chained both ways."""
-    samples = ["", *(token("sample", moment.number) for moment in found), ""]
-    facts = {"nbr_samples": len(found), "first_sample_token": samples[1], "last_sample_token": samples[-2]}
-    scene = made.add("scene", name, log_token=token("log", LOG), **facts, name=name, description="toy street")
-    for place, moment in enumerate(found, 1):
+    samples = ["", *(token("sample", moment.number) for moment in drive), ""]
+    facts = {"nbr_samples": len(drive), "first_sample_token": samples[1], "last_sample_token": samples[-2]}
+    scene = rows.add("scene", name, log_token=token("log", LOG), **facts, name=name, description="toy street")
+    for place, moment in enumerate(drive, 1):
         chain = {"prev": samples[place - 1], "next": samples[place + 1]}
-        made.add("sample", moment.number, timestamp=moment.time, **chain, scene_token=scene)
+        rows.add("sample", moment.number, timestamp=moment.time, **chain, scene_token=scene)
         for channel, picture in moment.shown.items():
             for thing in range(len(picture.scene.things)):
-                _annotation(made, moment, channel, thing)
+                _annotation(rows, moment, channel, thing)
     for channel in plan.channels:
-        _frames(made, channel, [(moment, key_frame) for moment in found for key_frame in plan.kinds])
+        _frames(rows, channel, [(moment, key_frame) for moment in drive for key_frame in plan.kinds])
 
 
-def _frames(made: Tables, channel: str, frames: Sequence[tuple[DriveSample, bool]]) -> None:
+def _frames(rows: Tables, channel: str, frames: Sequence[tuple[DriveSample, bool]]) -> None:
     """Add a camera's pictures, chained both ways."""
     keys = ["", *(token("sample_data", moment.number, channel, key) for moment, key in frames), ""]
     for place, (moment, key_frame) in enumerate(frames, 1):
         when = time(moment.number, key_frame=key_frame)
-        made.add(
+        rows.add(
             "sample_data",
             *(moment.number, channel, key_frame),
             sample_token=token("sample", moment.number),
-            ego_pose_token=_ego(made, moment, channel, when),
+            ego_pose_token=_ego(rows, moment, channel, when),
             calibrated_sensor_token=token("calibrated_sensor", channel),
             timestamp=when,
             fileformat="jpg",
@@ -174,12 +174,12 @@ def filename(number: int, channel: str, *, key_frame: bool = True) -> str:
     return f"{'samples' if key_frame else 'sweeps'}/{channel}/{LOG}__{channel}__{when}.jpg"
 
 
-def _ego(made: Tables, moment: DriveSample, channel: str, when: int) -> str:
+def _ego(rows: Tables, moment: DriveSample, channel: str, when: int) -> str:
     where = {"rotation": [*moment.ego.rotation], "translation": [*moment.ego.translation]}
-    return made.add("ego_pose", channel, when, timestamp=when, **where)
+    return rows.add("ego_pose", channel, when, timestamp=when, **where)
 
 
-def _annotation(made: Tables, moment: DriveSample, channel: str, place: int) -> None:
+def _annotation(rows: Tables, moment: DriveSample, channel: str, place: int) -> None:
     """Add a thing as a thin box whose near face is its box in the picture."""
     picture, camera = moment.shown[channel], CAMERAS[channel]
     category = classes()[picture.scene.things[place].label].concept.nuscenes
@@ -190,16 +190,16 @@ def _annotation(made: Tables, moment: DriveSample, channel: str, place: int) -> 
     facing = moment.ego.rotation if channel == "CAM_FRONT" else multiply(moment.ego.rotation, HALF_TURN)
     size = (width * depth / camera.focal, depth * THIN, height * depth / camera.focal)
     name = (moment.number, channel, place)
-    one = token("sample_annotation", *name)
-    first_last = {"first_annotation_token": one, "last_annotation_token": one}
-    instance = made.add("instance", *name, category_token=token("category", category), nbr_annotations=1, **first_last)
-    seen = picture.visible_fractions[place]
-    made.add(
+    identity = token("sample_annotation", *name)
+    first_last = {"first_annotation_token": identity, "last_annotation_token": identity}
+    instance = rows.add("instance", *name, category_token=token("category", category), nbr_annotations=1, **first_last)
+    visible = picture.visible_fractions[place]
+    rows.add(
         "sample_annotation",
         *name,
         sample_token=token("sample", moment.number),
         instance_token=instance,
-        visibility_token=next(key for key, (_, top_share) in VISIBILITY.items() if seen <= top_share),
+        visibility_token=next(key for key, (_, top_share) in VISIBILITY.items() if visible <= top_share),
         attribute_tokens=[token("attribute", "vehicle.parked")] if category.startswith("vehicle") else [],
         translation=[round(value, 6) for value in middle],
         size=[round(value, 6) for value in size],
@@ -213,11 +213,11 @@ def _annotation(made: Tables, moment: DriveSample, channel: str, place: int) -> 
 
 def write(folder: Path, seed: int, styles: Sequence[str], number: int, plan: Plan = WHOLE) -> list[RenderedScene]:
     """Write pictures and tables; return what the front camera shows."""
-    found = list(drive_samples(seed, styles, number, plan))
-    for moment, key_frame in ((moment, key_frame) for moment in found for key_frame in plan.kinds):
+    drive = list(drive_samples(seed, styles, number, plan))
+    for moment, key_frame in ((moment, key_frame) for moment in drive for key_frame in plan.kinds):
         for channel, picture in moment.shown.items():
             path = folder / filename(moment.number, channel, key_frame=key_frame)
             write_bytes(path, encode_image(picture.image, "JPEG"))
-    for table, rows in tables(found, plan).items():
+    for table, rows in tables(drive, plan).items():
         write_json(folder / VERSION / f"{table}.json", rows)
-    return [moment.shown["CAM_FRONT"] for moment in found]
+    return [moment.shown["CAM_FRONT"] for moment in drive]

@@ -31,8 +31,10 @@ SEALED = frozenset({".csv", ".jpg", ".json", ".png"})
 def write(target: Path, seed: int) -> None:
     """Write every format into a folder of its own with its manifest and checksums, and the licences beside them."""
     for name, writer in WRITERS.items():
-        found = writer(target / name, seed, CHOSEN, NUMBERS[name])
-        pictures = ((PICTURES[name](place, one.scene), one.scene.style) for place, one in enumerate(found))
+        rendered = writer(target / name, seed, CHOSEN, NUMBERS[name])
+        pictures = (
+            (PICTURES[name](place, picture.scene), picture.scene.style) for place, picture in enumerate(rendered)
+        )
         write_table(target / name / "manifest.csv", MANIFEST, manifest(target / name, pictures))
         write_checksums(target / name, SEALED)
     _write_licences(target / "licences")

@@ -15,8 +15,8 @@ def fill_holes(mask: Mask) -> Mask:
     """Fill a mask's holes, which a polygon cannot have."""
     from scipy.ndimage import binary_fill_holes
 
-    found: Mask = binary_fill_holes(mask)
-    return found
+    filled: Mask = binary_fill_holes(mask)
+    return filled
 
 
 def polygons(mask: Mask) -> list[Polygon]:
@@ -26,10 +26,10 @@ def polygons(mask: Mask) -> list[Polygon]:
     are two, so that the areas of the polygons add up to the pixels of the filled mask.
     """
     following = _borders(fill_holes(mask))
-    found = []
+    outlines = []
     while following:
-        found.append(_corners(_loop(following)))
-    return sorted(found, key=lambda polygon: (-area(polygon), polygon))
+        outlines.append(_corners(_loop(following)))
+    return sorted(outlines, key=lambda polygon: (-area(polygon), polygon))
 
 
 def area(polygon: Polygon) -> float:

@@ -49,9 +49,9 @@ def _write_style(folder: Path, style: str, seed: int) -> None:
     (folder / "pictures").mkdir()
     rows = []
     for split, scene in pictures(seed, style):
-        found, name = render(scene), f"{scene.key.partition('/')[2]}.webp"
-        (folder / "pictures" / name).write_bytes(encode_image(found.image))
-        labels = ";".join(map(str, found.labels))
+        rendered, name = render(scene), f"{scene.key.partition('/')[2]}.webp"
+        (folder / "pictures" / name).write_bytes(encode_image(rendered.image))
+        labels = ";".join(map(str, rendered.labels))
         rows.append({"file": name, "split": split, "label": scene.things[scene.main].label, "labels": labels})
     write_table(folder / "pictures.csv", PICTURES, rows)
     write_checksums(folder)

@@ -24,20 +24,20 @@ def open_toybox(split: str, root: Path | None = None) -> Dataset:
     if split not in splits(root):
         raise DataError(f"The packaged toy world has no split '{split}'; it has {', '.join(splits(root))}.")
     root = root or packaged_root()
-    found = [line for style in styles(root) for line in _style(root / style, split)]
-    index = tuple(row for row, _, _ in found)
+    lines = [line for style in styles(root) for line in _style(root / style, split)]
+    index = tuple(row for row, _, _ in lines)
     source = f"packaged sample toybox/{split}"
     truths = (
         build_label_set("ImGT", index, [(row.label,) for row in index], "exclude", source),
-        build_label_set("multilabel", index, [labels for _, _, labels in found], "correct", source),
+        build_label_set("multilabel", index, [labels for _, _, labels in lines], "correct", source),
     )
     return Dataset(
         benchmark="toybox",
         split=split,
         index=index,
-        source=whole_file_source((row, path) for row, path, _ in found),
+        source=whole_file_source((row, path) for row, path, _ in lines),
         classes=len(names()),
-        expected=len(found),
+        expected=len(lines),
         names=names(),
         label_sets={truth.name: truth for truth in truths},
         equivalences=equivalences(),

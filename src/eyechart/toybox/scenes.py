@@ -77,14 +77,14 @@ def box(mask: Mask) -> Box:
 def render(scene: Scene) -> RenderedScene:
     """Draw a scene; the same scene gives the same pixels."""
     image = paint(scene.backdrop, scene.width, scene.height).convert("RGBA")
-    seen: list[Mask] = []
+    visible: list[Mask] = []
     whole: list[Mask] = []
     for thing in scene.things:
         drawn = render_layer(thing, scene.width, scene.height)
         image = Image.alpha_composite(image, drawn)
         whole.append(layer_mask(drawn))
-        seen = [earlier & ~whole[-1] for earlier in seen] + [whole[-1]]
-    return RenderedScene(scene, image.convert("RGB"), tuple(seen), tuple(whole))
+        visible = [earlier & ~whole[-1] for earlier in visible] + [whole[-1]]
+    return RenderedScene(scene, image.convert("RGB"), tuple(visible), tuple(whole))
 
 
 def single_scene(draw: Draw, key: str, style: str, label: int, side: int) -> Scene:
@@ -161,16 +161,16 @@ def _sizes(draw: Draw, count: int, side: int) -> list[float]:
 def _places(draw: Draw, sizes: Sequence[float], width: int, height: int, apart: float) -> list[Place]:
     """Find a centre for every size, the squares inside the picture and apart; smaller ones where there is no room."""
     while True:
-        found: list[Place] = []
+        places: list[Place] = []
         for size in sizes:
             half = size / 2
             for _ in range(MAX_TRIES):
                 x, y = draw.uniform(half, width - half), draw.uniform(half, height - half)
-                if all(max(abs(x - a), abs(y - b)) > apart * (size + other) / 2 for a, b, other in found):
-                    found.append((x, y, size))
+                if all(max(abs(x - a), abs(y - b)) > apart * (size + other) / 2 for a, b, other in places):
+                    places.append((x, y, size))
                     break
-        if len(found) == len(sizes):
-            return found
+        if len(places) == len(sizes):
+            return places
         sizes = [size * 0.95 for size in sizes]
 
 

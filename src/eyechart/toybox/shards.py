@@ -59,25 +59,28 @@ def encode_image(image: Image.Image, kind: str = "WEBP") -> bytes:
 def samples(pictures: Iterable[Scene], *, several: bool) -> Iterator[Sample]:
     """Yield the members of every sample: the picture with its class, or with all its classes as an array."""
     for scene in pictures:
-        found = render(scene)
-        yield {"webp": encode_image(found.image), **({"npy": _array(found)} if several else {"cls": _main(found)})}
+        rendered = render(scene)
+        yield {
+            "webp": encode_image(rendered.image),
+            **({"npy": _array(rendered)} if several else {"cls": _main(rendered)}),
+        }
 
 
-def _main(found: RenderedScene) -> bytes:
-    return str(found.scene.things[found.scene.main].label).encode()
+def _main(rendered: RenderedScene) -> bytes:
+    return str(rendered.scene.things[rendered.scene.main].label).encode()
 
 
-def _array(found: RenderedScene) -> bytes:
+def _array(rendered: RenderedScene) -> bytes:
     buffer = io.BytesIO()
-    np.save(buffer, np.array(found.labels, np.int64))
+    np.save(buffer, np.array(rendered.labels, np.int64))
     return buffer.getvalue()
 
 
-def write_split(folder: Path, found: Iterator[Sample]) -> None:
+def write_split(folder: Path, samples_to_write: Iterator[Sample]) -> None:
     """Write shards of up to a thousand samples, and their number."""
     folder.mkdir(parents=True, exist_ok=True)
     count = first = 0
-    while batch := list(islice(found, SHARD)):
+    while batch := list(islice(samples_to_write, SHARD)):
         with tarfile.open(folder / f"{count}.tar", "w", format=tarfile.USTAR_FORMAT) as tar:
             for number, sample in enumerate(batch, first):
                 for suffix, data in sorted(sample.items()):
@@ -92,7 +95,7 @@ def write(folder: Path, seed: int, per_class: int, scene_count: int) -> None:
     """Write every split whose styles are there; `val` and the held-out ones have a fifth of the pictures of `train`."""
     folder.mkdir(parents=True, exist_ok=True)
     (folder / "classnames.txt").write_text("".join(f"{name}\n" for name in names()), encoding="utf-8")
-    pairs = "".join(f"{one},{two}\n" for one, two in equivalences())
+    pairs = "".join(f"{first},{second}\n" for first, second in equivalences())
     (folder / "equivalences.csv").write_text(f"a,b\n{pairs}", encoding="utf-8")
     (folder / "zeroshot_classification_templates.txt").write_text("a photo of a {c}.\n", encoding="utf-8")
     for split, wanted in {**SINGLES, **SCENES}.items():

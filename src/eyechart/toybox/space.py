@@ -47,9 +47,9 @@ def rotation_about_vertical(angle: float) -> Quaternion:
     return round(math.cos(angle / 2), 9), 0.0, 0.0, round(math.sin(angle / 2), 9)
 
 
-def multiply(one: Quaternion, two: Quaternion) -> Quaternion:
+def multiply(first: Quaternion, second: Quaternion) -> Quaternion:
     """Return the rotation that does the second, then the first."""
-    (a, b, c, d), (e, f, g, h) = one, two
+    (a, b, c, d), (e, f, g, h) = first, second
     return (
         a * e - b * f - c * g - d * h,
         a * f + b * e + c * h - d * g,

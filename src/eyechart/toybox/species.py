@@ -52,13 +52,13 @@ class Species:
     def pictures(self, style: str) -> list[tuple[int, int]]:
         """The class and number of every picture that a style has of the species."""
         sprites = atlas(style).sprites
-        found = []
+        pictures = []
         for named in self.cutouts if style == PHOTOGRAPHS else self.art:
             name, _, number = named.partition(":")
             label = index_of(name)
             every = range(len(sprites.get(label, ())))
-            found += [(label, place) for place in every if not number or place == int(number)]
-        return found
+            pictures += [(label, place) for place in every if not number or place == int(number)]
+        return pictures
 
     def apply_coat(self, look: Look, style: str) -> Look:
         """Put the coat under a look; photographs have the right colours."""
@@ -80,14 +80,14 @@ def species() -> tuple[Species, ...]:
         return tuple(_species(taxon, line) for taxon, line in enumerate(csv.DictReader(file), 1))
 
 
-def look_alikes(one: Species) -> tuple[Species, ...]:
+def look_alikes(bird: Species) -> tuple[Species, ...]:
     """Return the other species with its song group."""
-    return tuple(other for other in species() if one.song and other.song == one.song and other != one)
+    return tuple(other for other in species() if bird.song and other.song == bird.song and other != bird)
 
 
 def candidates(latitude: float, longitude: float) -> tuple[Species, ...]:
     """Return the species that live at a place."""
-    return tuple(one for one in species() if one.range.contains(latitude, longitude))
+    return tuple(bird for bird in species() if bird.range.contains(latitude, longitude))
 
 
 def _species(taxon: int, line: Mapping[str, str]) -> Species:

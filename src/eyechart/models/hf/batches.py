@@ -1,4 +1,4 @@
-"""Prompts of one request each, put together into batches that a transformers model answers as it would each alone."""
+"""Batches of single prompts that a transformers model answers as it would answer each prompt alone."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import groupby
@@ -11,12 +11,12 @@ Inputs = Mapping[str, Any]
 
 
 def prompt_length(inputs: Inputs) -> int:
-    """How many tokens a prompt has."""
+    """Return the number of tokens of a prompt."""
     return int(inputs["input_ids"].shape[1])
 
 
 def group_by_length(prompts: Mapping[int, Inputs], size: int) -> Iterator[list[int]]:
-    """Give the places of prompts that may share a batch, those of like length together."""
+    """Yield the indices of prompts that can share a batch, prompts of similar length together."""
     order = sorted(prompts, key=lambda place: (_kind(prompts[place]), prompt_length(prompts[place])))
     for _, alike in groupby(order, key=lambda place: _kind(prompts[place])):
         places = list(alike)
@@ -24,17 +24,17 @@ def group_by_length(prompts: Mapping[int, Inputs], size: int) -> Iterator[list[i
 
 
 def _kind(inputs: Inputs) -> str:
-    """What images must agree in to lie in one tensor; a prompt without any lies beside none."""
+    """Return what images in one batch must have in common; prompts without images form their own batches."""
     return str([(key, *value.shape[1:]) for key, value in sorted(inputs.items()) if not _is_row(value, inputs)])
 
 
 def _is_row(value: Any, inputs: Inputs) -> bool:
-    """Whether a tensor has one entry for each token, such as the attention mask."""
+    """Return whether a tensor has one entry per token, such as the attention mask."""
     return bool(value.shape == inputs["input_ids"].shape)
 
 
 def collate(prompts: Sequence[Inputs], padding: int, like: "torch.Tensor") -> "dict[str, torch.Tensor]":
-    """Make one batch: tokens filled up on the left, where the answer does not begin, images one after another.
+    """Return one batch: tokens padded on the left, images concatenated.
 
     They lie where the weights `like` lie, in their precision.
     """
@@ -42,10 +42,13 @@ def collate(prompts: Sequence[Inputs], padding: int, like: "torch.Tensor") -> "d
 
     longest = max(map(prompt_length, prompts))
     filled = [
-        {key: _filled(key, value, longest, padding) if _is_row(value, one) else value for key, value in one.items()}
-        for one in prompts
+        {
+            key: _filled(key, value, longest, padding) if _is_row(value, prompt) else value
+            for key, value in prompt.items()
+        }
+        for prompt in prompts
     ]
-    return {key: _placed(torch.cat([one[key] for one in filled]), like) for key in filled[0]}
+    return {key: _placed(torch.cat([prompt[key] for prompt in filled]), like) for key in filled[0]}
 
 
 def _placed(values: "torch.Tensor", like: "torch.Tensor") -> "torch.Tensor":

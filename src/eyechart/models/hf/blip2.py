@@ -25,7 +25,7 @@ SCALES = {"itm": 1.0, "itc": 100.0}
 
 
 class Blip2Matcher(image_text.HfImageTextModel, Matcher):
-    """The vision tower sees an image once, whatever the number of texts; the Q-Former meets them in batches."""
+    """BLIP-2's matching heads: the vision tower encodes an image once, the Q-Former reads texts in batches."""
 
     backend = "blip2"
     class_name = "Blip2ForImageTextRetrieval"
@@ -42,34 +42,34 @@ class Blip2Matcher(image_text.HfImageTextModel, Matcher):
 
     @cached_property
     def configuration(self) -> Any:
-        """The model's configuration, with a Q-Former that reads texts."""
-        found, path = files.load_processor("AutoConfig", self.source.path), self.source.path / "config.json"
-        if found.model_type != "blip-2":
-            raise ModelError(f"{path} is of the family '{found.model_type}', expected blip-2.")
-        if not found.qformer_config.use_qformer_text_input:
+        """The model's configuration; its Q-Former must read texts."""
+        configuration, path = files.load_processor("AutoConfig", self.source.path), self.source.path / "config.json"
+        if configuration.model_type != "blip-2":
+            raise ModelError(f"{path} is of the family '{configuration.model_type}', expected blip-2.")
+        if not configuration.qformer_config.use_qformer_text_input:
             raise ModelError(
                 f"{path} is of a BLIP-2 whose Q-Former reads no texts (use_qformer_text_input is false). Name one "
                 "trained for retrieval, such as Salesforce/blip2-itm-vit-g."
             )
-        return found
+        return configuration
 
     @property
     def identity_settings(self) -> Mapping[str, Any]:
-        """Which head tells, and what its logits are multiplied with."""
+        """The head that scores, and the factor of its logits."""
         return {"head": self.head, "scale": self.scale}
 
     def match(self, images: Sequence[Mapping[str, Any]], wanted: Sequence[str]) -> Floats:
-        """Return logits (n, m); equal texts are read once, about equally long ones together."""
+        """Return logits (n, m); equal texts are encoded once, texts of similar length in one batch."""
         once, places = text_batches.unique(wanted)
         compare = self._meet if self.head == "itm" else self._compare
         with runtime.inference_mode(self.device, self.dtype):
-            seen = self._module.vision_model(**self._batch(images)).last_hidden_state
-            return np.asarray(self.scale * compare(seen, tuple(once))[:, places], dtype=np.float32)
+            states = self._module.vision_model(**self._batch(images)).last_hidden_state
+            return np.asarray(self.scale * compare(states, tuple(once))[:, places], dtype=np.float32)
 
-    def _meet(self, seen: "torch.Tensor", once: tuple[str, ...]) -> Floats:
+    def _meet(self, states: "torch.Tensor", once: tuple[str, ...]) -> Floats:
         """Let the queries see every image beside every text: (n, m) from (n, patches, d)."""
         read = self._read(once)
-        return np.stack([self._in_batches(read, partial(self._pair, image)) for image in seen])
+        return np.stack([self._in_batches(read, partial(self._pair, image)) for image in states])
 
     def _pair(self, image: "torch.Tensor", read: list[list[int]]) -> "torch.Tensor":
         """One image (patches, d) beside some texts: (m,). Its keys and values are computed once for all of them."""
@@ -77,20 +77,20 @@ class Blip2Matcher(image_text.HfImageTextModel, Matcher):
 
         queries = self._module.query_tokens.expand(len(read), -1, -1)
         (tokens, mask), count = self._padded(read), queries.shape[1]
-        found = self._module.qformer(
+        output = self._module.qformer(
             query_embeds=self._module.embeddings(input_ids=tokens, query_embeds=queries),
             query_length=count,
             attention_mask=torch.cat([mask.new_ones(len(read), count), mask], dim=1),
             encoder_hidden_states=image[None],
         ).last_hidden_state
-        logits: torch.Tensor = self._module.itm_head(found[:, :count]).float().mean(dim=1)
+        logits: torch.Tensor = self._module.itm_head(output[:, :count]).float().mean(dim=1)
         return logits[:, 1] - logits[:, 0]
 
-    def _compare(self, seen: "torch.Tensor", once: tuple[str, ...]) -> Floats:
+    def _compare(self, states: "torch.Tensor", once: tuple[str, ...]) -> Floats:
         """Compare each image's queries with every text: (n, m) from (n, patches, d)."""
-        queries = self._module.query_tokens.expand(len(seen), -1, -1)
-        found = self._module.qformer(query_embeds=queries, encoder_hidden_states=seen).last_hidden_state
-        directions = runtime.to_numpy(_unit(self._module.vision_projection(found)))
+        queries = self._module.query_tokens.expand(len(states), -1, -1)
+        output = self._module.qformer(query_embeds=queries, encoder_hidden_states=states).last_hidden_state
+        directions = runtime.to_numpy(_unit(self._module.vision_projection(output)))
         cosines: Floats = (directions @ self._hear(once).T).max(axis=1)
         return cosines
 
@@ -103,8 +103,8 @@ class Blip2Matcher(image_text.HfImageTextModel, Matcher):
     def _alone(self, read: list[list[int]]) -> "torch.Tensor":
         tokens, mask = self._padded(read)
         embedded = self._module.embeddings(input_ids=tokens)
-        found = self._module.qformer(query_embeds=embedded, query_length=0, attention_mask=mask).last_hidden_state
-        return _unit(self._module.text_projection(found[:, 0]))
+        output = self._module.qformer(query_embeds=embedded, query_length=0, attention_mask=mask).last_hidden_state
+        return _unit(self._module.text_projection(output[:, 0]))
 
     def _read(self, once: Sequence[str]) -> list[list[int]]:
         longest = self.configuration.qformer_config.max_position_embeddings
@@ -120,7 +120,7 @@ class Blip2Matcher(image_text.HfImageTextModel, Matcher):
         return text_batches.encode_in_batches(lengths, found, text_batches.token_budget(self.device))
 
 
-def _unit(found: "torch.Tensor") -> "torch.Tensor":
+def _unit(features: "torch.Tensor") -> "torch.Tensor":
     from torch.nn.functional import normalize
 
-    return normalize(found.float(), dim=-1)
+    return normalize(features.float(), dim=-1)

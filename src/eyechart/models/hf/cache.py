@@ -1,4 +1,4 @@
-"""Keys and values of prompts that stay as they are, and of what is read behind them while it is needed."""
+"""Key-value cache of prompts that stay fixed, and of tokens that are read after them."""
 
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -9,7 +9,7 @@ if TYPE_CHECKING:
 
 @dataclass
 class PrefixLayer:
-    """One layer's keys and values (rows, heads, tokens, width) of prompts, and of what was read behind them.
+    """One layer's keys and values (rows, heads, tokens, width) of the prompts and of the tokens after them.
 
     It is what transformers asks of a layer in its Cache. Nobody changes the tensors that it was made of.
     """
@@ -25,7 +25,7 @@ class PrefixLayer:
     def update(
         self, keys: "torch.Tensor", values: "torch.Tensor", *_: Any, **__: Any
     ) -> "tuple[torch.Tensor, torch.Tensor]":
-        """Hold what is being read, and return it behind everything that was read."""
+        """Store the keys and values of new tokens, and return them after all earlier ones."""
         import torch
 
         if self.held:
@@ -34,20 +34,20 @@ class PrefixLayer:
         return torch.cat([self.keys, keys], dim=2), torch.cat([self.values, values], dim=2)
 
     def get_seq_length(self) -> int:
-        """Return how many tokens were read."""
+        """Return the number of tokens that were read."""
         return int(self.keys.shape[2]) + (int(self.held[0].shape[2]) if self.held else 0)
 
     def get_mask_sizes(self, query_length: int) -> tuple[int, int]:
-        """Return how many tokens there will be, and the place of the first."""
+        """Return the total number of tokens, and the index of the first."""
         return self.get_seq_length() + query_length, 0
 
     def keep_positions(self, places: "torch.Tensor") -> None:
-        """Let go of everything behind the prompts but some places (rows, n)."""
+        """Drop everything after the prompts except some positions (rows, n)."""
         if self.held:
             keys, values = (held.take_along_dim(places[:, None, :, None], dim=2) for held in self.held)
             self.held = keys, values
 
     def select_rows(self, rows: "torch.Tensor") -> "PrefixLayer":
-        """Return a layer of some rows alone."""
+        """Return a layer with only some rows."""
         held = (self.held[0][rows], self.held[1][rows]) if self.held else None
         return PrefixLayer(self.keys[rows], self.values[rows], held)

@@ -20,7 +20,7 @@ from eyechart.models.types import Encoder, Floats
 
 @dataclass(frozen=True)
 class Family:
-    """How the text tower was trained: with every text `filled` up to its full length, or with its padding `masked`."""
+    """How the text tower was trained: texts padded to the full length or not, padding masked or not."""
 
     pads_to_full_length: bool = False
     masks_padding: bool = False
@@ -36,47 +36,47 @@ FAMILIES: Mapping[str, Family] = {
 
 
 class HfClipEncoder(HfImageTextModel, Encoder):
-    """Images and texts in one space; the published prompts are 80 a class."""
+    """Encodes images and texts in one space; the published prompts are 80 templates per class."""
 
     backend = "hf_clip"
     templates = "80"
 
     @cached_property
     def configuration(self) -> Any:
-        """The model's configuration, of a family that is known here."""
-        found = files.load_processor("AutoConfig", self.source.path)
-        if found.model_type not in FAMILIES:
+        """The model's configuration, which must be of a known family."""
+        configuration = files.load_processor("AutoConfig", self.source.path)
+        if configuration.model_type not in FAMILIES:
             raise ModelError(
-                f"{self.source.path / 'config.json'} is of the family '{found.model_type}', expected one of "
+                f"{self.source.path / 'config.json'} is of the family '{configuration.model_type}', expected one of "
                 f"{', '.join(FAMILIES)}. Use the open_clip backend if it has the model."
             )
-        return found
+        return configuration
 
     @property
     def family(self) -> Family:
-        """How the model reads texts."""
+        """How the text tower was trained."""
         return FAMILIES[self.configuration.model_type]
 
     @property
     def class_name(self) -> str:
-        """The class of transformers that reads the weights."""
+        """The transformers class that loads the weights."""
         return type(self.configuration).__name__.replace("Config", "Model")
 
     @property
     def identity_settings(self) -> Mapping[str, Any]:
-        """Whether capitals are told from small letters."""
+        """Whether the tokenizer distinguishes upper and lower case."""
         return {"lower_case": self._lower_case}
 
     @property
     def logit_scale(self) -> float:
-        """What training learned to multiply cosines with."""
+        """The learned factor of cosines."""
         return float(self._module.logit_scale.exp().item())
 
     @cached_property
     def _lower_case(self) -> bool:
-        """Whether this is a SigLIP 2; most of them say `siglip` of themselves and have a tokenizer that heeds case."""
-        told = files.read_settings(self.source.path / "tokenizer_config.json").get("tokenizer_class") or ""
-        return self.family.pads_to_full_length and str(told).startswith(("Gemma", "Siglip2"))
+        """Whether this is a SigLIP 2; most of them are labelled `siglip` and have a case-sensitive tokenizer."""
+        tokenizer_class = files.read_settings(self.source.path / "tokenizer_config.json").get("tokenizer_class") or ""
+        return self.family.pads_to_full_length and str(tokenizer_class).startswith(("Gemma", "Siglip2"))
 
     def encode_images(self, images: Sequence[Mapping[str, Any]]) -> Floats:
         """Return features (n, d), not normalised."""
@@ -113,5 +113,5 @@ class HfClipEncoder(HfImageTextModel, Encoder):
             return _features(self._module.get_text_features(input_ids=tokens, **how))
 
 
-def _features(found: Any) -> Floats:
-    return runtime.to_numpy(getattr(found, "pooler_output", found))
+def _features(output: Any) -> Floats:
+    return runtime.to_numpy(getattr(output, "pooler_output", output))

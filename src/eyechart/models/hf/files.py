@@ -1,4 +1,4 @@
-"""What transformers reads from a folder, the user's or the hub cache's: weights, tokenizer and processor."""
+"""Files that transformers reads from a folder or the hub cache: weights, tokenizer and processor."""
 
 import json
 from collections.abc import Iterator
@@ -16,16 +16,16 @@ VOCABULARIES = ("tokenizer.json", "vocab.txt", "vocab.json", "*.model")
 
 
 def find_folder(where: str, *, offline: bool) -> weights.WeightSource:
-    """Find a model's folder with its weights, as safetensors where there are any."""
-    found = weights.hub_folder(where, (*CONFIGURATION, TENSORS[0]), offline=offline)
-    if not offline and not weight_files(found.path, check=False):
-        found = weights.hub_folder(where, (*CONFIGURATION, TENSORS[1]), offline=offline)
-    weight_files(found.path)
-    return found
+    """Return a model's folder with its weights, as safetensors if there are any."""
+    source = weights.hub_folder(where, (*CONFIGURATION, TENSORS[0]), offline=offline)
+    if not offline and not weight_files(source.path, check=False):
+        source = weights.hub_folder(where, (*CONFIGURATION, TENSORS[1]), offline=offline)
+    weight_files(source.path)
+    return source
 
 
 def weight_files(path: Path, *, check: bool = True) -> list[Path]:
-    """List the weight files of a folder, all of one format."""
+    """Return the weight files of a folder, all in one format."""
     for pattern in TENSORS:
         if files := sorted(path.glob(pattern)):
             return files
@@ -35,21 +35,21 @@ def weight_files(path: Path, *, check: bool = True) -> list[Path]:
 
 
 def processor_files_sha256(path: Path) -> str:
-    """Hash the files that say how texts and images become numbers."""
+    """Return the sha256 of the files that define how texts and images become numbers."""
     files = [file for pattern in CONFIGURATION for file in path.glob(pattern) if not file.name.endswith(".index.json")]
     return weights.digest(*files)
 
 
 def read_settings(path: Path) -> dict[str, Any]:
-    """Read a JSON file of settings; one that is not there sets nothing."""
-    found = read_json(path, {})
-    if not isinstance(found, dict):
+    """Return the content of a JSON file of settings; a missing file has none."""
+    settings = read_json(path, {})
+    if not isinstance(settings, dict):
         raise ModelError(f"{path} holds no settings by name. Fetch the model again.")
-    return found
+    return settings
 
 
 def read_json(path: Path, otherwise: Any) -> Any:
-    """Read what a JSON file says, if it is there."""
+    """Return the content of a JSON file, or `otherwise` if it does not exist."""
     try:
         return json.loads(path.read_text(encoding="utf-8")) if path.exists() else otherwise
     except (OSError, ValueError) as error:
@@ -57,20 +57,20 @@ def read_json(path: Path, otherwise: Any) -> Any:
 
 
 def load_model(kind: str, path: Path, optional: tuple[str, ...] = (), dtype: str = "float32") -> Any:
-    """Load a transformers class in `dtype`, every weight from its file but those under an optional prefix."""
+    """Load a transformers class in `dtype`; every weight must be in its files, except optional prefixes."""
     repair()
     import torch
     import transformers
 
     how = {"dtype": getattr(torch, dtype), "ignore_mismatched_sizes": True, "local_files_only": True}
     with weights.explain_load_errors(path, kind), quiet_loading():
-        loaded, told = getattr(transformers, kind).from_pretrained(path, output_loading_info=True, **how)
-    missing = [key for key in sorted(told["missing_keys"]) if not key.startswith(optional or "\0")]
-    if missing or told["mismatched_keys"]:
+        loaded, report = getattr(transformers, kind).from_pretrained(path, output_loading_info=True, **how)
+    missing = [key for key in sorted(report["missing_keys"]) if not key.startswith(optional or "\0")]
+    if missing or report["mismatched_keys"]:
         raise ModelError(
             f"The weights in {path} do not fit {type(loaded).__name__}: "
             f"missing {weights.shorten_list(missing) or 'none'}; "
-            f"of another shape {weights.shorten_list([str(key[0]) for key in told['mismatched_keys']]) or 'none'}. "
+            f"of another shape {weights.shorten_list([str(key[0]) for key in report['mismatched_keys']]) or 'none'}. "
             "Fetch the model again, or check its config.json."
         )
     return loaded
@@ -95,7 +95,7 @@ def load_processor(kind: str, path: Path, **options: Any) -> Any:
 
 
 def load_config(path: Path, kind: str) -> Any:
-    """Return the configuration of a checkpoint whose family is one of an Auto class, without loading weights.
+    """Return the configuration of a checkpoint of an Auto class, without loading weights.
 
     Raises ModelError for a family that transformers, or this class of it, does not know.
     """
@@ -104,18 +104,18 @@ def load_config(path: Path, kind: str) -> Any:
 
     family = str(read_settings(path / "config.json").get("model_type", "none"))
     known = family in transformers.CONFIG_MAPPING
-    found = load_processor("AutoConfig", path) if known else None
-    if found is None or type(found) not in getattr(transformers, kind)._model_mapping:
+    configuration = load_processor("AutoConfig", path) if known else None
+    if configuration is None or type(configuration) not in getattr(transformers, kind)._model_mapping:
         raise ModelError(
             f"{path / 'config.json'} has the model_type '{family}', which transformers {transformers.__version__} does "
             f"not load as {kind}. Use vllm[…] or openai[…] with a server that knows it, or another checkpoint."
         )
-    return found
+    return configuration
 
 
 @contextmanager
 def quiet_loading() -> Iterator[None]:
-    """Let transformers neither report nor draw progress while it loads; what is wrong is said in an error."""
+    """Silence the reports and progress bars of transformers; problems become errors."""
     from transformers.utils import logging
 
     before, shown = logging.get_verbosity(), logging.is_progress_bar_enabled()

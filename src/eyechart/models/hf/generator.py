@@ -1,4 +1,4 @@
-"""Models that answer in words, through transformers: `hf[PATH]`, `hf[owner/name]` or the packaged `hf[toybox-mllm]`.
+"""Generative models through transformers: `hf[PATH]`, `hf[owner/name]` or the packaged `hf[toybox-mllm]`.
 
 Answers are the likeliest ones, whatever generation_config.json asks for: no sampling, no penalties.
 """
@@ -28,7 +28,7 @@ LIBRARIES = ("transformers", "tokenizers", "torch", "torchvision", "pillow")
 
 
 class HfGenerator(Scorer):
-    """Answers in words."""
+    """Generates answers with transformers."""
 
     structured = False
 
@@ -47,7 +47,7 @@ class HfGenerator(Scorer):
 
     @cached_property
     def identity(self) -> Identity:
-        """Who answers; the weights are on disk after this, not yet in memory."""
+        """The model's identity; it reads the weights on disk but does not load them into memory."""
         return chat.build_identity(self.spec, self.source, self.dtype, self.device, LIBRARIES)
 
     @cached_property
@@ -60,7 +60,7 @@ class HfGenerator(Scorer):
 
     @cached_property
     def scoring_obstacle(self) -> str:
-        """Why this checkpoint gives no log-probabilities, found without loading its weights; "" where it does."""
+        """Why this checkpoint gives no log-probabilities, read without loading weights; "" if it does."""
         return trie_scoring.scoring_obstacle(self._config)
 
     @cached_property
@@ -82,17 +82,17 @@ class HfGenerator(Scorer):
         max_tokens: int,
         schema: Mapping[str, Any] | None = None,  # noqa: ARG002
     ) -> Iterator[tuple[int, Answer]]:
-        """Give answers of up to so many tokens batch by batch; no answer is held to a schema."""
+        """Yield answers of up to `max_tokens`, batch by batch; a schema has no effect."""
         attempts = self._attempts(self.batch_size)
         for prompts, refused in self._ahead(requests, self.batch_size, max_tokens):
             for place, failure in refused.items():
                 yield place, _unanswered(failure)
             for batch in batches.group_by_length(prompts, self.batch_size):
-                for places, said in attempts.run(batch, partial(self._say, prompts, max_tokens)):
-                    if isinstance(said, Failure):
-                        yield places[0], _unanswered(said)
+                for places, outputs in attempts.run(batch, partial(self._say, prompts, max_tokens)):
+                    if isinstance(outputs, Failure):
+                        yield places[0], _unanswered(outputs)
                         continue
-                    for place, tokens in zip(places, said, strict=True):
+                    for place, tokens in zip(places, outputs, strict=True):
                         yield place, self._chat.decode_answer(tokens, batches.prompt_length(prompts[place]))
 
     def _attempts(self, size: int) -> BatchBackoff:
@@ -101,7 +101,7 @@ class HfGenerator(Scorer):
     def _ahead(
         self, requests: Iterable[Request], size: int, room: int
     ) -> Iterator[tuple[dict[int, batches.Inputs], dict[int, Failure]]]:
-        """Read the prompts of some batches; those that cannot be made, or leave no room for an answer, are failures."""
+        """Yield the prompts of some batches; prompts that cannot be prepared or leave no room are failures."""
         places = enumerate(requests)
         while some := [*islice(places, BATCHES_AHEAD * size)]:
             prompts: dict[int, batches.Inputs] = {}
@@ -121,12 +121,12 @@ class HfGenerator(Scorer):
             yield prompts, refused
 
     def _joined(self, prompts: Mapping[int, batches.Inputs], places: Sequence[int]) -> dict[str, Any]:
-        """Join prompts into one batch."""
+        """Return one batch of prompts."""
         like = next(self._module.parameters())
         return batches.collate([prompts[place] for place in places], self._chat.padding_token, like)
 
     def _excess(self, prompt: int, answer: int) -> str:
-        """Say that there is no room for a prompt of so many tokens and an answer; nothing if there is."""
+        """Return a sentence if a prompt leaves no room for an answer, else ""."""
         most = getattr(self._module.config.get_text_config(), "max_position_embeddings", None)
         if not most or prompt + answer <= most:
             return ""
@@ -138,32 +138,32 @@ class HfGenerator(Scorer):
     def _say(self, prompts: Mapping[int, batches.Inputs], max_tokens: int, places: Sequence[int]) -> list[list[int]]:
         batch = self._joined(prompts, places)
         with runtime.inference_mode(self.device, "float32"):
-            said = self._module.generate(**batch, max_new_tokens=max_tokens)
-        rows: list[list[int]] = said[:, batch["input_ids"].shape[1] :].tolist()
+            output = self._module.generate(**batch, max_new_tokens=max_tokens)
+        rows: list[list[int]] = output[:, batch["input_ids"].shape[1] :].tolist()
         return rows
 
     def score(self, requests: Sequence[Request], choices: Sequence[str], *, until: Until = "end") -> Floats:
-        """Return log-probabilities (n, choices) of every choice, up to its end of turn or where it is unique."""
-        found = np.empty((len(requests), len(choices)), np.float32)
+        """Return log-probabilities (n, choices) of every choice, up to its end of turn or its unique prefix."""
+        scores = np.empty((len(requests), len(choices)), np.float32)
 
         def totals(batch: dict[str, Any], trie: Trie) -> NDArray[np.floating]:
             return trie.choice_sums(trie_scoring.log_probabilities(self._module, batch, trie, self._numbers))
 
-        for places, values in self._of_each(requests, choices, until, totals) if found.size else ():
-            found[places] = values
-        return found
+        for places, values in self._of_each(requests, choices, until, totals) if scores.size else ():
+            scores[places] = values
+        return scores
 
     def best(self, requests: Sequence[Request], choices: Sequence[str]) -> tuple[Ints, Floats]:
-        """Return the place (n,) of each request's likeliest choice, of equals the first, and its log-probability."""
+        """Return the index (n,) of each request's most likely choice, the first of equals, and its log-probability."""
         check_choices(choices)
-        found, values = np.empty(len(requests), np.int64), np.empty(len(requests), np.float32)
+        choice, values = np.empty(len(requests), np.int64), np.empty(len(requests), np.float32)
 
         def likeliest(batch: dict[str, Any], trie: Trie) -> tuple[Ints, Floats]:
             return trie_scoring.best(self._module, batch, trie, self._numbers)
 
         for places, (best, sure) in self._of_each(requests, choices, "end", likeliest):
-            found[places], values[places] = best, sure
-        return found, values
+            choice[places], values[places] = best, sure
+        return choice, values
 
     @property
     def _numbers(self) -> int:
@@ -172,7 +172,7 @@ class HfGenerator(Scorer):
     def _of_each(
         self, requests: Sequence[Request], choices: Sequence[str], until: Until, compute: Callable[[Any, Trie], T]
     ) -> Iterator[tuple[list[int], T]]:
-        """Give what is computed of batches of prompts and the trie of choices, with the requests' places.
+        """Yield what is computed from batches of prompts and the trie of choices, with the requests' indices.
 
         In the end a RequestError names the requests that have no answer; where a prompt is among them that cannot be
         made, nothing is computed of the others around it, since they are asked again without it.
@@ -191,11 +191,11 @@ class HfGenerator(Scorer):
         for prompts, refused in self._ahead(requests, size, max(map(len, trie.paths))):
             errors.update({place: f"{failure.reason}." for place, failure in refused.items()})
             for batch in () if refused else batches.group_by_length(prompts, size):
-                for places, found in attempts.run(batch, partial(computed, prompts)):
-                    if isinstance(found, Failure):
-                        errors[places[0]] = f"{found.reason}."
+                for places, result in attempts.run(batch, partial(computed, prompts)):
+                    if isinstance(result, Failure):
+                        errors[places[0]] = f"{result.reason}."
                     else:
-                        yield places, found
+                        yield places, result
         if errors:
             raise RequestError(errors)
 

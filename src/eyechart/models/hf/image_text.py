@@ -1,4 +1,4 @@
-"""What the models of transformers have in common that read images and texts from one folder."""
+"""Base class of transformers models that read images and texts from one folder."""
 
 from collections.abc import Mapping, Sequence
 from functools import cached_property
@@ -20,7 +20,7 @@ LIBRARIES = ("transformers", "tokenizers", "torch", "pillow")
 
 
 class HfImageTextModel:
-    """A folder with weights, a tokenizer and an image processor; a subclass says which class reads the weights."""
+    """A folder with weights, tokenizer and image processor; a subclass names the class of the weights."""
 
     backend: ClassVar[str]
     options: ClassVar[tuple[str, ...]] = OPTIONS
@@ -42,22 +42,22 @@ class HfImageTextModel:
 
     @cached_property
     def configuration(self) -> Any:
-        """The model's configuration, of a family that is known here."""
+        """The model's configuration, which must be of a known family."""
         raise NotImplementedError
 
     @property
     def class_name(self) -> str:
-        """The class of transformers that reads the weights."""
+        """The transformers class that loads the weights."""
         raise NotImplementedError
 
     @property
     def identity_settings(self) -> Mapping[str, Any]:
-        """What besides the folder's files and the precision can change an answer."""
+        """Settings besides the files and the precision that can change an answer."""
         raise NotImplementedError
 
     @cached_property
     def identity(self) -> Identity:
-        """Who answers; the weights are on disk after this, not yet in memory."""
+        """The model's identity; it reads the weights on disk but does not load them into memory."""
         return Identity(
             backend=self.backend,
             name=self.spec.arguments[0].rstrip("/").rpartition("/")[2],
@@ -88,17 +88,17 @@ class HfImageTextModel:
         return runtime.to_device(files.load_model(self.class_name, self.source.path), self.device)
 
     def prepare(self, image: Image.Image) -> Any:
-        """Turn an RGB image into the tensors of a batch of one."""
+        """Return an RGB image as the tensors of a batch of one."""
         return dict(self._processor(images=image, return_tensors="pt"))
 
     def _batch(self, images: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-        """Put prepared images together on the device."""
+        """Return prepared images as one batch on the device."""
         import torch
 
         return {key: torch.cat([image[key] for image in images]).to(self.device) for key in images[0]}
 
     def _padded(self, read: Sequence[Sequence[int]]) -> "tuple[torch.Tensor, torch.Tensor]":
-        """Put texts' tokens together on the device, (m, longest), with the mask that tells them from the padding."""
+        """Return tokens (m, longest) on the device, and the attention mask."""
         import torch
         from torch.nn.utils.rnn import pad_sequence
 

@@ -1,4 +1,4 @@
-"""open_clip's encoders: `open_clip[NAME,pretrained=TAG]`, where a path may stand for the tag.
+"""Encoders of open_clip: `open_clip[NAME,pretrained=TAG]`; a path may replace the tag.
 
 `open_clip[local-dir:PATH]` and `open_clip[hf-hub:owner/name]` take the architecture from beside the weights, as does
 `open_clip[toybox-clip]`, which is packaged. Quick GELU follows the weights, whatever the architecture's name says.
@@ -25,7 +25,7 @@ OPTIONS = ("pretrained", "dtype", "batch_size")
 
 
 class OpenClipEncoder(Encoder):
-    """Images and texts in one space; the published prompts are 80 a class, the packaged model's 7."""
+    """Encodes images and texts in one space; published prompts are 80 templates per class, 7 for the packaged model."""
 
     templates = "80"
 
@@ -48,19 +48,19 @@ class OpenClipEncoder(Encoder):
 
     @cached_property
     def identity(self) -> Identity:
-        """Who answers; the weights are on disk after this, not yet in memory."""
-        found = self.checkpoint
+        """The model's identity; it reads the weights on disk but does not load them into memory."""
+        checkpoint = self.checkpoint
         return Identity(
             backend="open_clip",
-            name=found.display_name,
-            weights_sha256=weights.digest(found.source.path),
-            revision=found.source.revision,
+            name=checkpoint.display_name,
+            weights_sha256=weights.digest(checkpoint.source.path),
+            revision=checkpoint.source.revision,
             dtype=self.dtype,
             device=self.device.partition(":")[0],
             processor={
-                "image": runtime.to_jsonable(found.preprocessing),
-                "config_sha256": found.config_sha256,
-                "quick_gelu": found.quick_gelu,
+                "image": runtime.to_jsonable(checkpoint.preprocessing),
+                "config_sha256": checkpoint.config_sha256,
+                "quick_gelu": checkpoint.quick_gelu,
                 "tokenizer_sha256": self._tokenizer_sha256,
             },
             libraries=runtime.library_versions(
@@ -90,11 +90,11 @@ class OpenClipEncoder(Encoder):
 
     @property
     def logit_scale(self) -> float:
-        """What training learned to multiply cosines with."""
+        """The learned factor of cosines."""
         return float(self._module.logit_scale.exp().item())
 
     def prepare(self, image: Image.Image) -> Any:
-        """Turn an RGB image into a float tensor (3, h, w)."""
+        """Return an RGB image as a float tensor (3, h, w)."""
         return self._transform(image)
 
     def encode_images(self, images: Sequence[Any]) -> Floats:
@@ -103,7 +103,7 @@ class OpenClipEncoder(Encoder):
             return runtime.to_numpy(self._module.encode_image(runtime.stack(images, self.device)))
 
     def encode_texts(self, wanted: Sequence[str]) -> Floats:
-        """Return features (m, d), not normalised; equal texts are read once, equally long ones together."""
+        """Return features (m, d), not normalised; equal texts are encoded once, equally long ones in one batch."""
         once, places = text_batches.unique(wanted)
         tower, tokens = TextTower(self._module), self._tokenizer(once)
 

@@ -1,4 +1,4 @@
-"""What an open_clip specification stands for: architecture, weights, preprocessing and tokenizer on this machine."""
+"""The files of an open_clip specification: architecture, weights, preprocessing and tokenizer."""
 
 import json
 from collections.abc import Mapping
@@ -22,7 +22,7 @@ HUB = ("*.json", "*.txt", "*.model", "open_clip_*.safetensors")
 
 @dataclass(frozen=True)
 class Checkpoint:
-    """Everything needed to make the model; `name` is what open_clip's factory takes, `repo` the hub's name for it."""
+    """Everything that defines a model; `name` is open_clip's name of the architecture, `repo` the hub repository."""
 
     name: str
     config: Mapping[str, Any]
@@ -34,17 +34,17 @@ class Checkpoint:
 
     @property
     def display_name(self) -> str:
-        """What people call it: the last part of its name, which in the hub's cache would be a commit."""
+        """The last part of the name; a folder in the hub's cache would otherwise be named by a commit."""
         return (self.repo or self.name).rpartition("/")[2]
 
     @property
     def config_sha256(self) -> str:
-        """A hash of the architecture, which local folders may change under one name."""
+        """The sha256 of the architecture; local folders may change it under one name."""
         return sha256(json.dumps(self.config, sort_keys=True).encode()).hexdigest()
 
 
 def find_checkpoint(spec: ModelSpec, *, offline: bool) -> Checkpoint:
-    """Find the checkpoint that a specification names; what is missing is a ModelError with its remedy."""
+    """Return the checkpoint that a specification names; raise ModelError with the remedy if it is missing."""
     repair()
     from open_clip.factory import parse_model_name
 
@@ -60,22 +60,22 @@ def find_checkpoint(spec: ModelSpec, *, offline: bool) -> Checkpoint:
 
 
 def packaged_checkpoint(spec: ModelSpec) -> Path | None:
-    """Return the folder of a model that eyechart ships, which goes by its name alone."""
+    """Return the folder of a packaged model, which is given by its name alone."""
     return shipped.packaged_folder(spec) if "pretrained" not in spec.options else None
 
 
 def parse_architecture(spec: ModelSpec) -> tuple[str, str]:
-    """Read the architecture and its weights, `ViT-B/32` and Mill's `ViT-B-32/laion2b_s34b_b79k` included."""
+    """Return architecture and weights; also reads `ViT-B/32` and Mill's `ViT-B-32/laion2b_s34b_b79k`."""
     from open_clip import list_models, list_pretrained_tags_by_model
 
-    asked, pretrained, known = "".join(spec.arguments), spec.options.get("pretrained", ""), list_models()
-    name = asked.replace("/", "-")
+    name_in_spec, pretrained, known = "".join(spec.arguments), spec.options.get("pretrained", ""), list_models()
+    name = name_in_spec.replace("/", "-")
     if name not in known and not pretrained:
-        head, _, pretrained = asked.rpartition("/")
+        head, _, pretrained = name_in_spec.rpartition("/")
         name = head.replace("/", "-")
     if name not in known:
-        near = did_you_mean(asked, [*known, *shipped.PACKAGED_MODELS["open_clip"]])
-        raise SpecError(f"'{spec}' names '{asked}', which open_clip does not have{near}")
+        near = did_you_mean(name_in_spec, [*known, *shipped.PACKAGED_MODELS["open_clip"]])
+        raise SpecError(f"'{spec}' names '{name_in_spec}', which open_clip does not have{near}")
     if not pretrained:
         tags = ", ".join(list_pretrained_tags_by_model(name)) or "none"
         raise ModelError(f"'{spec}' names no weights. Add pretrained=PATH or pretrained=TAG; {name} has: {tags}.")
@@ -92,11 +92,11 @@ def _from_tag(spec: ModelSpec, name: str, tag: str, offline: bool) -> Checkpoint
         near = did_you_mean(tag, tags)
         raise SpecError(f"'{spec}': {name} has no weights '{tag}'{near} It has: {', '.join(tags) or 'none'}.")
     repo, _, file = listed["hf_hub"].rpartition("/")
-    found = weights.hub_file(repo, _alternatives(file or "open_clip_pytorch_model.bin"), offline=offline)
+    source = weights.hub_file(repo, _alternatives(file or "open_clip_pytorch_model.bin"), offline=offline)
     # the tag knows how its weights were trained; open_clip itself only warns of a mismatch
     quick = bool(listed.get("quick_gelu")) or tag == "openai"
     config = get_model_config(name)
-    return Checkpoint(name, config, _preprocessing(config, listed), found, quick or bool(config.get("quick_gelu")))
+    return Checkpoint(name, config, _preprocessing(config, listed), source, quick or bool(config.get("quick_gelu")))
 
 
 def _alternatives(file: str) -> list[str]:
@@ -113,7 +113,7 @@ def _from_file(name: str, path: str) -> Checkpoint:
 
 
 def _agreed(name: str) -> dict[str, Any]:
-    """The preprocessing that all listed weights of an architecture share; a file says nothing of its own."""
+    """Return the preprocessing that all listed weights of an architecture share; a weight file has none of its own."""
     from open_clip import list_pretrained_tags_by_model
     from open_clip.pretrained import get_pretrained_cfg
 
@@ -121,10 +121,10 @@ def _agreed(name: str) -> dict[str, Any]:
     return {key: every[0][key] for key in FROM_TAG if every and len({str(listed.get(key)) for listed in every}) == 1}
 
 
-def _from_folder(found: weights.WeightSource) -> Checkpoint:
+def _from_folder(source: weights.WeightSource) -> Checkpoint:
     from open_clip.factory import _find_checkpoint_in_dir
 
-    path = found.path / "open_clip_config.json"
+    path = source.path / "open_clip_config.json"
     try:
         read = json.loads(path.read_text(encoding="utf-8"))
         config, preprocessing = read["model_cfg"], read.get("preprocess_cfg", {})
@@ -132,42 +132,42 @@ def _from_folder(found: weights.WeightSource) -> Checkpoint:
         raise ModelError(
             f"{path} cannot be read as an open_clip configuration ({error!r}). Save the model again."
         ) from error
-    file = _find_checkpoint_in_dir(found.path)
+    file = _find_checkpoint_in_dir(source.path)
     if not file:
-        raise ModelError(f"The folder {found.path} holds no weights beside its open_clip_config.json.")
-    where = weights.WeightSource(Path(file), found.revision)
-    quick, full = bool(config.get("quick_gelu")), f"local-dir:{found.path}"
-    return Checkpoint(full, config, _preprocessing(config, preprocessing), where, quick, found.path)
+        raise ModelError(f"The folder {source.path} holds no weights beside its open_clip_config.json.")
+    where = weights.WeightSource(Path(file), source.revision)
+    quick, full = bool(config.get("quick_gelu")), f"local-dir:{source.path}"
+    return Checkpoint(full, config, _preprocessing(config, preprocessing), where, quick, source.path)
 
 
 def _hub_checkpoint(repo: str, offline: bool) -> weights.WeightSource:
-    found = weights.hub_folder(repo, HUB, offline=offline)
-    if not offline and not [*found.path.glob("open_clip_*.safetensors")]:
-        found = weights.hub_folder(repo, (*HUB, "open_clip_*.bin"), offline=offline)
-    return found
+    source = weights.hub_folder(repo, HUB, offline=offline)
+    if not offline and not [*source.path.glob("open_clip_*.safetensors")]:
+        source = weights.hub_folder(repo, (*HUB, "open_clip_*.bin"), offline=offline)
+    return source
 
 
-def _preprocessing(config: Mapping[str, Any], told: Mapping[str, Any]) -> dict[str, Any]:
+def _preprocessing(config: Mapping[str, Any], settings: Mapping[str, Any]) -> dict[str, Any]:
     from open_clip.transform import PreprocessCfg, merge_preprocess_dict
 
-    merged: dict[str, Any] = merge_preprocess_dict(asdict(PreprocessCfg()), dict(told))
+    merged: dict[str, Any] = merge_preprocess_dict(asdict(PreprocessCfg()), dict(settings))
     size = config["vision_cfg"].get("image_size", 224)
     return merged | {"size": (size, size) if isinstance(size, int) else tuple(size)}
 
 
 def load_model(checkpoint: Checkpoint, *, offline: bool) -> Any:
-    """Make the model with its weights, in float32 on the processor."""
+    """Return the model with its weights, in float32 on the processor."""
     import open_clip
 
     changes = {"text_cfg": _local_text(checkpoint.config["text_cfg"], offline)}
     pretrained = None if checkpoint.folder else str(checkpoint.source.path)
-    told = {key: checkpoint.preprocessing[key] for key in FROM_TAG}
+    preprocessing = {key: checkpoint.preprocessing[key] for key in FROM_TAG}
     with weights.explain_load_errors(checkpoint.source.path, checkpoint.name):
         return open_clip.create_model(
             checkpoint.name,
             pretrained=pretrained,
             force_quick_gelu=checkpoint.quick_gelu,
-            force_preprocess_cfg=told,
+            force_preprocess_cfg=preprocessing,
             require_pretrained=True,
             weights_only=True,
             **changes,
@@ -175,7 +175,7 @@ def load_model(checkpoint: Checkpoint, *, offline: bool) -> Any:
 
 
 def _local_text(config: Mapping[str, Any], offline: bool) -> dict[str, Any]:
-    """Point a text tower of transformers at its configuration on this machine; its weights are in the checkpoint."""
+    """Return a configuration whose transformers text tower is on this machine; the checkpoint has its weights."""
     local = deepcopy(dict(config))
     if name := local.get("hf_model_name"):
         local |= {"hf_model_name": str(_hf_folder(name, offline)), "hf_model_pretrained": False}
@@ -187,7 +187,7 @@ def _hf_folder(name: str, offline: bool) -> Path:
 
 
 def load_tokenizer(checkpoint: Checkpoint, *, offline: bool) -> Any:
-    """Make the tokenizer, whose files come from the checkpoint's folder or the hub cache."""
+    """Return the tokenizer; its files are in the checkpoint's folder or the hub cache."""
     import open_clip
     from open_clip.tokenizer import HFTokenizer
 
@@ -201,6 +201,6 @@ def load_tokenizer(checkpoint: Checkpoint, *, offline: bool) -> Any:
 
 
 def tokenizer_folder(checkpoint: Checkpoint, *, offline: bool) -> Path | None:
-    """Where the files of a tokenizer of transformers lie; None for open_clip's own."""
+    """Return the folder of a transformers tokenizer; None for open_clip's own tokenizer."""
     name = checkpoint.config["text_cfg"].get("hf_tokenizer_name")
     return None if not name else checkpoint.folder or _hf_folder(name, offline)

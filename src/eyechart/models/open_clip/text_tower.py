@@ -1,4 +1,4 @@
-"""The text side of an open_clip model, with each text cut where the rest of it cannot matter.
+"""The text tower of an open_clip model; each text is truncated where the rest cannot change its features.
 
 Under a causal mask nothing after the pooled token reaches it, so the padding up to the 77th token is work for nothing.
 Towers that see their padding, such as SigLIP's, or pool what comes after it, such as CoCa's, read every token.
@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 
 class TextTower:
-    """Tokens to features, trimmed where that changes nothing."""
+    """Maps tokens to features, and truncates rows where this changes nothing."""
 
     def __init__(self, model: Any) -> None:
         self.pool = _causal_pool(model)
@@ -20,7 +20,7 @@ class TextTower:
         self.module = _as_module(model)
 
     def lengths(self, tokens: "torch.Tensor") -> "torch.Tensor":
-        """How many tokens of each row (m, context) its features depend on."""
+        """Return how many tokens of each row (m, context) its features depend on."""
         import torch
 
         if self.pool == "argmax":
@@ -30,7 +30,7 @@ class TextTower:
         return torch.full((len(tokens),), 1 if self.pool == "first" else tokens.shape[1])
 
     def __call__(self, tokens: "torch.Tensor") -> "torch.Tensor":
-        """Return features (m, d) of rows that may be cut behind their lengths."""
+        """Return features (m, d) of rows, which may be truncated to their lengths."""
         from torch.func import functional_call
 
         if not self.pool:
@@ -40,12 +40,12 @@ class TextTower:
             f"{self.prefix}attn_mask": self.tower.attn_mask[:context, :context],
             f"{self.prefix}positional_embedding": self.tower.positional_embedding[:context],
         }
-        found: torch.Tensor = functional_call(self.module, shorter, (tokens,))
-        return found
+        features: torch.Tensor = functional_call(self.module, shorter, (tokens,))
+        return features
 
 
 def _causal_pool(model: Any) -> str:
-    """Name the pooling of a text tower that may be trimmed; empty for every other tower."""
+    """Return the pooling of a text tower whose rows may be truncated; empty for any other tower."""
     from open_clip.model import CLIP
     from open_clip.transformer import TextTransformer
 
@@ -65,8 +65,8 @@ def _is_causal(mask: Any) -> bool:
 
 
 def _eos(tower: Any) -> int:
-    found: int = tower.text_eos_id if hasattr(tower, "text_eos_id") else tower.eos_id
-    return found
+    token: int = tower.text_eos_id if hasattr(tower, "text_eos_id") else tower.eos_id
+    return token
 
 
 def _as_module(model: Any) -> Any:

@@ -1,4 +1,4 @@
-"""The line to one server: the openai client in an event loop of its own thread, one request at a time through it."""
+"""The openai client in an event loop of its own thread."""
 
 import asyncio
 from collections.abc import Callable, Coroutine, Mapping
@@ -18,18 +18,18 @@ MIN_SECRET_LENGTH = 8  # letters; a shorter key is a word such as "EMPTY", which
 
 
 def _replace_text(value: Any, old: str, new: str) -> Any:
-    """Return plain JSON in which every text has `new` in place of `old`."""
+    """Return plain JSON with `old` replaced by `new` in every text."""
     if isinstance(value, str):
         return value.replace(old, new)
     if isinstance(value, dict):
-        return {name: _replace_text(each, old, new) for name, each in value.items()}
+        return {name: _replace_text(element, old, new) for name, element in value.items()}
     if isinstance(value, list):
-        return [_replace_text(each, old, new) for each in value]
+        return [_replace_text(element, old, new) for element in value]
     return value
 
 
 class Client:
-    """Sends requests and reads replies. Nothing that it says holds the key, whatever a server may repeat."""
+    """Sends requests and reads completions; its messages never contain the key."""
 
     def __init__(self, options: OpenAiOptions) -> None:
         import openai
@@ -46,16 +46,16 @@ class Client:
         self._thread.start()
 
     def submit(self, task: Coroutine[Any, Any, T]) -> Future[T]:
-        """Begin something in the line's own thread."""
+        """Start a coroutine in the client's thread and return its future."""
         return asyncio.run_coroutine_threadsafe(task, self._loop)
 
     def call_soon(self, do: Callable[[], None]) -> None:
-        """Have something done in the line's own thread."""
+        """Call a function in the client's thread."""
         if not self._loop.is_closed():
             self._loop.call_soon_threadsafe(do)
 
     async def send(self, body: Mapping[str, Any]) -> Completion:
-        """Send one request once. Raises PassingError, RefusedError or ModelError."""
+        """Send one request once; raise TransientError, RejectedError or ModelError."""
         try:
             async with asyncio.timeout(self.options.timeout):
                 # create() would look every part of a body up in its own types, which costs more than sending it
@@ -64,19 +64,19 @@ class Client:
         except Exception as error:
             raise self._read(error) from None  # the client's own sentence may hold the key
 
-    def _redact(self, reply: Completion) -> Completion:
-        """Return a reply whose texts hold "[key]" in place of the key, which a server or proxy may repeat in them."""
+    def _redact(self, completion: Completion) -> Completion:
+        """Return a completion with "[key]" in place of the key, which a server may repeat in its texts."""
         if self._key == NO_KEY or len(self._key) < MIN_SECRET_LENGTH:
-            return reply
-        told: Any = msgspec.to_builtins(reply)
-        return msgspec.convert(_replace_text(told, self._key, "[key]"), Completion)
+            return completion
+        plain: Any = msgspec.to_builtins(completion)
+        return msgspec.convert(_replace_text(plain, self._key, "[key]"), Completion)
 
     def _read(self, error: Exception) -> Exception:
-        found = self._fault(error)
-        said = [part.replace(self._key, "[key]") if isinstance(part, str) else part for part in found.args]
+        fault = self._fault(error)
+        arguments = [part.replace(self._key, "[key]") if isinstance(part, str) else part for part in fault.args]
         if self._key != NO_KEY:
-            found.args = tuple(said)
-        return found
+            fault.args = tuple(arguments)
+        return fault
 
     def _fault(self, error: Exception) -> Exception:
         if isinstance(error, self._errors.APIStatusError):
@@ -91,7 +91,7 @@ class Client:
         return ModelError(f"The openai client failed ({type(error).__name__}: {errors.shorten(str(error))}).")
 
     def close(self) -> None:
-        """Hang up; whatever is still under way ends."""
+        """Close the connection; pending requests end."""
         if self._loop.is_closed() or current_thread() is self._thread:
             return
         self.submit(self._hang_up()).result()

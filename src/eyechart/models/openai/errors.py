@@ -1,4 +1,4 @@
-"""What can go wrong with one request to a server, and what follows from it.
+"""Errors of single requests to a server, and what they mean for other requests.
 
 After a `PassingError` it is asked again; a `RefusedError` is its outcome; a ModelError ends the run, and a `ShutError`
 every other that the process might begin.
@@ -30,7 +30,7 @@ OUT_OF_CREDIT = re.compile(r"insufficient.?(quota|credit|balance|funds)|exceeded
 
 
 class TransientError(Exception):
-    """May pass: ask again, after so many seconds if the server named them."""
+    """A request failed and may succeed later, after `wait` seconds if the server named them."""
 
     def __init__(self, reason: str, wait: float | None = None) -> None:
         super().__init__(reason)
@@ -38,7 +38,7 @@ class TransientError(Exception):
 
 
 class RejectedError(Exception):
-    """This request gets no answer. One of an unknown kind may be asked again by another run."""
+    """This request gets no answer; if the reason is unknown, another run may try again."""
 
     def __init__(self, reason: str, *, known: bool = True) -> None:
         super().__init__(reason)
@@ -46,15 +46,15 @@ class RejectedError(Exception):
 
 
 class EndpointError(ModelError):
-    """No request at all gets an answer here: it is the key, the account or the address."""
+    """No request gets an answer: the key, the account or the address is wrong."""
 
 
 def error_from_status(status: int, headers: Mapping[str, str], body: str) -> Exception:
-    """Read an HTTP error."""
-    code, said = _error(body)
-    all_said, where = f"{code} {said}", f"HTTP {status}: {said}"
-    if status in (400, 403, 413, 422) and (found := request_error(status, all_said, said)):
-        return found
+    """Return the exception for an HTTP error."""
+    code, message = _error(body)
+    all_said, where = f"{code} {message}", f"HTTP {status}: {message}"
+    if status in (400, 403, 413, 422) and (error := request_error(status, all_said, message)):
+        return error
     if status in (401, 403):
         return EndpointError(
             f"The server does not accept the API key ({where}). Check the environment variable of the key."
@@ -74,17 +74,17 @@ def error_from_status(status: int, headers: Mapping[str, str], body: str) -> Exc
     return RejectedError(f"the server refused the request ({where})", known=False)
 
 
-def request_error(status: int, all_said: str, said: str) -> RejectedError | None:
-    """Tell what is a request's own: too long, or filtered."""
+def request_error(status: int, all_said: str, message: str) -> RejectedError | None:
+    """Return the error that concerns this request alone: too long, or filtered; None for any other error."""
     if FILTERED.search(all_said):
-        return RejectedError(f"content filter: {said}")
+        return RejectedError(f"content filter: {message}")
     if status == 413 or (status != 403 and TOO_LONG.search(all_said)):
-        return RejectedError(f"context length: {said}")
+        return RejectedError(f"context length: {message}")
     return None
 
 
 def retry_after(headers: Mapping[str, str]) -> float | None:
-    """Read how many seconds a server asks to wait.
+    """Return how many seconds a server asks to wait.
 
     >>> retry_after({"retry-after": "2"}), retry_after({"retry-after-ms": "150"}), retry_after({"retry-after": "soon"})
     (2.0, 0.15, None)
@@ -99,26 +99,26 @@ def retry_after(headers: Mapping[str, str]) -> float | None:
 
 
 def _until(date: str) -> float:
-    """Seconds up to an HTTP date, -1 if it is none; a date that is over means now."""
+    """Return the seconds until an HTTP date, 0 for a past date, -1 for no date."""
     try:
-        found = parsedate_to_datetime(date)
+        moment = parsedate_to_datetime(date)
     except (TypeError, ValueError):
         return -1.0
-    return max(0.0, (found.replace(tzinfo=found.tzinfo or UTC) - datetime.now(UTC)).total_seconds())
+    return max(0.0, (moment.replace(tzinfo=moment.tzinfo or UTC) - datetime.now(UTC)).total_seconds())
 
 
 def _error(body: str) -> tuple[str, str]:
-    """Find the code and the message of an error, in whichever way it is told."""
+    """Return code and message of an error in any of the known formats."""
     try:
-        told = msgspec.json.decode(body)
+        content = msgspec.json.decode(body)
     except (msgspec.DecodeError, RecursionError):
         return "", shorten(body)
-    return parse_error_object(told)
+    return parse_error_object(content)
 
 
-def parse_error_object(told: Any) -> tuple[str, str]:
-    """Find the code and the message of an error that was told as JSON."""
-    inner = told.get("error", told) if isinstance(told, dict) else told
+def parse_error_object(error: Any) -> tuple[str, str]:
+    """Return code and message of an error in JSON."""
+    inner = error.get("error", error) if isinstance(error, dict) else error
     if not isinstance(inner, dict):
         return "", shorten(str(inner))
     codes = [str(inner[name]) for name in ("code", "type") if inner.get(name)]
@@ -128,6 +128,6 @@ def parse_error_object(told: Any) -> tuple[str, str]:
 
 
 def shorten(text: str) -> str:
-    """Cut what a server said to a line."""
+    """Return a server's text on one line, shortened."""
     line = " ".join(text.split())
     return line if len(line) <= MAX_MESSAGE_LENGTH else f"{line[:MAX_MESSAGE_LENGTH]}…"

@@ -1,4 +1,4 @@
-"""Models behind any OpenAI-compatible server: `openai[MODEL,base_url=http://localhost:8000/v1]`, a vLLM or a provider.
+"""Models behind an OpenAI-compatible server: `openai[MODEL,base_url=http://localhost:8000/v1]`.
 
 | option | |
 |---|---|
@@ -35,7 +35,7 @@ HELLO_TOKENS = 16
 
 
 class OpenAiGenerator(Generator):
-    """Answers in words, from elsewhere."""
+    """Generates answers on a server."""
 
     structured = True
     loads = 0
@@ -62,7 +62,7 @@ class OpenAiGenerator(Generator):
 
     @cached_property
     def identity(self) -> Identity:
-        """Who answers, by the name that the server tells; it is asked once unless `served` says it."""
+        """The model's identity; the server is asked for its model name once, unless `served` gives it."""
         return Identity(
             backend="openai",
             name=self.spec.options.get("served") or self._hello(),
@@ -75,12 +75,12 @@ class OpenAiGenerator(Generator):
         )
 
     def _hello(self) -> str:
-        """Ask something short, with the settings of all questions: a wrong key or setting is found here."""
-        one = RequestGroup(self._line, self._gate)
-        answer = self._line.submit(one.answer(partial(self._body, HELLO, HELLO_TOKENS, None))).result()
-        if answer.error and not one.served:
+        """Send a short request with the settings of all requests, to find a wrong key or setting early."""
+        group = RequestGroup(self._line, self._gate)
+        answer = self._line.submit(group.answer(partial(self._body, HELLO, HELLO_TOKENS, None))).result()
+        if answer.error and not group.served:
             raise ModelError(f"'{self.spec}' does not answer at {self.options.base_url}: {answer.error}.")
-        return one.served or self.options.model
+        return group.served or self.options.model
 
     def _body(self, request: Request, max_tokens: int, schema: Mapping[str, Any] | None) -> dict[str, Any]:
         turn = {"model": self.options.model, "messages": [messages.build_message(request)]}
@@ -89,27 +89,27 @@ class OpenAiGenerator(Generator):
     def generate(
         self, requests: Iterable[Request], max_tokens: int, schema: Mapping[str, Any] | None = None
     ) -> Iterator[tuple[int, Answer]]:
-        """Give answers with their requests' places as they come; requests are taken as there is room for them.
+        """Yield answers with their requests' indices as they arrive; requests are read when a slot is free.
 
         What ends the run (a key that is not accepted, a budget that is spent, a server that is gone) is raised after
         every answer that was still to come.
         """
-        one = RequestGroup(self._line, self._gate, self.identity.name)
+        group = RequestGroup(self._line, self._gate, self.identity.name)
         waiting: dict[Future[Answer], int] = {}
         try:
             for place, request in enumerate(requests):
-                asked = one.answer(partial(self._body, request, max_tokens, schema))
+                asked = group.answer(partial(self._body, request, max_tokens, schema))
                 waiting[self._line.submit(asked)] = place
-                yield from _done(waiting, one, patiently=len(waiting) >= AHEAD * self.options.concurrency)
-                if one.ended:
+                yield from _done(waiting, group, patiently=len(waiting) >= AHEAD * self.options.concurrency)
+                if group.ended:
                     break
             while waiting:
-                yield from _done(waiting, one, patiently=True)
+                yield from _done(waiting, group, patiently=True)
         finally:
             for task in waiting:
                 task.cancel()
-        if one.ended:
-            raise one.ended
+        if group.ended:
+            raise group.ended
 
     @property
     def session_usage(self) -> Usage:
@@ -117,21 +117,21 @@ class OpenAiGenerator(Generator):
         return self._gate.spent
 
     def on_cached_usage(self, question: str, usage: Usage, each: Sequence[Usage] = ()) -> None:
-        """Count what the kept answers to a question took against the budget, once; `each` tells how dear one may be."""
+        """Count the tokens of a question's cached answers against the budget, once."""
         self._gate.on_cached_usage(question, usage, each)
 
     def cost(self, usage: Usage) -> float | None:
-        """What tokens cost in USD, None without prices."""
+        """Return the cost of tokens in USD, None without prices."""
         return self.options.budget.cost(usage)
 
     def close(self) -> None:
-        """Hang up; the next question calls again."""
+        """Close the connection; the next request opens it again."""
         if line := self.__dict__.pop("_line", None):
             line.close()
 
 
-def _done(waiting: dict[Future[Answer], int], one: RequestGroup, *, patiently: bool) -> Iterator[tuple[int, Answer]]:
-    """Take the requests that are answered out of those waited for; a ModelError is its round's to tell.
+def _done(waiting: dict[Future[Answer], int], group: RequestGroup, *, patiently: bool) -> Iterator[tuple[int, Answer]]:
+    """Yield the finished requests; a ModelError is raised by the request group.
 
     The next answer is asked for when the one before is kept: that is what makes room.
     """
@@ -140,4 +140,4 @@ def _done(waiting: dict[Future[Answer], int], one: RequestGroup, *, patiently: b
         place = waiting.pop(task)
         if not isinstance(task.exception(), ModelError):
             yield place, task.result()
-            one.release()
+            group.release()

@@ -1,4 +1,4 @@
-"""What lets requests through to a server: so many at once, and none that the budget may not bear."""
+"""Limits of requests to a server: how many at once, and within which budget."""
 
 import asyncio
 from collections.abc import AsyncIterator, Sequence
@@ -12,19 +12,19 @@ SLACK = 1e-9  # of adding up fractions
 
 
 class BudgetError(ModelError):
-    """Another request might cost more than is left."""
+    """Another request could cost more than what is left of the budget."""
 
 
 @dataclass(frozen=True)
 class Prices:
-    """USD a million tokens: read, read from a cache, said."""
+    """Prices in USD per million tokens: prompt, cached prompt, answer."""
 
     prompt: float
     cached: float
     answer: float
 
     def cost(self, usage: Usage) -> float:
-        """What tokens cost, in USD.
+        """Return the cost of tokens in USD.
 
         >>> Prices(2.5, 1.25, 10).cost(Usage(prompt=1_000_000, cached=400_000, answer=100_000))
         3.0
@@ -35,7 +35,7 @@ class Prices:
 
 @dataclass(frozen=True)
 class Budget:
-    """What a session may spend, in USD and in tokens; without limits, anything."""
+    """What a session may spend, in USD and in tokens; unlimited without limits."""
 
     prices: Prices | None = None
     usd: float | None = None
@@ -47,16 +47,16 @@ class Budget:
         return self.usd is not None or self.tokens is not None
 
     def cost(self, usage: Usage) -> float | None:
-        """What tokens cost in USD, None where no prices were told."""
+        """Return the cost of tokens in USD, None without prices."""
         return self.prices.cost(usage) if self.prices else None
 
     def used_fraction(self, usage: Usage) -> float:
-        """How much of the budget tokens take, 1 for all of it."""
+        """Return the fraction of the budget that tokens use, 1 for all of it."""
         tokens = (usage.prompt + usage.answer) / self.tokens if self.tokens else 0.0
         return max(tokens, (self.cost(usage) or 0.0) / self.usd if self.usd else 0.0)
 
     def describe_usage(self, usage: Usage) -> str:
-        """Say what was spent, and of how much."""
+        """Return what was spent, and of how much, as text."""
         tokens = f"{usage.prompt + usage.answer:,} tokens"
         if self.tokens is not None:
             tokens += f" of {self.tokens:,}"
@@ -66,7 +66,7 @@ class Budget:
 
 
 class RequestLimiter:
-    """Counts requests under way and tokens spent; used within one event loop."""
+    """Counts pending requests and spent tokens; used within one event loop."""
 
     def __init__(self, most: int, budget: Budget) -> None:
         self.most, self.budget = most, budget
@@ -78,12 +78,12 @@ class RequestLimiter:
         self.rebind()
 
     def rebind(self) -> None:
-        """Serve another event loop, with the same account."""
+        """Use another event loop and keep the account."""
         self.changed = asyncio.Condition()
 
     @asynccontextmanager
     async def slot(self) -> AsyncIterator[None]:
-        """Wait for a place, and hold it; a request that what is left may not pay for is refused."""
+        """Wait for a free slot and hold it; raise BudgetError if the rest of the budget may not suffice."""
         async with self.changed:
             await self.changed.wait_for(
                 lambda: not self.under_way or (self.under_way < self.most and self.can_afford_next)
@@ -106,26 +106,26 @@ class RequestLimiter:
 
     @property
     def has_answers(self) -> bool:
-        """Whether anything was answered yet."""
+        """Whether any request was answered."""
         return self.spent != Usage()
 
     @property
     def total(self) -> Usage:
-        """What was spent by this session, and before it for the same questions."""
+        """The tokens used by this session, and before it for the same questions."""
         return sum(self.cached.values(), self.spent)
 
     @property
     def can_afford_next(self) -> bool:
-        """Whether all under way and one more may be as dear as the dearest so far."""
+        """Whether all pending requests and one more could cost as much as the most expensive so far."""
         return self.budget.used_fraction(self.total) + (self.under_way + 1) * self.dearest <= 1 + SLACK
 
     def on_cached_usage(self, question: str, usage: Usage, each: Sequence[Usage]) -> None:
-        """Count what earlier runs paid, once a question."""
+        """Count what earlier runs paid, once per question."""
         self.cached.setdefault(question, usage)
         self.dearest = max([self.dearest, *map(self.budget.used_fraction, each)])
 
     def charge(self, usage: Usage) -> None:
-        """Count what a request took."""
+        """Count the tokens of a request."""
         if self.budget.is_limited and not usage.prompt:
             raise ModelError(
                 "The server tells no token counts (usage), so no budget holds. Leave out budget and budget_tokens."

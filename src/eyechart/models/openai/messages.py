@@ -1,4 +1,4 @@
-"""Requests as the messages of a server's chat, and its replies as answers."""
+"""Requests as chat messages of a server, and its completions as answers."""
 
 from base64 import b64encode
 from collections.abc import Iterator, Mapping
@@ -19,7 +19,7 @@ MANY, MOST_LETTERS = 250, 7500  # more values than this may together have so man
 
 
 def build_message(request: Request) -> dict[str, Any]:
-    """Write a request as one turn of a user."""
+    """Return a request as one user message."""
     return {"role": "user", "content": list(_parts(request))}
 
 
@@ -33,16 +33,16 @@ def _parts(request: Request) -> Iterator[dict[str, Any]]:
 
 
 def data_url(image: Image.Image, file: bytes = b"") -> str:
-    """Write an image without loss: the JPEG that it came from, where all read it alike, or else its pixels as PNG."""
+    """Return an image as a lossless data URL: the original JPEG if its decoding is unambiguous, else a PNG."""
     if file and decodes_identically(file, image):
         return f"data:image/jpeg;base64,{b64encode(file).decode()}"
-    made = BytesIO()
-    image.convert("RGB").save(made, "PNG", compress_level=1, icc_profile=None)  # level 6: 5 times slower, 5 % smaller
-    return f"data:image/png;base64,{b64encode(made.getvalue()).decode()}"
+    buffer = BytesIO()
+    image.convert("RGB").save(buffer, "PNG", compress_level=1, icc_profile=None)  # level 6: 5 times slower, 5 % smaller
+    return f"data:image/png;base64,{b64encode(buffer.getvalue()).decode()}"
 
 
 def response_format(schema: Mapping[str, Any] | None) -> dict[str, Any]:
-    """Ask for JSON of a schema: strictly, unless its lists are longer than OpenAI then takes.
+    """Return the JSON schema of the response: strict, unless its lists exceed OpenAI's limits.
 
     A longer one is for OpenAI a description to follow; vLLM's server holds to it all the same.
     """
@@ -55,7 +55,7 @@ def response_format(schema: Mapping[str, Any] | None) -> dict[str, Any]:
 
 
 def _listed(part: Any) -> Iterator[str]:
-    """Every value of every enum of a schema."""
+    """Yield every value of every enum of a schema."""
     if isinstance(part, Mapping):
         yield from map(str, part.get("enum", ()))
         yield from chain.from_iterable(map(_listed, part.values()))
@@ -64,40 +64,40 @@ def _listed(part: Any) -> Iterator[str]:
 
 
 class Message(msgspec.Struct):
-    """What was said, or why nothing was."""
+    """The text of a completion, or the reason of a refusal."""
 
     content: str | None = None
     refusal: str | None = None
 
 
 class CompletionChoice(msgspec.Struct):
-    """One of the answers, of which there is one."""
+    """One alternative of a completion; requests ask for one."""
 
     message: Message
     finish_reason: str | None = None
 
 
 class PromptTokensDetails(msgspec.Struct):
-    """What of a prompt a cache held."""
+    """The number of prompt tokens that were read from a cache."""
 
     cached_tokens: int | None = None
 
 
 class CompletionUsage(msgspec.Struct):
-    """How many tokens a server counted."""
+    """The token counts of a server."""
 
     prompt_tokens: int | None = None
     completion_tokens: int | None = None
     prompt_tokens_details: PromptTokensDetails | None = None
 
     def usage(self) -> Usage:
-        """The same in our words."""
+        """The counts as a Usage."""
         cached = self.prompt_tokens_details.cached_tokens if self.prompt_tokens_details else 0
         return Usage(self.prompt_tokens or 0, cached or 0, self.completion_tokens or 0)
 
 
 class Completion(msgspec.Struct):
-    """A server's reply, what matters here of it."""
+    """The fields of a server's completion that are used here."""
 
     model: str | None = None
     choices: list[CompletionChoice] | None = None
@@ -106,20 +106,20 @@ class Completion(msgspec.Struct):
 
     @property
     def token_usage(self) -> Usage:
-        """The tokens that were counted."""
+        """The tokens that the server counted."""
         return self.usage.usage() if self.usage else Usage()
 
 
 def parse_completion(body: bytes) -> Completion:
-    """Read a reply; one that is no JSON or has another form comes from something broken on the way."""
+    """Return the completion in a response body; raise TransientError if it is not JSON of this form."""
     try:
-        reply = msgspec.json.decode(body, type=Completion)
+        completion = msgspec.json.decode(body, type=Completion)
     except (msgspec.DecodeError, RecursionError) as error:
         start = errors.shorten(body[:40].decode("utf-8", "replace"))
         raise errors.TransientError(f"the reply cannot be read ({error}): {start!r}…") from None
-    if reply.error and not reply.choices:  # some services tell errors under HTTP 200
-        raise _told(reply.error)
-    return reply
+    if completion.error and not completion.choices:  # some services tell errors under HTTP 200
+        raise _told(completion.error)
+    return completion
 
 
 def _told(error: Any) -> Exception:
@@ -129,7 +129,7 @@ def _told(error: Any) -> Exception:
 
 
 def parse_answer(reply: Completion) -> Answer:
-    """Read the answer of a reply, or that there is none."""
+    """Return the answer of a completion, or the error that it contains."""
     if not reply.choices:
         return _none("no answer: the server's list of choices is empty", reply)
     (first, *_) = reply.choices

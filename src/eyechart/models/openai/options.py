@@ -1,4 +1,4 @@
-"""What `openai[MODEL,base_url=…,…]` may say, checked; never a key, since every record shows it."""
+"""The options of `openai[MODEL,base_url=…,…]`, checked; a key is refused because records show the specification."""
 
 import os
 import re
@@ -38,7 +38,7 @@ VARIABLE = re.compile(r"[A-Z_][A-Z0-9_]*")
 
 @dataclass(frozen=True)
 class OpenAiOptions:
-    """A specification, read."""
+    """The options of a specification."""
 
     model: str
     base_url: str
@@ -62,33 +62,33 @@ class OpenAiOptions:
 
     @property
     def sampling(self) -> dict[str, Any]:
-        """None: the likeliest token always; models that reason take neither a temperature nor a seed."""
+        """Return greedy sampling settings; reasoning models take neither temperature nor seed."""
         if self.reasoning:
             return {}
         return {"temperature": 0} | ({} if self.seed is None else {"seed": self.seed})
 
     def decoding(self, max_tokens: int) -> dict[str, Any]:
-        """Ask for an answer of up to so many tokens, reasoning included."""
+        """Return the settings for an answer of up to `max_tokens`, reasoning included."""
         return {"max_completion_tokens" if self.reasoning else "max_tokens": max_tokens, **self.sampling}
 
     @property
     def identity(self) -> dict[str, Any]:
-        """What of this can change an answer."""
+        """Return the options that can change an answer."""
         return {"asked": self.model, "base_url": self.base_url, "reasoning": self.reasoning, **self.sampling}
 
     def key(self) -> str:
-        """The API key, from the environment alone."""
-        found = os.environ.get(self.key_env, "")
-        if not found and not self.is_local:
+        """Return the API key from the environment."""
+        key = os.environ.get(self.key_env, "")
+        if not key and not self.is_local:
             raise ModelError(
                 f"There is no API key for {self.base_url}: the environment variable {self.key_env} is not set. "
                 "Export it, or name another with key_env=…"
             )
-        return found or NO_KEY
+        return key or NO_KEY
 
 
 def parse_options(spec: ModelSpec) -> OpenAiOptions:
-    """Check a specification and read it."""
+    """Check a specification and return its options."""
     _check_no_secret(spec)
     base_url = _base_url(spec)
     spec.check(arguments=1, options=OPTIONS)
@@ -109,7 +109,7 @@ def parse_options(spec: ModelSpec) -> OpenAiOptions:
 
 
 def _check_no_secret(spec: ModelSpec) -> None:
-    """Refuse a key without repeating it."""
+    """Raise SpecError for an option that looks like a key, without repeating its value."""
     wrong = [name for name in spec.options if SECRET.search(name) and name not in OPTIONS]
     if wrong or not VARIABLE.fullmatch(spec.options.get("key_env", KEY)):
         raise SpecError(
@@ -119,30 +119,32 @@ def _check_no_secret(spec: ModelSpec) -> None:
 
 
 def _base_url(spec: ModelSpec) -> str:
-    """The endpoint; one that holds a password or a key is refused without repeating it."""
-    given = spec.options.get("base_url", PUBLIC)
-    parts = urlsplit(given)
+    """Return the endpoint; one with a password or key is refused without repeating it."""
+    url = spec.options.get("base_url", PUBLIC)
+    parts = urlsplit(url)
     if parts.username is not None or parts.password is not None or parts.query or parts.fragment:
         raise SpecError(
             "The base_url of openai holds a user name, a query or a fragment, which may be secret and would stand in "
             "every record. Expected one like http://localhost:8000/v1, and a key from the environment (key_env=…)."
         )
     if parts.scheme not in ("http", "https") or not parts.hostname:
-        raise SpecError(f"'{spec}' has base_url={given}. Expected one like http://localhost:8000/v1.")
-    return given.rstrip("/")
+        raise SpecError(f"'{spec}' has base_url={url}. Expected one like http://localhost:8000/v1.")
+    return url.rstrip("/")
 
 
 def _positive(spec: ModelSpec, option: str, default: float) -> float:
-    found = runtime.amount_option(spec, option, default)
-    if not found:
-        raise SpecError(f"'{spec}' has {option}={found}. Expected a number above 0.")
-    return found
+    value = runtime.amount_option(spec, option, default)
+    if not value:
+        raise SpecError(f"'{spec}' has {option}={value}. Expected a number above 0.")
+    return value
 
 
 def _budget(spec: ModelSpec) -> Budget:
-    """What may be spent, in USD at prices of a million tokens, or in tokens."""
-    said, cached, read = (runtime.amount_option(spec, option) for option in ("price_out", "price_cached", "price_in"))
-    prices = None if said is None or read is None else Prices(read, read if cached is None else cached, said)
+    """Return the budget, in USD at prices per million tokens, or in tokens."""
+    answer, cached, prompt = (
+        runtime.amount_option(spec, option) for option in ("price_out", "price_cached", "price_in")
+    )
+    prices = None if answer is None or prompt is None else Prices(prompt, prompt if cached is None else cached, answer)
     if not prices and {"budget", "price_in", "price_out", "price_cached"} & {*spec.options}:
         raise SpecError(f"'{spec}' needs both price_in and price_out, in USD a million tokens.")
     tokens = runtime.integer_option(spec, "budget_tokens", 1) if "budget_tokens" in spec.options else None

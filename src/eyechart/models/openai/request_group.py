@@ -1,4 +1,4 @@
-"""One round of requests: what is asked again, what is given up, and when the whole round ends."""
+"""A group of requests: which are retried, which fail, and when the whole group ends."""
 
 import asyncio
 import random
@@ -19,7 +19,7 @@ MAX_CONSECUTIVE_FAILURES = 5  # requests given up, one after another, that tell 
 
 
 class RequestGroup:
-    """Requests that end together: the first sentence that concerns all of them stops those not yet sent.
+    """Requests that end together: the first error that concerns all of them stops those not yet sent.
 
     A request holds its room until its answer is taken, and so kept: a killed run loses no more answers than may be
     under way at once. Where a key, or a price within a budget, is not known yet, the first one goes alone.
@@ -36,7 +36,7 @@ class RequestGroup:
         self.served = ""
 
     async def answer(self, write: Callable[[], Mapping[str, Any]]) -> Answer:
-        """Answer one request; a ModelError ends the round for all."""
+        """Answer one request; a ModelError ends the group."""
         try:
             body, fault = await self._written(write)
             await self._room.acquire()
@@ -57,18 +57,18 @@ class RequestGroup:
             raise
 
     async def _written(self, write: Callable[[], Mapping[str, Any]]) -> tuple[Mapping[str, Any] | None, str]:
-        """Return the body of one request, or None and why it cannot be written."""
+        """Return the body of one request, or None and the reason why it cannot be built."""
         try:
             return await asyncio.to_thread(write), ""
         except Exception as error:
             return None, failure_from_error(error, "its images and words cannot be written as a message").reason
 
     def release(self) -> None:
-        """Make room for another request, since an answer was taken; called in any thread."""
+        """Free a slot after an answer was taken; may be called from any thread."""
         self.line.call_soon(self._room.release)
 
     def _widen(self) -> None:
-        """Let the others follow the first."""
+        """Allow parallel requests after the first answer."""
         while self._closed:
             self._closed -= 1
             self._room.release()
@@ -88,22 +88,22 @@ class RequestGroup:
                 await self._pause(self.line.options.backoff * min(MAX_BACKOFF, 2.0**attempt), fault.wait or 0)
             attempt += 1
 
-    async def _pause(self, backoff: float, asked: float) -> None:
-        """Wait as the server asked, or ever longer, never twice the same; not beyond the end of the round."""
-        seconds = max(asked, backoff / 2) + random.uniform(0, backoff / 2)
+    async def _pause(self, backoff: float, wait: float) -> None:
+        """Wait as the server asked, or with exponential backoff and jitter; not after the end of the group."""
+        seconds = max(wait, backoff / 2) + random.uniform(0, backoff / 2)
         with suppress(TimeoutError):
             await asyncio.wait_for(self._end.wait(), seconds)
 
-    def _settle(self, reply: Completion) -> Answer:
-        self.gate.charge(reply.token_usage)
-        self.served = reply.model or self.served
-        if self.expected and reply.model not in (None, "", self.expected):
+    def _settle(self, completion: Completion) -> Answer:
+        self.gate.charge(completion.token_usage)
+        self.served = completion.model or self.served
+        if self.expected and completion.model not in (None, "", self.expected):
             raise ModelError(
-                f"The server answers as {reply.model}, but this run began with {self.expected}. Answers so far are "
-                "kept; name the model more exactly (not by an alias), and run again."
+                f"The server answers as {completion.model}, but this run began with {self.expected}. "
+                "Answers so far are kept; name the model more exactly (not by an alias), and run again."
             )
         self._in_a_row = 0
-        return parse_answer(reply)
+        return parse_answer(completion)
 
     def _give_up(self, reason: str, *, count: bool) -> Answer:
         self._in_a_row = self._in_a_row + 1 if count else 0

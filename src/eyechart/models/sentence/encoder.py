@@ -25,7 +25,7 @@ LIBRARIES = ("sentence-transformers", "transformers", "tokenizers", "torch")
 
 
 class SentenceEncoder(TextEncoder):
-    """Texts as vectors, of length one where the model makes them so."""
+    """Encodes texts as vectors, of unit length if the model normalises them."""
 
     def __init__(self, spec: ModelSpec, *, device: str = "cpu", offline: bool = False) -> None:
         spec.check(arguments=1, options=OPTIONS)
@@ -46,17 +46,17 @@ class SentenceEncoder(TextEncoder):
 
     @cached_property
     def files(self) -> SentenceFiles:
-        """What the folder says of its model."""
+        """The files in the model's folder."""
         return SentenceFiles(self.source.path)
 
     @cached_property
     def prompt(self) -> str:
-        """What stands before every text."""
+        """The prefix of every text."""
         return self.files.prompt(self.spec)
 
     @cached_property
     def identity(self) -> Identity:
-        """Who answers; the weights are on disk after this, not yet in memory."""
+        """The model's identity; it reads the weights on disk but does not load them into memory."""
         name = "all-MiniLM-L6-v2" if self.where == PACKAGED else self.where.rstrip("/").rpartition("/")[2]
         return Identity(
             backend="sentence",
@@ -91,7 +91,7 @@ class SentenceEncoder(TextEncoder):
         return model.eval().requires_grad_(False).to(self.device)
 
     def encode_texts(self, wanted: Sequence[str]) -> Floats:
-        """Return features (m, d) in the order of the texts; equal texts are read once, equally long ones together."""
+        """Return features (m, d) in the order of the texts; equal texts are encoded once."""
         once, places = text_batches.unique(wanted)
         read = self._model.tokenizer([self.prompt + text for text in once], truncation=True)["input_ids"]
 
@@ -113,7 +113,7 @@ class SentenceEncoder(TextEncoder):
 
 
 def _check_whole(path: Path, model: Any) -> None:
-    """Refuse weights that transformers made up because their file has none."""
+    """Raise ModelError for weights that transformers initialised because the file has none."""
     made_up = [
         name
         for name, weight in model.named_parameters()

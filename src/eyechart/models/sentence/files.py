@@ -1,4 +1,4 @@
-"""What a sentence encoder's folder says of itself, read without loading it: modules, prompts and the longest text.
+"""The files of a sentence encoder, read without loading the model: modules, prompts and maximum length.
 
 The layout is sentence-transformers' own: `modules.json` names the steps from tokens to one vector, and each step's
 folder holds its `config.json`, such as how `1_Pooling` makes one vector of many.
@@ -26,18 +26,18 @@ class SentenceFiles:
 
     @cached_property
     def steps(self) -> list[tuple[str, Path]]:
-        """Each step's class and folder, all of the library's own; code that came with a model is never run."""
+        """Return the class and folder of each step; all classes must be of the library, foreign code is never run."""
         file = self.path / "modules.json"
         if not file.exists():
             raise ModelError(
                 f"{file} is not there, and without it nobody knows how {self.path.name} makes one vector of many "
                 "tokens. Name a folder that sentence-transformers saved, or fetch the model with all its files."
             )
-        found = [self._step(file, step) for step in files.read_json(file, [])]
-        for kind, folder in found:
+        steps = [self._step(file, step) for step in files.read_json(file, [])]
+        for kind, folder in steps:
             if kind.endswith("Pooling") and not (folder / "config.json").exists():
                 raise ModelError(f"{folder / 'config.json'} is not there. Fetch the model with all its files.")
-        return found
+        return steps
 
     def _step(self, file: Path, step: Any) -> tuple[str, Path]:
         kind, where = (str(step.get(key, "")) if isinstance(step, dict) else "" for key in ("type", "path"))
@@ -50,7 +50,7 @@ class SentenceFiles:
 
     @property
     def step_settings(self) -> list[dict[str, Any]]:
-        """The steps with their settings, for an identity; those of the first step stand in files that are hashed."""
+        """Return the steps with their settings, for an identity."""
         return [
             {"type": kind.rpartition(".")[2]}
             | ({"config": files.read_settings(folder / "config.json")} if folder != self.path else {})
@@ -59,13 +59,13 @@ class SentenceFiles:
 
     @property
     def weight_files(self) -> list[Path]:
-        """The weight files of all steps."""
+        """Return the weight files of all steps."""
         inner = {folder for _, folder in self.steps} - {self.path}
         return [file for folder in (self.path, *sorted(inner)) for file in files.weight_files(folder, check=False)]
 
     @property
     def max_tokens(self) -> int:
-        """How many tokens of a text are read, by the first file that says so, and never more than LONGEST."""
+        """The maximum number of tokens of a text, from the first file that names it, at most MAX_TOKENS."""
         told = files.read_settings(self.path / "sentence_bert_config.json").get("max_seq_length")
         limits = [
             told or files.read_settings(self.path / "tokenizer_config.json").get("model_max_length"),
@@ -74,21 +74,22 @@ class SentenceFiles:
         return min([MAX_TOKENS, *(int(limit) for limit in limits if limit)])
 
     def prompt(self, spec: ModelSpec) -> str:
-        """What stands before every text: as `prompt=` asks, else the model's default, which most models have not.
+        """Return the prefix of every text: the option `prompt`, or the model's default, if any.
 
         `prompt=` is one of the model's own names, `none`, or a text file, whose last line end does not count.
         """
-        told = files.read_settings(self.path / "config_sentence_transformers.json")
-        known = {"none": "", **(told.get("prompts") or {})}
-        asked = spec.options.get("prompt") or told.get("default_prompt_name") or "none"
-        if asked.endswith(PROMPT_FILE):
-            return _text(spec, Path(asked).expanduser())
-        if asked not in known:
+        settings = files.read_settings(self.path / "config_sentence_transformers.json")
+        known = {"none": "", **(settings.get("prompts") or {})}
+        prompt_name = spec.options.get("prompt") or settings.get("default_prompt_name") or "none"
+        if prompt_name.endswith(PROMPT_FILE):
+            return _text(spec, Path(prompt_name).expanduser())
+        if prompt_name not in known:
             raise SpecError(
-                f"'{spec}' asks for the prompt '{asked}', which {self.path.name} does not have"
-                f"{did_you_mean(asked, list(known))} It has {', '.join(known)}; a file's name ends in {PROMPT_FILE}."
+                f"'{spec}' asks for the prompt '{prompt_name}', which {self.path.name} does not have"
+                f"{did_you_mean(prompt_name, list(known))} It has {', '.join(known)}; "
+                f"a file's name ends in {PROMPT_FILE}."
             )
-        return str(known[asked])
+        return str(known[prompt_name])
 
 
 def _text(spec: ModelSpec, path: Path) -> str:

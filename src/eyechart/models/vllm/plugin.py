@@ -1,4 +1,4 @@
-"""What every process of vLLM loads where eyechart is installed, its servers' and workers' included."""
+"""vLLM plugin: loaded by every vLLM process, including servers and workers, where eyechart is installed."""
 
 from functools import cache
 from typing import Any
@@ -8,7 +8,7 @@ from eyechart.models.torchvision_repair import repair
 
 @cache
 def load() -> None:
-    """Make torchvision importable, and on a processor let vLLM multiply any tensor.
+    """Repair torchvision, and on a processor let vLLM multiply any tensor.
 
     Its product there refuses a tensor that was turned, such as the features of a single image of fast_vlm.
     """

@@ -1,4 +1,4 @@
-"""What keeps a vLLM engine busy: prompts are made in a thread beside it, and it is given the next ones as it goes."""
+"""Streaming through vLLM: a thread prepares prompts, and the engine gets the next ones while it runs."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import closing
@@ -13,50 +13,52 @@ PromptWithParams = tuple[dict[str, Any], Any]  # a prompt and vLLM's settings fo
 
 
 class PromptRejectedError(Exception):
-    """One prompt that vLLM does not take."""
+    """vLLM does not accept one prompt."""
 
 
 @dataclass(frozen=True)
 class PreparedPrompt:
-    """A prompt as vLLM takes it, its images prepared, or why it takes it not."""
+    """A prompt as vLLM takes it, with prepared images, or the error that rejects it."""
 
     place: int
     request: PromptWithParams
     prompt: Any
 
 
-def stream_outputs(llms: Sequence[Any], asked: Iterable[PromptWithParams], most: int) -> Iterator[tuple[int, Any]]:
-    """Give what one engine or several copies of it say, or a RefusedError, with the prompts' places, as it comes.
+def stream_outputs(
+    llms: Sequence[Any], requests: Iterable[PromptWithParams], max_pending: int
+) -> Iterator[tuple[int, Any]]:
+    """Yield the outputs of one or more engines, or a PromptRejectedError, with the prompts' indices, as they arrive.
 
-    Up to `most` prompts are under way in an engine, twice as many where it works in a process of its own, and as many
-    more are made. What is left when nobody listens is forgotten.
+    An engine has up to `max_pending` pending prompts, twice as many if it runs in a process of its own, and as many
+    more are prepared. Pending prompts are aborted when the caller stops reading.
     """
-    fed = [EngineQueue(llm) for llm in llms]
-    room = most * min(2, len(llms))  # so that no copy waits until the others have been heard
-    beside = PromptPreparer(llms, asked, room * len(llms))
+    queues = [EngineQueue(llm) for llm in llms]
+    room = max_pending * min(2, len(llms))  # so that no copy waits until the others have been heard
+    preparer = PromptPreparer(llms, requests, room * len(llms))
     try:
-        with closing(beside):
+        with closing(preparer):
             while True:
-                while len(one := min(fed, key=len)) < room and (made := beside.take(patiently=not any(fed))):
+                while len(one := min(queues, key=len)) < room and (prompt := preparer.take(patiently=not any(queues))):
                     try:
-                        one.add(made)
+                        one.add(prompt)
                     except PromptRejectedError as error:
-                        yield made.place, error
-                if not any(fed):
+                        yield prompt.place, error
+                if not any(queues):
                     break
-                for one in filter(None, fed):
+                for one in filter(None, queues):
                     yield from one.step()
     finally:
-        if any(fed) or not beside.ended:
-            for one in fed:
+        if any(queues) or not preparer.ended:
+            for one in queues:
                 one.clear()
-    if beside.failure:
-        raise beside.failure
+    if preparer.failure:
+        raise preparer.failure
 
 
 @dataclass(frozen=True)
 class EngineQueue:
-    """An engine and the prompts that it was given, by the names that they go by in it."""
+    """An engine and its pending prompts by vLLM's request names."""
 
     llm: Any
     pending: dict[str, PreparedPrompt] = field(default_factory=dict)
@@ -64,44 +66,44 @@ class EngineQueue:
     def __len__(self) -> int:
         return len(self.pending)
 
-    def add(self, made: PreparedPrompt) -> None:
-        """Give it a prompt, or raise a RefusedError."""
+    def add(self, prepared: PreparedPrompt) -> None:
+        """Add a prompt, or raise PromptRejectedError."""
         from vllm.multimodal.cache import MultiModalCacheMissError
 
-        if isinstance(made.prompt, PromptRejectedError):
-            raise made.prompt
+        if isinstance(prepared.prompt, PromptRejectedError):
+            raise prepared.prompt
         engine, name = self.llm.llm_engine, str(next(self.llm.request_counter))
         try:
-            engine.add_request(name, made.prompt, made.request[1])
+            engine.add_request(name, prepared.prompt, prepared.request[1])
         except MultiModalCacheMissError:  # it was refused the prompt for which this image had been prepared
             engine.abort_request([name])
-            engine.add_request(name, _rendered(self.llm, made.request[0], skip_mm_cache=True), made.request[1])
+            engine.add_request(name, _rendered(self.llm, prepared.request[0], skip_mm_cache=True), prepared.request[1])
         except _refusals() as error:
             raise PromptRejectedError(_shown(error)) from error
-        self.pending[name] = made
+        self.pending[name] = prepared
 
     def step(self) -> Iterator[tuple[int, Any]]:
-        """Let it work, and give what it has said to the end."""
-        for said in self.llm.llm_engine.step():
-            if said.finished:
-                yield self.pending.pop(said.request_id).place, said
+        """Run one step, and yield the finished outputs."""
+        for output in self.llm.llm_engine.step():
+            if output.finished:
+                yield self.pending.pop(output.request_id).place, output
 
     def clear(self) -> None:
-        """Forget what is under way, and the images that were prepared for prompts that it was never given."""
+        """Abort pending prompts, and free images that were prepared for prompts that were never added."""
         self.llm.llm_engine.abort_request([*self.pending])
         self.llm.llm_engine.reset_mm_cache()
 
 
 def _rendered(llm: Any, prompt: dict[str, Any], **how: bool) -> Any:
-    (made,) = llm.llm_engine.renderer.render_cmpl([prompt], **how)
-    return made
+    (rendered,) = llm.llm_engine.renderer.render_cmpl([prompt], **how)
+    return rendered
 
 
 class PromptPreparer:
-    """A thread that takes what is asked, prepares the images, and is never more than so many prompts ahead."""
+    """A thread that reads prompts and prepares their images, a limited number of prompts ahead."""
 
-    def __init__(self, llms: Sequence[Any], asked: Iterable[PromptWithParams], ahead: int) -> None:
-        self.llms, self.asked = llms, asked
+    def __init__(self, llms: Sequence[Any], requests: Iterable[PromptWithParams], ahead: int) -> None:
+        self.llms, self.asked = llms, requests
         self.ended = False
         self.failure: BaseException | None = None
         self._left, self._room = False, Semaphore(ahead)
@@ -110,36 +112,36 @@ class PromptPreparer:
         self._thread.start()
 
     def take(self, *, patiently: bool) -> PreparedPrompt | None:
-        """Give the next prompt; None where there is none, or none yet."""
+        """Return the next prompt; None if there is none, or none yet."""
         if self.ended:
             return None
         try:
-            made = self._ready.get(block=patiently)
+            prepared = self._ready.get(block=patiently)
         except Empty:
             return None
-        self.ended = made is None
+        self.ended = prepared is None
         self._room.release()
-        return made
+        return prepared
 
     def close(self) -> None:
-        """Take no more, and wait for the prompt that is being made."""
+        """Stop reading, and wait for the prompt in preparation."""
         self._left = True
         self._room.release()
         self._thread.join()
 
     def _run(self) -> None:
         try:
-            for made in self._making():
-                self._ready.put(made)
+            for prepared in self._making():
+                self._ready.put(prepared)
         except BaseException as error:
             self.failure = error
         finally:
             self._ready.put(None)
 
     def _making(self) -> Iterator[PreparedPrompt]:
-        asked = enumerate(self.asked)
-        while self._room.acquire() and not self._left and (one := next(asked, None)):
-            place, (prompt, settings) = one
+        numbered = enumerate(self.asked)
+        while self._room.acquire() and not self._left and (item := next(numbered, None)):
+            place, (prompt, settings) = item
             yield PreparedPrompt(place, (prompt, settings), self._prompt(prompt))
 
     def _prompt(self, prompt: dict[str, Any]) -> Any:
