@@ -22,11 +22,11 @@ PROGRAM = "python -m eyechart.reports"
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command; an error prints one sentence on stderr and returns exit status 2."""
-    arguments_ = sys.argv[1:] if arguments is None else list(arguments)
+    words = sys.argv[1:] if arguments is None else list(arguments)
     escape_unprintable()
-    command = COMMANDS.get(arguments_[0]) if arguments_ else None
+    command = COMMANDS.get(words[0]) if words else None
     try:
-        return command(arguments_[1:]) if command else overview(arguments_)
+        return command(words[1:]) if command else overview(words)
     except EyechartError as error:
         print(f"{PROGRAM}: {error}", file=sys.stderr)
     except OSError as error:

@@ -75,7 +75,7 @@ def history_rows(runs: Mapping[Path, Records]) -> list[Row]:
 def read_runs(paths: Iterable[Path]) -> CollectedRuns:
     """Read every run once, even if several paths lead to it."""
     collected = CollectedRuns()
-    for path in dict.fromkeys(known.resolve() for path_ in paths for known in record_files(path_)):
+    for path in dict.fromkeys(file.resolve() for given_path in paths for file in record_files(given_path)):
         try:
             records = read_run(path)
         except ReportError as error:

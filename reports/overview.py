@@ -57,16 +57,16 @@ def write_overview(runs: Runs, folder: Path) -> str:
     return text
 
 
-def markdown(pool: Runs, tables: list[Table]) -> str:
+def markdown(runs: Runs, tables: list[Table]) -> str:
     """Return the runs, failures and notes, then every table, as Markdown."""
-    runs = [
+    run_lines = [
         f"{name}: eyechart {run.eyechart}, {run.seconds:.0f} s, exit status {run.exit_status}, "
         f"{run.workers} workers, {run.loads} model loads: {run.command}"
-        for name, (_, run) in zip(run_names(pool.sessions), pool.sessions, strict=True)
+        for name, (_, run) in zip(run_names(runs.sessions), runs.sessions, strict=True)
     ]
     head = "".join(
         f"- {markdown_item(line)}\n"
-        for line in (*runs, *failure_notes(case.record for case in pool.cases), *pool.notes)
+        for line in (*run_lines, *failure_notes(case.record for case in runs.cases), *runs.notes)
     )
     return "\n".join((f"# eyechart\n\n{head}", *map(to_markdown, tables)))
 

@@ -140,14 +140,14 @@ def read_answer_file(path: Path, folders: Sequence[Path]) -> AnswerFile:
 def find_key(sheet: str, answers: Path, folders: Sequence[Path]) -> SheetKey:
     """Return the key of a sheet; other keys in the folders are ignored."""
     keys = dict.fromkeys(path for folder in folders for path in sorted(folder.glob("*.key.json")))
-    key_ = next((key for path in keys if (key := read_key(path)).sheet == sheet), None)
-    if key_ is None:
+    match = next((key for path in keys if (key := read_key(path)).sheet == sheet), None)
+    if match is None:
         searched = ", ".join(dict.fromkeys(map(str, folders)))
         raise ReportError(
             f"{answers} answers the sheet {sheet}, and none of the {len(keys)} keys in {searched} is of that sheet. "
             "Put the .key.json that was written with the sheet next to the answers."
         )
-    return key_
+    return match
 
 
 def find_fault(number: str, choice: AnnotatorChoice, key: SheetKey) -> str:

@@ -134,8 +134,8 @@ class EquivalentClasses:
     def pairs(self) -> NDArray[np.int64]:
         """Return the pairs of equivalent classes."""
         name = self.rule.removeprefix("strict:")
-        pairs_ = self.dataset.equivalences if name == "own" else equivalent_pairs(name, self.dataset.classes)
-        return np.array(pairs_, np.int64).reshape(-1, 2)
+        rows = self.dataset.equivalences if name == "own" else equivalent_pairs(name, self.dataset.classes)
+        return np.array(rows, np.int64).reshape(-1, 2)
 
     def __call__(self, label: int) -> set[int]:
         """Return the class and its equivalents."""

@@ -38,12 +38,10 @@ def read_answers(runs: Runs, labels: str | None) -> list[tuple[SheetSource, list
             f"and give what comes back: {USAGE}"
         )
     replies = [read_answer_file(path, [folder / "reports" for folder, _ in runs.sessions]) for path in runs.annotations]
-    selected = [
-        (source, replies_) for source, replies_ in by_source(replies).items() if labels in (None, source.labels)
-    ]
+    selected = [(source, files) for source, files in by_source(replies).items() if labels in (None, source.labels)]
     if not selected:
-        labels_ = ", ".join(dict.fromkeys(reply.key.source.labels for reply in replies))
-        raise ReportError(f"--labels is '{labels}', and the answers are about {labels_}. Leave it out, or name that.")
+        known = ", ".join(dict.fromkeys(reply.key.source.labels for reply in replies))
+        raise ReportError(f"--labels is '{labels}', and the answers are about {known}. Leave it out, or name that.")
     return selected
 
 

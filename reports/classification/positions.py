@@ -64,7 +64,7 @@ def block_rows(name: str, block: list[CaseRun], reference: str, labels: str) -> 
 def row_cells(case: CaseRun, first: CaseRun, reference: str, labels: str, images: Bools) -> Iterator[tuple[str, Cell]]:
     """Yield the cells of one row, each with its change from the smallest requests."""
     for head, name in {reference: reference, "A": labels}.items():
-        before, after = (case_.answers.label_sets[name] for case_ in (first, case))
+        before, after = (row.answers.label_sets[name] for row in (first, case))
         yield head, proportion(after.correct, images)
         yield f"{head} Δ", paired_change(before.correct, after.correct, images) if case is not first else None
     yield "OOP", as_count(proportion(text_columns(case).out_of_prompt, images))

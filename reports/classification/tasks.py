@@ -91,7 +91,7 @@ def t6_table(group: ComparableCases, labels: str) -> Table:
 
 def row_cells(case: CaseRun, block: Sequence[CaseRun], reference: str, labels: str) -> list[Cell]:
     """Return the cells of one row, each with its change from closed world, over the images common to the block."""
-    closed = next((case_ for case_ in block if case_.record.protocol == CLOSED), None)
+    closed = next((row for row in block if row.record.protocol == CLOSED), None)
     images = block_images(block, (reference, labels))
     values: list[Cell] = []
     for key in column_keys(reference, labels).values():

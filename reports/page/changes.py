@@ -95,8 +95,10 @@ class Changes:
             return {}
         decisions = [verdict.decision for verdict in verdicts]
         summary = {"decision": decisions[0], "count": decisions.count(decisions[0]), "of": len(verdicts)}
-        metric_key_ = metric and (metric.name, metric.labels, metric.category)
-        moved = next((verdict_ for verdict_ in verdicts if verdict_.comparison.metric.key == metric_key_), None)
+        key_of_metric = metric and (metric.name, metric.labels, metric.category)
+        moved = next(
+            (first_verdict for first_verdict in verdicts if first_verdict.comparison.metric.key == key_of_metric), None
+        )
         return {"verdict": summary} | ({"change": self.row(moved, case, places)} if moved else {})
 
     def rows(self, runs: Runs, places: SamplePlaces) -> list[dict[str, Any]]:
@@ -108,13 +110,13 @@ class Changes:
     def row(self, verdict: Verdict, case: CaseRun, places: SamplePlaces) -> dict[str, Any]:
         """Return a metric as `compare` writes it, and the filter of its samples."""
         name, labels, category = map(one_line, verdict.comparison.metric.key)
-        samples_ = sample_filter(verdict.comparison.metric, places[id(case)][2]) if id(case) in places else {}
+        conditions = sample_filter(verdict.comparison.metric, places[id(case)][2]) if id(case) in places else {}
         return {
             "name": name,
             "labels": labels,
             "category": category,
             "cells": [*map(cell_data, verdict_cells(verdict))],
-            "samples": samples_,
+            "samples": conditions,
         }
 
 
@@ -151,8 +153,7 @@ def sample_filter(proof: MetricEvidence, case_samples: CaseSamples) -> dict[str,
     if changes := case_samples.changes.get(metric_title(proof)):
         return labels | {"of": metric_title(proof), "lost": len(changes.lost), "gained": len(changes.gained)}
     before, now = (
-        samples_.label_sets.get(proof.labels) if samples_ else None
-        for samples_ in (case_samples.previous, case_samples.samples)
+        side.label_sets.get(proof.labels) if side else None for side in (case_samples.previous, case_samples.samples)
     )
     conditions = {
         "category": "" if proof.category in (*WHOLE, LABELLED) else proof.category,

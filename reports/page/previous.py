@@ -23,17 +23,17 @@ Rows = NDArray[np.intp]
 KnownCases = Mapping[tuple[str, str], PreviousCase]  # what is known of cases, by case and protocol
 
 
-def find_previous(pool: Runs, baseline: Path | None, runs: Sequence[Path]) -> PreviousCases:
+def find_previous(runs: Runs, baseline: Path | None, paths: Sequence[Path]) -> PreviousCases:
     """Return what each case is compared with: the named baseline, else the last run before its own."""
     if baseline is not None:
         known = read_known_cases(baseline)
-        return {id(case): known[case_key(case)] for case in pool.cases if case_key(case) in known}
+        return {id(case): known[case_key(case)] for case in runs.cases if case_key(case) in known}
     known_before: dict[Path, KnownCases] = {}
     known_so_far: KnownCases = {}
-    for path in runs if len(runs) > 1 else ():
+    for path in paths if len(paths) > 1 else ():
         known_before.setdefault(run_folder(path), known_so_far)
         known_so_far = {**known_so_far, **read_known_cases(path)}
-    return {id(case): old for case in pool.cases if (old := known_before.get(case.folder, {}).get(case_key(case)))}
+    return {id(case): old for case in runs.cases if (old := known_before.get(case.folder, {}).get(case_key(case)))}
 
 
 def read_known_cases(path: Path) -> KnownCases:

@@ -53,29 +53,27 @@ class PageOptions:
 
 def write_page(options: PageOptions, folder: Path) -> list[str]:
     """Write the page into a folder, and return the notes to print."""
-    list_splits(
-        options.data
-    )  # a root that is no folder is an error; a split that is not under it is left without images
-    runs, curator = load(options.runs), SampleLoader(options.data, options.store)
+    list_splits(options.data)  # raise an error if the root is no folder; missing splits are left without images
+    runs, loader = load(options.runs), SampleLoader(options.data, options.store)
     clear_folder(folder)
     previous = find_previous(runs, options.baseline, options.runs)
     changes = compare_with_previous(
         runs, previous, options.baseline_name, options.rule, require_baseline=options.baseline is not None
     )
-    copier = ThumbnailWriter(folder, options.side)
+    thumbnails = ThumbnailWriter(folder, options.side)
     group_summaries: list[dict[str, Any]] = []
     places: dict[int, tuple[str, int, CaseSamples]] = {}
-    for number, group in enumerate(curator.load(runs, changes.previous)):
-        group_summaries.append(write_group(folder, number, group, copier, curator))
+    for number, group in enumerate(loader.load(runs, changes.previous)):
+        group_summaries.append(write_group(folder, number, group, thumbnails, loader))
         places |= {
             id(case_samples.case): (group.name, index, case_samples) for index, case_samples in enumerate(group.cases)
         }
     index = write_index(folder, runs, options, changes, places)
-    index["notes"] = [*runs.notes, *curator.notes, *index["notes"]]
+    index["notes"] = [*runs.notes, *loader.notes, *index["notes"]]
     write_chunk(folder, "index", index | {"groups": group_summaries})
     for name in STATIC_FILES:
         shutil.copyfile(str(files(f"{__package__.rpartition('.')[0]}").joinpath("page_assets", name)), folder / name)
-    return [*curator.notes, *changes.not_compared()]
+    return [*loader.notes, *changes.not_compared()]
 
 
 def clear_folder(folder: Path) -> None:
@@ -89,11 +87,11 @@ def clear_folder(folder: Path) -> None:
 
 
 def write_group(
-    folder: Path, number: int, group: SampleGroup, copier: ThumbnailWriter, curator: SampleLoader
+    folder: Path, number: int, group: SampleGroup, thumbnails: ThumbnailWriter, loader: SampleLoader
 ) -> dict[str, Any]:
     """Write a sample group with its images and charts."""
-    if broken := copier.copy_all(group):
-        curator.notes.append(f"{group.title}: {broken} images cannot be read and are not shown.")
+    if broken := thumbnails.copy_all(group):
+        loader.notes.append(f"{group.title}: {broken} images cannot be read and are not shown.")
     summary = write_sample_group(folder, number, group)
     write_chunk(
         folder, f"{summary['folder']}/charts", {"protocols": accuracy_rows(group), "confusions": confusion_rows(group)}
