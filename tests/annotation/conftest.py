@@ -104,12 +104,12 @@ class World:
         """Answers to a sheet, as it would write them; choices are classes by shot, or whole answers."""
         key, answers = self.key(sheet), {}
         for number, item in enumerate(key.items, 1):
-            said = choices.get(self.keys[item.key])
+            choice = choices.get(self.keys[item.key])
             labels = [candidate.label for candidate in item.candidates]
-            if isinstance(said, dict):
-                answers[str(number)] = said
-            elif said is not None:
-                answers[str(number)] = {"chosen": [labels.index(label) + 1 for label in said], "none": not said}
+            if isinstance(choice, dict):
+                answers[str(number)] = choice
+            elif choice is not None:
+                answers[str(number)] = {"chosen": [labels.index(label) + 1 for label in choice], "none": not choice}
         path = self.out / name
         path.write_bytes(msgspec.json.encode({"schema": 1, "sheet": key.sheet, "answers": answers} | more))
         return path
@@ -121,11 +121,11 @@ def dataset_of(root: Path, shots: Mapping[str, Shot]) -> Any:
         folder = root / "imagenet" / "tiny" / synsets()[shot.original]
         folder.mkdir(parents=True, exist_ok=True)
         (folder / f"{place}.{shot.kind}").write_bytes(encoded(place, shot.kind))
-    found = open_split(SplitRef("imagenet", "tiny", "folder", str(root / "imagenet" / "tiny")))
+    dataset = open_split(SplitRef("imagenet", "tiny", "folder", str(root / "imagenet" / "tiny")))
     by_place = [*shots.values()]
-    ordered = [by_place[int(Path(row.file).stem)] for row in found.index]
-    new = build_label_set("ReGT", found.index, [shot.labels for shot in ordered], "correct", "test")
-    return replace(found, label_sets={**found.label_sets, "ReGT": new}), ordered
+    ordered = [by_place[int(Path(row.file).stem)] for row in dataset.index]
+    new = build_label_set("ReGT", dataset.index, [shot.labels for shot in ordered], "correct", "test")
+    return replace(dataset, label_sets={**dataset.label_sets, "ReGT": new}), ordered
 
 
 @pytest.fixture
@@ -135,13 +135,13 @@ def make_world(tmp_path: Path, make_run: Any) -> Callable[..., World]:
     def make(shots: Mapping[str, Shot] = SHOTS, name: str = "world") -> World:
         dataset, ordered = dataset_of(tmp_path / name / "data", shots)
         folder, records = tmp_path / name / "run", []
-        for spec, said in ((MODEL, [s.model for s in ordered]), (SECOND, [s.second for s in ordered])):
-            errors = {row: "it failed" for row, label in enumerate(said) if label == FAILED}
-            unread = frozenset(row for row, label in enumerate(said) if label == UNREAD)
-            scores = make_run.scores([max(label, 0) for label in said], errors)
-            found = ClassPredictions(dataset.keys, np.array(scores), errors, {}, unread)
+        for spec, labels in ((MODEL, [s.model for s in ordered]), (SECOND, [s.second for s in ordered])):
+            errors = {row: "it failed" for row, label in enumerate(labels) if label == FAILED}
+            unread = frozenset(row for row, label in enumerate(labels) if label == UNREAD)
+            scores = make_run.scores([max(label, 0) for label in labels], errors)
+            predictions = ClassPredictions(dataset.keys, np.array(scores), errors, {}, unread)
             case = Case("imagenet", "tiny", parse_spec(spec), "supervised")
-            records.append(make_run.record(case, dataset, found, folder, None))
+            records.append(make_run.record(case, dataset, predictions, folder, None))
         make_run.written(folder, tuple(records))
         (tmp_path / name / "out").mkdir()
         return World(shots, folder, tmp_path / name / "data", tmp_path / name / "out")
@@ -184,17 +184,20 @@ def make_division(tmp_path: Path) -> Callable[..., Path]:
         annotations.write_bytes(msgspec.json.encode({"images": images, "annotations": boxes, "categories": named}))
         dataset = open_split(SplitRef("oodbench", "mine", "coco", str(root / "mine"), part="val")).subsample(limit, 42)
         random = np.random.default_rng(0)
-        who = [Detector(f"clip[{name}]", "1 (01234567)", "ab") for name in ("a", "b<b>")]
-        found = [DetectorOutput(one, random.normal(size=(len(dataset), 3)).astype(np.float32) * 4, {}) for one in who]
+        detectors = [Detector(f"clip[{name}]", "1 (01234567)", "ab") for name in ("a", "b<b>")]
+        outputs = [
+            DetectorOutput(detector, random.normal(size=(len(dataset), 3)).astype(np.float32) * 4, {})
+            for detector in detectors
+        ]
         parameters = {"seed": "42", "threshold": "0.3"} | ({"limit": str(limit)} if limit else {})
-        divided = build_division(dataset, found, DivisionSettings(threshold=0.3, parameters=parameters, **rules))
+        divided = build_division(dataset, outputs, DivisionSettings(threshold=0.3, parameters=parameters, **rules))
         return write_division(tmp_path / "divisions" / "mine.json", divided, dataset)[0]
 
     return make
 
 
 @dataclass
-class Seen:
+class SheetDriver:
     """A page, with all that it complained of and asked for."""
 
     page: Any
@@ -211,8 +214,8 @@ class Seen:
 
     def checked(self) -> list[str]:
         """The names that are chosen on the page."""
-        found = self.page.locator("form li:has(:checked) span").all_inner_texts()
-        return [str(name) for name in found]
+        names = self.page.locator("form li:has(:checked) span").all_inner_texts()
+        return [str(name) for name in names]
 
     def press(self, *keys: str) -> None:
         for key in keys:
@@ -237,23 +240,23 @@ class Seen:
 
 
 @pytest.fixture
-def opened(browser: Any) -> Iterator[Callable[..., Seen]]:
+def opened(browser: Any) -> Iterator[Callable[..., SheetDriver]]:
     """Open sheets, each in a browser that knows nothing yet; no page may complain or ask for anything but itself."""
-    made: list[tuple[Seen, str]] = []
+    drivers: list[tuple[SheetDriver, str]] = []
 
-    def opened(sheet: Path, **how: Any) -> Seen:
+    def opened(sheet: Path, **how: Any) -> SheetDriver:
         context = browser.new_context(accept_downloads=True, **how)
-        seen = Seen(context.new_page())
-        seen.listen()
-        made.append((seen, sheet.as_uri()))
-        seen.page.goto(sheet.as_uri())
-        return seen
+        driver = SheetDriver(context.new_page())
+        driver.listen()
+        drivers.append((driver, sheet.as_uri()))
+        driver.page.goto(sheet.as_uri())
+        return driver
 
     yield opened
-    for seen, url in made:
-        seen.page.context.close()
-        assert seen.complaints == []
-        assert {asked for asked in seen.requests if not asked.startswith(("data:", "blob:"))} == {url}
+    for driver, url in drivers:
+        driver.page.context.close()
+        assert driver.complaints == []
+        assert {url_ for url_ in driver.requests if not url_.startswith(("data:", "blob:"))} == {url}
 
 
 @pytest.fixture(scope="session")
@@ -273,7 +276,7 @@ def photographs(tmp_path_factory: pytest.TempPathFactory, warm_python: Sequence[
 def wrong(label: int) -> str:
     """Labels by their number: of every five classes, two have another label, one has two others, two have none."""
     others: dict[int, tuple[int, ...]] = {0: (label + 1,), 1: (label + 1,), 2: (label + 1, label + 2)}
-    return ";".join(str(one % 1000) for one in others.get(label % 5, ()) if label >= 0)
+    return ";".join(str(label_ % 1000) for label_ in others.get(label % 5, ()) if label >= 0)
 
 
 @pytest.fixture

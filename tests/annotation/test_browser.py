@@ -15,32 +15,32 @@ from eyechart.reports.annotation.files import SheetKey, key_path, read_key
 
 def places(key: SheetKey, by: str) -> list[list[int]]:
     """Where each image offers what somebody suggested, from 1."""
-    return [[at for at, one in enumerate(item.candidates, 1) if by in one.by] for item in key.items]
+    return [[at for at, candidate in enumerate(item.candidates, 1) if by in candidate.by] for item in key.items]
 
 
 def kept(path: Path) -> dict[str, Any]:
-    found: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))["answers"]
-    return found
+    answers: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))["answers"]
+    return answers
 
 
 def test_answers_by_mouse_and_keyboard_survive_a_reload_and_become_figure_7(
     opened: Any, sheet: Path, photographs: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    seen, key = opened(sheet), read_key(key_path(sheet))
+    driver, key = opened(sheet), read_key(key_path(sheet))
     model, labels = places(key, "model"), places(key, "labels")
-    boxes = seen.page.locator("#candidates input")
+    boxes = driver.page.locator("#candidates input")
     boxes.nth(model[0][0] - 1).click()  # the model's
-    seen.page.get_by_role("button", name="Next", exact=True).click()
+    driver.page.get_by_role("button", name="Next", exact=True).click()
     boxes.nth(model[1][0] - 1).click()  # both
     boxes.nth(labels[1][0] - 1).click()
-    seen.press("ArrowRight", str(labels[2][0]), "ArrowRight", "0", "u", str(model[4][0]))  # labels; none; model's
-    assert seen.text("count") == "5 of 6 answered"
+    driver.press("ArrowRight", str(labels[2][0]), "ArrowRight", "0", "u", str(model[4][0]))  # labels; none; model's
+    assert driver.text("count") == "5 of 6 answered"
 
-    seen.reload()
-    assert (seen.text("count"), seen.text("where")) == ("5 of 6 answered", "Picture 5 of 6, answered")
-    assert seen.checked() == [key.items[4].candidates[model[4][0] - 1].name]
-    path = seen.download(tmp_path)
-    assert seen.text("status") == f"Downloaded as {path.name}; 1 of 6 pictures have no answer yet."
+    driver.reload()
+    assert (driver.text("count"), driver.text("where")) == ("5 of 6 answered", "Picture 5 of 6, answered")
+    assert driver.checked() == [key.items[4].candidates[model[4][0] - 1].name]
+    path = driver.download(tmp_path)
+    assert driver.text("status") == f"Downloaded as {path.name}; 1 of 6 pictures have no answer yet."
 
     chosen = [answer["chosen"] for answer in kept(path).values()]
     assert chosen == [model[0], sorted([*model[1], labels[1][0]]), [labels[2][0]], [], model[4]]
@@ -53,52 +53,52 @@ def test_answers_by_mouse_and_keyboard_survive_a_reload_and_become_figure_7(
 
 
 def test_the_picture_is_shown_whole_and_only_one_at_a_time(opened: Any, sheet: Path) -> None:
-    seen = opened(sheet)
+    driver = opened(sheet)
     for _ in range(6):
-        size = seen.page.evaluate("async () => { await picture.decode(); return picture.naturalWidth }")
+        size = driver.page.evaluate("async () => { await picture.decode(); return picture.naturalWidth }")
         assert size > 100
-        seen.press("ArrowRight")
-    assert seen.page.evaluate("document.images.length") == 1
+        driver.press("ArrowRight")
+    assert driver.page.evaluate("document.images.length") == 1
 
 
 def test_it_can_be_answered_with_the_keyboard_alone_and_the_focus_is_seen(opened: Any, sheet: Path) -> None:
-    seen = opened(sheet)
-    seen.press("Tab")
-    assert seen.page.evaluate("document.activeElement.closest('#candidates') !== null")
+    driver = opened(sheet)
+    driver.press("Tab")
+    assert driver.page.evaluate("document.activeElement.closest('#candidates') !== null")
     outline = "getComputedStyle(document.activeElement.closest('label')).outlineStyle"
-    assert seen.page.evaluate(outline) == "solid"
-    seen.press("Space", "Enter")
-    assert (seen.text("where"), seen.text("count")) == ("Picture 2 of 6", "1 of 6 answered")
-    assert seen.page.evaluate("document.activeElement.closest('#candidates') !== null")
+    assert driver.page.evaluate(outline) == "solid"
+    driver.press("Space", "Enter")
+    assert (driver.text("where"), driver.text("count")) == ("Picture 2 of 6", "1 of 6 answered")
+    assert driver.page.evaluate("document.activeElement.closest('#candidates') !== null")
 
 
 def test_none_and_names_exclude_each_other(opened: Any, sheet: Path) -> None:
-    seen = opened(sheet)
-    seen.press("1", "2")
-    assert len(seen.checked()) == 2
-    seen.press("0")
-    assert seen.checked() == ["None of these"]
-    seen.press("2")
-    assert seen.checked() != ["None of these"]
-    seen.press("2")
-    assert seen.text("count") == "0 of 6 answered"
+    driver = opened(sheet)
+    driver.press("1", "2")
+    assert len(driver.checked()) == 2
+    driver.press("0")
+    assert driver.checked() == ["None of these"]
+    driver.press("2")
+    assert driver.checked() != ["None of these"]
+    driver.press("2")
+    assert driver.text("count") == "0 of 6 answered"
 
 
 def test_a_comment_is_kept_and_its_letters_choose_nothing(opened: Any, sheet: Path, tmp_path: Path) -> None:
-    seen = opened(sheet)
-    seen.page.get_by_role("textbox").press_sequentially("1 or 2, unclear")
-    assert (seen.checked(), seen.text("where")) == ([], "Picture 1 of 6")
-    seen.reload()
-    assert seen.page.get_by_role("textbox").input_value() == "1 or 2, unclear"
-    assert kept(seen.download(tmp_path)) == {"1": {"chosen": [], "none": False, "comment": "1 or 2, unclear"}}
+    driver = opened(sheet)
+    driver.page.get_by_role("textbox").press_sequentially("1 or 2, unclear")
+    assert (driver.checked(), driver.text("where")) == ([], "Picture 1 of 6")
+    driver.reload()
+    assert driver.page.get_by_role("textbox").input_value() == "1 or 2, unclear"
+    assert kept(driver.download(tmp_path)) == {"1": {"chosen": [], "none": False, "comment": "1 or 2, unclear"}}
 
 
 def test_the_keys_can_be_turned_off(opened: Any, sheet: Path) -> None:
-    seen = opened(sheet)
-    seen.page.get_by_text("Keys and how answers are kept").click()
-    seen.page.get_by_label("These keys work").uncheck()
-    seen.press("1", "ArrowRight")
-    assert (seen.checked(), seen.text("where")) == ([], "Picture 1 of 6")
+    driver = opened(sheet)
+    driver.page.get_by_text("Keys and how answers are kept").click()
+    driver.page.get_by_label("These keys work").uncheck()
+    driver.press("1", "ArrowRight")
+    assert (driver.checked(), driver.text("where")) == ([], "Picture 1 of 6")
 
 
 def test_answers_are_loaded_into_another_browser(opened: Any, sheet: Path, tmp_path: Path) -> None:
@@ -121,54 +121,54 @@ def test_answers_are_loaded_into_another_browser(opened: Any, sheet: Path, tmp_p
 def test_a_file_that_is_no_answer_is_refused_by_the_sheet(
     opened: Any, sheet: Path, tmp_path: Path, change: dict[str, Any]
 ) -> None:
-    seen = opened(sheet)
-    seen.press("1")
+    driver = opened(sheet)
+    driver.press("1")
     good = {"schema": 1, "sheet": read_key(key_path(sheet)).sheet, "answers": {}}
     (tmp_path / "bad.json").write_bytes(msgspec.json.encode(good | change))
-    seen.page.locator("#file").set_input_files(tmp_path / "bad.json")
-    seen.page.get_by_text("bad.json cannot be loaded").wait_for()
-    assert seen.text("count") == "1 of 6 answered"
+    driver.page.locator("#file").set_input_files(tmp_path / "bad.json")
+    driver.page.get_by_text("bad.json cannot be loaded").wait_for()
+    assert driver.text("count") == "1 of 6 answered"
 
 
 def test_all_pictures_are_listed_and_lead_to_theirs(opened: Any, sheet: Path) -> None:
-    seen = opened(sheet)
-    seen.press("1")
-    seen.page.get_by_text("All pictures").click()
-    seen.page.locator("#all button").last.wait_for()
-    assert seen.page.locator("#all button").count() == 6
-    assert seen.page.get_by_role("button", name="Picture 1, answered").is_visible()
-    seen.page.get_by_role("button", name="Picture 4", exact=True).click()
-    assert seen.text("where") == "Picture 4 of 6"
+    driver = opened(sheet)
+    driver.press("1")
+    driver.page.get_by_text("All pictures").click()
+    driver.page.locator("#all button").last.wait_for()
+    assert driver.page.locator("#all button").count() == 6
+    assert driver.page.get_by_role("button", name="Picture 1, answered").is_visible()
+    driver.page.get_by_role("button", name="Picture 4", exact=True).click()
+    assert driver.text("where") == "Picture 4 of 6"
 
 
 def test_the_end_leads_to_what_is_missing_and_then_to_the_download(opened: Any, sheet: Path) -> None:
-    seen = opened(sheet)
-    seen.press("ArrowRight", *(["1", "ArrowRight"] * 5))
-    assert seen.text("where") == "Picture 1 of 6"
-    seen.press("1", *["ArrowRight"] * 6)
-    assert seen.page.evaluate("document.activeElement.id") == "download"
-    assert seen.text("status") == "All 6 pictures are answered: download the answers and send them back."
+    driver = opened(sheet)
+    driver.press("ArrowRight", *(["1", "ArrowRight"] * 5))
+    assert driver.text("where") == "Picture 1 of 6"
+    driver.press("1", *["ArrowRight"] * 6)
+    assert driver.page.evaluate("document.activeElement.id") == "download"
+    assert driver.text("status") == "All 6 pictures are answered: download the answers and send them back."
 
 
 def test_answers_are_forgotten_only_when_told_twice(opened: Any, sheet: Path) -> None:
-    seen = opened(sheet)
-    seen.press("1")
-    seen.page.get_by_text("Keys and how answers are kept").click()
-    seen.page.once("dialog", lambda dialog: dialog.dismiss())
-    seen.page.get_by_role("button", name="Forget all answers…").click()
-    assert seen.text("count") == "1 of 6 answered"
-    seen.page.once("dialog", lambda dialog: dialog.accept())
-    seen.page.get_by_role("button", name="Forget all answers…").click()
-    assert seen.text("count") == "0 of 6 answered"
+    driver = opened(sheet)
+    driver.press("1")
+    driver.page.get_by_text("Keys and how answers are kept").click()
+    driver.page.once("dialog", lambda dialog: dialog.dismiss())
+    driver.page.get_by_role("button", name="Forget all answers…").click()
+    assert driver.text("count") == "1 of 6 answered"
+    driver.page.once("dialog", lambda dialog: dialog.accept())
+    driver.page.get_by_role("button", name="Forget all answers…").click()
+    assert driver.text("count") == "0 of 6 answered"
 
 
 def test_what_the_browser_kept_of_another_time_may_be_broken(opened: Any, sheet: Path) -> None:
-    seen = opened(sheet)
+    driver = opened(sheet)
     for broken in ("{", "[]", '{"schema": 1, "answers": null}', '{"schema": 1, "sheet": "x", "answers": {}}'):
-        seen.page.evaluate("([key, text]) => localStorage.setItem(key, text)", [memory(sheet), broken])
-        seen.reload()
-        assert seen.text("status").startswith("The answers stored in this browser cannot be read")
-        assert seen.text("count") == "0 of 6 answered"
+        driver.page.evaluate("([key, text]) => localStorage.setItem(key, text)", [memory(sheet), broken])
+        driver.reload()
+        assert driver.text("status").startswith("The answers stored in this browser cannot be read")
+        assert driver.text("count") == "0 of 6 answered"
 
 
 def memory(sheet: Path) -> str:
@@ -176,10 +176,10 @@ def memory(sheet: Path) -> str:
 
 
 def test_two_windows_share_their_answers(opened: Any, sheet: Path) -> None:
-    seen = opened(sheet)
-    other = seen.page.context.new_page()
+    driver = opened(sheet)
+    other = driver.page.context.new_page()
     other.goto(sheet.as_uri())
     other.keyboard.press("1")
-    seen.page.get_by_text("1 of 6 answered").wait_for()
-    seen.press("ArrowRight", "1")
+    driver.page.get_by_text("1 of 6 answered").wait_for()
+    driver.press("ArrowRight", "1")
     other.get_by_text("2 of 6 answered").wait_for()

@@ -21,28 +21,28 @@ def spot_check(make_division: Any) -> Path:
 @pytest.mark.parametrize("width", [400, 1280])
 @pytest.mark.parametrize("kind", ["sheet", "spot_check"])
 def test_it_fits_and_can_be_read(opened: Any, request: Any, contrast: str, kind: str, width: int, scheme: str) -> None:
-    seen = opened(request.getfixturevalue(kind), viewport={"width": width, "height": 800}, color_scheme=scheme)
-    for summary in seen.page.locator("summary").all():
+    driver = opened(request.getfixturevalue(kind), viewport={"width": width, "height": 800}, color_scheme=scheme)
+    for summary in driver.page.locator("summary").all():
         summary.click()
-    seen.page.locator("#all button").last.wait_for()
-    assert seen.page.evaluate("document.documentElement.scrollWidth") == width
-    assert seen.page.evaluate(contrast) >= 4.5
+    driver.page.locator("#all button").last.wait_for()
+    assert driver.page.evaluate("document.documentElement.scrollWidth") == width
+    assert driver.page.evaluate(contrast) >= 4.5
 
 
 def test_hostile_names_do_nothing(opened: Any, world: Any) -> None:
     harm = "</script><img src=x onerror=\"document.title='pwned'\"><script>document.title='pwned'</script>"
     (world.out / "names.txt").write_text("\n".join(f"{harm}{n} {'wide' * 40}" for n in range(1000)), encoding="utf-8")
-    seen = opened(world.sheet(names=str(world.out / "names.txt")), viewport={"width": 400, "height": 800})
-    assert seen.page.locator("#candidates span").first.inner_text().startswith(harm)
-    seen.press("1", "ArrowRight")
-    assert seen.page.title() == "What is in the picture?"
-    assert seen.page.evaluate("document.documentElement.scrollWidth") == 400
+    driver = opened(world.sheet(names=str(world.out / "names.txt")), viewport={"width": 400, "height": 800})
+    assert driver.page.locator("#candidates span").first.inner_text().startswith(harm)
+    driver.press("1", "ArrowRight")
+    assert driver.page.title() == "What is in the picture?"
+    assert driver.page.evaluate("document.documentElement.scrollWidth") == 400
 
 
 def test_hundreds_of_pictures_are_no_burden(opened: Any, make_world: Any, shot: Any) -> None:
     world = make_world({str(n): shot(n, (n + 300,), n + 301, n + 302) for n in range(300)})
-    seen = opened(world.sheet())
-    assert seen.text("where") == "Picture 1 of 300"
-    seen.page.get_by_text("All pictures").click()
-    seen.page.get_by_role("button", name="Picture 300").click()
-    assert seen.page.evaluate("[document.images.length, picture.naturalWidth > 0]") == [1, True]
+    driver = opened(world.sheet())
+    assert driver.text("where") == "Picture 1 of 300"
+    driver.page.get_by_text("All pictures").click()
+    driver.page.get_by_role("button", name="Picture 300").click()
+    assert driver.page.evaluate("[document.images.length, picture.naturalWidth > 0]") == [1, True]

@@ -27,8 +27,8 @@ def by(world: Any, name: str, **wanted: Any) -> dict[int, set[str]]:
 
 def test_valid_predictions_that_the_labels_dispute_are_chosen_and_no_others(world: Any) -> None:
     sheet = world.sheet()
-    found = dict(zip(world.named(sheet), (item.category for item in world.key(sheet).items), strict=True))
-    assert found == DISPUTED
+    categories = dict(zip(world.named(sheet), (item.category for item in world.key(sheet).items), strict=True))
+    assert categories == DISPUTED
 
 
 @pytest.mark.parametrize(("category", "names"), [("M-", {"several labels", "second unread"}), ("S+, M+", {"S+"})])
@@ -97,7 +97,7 @@ REFUSED = {
     "category": ({"category": "S-,X"}, "--category is 'S-,X', expected one or several of S+,S-,M+,M-"),
     "limit": ({"limit": 0}, "--limit is 0, expected a number of images from 1 up."),
     "part": ({"part": "3/2"}, "--part is '3/2', expected K/N with K from 1 to N"),
-    "nothing": ({"category": "M+"}, "has no image for the sheet (part 1/1): those with a valid prediction that ReGT"),
+    "nothing": ({"category": "M+"}, "has no image for the sheet (part 1/1). Images with a valid prediction that ReGT"),
     "names": ({"names": "openai"}, "have one name. Rename one of them, or use a vocabulary without equal names"),
 }
 

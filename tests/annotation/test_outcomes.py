@@ -57,8 +57,8 @@ def table(second_pass: Any, capsys: pytest.CaptureFixture[str]) -> Any:
     def table(*files: Path, run: Path | None = None, code: int = 0, more: tuple[str, ...] = ()) -> Any:
         options = [f"--annotations={path}" for path in files]
         assert main(["table", "F7", str(run or second_pass.run), "--format=csv", *options, *more]) == code
-        said = capsys.readouterr()
-        return (list(csv.DictReader(StringIO(said.out))), said.err) if code == 0 else said.err
+        output = capsys.readouterr()
+        return (list(csv.DictReader(StringIO(output.out))), output.err) if code == 0 else output.err
 
     return table
 
@@ -72,31 +72,31 @@ def classes(world: Any) -> dict[str, list[int]]:
 
 @pytest.fixture
 def answers(second_pass: Any) -> Path:
-    found: Path = second_pass.answer(second_pass.sheet(), classes(second_pass))
-    return found
+    path: Path = second_pass.answer(second_pass.sheet(), classes(second_pass))
+    return path
 
 
 def row(rows: list[dict[str, str]], category: str, kind: str) -> dict[str, str]:
-    (found,) = [row for row in rows if (row["Category"], row[""]) == (category, kind)]
-    return found
+    (match,) = [row for row in rows if (row["Category"], row[""]) == (category, kind)]
+    return match
 
 
 @pytest.mark.parametrize("category", ["S-", "M-"])
 def test_the_outcomes_are_those_counted_by_hand(table: Any, answers: Path, category: str) -> None:
-    found = row(table(answers)[0], category, "#")
-    assert [int(found[head]) for head in COLUMNS[2:]] == COUNTS[category]
+    counts = row(table(answers)[0], category, "#")
+    assert [int(counts[head]) for head in COLUMNS[2:]] == COUNTS[category]
 
 
 @pytest.mark.parametrize("name", OUTCOMES)
 def test_every_share_has_its_n_and_wilsons_interval(table: Any, answers: Path, name: str) -> None:
-    found = row(table(answers)[0], "S-", "%")
-    assert found[f"{name} n"] == "10"
-    assert (found[name], found[f"{name} low"], found[f"{name} high"]) == INTERVALS[name]
+    shares = row(table(answers)[0], "S-", "%")
+    assert shares[f"{name} n"] == "10"
+    assert (shares[name], shares[f"{name} low"], shares[f"{name} high"]) == INTERVALS[name]
 
 
 def test_the_disputed_images_are_a_share_of_their_category(table: Any, answers: Path) -> None:
-    found = row(table(answers)[0], "S-", "%")
-    assert (found["disputed"], found["disputed n"], found["answered"]) == ("90.91", "11", "100.00")
+    shares = row(table(answers)[0], "S-", "%")
+    assert (shares["disputed"], shares["disputed n"], shares["answered"]) == ("90.91", "11", "100.00")
 
 
 def test_the_table_is_that_of_the_golden_file(
@@ -111,8 +111,8 @@ def test_pictures_without_an_answer_are_left_out_and_said(table: Any, answers: P
 
 
 def test_a_comment_alone_is_no_answer_but_is_mentioned(table: Any, second_pass: Any) -> None:
-    said = {"chosen": [], "none": False, "comment": "blurred"}
-    rows, notes = table(second_pass.answer(second_pass.sheet(), classes(second_pass) | {"m5": said}))
+    answer = {"chosen": [], "none": False, "comment": "blurred"}
+    rows, notes = table(second_pass.answer(second_pass.sheet(), classes(second_pass) | {"m5": answer}))
     assert row(rows, "M-", "#")["answered"] == "5"
     assert "Pictures with a comment: 1;" in notes
 
@@ -126,8 +126,8 @@ def test_parts_are_counted_together(table: Any, second_pass: Any, answers: Path)
 def test_two_answers_to_one_image_are_refused(table: Any, answers: Path) -> None:
     other = answers.with_name("other.json")
     other.write_bytes(answers.read_bytes())
-    said = table(answers, other, code=2)
-    assert re.search(r"answers\.json and .*other\.json both answer the image n\d+/\d+\.png, of 15 in common\.", said)
+    error = table(answers, other, code=2)
+    assert re.search(r"answers\.json and .*other\.json both answer the image n\d+/\d+\.png, of 15 in common\.", error)
 
 
 def test_an_equivalent_of_the_models_class_stands_for_it(world: Any) -> None:
@@ -149,12 +149,12 @@ ITEM = Item(
 
 @given(st.lists(st.sets(st.integers(1, 4)), max_size=20))
 def test_the_four_outcomes_share_out_the_answered_images(chosen: list[set[int]]) -> None:
-    answered = [(ITEM, AnnotatorChoice(chosen=tuple(one), none=not one)) for one in chosen]
+    answered = [(ITEM, AnnotatorChoice(chosen=tuple(choice), none=not choice)) for choice in chosen]
     count = CategoryCounts(category="S-", images=30, valid=25, disputed=20)
     numbers = dict(zip(COLUMNS, category_rows(count, answered)[0], strict=True))
     assert sum(numbers[name] for name in OUTCOMES) == numbers["answered"] == len(chosen)  # type: ignore[misc]
-    assert numbers["preferred + combined"] == sum(1 in one for one in chosen)
-    assert numbers["preferred + other"] == sum(not one & {2, 3} for one in chosen)
+    assert numbers["preferred + combined"] == sum(1 in choice for choice in chosen)
+    assert numbers["preferred + other"] == sum(not choice & {2, 3} for choice in chosen)
 
 
 def test_no_answer_gives_no_share() -> None:
@@ -192,9 +192,9 @@ WRONG = {
 @pytest.mark.parametrize(("wrong", "sentence"), WRONG.values(), ids=list(WRONG))
 def test_an_answer_that_cannot_be_is_refused(table: Any, second_pass: Any, wrong: Any, sentence: str) -> None:
     file = second_pass.answer(second_pass.sheet(), {}, answers=wrong)
-    said = table(file, code=2)
-    assert sentence in said
-    assert "Download the answers from the sheet again." in said
+    error = table(file, code=2)
+    assert sentence in error
+    assert "Download the answers from the sheet again." in error
 
 
 def test_the_key_may_lie_beside_the_answers_or_in_the_runs_reports(table: Any, second_pass: Any, answers: Path) -> None:
@@ -203,14 +203,14 @@ def test_the_key_may_lie_beside_the_answers_or_in_the_runs_reports(table: Any, s
     (answers.parent / "sheet.key.json").rename(reports / "sheet.key.json")
     assert len(table(answers)[0]) == 4
     (reports / "sheet.key.json").rename(reports / "sheet.json")
-    said = table(answers, code=2)
-    assert "none of the 0 keys in" in said
-    assert "Put the .key.json that was written with the sheet next to the answers." in said
+    error = table(answers, code=2)
+    assert "none of the 0 keys in" in error
+    assert "Put the .key.json that was written with the sheet next to the answers." in error
 
 
 def test_answers_about_another_run_are_refused(table: Any, answers: Path, run_folder: Path) -> None:
-    said = table(answers, run=run_folder, code=2)
-    assert "these runs do not hold them. Name the run that the sheet was made from." in said
+    error = table(answers, run=run_folder, code=2)
+    assert "these runs do not hold them. Name the run that the sheet was made from." in error
 
 
 def test_another_ground_truth_is_refused(table: Any, answers: Path) -> None:
@@ -232,17 +232,17 @@ def named(second_pass: Any, answers: Path) -> Callable[[str], Runs]:
     """Return the run with the answers to its sheet, its model under another name."""
 
     def named(model: str) -> Runs:
-        pool = load([second_pass.run])
-        groups = tuple(replace(group, cases=tuple(renamed(e, model) for e in group.cases)) for group in pool.groups)
-        return replace(pool, groups=groups, annotations=(answers,))
+        runs = load([second_pass.run])
+        groups = tuple(replace(group, cases=tuple(renamed(e, model) for e in group.cases)) for group in runs.groups)
+        return replace(runs, groups=groups, annotations=(answers,))
 
     return named
 
 
-def renamed(entry: CaseRun, model: str) -> CaseRun:
+def renamed(case: CaseRun, model: str) -> CaseRun:
     """Return the entry with another name of its model."""
-    record = msgspec.structs.replace(entry.record, model=msgspec.structs.replace(entry.record.model, spec=model))
-    return replace(entry, record=record)
+    record = msgspec.structs.replace(case.record, model=msgspec.structs.replace(case.record.model, spec=model))
+    return replace(case, record=record)
 
 
 LONG_NAME = "replay[path=/data/answers/of_another_server/model_a.csv,of=a]"

@@ -56,9 +56,9 @@ def parts(sheet: Path) -> Parts:
     return Parts(sheet.read_text(encoding="utf-8"))
 
 
-def pictures(found: Parts) -> dict[str, bytes]:
+def pictures(parts_: Parts) -> dict[str, bytes]:
     """The bytes of every picture, by its number."""
-    uris = {name: data for name, data in found.inside if name.startswith("picture-")}
+    uris = {name: data for name, data in parts_.inside if name.startswith("picture-")}
     return {name: b64decode(data.partition("base64,")[2], validate=True) for name, data in uris.items()}
 
 
@@ -79,8 +79,8 @@ def test_the_sheet_names_no_model_no_truth_no_category_and_no_file(world: Any) -
     own = Path(__file__).parents[2] / "reports" / "annotation"
     names = ("sheet.html", "sheet.css", "sheet.js", "annotation.html", "annotation.js")
     ours = "".join((own / name).read_text(encoding="utf-8") for name in names)
-    told = {word: page.count(word) for word in (*TELLING, *(key.split("/")[0] for key in world.keys))}
-    assert told == {word: ours.count(word) for word in told}
+    counts = {word: page.count(word) for word in (*TELLING, *(key.split("/")[0] for key in world.keys))}
+    assert counts == {word: ours.count(word) for word in counts}
 
 
 def test_the_sheet_holds_the_names_of_each_image_and_nothing_else_of_it(world: Any) -> None:
@@ -129,10 +129,10 @@ def test_a_picture_that_browsers_do_not_show_becomes_png_with_the_same_pixels(wo
 
 
 def test_the_policy_allows_the_own_code_and_style_and_nothing_from_elsewhere(world: Any) -> None:
-    found = parts(world.sheet())
-    policy = next(a["content"] for tag, a in found.tags if tag == "meta" and "http-equiv" in a) or ""
+    sheet = parts(world.sheet())
+    policy = next(a["content"] for tag, a in sheet.tags if tag == "meta" and "http-equiv" in a) or ""
     for source, name in (("script-src", "script"), ("style-src", "style")):
-        digest = b64encode(sha256(found.of(name).encode()).digest()).decode()
+        digest = b64encode(sha256(sheet.of(name).encode()).digest()).decode()
         assert f"{source} 'sha256-{digest}'" in unescape(policy)
     assert policy.startswith("default-src 'none'; img-src data:;")
     assert "unsafe" not in policy
@@ -145,12 +145,12 @@ def test_nothing_is_fetched_from_anywhere(world: Any) -> None:
 
 
 def test_hostile_names_are_only_text(world: Any, hostile: Path) -> None:
-    found, plain = parts(hostile), parts(world.sheet("plain"))
-    assert [tag for tag, _ in found.tags] == [tag for tag, _ in plain.tags]
-    assert {*found.of("sheet")}.isdisjoint("<>&")  # a browser ends scripts in more ways than a parser knows
-    said = {name for names in json.loads(found.of("sheet"))["items"] for name in names}
-    assert {"<!--<script> 2", "{{code}} &lt;b&gt; ' \" \\u003c 3"} <= said
-    assert not any(set(name) & set("\u202e\x00\n") for name in said)
+    sheet, plain = parts(hostile), parts(world.sheet("plain"))
+    assert [tag for tag, _ in sheet.tags] == [tag for tag, _ in plain.tags]
+    assert {*sheet.of("sheet")}.isdisjoint("<>&")  # a browser ends scripts in more ways than a parser knows
+    shown = {name for names in json.loads(sheet.of("sheet"))["items"] for name in names}
+    assert {"<!--<script> 2", "{{code}} &lt;b&gt; ' \" \\u003c 3"} <= shown
+    assert not any(set(name) & set("\u202e\x00\n") for name in shown)
 
 
 def test_the_key_of_another_sheet_is_not_lost(world: Any) -> None:

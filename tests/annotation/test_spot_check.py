@@ -26,17 +26,17 @@ def made(division: Path, **wanted: Any) -> dict[str, Any]:
     root = division.parents[1]
     out = root / "sheet.html"
     write(division, SpotCheckOptions(data=str(root / "data"), store=root / "store", **wanted), out)
-    (found,) = re.findall(r'id="sheet">(.*?)</script>', out.read_text(encoding="utf-8"))
-    return dict(json.loads(found))
+    (text,) = re.findall(r'id="sheet">(.*?)</script>', out.read_text(encoding="utf-8"))
+    return dict(json.loads(text))
 
 
-def answered(division: Path, said: dict[int, str], name: str = "answers.json") -> Path:
+def answered(division: Path, verdicts: dict[int, str], name: str = "answers.json") -> Path:
     """Answers about pairs of a division, by their numbers, as a sheet writes them."""
-    pairs, whole = [*said], sha256(division.read_bytes()).hexdigest()
-    answers = {str(number): {"verdict": verdict, "comment": ""} for number, verdict in enumerate(said.values(), 1)}
-    found = {"schema": 1, "sheet": sheet_id(whole, pairs), "division": whole, "pairs": pairs, "answers": answers}
+    pairs, whole = [*verdicts], sha256(division.read_bytes()).hexdigest()
+    answers = {str(number): {"verdict": verdict, "comment": ""} for number, verdict in enumerate(verdicts.values(), 1)}
+    content = {"schema": 1, "sheet": sheet_id(whole, pairs), "division": whole, "pairs": pairs, "answers": answers}
     path = division.parents[1] / name
-    path.write_text(json.dumps(found), encoding="utf-8")
+    path.write_text(json.dumps(content), encoding="utf-8")
     return path
 
 
@@ -46,8 +46,8 @@ def places(whole: DivisionFile, name: str) -> list[int]:
 
 def test_each_set_is_sampled_at_random(make_division: Make) -> None:
     division = make_division()
-    whole, found = read_file(division), made(division, per_set=3)
-    chosen = found["about"]["pairs"]
+    whole, sheet = read_file(division), made(division, per_set=3)
+    chosen = sheet["about"]["pairs"]
     assert Counter(whole.pairs[place].set for place in chosen) == {"OOD-S": 3, "OOD-H": 3}
     assert len({*chosen}) == 6
     assert chosen == made(division, per_set=3)["about"]["pairs"]
@@ -55,7 +55,7 @@ def test_each_set_is_sampled_at_random(make_division: Make) -> None:
 
 
 def test_all_are_taken_where_there_are_few_and_only_those_of_the_main_benchmark(make_division: Make) -> None:
-    division = make_division(most=2)
+    division = make_division(max_pairs=2)
     whole, chosen = read_file(division), made(division)["about"]["pairs"]
     wanted = [place for place, pair in enumerate(whole.pairs) if pair.main and pair.set != "ID"]
     assert sorted(chosen) == wanted
@@ -71,18 +71,18 @@ def test_images_are_chosen_as_the_division_says(make_division: Make) -> None:
 
 def test_an_item_says_what_the_pair_is_and_who_flagged_it_why(make_division: Make) -> None:
     division = make_division()
-    whole, found = read_file(division), made(division)
-    for place, item in zip(found["about"]["pairs"], found["items"], strict=True):
+    whole, sheet = read_file(division), made(division)
+    for place, item in zip(sheet["about"]["pairs"], sheet["items"], strict=True):
         pair = whole.pairs[place]
         assert (item["category"], item["set"], item["key"]) == (pair.category, pair.set, pair.key)
         assert item["here"] == "annotated as being there"
-        for (who, why), code in zip(item["why"], pair.flags, strict=True):
-            assert who in ("clip[a]", "clip[b<b>]")
-            assert ("case 1" in why, "than 0.3 (case 2)" in why) == (code in "13", code in "23")
+        for (detector, why), code in zip(item["why"], pair.flags, strict=True):
+            assert detector in ("clip[a]", "clip[b<b>]")
+            assert ("case 1" in why, "below 0.3 (case 2)" in why) == (code in "13", code in "23")
 
 
 def test_absent_ones_are_called_so(make_division: Make) -> None:
-    items = made(make_division(absent=True))["items"]
+    items = made(make_division(include_absent=True))["items"]
     here = {item["here"]: item["why"][0][1] + item["why"][1][1] for item in items}
     assert {*here} == {"annotated as being there", "annotated as not being there"}
     assert (
@@ -92,29 +92,29 @@ def test_absent_ones_are_called_so(make_division: Make) -> None:
 
 def test_the_pictures_are_those_of_the_pairs(make_division: Make) -> None:
     division = make_division()
-    found = made(division)
+    sheet = made(division)
     page = (division.parents[1] / "sheet.html").read_text(encoding="utf-8")
     shown = re.findall(r'id="picture-(\d+)">(.*?)</script>', page)
-    assert [int(number) for number, _ in shown] == [*range(1, len(found["items"]) + 1)]
-    assert len({data for _, data in shown}) == len({item["key"] for item in found["items"]})
+    assert [int(number) for number, _ in shown] == [*range(1, len(sheet["items"]) + 1)]
+    assert len({data for _, data in shown}) == len({item["key"] for item in sheet["items"]})
 
 
 def test_hostile_texts_stay_texts(make_division: Make) -> None:
     harm = "</script><img src=x onerror=\"document.title='pwned'\">"
     division = make_division(names=(harm, "a\u202eb", "{{code}} &lt;"))
-    found = made(division)
+    sheet = made(division)
     page = (division.parents[1] / "sheet.html").read_text(encoding="utf-8")
     assert harm not in page
     assert "b<b>" not in page
-    assert {item["category"] for item in found["items"]} == {harm, "a�b", "{{code}} &lt;"}
+    assert {item["category"] for item in sheet["items"]} == {harm, "a�b", "{{code}} &lt;"}
     assert "{{code}} &lt;" not in page
 
 
 def test_rates_have_wilson_intervals_and_leave_the_unsure_out(make_division: Make) -> None:
     division = make_division()
     simple, hard = (places(read_file(division), name) for name in ("OOD-S", "OOD-H"))
-    said = dict.fromkeys(simple[:3], "accept") | {simple[3]: "reject", simple[4]: "unsure", hard[0]: "accept"}
-    rows = {row[0]: row[1:] for row in outcome_table(read_outcome(division, [answered(division, said)])).rows}
+    verdicts = dict.fromkeys(simple[:3], "accept") | {simple[3]: "reject", simple[4]: "unsure", hard[0]: "accept"}
+    rows = {row[0]: row[1:] for row in outcome_table(read_outcome(division, [answered(division, verdicts)])).rows}
     assert rows["OOD-S"][:5] == (len(simple), 5, 3, 1, 1)
     assert (rows["OOD-S"][5].text(with_n=True)) == "75.00 [30.06, 95.44] n=4"
     assert rows["OOD-H"][:5] == (len(hard), 1, 1, 0, 0)
@@ -129,12 +129,12 @@ def test_nothing_checked_has_no_rate(make_division: Make) -> None:
 
 def test_files_that_differ_are_unsure_and_those_that_agree_count_once(make_division: Make) -> None:
     division = make_division()
-    one, other, third = places(read_file(division), "OOD-S")[:3]
-    first = answered(division, {one: "accept", other: "reject"})
-    second = answered(division, {other: "accept", one: "accept", third: "reject"}, "second.json")
-    found = read_outcome(division, [first, second])
-    assert found.verdicts == {one: "accept", other: "unsure", third: "reject"}
-    assert any(note.startswith("1 pairs have different verdicts") for note in outcome_table(found).notes)
+    first_pair, other, third = places(read_file(division), "OOD-S")[:3]
+    first = answered(division, {first_pair: "accept", other: "reject"})
+    second = answered(division, {other: "accept", first_pair: "accept", third: "reject"}, "second.json")
+    outcome = read_outcome(division, [first, second])
+    assert outcome.verdicts == {first_pair: "accept", other: "unsure", third: "reject"}
+    assert any(note.startswith("1 pairs have different verdicts") for note in outcome_table(outcome).notes)
 
 
 def test_the_new_division_lacks_what_was_rejected_and_says_so(make_division: Make) -> None:
@@ -201,16 +201,16 @@ def test_the_division_is_not_written_over(make_division: Make) -> None:
 
 def test_a_division_with_nothing_to_check_is_refused(make_division: Make) -> None:
     with pytest.raises(ReportError, match="has no pairs out of distribution in the main benchmark"):
-        made(make_division(most=0))
+        made(make_division(max_pairs=0))
 
 
 def test_the_images_must_be_those_that_were_divided(make_division: Make, capsys: pytest.CaptureFixture[str]) -> None:
     division = make_division()
     (division.parents[1] / "data" / "mine" / "val2017" / "000.png").write_bytes(b"another picture")
-    given = ["check", str(division), f"--data={division.parents[1] / 'data'}", f"--store={division.parent}"]
-    assert main(given) == 2
+    arguments = ["check", str(division), f"--data={division.parents[1] / 'data'}", f"--store={division.parent}"]
+    assert main(arguments) == 2
     assert "and the division saw images with the fingerprint" in capsys.readouterr().err
-    assert main([*given, "--per-set=0"]) == 2
+    assert main([*arguments, "--per-set=0"]) == 2
     assert "--per-set is 0, expected a number of pairs from 1 up." in capsys.readouterr().err
 
 
@@ -218,11 +218,11 @@ def test_the_commands_say_what_comes_next(make_division: Make, capsys: pytest.Ca
     division = make_division()
     root = division.parents[1]
     assert main(["check", str(division), f"--data={root / 'data'}", f"--store={root / 's'}", "--per-set=2"]) == 0
-    said = capsys.readouterr().out
-    assert f"{division.with_suffix('.html')}: 4 pairs (OOD-S: 2, OOD-H: 2), 0.0 MB." in said
-    assert f"python -m eyechart.reports checked {division} --answers=answers-" in said
+    output = capsys.readouterr().out
+    assert f"{division.with_suffix('.html')}: 4 pairs (OOD-S: 2, OOD-H: 2), 0.0 MB." in output
+    assert f"python -m eyechart.reports checked {division} --answers=answers-" in output
     files = [str(answered(division, {0: "reject"}, name)) for name in ("a.json", "b.json")]
     assert main(["checked", str(division), "--answers", *files, f"--out={root / 'new.json'}"]) == 0
-    found = capsys.readouterr()
-    assert "| OOD-S |" in found.out
-    assert f"{root / 'new.json'}: " in found.err
+    printed = capsys.readouterr()
+    assert "| OOD-S |" in printed.out
+    assert f"{root / 'new.json'}: " in printed.err

@@ -35,16 +35,16 @@ def sheet(division: Path) -> Path:
 def test_verdicts_by_keyboard_survive_a_reload_and_become_rates(
     opened: Any, checked: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    seen = opened(sheet(checked))
-    seen.press("a", "ArrowRight", "r", "Enter", "3", "u")
-    assert (seen.text("count"), seen.text("where")) == ("3 of 4 answered", "Picture 4 of 4")
-    seen.reload()
-    seen.press("ArrowLeft", "ArrowLeft")
-    assert seen.checked() == ["Reject"]
-    path = seen.download(tmp_path)
-    found = read_outcome(checked, [path])
+    driver = opened(sheet(checked))
+    driver.press("a", "ArrowRight", "r", "Enter", "3", "u")
+    assert (driver.text("count"), driver.text("where")) == ("3 of 4 answered", "Picture 4 of 4")
+    driver.reload()
+    driver.press("ArrowLeft", "ArrowLeft")
+    assert driver.checked() == ["Reject"]
+    path = driver.download(tmp_path)
+    outcome = read_outcome(checked, [path])
     pairs = json.loads(path.read_text(encoding="utf-8"))["pairs"]
-    assert found.verdicts == dict(sorted(zip(pairs, ("accept", "reject", "unsure"), strict=False)))
+    assert outcome.verdicts == dict(sorted(zip(pairs, ("accept", "reject", "unsure"), strict=False)))
     new = tmp_path / "new.json"
     assert main(["checked", str(checked), f"--answers={path}", f"--out={new}"]) == 0
     assert len(read_file(new).pairs) == len(read_file(checked).pairs) - 1
@@ -52,36 +52,36 @@ def test_verdicts_by_keyboard_survive_a_reload_and_become_rates(
 
 
 def test_each_picture_has_its_own_pair(opened: Any, checked: Path) -> None:
-    seen, whole = opened(sheet(checked)), read_file(checked)
-    said = []
+    driver, whole = opened(sheet(checked)), read_file(checked)
+    shown = []
     for _ in range(4):
-        said.append((seen.text("key"), seen.text("category"), seen.text("set")))
-        assert seen.page.evaluate("async () => { await picture.decode(); return picture.naturalWidth }") >= 48
-        assert seen.page.locator("#why li").count() == 2
-        seen.press("ArrowRight")
-    assert {*said} <= {(pair.key, pair.category, pair.set) for pair in whole.pairs}
-    assert len({*said}) == 4
+        shown.append((driver.text("key"), driver.text("category"), driver.text("set")))
+        assert driver.page.evaluate("async () => { await picture.decode(); return picture.naturalWidth }") >= 48
+        assert driver.page.locator("#why li").count() == 2
+        driver.press("ArrowRight")
+    assert {*shown} <= {(pair.key, pair.category, pair.set) for pair in whole.pairs}
+    assert len({*shown}) == 4
 
 
 def test_a_verdict_can_be_taken_back_and_is_one(opened: Any, checked: Path) -> None:
-    seen = opened(sheet(checked))
-    seen.press("a", "s")
-    assert seen.checked() == ["Not sure"]
-    seen.press("s")
-    assert (seen.checked(), seen.text("count")) == ([], "0 of 4 answered")
-    seen.page.get_by_text("Accept", exact=True).click()
-    assert (seen.checked(), seen.text("count")) == (["Accept"], "1 of 4 answered")
+    driver = opened(sheet(checked))
+    driver.press("a", "s")
+    assert driver.checked() == ["Not sure"]
+    driver.press("s")
+    assert (driver.checked(), driver.text("count")) == ([], "0 of 4 answered")
+    driver.page.get_by_text("Accept", exact=True).click()
+    assert (driver.checked(), driver.text("count")) == (["Accept"], "1 of 4 answered")
 
 
 def test_tab_reaches_the_verdicts_and_letters_of_a_comment_say_nothing(
     opened: Any, checked: Path, tmp_path: Path
 ) -> None:
-    seen = opened(sheet(checked))
-    seen.press("Tab", "Space", "Enter")
-    assert (seen.text("count"), seen.text("where")) == ("1 of 4 answered", "Picture 2 of 4")
-    seen.page.get_by_role("textbox").press_sequentially("a rare sort 1")
-    assert seen.checked() == []
-    answers = json.loads(seen.download(tmp_path).read_text(encoding="utf-8"))["answers"]
+    driver = opened(sheet(checked))
+    driver.press("Tab", "Space", "Enter")
+    assert (driver.text("count"), driver.text("where")) == ("1 of 4 answered", "Picture 2 of 4")
+    driver.page.get_by_role("textbox").press_sequentially("a rare sort 1")
+    assert driver.checked() == []
+    answers = json.loads(driver.download(tmp_path).read_text(encoding="utf-8"))["answers"]
     assert answers == {"1": {"verdict": "accept", "comment": ""}, "2": {"verdict": "", "comment": "a rare sort 1"}}
 
 
@@ -102,8 +102,8 @@ def test_answers_are_loaded_and_those_to_nothing_known_are_refused(opened: Any, 
 def test_hostile_and_wide_names_do_nothing(opened: Any, make_division: Make, width: int) -> None:
     division = make_division(names=(HARM, f"{HARM} 2", f"{HARM} 3"))
     write(division, SpotCheckOptions(data=str(division.parents[1] / "data"), store=division.parent), sheet(division))
-    seen = opened(sheet(division), viewport={"width": width, "height": 800})
-    assert seen.text("category").startswith(HARM)
-    seen.press("a", "ArrowRight")
-    assert seen.page.title() == "Is this pair out of distribution?"
-    assert seen.page.evaluate("document.documentElement.scrollWidth") == width
+    driver = opened(sheet(division), viewport={"width": width, "height": 800})
+    assert driver.text("category").startswith(HARM)
+    driver.press("a", "ArrowRight")
+    assert driver.page.title() == "Is this pair out of distribution?"
+    assert driver.page.evaluate("document.documentElement.scrollWidth") == width

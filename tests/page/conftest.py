@@ -41,17 +41,17 @@ class Studio:
     def run(self, name: str = "run", texts: Mapping[int, str] = {}, **wrong: list[int]) -> Path:
         """A run of three models; `wrong` names the places where each says nonsense, `texts` what the last one says."""
         folder = self.make_run.root / name
-        said = {
+        predictions = {
             SURE: ("supervised", self.scored(wrong.get("sure", [1]))),
             OTHER: ("zero_shot", self.scored(wrong.get("other", [0, 1, 2]))),
             WORDS: ("closed_world", self.worded(wrong.get("words", [0, 2]), texts)),
         }
-        records = (self.record(spec, *what, folder) for spec, what in said.items())
+        records = (self.record(spec, *what, folder) for spec, what in predictions.items())
         return Path(self.make_run.written(folder, tuple(records)))
 
-    def record(self, spec: str, protocol: str, said: ClassPredictions, folder: Path) -> Any:
+    def record(self, spec: str, protocol: str, predictions: ClassPredictions, folder: Path) -> Any:
         case = Case("imagenet", "sample", parse_spec(spec), protocol)
-        return self.make_run.record(case, self.dataset, said, folder, SIZE)
+        return self.make_run.record(case, self.dataset, predictions, folder, SIZE)
 
     def answers(self, wrong: list[int]) -> list[int]:
         return [NOTHING if place in wrong else max(label, 0) for place, label in enumerate(self.original)]
@@ -83,22 +83,22 @@ class Studio:
 @pytest.fixture
 def studio(make_run: Any) -> Studio:
     """Photographs: the second ground truth denies the original label of every third, and that of the last."""
-    found = open_sample("sample").subsample(SIZE, 42)
-    place = {row: number for number, row in enumerate(found.selected)}
-    labels = [relabelled(row.label, place.get(number, 1)) for number, row in enumerate(found.index)]
-    return Studio(make_run, replace(found, label_sets=dict(found.label_sets) | {"ReGT": truth(found, labels)}))
+    dataset = open_sample("sample").subsample(SIZE, 42)
+    place = {row: number for number, row in enumerate(dataset.selected)}
+    labels = [relabelled(row.label, place.get(number, 1)) for number, row in enumerate(dataset.index)]
+    return Studio(make_run, replace(dataset, label_sets=dict(dataset.label_sets) | {"ReGT": truth(dataset, labels)}))
 
 
 def relabelled(label: int, place: int) -> tuple[int, ...]:
     return (NOTHING,) if place % 3 == 0 else (label,) if label >= 0 else ()
 
 
-def truth(found: Any, labels: list[tuple[int, ...]]) -> Any:
-    return build_label_set("ReGT", found.index, labels, "correct", "me")
+def truth(dataset: Any, labels: list[tuple[int, ...]]) -> Any:
+    return build_label_set("ReGT", dataset.index, labels, "correct", "me")
 
 
 @dataclass
-class Seen:
+class PageDriver:
     """A page, with all that it complained of and asked for."""
 
     page: Any
@@ -126,22 +126,22 @@ class Seen:
 
 
 @pytest.fixture
-def opened(browser: Any) -> Iterator[Callable[..., Seen]]:
+def opened(browser: Any) -> Iterator[Callable[..., PageDriver]]:
     """Open pages; none may complain, or ask for anything outside of its folder."""
-    made: list[Seen] = []
+    drivers: list[PageDriver] = []
 
-    def opened(page: Path, hash_: str = "", **how: Any) -> Seen:
+    def opened(page: Path, hash_: str = "", **how: Any) -> PageDriver:
         context = browser.new_context(**how)
         context.set_default_timeout(10_000)
-        seen = Seen(context.new_page(), page.as_uri())
-        seen.listen()
-        made.append(seen)
-        seen.go(hash_)
-        return seen
+        driver = PageDriver(context.new_page(), page.as_uri())
+        driver.listen()
+        drivers.append(driver)
+        driver.go(hash_)
+        return driver
 
     yield opened
-    for seen in made:
-        seen.page.context.close()
-        assert seen.complaints == []
-        own = (seen.home.rpartition("/")[0] + "/", "data:", "about:")
-        assert [asked for asked in seen.requests if not asked.startswith(own)] == []
+    for driver in drivers:
+        driver.page.context.close()
+        assert driver.complaints == []
+        own = (driver.home.rpartition("/")[0] + "/", "data:", "about:")
+        assert [url for url in driver.requests if not url.startswith(own)] == []

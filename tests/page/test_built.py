@@ -25,9 +25,9 @@ def stamped(name: str) -> tuple[str, str, str]:
     """What a built file says it is made of, and what follows."""
     text = (ASSETS / name).read_text(encoding="utf-8").removeprefix("<!doctype html>\n")
     head, _, body = text.partition("\n")
-    found = STAMP.search(head)
-    assert found, f"{name} has no stamp"
-    return found[1], found[2], body
+    stamp = STAMP.search(head)
+    assert stamp, f"{name} has no stamp"
+    return stamp[1], stamp[2], body
 
 
 @pytest.mark.parametrize("name", BUILT)
@@ -43,8 +43,8 @@ def test_a_built_file_is_as_it_was_built(name: str) -> None:
 
 def test_the_lock_names_every_package_with_its_hash_and_no_registry() -> None:
     text = (WEB / "package-lock.json").read_text(encoding="utf-8")
-    packages = {name: found for name, found in json.loads(text)["packages"].items() if name}
-    assert all(found["integrity"].startswith("sha512-") for found in packages.values())
+    packages = {name: package for name, package in json.loads(text)["packages"].items() if name}
+    assert all(package["integrity"].startswith("sha512-") for package in packages.values())
     assert "resolved" not in text
     assert "://" not in re.sub(r'"funding": \{[^}]*\}', "", text)
 

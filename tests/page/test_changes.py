@@ -36,23 +36,23 @@ def folders(studio: Any) -> tuple[Path, Path]:
 
 def compared(folders: tuple[Path, Path], rule: Rule = DEFAULT_RULE) -> list[dict[str, str]]:
     """What `compare` writes."""
-    made = comparison_table(match_runs(folders), rule)
-    return [dict(zip(made.columns, map(format_cell, row), strict=True)) for row in made.rows]
+    table = comparison_table(match_runs(folders), rule)
+    return [dict(zip(table.columns, map(format_cell, row), strict=True)) for row in table.rows]
 
 
-def rows(seen: Any) -> list[dict[str, str]]:
+def rows(driver: Any) -> list[dict[str, str]]:
     """What the page shows of every number."""
-    more = seen.page.get_by_role("button", name="Show all")
-    seen.page.locator(".since tbody tr").first.wait_for()
+    more = driver.page.get_by_role("button", name="Show all")
+    driver.page.locator(".since tbody tr").first.wait_for()
     if more.count():
         more.first.click()
-    heads = [text.split("\n")[0] for text in seen.page.locator(".since thead th").all_inner_texts()]
-    lines = seen.page.locator(".since tbody tr").all()
+    heads = [text.split("\n")[0] for text in driver.page.locator(".since thead th").all_inner_texts()]
+    lines = driver.page.locator(".since tbody tr").all()
     cells = [[text.strip() for text in line.locator("th, td").all_inner_texts()] for line in lines]
     return [dict(zip(heads, line, strict=True)) for line in cells]
 
 
-def told(row: dict[str, str]) -> dict[str, str]:
+def readable_cells(row: dict[str, str]) -> dict[str, str]:
     """A row of the page as `compare` would write it: a link says what it counts to those who do not see the head."""
     words = {"Verdict": row["Verdict"].partition(" ")[2], "Lost": first(row["Lost"]), "Gained": first(row["Gained"])}
     return {COLUMNS[name]: text for name, text in (row | words).items() if name in COLUMNS and name != "Model"}
@@ -64,36 +64,36 @@ def first(text: str) -> str:
 
 @pytest.mark.parametrize("rule", [DEFAULT_RULE, Rule(0.9, 0.2)])
 def test_the_page_has_the_cells_of_compare_in_its_order(studio: Any, folders: Any, opened: Any, rule: Rule) -> None:
-    found = rows(opened(studio.page(folders[1], baseline=folders[0], rule=rule)))
+    shown = rows(opened(studio.page(folders[1], baseline=folders[0], rule=rule)))
     wanted = compared(folders, rule)
-    assert len(found) == len(wanted) > 20
+    assert len(shown) == len(wanted) > 20
     names = {*COLUMNS.values()} - {"Case"}
-    assert [told(row) for row in found] == [{name: row[name] for name in names} for row in wanted]
+    assert [readable_cells(row) for row in shown] == [{name: row[name] for name in names} for row in wanted]
     metrics = [f"{row['Metric']}, {row['Labels']}, {row['Category']}" for row in wanted]
-    assert [row["Metric"] for row in found] == metrics
-    assert [row["Model"] in line["Case"] for row, line in zip(found, wanted, strict=True)] == [True] * len(found)
+    assert [row["Metric"] for row in shown] == metrics
+    assert [row["Model"] in line["Case"] for row, line in zip(shown, wanted, strict=True)] == [True] * len(shown)
 
 
 def test_losses_come_first_with_word_and_sign_and_the_rest_is_counted(studio: Any, folders: Any, opened: Any) -> None:
-    seen = opened(studio.page(folders[1], baseline=folders[0], rule=Rule(0.9)))
-    words = [row["Verdict"] for row in rows(seen)]
+    driver = opened(studio.page(folders[1], baseline=folders[0], rule=Rule(0.9)))
+    words = [row["Verdict"] for row in rows(driver)]
     assert words[0] == "▼ loss"
-    assert seen.page.locator(".sums .decision").all_inner_texts() == [*dict.fromkeys(words)]
-    counts = [int(text.split()[0]) for text in seen.page.locator(".sums > span").all_inner_texts()]
+    assert driver.page.locator(".sums .decision").all_inner_texts() == [*dict.fromkeys(words)]
+    counts = [int(text.split()[0]) for text in driver.page.locator(".sums > span").all_inner_texts()]
     assert counts == [len(words), *(words.count(word) for word in dict.fromkeys(words))]
 
 
 @pytest.fixture
 def clicked(studio: Any, folders: Any, opened: Any) -> Callable[..., list[str]]:
     """The samples that a number's link leads to."""
-    seen = opened(studio.page(folders[1], baseline=folders[0]))
+    driver = opened(studio.page(folders[1], baseline=folders[0]))
 
     def clicked(metric: str, model: str, column: int) -> list[str]:
-        rows(seen)
-        line = seen.page.locator(".since tbody tr", has_text=metric).filter(has_text=model).first
+        rows(driver)
+        line = driver.page.locator(".since tbody tr", has_text=metric).filter(has_text=model).first
         line.locator("td.number").nth(column).locator("a").click()
-        seen.page.locator(".found").wait_for()
-        return [str(text) for text in seen.page.locator(".cards .key").all_inner_texts()]
+        driver.page.locator(".found").wait_for()
+        return [str(text) for text in driver.page.locator(".cards .key").all_inner_texts()]
 
     return clicked
 
@@ -108,25 +108,25 @@ def test_gained_leads_to_the_other_samples(studio: Any, clicked: Any) -> None:
 
 
 def test_a_number_that_is_no_share_leads_to_what_changed_in_its_set(studio: Any, clicked: Any) -> None:
-    found = clicked("mean_per_class_recall, ImGT, S", "conse[]", 1)
-    assert 0 < len(found) < len(studio.keys)
+    samples = clicked("mean_per_class_recall, ImGT, S", "conse[]", 1)
+    assert 0 < len(samples) < len(studio.keys)
 
 
 def test_a_case_says_the_word_that_matters_most_of_it(studio: Any, folders: Any, opened: Any) -> None:
-    seen = opened(studio.page(folders[1], baseline=folders[0], rule=Rule(0.9)))
-    line = seen.page.locator("table:has-text('Results of every case') tbody tr", has_text="conse[]")
+    driver = opened(studio.page(folders[1], baseline=folders[0], rule=Rule(0.9)))
+    line = driver.page.locator("table:has-text('Results of every case') tbody tr", has_text="conse[]")
     assert line.locator(".decision").inner_text() == "▼ loss"
-    every = [row["Verdict"] for row in rows(seen) if row["Model"] == "conse[]"]
+    every = [row["Verdict"] for row in rows(driver) if row["Model"] == "conse[]"]
     assert line.locator("td:has(.decision) .hint").inner_text().strip() == f"{every.count('▼ loss')} of {len(every)}"
 
 
 def test_the_table_sorts_and_filters(studio: Any, folders: Any, opened: Any) -> None:
-    seen = opened(studio.page(folders[1], baseline=folders[0], rule=Rule(0.9)))
-    seen.page.locator(".since input[type=search]").fill("conse noise")
-    found = rows(seen)
-    assert {(row["Model"], row["Verdict"]) for row in found} == {("conse[]", "≈ noise")}
-    seen.page.locator(".since").get_by_role("button", name="n", exact=True).click()
-    order = [int(row["n"]) for row in rows(seen)]
+    driver = opened(studio.page(folders[1], baseline=folders[0], rule=Rule(0.9)))
+    driver.page.locator(".since input[type=search]").fill("conse noise")
+    shown = rows(driver)
+    assert {(row["Model"], row["Verdict"]) for row in shown} == {("conse[]", "≈ noise")}
+    driver.page.locator(".since").get_by_role("button", name="n", exact=True).click()
+    order = [int(row["n"]) for row in rows(driver)]
     assert order == sorted(order)
     assert len({*order}) > 1
 
@@ -134,14 +134,14 @@ def test_the_table_sorts_and_filters(studio: Any, folders: Any, opened: Any) -> 
 def test_a_number_without_what_it_was_made_of_is_told_by_its_interval(studio: Any, folders: Any, opened: Any) -> None:
     records = tuple(replace(record, evidence=None) for record in read_run(folders[0]).records)
     old = studio.make_run.written(folders[0], records)
-    found = rows(opened(studio.page(folders[1], baseline=old)))
-    assert {row["Test"] for row in found} == {"unpaired"}
-    assert {first(row["Lost"]) for row in found} == {"—"}
-    assert [told(row) for row in found] == [
+    shown = rows(opened(studio.page(folders[1], baseline=old)))
+    assert {row["Test"] for row in shown} == {"unpaired"}
+    assert {first(row["Lost"]) for row in shown} == {"—"}
+    assert [readable_cells(row) for row in shown] == [
         {name: row[name] for name in {*COLUMNS.values()} - {"Case"}} for row in compared((old, folders[1]))
     ]
 
 
 def test_a_page_of_one_run_alone_says_nothing_of_changes(studio: Any, opened: Any) -> None:
-    seen = opened(studio.page())
-    assert seen.page.locator(":is(.since, .decision)").count() == 0
+    driver = opened(studio.page())
+    assert driver.page.locator(":is(.since, .decision)").count() == 0

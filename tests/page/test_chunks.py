@@ -22,9 +22,9 @@ from eyechart.reports.page.chunks import (
 from eyechart.reports.page.samples import class_namer
 
 
-def unpacked(found: dict[str, str]) -> list[int]:
+def unpacked(packed: dict[str, str]) -> list[int]:
     """The numbers, as the page reads them."""
-    numbers: list[int] = np.frombuffer(b64decode(found["d"]), f"<{found['t']}").tolist()
+    numbers: list[int] = np.frombuffer(b64decode(packed["d"]), f"<{packed['t']}").tolist()
     return numbers
 
 
@@ -42,8 +42,8 @@ def test_numbers_take_the_smallest_room(numbers: list[int], kind: str) -> None:
 
 @given(st.lists(st.lists(st.integers(0, 1000))))
 def test_ragged_rows_come_back(rows: list[list[int]]) -> None:
-    found = pack_ragged(rows)
-    ends, values = unpacked(found["ends"]), unpacked(found["values"])
+    packed = pack_ragged(rows)
+    ends, values = unpacked(packed["ends"]), unpacked(packed["values"])
     assert [values[start:end] for start, end in zip([0, *ends], ends, strict=False)] == rows
 
 
@@ -58,8 +58,8 @@ def test_any_text_is_ascii_in_a_script_and_comes_back(text: str) -> None:
 
 @given(st.lists(st.tuples(st.booleans(), st.booleans())))
 def test_flags_are_bits(rows: list[tuple[bool, bool]]) -> None:
-    found = pack_flags({0: [one for one, _ in rows], 2: [other for _, other in rows]})
-    assert [(bool(code & 1), bool(code & 4)) for code in found.tolist()] == rows
+    packed = pack_flags({0: [first for first, _ in rows], 2: [second for _, second in rows]})
+    assert [(bool(code & 1), bool(code & 4)) for code in packed.tolist()] == rows
 
 
 def test_texts_are_cut_with_their_length_and_kept_once() -> None:
@@ -78,5 +78,5 @@ def test_namesakes_are_told_apart_and_a_class_without_a_name_has_its_number() ->
 def test_the_same_value_is_the_same_file(tmp_path: Path) -> None:
     for name in ("one", "two"):
         write_chunk(tmp_path, f"a0/{name}", {"x": [1.5, None], "y": "ü"})
-    one, two = (json.loads(f"[{(tmp_path / f'data/a0/{name}.js').read_text()[9:-2]}]") for name in ("one", "two"))
-    assert one[1] == two[1]
+    first, second = (json.loads(f"[{(tmp_path / f'data/a0/{name}.js').read_text()[9:-2]}]") for name in ("one", "two"))
+    assert first[1] == second[1]

@@ -18,15 +18,15 @@ def index(page: Path) -> dict[str, Any]:
     call = (page.parent / "data/index.js").read_text(encoding="ascii").strip()
     name, value = json.loads(f"[{call.removeprefix('eyechart(').removesuffix(')')}]")
     assert name == "index"
-    found: dict[str, Any] = json.loads(value)
-    return found
+    content: dict[str, Any] = json.loads(value)
+    return content
 
 
 def changes(page: Path) -> dict[str, Any]:
     """What changed, case by case: lost and gained."""
     cases = index(page)["cases"]
-    moved = {one["model"]: one.get("change", {}).get("samples") for one in cases}
-    return {model: found and (found["lost"], found["gained"]) for model, found in moved.items()}
+    moved = {case["model"]: case.get("change", {}).get("samples") for case in cases}
+    return {model: samples and (samples["lost"], samples["gained"]) for model, samples in moved.items()}
 
 
 def test_of_two_runs_the_later_is_compared_with_the_earlier(studio: Any) -> None:
@@ -42,7 +42,7 @@ def test_a_run_is_not_compared_with_itself_and_alone_with_nothing(studio: Any) -
 def test_swapping_the_runs_swaps_the_signs(studio: Any) -> None:
     runs = studio.run("one", other=[0]), studio.run("two", other=[1, 2])
     there, back = (index(studio.page(*pair, name=str(n))) for n, pair in enumerate((runs, runs[::-1])))
-    deltas = [{one["model"]: one["change"]["cells"][2][0] for one in found["cases"]} for found in (there, back)]
+    deltas = [{case["model"]: case["change"]["cells"][2][0] for case in index_["cases"]} for index_ in (there, back)]
     assert deltas[0] == {model: pytest.approx(-delta) for model, delta in deltas[1].items()}
     assert deltas[0]["conse[]"] == pytest.approx(-1 / 8)
 
@@ -65,11 +65,11 @@ def test_a_file_of_baselines_is_compared_with_outcome_by_outcome(studio: Any, op
     kept = baseline(studio.run("one", other=[0]), tmp_path / "kept")
     page = studio.page(studio.run("two", other=[1, 2]), baseline=kept)
     assert changes(page) == {"conse[]": (2, 1), "timm[tf_efficientnet_lite0]": (0, 0), "hf[mllm]": (0, 0)}
-    seen = opened(page)
-    assert seen.samples("?changed=lost") == [studio.keys[place] for place in (1, 2)]
-    assert seen.page.get_by_label("Since baseline").locator("option").all_inner_texts()[-1] == "outcome changed"
-    seen.page.get_by_role("link", name=studio.keys[1]).click()
-    assert seen.page.locator(".before").inner_text() == "Before: ✓ right"
+    driver = opened(page)
+    assert driver.samples("?changed=lost") == [studio.keys[place] for place in (1, 2)]
+    assert driver.page.get_by_label("Since baseline").locator("option").all_inner_texts()[-1] == "outcome changed"
+    driver.page.get_by_role("link", name=studio.keys[1]).click()
+    assert driver.page.locator(".before").inner_text() == "Before: ✓ right"
 
 
 @pytest.mark.parametrize(
@@ -86,27 +86,27 @@ def test_a_baseline_of_something_else_is_left_aside_and_it_is_said_why(
 ) -> None:
     page = studio.page(studio.run("two"), baseline=baseline(studio.run("one"), tmp_path / "kept", **changed))
     assert {*changes(page).values()} == {None}
-    seen = opened(page)
-    said = seen.page.locator("details:has-text('Not compared (3)') li").all_inner_texts()
-    assert len([line for line in said if f" is not compared: {why}" in line]) == 3
-    assert {*seen.page.locator("tbody .decision").all_inner_texts()} == {"≠ not comparable"}
+    driver = opened(page)
+    reasons = driver.page.locator("details:has-text('Not compared (3)') li").all_inner_texts()
+    assert len([line for line in reasons if f" is not compared: {why}" in line]) == 3
+    assert {*driver.page.locator("tbody .decision").all_inner_texts()} == {"≠ not comparable"}
 
 
 def test_what_the_baseline_lacks_is_said(studio: Any, make_run: Any, opened: Any) -> None:
     page = studio.page(studio.run("two"), baseline=make_run("other"))
     assert {*changes(page).values()} == {None}
-    seen = opened(page)
-    (said,) = seen.page.locator("details:has-text('Not compared (1)') li").all_inner_texts()
-    assert said.partition(" has no baseline for ")[2].count("imagenet/sample/") == 3
-    assert {*seen.page.locator("tbody .decision").all_inner_texts()} == {"– no baseline"}
+    driver = opened(page)
+    (reason,) = driver.page.locator("details:has-text('Not compared (1)') li").all_inner_texts()
+    assert reason.partition(" has no baseline for ")[2].count("imagenet/sample/") == 3
+    assert {*driver.page.locator("tbody .decision").all_inner_texts()} == {"– no baseline"}
 
 
 def test_the_page_shows_what_was_said_before(studio: Any, opened: Any) -> None:
     before = studio.run("one", words=[0, 2, 3], texts={3: "Nonsense <b>then</b>."})
-    seen = opened(studio.page(before, studio.run("two")))
-    seen.page.get_by_role("link", name="1 gained").last.click()
-    seen.page.get_by_role("link", name=studio.keys[3]).click()
-    was = seen.page.locator(".before")
+    driver = opened(studio.page(before, studio.run("two")))
+    driver.page.get_by_role("link", name="1 gained").last.click()
+    driver.page.get_by_role("link", name=studio.keys[3]).click()
+    was = driver.page.locator(".before")
     was.wait_for()
     assert was.inner_text().split("\n")[0].endswith("✗ wrong")
     assert was.locator("pre").inner_text() == "Nonsense <b>then</b>."
@@ -114,13 +114,13 @@ def test_the_page_shows_what_was_said_before(studio: Any, opened: Any) -> None:
 
 def test_a_trend_follows_a_case_over_its_runs(studio: Any, opened: Any) -> None:
     runs = [studio.run(name, other=[*range(wrong)]) for name, wrong in (("one", 0), ("two", 2), ("three", 1))]
-    seen = opened(studio.page(*runs), "#/trends")
-    seen.page.get_by_label("Cases").fill("conse")
-    seen.page.get_by_text("1 cases").wait_for()
-    shares = [text.split()[0] for text in seen.page.locator("tbody td:nth-child(4)").all_inner_texts()]
+    driver = opened(studio.page(*runs), "#/trends")
+    driver.page.get_by_label("Cases").fill("conse")
+    driver.page.get_by_text("1 cases").wait_for()
+    shares = [text.split()[0] for text in driver.page.locator("tbody td:nth-child(4)").all_inner_texts()]
     assert shares == ["100.00", "75.00", "87.50"]
-    assert [*seen.page.locator("tbody td:nth-child(5)").all_inner_texts()] == ["—", "-25.00", "+12.50"]
-    assert len(seen.page.locator("polyline").get_attribute("points").split()) == 3
+    assert [*driver.page.locator("tbody td:nth-child(5)").all_inner_texts()] == ["—", "-25.00", "+12.50"]
+    assert len(driver.page.locator("polyline").get_attribute("points").split()) == 3
 
 
 @pytest.mark.parametrize(

@@ -38,50 +38,52 @@ PASSED = {
 
 
 @pytest.fixture
-def seen(studio: Any, opened: Any) -> Any:
+def driver(studio: Any, opened: Any) -> Any:
     """The page of two runs: since the first, `conse` lost place 4 and gained place 5, and the words changed at 3."""
     before = studio.run("before", other=[0, 1, 2, 5], words=[0, 2, 3])
     return opened(studio.page(before, studio.run("after", other=[0, 1, 2, 4])))
 
 
-def test_a_filter_passes_what_it_says(seen: Any, studio: Any) -> None:
-    found = {query: [studio.keys.index(key) for key in seen.samples(f"?{query}")] for query in PASSED}
-    assert found == PASSED
+def test_a_filter_passes_what_it_says(driver: Any, studio: Any) -> None:
+    passed = {query: [studio.keys.index(key) for key in driver.samples(f"?{query}")] for query in PASSED}
+    assert passed == PASSED
 
 
-def test_conditions_on_models_hold_for_one_of_them_together(seen: Any, studio: Any) -> None:
-    assert seen.samples("?outcome=wrong&prompt=1") == [studio.keys[place] for place in (0, 2)]
-    assert seen.samples("?outcome=right&prompt=1") == []  # others were right there, but none of them out of the prompt
+def test_conditions_on_models_hold_for_one_of_them_together(driver: Any, studio: Any) -> None:
+    assert driver.samples("?outcome=wrong&prompt=1") == [studio.keys[place] for place in (0, 2)]
+    assert (
+        driver.samples("?outcome=right&prompt=1") == []
+    )  # others were right there, but none of them out of the prompt
 
 
-def test_the_controls_say_and_do_what_the_address_does(seen: Any, studio: Any) -> None:
-    seen.go("#/samples/imagenet/sample")
-    seen.page.get_by_label("Outcome").select_option("wrong")
-    seen.page.get_by_label("Model", exact=True).select_option("conse[], zero_shot")
-    seen.page.get_by_label("Labels", exact=True).select_option("ReGT")
-    seen.page.get_by_text("6 of 12 images").wait_for()
-    assert seen.page.url.partition("?")[2] == "outcome=wrong&model=conse%5B%5D%2C+zero_shot&labels=ReGT"
-    seen.page.go_back()
-    seen.page.get_by_text("4 of 12 images").wait_for()
-    assert seen.page.get_by_label("Labels", exact=True).input_value() == "ImGT"
+def test_the_controls_say_and_do_what_the_address_does(driver: Any, studio: Any) -> None:
+    driver.go("#/samples/imagenet/sample")
+    driver.page.get_by_label("Outcome").select_option("wrong")
+    driver.page.get_by_label("Model", exact=True).select_option("conse[], zero_shot")
+    driver.page.get_by_label("Labels", exact=True).select_option("ReGT")
+    driver.page.get_by_text("6 of 12 images").wait_for()
+    assert driver.page.url.partition("?")[2] == "outcome=wrong&model=conse%5B%5D%2C+zero_shot&labels=ReGT"
+    driver.page.go_back()
+    driver.page.get_by_text("4 of 12 images").wait_for()
+    assert driver.page.get_by_label("Labels", exact=True).input_value() == "ImGT"
 
 
-def test_typing_finds_at_every_letter_and_leaves_one_step_to_go_back(seen: Any, studio: Any) -> None:
-    seen.go("#/samples/imagenet/sample")
-    seen.page.get_by_label("Outcome").select_option("right")
-    seen.page.get_by_role("searchbox").press_sequentially("lobster")
-    seen.page.get_by_text("1 of 12 images").wait_for()
-    assert seen.page.locator(".cards .key").all_inner_texts() == [studio.keys[10]]
-    seen.page.go_back()
-    seen.page.get_by_text("12 of 12 images").wait_for()
+def test_typing_finds_at_every_letter_and_leaves_one_step_to_go_back(driver: Any, studio: Any) -> None:
+    driver.go("#/samples/imagenet/sample")
+    driver.page.get_by_label("Outcome").select_option("right")
+    driver.page.get_by_role("searchbox").press_sequentially("lobster")
+    driver.page.get_by_text("1 of 12 images").wait_for()
+    assert driver.page.locator(".cards .key").all_inner_texts() == [studio.keys[10]]
+    driver.page.go_back()
+    driver.page.get_by_text("12 of 12 images").wait_for()
 
 
-def test_a_confused_pair_leads_to_its_samples(seen: Any, studio: Any) -> None:
-    seen.go("#/figures")
-    seen.page.get_by_label("Filter").fill("timm (355) ImGT")
-    seen.page.get_by_role("link", name="1 sample").click()
-    seen.page.locator(".found").wait_for()
-    assert seen.page.locator(".cards .key").all_inner_texts() == [studio.keys[1]]
-    seen.page.get_by_role("button", name="answered").click()
-    seen.page.get_by_role("button", name="labelled").click()
-    assert seen.page.locator(".found").inner_text() == "1 of 12 images"
+def test_a_confused_pair_leads_to_its_samples(driver: Any, studio: Any) -> None:
+    driver.go("#/figures")
+    driver.page.get_by_label("Filter").fill("timm (355) ImGT")
+    driver.page.get_by_role("link", name="1 sample").click()
+    driver.page.locator(".found").wait_for()
+    assert driver.page.locator(".cards .key").all_inner_texts() == [studio.keys[1]]
+    driver.page.get_by_role("button", name="answered").click()
+    driver.page.get_by_role("button", name="labelled").click()
+    assert driver.page.locator(".found").inner_text() == "1 of 12 images"

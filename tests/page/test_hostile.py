@@ -20,43 +20,43 @@ def shown(studio: Any, opened: Any) -> Any:
     """Shows one sample about which the last model said something."""
 
     def shown(text: str, place: int = 4, **how: Any) -> Any:
-        seen = opened(studio.page(studio.run(texts={place: text})), **how)
-        seen.go(f"#/samples/imagenet/sample?at={studio.keys[place]}")
-        seen.page.locator("pre.raw").wait_for()
-        return seen
+        driver = opened(studio.page(studio.run(texts={place: text})), **how)
+        driver.go(f"#/samples/imagenet/sample?at={studio.keys[place]}")
+        driver.page.locator("pre.raw").wait_for()
+        return driver
 
     return shown
 
 
 def test_html_and_script_are_text(shown: Any) -> None:
-    seen = shown(HARM)
-    assert seen.page.locator("pre.raw").inner_text() == HARM
-    assert seen.page.title() == "Samples imagenet/sample – eyechart"
-    assert seen.page.locator("article :is(script, svg, pre img, pre a)").count() == 0
+    driver = shown(HARM)
+    assert driver.page.locator("pre.raw").inner_text() == HARM
+    assert driver.page.title() == "Samples imagenet/sample – eyechart"
+    assert driver.page.locator("article :is(script, svg, pre img, pre a)").count() == 0
 
 
 def test_marks_of_direction_and_control_characters_are_made_visible_and_turn_nothing_else(shown: Any) -> None:
-    seen = shown(TURNED)
-    assert seen.page.locator("pre.raw").inner_text() == "abcU+202E fedU+2066 U+2069 U+200B U+0000 U+001B[31m end"
+    driver = shown(TURNED)
+    assert driver.page.locator("pre.raw").inner_text() == "abcU+202E fedU+2066 U+2069 U+200B U+0000 U+001B[31m end"
     style = "node => [getComputedStyle(node).unicodeBidi, node.dir]"
-    assert seen.page.locator("pre.raw").evaluate(style) == ["isolate", "auto"]
+    assert driver.page.locator("pre.raw").evaluate(style) == ["isolate", "auto"]
 
 
 @pytest.mark.parametrize("text", [LONG, WIDE], ids=["long", "wide"])
 def test_a_line_of_a_megabyte_is_cut_and_it_is_said(shown: Any, text: str) -> None:
-    seen = shown(text, viewport={"width": 400, "height": 800})
-    assert len(seen.page.locator("pre.raw").text_content()) == 4000
-    seen.page.get_by_text("Cut after 4,000 of 1,000,000 letters.").wait_for()
-    assert seen.page.evaluate("document.documentElement.scrollWidth") == 400
+    driver = shown(text, viewport={"width": 400, "height": 800})
+    assert len(driver.page.locator("pre.raw").text_content()) == 4000
+    driver.page.get_by_text("Cut after 4,000 of 1,000,000 letters.").wait_for()
+    assert driver.page.evaluate("document.documentElement.scrollWidth") == 400
 
 
 def test_an_error_and_a_class_name_are_text_too(studio: Any, opened: Any) -> None:
     page = studio.page()
     names = page.parent / "data/a0/names.js"
     names.write_text(names.read_text().replace("(355)", "<img src=x onerror=alert(1)>"), encoding="ascii")
-    seen = opened(page)
-    seen.go(f"#/samples/imagenet/sample?at={studio.keys[1]}")
-    seen.page.get_by_text("<img src=x onerror=alert(1)>").first.wait_for()
+    driver = opened(page)
+    driver.go(f"#/samples/imagenet/sample?at={studio.keys[1]}")
+    driver.page.get_by_text("<img src=x onerror=alert(1)>").first.wait_for()
 
 
 PLANTED = {
@@ -74,11 +74,11 @@ def test_a_planted_script_does_not_run(studio: Any, opened: Any, planted: str) -
     page = studio.page()
     text = page.read_text(encoding="utf-8")
     page.write_text(text.replace("<body>", f"<body>{PLANTED[planted]}"), encoding="utf-8")
-    seen = opened(page)
-    assert seen.page.title() == "Cases – eyechart"
-    assert seen.page.locator("tbody tr").first.is_visible()
-    assert any("Content Security Policy" in said for said in seen.complaints)
-    seen.complaints.clear()
+    driver = opened(page)
+    assert driver.page.title() == "Cases – eyechart"
+    assert driver.page.locator("tbody tr").first.is_visible()
+    assert any("Content Security Policy" in complaint for complaint in driver.complaints)
+    driver.complaints.clear()
 
 
 @pytest.mark.parametrize(
@@ -91,11 +91,11 @@ def test_a_planted_script_does_not_run(studio: Any, opened: Any, planted: str) -
     ],
 )
 def test_not_even_the_page_can_make_html_or_script_of_text(studio: Any, opened: Any, act: str) -> None:
-    seen = opened(studio.page())
+    driver = opened(studio.page())
     tried = f"try {{ {act}; done(''); }} catch (error) {{ done(error.name); }}"
-    refused = seen.page.evaluate(f"new Promise((done) => setTimeout(() => {{ {tried} }}))")
+    refused = driver.page.evaluate(f"new Promise((done) => setTimeout(() => {{ {tried} }}))")
     assert refused in ("TypeError", "EvalError")
-    seen.complaints.clear()
+    driver.complaints.clear()
 
 
 def test_data_are_no_code(studio: Any) -> None:

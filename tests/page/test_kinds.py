@@ -50,16 +50,16 @@ def kinds(tmp_path_factory: pytest.TempPathFactory, warm_python: Sequence[str]) 
 
 
 @pytest.fixture(scope="session")
-def told(kinds: Path) -> Mapping[tuple[str, str], tuple[CaseRun, Samples]]:
+def samples_by_case(kinds: Path) -> Mapping[tuple[str, str], tuple[CaseRun, Samples]]:
     """What every case said, by its protocol and model."""
-    entries = [entry for group in load([kinds]).groups for entry in group.cases]
-    read = {(e.record.protocol, e.model): (e, read_samples(e, class_namer(()), READERS)) for e in entries}
-    return {name: (entry, said) for name, (entry, said) in read.items() if said is not None}
+    cases = [case for group in load([kinds]).groups for case in group.cases]
+    read = {(e.record.protocol, e.model): (e, read_samples(e, class_namer(()), READERS)) for e in cases}
+    return {name: (case, samples) for name, (case, samples) in read.items() if samples is not None}
 
 
-def counted(said: Samples, truth: str) -> tuple[int, int]:
+def counted(samples: Samples, label_set: str) -> tuple[int, int]:
     """How many items are right and wrong."""
-    outcomes = said.label_sets[truth].outcomes
+    outcomes = samples.label_sets[label_set].outcomes
     return int((outcomes == RIGHT).sum()), int((outcomes == WRONG).sum())
 
 
@@ -71,55 +71,55 @@ FIRST = {
 }
 
 
-def test_there_is_one_of_every_kind(told: Any) -> None:
-    protocols = {protocol for protocol, _ in told}
+def test_there_is_one_of_every_kind(samples_by_case: Any) -> None:
+    protocols = {protocol for protocol, _ in samples_by_case}
     assert protocols == {"existence", "progression", "detection", "species", "flat_list", "free_form", "abstention"}
 
 
 @pytest.mark.parametrize("protocol", FIRST)
-def test_right_and_wrong_items_are_as_many_as_the_record_says(told: Any, protocol: str) -> None:
-    for (name, _), (entry, said) in told.items():
-        came = entry.record.outcomes
+def test_right_and_wrong_items_are_as_many_as_the_record_says(samples_by_case: Any, protocol: str) -> None:
+    for (name, _), (case, samples) in samples_by_case.items():
+        came = case.record.outcomes
         if name == protocol:
-            assert counted(said, FIRST[protocol]) == (came.correct, came.wrong + came.unparsed + came.truncated)
+            assert counted(samples, FIRST[protocol]) == (came.correct, came.wrong + came.unparsed + came.truncated)
 
 
-def test_progression_has_three_questions_a_sample_and_the_records_shares(told: Any) -> None:
-    (entry, said) = next(found for (name, _), found in told.items() if name == "progression")
-    held = said.label_sets["OODBench"]
+def test_progression_has_three_questions_a_sample_and_the_records_shares(samples_by_case: Any) -> None:
+    (case, samples) = next(value for (name, _), value in samples_by_case.items() if name == "progression")
+    held = samples.label_sets["OODBench"]
     sets = np.array(held.categories)
-    for metric in (each for each in entry.record.metrics if each.name != "answered"):
+    for metric in (metric_ for metric_ in case.record.metrics if metric_.name != "answered"):
         rows = slice(("e_acc", "c_acc", "l_acc").index(metric.name), None, 3)
         right = (held.outcomes == RIGHT)[rows][sets[rows] == metric.category]
         assert metric.value == pytest.approx(float(right.mean()))
 
 
-def test_species_are_scored_at_every_level(told: Any) -> None:
-    for (name, _), (entry, said) in told.items():
+def test_species_are_scored_at_every_level(samples_by_case: Any) -> None:
+    for (name, _), (case, samples) in samples_by_case.items():
         if name == "species":
-            right, wrong = counted(said, "species")
-            assert right / (right + wrong) == pytest.approx(entry.metric("acc", "all species", "A.species").value)
+            right, wrong = counted(samples, "species")
+            assert right / (right + wrong) == pytest.approx(case.metric("acc", "all species", "A.species").value)
 
 
-def test_abstention_is_right_where_a_bird_cannot_be_told(told: Any) -> None:
-    (_, said) = next(found for (name, _), found in told.items() if name == "abstention")
-    held = said.label_sets["abstention"]
-    abstained = np.array([("abstained", "yes") in more for more in said.more])
+def test_abstention_is_right_where_a_bird_cannot_be_told(samples_by_case: Any) -> None:
+    (_, samples) = next(value for (name, _), value in samples_by_case.items() if name == "abstention")
+    held = samples.label_sets["abstention"]
+    abstained = np.array([("abstained", "yes") in more for more in samples.more])
     known = held.outcomes != UNSCORED
     wanted = np.array([label == ("abstain",) for label in held.labels])
     assert ((held.outcomes == RIGHT) == (abstained == wanted))[known].all()
 
 
 def test_the_page_shows_them_all(kinds: Path, opened: Any, tmp_path: Path) -> None:
-    said = write_page(PageOptions((kinds,), store=kinds.parents[1] / "store", figures=False), tmp_path / "page")
-    assert said == []
-    seen = opened(tmp_path / "page" / "index.html")
+    notes = write_page(PageOptions((kinds,), store=kinds.parents[1] / "store", figures=False), tmp_path / "page")
+    assert notes == []
+    driver = opened(tmp_path / "page" / "index.html")
     for name in ("realbirdid/sample", "realbirdid/sample/abstention", "oodbench/sample-lvis/existence"):
-        seen.go(f"#/samples/{name}?outcome=wrong")
-        seen.page.locator(".cards a").first.click()
-        seen.page.locator(".answers .wrong").first.wait_for()
+        driver.go(f"#/samples/{name}?outcome=wrong")
+        driver.page.locator(".cards a").first.click()
+        driver.page.locator(".answers .wrong").first.wait_for()
         loaded = "image => image.decode().then(() => image.naturalWidth > 20)"
-        assert seen.page.locator(".parts img").evaluate(loaded)
+        assert driver.page.locator(".parts img").evaluate(loaded)
 
 
 SPECIES = "realbirdid/sample/hf[toybox-mllm]", "species", "all species"
@@ -129,8 +129,8 @@ SHARE = "acc (all species, A.species)"
 
 def evidence(kinds: Path) -> Evidence:
     """What the birds' case kept."""
-    records = [one for one in read_run(kinds).records if (one.case, one.protocol) == SPECIES[:2]]
-    (file,) = (one.evidence for one in records if one.evidence)
+    records = [record for record in read_run(kinds).records if (record.case, record.protocol) == SPECIES[:2]]
+    (file,) = (record.evidence for record in records if record.evidence)
     return decode((kinds / file.path).read_bytes(), Evidence)
 
 
@@ -139,7 +139,8 @@ def better(now: Evidence) -> Evidence:
     planes = PackedArrays()
     right = planes.add(np.packbits(np.ones(now.samples, bool)).tobytes())
     proofs = [
-        structs.replace(one, right=right, value=1.0) if metric_title(one) == SHARE else one for one in now.metrics
+        structs.replace(metric, right=right, value=1.0) if metric_title(metric) == SHARE else metric
+        for metric in now.metrics
     ]
     return structs.replace(now, metrics=tuple(proofs), arrays={**now.arrays, **planes.packed})
 
@@ -155,7 +156,7 @@ def birds(kinds: Path, opened: Any, tmp_path: Path) -> Any:
 
 def test_a_number_of_birds_leads_to_those_that_it_lost(kinds: Path, birds: Any) -> None:
     now = evidence(kinds)
-    outcomes = now.sample_outcomes(next(one for one in now.metrics if metric_title(one) == SHARE))
+    outcomes = now.sample_outcomes(next(metric for metric in now.metrics if metric_title(metric) == SHARE))
     birds.page.locator(".cards").wait_for()
     assert birds.page.locator(".cards .key").all_inner_texts() == [
         now.keys[row] for row in np.flatnonzero(outcomes == 0)
@@ -164,39 +165,39 @@ def test_a_number_of_birds_leads_to_those_that_it_lost(kinds: Path, birds: Any) 
     assert birds.page.locator(".moved").inner_text() == f"{SHARE}: ✓ right before, ✗ wrong now"
 
 
-def test_a_number_of_pairs_leads_to_all_questions_of_its_case(birds: Any, told: Any) -> None:
+def test_a_number_of_pairs_leads_to_all_questions_of_its_case(birds: Any, samples_by_case: Any) -> None:
     birds.go(page_address(*ASKED).partition("index.html")[2])
-    (said,) = (said for (protocol, _), (_, said) in told.items() if protocol == "existence")
-    count = len(said.items)
+    (samples,) = (samples for (protocol, _), (_, samples) in samples_by_case.items() if protocol == "existence")
+    count = len(samples.items)
     assert birds.page.locator(".found").inner_text() == f"{count} of {count} questions"
     assert birds.page.get_by_label("Model", exact=True).input_value() == "hf[toybox-mllm]"
 
 
 def test_rounds_that_differ_are_mixed_and_an_unscored_one_says_nothing() -> None:
     rounds = [[RIGHT, RIGHT, WRONG, UNSCORED, UNSCORED], [RIGHT, WRONG, UNSCORED, RIGHT, UNSCORED]]
-    found = merge_epochs([np.array(codes, np.uint8) for codes in rounds])
-    assert found.tolist() == [RIGHT, MIXED, WRONG, RIGHT, UNSCORED]
+    merged = merge_epochs([np.array(codes, np.uint8) for codes in rounds])
+    assert merged.tolist() == [RIGHT, MIXED, WRONG, RIGHT, UNSCORED]
 
 
-def all_right(said: Samples, rows: list[int]) -> Samples:
+def all_right(samples: Samples, rows: list[int]) -> Samples:
     """The same answers, some of which were right before."""
-    held = said.label_sets["OODBench"]
+    held = samples.label_sets["OODBench"]
     outcomes = held.outcomes.copy()
     outcomes[rows] = RIGHT
-    return replace(said, label_sets={"OODBench": replace(held, outcomes=outcomes)})
+    return replace(samples, label_sets={"OODBench": replace(held, outcomes=outcomes)})
 
 
-def test_what_a_stage_lost_is_looked_for_among_its_own_questions(told: Any) -> None:
-    (entry, said) = next(found for (name, _), found in told.items() if name == "progression")
-    wrong = np.flatnonzero(said.label_sets["OODBench"].outcomes == WRONG).tolist()
-    exhibit = CaseSamples(entry, "progression", said, all_right(said, wrong))
-    proofs = [each for each in case_evidence(entry.record, entry.folder).metrics if each.name != "answered"]
-    lost = {proof: sample_filter(proof, exhibit).get("lost", 0) for proof in proofs}
+def test_what_a_stage_lost_is_looked_for_among_its_own_questions(samples_by_case: Any) -> None:
+    (case, samples) = next(value for (name, _), value in samples_by_case.items() if name == "progression")
+    wrong = np.flatnonzero(samples.label_sets["OODBench"].outcomes == WRONG).tolist()
+    case_samples = CaseSamples(case, "progression", samples, all_right(samples, wrong))
+    proofs = [metric for metric in case_evidence(case.record, case.folder).metrics if metric.name != "answered"]
+    lost = {proof: sample_filter(proof, case_samples).get("lost", 0) for proof in proofs}
     assert sum(lost.values()) == len(wrong) > 0
     for proof, count in lost.items():
         stage = {"e_acc": "existence:", "c_acc": "counting:", "l_acc": "logic:"}[proof.name]
-        kinds = said.label_sets["OODBench"].categories
-        mine = [row for row in wrong if said.items[row][1].startswith(stage) and kinds[row] == proof.category]
+        kinds = samples.label_sets["OODBench"].categories
+        mine = [row for row in wrong if samples.items[row][1].startswith(stage) and kinds[row] == proof.category]
         assert count == len(mine)
 
 
@@ -207,8 +208,8 @@ def test_pairs_and_birds_have_the_cells_of_compare(kinds: Path, tmp_path: Path) 
     )
     (call,) = (tmp_path / "page/data/changes.js").read_text(encoding="ascii").splitlines()
     rows = json.loads(json.loads(f"[{call[9:-1]}]")[1])
-    found = [[row["name"], row["labels"], row["category"], *map(text, row["cells"])] for row in rows]
-    assert found == [[*map(format_cell, row[2:])] for row in comparison_table(match_runs((kinds, kinds))).rows]
+    shown = [[row["name"], row["labels"], row["category"], *map(text, row["cells"])] for row in rows]
+    assert shown == [[*map(format_cell, row[2:])] for row in comparison_table(match_runs((kinds, kinds))).rows]
     assert {row["cells"][-2] for row in rows} >= {"exact McNemar", "paired bootstrap"}
     assert {row["cells"][-1] for row in rows} <= {"noise", "not tested"}
 

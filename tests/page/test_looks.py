@@ -18,71 +18,71 @@ FOUND = "axe.run({ preload: false }).then((found) => found.violations.map((one) 
 @pytest.mark.parametrize("shape", SHAPES)
 def test_nothing_is_amiss_to_axe_and_everything_fits(studio: Any, opened: Any, shape: str, scheme: str) -> None:
     runs = studio.run("one", other=[]), studio.run("two", other=[*range(12)])
-    seen = opened(studio.page(*runs, figures=True, rule=Rule(0.9)), viewport=SHAPES[shape], color_scheme=scheme)
+    driver = opened(studio.page(*runs, figures=True, rule=Rule(0.9)), viewport=SHAPES[shape], color_scheme=scheme)
     for view in (*VIEWS, f"#/samples/imagenet/sample?at={studio.keys[0]}"):
-        seen.go(view)
-        seen.page.locator(":is(main table, .cards, .answers)").first.wait_for()
-        seen.page.evaluate(AXE)
-        assert seen.page.evaluate(FOUND) == [], view
-        assert seen.page.evaluate("document.documentElement.scrollWidth") == SHAPES[shape]["width"], view
+        driver.go(view)
+        driver.page.locator(":is(main table, .cards, .answers)").first.wait_for()
+        driver.page.evaluate(AXE)
+        assert driver.page.evaluate(FOUND) == [], view
+        assert driver.page.evaluate("document.documentElement.scrollWidth") == SHAPES[shape]["width"], view
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_signs_and_words_stand_out_from_what_is_behind(studio: Any, opened: Any, contrast: str, scheme: str) -> None:
     runs = studio.run("one", other=[]), studio.run("two", other=[*range(12)])
-    seen = opened(studio.page(*runs, rule=Rule(0.9)), color_scheme=scheme)
+    driver = opened(studio.page(*runs, rule=Rule(0.9)), color_scheme=scheme)
     for view in ("", "#/samples/imagenet/sample", f"#/samples/imagenet/sample?at={studio.keys[0]}"):
-        seen.go(view)
-        seen.page.locator(":is(.since tbody, .cards, .answers)").wait_for()
-        assert seen.page.evaluate(contrast) >= 4.5
+        driver.go(view)
+        driver.page.locator(":is(.since tbody, .cards, .answers)").wait_for()
+        assert driver.page.evaluate(contrast) >= 4.5
 
 
 def test_outcomes_differ_by_sign_and_word_not_by_colour_alone(studio: Any, opened: Any) -> None:
-    seen = opened(studio.page())
-    seen.go("#/samples/imagenet/sample")
-    card = seen.page.locator(".cards li", has_text=studio.keys[1])
+    driver = opened(studio.page())
+    driver.go("#/samples/imagenet/sample")
+    card = driver.page.locator(".cards li", has_text=studio.keys[1])
     card.wait_for()
     assert card.locator(".mark").all_inner_texts() == ["✓", "✗", "✗"]
     assert card.locator(".visually-hidden").last.text_content() == "1 right, 2 wrong"
 
 
 def test_everything_can_be_reached_with_the_keyboard_alone(studio: Any, opened: Any) -> None:
-    seen = opened(studio.page())
-    seen.page.keyboard.press("Tab")
-    seen.page.keyboard.press("Enter")  # skip to the content
-    assert seen.page.evaluate("document.activeElement.id") == "main"
-    seen.page.keyboard.press("Tab")
-    seen.page.keyboard.press("Tab")
-    assert seen.page.evaluate("document.activeElement.matches('th .sort')")
-    assert seen.page.evaluate("getComputedStyle(document.activeElement).outlineStyle") == "solid"
+    driver = opened(studio.page())
+    driver.page.keyboard.press("Tab")
+    driver.page.keyboard.press("Enter")  # skip to the content
+    assert driver.page.evaluate("document.activeElement.id") == "main"
+    driver.page.keyboard.press("Tab")
+    driver.page.keyboard.press("Tab")
+    assert driver.page.evaluate("document.activeElement.matches('th .sort')")
+    assert driver.page.evaluate("getComputedStyle(document.activeElement).outlineStyle") == "solid"
 
 
 def test_on_paper_there_is_what_is_read_and_nothing_to_press(studio: Any, opened: Any) -> None:
-    seen = opened(studio.page(), color_scheme="dark")
-    seen.go("#/samples/imagenet/sample?outcome=wrong")
-    seen.page.locator(".cards").wait_for()
-    seen.page.emulate_media(media="print")
-    assert seen.page.locator(".found").inner_text() == "3 of 12 images; outcome: wrong"
-    assert not seen.page.locator(":is(.filter, header nav, .pages)").first.is_visible()
-    assert seen.page.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(255, 255, 255)"
-    assert seen.page.evaluate("getComputedStyle(document.body).color") == "rgb(0, 0, 0)"
+    driver = opened(studio.page(), color_scheme="dark")
+    driver.go("#/samples/imagenet/sample?outcome=wrong")
+    driver.page.locator(".cards").wait_for()
+    driver.page.emulate_media(media="print")
+    assert driver.page.locator(".found").inner_text() == "3 of 12 images; outcome: wrong"
+    assert not driver.page.locator(":is(.filter, header nav, .pages)").first.is_visible()
+    assert driver.page.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(255, 255, 255)"
+    assert driver.page.evaluate("getComputedStyle(document.body).color") == "rgb(0, 0, 0)"
 
 
 def test_on_paper_changes_keep_their_words_and_numbers(studio: Any, opened: Any) -> None:
     runs = studio.run("one", other=[]), studio.run("two", other=[*range(12)])
-    seen = opened(studio.page(*runs, rule=Rule(0.9)), viewport={"width": 794, "height": 1123})
-    seen.page.locator(".since tbody tr").first.wait_for()
-    seen.page.emulate_media(media="print")
-    assert seen.page.locator(".since tbody .decision").first.inner_text() == "▼ loss"
-    assert seen.page.evaluate("document.documentElement.scrollWidth") <= 794
-    assert not seen.page.locator(".since .tools").is_visible()
+    driver = opened(studio.page(*runs, rule=Rule(0.9)), viewport={"width": 794, "height": 1123})
+    driver.page.locator(".since tbody tr").first.wait_for()
+    driver.page.emulate_media(media="print")
+    assert driver.page.locator(".since tbody .decision").first.inner_text() == "▼ loss"
+    assert driver.page.evaluate("document.documentElement.scrollWidth") <= 794
+    assert not driver.page.locator(".since .tools").is_visible()
 
 
 def test_printing_opens_what_is_folded_away(studio: Any, opened: Any) -> None:
-    seen = opened(studio.page())
-    assert seen.page.locator("details").count() > 0
-    seen.page.evaluate("dispatchEvent(new Event('beforeprint'))")
-    assert seen.page.locator("details:not([open])").count() == 0
+    driver = opened(studio.page())
+    assert driver.page.locator("details").count() > 0
+    driver.page.evaluate("dispatchEvent(new Event('beforeprint'))")
+    assert driver.page.locator("details:not([open])").count() == 0
 
 
 def test_without_javascript_it_says_so(studio: Any, browser: Any) -> None:

@@ -21,15 +21,15 @@ Listed = Callable[..., list[str]]
 @pytest.fixture
 def listed(studio: Any, opened: Any) -> Listed:
     """The samples that an address of the gate leads to, on the page of a run and one before it."""
-    seen = opened(studio.page(studio.run("two", other=[1, 2]), baseline=studio.run("one", other=[0])))
+    driver = opened(studio.page(studio.run("two", other=[1, 2]), baseline=studio.run("one", other=[0])))
 
-    def found(*asked: str) -> list[str]:
-        seen.go(page_address(*asked).partition("index.html")[2])
-        seen.page.locator(".found").wait_for()
-        return [str(text) for text in seen.page.locator(".cards .key").all_inner_texts()]
+    def rows_(*asked: str) -> list[str]:
+        driver.go(page_address(*asked).partition("index.html")[2])
+        driver.page.locator(".found").wait_for()
+        return [str(text) for text in driver.page.locator(".cards .key").all_inner_texts()]
 
-    found.seen = seen  # type: ignore[attr-defined]
-    return found
+    rows_.seen = driver  # type: ignore[attr-defined]
+    return rows_
 
 
 def test_a_case_and_a_number_lead_to_what_it_lost(listed: Any, studio: Any) -> None:
@@ -68,32 +68,32 @@ def test_a_sample_says_what_became_of_it_in_that_number(listed: Any, studio: Any
 
 
 def test_without_a_baseline_it_says_what_is_lacking(studio: Any, opened: Any) -> None:
-    seen = opened(studio.page())
-    assert seen.samples("?changed=lost&of=acc1+(ImGT,+A)") == []
-    assert "write the page with --baseline" in seen.page.locator("main").inner_text()
+    driver = opened(studio.page())
+    assert driver.samples("?changed=lost&of=acc1+(ImGT,+A)") == []
+    assert "write the page with --baseline" in driver.page.locator("main").inner_text()
 
 
 def evidence(run: Path) -> dict[str, Evidence]:
     """What each model's case kept."""
-    kept = {each.model.spec: each.evidence for each in read_run(run).records}
+    kept = {record.model.spec: record.evidence for record in read_run(run).records}
     return {model: decode((run / file.path).read_bytes(), Evidence) for model, file in kept.items() if file}
 
 
 def test_they_are_those_that_the_gate_compares(studio: Any) -> None:
     runs = studio.run("one", other=[0, 5]), studio.run("two", other=[1, 2])
-    entries = [{each.model: each for each in load([run]).groups[0].cases} for run in runs]
-    found = sample_changes(*(each["conse[]"] for each in entries), studio.keys)
+    cases = [{item.model: item for item in load([run]).groups[0].cases} for run in runs]
+    changes = sample_changes(*(item["conse[]"] for item in cases), studio.keys)
     shares = [
-        each for each in compare_metrics(*(evidence(run)["conse[]"] for run in runs)) if each.method == "exact McNemar"
+        item for item in compare_metrics(*(evidence(run)["conse[]"] for run in runs)) if item.method == "exact McNemar"
     ]
     assert len(shares) > 2
-    for each in shares:
-        assert tuple(found[each.name].lost.tolist()) == each.lost
-        assert len(found[each.name].gained) == each.gained
+    for item in shares:
+        assert tuple(changes[item.name].lost.tolist()) == item.lost
+        assert len(changes[item.name].gained) == item.gained
 
 
 def test_items_that_are_no_images_and_other_samples_are_left_aside(studio: Any) -> None:
-    (entry, *_) = load([studio.run("one")]).groups[0].cases
-    assert sample_changes(None, entry, studio.keys) == {}
-    assert sample_changes(entry, entry, studio.keys * 2) == {}
-    assert not any(np.size(each.lost) for each in sample_changes(entry, entry, studio.keys).values())
+    (case, *_) = load([studio.run("one")]).groups[0].cases
+    assert sample_changes(None, case, studio.keys) == {}
+    assert sample_changes(case, case, studio.keys * 2) == {}
+    assert not any(np.size(change.lost) for change in sample_changes(case, case, studio.keys).values())

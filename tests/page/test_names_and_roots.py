@@ -41,14 +41,14 @@ def run(make_run: Any, pets: Path) -> Callable[..., Path]:
 
     def run(name: str = "run", root: str | None = None, models: tuple[str, ...] = ("timm[a]", "timm[b]")) -> Path:
         folder = Path(make_run.root / name)
-        (ref,) = [each for each in list_splits(pets) if str(each) == "pets/test"]
+        (ref,) = [split for split in list_splits(pets) if str(split) == "pets/test"]
         dataset = open_split(ref)
         scores = np.zeros((len(dataset), len(NAMES)), np.float32)
         scores[range(len(dataset)), ANSWERS] = 1
-        said = ClassPredictions(dataset.keys, scores, {}, {})
-        asked = [Case("pets", "test", parse_spec(model), "supervised") for model in models]
-        given = str(pets) if root is None else root
-        records = [make_run.record(case, dataset, said, folder, None, data=given) for case in asked]
+        predictions = ClassPredictions(dataset.keys, scores, {}, {})
+        cases = [Case("pets", "test", parse_spec(model), "supervised") for model in models]
+        data_root = str(pets) if root is None else root
+        records = [make_run.record(case, dataset, predictions, folder, None, data=data_root) for case in cases]
         return Path(make_run.written(folder, tuple(records)))
 
     return run
@@ -69,9 +69,9 @@ def page(tmp_path: Path) -> Callable[..., tuple[Any, Path]]:
 def chunk(folder: Path, name: str) -> Any:
     """The data of one of the page's files."""
     text = (folder / "data" / f"{name}.js").read_text(encoding="utf-8")
-    found = re.fullmatch(r"\w+\((\".*?\"),\s*(\".*\")\);?\s*", text, re.DOTALL)
-    assert found
-    return json.loads(json.loads(found[2]))
+    match = re.fullmatch(r"\w+\((\".*?\"),\s*(\".*\")\);?\s*", text, re.DOTALL)
+    assert match
+    return json.loads(json.loads(match[2]))
 
 
 def shown_names(folder: Path) -> str:
@@ -102,9 +102,9 @@ def test_the_page_without_data_has_names_and_pictures(run: Any, page: Any) -> No
 
 
 def test_the_page_has_names_where_the_data_are_gone(run: Any, page: Any, pets: Path) -> None:
-    made = run()
+    folder_ = run()
     pets.rename(pets.with_name("elsewhere"))
-    index, folder = page(made)
+    index, folder = page(folder_)
     assert "Abyssinian" in shown_names(folder)
     assert not (folder / "images").exists()
     (note,) = [note for note in index["notes"] if "no images" in note]
@@ -112,19 +112,19 @@ def test_the_page_has_names_where_the_data_are_gone(run: Any, page: Any, pets: P
 
 
 def test_the_option_data_wins_over_the_root_of_the_run(run: Any, page: Any, pets: Path) -> None:
-    made = run()
+    folder_ = run()
     moved = pets.rename(pets.with_name("elsewhere"))
-    _, folder = page(made, data=str(moved))
+    _, folder = page(folder_, data=str(moved))
     assert len([*(folder / "images").rglob("*.webp")]) == 2 * len(NAMES)
 
 
 def test_a_changed_file_of_class_names_is_refused(run: Any, page: Any, pets: Path) -> None:
-    made = run()
+    folder_ = run()
     pets.rename(pets.with_name("elsewhere"))
-    (path,) = (made / "class_names").iterdir()
+    (path,) = (folder_ / "class_names").iterdir()
     path.write_text('["a", "b", "c"]', encoding="utf-8")
     with pytest.raises(ReportError, match="has changed since the run"):
-        page(made)
+        page(folder_)
 
 
 @pytest.fixture
@@ -133,9 +133,9 @@ def two(run: Any, tmp_path: Path) -> tuple[Path, Path]:
 
     def linked(name: str, started: str) -> Path:
         folder = run(f"{name}/20260101-00000{len(name)}-000000")
-        found = read_run(folder)
-        begun = msgspec.structs.replace(found.run, started=started)
-        (folder / "records.json").write_bytes(encode(Records(run=begun, records=found.records)))
+        records = read_run(folder)
+        begun = msgspec.structs.replace(records.run, started=started)
+        (folder / "records.json").write_bytes(encode(Records(run=begun, records=records.records)))
         latest = folder.parent / "latest"
         latest.symlink_to(folder.name)
         return latest
@@ -148,8 +148,8 @@ FIRST, SECOND = "20260101-000001-000000", "20260101-000002-000000"
 
 def test_the_page_names_runs_behind_links_by_their_folders(two: tuple[Path, Path], page: Any) -> None:
     index, folder = page(*two)
-    assert [one["folder"] for one in index["runs"]] == [FIRST, SECOND]
-    assert [one["started"] for one in chunk(folder, "trends")["runs"]] == [
+    assert [run_["folder"] for run_ in index["runs"]] == [FIRST, SECOND]
+    assert [run_["started"] for run_ in chunk(folder, "trends")["runs"]] == [
         "2026-01-01 00:00:01 UTC",
         "2026-01-02 12:30:00 UTC",
     ]
@@ -157,7 +157,7 @@ def test_the_page_names_runs_behind_links_by_their_folders(two: tuple[Path, Path
 
 def test_the_page_tells_runs_of_one_name_apart(run: Any, page: Any) -> None:
     index, _ = page(run("one/latest"), run("two/latest"))
-    assert [one["folder"] for one in index["runs"]] == ["one/latest", "two/latest"]
+    assert [run_["folder"] for run_ in index["runs"]] == ["one/latest", "two/latest"]
 
 
 def test_compare_names_runs_by_folder_and_time(two: tuple[Path, Path], capsys: Any) -> None:

@@ -31,9 +31,9 @@ def stored(make_run):
 def collected(tmp_path, capsys):
     """Collect into a csv; gives the exit status, the rows and what was said of the runs left out."""
 
-    def collected(*given, code=0):
+    def collected(*paths, code=0):
         out = tmp_path / "history.csv"
-        assert main(["collect", *map(str, given), "--out", str(out)]) == code
+        assert main(["collect", *map(str, paths), "--out", str(out)]) == code
         table = list(csv.DictReader(out.read_text(encoding="utf-8").splitlines()))
         return SimpleNamespace(rows=table, said=capsys.readouterr().err)
 
@@ -41,12 +41,12 @@ def collected(tmp_path, capsys):
 
 
 def test_every_number_of_every_run_is_a_row(stored, collected):
-    found = collected(stored.folder).rows
+    rows_ = collected(stored.folder).rows
     metrics = [(run.name, m) for run in stored.runs for r in read_run(run).records for m in r.metrics]
-    assert [(row["run"], row["metric"], row["category"]) for row in found] == [
+    assert [(row["run"], row["metric"], row["category"]) for row in rows_] == [
         (run, metric.name, metric.category) for run, metric in metrics
     ]
-    assert [float(row["value"]) if row["value"] else None for row in found] == [m.value for _, m in metrics]
+    assert [float(row["value"]) if row["value"] else None for row in rows_] == [m.value for _, m in metrics]
 
 
 def test_a_row_says_who_was_asked_what(stored, collected):
@@ -60,10 +60,10 @@ def test_a_row_says_who_was_asked_what(stored, collected):
 
 @pytest.mark.parametrize("given", [("latest", "second"), ("second", "second/records.json"), ("", "latest", "first")])
 def test_a_run_counts_once_under_all_its_names(stored, collected, given):
-    found = collected(*(stored.folder / name for name in given)).rows
-    names = {row["run"] for row in found}
+    rows_ = collected(*(stored.folder / name for name in given)).rows
+    names = {row["run"] for row in rows_}
     assert names == ({"first", "second"} if "" in given else {"second"})
-    assert len(found) == sum(len(r.metrics) for name in names for r in read_run(stored.folder / name).records)
+    assert len(rows_) == sum(len(r.metrics) for name in names for r in read_run(stored.folder / name).records)
 
 
 def test_a_copied_run_counts_once(stored, collected, tmp_path):
@@ -85,9 +85,9 @@ def broken(folder: Path) -> None:
 def test_what_cannot_be_read_is_named_and_left_out(stored, collected):
     whole = collected(stored.folder).rows
     broken(stored.folder)
-    found = collected(stored.folder, code=1)
-    assert found.rows == whole
-    reasons = [line for line in found.said.splitlines() if "left out:" in line]
+    result = collected(stored.folder, code=1)
+    assert result.rows == whole
+    reasons = [line for line in result.said.splitlines() if "left out:" in line]
     assert len(reasons) == 3
     for name, why in {"cut": "is not a run's", "killed": "was killed", "newer": "has schema 99"}.items():
         assert any(name in line and why in line for line in reasons)
@@ -111,8 +111,8 @@ def test_parquet_holds_what_csv_holds(stored, collected, tmp_path):
 
 
 def test_the_same_runs_give_the_same_bytes(stored, tmp_path):
-    for name, given in (("a", stored.runs), ("b", stored.runs[::-1])):
-        assert main(["collect", *map(str, given), "--out", str(tmp_path / f"{name}.parquet")]) == 0
+    for name, paths in (("a", stored.runs), ("b", stored.runs[::-1])):
+        assert main(["collect", *map(str, paths), "--out", str(tmp_path / f"{name}.parquet")]) == 0
     assert (tmp_path / "a.parquet").read_bytes() == (tmp_path / "b.parquet").read_bytes()
 
 
@@ -144,16 +144,16 @@ def test_mills_file_is_the_one_of_the_overview(stored, tmp_path):
     assert main(["collect", str(stored.folder), *out]) == 0
     text = (tmp_path / "aggregate.csv").read_text(encoding="utf-8")
     assert text == aggregate(load(stored.runs))
-    found = [(row["model"], row["task"], row["metric"]) for row in csv.DictReader(text.splitlines())]
-    assert len(set(found)) == len(found)  # the choice of 5 does not stand for the whole
-    assert {"imagenet", "imagenet/val, a choice of 5 with seed 42"} <= {task for _, task, _ in found}
+    shown = [(row["model"], row["task"], row["metric"]) for row in csv.DictReader(text.splitlines())]
+    assert len(set(shown)) == len(shown)  # the choice of 5 does not stand for the whole
+    assert {"imagenet", "imagenet/val, a choice of 5 with seed 42"} <= {task for _, task, _ in shown}
 
 
 def test_a_number_without_a_value_has_empty_cells(run_folder):
     run = read_run(run_folder)
     undefined = Metric(name="ua_a", labels="all species", category="all", value=None, n=4, ci=None, ci_method="")
     run = replace(run, records=(replace(run.records[0], metrics=(undefined,)),))
-    found = [row for row in rows("r", run) if row[list(COLUMNS).index("value")] is None]
+    empty = [row for row in rows("r", run) if row[list(COLUMNS).index("value")] is None]
     low, high = (list(COLUMNS).index(name) for name in ("ci_low", "ci_high"))
-    assert found
-    assert all(row[low] is row[high] is None for row in found)
+    assert empty
+    assert all(row[low] is row[high] is None for row in empty)

@@ -33,8 +33,8 @@ def test_a_rollup_row_has_the_benchmark_as_its_task(rows):
 def test_every_other_metric_has_a_task_of_its_own(rows):
     keys = [(row["model"], row["task"], row["metric"]) for row in rows]
     assert len(set(keys)) == len(keys)
-    found = {row["task"]: row for row in rows if row["model"] == CLIP and row["metric"] == "acc"}
-    assert found["imagenet/ReGT/S-"]["performance"] == "1.0000"
+    by_task = {row["task"]: row for row in rows if row["model"] == CLIP and row["metric"] == "acc"}
+    assert by_task["imagenet/ReGT/S-"]["performance"] == "1.0000"
 
 
 def test_every_defined_metric_of_the_records_is_there(rows, run_folder):
@@ -86,9 +86,9 @@ def test_the_overview_is_written_in_three_forms(run_folder, tmp_path):
 
 def test_the_overview_holds_every_number_with_its_n_and_interval(run_folder, tmp_path):
     text = write_overview(load([run_folder]), tmp_path)
-    for found in (m for record in read_run(run_folder).records for m in record.metrics if m.n):
-        low, high = (100 * end for end in found.ci)
-        assert f"{100 * found.value:.2f} [{low:.2f}, {high:.2f}] n={found.n}" in text
+    for metric in (m for record in read_run(run_folder).records for m in record.metrics if m.n):
+        low, high = (100 * end for end in metric.ci)
+        assert f"{100 * metric.value:.2f} [{low:.2f}, {high:.2f}] n={metric.n}" in text
 
 
 def test_an_overview_without_a_second_ground_truth_has_the_rest(make_run, tmp_path):

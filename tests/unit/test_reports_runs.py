@@ -14,8 +14,8 @@ ONE = {"conse[]": ("zero_shot", [356] * 18)}
 OTHER = {"conse[]": ("zero_shot", [0] * 18)}
 
 
-def accuracies(pool):
-    return {entry.model: entry.metric("acc1", "ImGT").value for group in pool.groups for entry in group.cases}
+def accuracies(runs):
+    return {case.model: case.metric("acc1", "ImGT").value for group in runs.groups for case in group.cases}
 
 
 def edit(folder, change):
@@ -57,21 +57,21 @@ def test_the_later_run_wins_and_it_is_said(make_run):
 
 
 def test_models_of_several_runs_stand_together(make_run):
-    pool = load([make_run("one", ONE), make_run("two", {CLIP: ("zero_shot", [0] * 18)})])
-    (group,) = pool.groups
-    assert {entry.model for entry in group.cases} == {"conse[]", "ViT-B-32/laion2b_s34b_b79k"}
-    assert pool.notes == ()
+    runs = load([make_run("one", ONE), make_run("two", {CLIP: ("zero_shot", [0] * 18)})])
+    (group,) = runs.groups
+    assert {case.model for case in group.cases} == {"conse[]", "ViT-B-32/laion2b_s34b_b79k"}
+    assert runs.notes == ()
 
 
 def test_a_further_ground_truth_is_no_other_variant(make_run):
-    pool = load([make_run("one", ONE, ("ImGT",)), make_run("two", ONE)])
-    ((entry,),) = (group.cases for group in pool.groups)
-    assert entry.labels == ("ImGT", "ReGT", "WeaselGT")
+    runs = load([make_run("one", ONE, ("ImGT",)), make_run("two", ONE)])
+    ((case,),) = (group.cases for group in runs.groups)
+    assert case.labels == ("ImGT", "ReGT", "WeaselGT")
 
 
 def test_other_words_are_another_row_with_a_letter(make_run):
-    pool = load([make_run("one", ONE), make_run("two", ONE, variant={"templates": "7"})])
-    (group,) = pool.groups
+    runs = load([make_run("one", ONE), make_run("two", ONE, variant={"templates": "7"})])
+    (group,) = runs.groups
     assert sorted(group.task_names().values()) == ["zero_shot (a)", "zero_shot (b)"]
     assert any("zero_shot (b): templates 7." in note for note in group.notes())
 
@@ -96,10 +96,10 @@ def test_a_choice_of_images_is_named(make_run):
 
 
 def test_errors_are_noted_and_left_out_of_every_score(make_run):
-    pool = load([make_run(models=ONE, errors={0: "truncated"})])
-    assert pool.notes == ("imagenet/val/conse[]: 1 of 18 images ended in an error and are left out of every score.",)
-    truth = pool.groups[0].cases[0].answers.label_sets["ImGT"]
-    assert (truth.correct == truth.correct).sum() == 16  # NaN is not itself: the error and the image without a label
+    runs = load([make_run(models=ONE, errors={0: "truncated"})])
+    assert runs.notes == ("imagenet/val/conse[]: 1 of 18 images ended in an error and are left out of every score.",)
+    scored = runs.groups[0].cases[0].answers.label_sets["ImGT"]
+    assert (scored.correct == scored.correct).sum() == 16  # NaN is not itself: the error and the image without a label
 
 
 def test_a_run_is_named_by_its_folder_or_its_file(run_folder):
@@ -125,8 +125,8 @@ def test_a_mistyped_ground_truth_gets_the_nearest(run_folder):
 
 def answers_of(folder: Path) -> Path:
     """The file of the case that ConSE answered."""
-    (found,) = (folder / "predictions").glob("zero_shot-imagenet-val-conse*.csv")
-    return found
+    (path,) = (folder / "predictions").glob("zero_shot-imagenet-val-conse*.csv")
+    return path
 
 
 def shorten(path: Path) -> None:
@@ -137,9 +137,9 @@ def shorten(path: Path) -> None:
 def test_damaged_answers_are_refused(make_run, damage, says):
     folder = make_run(models=ONE)
     damage(answers_of(folder))
-    entry = load([folder]).groups[0].cases[0]
+    case = load([folder]).groups[0].cases[0]
     with pytest.raises(ReportError, match=rf"conse-\w+\.csv {says}.*[Rr]un the case again"):
-        _ = entry.answers
+        _ = case.answers
 
 
 def test_a_record_leads_to_no_file_outside_its_run(make_run, tmp_path):

@@ -27,8 +27,8 @@ def golden(name):
         return list(csv.DictReader(file))
 
 
-def read(found):
-    return list(csv.DictReader(StringIO(to_csv(found))))
+def read(text):
+    return list(csv.DictReader(StringIO(to_csv(text))))
 
 
 def of(rows, model, **wanted):
@@ -56,8 +56,8 @@ def published(row):
 
 @pytest.fixture(scope="module")
 def table_4():
-    made = category_table([published(row) for row in golden("table_4")], "published", "ImGT", "ReGT", ())
-    return read([made])
+    table = category_table([published(row) for row in golden("table_4")], "published", "ImGT", "ReGT", ())
+    return read([table])
 
 
 def test_table_4_ranks_are_the_published_ones_but_for_the_errata(table_4):
@@ -81,8 +81,8 @@ def test_table_4_values_and_changes_are_the_published_ones(table_4):
 
 
 def test_table_4_in_markdown_has_a_value_and_a_rank_in_a_cell():
-    made = category_table([published(row) for row in golden("table_4")], "published", "ImGT", "ReGT", ())
-    (line,) = [line for line in to_markdown(made).splitlines() if "GPT-4o" in line]
+    table = category_table([published(row) for row in golden("table_4")], "published", "ImGT", "ReGT", ())
+    (line,) = [line for line in to_markdown(table).splitlines() if "GPT-4o" in line]
     cells = [cell.strip() for cell in line.strip("|").split("|")]
     assert cells[1:6] == ["CW+", "76.40 (9)", "82.36 (9)", "+6.0", "81.11 (9)"]
 
@@ -158,12 +158,12 @@ def published_weasels():
 
 def test_the_first_rows_of_tables_9_and_10_are_the_published_ones(make_run):
     truths = tuple(published_weasels())
-    pool = load([make_run(models={TIMM: ("supervised", [7] * len(truths))}, truths=truths)])
-    ours, theirs = read(tables("T9", pool))[0], golden("table_9")[0]
+    runs = load([make_run(models={TIMM: ("supervised", [7] * len(truths))}, truths=truths)])
+    ours, theirs = read(tables("T9", runs))[0], golden("table_9")[0]
     assert [ours[f"WeaselGT {name}"] for name in ("weasels", "weasels Δ", "S+", "S-")] == [
         theirs[f"WeaselGT {name}"] for name in ("A159", "A159 delta", "S+", "S-")
     ]
-    recalls = read(tables("T10", pool))[0]
+    recalls = read(tables("T10", runs))[0]
     kinds = [key for key in golden("table_10")[0] if key.endswith("WeaselGT")]
     assert [recalls[kind] for kind in kinds] == [golden("table_10")[0][kind] for kind in kinds]
 
@@ -199,17 +199,17 @@ def test_figure_9_as_a_matrix_is_symmetric_with_ones(run_folder):
 
 
 def test_mills_table_puts_ours_beside_what_was_reported(run_folder):
-    (made,) = tables("mill-imagenet", load([run_folder]))
-    assert made.columns == ("Model", "Mill (acc)", "Reported", "Source", "Δ")
-    (line,) = [line for line in to_markdown(made).splitlines() if "laion2b" in line]
+    (table,) = tables("mill-imagenet", load([run_folder]))
+    assert table.columns == ("Model", "Mill (acc)", "Reported", "Source", "Δ")
+    (line,) = [line for line in to_markdown(table).splitlines() if "laion2b" in line]
     assert [cell.strip() for cell in line.strip("|").split("|")] == [
         "ViT-B-32 / laion2b_s34b_b79k", "0.7059 [0.4687, 0.8672]", "0.6656", "open_clip results", "+0.0403"
     ]  # fmt: skip
 
 
 def test_mills_table_leaves_open_what_nobody_reported(run_folder):
-    (made,) = tables("mill-imagenet", load([run_folder]))
-    (line,) = [line for line in to_markdown(made).splitlines() if "conse" in line]
+    (table,) = tables("mill-imagenet", load([run_folder]))
+    (line,) = [line for line in to_markdown(table).splitlines() if "conse" in line]
     assert [cell.strip() for cell in line.strip("|").split("|")][2:] == ["—"] * 3
 
 
@@ -234,10 +234,10 @@ def test_every_table_of_a_run_without_its_cases_says_which_it_needs(make_run, na
     try:
         assert all(table.rows for table in tables(name, load([folder])))
     except ReportError as error:
-        said = str(error)
-        assert said.startswith(name)
-        assert "with: p" in said  # pytest, or python -m
-        assert not re.search(r"\.\.|…\.|\?\.", said)
+        message = str(error)
+        assert message.startswith(name)
+        assert "with: p" in message  # pytest, or python -m
+        assert not re.search(r"\.\.|…\.|\?\.", message)
 
 
 def test_a_table_that_would_have_no_row_is_refused(run_folder, monkeypatch):
@@ -247,9 +247,9 @@ def test_a_table_that_would_have_no_row_is_refused(run_folder, monkeypatch):
 
 
 def test_a_table_says_what_its_own_records_say_and_no_other(make_run):
-    one = make_run("one", errors={3: "broken"})
+    first = make_run("one", errors={3: "broken"})
     other = make_run("other", errors={4: "broken"}, split="val-b", models={TIMM: ("supervised", [7] * 18)})
-    said = ["\n".join(table.notes) for table in tables("T4", load([one, other]))]
+    said = ["\n".join(table.notes) for table in tables("T4", load([first, other]))]
     kept = [notes for notes in said if "val-b" not in notes]
     assert all("imagenet/val/conse[]: 1 of 18 images ended in an error" in notes for notes in kept)
     assert len(kept) == len(said) // 2 > 0
@@ -268,10 +268,10 @@ def test_a_table_is_found_whatever_its_case(run_folder):
 
 def test_what_a_table_rests_on_stands_beneath_it(run_folder):
     written = to_markdown(tables("T4", load([run_folder]))[0])
-    for said in (
+    for sentence in (
         "names mill (e55fe991), templates 80",
         "supervised: no prompts",
         "equivalences 12",
         "Label sets, and images without labels: ImGT",
     ):
-        assert said in written
+        assert sentence in written
