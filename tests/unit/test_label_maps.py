@@ -3,7 +3,7 @@
 import pytest
 
 from eyechart.data.detection.label_maps import label_map
-from eyechart.data.detection.nuscenes import _listed
+from eyechart.data.detection.nuscenes import _official_scenes
 
 
 @pytest.mark.parametrize(("source", "kept", "dropped"), [("nuscenes", 22, 1), ("cityscapes", 23, 14)])
@@ -31,5 +31,5 @@ def test_cityscapes_drops_what_table_5_drops() -> None:
 
 
 def test_the_official_scenes_are_whole() -> None:
-    assert (len(_listed("val")), len(_listed("mini_val"))) == (150, 2)
-    assert _listed("mini_val") < _listed("val")
+    assert (len(_official_scenes("val")), len(_official_scenes("mini_val"))) == (150, 2)
+    assert _official_scenes("mini_val") < _official_scenes("val")

@@ -13,7 +13,7 @@ from PIL import Image
 
 from eyechart.data.dataset import Dataset
 from eyechart.data.detection import nuscenes_camera
-from eyechart.data.detection.nuscenes import _listed, open_nuscenes
+from eyechart.data.detection.nuscenes import _official_scenes, open_nuscenes
 from eyechart.errors import DataError
 from eyechart.toybox import nuscenes as toy
 from eyechart.toybox.art import styles
@@ -264,7 +264,7 @@ def test_mini_has_its_own_val(tmp_path: Path) -> None:
 
 def test_a_whole_val_must_have_its_key_frames(tmp_path: Path) -> None:
     with pytest.raises(DataError, match=r"has 150 key frames .* expected 6,019: unpack its tables again"):
-        Street(tmp_path, scenes=sorted(_listed("val"))).open()
+        Street(tmp_path, scenes=sorted(_official_scenes("val"))).open()
 
 
 @pytest.mark.parametrize("version", ["v1.0-test", "v2"])

@@ -31,7 +31,7 @@ def open_table(folder: Path, benchmark: str, split: str, table: Table, *, cache:
     _check_pictures(folder, table)
     observations = parse_observations(folder, table)
     entries = index_images(folder, table[IMAGE], named_by=table.path, remedy="copy them there.", cache=cache)
-    return _assembled(folder, benchmark, split, entries, observations)
+    return _build(folder, benchmark, split, entries, observations)
 
 
 def _check_pictures(folder: Path, table: Table) -> None:
@@ -48,7 +48,7 @@ def _check_pictures(folder: Path, table: Table) -> None:
         )
 
 
-def _assembled(
+def _build(
     folder: Path, benchmark: str, split: str, entries: Sequence[IndexEntry], observations: Observations
 ) -> Dataset:
     names = observations.taxonomy.names[0]

@@ -70,7 +70,7 @@ def check_unique(names: Sequence[str], *, allow_duplicates: bool = False) -> Non
     pairs = [pair for group in groups.values() for pair in combinations(group, 2)]
     if pairs and not allow_duplicates:
         raise VocabularyError(
-            f"Classes {_named(names, pairs)} have one name. "
+            f"Classes {_describe_pairs(names, pairs)} have one name. "
             "Rename one of them, or use a vocabulary without equal names, such as 'mill'."
         )
 
@@ -133,7 +133,7 @@ def _wordnet() -> tuple[tuple[str, ...], str]:
     return tuple(lemmas[synset].split(",")[0].strip() for synset in synsets()), "WordNet 3.0, first synonym, by timm"
 
 
-def _simple(name: str) -> Callable[[], tuple[tuple[str, ...], str]]:
+def _simple_templates(name: str) -> Callable[[], tuple[tuple[str, ...], str]]:
     def read() -> tuple[tuple[str, ...], str]:
         return tuple(template("{c}") for template in getattr(_open_clip(), name)), f"open_clip {name}"
 
@@ -147,8 +147,8 @@ def _open_clip() -> Any:
 NameSources = Mapping[str, Callable[[], tuple[tuple[str, ...], str]]]
 VOCABULARIES: NameSources = {"openai": _openai, "mill": _mill, "kisel": _kisel, "wordnet": _wordnet}
 TEMPLATES: NameSources = {
-    "80": _simple("OPENAI_IMAGENET_TEMPLATES"),
-    "7": _simple("SIMPLE_IMAGENET_TEMPLATES"),
+    "80": _simple_templates("OPENAI_IMAGENET_TEMPLATES"),
+    "7": _simple_templates("SIMPLE_IMAGENET_TEMPLATES"),
     "1": lambda: (("a photo of a {c}.",), "one plain prompt"),
     "name": lambda: (("{c}",), "the class name alone"),
     "bird": lambda: (("a photo of a {c} bird.",), "arXiv 2603.27033, Section 5"),
@@ -186,7 +186,7 @@ def _slots(line: str) -> Iterator[str]:
         yield line
 
 
-def _named(names: Sequence[str], pairs: Sequence[tuple[int, int]]) -> str:
+def _describe_pairs(names: Sequence[str], pairs: Sequence[tuple[int, int]]) -> str:
     shown = [f"{first} ({names[first]!r}) and {second} ({names[second]!r})" for first, second in pairs[:MAX_SHOWN]]
     return "; ".join(shown) + (f" and {len(pairs) - MAX_SHOWN} more pairs" if len(pairs) > MAX_SHOWN else "")
 

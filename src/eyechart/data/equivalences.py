@@ -48,7 +48,7 @@ def equivalent_pairs(name_or_path: str = "12", classes: int = CLASSES) -> tuple[
     if not path.is_file():
         raise DataError(f"The equivalences '{name_or_path}' are neither '12' nor 'none' nor a csv or json file.")
     read = _from_groups if path.suffix == ".json" else _from_table
-    return tuple(_checked(pair, f"{path}, {place}", classes) for place, pair in read(path))
+    return tuple(_check_pair(pair, f"{path}, {place}", classes) for place, pair in read(path))
 
 
 def _from_table(path: Path) -> Iterator[tuple[str, Pair]]:
@@ -86,7 +86,7 @@ def _text(path: Path) -> str:
         raise DataError(f"{path} is not UTF-8 at byte {error.start}. Save it as UTF-8 text.") from error
 
 
-def _checked(pair: Pair, place: str, classes: int) -> Pair:
+def _check_pair(pair: Pair, place: str, classes: int) -> Pair:
     if pair[0] == pair[1]:
         raise DataError(f"{place} pairs class {pair[0]} with itself. Give two different classes.")
     for label in pair:

@@ -102,11 +102,11 @@ def build_dataset(
         classes=classes,
         names=tuple(names),
         upright=upright,
-        label_sets={truth.name: truth for truth in _truths(index, entries, f"{benchmark}/{split}")},
+        label_sets={truth.name: truth for truth in _label_sets(index, entries, f"{benchmark}/{split}")},
     )
 
 
-def _truths(index: Sequence[Row], entries: Sequence[IndexEntry], split: str) -> Iterator[LabelSet]:
+def _label_sets(index: Sequence[Row], entries: Sequence[IndexEntry], split: str) -> Iterator[LabelSet]:
     single = [(row.label,) if row.label >= 0 else None for row in index]
     several = [entry.labels for entry in entries]
     if any(single) or not any(several):

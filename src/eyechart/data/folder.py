@@ -41,7 +41,7 @@ def open_folder(
     entries = load_or_build(cache, pictures, lambda: _index(folder, pictures), reader=f"folder {folder.resolve()}")
     own = read_class_names(folder)
     labels = _labels(folder, folders, own, classes)
-    ordered = sorted((_labelled(folder, entry, labels) for entry in entries), key=lambda entry: entry.key)
+    ordered = sorted((_with_label(folder, entry, labels) for entry in entries), key=lambda entry: entry.key)
     if labels is synset_classes():
         listing = build_dataset(folder, benchmark, split, ordered, classes=CLASSES, upright=upright)
         return replace(listing, notes=_describe_ignored(folder, listed))
@@ -68,7 +68,7 @@ def _list(folder: Path) -> _Listing:
             if path.is_dir():
                 listing.folders.append(path)
             elif path.suffix.lower() in SUFFIXES:
-                listing.pictures.append(_checked(path))
+                listing.pictures.append(_check_regular_file(path))
             else:
                 listing.others.append(path)
     except OSError as error:
@@ -78,7 +78,7 @@ def _list(folder: Path) -> _Listing:
     return listing
 
 
-def _checked(picture: Path) -> Path:
+def _check_regular_file(picture: Path) -> Path:
     """Return the path; raises DataError for a pipe, a device or a socket, which may block forever.
 
     A broken link is refused when it is read.
@@ -101,13 +101,13 @@ def _describe_ignored(folder: Path, listed: Iterable[_Listing]) -> tuple[str, ..
 def _index(folder: Path, pictures: Sequence[Path]) -> list[IndexEntry]:
     def entry(path: Path) -> IndexEntry:
         place = path.relative_to(folder).as_posix()
-        return IndexEntry(place, path.name, sha256(_bytes(path)).hexdigest(), place)
+        return IndexEntry(place, path.name, sha256(_read_bytes(path)).hexdigest(), place)
 
     with ThreadPoolExecutor() as pool:
         return list(pool.map(entry, pictures))
 
 
-def _bytes(path: Path) -> bytes:
+def _read_bytes(path: Path) -> bytes:
     try:
         return path.read_bytes()
     except OSError as error:
@@ -135,7 +135,7 @@ def _labels(folder: Path, folders: Sequence[str], names: Sequence[str], classes:
     return {name: place for place, name in enumerate(folders)}
 
 
-def _labelled(folder: Path, entry: IndexEntry, labels: Mapping[str, int]) -> IndexEntry:
+def _with_label(folder: Path, entry: IndexEntry, labels: Mapping[str, int]) -> IndexEntry:
     file = val_file(entry.file) if labels is synset_classes() else None
     above = entry.path.rpartition("/")[0]
     if file is None and not above:

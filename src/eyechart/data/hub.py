@@ -75,10 +75,10 @@ class HubSource:
     def read(self, rows: Sequence[int]) -> Iterator[tuple[int, bytes]]:
         """Yield (row, image bytes) in the requested order."""
         for row in rows:
-            yield row, _bytes(self.table[row][self.column])
+            yield row, _read_bytes(self.table[row][self.column])
 
 
-def _bytes(image: Mapping[str, Any]) -> bytes:
+def _read_bytes(image: Mapping[str, Any]) -> bytes:
     if image["bytes"] is not None:
         return bytes(image["bytes"])
     try:
@@ -181,7 +181,7 @@ def _index(table: Any, images: Any, image: str, label: str) -> list[IndexEntry]:
 def _entry(key: str, image: Mapping[str, Any], value: Any) -> IndexEntry:
     path = image["path"] or ""
     file = val_file(path) or Path(path).name or key
-    digest = sha256(_bytes(image)).hexdigest()
+    digest = sha256(_read_bytes(image)).hexdigest()
     if isinstance(value, (list, tuple)):
         return IndexEntry(key, file, digest, path, labels=tuple(value))
     return IndexEntry(key, file, digest, path, label=-1 if value is None else int(value))

@@ -25,11 +25,11 @@ def load_or_build(
     if cache is None:
         return build()
     path = cache / f"{_key(files, reader)}.json"
-    entries = _kept(path)
+    entries = _read_entries(path)
     if entries is None:
         entries = build()
         with suppress(OSError):
-            _keep(path, entries)
+            _write_entries(path, entries)
     return entries
 
 
@@ -42,7 +42,7 @@ def _key(files: Iterable[Path], reader: str) -> str:
     return sha256(msgspec.json.encode((FORMAT, reader, facts))).hexdigest()
 
 
-def _kept(path: Path) -> Sequence[IndexEntry] | None:
+def _read_entries(path: Path) -> Sequence[IndexEntry] | None:
     """Return the entries of a cache file, None if its checksum does not match."""
     try:
         checksum, _, body = path.read_bytes().partition(b"\n")
@@ -53,7 +53,7 @@ def _kept(path: Path) -> Sequence[IndexEntry] | None:
         return None
 
 
-def _keep(path: Path, entries: Sequence[IndexEntry]) -> None:
+def _write_entries(path: Path, entries: Sequence[IndexEntry]) -> None:
     body = msgspec.json.encode(entries)
     path.parent.mkdir(parents=True, exist_ok=True)
     with NamedTemporaryFile(dir=path.parent, delete=False) as file:

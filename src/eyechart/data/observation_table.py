@@ -33,7 +33,7 @@ def read_observations(folder: str | Path) -> Observations:
 
 def read_birds(folder: Path) -> Table:
     """Read the table of birds of a folder; raises DataError for a repeated image."""
-    table = read_table(_found(folder, "birds"), COLUMNS)
+    table = read_table(_require_table(folder, "birds"), COLUMNS)
     check_unique(table, IMAGE, str)
     return table
 
@@ -51,29 +51,29 @@ def parse_reason(subject: str, reason: str) -> int:
 
 def parse_observations(folder: Path, table: Table) -> Observations:
     """Return the observations of the rows of a table."""
-    taxonomy = read_taxonomy(_found(folder, "taxonomy"))
-    reader = _Reader(table, taxonomy)
+    taxonomy = read_taxonomy(_require_table(folder, "taxonomy"))
+    reader = _RowParser(table, taxonomy)
     known = [reader.known(row) for row in range(len(table))]
     species, genus, reason = np.ascontiguousarray(np.array(known, np.int64).reshape(-1, 3).T)
     places = np.array([reader.place(row) for row in range(len(table))], np.float64).reshape(-1, 2)
     latitude, longitude = np.ascontiguousarray(places.T)
     lists = reader.lists()
     if where := find_table(folder, "ranges"):
-        _fill(lists, latitude, longitude, read_ranges(where, taxonomy))
+        _fill_candidates(lists, latitude, longitude, read_ranges(where, taxonomy))
     offsets = np.cumsum([0, *map(len, lists)], dtype=np.int64)
     candidates = np.concatenate([np.empty(0, np.int64), *lists])
     ids = tuple(identifier or image for identifier, image in zip(table[OBSERVATION], table[IMAGE], strict=True))
     return Observations(taxonomy, ids, species, genus, reason, latitude, longitude, offsets, candidates)
 
 
-def _found(folder: Path, stem: str) -> Path:
+def _require_table(folder: Path, stem: str) -> Path:
     path = find_table(folder, stem)
     if path is None:
         raise DataError(f"{folder} has no {stem}.csv and no {stem}.parquet: put one there.")
     return path
 
 
-def _fill(lists: list[Ints], latitude: Floats, longitude: Floats, ranges: Ranges) -> None:
+def _fill_candidates(lists: list[Ints], latitude: Floats, longitude: Floats, ranges: Ranges) -> None:
     """Fill empty candidate lists with the species whose range contains the location."""
     bare = np.flatnonzero(~np.isnan(latitude) & [not len(own) for own in lists])
     for row, here in zip(bare.tolist(), ranges.species_at(latitude[bare], longitude[bare]), strict=True):
@@ -81,7 +81,7 @@ def _fill(lists: list[Ints], latitude: Floats, longitude: Floats, ranges: Ranges
 
 
 @dataclass(frozen=True)
-class _Reader:
+class _RowParser:
     """Parses the cells of a row; raises DataError for invalid ones."""
 
     table: Table
@@ -156,12 +156,12 @@ class _Reader:
         try:
             places = [*map(self.exact.__getitem__, names)]
         except KeyError:
-            places = self._slowly(row, names)
+            places = self._parse_names(row, names)
         there = np.zeros(len(self.taxonomy), np.bool_)
         there[places] = True
         return np.flatnonzero(there)
 
-    def _slowly(self, row: int, names: Sequence[str]) -> list[int]:
+    def _parse_names(self, row: int, names: Sequence[str]) -> list[int]:
         """Return the indices of names that differ in spelling from the taxonomy; a list may end with a separator."""
         stripped = [name for name in map(str.strip, names) if name]
         for name in stripped:

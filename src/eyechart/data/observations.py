@@ -84,14 +84,14 @@ class Observations:
     @cached_property
     def unlisted(self) -> Bools:
         """Mask of answerable and eligible images whose candidates lack their species (n,)."""
-        return self._without(np.arange(len(self.taxonomy)), self.species) & self.answerable
+        return self._without_candidate(np.arange(len(self.taxonomy)), self.species) & self.answerable
 
     @cached_property
     def unlisted_genus(self) -> Bools:
         """Mask of unanswerable and eligible images whose candidates lack their genus (n,)."""
-        return self._without(self.taxonomy.ancestors[1], self.genus) & ~self.answerable
+        return self._without_candidate(self.taxonomy.ancestors[1], self.genus) & ~self.answerable
 
-    def _without(self, ancestors: Ints, truth: Ints) -> Bools:
+    def _without_candidate(self, ancestors: Ints, truth: Ints) -> Bools:
         """Return the mask of eligible images without a candidate below their true taxon."""
         listed = np.zeros(len(self), np.bool_)
         rows = np.repeat(np.arange(len(self)), self.candidate_counts)

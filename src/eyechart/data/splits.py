@@ -118,7 +118,7 @@ def list_splits(root: str | Path | None = None) -> list[SplitRef]:
     elif root is not None:
         refs.extend(survey_root(Path(root)).splits)
         _check_names(refs)
-    return refs if any(str(ref) == VALIDATION for ref in refs) else [*refs, _absent(root)]
+    return refs if any(str(ref) == VALIDATION for ref in refs) else [*refs, _missing_validation(root)]
 
 
 def unknown_split_message(name: str, refs: Iterable[SplitRef]) -> str:
@@ -128,7 +128,7 @@ def unknown_split_message(name: str, refs: Iterable[SplitRef]) -> str:
     return f"There is no split {name}{near} Splits: {', '.join(names)}; others come with --eye-data=ROOT."
 
 
-def _absent(root: str | Path | None) -> SplitRef:
+def _missing_validation(root: str | Path | None) -> SplitRef:
     """Return the ImageNet validation split as missing."""
     where = f"not under {root}" if root is not None else "not packaged"
     missing = (
@@ -153,7 +153,7 @@ def open_split(
     if ref.layout == "birds":
         return open_birds(Path(ref.location), ref.benchmark, ref.split, cache=cache)
     published = known.get(str(ref))
-    dataset = _opened(ref, published, cache, offline)
+    dataset = _open_files(ref, published, cache, offline)
     return identify_validation_images(dataset) if str(ref) == VALIDATION else dataset
 
 
@@ -177,7 +177,7 @@ def _check_names(refs: Iterable[SplitRef]) -> None:
         places[str(ref)] = ref.location
 
 
-def _opened(ref: SplitRef, published: PublishedSplit | None, cache: Path | None, offline: bool) -> Dataset:
+def _open_files(ref: SplitRef, published: PublishedSplit | None, cache: Path | None, offline: bool) -> Dataset:
     classes, upright = (CLASSES, False) if published else (None, True)
     named = (ref.benchmark, ref.split)
     if ref.layout in ("hub", "disk"):
@@ -190,10 +190,10 @@ def _opened(ref: SplitRef, published: PublishedSplit | None, cache: Path | None,
         dataset = open_shards(
             Path(ref.location), *named, classes=own, subset=subset_classes, upright=upright, cache=cache
         )
-    return _checked(dataset, published, ref) if published else dataset
+    return _check_published(dataset, published, ref) if published else dataset
 
 
-def _checked(dataset: Dataset, published: PublishedSplit, ref: SplitRef) -> Dataset:
+def _check_published(dataset: Dataset, published: PublishedSplit, ref: SplitRef) -> Dataset:
     if len(dataset.index) != published.count:
         raise DataError(
             f"{ref.location} holds {len(dataset.index):,} images, expected the {published.count:,} of {ref}: "

@@ -89,7 +89,7 @@ def _rows(path: Path, lines: Any) -> tuple[list[str], list[list[str]], list[int]
                 rows.append(cells)
                 numbers.append(lines.line_num)
     except UnicodeDecodeError as error:
-        raise _undecoded(path) from error
+        raise _encoding_error(path) from error
     except csv.Error as error:
         raise DataError(
             f"{path}, line {lines.line_num} is no csv ({error}): correct the quotes, or save it anew."
@@ -107,7 +107,7 @@ def check_separator(path: Path, header: Sequence[str]) -> None:
             )
 
 
-def _undecoded(path: Path) -> DataError:
+def _encoding_error(path: Path) -> DataError:
     """Return the error for a file that is not UTF-8, with the line, since the csv reader reports an earlier one."""
     data, start = path.read_bytes(), 0
     try:

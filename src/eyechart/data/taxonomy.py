@@ -90,7 +90,7 @@ def read_taxonomy(path: str | Path) -> Taxonomy:
     _check_orphans(table, levels)
     _check_two_genera(table)
     _check_cycle(table, levels)
-    names_and_codes = [_numbered(table, level) for level in levels]
+    names_and_codes = [_names_and_codes(table, level) for level in levels]
     parents = tuple(
         _parents(table, pair, *both) for pair, both in zip(pairwise(levels), pairwise(names_and_codes), strict=True)
     )
@@ -187,7 +187,7 @@ def _check_levels(table: Table, levels: Sequence[str]) -> None:
                 )
 
 
-def _numbered(table: Table, level: str) -> tuple[tuple[str, ...], Ints]:
+def _names_and_codes(table: Table, level: str) -> tuple[tuple[str, ...], Ints]:
     """Return the names of a level in the order of their first rows, and the index of every row's name."""
     places: dict[str, int] = {}
     codes = np.array([places.setdefault(fold_name(name), len(places)) for name in table[level]], np.int64)

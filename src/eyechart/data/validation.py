@@ -17,7 +17,7 @@ def identify_validation_images(dataset: Dataset) -> Dataset:
     synset folders. In any other order the images cannot be identified, and labels by file name cannot be aligned. ReaL
     ships with timm and is omitted if timm is not installed.
     """
-    named = _named(dataset)
+    named = _with_file_names(dataset)
     if named is None or find_spec("timm") is None:
         return named or dataset
     real = packaged_real_labels()
@@ -26,7 +26,7 @@ def identify_validation_images(dataset: Dataset) -> Dataset:
     return replace(named, label_sets={**named.label_sets, truth.name: truth})
 
 
-def _named(dataset: Dataset) -> Dataset | None:
+def _with_file_names(dataset: Dataset) -> Dataset | None:
     if all(val_file(row.file) == row.file for row in dataset.index):
         return dataset
     order = val_order([row.label for row in dataset.index])

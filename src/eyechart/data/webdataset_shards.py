@@ -41,9 +41,9 @@ def open_shards(
     entries = load_or_build(cache, shards, lambda: _index(shards), reader="shards")
     names = read_class_names(folder)
     count = classes or _count(folder, names)
-    entries = [_spelled_out(entry, count) for entry in entries]
+    entries = [_from_multi_hot(entry, count) for entry in entries]
     if subset and len(names) == len(subset):
-        names, entries = (), [_mapped(folder, entry, subset) for entry in entries]
+        names, entries = (), [_map_to_subset(folder, entry, subset) for entry in entries]
     dataset = build_dataset(folder, benchmark, split, entries, classes=count, names=names, upright=upright)
     return replace(dataset, equivalences=_equivalences(folder, count))
 
@@ -63,7 +63,7 @@ def _count(folder: Path, names: Sequence[str]) -> int:
     return len(names)
 
 
-def _spelled_out(entry: IndexEntry, classes: int) -> IndexEntry:
+def _from_multi_hot(entry: IndexEntry, classes: int) -> IndexEntry:
     """Return the entry with multi-hot labels converted to class indices."""
     if entry.labels is None or len(entry.labels) != classes or not {*entry.labels} <= {0, 1}:
         return entry
@@ -71,7 +71,7 @@ def _spelled_out(entry: IndexEntry, classes: int) -> IndexEntry:
     return msgspec.structs.replace(entry, labels=held)
 
 
-def _mapped(folder: Path, entry: IndexEntry, subset: Sequence[int]) -> IndexEntry:
+def _map_to_subset(folder: Path, entry: IndexEntry, subset: Sequence[int]) -> IndexEntry:
     if not 0 <= entry.label < len(subset):
         raise DataError(
             f"{folder}: sample {entry.key} in {entry.path} has the label {entry.label}, expected 0 to "
@@ -152,8 +152,8 @@ def _entry(path: Path, file: BinaryIO, sample: Mapping[str, Any]) -> IndexEntry:
             f"{path}: sample {key} has {len(images)} images among its members {', '.join(parts)}; expected one "
             f"({', '.join(IMAGES)}): repair the shard."
         )
-    texts = {_kind(suffix): _cut(file, where) for suffix, where in parts.items() if _kind(suffix) in LABELS}
-    (offset, size), digest = images[0], sha256(_cut(file, images[0])).hexdigest()
+    texts = {_kind(suffix): _read_slice(file, where) for suffix, where in parts.items() if _kind(suffix) in LABELS}
+    (offset, size), digest = images[0], sha256(_read_slice(file, images[0])).hexdigest()
     try:
         return IndexEntry(key, key, digest, path.name, offset, size, _label(texts), _labels(texts))
     except (KeyError, ValueError, EOFError) as error:
@@ -181,7 +181,7 @@ def _kind(suffix: str) -> str:
     return suffix.rpartition(".")[2]
 
 
-def _cut(file: BinaryIO, where: tuple[int, int]) -> bytes:
+def _read_slice(file: BinaryIO, where: tuple[int, int]) -> bytes:
     offset, size = where
     file.seek(offset)
     return file.read(size)

@@ -39,7 +39,7 @@ def read_chunks(path: Path, choose: SelectColumns) -> Iterator[TableChunk]:
     """
     if path.is_dir():
         first = 1
-        for inner in _inside(path):
+        for inner in _list_tables(path):
             for part in read_chunks(inner, choose):
                 yield TableChunk(first, part.rows, part.columns)
                 first += part.rows
@@ -57,7 +57,7 @@ def read_chunks(path: Path, choose: SelectColumns) -> Iterator[TableChunk]:
         ) from error
 
 
-def _inside(folder: Path) -> list[Path]:
+def _list_tables(folder: Path) -> list[Path]:
     tables = sorted(path for path in folder.rglob("*") if path.is_file() and _suffix(path) in SUFFIXES)
     if not tables:
         raise DataError(f"{folder} holds no table: expected files that end in {', '.join(SUFFIXES)}, or .gz after it.")
@@ -74,14 +74,14 @@ def _read(path: Path, choose: SelectColumns) -> Iterator[TableChunk]:
         raise DataError(f"{path} is no table by its name: expected one that ends in {', '.join(SUFFIXES)}.")
     if kind == ".parquet":
         return _parquet(path, choose)
-    with _opened(path) as file:
+    with _open_text(path) as file:
         head = file.readline().rstrip("\r\n")
     if kind == ".txt" and "\t" not in head:
         return _lines(path)
     return _text(path, head, choose)
 
 
-def _opened(path: Path) -> TextIO:
+def _open_text(path: Path) -> TextIO:
     if path.suffix.lower() == ".gz":
         return gzip.open(path, "rt", encoding="utf-8-sig", newline="")
     return path.open(encoding="utf-8-sig", newline="")
@@ -91,7 +91,7 @@ def _lines(path: Path) -> Iterator[TableChunk]:
     import pyarrow as pa
 
     first = 1
-    with _opened(path) as file:
+    with _open_text(path) as file:
         while block := [line.strip() for line in islice(file, ROWS)]:
             yield TableChunk(first, len(block), {LINES: pa.array(block, pa.string())})
             first += len(block)
@@ -104,7 +104,7 @@ def _text(path: Path, head: str, choose: SelectColumns) -> Iterator[TableChunk]:
     tabs = head.count("\t") > head.count(",")
     names = next(csv.reader([head], delimiter="\t" if tabs else ","), [])
     check_separator(path, names)
-    chosen = _chosen(path, names, choose)
+    chosen = _select_columns(path, names, choose)
     parse = arrow.ParseOptions(
         delimiter="\t" if tabs else ",", quote_char=False if tabs else '"', newlines_in_values=not tabs
     )
@@ -112,25 +112,25 @@ def _text(path: Path, head: str, choose: SelectColumns) -> Iterator[TableChunk]:
     reader = arrow.open_csv(
         path, read_options=arrow.ReadOptions(block_size=BLOCK), parse_options=parse, convert_options=convert
     )
-    return _counted(reader)
+    return _number_rows(reader)
 
 
 def _parquet(path: Path, choose: SelectColumns) -> Iterator[TableChunk]:
     from pyarrow import parquet
 
     file = parquet.ParquetFile(path)
-    chosen = _chosen(path, file.schema_arrow.names, choose)
-    return _counted(file.iter_batches(batch_size=ROWS, columns=chosen))
+    chosen = _select_columns(path, file.schema_arrow.names, choose)
+    return _number_rows(file.iter_batches(batch_size=ROWS, columns=chosen))
 
 
-def _chosen(path: Path, names: Sequence[str], choose: SelectColumns) -> list[str]:
+def _select_columns(path: Path, names: Sequence[str], choose: SelectColumns) -> list[str]:
     twice = [name for name in names if list(names).count(name) > 1]
     if twice:
         raise DataError(f"{path} has two columns '{twice[0]}': rename or remove one.")
     return [*choose(names)]
 
 
-def _counted(batches: Any) -> Iterator[TableChunk]:
+def _number_rows(batches: Any) -> Iterator[TableChunk]:
     first = 1
     for batch in batches:
         columns = {name: as_text(column) for name, column in zip(batch.schema.names, batch.columns, strict=True)}

@@ -53,15 +53,15 @@ def canonical_key(text: str, kind: Kind | None = None) -> str:
     """
     text = text.strip()
     if key := _KEY.fullmatch(text):
-        return _told(text, key[1], key[2].strip())
+        return _key_of_kind(text, key[1], key[2].strip())
     if _SCHEME.match(text) or _HOST.match(text):
-        return _address(text)
-    if (stored := _STORED.fullmatch(text)) and (key_in_path := _last(stored[1])):
+        return _key_of_address(text)
+    if (stored := _STORED.fullmatch(text)) and (key_in_path := _last_key_in_path(stored[1])):
         return key_in_path
-    return _told(text, kind, text) if kind and kind != "url" and text else ""
+    return _key_of_kind(text, kind, text) if kind and kind != "url" and text else ""
 
 
-def _told(text: str, kind: str, value: str) -> str:
+def _key_of_kind(text: str, kind: str, value: str) -> str:
     """Return the key of a value whose kind is known."""
     if kind == "url":
         return text
@@ -69,19 +69,19 @@ def _told(text: str, kind: str, value: str) -> str:
     return f"{kind}:{(whole[1] or whole[2] if whole else value).lower()}" if value else ""
 
 
-def _last(path: str) -> str:
+def _last_key_in_path(path: str) -> str:
     """Return the key of the last photo or observation that a path names."""
     matches = [*_NAMED.finditer(path)][-1:]
     return f"{matches[0][1].lower()}:{(matches[0][2] or matches[0][3]).lower()}" if matches else ""
 
 
-def _address(text: str) -> str:
+def _key_of_address(text: str) -> str:
     split = _split(text)
     if split is None:
         return ""
     host, path, query = split
     if host in PARTNERS or host.endswith(".inaturalist.org") or OPEN_DATA in f"{host}{path}":
-        if key := _last(path):
+        if key := _last_key_in_path(path):
             return key
     elif host in GBIF and (media := _MEDIA.search(path)):
         rest = f"/occurrence/{media[1]}{media[2].lower()}" if media[2] else ""
@@ -108,7 +108,7 @@ def _split(text: str) -> tuple[str, str, str] | None:
 
 def column_kind(column: str) -> Kind | None:
     """Return the kind of the bare numbers of a column by its name, None if unknown, as for a plain `id`."""
-    name = _squashed(column)
+    name = _normalised(column)
     if not name.endswith(("id", "ids", "uuid", "key")):
         return None
     if "photo" in name:
@@ -120,8 +120,8 @@ def column_kind(column: str) -> Kind | None:
 
 def may_hold_identifiers(column: str) -> bool:
     """Return whether a column may hold identifiers or addresses, by its name."""
-    return column_kind(column) is not None or any(word in _squashed(column) for word in ADDRESSES)
+    return column_kind(column) is not None or any(word in _normalised(column) for word in ADDRESSES)
 
 
-def _squashed(column: str) -> str:
+def _normalised(column: str) -> str:
     return re.sub(r"[\W_]", "", column.casefold())

@@ -138,12 +138,12 @@ def import_birds(
     table = Export.read(export)
     species_list = read_taxonomy(taxonomy) if taxonomy else None
     selection = select_observations(table, read_reasons(reasons) if reasons else {}, species_list, any_grade=any_grade)
-    image_files = _with_pictures(table, selection, images)
+    image_files = _find_images(table, selection, images)
     levels, rows = _taxa(table, selection, species_list)
     _check_any(selection, export)
-    write_table(out / "birds.csv", (*COLUMNS, *EXTRA_COLUMNS), _copied(table, selection, image_files, out))
+    write_table(out / "birds.csv", (*COLUMNS, *EXTRA_COLUMNS), _copy_images(table, selection, image_files, out))
     write_table(out / "taxonomy.csv", levels, rows)
-    write_table(out / "left_out.csv", EXCLUDED_COLUMNS, _left(table, selection))
+    write_table(out / "left_out.csv", EXCLUDED_COLUMNS, _excluded_rows(table, selection))
     dataset = open_birds(out, out.parent.name or "realbirdid", out.name)
     return ImportResult(dataset, selection.observations, Counter(selection.excluded.values()), selection.notes)
 
@@ -164,9 +164,9 @@ def select_observations(
     selection = Selection()
     for row, number in enumerate(export.table["id"]):
         species, genus = export.species_and_genus(row)
-        why = _refusal(export, row, species, genus, reasons, any_grade)
+        why = _exclusion_reason(export, row, species, genus, reasons, any_grade)
         bird = SelectedObservation(row, number, species, genus, "" if species else reasons.get(number, ""))
-        why = why or (_stranger(bird, taxonomy) if taxonomy else "")
+        why = why or (_unknown_taxon(bird, taxonomy) if taxonomy else "")
         if why:
             selection.excluded[row] = why
         else:
@@ -179,7 +179,9 @@ def select_observations(
     return selection
 
 
-def _refusal(export: Export, row: int, species: str, genus: str, reasons: Mapping[str, str], any_grade: bool) -> str:
+def _exclusion_reason(
+    export: Export, row: int, species: str, genus: str, reasons: Mapping[str, str], any_grade: bool
+) -> str:
     if export.is_hybrid(row):
         return HYBRID
     if species:
@@ -189,20 +191,20 @@ def _refusal(export: Export, row: int, species: str, genus: str, reasons: Mappin
     return "" if export.table["id"][row] in reasons else NO_REASON
 
 
-def _stranger(bird: SelectedObservation, taxonomy: Taxonomy) -> str:
+def _unknown_taxon(bird: SelectedObservation, taxonomy: Taxonomy) -> str:
     level, name = (0, bird.species) if bird.species else (1, bird.genus)
     return "" if fold_name(name) in taxonomy.index_by_name[level] else NOT_IN_TAXONOMY
 
 
-def _with_pictures(export: Export, selection: Selection, images: Path) -> dict[str, list[ObservationImage]]:
+def _find_images(export: Export, selection: Selection, images: Path) -> dict[str, list[ObservationImage]]:
     """Return the images of each observation, and exclude observations without any."""
     photos = {photo: bird.id for bird in selection.observations if (photo := export.photo_id(bird.row))}
     image_files = find_images(images, photos, [bird.id for bird in selection.observations])
-    _leave(selection, [bird for bird in selection.observations if bird.id not in image_files], NO_IMAGE)
+    _exclude(selection, [bird for bird in selection.observations if bird.id not in image_files], NO_IMAGE)
     return image_files
 
 
-def _leave(selection: Selection, birds: Sequence[SelectedObservation], why: str) -> None:
+def _exclude(selection: Selection, birds: Sequence[SelectedObservation], why: str) -> None:
     selection.excluded.update(dict.fromkeys((bird.row for bird in birds), why))
     selection.observations = [bird for bird in selection.observations if bird.row not in selection.excluded]
 
@@ -218,25 +220,25 @@ def _taxa(
 ) -> tuple[tuple[str, ...], list[dict[str, str]]]:
     """Return the columns and rows of the taxonomy, by default that of the export."""
     if taxonomy is not None:
-        return (*taxonomy.levels, COMMON_NAME), [*_listed(taxonomy)]
-    lines = _told(export, selection)
+        return (*taxonomy.levels, COMMON_NAME), [*_taxonomy_rows(taxonomy)]
+    lines = _higher_taxa(export, selection)
     genera = {fold_name(line[GENUS]) for line in lines.values()}
     lone = [bird for bird in selection.observations if fold_name(bird.genus) not in genera]
-    _leave(selection, lone, GENUS_WITHOUT_SPECIES)
+    _exclude(selection, lone, GENUS_WITHOUT_SPECIES)
     levels = [level for level in LEVELS if level in (SPECIES, GENUS) or all(line[level] for line in lines.values())]
     columns = ("taxon_id", *levels, COMMON_NAME)
-    called = dict(_called(export, selection))
+    called = dict(_common_names(export, selection))
     return columns, [{**line, **called.get(key, {})} for key, line in lines.items()]
 
 
-def _listed(taxonomy: Taxonomy) -> Iterator[dict[str, str]]:
+def _taxonomy_rows(taxonomy: Taxonomy) -> Iterator[dict[str, str]]:
     for place, common in enumerate(taxonomy.common):
         above = zip(taxonomy.names, taxonomy.ancestors, strict=True)
         line = [names[places[place]] for names, places in above]
         yield dict(zip((*taxonomy.levels, COMMON_NAME), (*line, common), strict=True))
 
 
-def _told(export: Export, selection: Selection) -> dict[str, dict[str, str]]:
+def _higher_taxa(export: Export, selection: Selection) -> dict[str, dict[str, str]]:
     """Return the higher taxa of every species; raises DataError if two rows differ."""
     lines: dict[str, tuple[int, dict[str, str]]] = {}
     for bird in (bird for bird in selection.observations if bird.species):
@@ -254,14 +256,14 @@ def _told(export: Export, selection: Selection) -> dict[str, dict[str, str]]:
     return {name: line for name, (_, line) in lines.items()}
 
 
-def _called(export: Export, selection: Selection) -> Iterator[tuple[str, dict[str, str]]]:
+def _common_names(export: Export, selection: Selection) -> Iterator[tuple[str, dict[str, str]]]:
     """Yield the taxon id and common name of every species, from rows that are no subspecies."""
     for bird in selection.observations:
         if fold_name(export.cell(bird.row, "scientific_name")) == fold_name(bird.species):
             yield fold_name(bird.species), {name: export.cell(bird.row, name) for name in ("taxon_id", COMMON_NAME)}
 
 
-def _copied(
+def _copy_images(
     export: Export, selection: Selection, image_files: Mapping[str, Sequence[ObservationImage]], out: Path
 ) -> Iterator[dict[str, object]]:
     """Copy every image into the folder and yield its row of the table."""
@@ -271,17 +273,17 @@ def _copied(
             image = f"images/{bird.id}_{place}{picture.path.suffix.lower()}"
             shutil.copyfile(picture.path, out / image)
             sole = picture.by_photo or len(image_files[bird.id]) == 1
-            yield _line(export, bird, image, export.photo_id(bird.row) if sole else "")
+            yield _table_row(export, bird, image, export.photo_id(bird.row) if sole else "")
 
 
-def _line(export: Export, bird: SelectedObservation, image: str, photo: str) -> dict[str, object]:
+def _table_row(export: Export, bird: SelectedObservation, image: str, photo: str) -> dict[str, object]:
     latitude, longitude = export.coordinates(bird.row)
     known = (image, bird.id, bird.species, bird.genus, int(bool(bird.species)), bird.reason, latitude, longitude, "")
     kept = {column: export.cell(bird.row, column) for column in COPIED_COLUMNS}
     return {**dict(zip(COLUMNS, known, strict=True)), "photo_id": photo, **kept}
 
 
-def _left(export: Export, selection: Selection) -> Iterator[dict[str, object]]:
+def _excluded_rows(export: Export, selection: Selection) -> Iterator[dict[str, object]]:
     for row in sorted(selection.excluded):
         cells = (export.cell(row, "url"), export.cell(row, "scientific_name"), selection.excluded[row])
         yield dict(zip(EXCLUDED_COLUMNS, (export.table.row_numbers[row], export.table["id"][row], *cells), strict=True))

@@ -38,7 +38,7 @@ class Prefilter:
 
         values_by_type: dict[str, set[str]] = {sort: set() for sort in KEY_TYPES}
         for key in keys:
-            sort, values = _sorted(key)
+            sort, values = _classify_key(key)
             values_by_type[sort].update(values)
         numbers, uuids, words = (
             pa.array(sorted(values_by_type[sort]), pa.string()) for sort in ("number", "uuid", "word")
@@ -50,31 +50,31 @@ class Prefilter:
         """Return the indices of the candidate texts."""
         from pyarrow import compute
 
-        masks = [self._numbered(texts)] if len(self.numbers) else []
+        masks = [self._match_numbers(texts)] if len(self.numbers) else []
         if len(self.uuids):
-            masks.append(_extracted(compute.ascii_lower(texts), _UUIDS, self.uuids))
+            masks.append(_match_values(compute.ascii_lower(texts), _UUIDS, self.uuids))
         if len(self.words):
             bare = compute.utf8_lower(compute.utf8_trim_whitespace(texts))
             masks.append(compute.is_in(bare, value_set=self.words))
         if self.hosts:
-            masks.append(_matching(texts, self.hosts))
+            masks.append(_match_pattern(texts, self.hosts))
         either = np.logical_or.reduce([mask.to_numpy(zero_copy_only=False) for mask in masks])
         places: list[int] = np.flatnonzero(either).tolist()
         return places
 
-    def _numbered(self, texts: pa.StringArray) -> pa.BooleanArray:
+    def _match_numbers(self, texts: pa.StringArray) -> pa.BooleanArray:
         """Match the first number of each text, and the last one of texts with several identifiers."""
         from pyarrow import compute
 
-        several = _matching(texts, _SEVERAL)
-        mask = _extracted(texts, _FIRST, self.numbers)
+        several = _match_pattern(texts, _SEVERAL)
+        mask = _match_values(texts, _FIRST, self.numbers)
         if several.true_count:
-            last = _extracted(compute.if_else(several, texts, None), _LAST, self.numbers)
+            last = _match_values(compute.if_else(several, texts, None), _LAST, self.numbers)
             mask = compute.or_(mask, last)
         return mask
 
 
-def _sorted(key: str) -> tuple[str, tuple[str, ...]]:
+def _classify_key(key: str) -> tuple[str, tuple[str, ...]]:
     kind, _, value = key.partition(":")
     if kind == "url":
         return "host", (value.partition("/")[0].partition(":")[0],)
@@ -83,13 +83,13 @@ def _sorted(key: str) -> tuple[str, tuple[str, ...]]:
     return ("uuid", (value,)) if re.fullmatch(UUID, value) else ("word", (value, key))
 
 
-def _matching(texts: pa.StringArray, pattern: str) -> pa.BooleanArray:
+def _match_pattern(texts: pa.StringArray, pattern: str) -> pa.BooleanArray:
     from pyarrow import compute
 
     return compute.fill_null(compute.match_substring_regex(texts, pattern), False)
 
 
-def _extracted(texts: pa.StringArray, pattern: str, values: pa.StringArray) -> pa.BooleanArray:
+def _match_values(texts: pa.StringArray, pattern: str, values: pa.StringArray) -> pa.BooleanArray:
     from pyarrow import compute
 
     return compute.is_in(compute.struct_field(compute.extract_regex(texts, pattern), "id"), value_set=values)

@@ -39,20 +39,20 @@ def open_realbirdid(split: str, root: Path | None = None) -> Dataset:
         raise DataError(f"The packaged sample of RealBirdID has no split '{split}'; it has {there}. {REMEDY}")
     folder = root / split
     for name in checksums(folder):
-        if _present(folder, name):
+        if _is_present(folder, name):
             read_packaged(folder, name)
     table = _without_absent(folder, read_birds(folder))
     return replace(open_table(folder, BENCHMARK, split, table), expected=len(table))
 
 
-def _present(folder: Path, name: str) -> bool:
+def _is_present(folder: Path, name: str) -> bool:
     """Return whether the folder of a file exists."""
     return (folder / name).parent.is_dir()
 
 
 def _without_absent(folder: Path, table: Table) -> Table:
     """Return the table without the rows whose images are in a missing folder."""
-    kept = [row for row in range(len(table)) if _present(folder, table[IMAGE][row])]
+    kept = [row for row in range(len(table)) if _is_present(folder, table[IMAGE][row])]
     if not kept:
         raise DataError(f"{folder} has none of the folders of its pictures. {REMEDY}")
     columns: Mapping[str, list[str]] = {name: [cells[row] for row in kept] for name, cells in table.columns.items()}

@@ -83,7 +83,7 @@ def read_probabilities(path: Path, dataset: Dataset) -> ReplayedProbabilities:
     Raises ModelError for an unreadable file, a wrong shape, rows that are no probabilities, and unknown or repeated
     keys.
     """
-    file = _File(path, _opened(path, dataset))
+    file = _File(path, _open_array(path, dataset))
     places = file.places(dataset)
     blank = file.checked()
     errors = {image: file.missing(key) for image, key in enumerate(dataset.keys) if places[image] == MISSING}
@@ -92,7 +92,7 @@ def read_probabilities(path: Path, dataset: Dataset) -> ReplayedProbabilities:
     return ReplayedProbabilities(file.values, places, errors)
 
 
-def _opened(path: Path, dataset: Dataset) -> NDArray[np.floating]:
+def _open_array(path: Path, dataset: Dataset) -> NDArray[np.floating]:
     try:
         values: NDArray[np.floating] = open_memmap(path, mode="r")
     except (OSError, ValueError, EOFError) as error:
@@ -160,12 +160,12 @@ class _File:
                 sums[part], least[part] = block.sum(axis=1), block.min(axis=1, initial=np.inf)
             odd = start + np.flatnonzero(np.isnan(sums[part]))
             blank[odd] = np.isnan(block[odd - start]).all(axis=1)
-        self._refuse(np.isnan(sums) & ~blank, "has NaN or infinity beside numbers")
-        self._refuse(least < 0, "has a negative number, {:.4g}", least)
-        self._refuse(np.abs(sums - 1) > SUM_TOLERANCE, "sums to {:.4g}", sums)
+        self._raise_if_any(np.isnan(sums) & ~blank, "has NaN or infinity beside numbers")
+        self._raise_if_any(least < 0, "has a negative number, {:.4g}", least)
+        self._raise_if_any(np.abs(sums - 1) > SUM_TOLERANCE, "sums to {:.4g}", sums)
         return blank
 
-    def _refuse(self, wrong: Bools, what: str, values: NDArray[np.float64] | None = None) -> None:
+    def _raise_if_any(self, wrong: Bools, what: str, values: NDArray[np.float64] | None = None) -> None:
         if not wrong.any():
             return
         first = int(wrong.argmax())

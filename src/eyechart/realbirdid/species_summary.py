@@ -57,7 +57,7 @@ def summarise(
     parts = [
         _block(tree, starts, read(start, min(start + block, rows)), start) for start in range(0, max(rows, 1), block)
     ]
-    levels = tuple(_joined([part.levels[place] for part in parts]) for place in range(len(ancestors)))
+    levels = tuple(_concatenate([part.levels[place] for part in parts]) for place in range(len(ancestors)))
     return ProbabilitySummary(levels, ThresholdSteps.concatenate([part.threshold_steps for part in parts]))
 
 
@@ -66,7 +66,7 @@ def _block(tree: Tree, starts: Sequence[int], leaves: Rows, first: int) -> Proba
     sums = nodes[:, -1].astype(np.float64)
     odd = first_invalid_row(nodes[:, : tree.n_leaves], sums)
     if odd is not None:
-        raise DataError(_complaint(first + odd, nodes[odd, : tree.n_leaves], sums[odd]))
+        raise DataError(_error_message(first + odd, nodes[odd, : tree.n_leaves], sums[odd]))
     levels = tuple(_level(nodes[:, start:stop], sums) for start, stop in pairwise(starts))
     return ProbabilitySummary(levels, steps_from_node_probabilities(tree, nodes, np.maximum(levels[0].best, 0)))
 
@@ -91,12 +91,12 @@ def _logs(values: Rows) -> Floats:
     return np.asarray(logs.sum(axis=1), np.float64)
 
 
-def _joined(parts: Sequence[Level]) -> Level:
+def _concatenate(parts: Sequence[Level]) -> Level:
     names = ("best", "probability", "second", "entropy")
     return Level(*(np.concatenate([getattr(part, name) for part in parts]) for name in names))
 
 
-def _complaint(row: int, values: Rows, total: float) -> str:
+def _error_message(row: int, values: Rows, total: float) -> str:
     problem = f"add up to {total:.6g}"
     if (values < 0).any():
         problem = f"include {values.min():.6g}"

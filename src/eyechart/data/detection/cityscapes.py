@@ -64,8 +64,8 @@ def open_cityscapes(
     """
     if part not in ("val", "train"):
         raise DataError(f"Cityscapes has annotations for the parts val and train, not for '{part}'.")
-    pictures = _found(folder / "leftImg8bit" / part, PICTURE)
-    polygons = _found(folder / "gtFine" / part, POLYGONS)
+    pictures = _list_files(folder / "leftImg8bit" / part, PICTURE)
+    polygons = _list_files(folder / "gtFine" / part, POLYGONS)
     both = sorted(pictures & polygons)
     unmatched = (
         *list_exclusions("picture", f"it has no *{POLYGONS} in gtFine/{part}", sorted(pictures - polygons)),
@@ -81,7 +81,7 @@ def open_cityscapes(
     )
 
 
-def _found(folder: Path, suffix: str) -> set[str]:
+def _list_files(folder: Path, suffix: str) -> set[str]:
     """Return CITY/NAME of the files."""
     if not folder.is_dir():
         raise DataError(f"{folder} is no folder: unpack leftImg8bit and gtFine beside each other.")
@@ -106,7 +106,7 @@ def _annotation(files: list[Path], ids: list[str], left_out: tuple[Exclusion, ..
     cells: dict[str, list[tuple[int, int]]] = {"thing": [], "crowd": [], "doubt": []}
     reasons: dict[str, list[str]] = {}
     for row, (file, name) in enumerate(zip(files, ids, strict=True)):
-        for place, judged in enumerate(_judged(file, labels)):
+        for place, judged in enumerate(_polygon_statuses(file, labels)):
             if judged.label:
                 cells[judged.kind].append((row, labels.index_by_label[judged.label]))
             if judged.why:
@@ -117,14 +117,16 @@ def _annotation(files: list[Path], ids: list[str], left_out: tuple[Exclusion, ..
     return Annotation(*tally, tuple(ids), labels.originals, (*left_out, *listed))
 
 
-def _judged(file: Path, labels: LabelMap) -> Iterator[PolygonStatus]:
+def _polygon_statuses(file: Path, labels: LabelMap) -> Iterator[PolygonStatus]:
     content = read_json(file, Objects, "Cityscapes' polygons")
     if content.img_width < 1 or content.img_height < 1:
         raise DataError(f"{file}: the picture is {content.img_width} x {content.img_height} pixels: copy it again.")
     there: set[tuple[str, tuple[tuple[float, float], ...]]] = set()
     for thing in content.objects:
         status = (
-            PolygonStatus("nothing") if thing.deleted else _judge(thing, content.img_width, content.img_height, labels)
+            PolygonStatus("nothing")
+            if thing.deleted
+            else _polygon_status(thing, content.img_width, content.img_height, labels)
         )
         outline = (thing.label, tuple(thing.polygon))
         if status.kind in ("thing", "crowd"):
@@ -133,7 +135,7 @@ def _judged(file: Path, labels: LabelMap) -> Iterator[PolygonStatus]:
         yield status
 
 
-def _judge(thing: Thing, width: int, height: int, labels: LabelMap) -> PolygonStatus:
+def _polygon_status(thing: Thing, width: int, height: int, labels: LabelMap) -> PolygonStatus:
     label, group = _single(thing.label, labels)
     if label not in labels.index_by_label:
         why = labels.dropped.get(label, "no published name")

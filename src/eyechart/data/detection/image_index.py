@@ -59,7 +59,9 @@ def index_images(
             f"{folder / missing[0]}: {remedy}"
         )
     files = [folder / path for path in pictures]
-    return tuple(load_or_build(cache, files, lambda: _hashed(folder, pictures), reader=f"annotated {folder.resolve()}"))
+    return tuple(
+        load_or_build(cache, files, lambda: _hash_images(folder, pictures), reader=f"annotated {folder.resolve()}")
+    )
 
 
 def is_below(path: str) -> bool:
@@ -68,7 +70,7 @@ def is_below(path: str) -> bool:
     return bool(parts) and ".." not in parts and not path.startswith("/")
 
 
-def _hashed(folder: Path, pictures: Sequence[str]) -> list[IndexEntry]:
+def _hash_images(folder: Path, pictures: Sequence[str]) -> list[IndexEntry]:
     with ThreadPoolExecutor() as pool:
         return list(pool.map(lambda path: _entry(folder, path), pictures))
 

@@ -130,7 +130,7 @@ def count_instances(instances: Instances) -> tuple[Tally, tuple[Exclusion, ...]]
     tally = tally_instances(
         (len(instances.images), len(instances.categories)), singles, crowds, where[np.isin(fault, DOUBTFUL)]
     )
-    return tally, tuple(_listed(things, fault))
+    return tally, tuple(_exclusions(things, fault))
 
 
 def build_annotation(instances: Instances, tally: Tally, left_out: tuple[Exclusion, ...]) -> Annotation:
@@ -167,7 +167,7 @@ def _first_of_equals(where: Ints, boxes: NDArray[np.float64]) -> Ints:
     return np.unique(whole, axis=0, return_index=True)[1].astype(np.int64)
 
 
-def _listed(things: Sequence[Thing], fault: Ints) -> Iterator[Exclusion]:
+def _exclusions(things: Sequence[Thing], fault: Ints) -> Iterator[Exclusion]:
     for number, why in enumerate(FAULTS):
         yield from list_exclusions(
             "annotation", why, (str(things[place]) for place in np.flatnonzero(fault == number).tolist())

@@ -65,14 +65,16 @@ def build_federated_annotation(instances: Instances) -> Annotation:
     """Count things where somebody looked; a category that is annotated and said not to be there is there."""
     tally, left_out = count_instances(instances)
     present = np.greater(tally.counts, 0)
-    negative, unknown = _marked(instances, "negative category", lambda image: image.neg_category_ids)
-    partly, strange = _marked(instances, "not exhaustive category", lambda image: image.not_exhaustive_category_ids)
+    negative, unknown = _category_mask(instances, "negative category", lambda image: image.neg_category_ids)
+    partly, strange = _category_mask(
+        instances, "not exhaustive category", lambda image: image.not_exhaustive_category_ids
+    )
     known = (present | negative & ~partly) & tally.known
-    listed = (*left_out, *unknown, *strange, *_contradicted(instances, present & negative))
+    listed = (*left_out, *unknown, *strange, *_contradictions(instances, present & negative))
     return build_annotation(instances, Tally(tally.counts, known, known & ~partly & tally.countable), listed)
 
 
-def _marked(
+def _category_mask(
     instances: Instances, what: str, ids: Callable[[Image], Sequence[int]]
 ) -> tuple[Bools, tuple[Exclusion, ...]]:
     """Return which categories an image lists, and what it lists that is no category."""
@@ -87,7 +89,7 @@ def _marked(
     return marked, list_exclusions(what, "it names a category that is not there", strangers)
 
 
-def _contradicted(instances: Instances, both: Bools) -> tuple[Exclusion, ...]:
+def _contradictions(instances: Instances, both: Bools) -> tuple[Exclusion, ...]:
     named = (
         f"category {instances.categories[column].id} of image {instances.images[row].id}"
         for row, column in np.argwhere(both).tolist()

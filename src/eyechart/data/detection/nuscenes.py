@@ -73,7 +73,7 @@ def _version(folder: Path) -> Path:
 
 
 @lru_cache
-def _listed(part: str) -> frozenset[str]:
+def _official_scenes(part: str) -> frozenset[str]:
     """Return the official scenes of val or mini_val."""
     text = Path(__file__).with_name("nuscenes_scenes.csv").read_text(encoding="utf-8")
     return frozenset(row["scene"] for row in DictReader(StringIO(text, newline="")) if row["part"] == part)
@@ -83,7 +83,7 @@ def _scenes(version: Path, part: str) -> tuple[set[str], bool]:
     """Return the tokens of a part's scenes, and whether they are the whole of val."""
     if part not in ("val", "train"):
         raise DataError(f"nuScenes has the parts val and train, not '{part}'.")
-    there, listed = scene_tokens(version), _listed(VERSIONS[version.name])
+    there, listed = scene_tokens(version), _official_scenes(VERSIONS[version.name])
     chosen = {token for name, token in there.items() if (name in listed) == (part == "val")}
     if not chosen:
         raise DataError(
@@ -94,29 +94,31 @@ def _scenes(version: Path, part: str) -> tuple[set[str], bool]:
 
 
 def _annotation(data: SceneData, labels: LabelMap) -> Annotation:
-    boxes, left_out = _kept(data, labels)
+    boxes, left_out = _filter_boxes(data, labels)
     views = {view.picture.sample_token: place for place, view in enumerate(data.key_frames)}
     places = [(views[box.sample_token], labels.index_by_label[data.categories[box.instance_token]]) for box in boxes]
     cells = np.array(places, dtype=np.int64).reshape(-1, 2)
     broken = np.array([_broken(box) for box in boxes], dtype=np.bool_)
     rectangles = np.full((len(boxes), 4), np.nan)
-    rectangles[~broken] = _seen([box for box in boxes if not _broken(box)], data.key_frames, cells[~broken, 0])
+    rectangles[~broken] = _box_rectangles(
+        [box for box in boxes if not _broken(box)], data.key_frames, cells[~broken, 0]
+    )
     clear = np.array([box.visibility_token in data.clear for box in boxes], dtype=np.bool_)
-    things, doubtful = _sorted(cells, rectangles, clear, broken, labels)
+    things, doubtful = _split_cells(cells, rectangles, clear, broken, labels)
     tally = tally_instances((len(data.key_frames), len(labels.names)), things, NOTHING, doubtful)
     flat = list_exclusions("annotation", BROKEN, (box.token for box in boxes if _broken(box)))
     tokens = tuple(view.picture.token for view in data.key_frames)
     return Annotation(*tally, tokens, labels.originals, (*left_out, *flat))
 
 
-def _kept(data: SceneData, labels: LabelMap) -> tuple[list[Box], tuple[Exclusion, ...]]:
+def _filter_boxes(data: SceneData, labels: LabelMap) -> tuple[list[Box], tuple[Exclusion, ...]]:
     """Leave out what is of no class here, and what is annotated twice."""
     kept: list[Box] = []
     reasons: dict[str, list[str]] = {LOST: [*data.orphans]}
     there: set[tuple[str, str]] = set()
     for box in data.boxes:
         name = (box.sample_token, box.instance_token)
-        why = TWICE if name in there else _stranger(data.categories.get(box.instance_token, ""), labels)
+        why = TWICE if name in there else _exclusion_reason(data.categories.get(box.instance_token, ""), labels)
         there.add(name)
         if why:
             reasons.setdefault(why, []).append(box.token)
@@ -127,7 +129,7 @@ def _kept(data: SceneData, labels: LabelMap) -> tuple[list[Box], tuple[Exclusion
     )
 
 
-def _stranger(category: str, labels: LabelMap) -> str:
+def _exclusion_reason(category: str, labels: LabelMap) -> str:
     """Say why a category is no class; nothing where it is one."""
     if category in labels.index_by_label:
         return ""
@@ -140,7 +142,7 @@ def _broken(box: Box) -> bool:
     return min(box.size) <= 0 or not any(box.rotation)
 
 
-def _seen(boxes: Sequence[Box], views: Sequence[KeyFrame], places: Ints) -> Floats:
+def _box_rectangles(boxes: Sequence[Box], views: Sequence[KeyFrame], places: Ints) -> Floats:
     """Return the rectangle of every box in its view, NaN where it is not in it."""
     of_view = CameraViews(
         _poses([view.ego for view in views], places),
@@ -162,7 +164,7 @@ def _floats(values: Sequence[object], *shape: int) -> Floats:
     return np.array(values, dtype=np.float64).reshape(-1, *shape)
 
 
-def _sorted(
+def _split_cells(
     cells: Ints, rectangles: Floats, clear: NDArray[np.bool_], broken: NDArray[np.bool_], labels: LabelMap
 ) -> tuple[Ints, Ints]:
     """Return the cells of the things that can be seen, and of those of which that cannot be said."""

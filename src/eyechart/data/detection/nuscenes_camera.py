@@ -55,22 +55,22 @@ def visible_rectangles(boxes: Boxes, views: CameraViews) -> Floats:
     hides what is not considered. The devkit's `BoxVisibility.ANY` asks for a corner in the picture and all corners in
     front of the camera; it misses boxes that are cut off on all sides.
     """
-    centre, axes = _as_seen(boxes, views)
+    centre, axes = _to_camera(boxes, views)
     starts = range(0, len(centre), BLOCK)
     parts = [_rectangles(*(values[start : start + BLOCK] for values in (centre, axes, views.size))) for start in starts]
     return np.concatenate([np.empty((0, 4)), *parts])
 
 
-def _as_seen(boxes: Boxes, views: CameraViews) -> tuple[Floats, Floats]:
+def _to_camera(boxes: Boxes, views: CameraViews) -> tuple[Floats, Floats]:
     """Return the boxes' centres (n, 3) and half axes, as columns (n, 3, 3), in homogeneous pixels."""
-    ego, camera = _turn(views.ego.rotation).inv(), _turn(views.camera.rotation).inv()
+    ego, camera = _rotation(views.ego.rotation).inv(), _rotation(views.camera.rotation).inv()
     on_car = ego.apply(boxes.pose.translation - views.ego.translation)
     centre = camera.apply(on_car - views.camera.translation)
-    axes = (camera * ego * _turn(boxes.pose.rotation)).as_matrix() * (boxes.size[:, None, [1, 0, 2]] / 2)
+    axes = (camera * ego * _rotation(boxes.pose.rotation)).as_matrix() * (boxes.size[:, None, [1, 0, 2]] / 2)
     return np.einsum("nij,nj->ni", views.intrinsic, centre), views.intrinsic @ axes
 
 
-def _turn(rotation: Floats) -> Any:
+def _rotation(rotation: Floats) -> Any:
     from scipy.spatial.transform import Rotation  # half a second that few runs need
 
     return Rotation.from_quat(rotation, scalar_first=True)

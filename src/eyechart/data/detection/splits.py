@@ -93,7 +93,7 @@ def _splits(folder: Path, *, named: bool = True) -> Iterator[AnnotatedSplit]:
 def _coco(folder: Path) -> Iterator[SplitPart]:
     names = _matches(folder / "annotations", re.compile(r"instances_([a-z]\w*)2017\.json"))
     for name in names:
-        missing = _lacking(folder, [f"{name}2017"], f"annotations/instances_{name}2017.json")
+        missing = _missing_message(folder, [f"{name}2017"], f"annotations/instances_{name}2017.json")
         if name == MAIN or not missing or len(names) == 1:
             yield SplitPart(name, missing, len(names) == 1)
 
@@ -103,21 +103,21 @@ def _lvis(folder: Path) -> Iterator[SplitPart]:
     names = sorted({*_matches(folder, pattern), *_matches(folder / "annotations", pattern)})
     for name in names:
         pictures = ["train2017"] if name == "train" else ["val2017", "train2017"]
-        missing = _lacking(folder, pictures, f"lvis_v1_{name}.json")
+        missing = _missing_message(folder, pictures, f"lvis_v1_{name}.json")
         if name == MAIN or not missing or len(names) == 1:
             yield SplitPart(name, missing, len(names) == 1)
 
 
 def _nuscenes(folder: Path) -> Iterator[SplitPart]:
     for table in sorted(folder.glob("v1.0-*/sample_data.json"))[:1]:
-        yield SplitPart(missing=_lacking(folder, ["samples"], table.relative_to(folder).as_posix()))
+        yield SplitPart(missing=_missing_message(folder, ["samples"], table.relative_to(folder).as_posix()))
 
 
 def _cityscapes(folder: Path) -> Iterator[SplitPart]:
     both = ("gtFine", "leftImg8bit")
     there = [name for name in both if (folder / name).is_dir()]
     for name in there[:1]:
-        yield SplitPart(missing="".join(_lacking(folder, [other], f"{name}/") for other in both))
+        yield SplitPart(missing="".join(_missing_message(folder, [other], f"{name}/") for other in both))
 
 
 FINDERS: Mapping[Format, Callable[[Path], Iterable[SplitPart]]] = {
@@ -134,7 +134,7 @@ def _matches(folder: Path, pattern: re.Pattern[str]) -> list[str]:
     return sorted(match[1] for name in names if (match := pattern.fullmatch(name)))
 
 
-def _lacking(folder: Path, wanted: list[str], beside: str) -> str:
+def _missing_message(folder: Path, wanted: list[str], beside: str) -> str:
     """Return a message if none of the wanted folders exists, else ""."""
     if any((folder / name).is_dir() for name in wanted):
         return ""
