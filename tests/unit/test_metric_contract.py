@@ -294,7 +294,7 @@ REFUSED = [
     ("clusters", "cluster_bootstrap_totals", lambda: resampling.cluster_bootstrap_totals(ONE, [-1], 1), "-1"),
     ("n", "bootstrap_counts", lambda: resampling.bootstrap_counts(-1), "-1"),
     (
-        "asked",
+        "scored",
         "unit_bootstrap_shares",
         lambda: resampling.unit_bootstrap_shares([1, 0], [[1], [1]]),
         "an array of float64 with shape (2, 1)",

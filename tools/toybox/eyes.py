@@ -65,8 +65,8 @@ class Heads(nn.Module):
 def image_features(whole: Any, pixels: Tensor) -> Tensor:
     """Return the features (n, cells, width) that the words get of pictures (n, 3, side, side)."""
     with mixed_precision():
-        found = whole.model.vision_tower(pixels.contiguous(memory_format=torch.channels_last)).last_hidden_state
-        features: Tensor = whole.model.multi_modal_projector(found.flatten(2).transpose(1, 2))
+        states = whole.model.vision_tower(pixels.contiguous(memory_format=torch.channels_last)).last_hidden_state
+        features: Tensor = whole.model.multi_modal_projector(states.flatten(2).transpose(1, 2))
     return features.float()
 
 

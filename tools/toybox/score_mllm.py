@@ -39,8 +39,11 @@ def answer_text(answer: Answer) -> str:
 def score_skills(model: Scorer, most: int) -> Iterator[tuple[Skill, Mapping[str, Share]]]:
     """Yield every skill with the number of right answers and of questions in every group of styles."""
     for skill in skills():
-        found = {group.name: list(skill.items(group, most)) for group in groups()}
-        yield skill, {name: (count_correct(model, skill, items), len(items)) for name, items in found.items() if items}
+        items_by_group = {group.name: list(skill.items(group, most)) for group in groups()}
+        yield (
+            skill,
+            {name: (count_correct(model, skill, items), len(items)) for name, items in items_by_group.items() if items},
+        )
 
 
 def table(results: Sequence[tuple[Skill, Mapping[str, Share]]]) -> Iterator[str]:

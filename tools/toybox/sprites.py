@@ -23,14 +23,14 @@ class Sprites:
 
 def sprites(styles: Sequence[str], classes: Sequence[int] | None = None) -> Sprites:
     """Read the art of some styles; the long side of every picture fills the square."""
-    found = [
+    loaded = [
         (_square(picture), label)
         for style in styles
         for label, pictures in sorted(atlas(style).sprites.items())
         if classes is None or label in classes
         for picture in pictures
     ]
-    pixels, labels = zip(*found, strict=True)
+    pixels, labels = zip(*loaded, strict=True)
     whole = torch.from_numpy(np.stack(pixels)).permute(0, 3, 1, 2).float() / 255
     whole[:, :3] *= whole[:, 3:]
     return Sprites(whole.contiguous(), torch.tensor(labels))

@@ -43,7 +43,7 @@ class ThresholdEvents(NamedTuple):
 def threshold_events(
     function: str,
     tree: Tree,
-    stairs: ThresholdSteps,
+    steps: ThresholdSteps,
     truth: ArrayLike,
     *,
     correct_only: bool = False,
@@ -58,9 +58,9 @@ def threshold_events(
     [0.8, 0.6]
     """
     true = check_integers(function, "truth", truth, ndim=1, below=tree.root + 1)
-    check_length(function, "truth", true, len(stairs))
+    check_length(function, "truth", true, len(steps))
     kept = true >= 0
-    chosen, true = stairs.select(kept), true[kept]
+    chosen, true = steps.select(kept), true[kept]
     right = tree.is_same_or_ancestor(chosen.nodes, true[chosen.images]).astype(np.float64)
     value = tree.depth / tree.depth.max() if depth else tree.information
     gain = value[chosen.nodes] * (right if correct_only else 1)

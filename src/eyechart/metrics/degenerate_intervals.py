@@ -118,5 +118,5 @@ def identical_unit_intervals(row: ArrayLike, n: int, level: float = 0.95) -> dic
     yes, no = mean[0] + mean[2], mean[1] + mean[3]
     kinds = np.array([[a, b, yes - a, no - b] for a in (0.0, yes) for b in (0.0, no)])
     share = max_unseen_share(n, level)
-    found = confusion_measures(np.concatenate([mean[None], (1 - share) * mean + share * kinds]))
-    return {name: Interval(float(values.min()), float(values.max())) for name, values in found.items()}
+    measures = confusion_measures(np.concatenate([mean[None], (1 - share) * mean + share * kinds]))
+    return {name: Interval(float(values.min()), float(values.max())) for name, values in measures.items()}

@@ -27,7 +27,7 @@ class GainCurve(NamedTuple):
 
 
 def information_gain(
-    tree: Tree, stairs: ThresholdSteps, truth: ArrayLike, *, correct_only: bool = False, depth: bool = False
+    tree: Tree, steps: ThresholdSteps, truth: ArrayLike, *, correct_only: bool = False, depth: bool = False
 ) -> GainCurve:
     """Return mean information and accuracy of the predicted nodes at every threshold, and the area under the curve.
 
@@ -52,7 +52,7 @@ def information_gain(
     >>> found.thresholds.tolist(), found.gain.tolist(), found.accuracy.tolist(), found.area
     ([inf, 0.8, 0.6], [0.0, 0.5, 1.0], [1.0, 1.0, 0.0], 0.75)
     """
-    events = threshold_events("information_gain", tree, stairs, truth, correct_only=correct_only, depth=depth)
+    events = threshold_events("information_gain", tree, steps, truth, correct_only=correct_only, depth=depth)
     if not events.n:
         return GainCurve(np.zeros(0), np.zeros(0), np.zeros(0), float("nan"))
     once = np.ones(events.n, np.int64)
@@ -61,7 +61,7 @@ def information_gain(
 
 def information_gain_interval(
     tree: Tree,
-    stairs: ThresholdSteps,
+    steps: ThresholdSteps,
     truth: ArrayLike,
     *,
     correct_only: bool = False,
@@ -89,7 +89,7 @@ def information_gain_interval(
     True
     """
     require(0 < level < 1, "information_gain_interval", "level", "between 0 and 1", level)
-    events = threshold_events("information_gain_interval", tree, stairs, truth, correct_only=correct_only, depth=depth)
+    events = threshold_events("information_gain_interval", tree, steps, truth, correct_only=correct_only, depth=depth)
     kept = np.flatnonzero(np.asarray(truth) >= 0)
     unit = kept if clusters is None else np.asarray(clusters)[kept]
     samples, once = bootstrap_counts(events.n, times, seed, clusters=unit), np.ones(events.n, np.int64)
@@ -102,7 +102,7 @@ def information_gain_interval(
 
 def information_gain_bootstrap(
     tree: Tree,
-    stairs: ThresholdSteps,
+    steps: ThresholdSteps,
     truth: ArrayLike,
     samples: Samples,
     *,
@@ -123,6 +123,6 @@ def information_gain_bootstrap(
     >>> information_gain_bootstrap(tree, found, [1, 0], [[2, 0], [0, 2]]).tolist()
     [0.75, 1.0]
     """
-    events = threshold_events("information_gain_bootstrap", tree, stairs, truth, correct_only=correct_only, depth=depth)
+    events = threshold_events("information_gain_bootstrap", tree, steps, truth, correct_only=correct_only, depth=depth)
     rows = np.flatnonzero(np.asarray(truth) >= 0)
-    return measure_blocks(count_blocks("information_gain_bootstrap", samples, len(stairs), rows), events.area)
+    return measure_blocks(count_blocks("information_gain_bootstrap", samples, len(steps), rows), events.area)

@@ -255,7 +255,7 @@ def unit_bootstrap_totals(
 
 def unit_bootstrap_shares(
     right: ArrayLike,
-    asked: ArrayLike,
+    scored: ArrayLike,
     times: int = 1000,
     seed: Seed = 0,
     strata: ArrayLike | None = None,
@@ -263,7 +263,7 @@ def unit_bootstrap_shares(
 ) -> NDArray[np.float64]:
     """Return shares in resamples of units: the total that is correct divided by the total that is scored.
 
-    Args: `right` and `asked` (n,) or (n, k), what each of n units adds to either side of k shares; `times`, `seed`,
+    Args: `right` and `scored` (n,) or (n, k), what each of n units adds to either side of k shares; `times`, `seed`,
     `strata` and `clusters` as for `bootstrap_counts`, which says how often each unit is taken.
     Returns: (times,) or (times, k) fractions, NaN where a resample has nothing that counts.
     Raises: ValueError where the shapes differ or `times` is negative.
@@ -272,11 +272,11 @@ def unit_bootstrap_shares(
     >>> unit_bootstrap_shares([1, 0, 2], [1, 1, 2], times=3, seed=1).round(2).tolist()
     [0.5, 1.0, 1.0]
     """
-    numerators, denominators = (np.asarray(values, np.float64) for values in (right, asked))
+    numerators, denominators = (np.asarray(values, np.float64) for values in (right, scored))
     require(
         numerators.shape == denominators.shape and numerators.ndim in (1, 2),
         "unit_bootstrap_shares",
-        "asked",
+        "scored",
         f"of shape {numerators.shape}",
         denominators,
     )

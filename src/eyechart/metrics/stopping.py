@@ -38,7 +38,7 @@ class CrossFit(NamedTuple):
     harmonic_mean: float
 
 
-def correct_range(stairs: ThresholdSteps, truth: ArrayLike) -> ThresholdRange:
+def correct_range(steps: ThresholdSteps, truth: ArrayLike) -> ThresholdRange:
     """Return the thresholds at which the predicted node is exactly the true node; a coarser node is wrong.
 
     A node is predicted for one span of thresholds or for none, since predictions only become more informative.
@@ -57,14 +57,14 @@ def correct_range(stairs: ThresholdSteps, truth: ArrayLike) -> ThresholdRange:
     ([0.0, 0.5], [0.5, 0.75])
     """
     true = check_integers("correct_range", "truth", truth, ndim=1, least=0)
-    check_length("correct_range", "truth", true, len(stairs))
-    first, last = stairs.offsets[:-1], stairs.offsets[1:] - 1
-    ends, begins = stairs.thresholds.copy(), np.append(stairs.thresholds[1:], 0.0)
+    check_length("correct_range", "truth", true, len(steps))
+    first, last = steps.offsets[:-1], steps.offsets[1:] - 1
+    ends, begins = steps.thresholds.copy(), np.append(steps.thresholds[1:], 0.0)
     ends[first], begins[last] = np.inf, 0
     low, high = (np.where(first == last, np.nan, 0.0) for _ in range(2))
-    hit = np.flatnonzero(stairs.nodes == true[stairs.images])
-    hit = hit[~np.isnan(low[stairs.images[hit]])]
-    low[stairs.images[hit]], high[stairs.images[hit]] = begins[hit], ends[hit]
+    hit = np.flatnonzero(steps.nodes == true[steps.images])
+    hit = hit[~np.isnan(low[steps.images[hit]])]
+    low[steps.images[hit]], high[steps.images[hit]] = begins[hit], ends[hit]
     return ThresholdRange(low, high)
 
 

@@ -43,9 +43,10 @@ def information_gain_change(
 ) -> PairedChange:
     """Return the change of the area of `information_gain` between two predictions for the same images.
 
-    Args: `before` and `after`, the stairs of n images in one order; `truth` (n,) as for `information_gain`; `times`,
-    how many resamples, each of the same images on both sides; `seed`, a whole number or a numpy Generator; `level` in
-    (0, 1); `clusters` (n,), the cluster of each image, such as its observation, whose images are drawn all or none.
+    Args: `before` and `after`, the threshold steps of n images in one order; `truth` (n,) as for `information_gain`;
+    `times`, how many resamples, each of the same images on both sides; `seed`, a whole number or a numpy Generator;
+    `level` in (0, 1); `clusters` (n,), the cluster of each image, such as its observation, whose images are drawn all
+    or none.
     Returns: Change, its interval that of percentiles; where no resample differs it is widened by what images of
     another kind, of which none was seen, could make of it. NaN without an image, its interval also without resamples.
     Raises: ValueError as `information_gain` does, where the numbers of images differ, `times` is negative or the level

@@ -79,7 +79,7 @@ class ThresholdSteps:
     def concatenate(cls, many: Sequence["ThresholdSteps"]) -> "ThresholdSteps":
         """Return the steps of several blocks of images, one block after another.
 
-        Args: `many`, stairs of the same tree; none make stairs of no image.
+        Args: `many`, threshold steps on the same tree; an empty sequence gives the steps of no image.
 
         >>> one = ThresholdSteps(np.array([0, 2]), np.array([1.0, 0.4]), np.array([5, 0]))
         >>> ThresholdSteps.concatenate([one, one]).offsets.tolist(), len(ThresholdSteps.concatenate([]))

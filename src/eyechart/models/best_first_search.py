@@ -71,9 +71,9 @@ class BestFirstSearch:
         """
         order = np.argsort(np.where(self._open, -self._reached, np.inf), axis=1, kind="stable")[:, :width]
         counts = np.minimum(self._open.sum(axis=1), width)
-        found = [self._with_chains(row[:count], width) for row, count in zip(order, counts, strict=True)]
-        longest = max(map(len, found), default=0)
-        rows = [[*row, *[NO_NODE] * (longest - len(row))] for row in found]
+        chains = [self._with_chains(row[:count], width) for row, count in zip(order, counts, strict=True)]
+        longest = max(map(len, chains), default=0)
+        rows = [[*row, *[NO_NODE] * (longest - len(row))] for row in chains]
         return np.array(rows, np.int64).reshape(len(rows), longest)
 
     def _with_chains(self, nodes: Ints, width: int) -> list[int]:

@@ -28,9 +28,9 @@ def encode_in_batches(
     """Encode rows by ascending length; return features in the original order. `encode` takes (rows, longest)."""
     order = sorted(range(len(lengths)), key=lengths.__getitem__)
     cuts = batches([lengths[row] for row in order], tokens, rows)
-    found = np.concatenate([encode(order[start:stop], longest) for start, stop, longest in cuts])
-    features = np.empty_like(found)
-    features[order] = found
+    encoded = np.concatenate([encode(order[start:stop], longest) for start, stop, longest in cuts])
+    features = np.empty_like(encoded)
+    features[order] = encoded
     return features
 
 

@@ -61,15 +61,15 @@ def _state(path: Path) -> FileState:
 @cache
 def _digest(state: FileState, folder: Path | None) -> str:
     place = folder / f"{sha256(state.path.encode(errors='surrogateescape')).hexdigest()}.json" if folder else None
-    if place and (found := _kept(place, state)):
-        return found
+    if place and (digest := _kept(place, state)):
+        return digest
     began = time.time_ns()
-    found = _read(Path(state.path))
+    digest = _read(Path(state.path))
     settled = state.mtime_ns < began - FRESH  # as git does: a file changed just now may change again unnoticed
     if place and settled and _state(Path(state.path)) == state:
         with suppress(OSError):  # only time is lost
-            _keep(place, CachedDigest(state, found))
-    return found
+            _keep(place, CachedDigest(state, digest))
+    return digest
 
 
 def _read(path: Path) -> str:

@@ -71,9 +71,16 @@ def observations(seed: int, name: str, chosen: Sequence[str], number: int) -> It
     for place in range(number):
         draw, style = Draw(seed, name, place), chosen[place % len(chosen)]
         reason = "" if draw.chance(0.6) else draw.pick(REASONS)
-        there = [one for one in species() if one.pictures(style) and bool(one.song) == (reason == VOICE)]
+        there = [
+            candidate
+            for candidate in species()
+            if candidate.pictures(style) and bool(candidate.song) == (reason == VOICE)
+        ]
         if not there:
-            reason, there = "", [one for one in species() if one.pictures(style) and not one.song]
+            reason, there = (
+                "",
+                [candidate for candidate in species() if candidate.pictures(style) and not candidate.song],
+            )
         bird = draw.pick(there)
         yield Observation(place + 1, style, bird, reason, _place(draw, bird) if draw.chance(0.85) else None)
 

@@ -98,8 +98,8 @@ class OpenAiGenerator(Generator):
         waiting: dict[Future[Answer], int] = {}
         try:
             for place, request in enumerate(requests):
-                asked = group.answer(partial(self._body, request, max_tokens, schema))
-                waiting[self._line.submit(asked)] = place
+                coroutine = group.answer(partial(self._body, request, max_tokens, schema))
+                waiting[self._line.submit(coroutine)] = place
                 yield from _done(waiting, group, patiently=len(waiting) >= AHEAD * self.options.concurrency)
                 if group.ended:
                     break

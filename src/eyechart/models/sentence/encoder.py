@@ -108,8 +108,8 @@ class SentenceEncoder(TextEncoder):
 
         features = batch_to_device(self._model.preprocess(batch, prompt=self.prompt), self._model.device)
         with runtime.inference_mode(self.device, "float32"):
-            found = self._model(features)["sentence_embedding"]
-        return runtime.to_numpy(found[:, : self._model.truncate_dim])
+            embeddings = self._model(features)["sentence_embedding"]
+        return runtime.to_numpy(embeddings[:, : self._model.truncate_dim])
 
 
 def _check_whole(path: Path, model: Any) -> None:

@@ -66,9 +66,9 @@ class SentenceFiles:
     @property
     def max_tokens(self) -> int:
         """The maximum number of tokens of a text, from the first file that names it, at most MAX_TOKENS."""
-        told = files.read_settings(self.path / "sentence_bert_config.json").get("max_seq_length")
+        max_seq_length = files.read_settings(self.path / "sentence_bert_config.json").get("max_seq_length")
         limits = [
-            told or files.read_settings(self.path / "tokenizer_config.json").get("model_max_length"),
+            max_seq_length or files.read_settings(self.path / "tokenizer_config.json").get("model_max_length"),
             files.read_settings(self.path / "config.json").get("max_position_embeddings"),
         ]
         return min([MAX_TOKENS, *(int(limit) for limit in limits if limit)])
