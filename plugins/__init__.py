@@ -12,13 +12,13 @@ from .activation import Activation
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     """Add the group of `--eye-…` options."""
-    options.add(parser)
+    options.add_options(parser)
 
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_load_initial_conftests(early_config: pytest.Config, args: list[str]) -> None:
     """Refuse a misspelled option with the nearest name, before pytest refuses it without one."""
-    options.refuse_typos(early_config, args)
+    options.check_spelling(early_config, args)
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -28,5 +28,5 @@ def pytest_configure(config: pytest.Config) -> None:
     manager.register(fixtures, "eyechart-fixtures")
     manager.import_plugin("eyechart.fixtures")
     manager.register(activation := Activation(config), "eyechart-activation")
-    if options.any_is_given(config):
+    if options.has_any_option(config):
         activation.activate()

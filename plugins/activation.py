@@ -28,7 +28,7 @@ class Activation:
         name = datetime.now(UTC).strftime("%Y%m%d-%H%M%S-%f")
         here = config.invocation_params.dir
         given = getattr(config, "workerinput", {}).get(RUN)
-        self.folder = Path(given) if given else here / options.text(config, "out") / name
+        self.folder = Path(given) if given else here / options.get_option(config, "out") / name
 
     def activate(self) -> None:
         """Register the rest of the plugin, once."""

@@ -16,22 +16,22 @@ from eyechart.protocol.registry import add_protocol, get_protocol, protocol_targ
 from eyechart.protocol.settings import Case
 
 from .case_ids import case_pattern
-from .options import text
-from .own_tests import refuse_namesakes
-from .settings import idle, settings, suits
+from .options import get_option
+from .own_tests import check_unique_names
+from .settings import describe_ineffective_options, get_settings, is_used_for
 
 ANY = "*"  # among the names of a mark: every benchmark of the data root that is not a packaged one
-ASKED = pytest.StashKey[bool]()  # whether there is a benchmark function
+HAS_BENCHMARK = pytest.StashKey[bool]()  # whether there is a benchmark function
 ARGUMENT = "eye_case"  # what a case is called where a test function or a fixture asks for it
 
 
 def find_case(config: pytest.Config, nodeid: str) -> re.Match[str] | None:
     """Return the case at the end of a node id, as groups benchmark, model and choices; None for any other test."""
-    return case_pattern(tuple(model.alias for model in settings(config).models if model.alias)).search(nodeid)
+    return case_pattern(tuple(model.alias for model in get_settings(config).models if model.alias)).search(nodeid)
 
 
 @cache
-def splits(data: str | None) -> tuple[SplitRef, ...]:
+def get_splits(data: str | None) -> tuple[SplitRef, ...]:
     """The splits that can be asked about, packaged ones first."""
     try:
         return tuple(list_splits(data))
@@ -39,7 +39,7 @@ def splits(data: str | None) -> tuple[SplitRef, ...]:
         raise pytest.Collector.CollectError(f"--eye-data: {error}") from error
 
 
-def marker_of(definition: pytest.Item) -> pytest.Mark | None:
+def get_marker(definition: pytest.Item) -> pytest.Mark | None:
     """The `eyechart` marker of a function that asks for a case, its arguments checked."""
     marker = definition.get_closest_marker("eyechart")
     if ARGUMENT not in getattr(definition, "fixturenames", ()) or not marker:
@@ -65,22 +65,22 @@ def protocol_name(marker: pytest.Mark) -> str | None:
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     """Make one case for every split of the marker's benchmarks and every model for it that offers the interface."""
-    marker = marker_of(metafunc.definition)
+    marker = get_marker(metafunc.definition)
     if marker is None:
         return
-    chosen, name = settings(metafunc.config), protocol_name(marker) or ""
+    chosen, name = get_settings(metafunc.config), protocol_name(marker) or ""
     protocol = get_protocol(name)
-    metafunc.config.stash[ASKED] = True
+    metafunc.config.stash[HAS_BENCHMARK] = True
     cases = [
         Case(split.benchmark, split.split, model, name, variant)
         for model in chosen.models
         if protocol.supports(capabilities(model))
-        for split in splits(chosen.data)
-        if is_named(split, marker) and suits(metafunc.config, model, split.benchmark)
+        for split in get_splits(chosen.data)
+        if is_named(split, marker) and is_used_for(metafunc.config, model, split.benchmark)
         for variant in protocol.expand_grid(chosen.options.get(name, {}), capabilities(model))
     ]
     if cases:
-        refuse_namesakes(metafunc.config, metafunc.definition.path, metafunc.definition.nodeid, cases)
+        check_unique_names(metafunc.config, metafunc.definition.path, metafunc.definition.nodeid, cases)
     metafunc.parametrize(ARGUMENT, [pytest.param(case, id=case.id) for case in cases])
 
 
@@ -89,7 +89,7 @@ def is_named(split: SplitRef, marker: pytest.Mark) -> bool:
     return split.benchmark in marker.args or (ANY in marker.args and split.benchmark not in PACKAGED)
 
 
-def case_of(item: pytest.Item) -> Case | None:
+def get_case(item: pytest.Item) -> Case | None:
     """The case of a test item, None for any other test."""
     found = getattr(item, "callspec", None)
     case = found.params.get(ARGUMENT) if found else None
@@ -98,7 +98,7 @@ def case_of(item: pytest.Item) -> Case | None:
 
 def is_empty(item: pytest.Item) -> bool:
     """Whether pytest made this item of a benchmark function without any case."""
-    return case_of(item) is None and marker_of(item) is not None
+    return get_case(item) is None and get_marker(item) is not None
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
@@ -110,10 +110,10 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     items[:] = [item for item in items if item not in empty]
     if empty:
         config.hook.pytest_deselected(items=empty)
-    cases = {id(item): case for item in items if (case := case_of(item))}
+    cases = {id(item): case for item in items if (case := get_case(item))}
     if not cases:
         return
-    order = {model.name: place for place, model in enumerate(settings(config).models)}
+    order = {model.name: place for place, model in enumerate(get_settings(config).models)}
     items.sort(key=lambda item: order[cases[id(item)].model.name] if id(item) in cases else -1)
     for item in items:
         if id(item) in cases:
@@ -125,29 +125,29 @@ def pytest_report_collectionfinish(config: pytest.Config, items: list[pytest.Ite
 
     So would all benchmarks be where pytest is given options of ours in a folder that has none of them.
     """
-    asked = config.stash.get(ASKED, False)
+    asked = config.stash.get(HAS_BENCHMARK, False)
     protocols = [get_protocol(name) for name in protocol_targets()] if asked else []
     needed = sorted({capability for protocol in protocols for capability in protocol.requires})
-    return [*nowhere(config, items)] or [
+    return [*describe_missing_benchmarks(config, items)] or [
         f"eyechart: {model.name} offers {', '.join(sorted(capabilities(model)))}, which no protocol asks for; "
         f"they ask for {', '.join(needed)}"
-        for model in (settings(config).models if asked else ())
+        for model in (get_settings(config).models if asked else ())
         if not any(protocol.supports(capabilities(model)) for protocol in protocols)
     ]
 
 
-def nowhere(config: pytest.Config, items: list[pytest.Item]) -> Iterator[str]:
+def describe_missing_benchmarks(config: pytest.Config, items: list[pytest.Item]) -> Iterator[str]:
     """Where benchmarks are, if somebody asks for them where there is no test at all."""
     reporter = config.pluginmanager.get_plugin("terminalreporter")
     left = reporter.stats.get("deselected") if reporter else None
-    if (text(config, "data") or text(config, "model")) and not items and not left:
+    if (get_option(config, "data") or get_option(config, "model")) and not items and not left:
         yield "eyechart: no benchmark is here: give --pyargs eyechart.benchmarks, or run pytest where it was cloned"
 
 
 def pytest_report_header(config: pytest.Config) -> list[str]:
     """Say where the data come from, when somebody said so, what was found there, and which options do nothing."""
-    data = settings(config).data
-    return [*([describe_data(data)] if data else []), *idle(config)]
+    data = get_settings(config).data
+    return [*([describe_data(data)] if data else []), *describe_ineffective_options(config)]
 
 
 def describe_data(data: str) -> str:

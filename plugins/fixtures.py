@@ -20,9 +20,9 @@ if TYPE_CHECKING:  # every pytest session imports this module
 @pytest.fixture(scope="session")
 def eye_settings(request: pytest.FixtureRequest) -> Settings:
     """Return the options as typed values."""
-    from .settings import settings
+    from .settings import get_settings
 
-    return settings(request.config)
+    return get_settings(request.config)
 
 
 @pytest.fixture(scope="session")
@@ -34,9 +34,9 @@ def eye_run(request: pytest.FixtureRequest) -> Path:
 @pytest.fixture
 def eye_test(request: pytest.FixtureRequest) -> str:
     """Return the name of a test that is not packaged, which belongs to its case."""
-    from .own_tests import name_of
+    from .own_tests import test_name
 
-    return name_of(request.node)
+    return test_name(request.node)
 
 
 @pytest.fixture(scope="session")
@@ -44,7 +44,7 @@ def eye_progress(request: pytest.FixtureRequest) -> Callable[[str], Callable[[in
     """Return a function that makes a progress function for the name of a case."""
     activation(request).activate()
     progress: Any = request.config.pluginmanager.get_plugin("eyechart-progress")
-    return progress.of_case  # type: ignore[no-any-return]
+    return progress.make_progress  # type: ignore[no-any-return]
 
 
 def activation(request: pytest.FixtureRequest) -> Activation:

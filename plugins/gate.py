@@ -44,12 +44,12 @@ from eyechart.gate.page_link import PageLink
 from eyechart.gate.power import power_lines, power_without_baseline
 
 from .cases import find_case
-from .judged_reports import report_failed
-from .options import text
+from .gate_reports import report_failed
+from .options import get_option
 from .recorder import Recorder
-from .settings import max_drop, settings, share
+from .settings import get_settings, read_fraction, read_max_drop
 
-ENDED = (pytest.ExitCode.OK, pytest.ExitCode.TESTS_FAILED)
+FINISHED = (pytest.ExitCode.OK, pytest.ExitCode.TESTS_FAILED)
 Baselines = Mapping[tuple[str, str], tuple[Evidence, Path]]
 
 
@@ -61,132 +61,132 @@ class Gate:
         self.baselines: Baselines = {}
         self.reports: dict[str, pytest.TestReport] = {}
         self.skipped: set[str] = set()
-        self.said: list[str] = []
+        self.messages: list[str] = []
         self.remarks: dict[str, list[Evidence]] = {}
-        self.wrong: list[str] = []
-        self.failed: dict[str, list[str]] = {}
+        self.errors: list[str] = []
+        self.failures: dict[str, list[str]] = {}
         self.verdicts: list[Verdict] = []
 
     @property
-    def place(self) -> Path | None:
+    def baseline_path(self) -> Path | None:
         """The folder or file of baselines that was named."""
-        given = text(self.config, "baseline")
+        given = get_option(self.config, "baseline")
         return self.config.invocation_params.dir / given if given else None
 
     @property
-    def home(self) -> Path:
+    def baseline_folder(self) -> Path:
         """Where baselines are kept."""
-        return self.place or self.config.invocation_params.dir / FOLDER
+        return self.baseline_path or self.config.invocation_params.dir / FOLDER
 
     @property
-    def sight(self) -> PageLink:
+    def page_link(self) -> PageLink:
         """What a page of the session and its baselines is written of."""
         return PageLink(
             folder=self.config.invocation_params.dir,
             run=self.recorder.folder,
-            baseline=self.home,
-            data=settings(self.config).data,
-            store=settings(self.config).store,
-            alpha=share(self.config, "alpha"),
-            max_drop=max_drop(self.config),
+            baseline=self.baseline_folder,
+            data=get_settings(self.config).data,
+            store=get_settings(self.config).store,
+            alpha=read_fraction(self.config, "alpha"),
+            max_drop=read_max_drop(self.config),
         )
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_sessionstart(self) -> None:
         """Read the baselines, so that one that cannot serve is refused before anything runs."""
-        if self.recorder.leads and self.place and not text(self.config, "update-baseline"):
+        if self.recorder.is_controller and self.baseline_path and not get_option(self.config, "update-baseline"):
             try:
-                self.baselines = read_baselines(self.place)
+                self.baselines = read_baselines(self.baseline_path)
             except EyechartError as error:
                 raise pytest.UsageError(f"--eye-baseline: {error}") from error
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         """Keep how each case ended."""
-        if self.recorder.leads and report.when == "call":
+        if self.recorder.is_controller and report.when == "call":
             self.reports[report.nodeid] = report
-        if self.recorder.leads and report.skipped and find_case(self.config, report.nodeid):
+        if self.recorder.is_controller and report.skipped and find_case(self.config, report.nodeid):
             self.skipped.add(report.nodeid)
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_sessionfinish(self, session: pytest.Session) -> None:
         """Judge the session as a whole, since Holm's correction is about all of its numbers."""
-        if not self.recorder.leads or session.exitstatus not in ENDED:
+        if not self.recorder.is_controller or session.exitstatus not in FINISHED:
             return
         self.refuse_no_record(session.testsfailed)
         if not self.recorder.records:
-            if self.wrong:
+            if self.errors:
                 session.exitstatus = pytest.ExitCode.USAGE_ERROR
             return
-        for part in (self.judge, self.floors):
+        for part in (self.compare_or_update, self.check_floors):
             try:
                 part()
             except EyechartError as error:
-                self.wrong.append(str(error))
+                self.errors.append(str(error))
         own = session.testsfailed
         self.refuse_no_comparison(own)
-        for nodeid, reasons in sorted(self.failed.items()):
+        for nodeid, reasons in sorted(self.failures.items()):
             report_failed(session, self.reports[nodeid], "\n\n".join(reasons))
-        if self.wrong and not self.failed and not own:
+        if self.errors and not self.failures and not own:
             session.exitstatus = pytest.ExitCode.USAGE_ERROR
 
-    def judge(self) -> None:
+    def compare_or_update(self) -> None:
         """Write the baselines, or compare with them."""
-        update, power = (bool(text(self.config, each)) for each in ("update-baseline", "power"))
-        found = dict(self.evidence()) if update or power or self.place else {}
-        if power and (update or not self.place):
-            self.said += power_without_baseline([*found.values()], share(self.config, "alpha"))
+        update, power = (bool(get_option(self.config, each)) for each in ("update-baseline", "power"))
+        found = dict(self.iterate_evidence()) if update or power or self.baseline_path else {}
+        if power and (update or not self.baseline_path):
+            self.messages += power_without_baseline([*found.values()], read_fraction(self.config, "alpha"))
         if update:
-            self.accept(found)
-        elif self.place:
-            self.compare(found)
+            self.update_baselines(found)
+        elif self.baseline_path:
+            self.compare_cases(found)
 
-    def evidence(self) -> Iterator[tuple[str, Evidence]]:
+    def iterate_evidence(self) -> Iterator[tuple[str, Evidence]]:
         """The evidence of every case, by its test, in an order that no worker changes."""
         for nodeid, record in sorted(self.recorder.records.items()):
             if record.evidence:
                 yield nodeid, read_evidence(self.recorder.folder / record.evidence.path)
 
-    def accept(self, found: Mapping[str, Evidence]) -> None:
+    def update_baselines(self, found: Mapping[str, Evidence]) -> None:
         """Write the baselines of the cases that did not fail."""
         good = {nodeid: now for nodeid, now in found.items() if not self.reports[nodeid].failed}
-        self.said += [
+        self.messages += [
             describe_remark(now, "failed, and is not accepted") for nodeid, now in found.items() if nodeid not in good
         ]
-        self.said += map(describe_written_baseline, write_baselines(self.home, good.values()))
+        self.messages += map(describe_written_baseline, write_baselines(self.baseline_folder, good.values()))
 
-    def compare(self, found: Mapping[str, Evidence]) -> None:
+    def compare_cases(self, found: Mapping[str, Evidence]) -> None:
         """Hold every case against its baseline; what cannot be held fails with what differs."""
-        of_case = {nodeid: self.held(nodeid, now) for nodeid, now in found.items()}
+        of_case = {nodeid: self.compare_case(nodeid, now) for nodeid, now in found.items()}
         every = [each for numbers in of_case.values() for each in numbers]
-        verdicts = self.verdicts = decide(every, share(self.config, "alpha"), max_drop(self.config))
-        self.said += describe_remarks(self.remarks)
-        if text(self.config, "power"):
-            self.said += power_lines(verdicts, share(self.config, "alpha"))
+        verdicts = self.verdicts = decide(every, read_fraction(self.config, "alpha"), read_max_drop(self.config))
+        self.messages += describe_remarks(self.remarks)
+        if get_option(self.config, "power"):
+            self.messages += power_lines(verdicts, read_fraction(self.config, "alpha"))
         rest = iter(verdicts)
         for nodeid, numbers in of_case.items():
-            self.tell(nodeid, found[nodeid], numbers, [*islice(rest, len(numbers))])
-        self.said += describe_nearest_to_loss(verdicts)
-        self.said.append(count_verdicts(verdicts, max_drop(self.config)))
+            self.report_case(nodeid, found[nodeid], numbers, [*islice(rest, len(numbers))])
+        self.messages += describe_nearest_to_loss(verdicts)
+        self.messages.append(count_verdicts(verdicts, read_max_drop(self.config)))
 
     @property
-    def compares(self) -> bool:
+    def is_comparison(self) -> bool:
         """Whether the session is compared with a baseline."""
-        return bool(self.place) and not text(self.config, "update-baseline")
+        return bool(self.baseline_path) and not get_option(self.config, "update-baseline")
 
     def refuse_no_record(self, failed: int) -> None:
         """Refuse a comparison for which no case recorded a number; one whose cases were all skipped under strict."""
-        if not self.compares or failed or self.recorder.records or not self.recorder.began:
+        if not self.is_comparison or failed or self.recorder.records or not self.recorder.has_cases:
             return
         ran = [report for nodeid, report in self.reports.items() if report.passed and find_case(self.config, nodeid)]
         why = explain_nothing_recorded(len(self.skipped))
-        (self.wrong if ran or text(self.config, "strict") else self.said).append(why)
+        (self.errors if ran or get_option(self.config, "strict") else self.messages).append(why)
 
     def refuse_no_comparison(self, failed: int) -> None:
         """Refuse a comparison without a number in it, unless a failure says more."""
-        if not self.compares or failed or self.failed or self.wrong or self.verdicts:
+        if not self.is_comparison or failed or self.failures or self.errors or self.verdicts:
             return
-        found = [now for _, now in self.evidence()]
+        found = [now for _, now in self.iterate_evidence()]
         if with_baseline := [now for now in found if case_key(now) in self.baselines]:
             sides = [(now, *self.baselines[case_key(now)]) for now in with_baseline]
             fails = [
@@ -194,24 +194,24 @@ class Gate:
                 for now, before, path in sides
                 if (gone := lacking_metrics(before, now))
             ]
-            self.wrong += fails or [explain_no_number(with_baseline)]
+            self.errors += fails or [explain_no_number(with_baseline)]
         else:
             known = [evidence for evidence, _ in self.baselines.values()]
-            self.wrong.append(explain_nothing_compared(found, known, text(self.config, "baseline")))
+            self.errors.append(explain_nothing_compared(found, known, get_option(self.config, "baseline")))
 
-    def held(self, nodeid: str, now: Evidence) -> list[MetricComparison]:
+    def compare_case(self, nodeid: str, now: Evidence) -> list[MetricComparison]:
         """The numbers of a case beside those of its baseline."""
         before, path = self.baselines.get(case_key(now), (None, Path()))
         if before is None:
             return self.refuse_no_baseline(nodeid, now)
         if different := differences(before, now):
-            self.fail(nodeid, describe_refusal(now, path, different))
+            self.add_failure(nodeid, describe_refusal(now, path, different))
             return []
         if gone := missing_metrics(before, now):
-            self.fail(nodeid, describe_missing_metrics(now, path, gone))
-        fails = lacking_metrics(before, now) if text(self.config, "strict") else []
+            self.add_failure(nodeid, describe_missing_metrics(now, path, gone))
+        fails = lacking_metrics(before, now) if get_option(self.config, "strict") else []
         if fails:
-            self.fail(nodeid, describe_incomplete_baseline(now, path, fails))
+            self.add_failure(nodeid, describe_incomplete_baseline(now, path, fails))
         new = (f"{each} is not in the baseline" for each in added_metrics(before, now) if each not in fails)
         for remark in (*remarks(before, now), *new):
             self.remarks.setdefault(remark, []).append(now)
@@ -219,55 +219,55 @@ class Gate:
 
     def refuse_no_baseline(self, nodeid: str, now: Evidence) -> list[MetricComparison]:
         """A case without a baseline is told, or fails where the session is strict."""
-        if text(self.config, "strict"):
-            self.fail(nodeid, describe_no_baseline(now))
+        if get_option(self.config, "strict"):
+            self.add_failure(nodeid, describe_no_baseline(now))
         else:
-            self.said.append(describe_no_baseline(now))
+            self.messages.append(describe_no_baseline(now))
         return []
 
-    def tell(self, nodeid: str, now: Evidence, numbers: list[MetricComparison], verdicts: list[Verdict]) -> None:
+    def report_case(self, nodeid: str, now: Evidence, numbers: list[MetricComparison], verdicts: list[Verdict]) -> None:
         """Fail a case with losses, those of the same samples as one; say what else there is to say of it."""
         worse = [verdict for verdict in verdicts if verdict.regression]
         if worse:
-            self.fail(nodeid, describe_losses(now, len(worse), self.baselines[case_key(now)][1], self.sight))
+            self.add_failure(nodeid, describe_losses(now, len(worse), self.baselines[case_key(now)][1], self.page_link))
         for same in group_by_samples(worse):
-            self.fail(nodeid, describe_loss(same, numbers, now.keys))
+            self.add_failure(nodeid, describe_loss(same, numbers, now.keys))
         for verdict in verdicts:
-            self.remark(verdict, now)
+            self.add_remark(verdict, now)
 
-    def remark(self, verdict: Verdict, now: Evidence) -> None:
+    def add_remark(self, verdict: Verdict, now: Evidence) -> None:
         """Say what became better, which losses are tolerated, and what nobody can tell."""
         found = verdict.comparison
         if verdict.improvement:
-            self.said.append(describe_remark(now, f"better: {found.name} {found.delta:+.4f}"))
+            self.messages.append(describe_remark(now, f"better: {found.name} {found.delta:+.4f}"))
         elif verdict.tolerated:
-            self.said.append(describe_remark(now, describe_tolerated_loss(verdict, max_drop(self.config))))
+            self.messages.append(describe_remark(now, describe_tolerated_loss(verdict, read_max_drop(self.config))))
         elif isnan(found.p):
-            self.said.append(
+            self.messages.append(
                 describe_remark(now, f"{found.name} cannot be judged: no samples or intervals to tell it by")
             )
 
-    def floors(self) -> None:
+    def check_floors(self) -> None:
         """Fail what is below a floor; refuse a floor that nothing is held to, unless it is from the ini file."""
-        floors = [parse_floor(given) for given in text(self.config, "floor") or ()]
+        floors = [parse_floor(given) for given in get_option(self.config, "floor") or ()]
         nodes = {(record.case, record.protocol): nodeid for nodeid, record in self.recorder.records.items()}
-        meant = self.config.getoption("eye_floor") or text(self.config, "strict")
+        meant = self.config.getoption("eye_floor") or get_option(self.config, "strict")
         for each, record, metric in find_missed_floors(floors, self.recorder.records.values()):
             if record:
-                self.fail(nodes[record.case, record.protocol], describe_missed_floor(each, record, metric))
+                self.add_failure(nodes[record.case, record.protocol], describe_missed_floor(each, record, metric))
             else:
                 hint = suggest_names(each, self.recorder.records.values())
                 nothing = f"--eye-floor={each.text} is about no number of this session{hint}"
-                (self.wrong if meant else self.said).append(f"{nothing} Correct its names." if meant else nothing)
+                (self.errors if meant else self.messages).append(f"{nothing} Correct its names." if meant else nothing)
 
-    def fail(self, nodeid: str, why: str) -> None:
+    def add_failure(self, nodeid: str, why: str) -> None:
         """Have a case fail, once, for however many reasons."""
-        self.failed.setdefault(nodeid, []).append(why)
+        self.failures.setdefault(nodeid, []).append(why)
 
     @pytest.hookimpl(trylast=True)
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
         """Say what is not a failure."""
-        for line in dict.fromkeys(self.said):
+        for line in dict.fromkeys(self.messages):
             terminalreporter.write_line(f"eyechart: {line}")
-        for line in self.wrong:
+        for line in self.errors:
             terminalreporter.write_line(f"ERROR: {line}", red=True)

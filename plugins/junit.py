@@ -13,22 +13,22 @@ from .recorder import PROPERTY
 def pytest_runtest_logreport(report: pytest.TestReport) -> Generator[None, object, object]:
     """Let the record go once it was taken off the report of the call; junit reads the report of what comes after."""
     if report.when != "call":
-        report.user_properties = list(told(report))
+        report.user_properties = list(plain_properties(report))
     result = yield
-    report.user_properties = list(told(report))
+    report.user_properties = list(plain_properties(report))
     return result
 
 
-def told(report: pytest.TestReport) -> Iterator[tuple[str, object]]:
+def plain_properties(report: pytest.TestReport) -> Iterator[tuple[str, object]]:
     """The properties of a report, with a few plain ones for the record."""
     for name, value in report.user_properties:
         if name == PROPERTY and isinstance(value, dict):
-            yield from properties(from_plain(value))
+            yield from record_properties(from_plain(value))
         else:
             yield name, value
 
 
-def properties(record: Record) -> Iterator[tuple[str, str]]:
+def record_properties(record: Record) -> Iterator[tuple[str, str]]:
     """What was asked, how it ended, and every number that the terminal shows."""
     yield f"{PROPERTY}.case", record.case
     yield f"{PROPERTY}.protocol", record.protocol
@@ -37,10 +37,10 @@ def properties(record: Record) -> Iterator[tuple[str, str]]:
     yield f"{PROPERTY}.weights", record.model.weights_sha256
     yield f"{PROPERTY}.data", record.data.fingerprint
     for metric in (each for each in record.metrics if each.title):
-        yield from number(metric)
+        yield from metric_properties(metric)
 
 
-def number(metric: Metric) -> Iterator[tuple[str, str]]:
+def metric_properties(metric: Metric) -> Iterator[tuple[str, str]]:
     """A number under the name that floors know it by, of how many, and how sure."""
     among = metric.labels if metric.category == "A" else f"{metric.labels}, {metric.category}"
     name = f"{PROPERTY}.{metric.name}[{among}]"

@@ -15,12 +15,12 @@ from _pytest.mark.expression import Expression
 from eyechart.data.splits import PACKAGED
 from eyechart.gate.evidence import Evidence
 
-from .cases import ANY, case_of, marker_of, splits
-from .endings import ABSENT, Endings
+from .cases import ANY, get_case, get_marker, get_splits
+from .exit_codes import ABSENT, ExitCodes
 from .gate import Gate
-from .options import text
+from .options import get_option
 from .own_tests import is_packaged
-from .settings import settings
+from .settings import get_settings
 from .workers import is_worker
 
 COLLECTED = "eyechart_collected"
@@ -34,15 +34,15 @@ REMEDY = "Restore it, or delete it from the baseline."
 class MissingCases:
     """Names the cases of the baseline that were not collected; under `--eye-strict` they are data that is not there."""
 
-    def __init__(self, config: pytest.Config, gate: Gate, endings: Endings) -> None:
-        self.config, self.gate, self.endings = config, gate, endings
+    def __init__(self, config: pytest.Config, gate: Gate, exit_codes: ExitCodes) -> None:
+        self.config, self.gate, self.exit_codes = config, gate, exit_codes
         self.functions: list[dict[str, Any]] = []
         self.cases: list[tuple[str, str]] = []
-        self.known = not getattr(config.option, "numprocesses", None)  # a controller knows from its workers alone
+        self.is_complete = not getattr(config.option, "numprocesses", None)  # a controller knows from its workers alone
 
     def pytest_generate_tests(self, metafunc: pytest.Metafunc) -> None:
         """Keep which test functions ask for cases, with all that `-k` and `-m` could select them by."""
-        marker = marker_of(metafunc.definition)
+        marker = get_marker(metafunc.definition)
         if marker is not None:
             item = metafunc.definition
             marks = [mark.name for mark in item.iter_markers()]
@@ -60,7 +60,7 @@ class MissingCases:
     @pytest.hookimpl(tryfirst=True)
     def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> None:
         """Keep which cases there are, before any is deselected."""
-        self.cases = [(case.id, case.protocol) for case in map(case_of, items) if case]
+        self.cases = [(case.id, case.protocol) for case in map(get_case, items) if case]
 
     @pytest.hookimpl(optionalhook=True)
     def pytest_testnodedown(self, node: Any) -> None:
@@ -68,7 +68,7 @@ class MissingCases:
         told = getattr(node, "workeroutput", {}).get(COLLECTED)
         if told:
             self.functions, self.cases = told["functions"], [(case, protocol) for case, protocol in told["cases"]]
-            self.known = True
+            self.is_complete = True
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_sessionfinish(self, session: pytest.Session) -> None:
@@ -79,10 +79,10 @@ class MissingCases:
         if is_worker(self.config):
             told = {"functions": self.functions, "cases": self.cases}
             self.config.workeroutput[COLLECTED] = told  # type: ignore[attr-defined]
-        elif self.known and session.exitstatus in DONE and not self.selects_tests:
-            self.name_missing()
+        elif self.is_complete and session.exitstatus in DONE and not self.selects_tests:
+            self.report_missing()
 
-    def name_missing(self) -> None:
+    def report_missing(self) -> None:
         """Say what is missing, and under `--eye-strict` note the kind of failure."""
         lines, others = [], []
         for (case, protocol), (evidence, path) in self.gate.baselines.items():
@@ -90,17 +90,16 @@ class MissingCases:
             if why and self.is_left_out(evidence):
                 others.append(f"{case} ({protocol})")
             elif why:
-                lines.append(
-                    f"{case} ({protocol}) is in the baseline {self.near(path)} and was not run: {why}. {REMEDY}"
-                )
-        strict = bool(text(self.config, "strict"))
-        (self.gate.wrong if strict else self.gate.said).extend(folded(lines))
+                where = self.relative_path(path)
+                lines.append(f"{case} ({protocol}) is in the baseline {where} and was not run: {why}. {REMEDY}")
+        strict = bool(get_option(self.config, "strict"))
+        (self.gate.errors if strict else self.gate.messages).extend(fold_lines(lines))
         if others:
             count = f"{len(others)} case{'s' * (len(others) > 1)}"
             shown = f"{', '.join(others[:SHOWN])}{', …' * (len(others) > SHOWN)}"
-            self.gate.said.append(f"{count} of the baseline not asked for by the options of this session: {shown}")
+            self.gate.messages.append(f"{count} of the baseline not asked for by the options of this session: {shown}")
         if lines and strict:
-            self.endings.kinds.setdefault("baseline", set()).add(ABSENT)
+            self.exit_codes.kinds.setdefault("baseline", set()).add(ABSENT)
 
     @property
     def selects_tests(self) -> bool:
@@ -113,8 +112,8 @@ class MissingCases:
 
     def reason(self, evidence: Evidence) -> str:
         """Why a case of the baseline was not collected; "" where it was, or where the command line deselects it."""
-        case, test = identity(evidence)
-        asking = [each for each in self.functions if asks(each, evidence, test)]
+        case, test = split_case_name(evidence)
+        asking = [each for each in self.functions if requests_case(each, evidence, test)]
         if any((case, evidence.protocol) == each for each in self.cases) and asking:
             return ""
         if not asking:
@@ -122,10 +121,10 @@ class MissingCases:
         if not any(self.is_selected(each, case) for each in asking):
             return ""
         benchmark, split, *_ = case.split("/")
-        known = [str(ref) for ref in splits(settings(self.config).data) if not ref.missing]
+        known = [str(ref) for ref in get_splits(get_settings(self.config).data) if not ref.missing]
         if f"{benchmark}/{split}" not in known:
             return f"there is no split {benchmark}/{split}"
-        if evidence.model not in self.models:
+        if evidence.model not in self.model_names:
             return "no such model was asked for"
         return "no test has these options"
 
@@ -136,18 +135,18 @@ class MissingCases:
         return ignored or self.config.args_source is pytest.Config.ArgsSource.ARGS
 
     @property
-    def models(self) -> list[str]:
+    def model_names(self) -> list[str]:
         """The models of the session, as cases name them."""
-        return [str(model) for model in settings(self.config).models]
+        return [str(model) for model in get_settings(self.config).models]
 
     def is_left_out(self, evidence: Evidence) -> bool:
         """Whether options of the command line ask for something else: other models, or other choices of a protocol."""
         given = self.config.getoption
-        if given("eye_model") and evidence.model not in self.models:
+        if given("eye_model") and evidence.model not in self.model_names:
             return True
         if not given("eye_set") and not given("eye_preset"):
             return False
-        place = CHOSEN.sub("", identity(evidence)[0])
+        place = CHOSEN.sub("", split_case_name(evidence)[0])
         return any((CHOSEN.sub("", case), protocol) == (place, evidence.protocol) for case, protocol in self.cases)
 
     def is_selected(self, function: Mapping[str, Any], case: str) -> bool:
@@ -162,7 +161,7 @@ class MissingCases:
             not marks or matches(marks, lambda word: word in function["marks"])
         )
 
-    def near(self, path: Path) -> Path:
+    def relative_path(self, path: Path) -> Path:
         """A path as it is written in the folder of the session."""
         here = self.config.invocation_params.dir
         return path.relative_to(here) if path.is_relative_to(here) else path
@@ -177,7 +176,7 @@ def matches(expression: str, known: Any) -> bool:
     return Expression.compile(expression).evaluate(matcher)
 
 
-def asks(function: Mapping[str, Any], evidence: Evidence, test: str) -> bool:
+def requests_case(function: Mapping[str, Any], evidence: Evidence, test: str) -> bool:
     """Whether a test function would ask for a case, were its split and model there."""
     benchmark, named = evidence.case.partition("/")[0], function["benchmarks"]
     suits = benchmark in named or (ANY in named and benchmark not in PACKAGED)
@@ -186,13 +185,13 @@ def asks(function: Mapping[str, Any], evidence: Evidence, test: str) -> bool:
     return bool(suits and function["protocol"] == evidence.protocol and (packaged or own))
 
 
-def identity(evidence: Evidence) -> tuple[str, str]:
+def split_case_name(evidence: Evidence) -> tuple[str, str]:
     """A case as its node id has it, and the test function of the user's own that it is of, if it is of one."""
     found = OWN_TEST.search(evidence.case)
     return (evidence.case[: found.start()], found["test"]) if found else (evidence.case, "")
 
 
-def folded(lines: Sequence[str]) -> Iterator[str]:
+def fold_lines(lines: Sequence[str]) -> Iterator[str]:
     """The first lines, and how many more there are."""
     yield from lines[:SHOWN]
     if len(lines) > SHOWN:

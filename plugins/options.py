@@ -18,7 +18,7 @@ DEFAULT_MODELS: Mapping[str, tuple[str, ...]] = {  # by benchmark; each meets th
     "realbirdid": ("open_clip[toybox-clip]", "conse[]", "hf[toybox-mllm]"),
     "toybox": ("open_clip[toybox-clip]", "conse[]", "hf[toybox-mllm]"),
 }
-OTHERWISE = ("conse[]",)  # of a benchmark whose classes no packaged model was trained on
+FALLBACK_MODELS = ("conse[]",)  # of a benchmark whose classes no packaged model was trained on
 
 
 @dataclass(frozen=True)
@@ -34,17 +34,17 @@ class Option:
     flag: bool = False
 
     @property
-    def long(self) -> str:
+    def flag_name(self) -> str:
         """As on the command line."""
         return f"--eye-{self.name}"
 
     @property
-    def kind(self) -> Literal["bool", "linelist", "string"]:
+    def ini_type(self) -> Literal["bool", "linelist", "string"]:
         """Its type in the ini file."""
         return "bool" if self.flag else "linelist" if self.repeatable else "string"
 
     @property
-    def ini(self) -> str:
+    def ini_name(self) -> str:
         """As in the ini file."""
         return f"eye_{self.name.replace('-', '_')}"
 
@@ -53,7 +53,7 @@ EVERYDAY = (
     Option("model", "a model, as backend[argument,option=value,…]; NAME=SPEC sets the name of the model in cases, "
            "baselines and reports, to compare another checkpoint under the same name; repeatable (default: "
            + "; ".join(f"for {name} {' and '.join(models)}" for name, models in DEFAULT_MODELS.items())
-           + f"; for any other benchmark {' and '.join(OTHERWISE)})",
+           + f"; for any other benchmark {' and '.join(FALLBACK_MODELS)})",
            metavar="[NAME=]SPEC", repeatable=True),
     Option("data", "folder of the data, with BENCHMARK/SPLIT folders in it, or hub:OWNER/NAME[:SPLIT]", metavar="ROOT"),
     Option("limit", "number of images of each split, drawn with the seed; a k-NN support split stays whole",
@@ -102,7 +102,7 @@ GROUPS = {
 }
 
 
-def add(parser: pytest.Parser) -> None:
+def add_options(parser: pytest.Parser) -> None:
     """Add every option to the command line and to the ini file."""
     for name, (title, options) in GROUPS.items():
         group = parser.getgroup(name, title)
@@ -114,19 +114,19 @@ def add(parser: pytest.Parser) -> None:
                 how["action"] = "append"
             default = f" (default: {option.default})" if option.default else ""
             text = (option.help + default).replace("%", "%%")  # argparse formats it
-            group.addoption(option.long, dest=option.ini, default=None, help=text, **how)
-            parser.addini(option.ini, option.help, type=option.kind, default=None)
+            group.addoption(option.flag_name, dest=option.ini_name, default=None, help=text, **how)
+            parser.addini(option.ini_name, option.help, type=option.ini_type, default=None)
 
 
-def refuse_typos(config: pytest.Config, args: list[str]) -> None:
+def check_spelling(config: pytest.Config, args: list[str]) -> None:
     """Refuse an option that is not known, on the command line or in the ini file, with the nearest one."""
     for argument in args:
         word = argument.partition("=")[0]
         if word.startswith("--eye"):
-            refuse_unknown(word, "", [option.long for option in OPTIONS])
+            refuse_unknown(word, "", [option.flag_name for option in OPTIONS])
     text = config.inipath.read_text(encoding="utf-8") if config.inipath else ""
     for word in re.findall(r"^\s*(eye_\w+)\s*=", text, re.MULTILINE):
-        refuse_unknown(word, f" in {config.inipath}", [option.ini for option in OPTIONS])
+        refuse_unknown(word, f" in {config.inipath}", [option.ini_name for option in OPTIONS])
 
 
 def refuse_unknown(word: str, place: str, known: Sequence[str]) -> None:
@@ -137,15 +137,15 @@ def refuse_unknown(word: str, place: str, known: Sequence[str]) -> None:
         raise pytest.UsageError(f"{word}{place} is not an option of eyechart{did_you_mean(word, known)}")
 
 
-def any_is_given(config: pytest.Config) -> bool:
+def has_any_option(config: pytest.Config) -> bool:
     """Return whether the command line or the ini file has an option of eyechart."""
-    return any(config.getoption(option.ini) is not None or config.getini(option.ini) for option in OPTIONS)
+    return any(config.getoption(option.ini_name) is not None or config.getini(option.ini_name) for option in OPTIONS)
 
 
-def text(config: pytest.Config, name: str) -> Any:
+def get_option(config: pytest.Config, name: str) -> Any:
     """The value of an option: the command line, then the ini file, then the default."""
     option = next(option for option in OPTIONS if option.name == name)
-    given = config.getoption(option.ini)
+    given = config.getoption(option.ini_name)
     if given is None:
-        given = config.getini(option.ini)
+        given = config.getini(option.ini_name)
     return given if given not in (None, "", []) else option.default

@@ -10,10 +10,12 @@ import pytest
 from eyechart.protocol.settings import Case
 
 PACKAGE = "eyechart.benchmarks"
-SEEN = pytest.StashKey[dict[tuple[str, str, str], str]]()  # by name, protocol and case: the node id of the function
+FUNCTIONS = pytest.StashKey[
+    dict[tuple[str, str, str], str]
+]()  # by name, protocol and case: the node id of the function
 
 
-def name_of(item: pytest.Item) -> str:
+def test_name(item: pytest.Item) -> str:
     """Return the name of a test as its case keeps it, such as `test_own.py::test_it`; nothing for a packaged test.
 
     The folder is left out, since a node id's depends on where pytest is started. Parameters other than the case count.
@@ -38,23 +40,23 @@ def is_packaged(path: Path) -> bool:
     return any(
         path.resolve().is_relative_to(home)
         or (path.parent.parent.name == home.name and (home / path.parent.name / path.name).is_file())
-        for home in homes()
+        for home in benchmark_folders()
     )
 
 
 @cache
-def homes() -> tuple[Path, ...]:
+def benchmark_folders() -> tuple[Path, ...]:
     """Return the folders of the packaged benchmarks."""
     found = find_spec(PACKAGE)
     return tuple(Path(home).resolve() for home in (found.submodule_search_locations or ())) if found else ()
 
 
-def refuse_namesakes(config: pytest.Config, path: Path, nodeid: str, cases: Iterable[Case]) -> None:
+def check_unique_names(config: pytest.Config, path: Path, nodeid: str, cases: Iterable[Case]) -> None:
     """Refuse a second test function of the same name in a file of the same name that asks the same.
 
     As an error of collection, so that it is shown once whether or not workers collect.
     """
-    seen = config.stash.setdefault(SEEN, {})
+    seen = config.stash.setdefault(FUNCTIONS, {})
     name = "" if is_packaged(path) else path.name
     for case in cases:
         key = (f"{name}::{nodeid.partition('::')[2]}", case.protocol, case.id)

@@ -27,11 +27,11 @@ class Board:
 
     def __init__(self, every: float = 0.2) -> None:
         self.file: TextIO | None = None
-        self.own: TextIO | None = None
+        self.duplicate: TextIO | None = None
         self.live = False
         self.width = WIDTH
-        self.every = every
-        self.last = -math.inf
+        self.interval = every
+        self.last_drawn = -math.inf
         self.drawn = False
         self.lock = threading.RLock()
 
@@ -40,9 +40,9 @@ class Board:
         file = reporter._tw._file
         self.live = bool(reporter.isatty)
         self.width = min(WIDTH, reporter._tw.fullwidth - 1) if self.live else WIDTH  # one that wraps is not cleared
-        self.last = -math.inf if self.live else time.monotonic()
+        self.last_drawn = -math.inf if self.live else time.monotonic()
         try:
-            self.file = self.own = os.fdopen(os.dup(file.fileno()), "w", encoding=file.encoding, errors="replace")
+            self.file = self.duplicate = os.fdopen(os.dup(file.fileno()), "w", encoding=file.encoding, errors="replace")
         except (OSError, ValueError):  # a file in memory has no descriptor
             self.file = file
 
@@ -51,8 +51,8 @@ class Board:
         with self.lock:
             self.clear()
             self.file = None
-        if self.own:
-            self.own.close()
+        if self.duplicate:
+            self.duplicate.close()
 
     def show(self, states: list[State], *, finished: bool = False) -> None:
         """Draw what is being answered now."""
@@ -60,13 +60,13 @@ class Board:
         now = time.monotonic()
         if not self.file or (not running and not self.drawn):
             return
-        if now - self.last < (self.every if self.live else QUIET_SECONDS) and not finished:
+        if now - self.last_drawn < (self.interval if self.live else QUIET_SECONDS) and not finished:
             return
         with self.lock:
             self.clear()
-            self.last = now
+            self.last_drawn = now
             if running:
-                text = line(running, self.width)
+                text = format_line(running, self.width)
                 self.write(f"{SAVE}{text}{RESTORE}" if self.live else f"\n{text}\n")
                 self.drawn = self.live
 
@@ -75,7 +75,7 @@ class Board:
         with self.lock:
             if self.drawn:
                 self.write(f"{SAVE}{CLEAR}{RESTORE}")
-                self.drawn, self.last = False, -math.inf
+                self.drawn, self.last_drawn = False, -math.inf
 
     def write(self, text: str) -> None:
         """Write to the terminal, past any capture."""
@@ -84,7 +84,7 @@ class Board:
             self.file.flush()
 
 
-def line(states: list[State], width: int = WIDTH) -> str:
+def format_line(states: list[State], width: int = WIDTH) -> str:
     """One line for all running cases: counts, rate and time left.
 
     >>> state = {"case": "imagenet/sample/conse[]", "done": 50, "total": 100, "fresh": 50, "seconds": 5.0}
@@ -115,7 +115,7 @@ class Progress:
         self.stopped = threading.Event()
         self.thread: threading.Thread | None = None
 
-    def of_case(self, case: str) -> Callable[[int, int, str], None]:
+    def make_progress(self, case: str) -> Callable[[int, int, str], None]:
         """Count from the first call; answers kept by earlier runs do not speed up the rate.
 
         Where fewer are done than before, other questions are asked: they are counted anew.
@@ -132,13 +132,13 @@ class Progress:
             state = {"case": case, **counts, "seconds": now - started}
             if not self.worker:
                 self.board.show([state], finished=done == total)
-            elif now - last > self.board.every or done == total:
+            elif now - last > self.board.interval or done == total:
                 last = now
-                self.post(state)
+                self.send_state(state)
 
         return progress
 
-    def post(self, state: State) -> None:
+    def send_state(self, state: State) -> None:
         """Leave word for the controller; a full or read-only disk costs only the display."""
         try:
             self.folder.mkdir(parents=True, exist_ok=True)
@@ -151,7 +151,7 @@ class Progress:
     def watch(self) -> None:
         """Look what the workers left, until the session ends."""
         while not self.stopped.wait(0.5):
-            self.board.show(read(self.folder))
+            self.board.show(read_states(self.folder))
 
     def pytest_collection_finish(self) -> None:
         """Find the terminal, if there is one; during the collection pytest captures what is written to it."""
@@ -189,7 +189,7 @@ class Progress:
             self.folder.rmdir()
 
 
-def read(folder: Path) -> list[State]:
+def read_states(folder: Path) -> list[State]:
     """The states that workers left."""
     states = []
     for path in sorted(folder.glob("*.json")):

@@ -22,16 +22,16 @@ from eyechart.protocol.evaluate import Evaluate
 from eyechart.protocol.result import CaseResult
 from eyechart.records import FAILED, FILE, PASSED, Record, Records, Run, encode, from_plain, to_plain
 
-from .cases import case_of, find_case
-from .settings import settings
+from .cases import find_case, get_case
+from .settings import get_settings
 from .workers import is_worker
 
 PROPERTY = "eyechart"
-JUDGED = "eyechart_judged"  # on a report that the gate made of another one
+BY_GATE = "eyechart_judged"  # on a report that the gate made of another one
 STARTED = pytest.StashKey[float]()
 
 
-def command() -> str:
+def command_line() -> str:
     """The command line, as one could type it again."""
     return shlex.join(["pytest", *sys.argv[1:]])
 
@@ -42,20 +42,20 @@ class Recorder:
     def __init__(self, config: pytest.Config, folder: Path, started: float) -> None:
         self.config = config
         self.folder = folder
-        self.leads = not is_worker(config)
+        self.is_controller = not is_worker(config)
         self.records: dict[str, Record] = {}
         self.started = started
-        self.began = False
+        self.has_cases = False
 
     def pytest_runtest_logstart(self, nodeid: str) -> None:
         """Note that there is a case, which a worker may run."""
-        self.began = self.began or find_case(self.config, nodeid) is not None
+        self.has_cases = self.has_cases or find_case(self.config, nodeid) is not None
 
     @pytest.hookimpl(wrapper=True)
     def pytest_runtest_setup(self, item: pytest.Item) -> Generator[None]:
         """Note when a case begins, its questions included."""
         item.stash[STARTED] = time.time()
-        self.began = self.began or case_of(item) is not None
+        self.has_cases = self.has_cases or get_case(item) is not None
         return (yield)
 
     @pytest.hookimpl(wrapper=True)
@@ -65,50 +65,50 @@ class Recorder:
         A test that fails after it recorded numbers keeps its record, too: its author wants to look at them.
         """
         evaluate = pyfuncitem.funcargs.get("evaluate")
-        if not case_of(pyfuncitem) or not isinstance(evaluate, Evaluate):
+        if not get_case(pyfuncitem) or not isinstance(evaluate, Evaluate):
             return (yield)
         try:
-            with self.refusals():
+            with self.errors_as_outcomes():
                 outcome = yield
         except (Exception, pytest.fail.Exception) as error:
             if evaluate.result is not None and evaluate.result.estimates:
                 try:
-                    self.finish(pyfuncitem, evaluate.result)
+                    self.write_record(pyfuncitem, evaluate.result)
                 except (Exception, pytest.fail.Exception) as other:
                     error.add_note(f"eyechart could not keep the record of this case: {other}")
             raise
-        with self.refusals():
+        with self.errors_as_outcomes():
             result = evaluate.get_result()
-            self.finish(pyfuncitem, result)
-            self.refuse_errors(result)
+            self.write_record(pyfuncitem, result)
+            self.check_error_count(result)
         return outcome
 
     @contextmanager
-    def refusals(self) -> Iterator[None]:
+    def errors_as_outcomes(self) -> Iterator[None]:
         """Turn an error of the library into the outcome of the test: a skip, or a failure without a traceback."""
         try:
             yield
         except UnavailableError as error:
             pytest.skip(str(error))
         except EyechartError as error:
-            if isinstance(error, AbsentError) and not settings(self.config).strict:
+            if isinstance(error, AbsentError) and not get_settings(self.config).strict:
                 pytest.skip(str(error))
             raise pytest.fail.Exception(str(error), pytrace=False) from None
 
-    def finish(self, item: pytest.Function, result: CaseResult[Predictions]) -> None:
+    def write_record(self, item: pytest.Function, result: CaseResult[Predictions]) -> None:
         """Write a case's files and put its record on the test's report."""
         environment = {
             "python": platform.python_version(),
             "platform": " ".join([platform.system(), platform.machine(), *filter(None, platform.libc_ver())]),
             "eyechart": __version__,
         }
-        with self.writing(partial(pytest.fail.Exception, pytrace=False)):
-            record = result.write_record(time.time() - item.stash[STARTED], environment, command())
+        with self.write_errors_as(partial(pytest.fail.Exception, pytrace=False)):
+            record = result.write_record(time.time() - item.stash[STARTED], environment, command_line())
         item.user_properties.append((PROPERTY, to_plain(record)))
 
-    def refuse_errors(self, result: CaseResult[Predictions]) -> None:
+    def check_error_count(self, result: CaseResult[Predictions]) -> None:
         """Refuse a case with more errors than `--eye-max-errors` allows; its answers are kept all the same."""
-        most = settings(self.config).max_errors
+        most = get_settings(self.config).max_errors
         errors = result.predictions.error_messages()
         if len(errors) > most:
             shown = "\n".join(f"  {error}" for error in errors[:10])
@@ -119,15 +119,15 @@ class Recorder:
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         """Take the record off a report and write it down at once; what the gate fails later is marked as failed."""
-        if hasattr(report, JUDGED) and report.nodeid in self.records:
+        if hasattr(report, BY_GATE) and report.nodeid in self.records:
             self.records[report.nodeid] = replace(self.records[report.nodeid], status=FAILED)
-        known = report.when != "call" or hasattr(report, JUDGED)
-        for name, value in report.user_properties if self.leads and not known else ():
+        known = report.when != "call" or hasattr(report, BY_GATE)
+        for name, value in report.user_properties if self.is_controller and not known else ():
             if name == PROPERTY and isinstance(value, dict):
                 status = PASSED if report.passed else FAILED
                 record = replace(from_plain(value), status=status, test=report.nodeid)
                 self.records[report.nodeid] = record
-                with self.writing(pytest.exit.Exception), (self.folder / "records.jsonl").open("ab") as file:
+                with self.write_errors_as(pytest.exit.Exception), (self.folder / "records.jsonl").open("ab") as file:
                     file.write(msgspec.json.encode(record) + b"\n")
 
     def pytest_sessionfinish(self, session: pytest.Session) -> None:
@@ -135,16 +135,18 @@ class Recorder:
 
         The session knows how it ended better than the hook's argument, which is from before the gate.
         """
-        if not self.leads or not self.began:
+        if not self.is_controller or not self.has_cases:
             return
         records = tuple(sorted(self.records.values(), key=lambda record: (record.case, record.protocol)))
         harmless = () if self.records else (pytest.exit.Exception,)  # an empty run is lost, and its cases failed
-        with suppress(*harmless), self.writing(pytest.exit.Exception):
-            write_atomic(self.folder / FILE, encode(Records(run=self.run(int(session.exitstatus)), records=records)))
+        with suppress(*harmless), self.write_errors_as(pytest.exit.Exception):
+            write_atomic(
+                self.folder / FILE, encode(Records(run=self.describe_run(int(session.exitstatus)), records=records))
+            )
         with suppress(OSError):  # not every file system has links
-            self.point()
+            self.link_latest()
 
-    def point(self) -> None:
+    def link_latest(self) -> None:
         """Make `latest` this run, in one step, since another run may do the same; a folder of that name stays."""
         latest = self.folder.parent / "latest"
         if latest.is_symlink() or not latest.exists():
@@ -153,7 +155,7 @@ class Recorder:
             draft.replace(latest)
 
     @contextmanager
-    def writing(self, outcome: Callable[[str], BaseException]) -> Iterator[None]:
+    def write_errors_as(self, outcome: Callable[[str], BaseException]) -> Iterator[None]:
         """Turn what the disk says into a sentence, as the case's failure or the session's end."""
         try:
             self.folder.mkdir(parents=True, exist_ok=True)
@@ -164,7 +166,7 @@ class Recorder:
                 "store all the same; free some space or choose another folder with --eye-out, and run again."
             ) from None
 
-    def run(self, exit_status: int) -> Run:
+    def describe_run(self, exit_status: int) -> Run:
         """What there is to say about the session itself."""
         return Run(
             eyechart=__version__,
@@ -173,5 +175,5 @@ class Recorder:
             exit_status=exit_status,
             workers=int(getattr(self.config.option, "numprocesses", 0) or 0),
             loads=sum(record.loads for record in self.records.values()),
-            command=command(),
+            command=command_line(),
         )

@@ -5,10 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from . import cases, endings, junit, one_benchmark, settings
-from .briefing import Briefing
-from .endings import Endings
+from . import cases, exit_codes, junit, settings, single_benchmark_files
+from .exit_codes import ExitCodes
 from .gate import Gate
+from .github_summary import GithubSummary
 from .missing_cases import MissingCases
 from .progress import Progress
 from .recorder import Recorder
@@ -24,22 +24,22 @@ def register(config: pytest.Config, folder: Path, started: float) -> None:
     if is_worker(config):
         config.workeroutput[RUN] = str(folder)  # type: ignore[attr-defined]
     else:
-        settings.check(config)
-    if settings.settings(config).offline:
+        settings.check_options(config)
+    if settings.get_settings(config).offline:
         os.environ.update(dict.fromkeys(OFFLINE, "1"))  # read by these libraries when they are imported
     manager = config.pluginmanager
     recorder = Recorder(config, folder, started)
     manager.register(cases, "eyechart-cases")
-    manager.register(one_benchmark, "eyechart-one-benchmark")
+    manager.register(single_benchmark_files, "eyechart-single-benchmark-files")
     manager.register(Selection(config), "eyechart-selection")
     manager.register(recorder, "eyechart-recorder")
     manager.register(Progress(config, recorder), "eyechart-progress")
     manager.register(Summary(recorder), "eyechart-summary")
-    manager.register(endings, "eyechart-endings")
+    manager.register(exit_codes, "eyechart-exit-codes")
     # The hooks of the session's end run in the reverse order: the gate, missing cases, then the exit status.
-    manager.register(ending := Endings(), "eyechart-ending")
+    manager.register(statuses := ExitCodes(), "eyechart-exit-status")
     gate = Gate(config, recorder)
-    manager.register(MissingCases(config, gate, ending), "eyechart-missing-cases")
+    manager.register(MissingCases(config, gate, statuses), "eyechart-missing-cases")
     manager.register(gate, "eyechart-gate")
-    manager.register(Briefing(config, gate), "eyechart-briefing")
+    manager.register(GithubSummary(config, gate), "eyechart-github-summary")
     manager.register(junit, "eyechart-junit")

@@ -8,8 +8,8 @@ import pytest
 
 from eyechart.spec import did_you_mean
 
-from .cases import case_of, splits
-from .settings import settings
+from .cases import get_case, get_splits
+from .settings import get_settings
 from .workers import is_worker
 
 WORD = re.compile(r"[\w./@=-]+")
@@ -27,7 +27,7 @@ class Selection:
 
     def pytest_deselected(self, items: Sequence[pytest.Item]) -> None:
         """Keep the ids of cases."""
-        self.deselected += [item.nodeid for item in items if case_of(item)]
+        self.deselected += [item.nodeid for item in items if get_case(item)]
 
     @pytest.hookimpl(trylast=True)
     def pytest_sessionfinish(self) -> None:
@@ -44,15 +44,15 @@ class Selection:
         """Name the nearest splits where `-k` selected no case."""
         keyword = self.config.getoption("keyword")
         if exitstatus == pytest.ExitCode.NO_TESTS_COLLECTED and keyword and self.deselected:
-            terminalreporter.write_line(suggest(keyword, self.deselected, self.splits))
+            terminalreporter.write_line(suggest_names(keyword, self.deselected, self.splits))
 
     @property
     def splits(self) -> list[str]:
         """The names of all splits that can be opened."""
-        return [str(ref) for ref in splits(settings(self.config).data) if not ref.missing]
+        return [str(ref) for ref in get_splits(get_settings(self.config).data) if not ref.missing]
 
 
-def suggest(keyword: str, cases: Sequence[str], splits: Sequence[str]) -> str:
+def suggest_names(keyword: str, cases: Sequence[str], splits: Sequence[str]) -> str:
     """Return a sentence on a `-k` expression that selects no case, with the nearest names for words of no case.
 
     >>> suggest("imagenet/vla", ["test_knn[imagenet/val/knn[a]]"], ["imagenet/val"])

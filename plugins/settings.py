@@ -21,15 +21,15 @@ from eyechart.protocol.registry import get_protocol
 from eyechart.protocol.settings import Settings
 from eyechart.spec import ModelSpec, did_you_mean, parse_named_spec
 
-from .options import DEFAULT_MODELS, OPTIONS, OTHERWISE, text
+from .options import DEFAULT_MODELS, FALLBACK_MODELS, OPTIONS, get_option
 
-MOST_ALPHA = 0.5
+MAX_ALPHA = 0.5
 SETTINGS = pytest.StashKey[Settings]()
 
 
-def number(config: pytest.Config, name: str, least: int) -> int | None:
+def read_count(config: pytest.Config, name: str, least: int) -> int | None:
     """A whole number, or None where nothing was said."""
-    given = text(config, name)
+    given = get_option(config, name)
     if given == "":
         return None
     if not str(given).isdecimal() or int(given) < least:
@@ -37,26 +37,26 @@ def number(config: pytest.Config, name: str, least: int) -> int | None:
     return int(given)
 
 
-def share(config: pytest.Config, name: str) -> float:
+def read_fraction(config: pytest.Config, name: str) -> float:
     """A number from 0 to 1."""
-    given = str(text(config, name))
+    given = str(get_option(config, name))
     if not is_fraction(given):
         raise pytest.UsageError(f"--eye-{name} takes numbers from 0 to 1. Got {given!r} instead.")
     return float(given)
 
 
-def max_drop(config: pytest.Config) -> float:
+def read_max_drop(config: pytest.Config) -> float:
     """Return the largest loss that the gate tolerates, a fraction."""
     try:
-        return parse_max_drop(str(text(config, "max-drop")))
+        return parse_max_drop(str(get_option(config, "max-drop")))
     except EyechartError as error:
         raise pytest.UsageError(f"--eye-max-drop {error}") from error
 
 
-def models(config: pytest.Config) -> tuple[ModelSpec, ...]:
+def read_models(config: pytest.Config) -> tuple[ModelSpec, ...]:
     """The models asked for, or the default ones, each checked against the registry without importing it."""
     specs: list[ModelSpec] = []
-    for given in text(config, "model") or chain.from_iterable(DEFAULT_MODELS.values()):
+    for given in get_option(config, "model") or chain.from_iterable(DEFAULT_MODELS.values()):
         try:
             spec = parse_named_spec(given)
             find_backend(spec)
@@ -71,14 +71,14 @@ def models(config: pytest.Config) -> tuple[ModelSpec, ...]:
     return tuple(dict.fromkeys(specs))
 
 
-def suits(config: pytest.Config, model: ModelSpec, benchmark: str) -> bool:
+def is_used_for(config: pytest.Config, model: ModelSpec, benchmark: str) -> bool:
     """Whether a model is put to a benchmark: one asked for always, a default one where it is named."""
-    return bool(text(config, "model")) or str(model) in DEFAULT_MODELS.get(benchmark, OTHERWISE)
+    return bool(get_option(config, "model")) or str(model) in DEFAULT_MODELS.get(benchmark, FALLBACK_MODELS)
 
 
-def preset(config: pytest.Config) -> Preset:
+def get_preset(config: pytest.Config) -> Preset:
     """Return the preset that was asked for, or an empty one."""
-    name = str(text(config, "preset"))
+    name = str(get_option(config, "preset"))
     return read_preset(name) if name else Preset()
 
 
@@ -86,7 +86,7 @@ def protocol_options(config: pytest.Config) -> Mapping[str, RequestedValues]:
     """Return the values given for options of protocols, by protocol and option; the last one of a name wins."""
     found: dict[str, dict[str, tuple[str, ...]]] = {}
     given = [OptionSetting.parse(each) for each in config.getini("eye_set") or ()]
-    given += preset(config).settings
+    given += get_preset(config).settings
     for setting in [*given, *map(OptionSetting.parse, config.getoption("eye_set") or ())]:
         protocol = get_protocol(setting.protocol)
         known = {option.name: option for option in protocol.options}
@@ -100,46 +100,48 @@ def protocol_options(config: pytest.Config) -> Mapping[str, RequestedValues]:
     return found
 
 
-def labels(config: pytest.Config) -> tuple[LabelsOption, ...]:
+def read_label_options(config: pytest.Config) -> tuple[LabelsOption, ...]:
     """The further ground truths, as NAME=FILE."""
     try:
-        return tuple(parse_labels_option(given) for given in text(config, "labels") or ())
+        return tuple(parse_labels_option(given) for given in get_option(config, "labels") or ())
     except EyechartError as error:
         raise pytest.UsageError(str(error)) from error
 
 
-def check(config: pytest.Config) -> None:
+def check_options(config: pytest.Config) -> None:
     """Refuse what the command line misspells before anything runs; a case that needs it finds it in the ini file."""
     readers: dict[str, Callable[[Any], object]] = {
         "data": list_splits,
         "names": load_class_names,
         "templates": load_templates,
         "equivalences": lambda given: equivalent_pairs(given.removeprefix("strict:"), sys.maxsize),
-        "labels": lambda _: [read_labels(one.path, one.format, classes=sys.maxsize) for one in labels(config)],
+        "labels": lambda _: [
+            read_labels(one.path, one.format, classes=sys.maxsize) for one in read_label_options(config)
+        ],
         "set": lambda given: check_protocol_options(config, [OptionSetting.parse(one) for one in given]),
         "floor": lambda given: [parse_floor(one) for one in given],
     }
     check_gate(config)
     for option in OPTIONS:
-        given = config.getoption(option.ini)
+        given = config.getoption(option.ini_name)
         if given and option.name in readers:
             try:
                 readers[option.name](given)
             except EyechartError as error:
-                raise pytest.UsageError(f"{option.long}: {error}") from error
+                raise pytest.UsageError(f"{option.flag_name}: {error}") from error
 
 
 def check_gate(config: pytest.Config) -> None:
     """Refuse options of a comparison that cannot be, or that is not asked for."""
     if config.getoption("eye_baseline") == "":
         raise pytest.UsageError("--eye-baseline names nothing. Name a folder or file of baselines, or leave it out.")
-    if not 0 < share(config, "alpha") < MOST_ALPHA:
+    if not 0 < read_fraction(config, "alpha") < MAX_ALPHA:
         raise pytest.UsageError(
-            f"--eye-alpha must be above 0 and below {MOST_ALPHA}. Got {text(config, 'alpha')} instead."
+            f"--eye-alpha must be above 0 and below {MAX_ALPHA}. Got {get_option(config, 'alpha')} instead."
         )
-    max_drop(config)
-    compares = text(config, "baseline") and not text(config, "update-baseline")
-    for name in () if compares else ("max-drop",) if text(config, "power") else ("max-drop", "alpha"):
+    read_max_drop(config)
+    compares = get_option(config, "baseline") and not get_option(config, "update-baseline")
+    for name in () if compares else ("max-drop",) if get_option(config, "power") else ("max-drop", "alpha"):
         if config.getoption(f"eye_{name.replace('-', '_')}") is not None:
             raise pytest.UsageError(
                 f"--eye-{name} is about a comparison, and this session makes none. Name baselines with --eye-baseline, "
@@ -155,7 +157,7 @@ def check_protocol_options(config: pytest.Config, given: Iterable[OptionSetting]
         check = option.check or (lambda *_: None)
         for value in found[setting.protocol][setting.option]:
             try:
-                check(value, text(config, "data") or None)
+                check(value, get_option(config, "data") or None)
             except EyechartError as error:
                 raise type(error)(f"{setting.protocol}.{setting.option}: {error}") from error
 
@@ -168,33 +170,33 @@ def read_protocol_options(config: pytest.Config) -> Mapping[str, RequestedValues
         raise pytest.UsageError(str(error)) from error
 
 
-def idle(config: pytest.Config) -> list[str]:
+def describe_ineffective_options(config: pytest.Config) -> list[str]:
     """Say which options of protocols change nothing."""
-    found = settings(config).options.items()
+    found = get_settings(config).options.items()
     return [f"eyechart: {said}" for name, given in found if (said := get_protocol(name).warnings(given))]
 
 
-def settings(config: pytest.Config) -> Settings:
+def get_settings(config: pytest.Config) -> Settings:
     """All options as typed values, read once a session."""
     if SETTINGS not in config.stash:
         here = config.invocation_params.dir
         config.stash[SETTINGS] = Settings(
-            models=models(config),
-            data=text(config, "data") or None,
-            out=here / text(config, "out"),
-            store=here / text(config, "store"),
-            limit=number(config, "limit", 1),
-            seed=number(config, "seed", 0) or 0,
-            offline=bool(text(config, "offline")),
-            strict=bool(text(config, "strict")),
-            max_errors=number(config, "max-errors", 0) or 0,
-            names=text(config, "names"),
-            templates=text(config, "templates") or None,
-            labels=labels(config),
-            empty=text(config, "empty-labels") or None,
-            equivalences=text(config, "equivalences"),
-            categories=text(config, "categories"),
+            models=read_models(config),
+            data=get_option(config, "data") or None,
+            out=here / get_option(config, "out"),
+            store=here / get_option(config, "store"),
+            limit=read_count(config, "limit", 1),
+            seed=read_count(config, "seed", 0) or 0,
+            offline=bool(get_option(config, "offline")),
+            strict=bool(get_option(config, "strict")),
+            max_errors=read_count(config, "max-errors", 0) or 0,
+            names=get_option(config, "names"),
+            templates=get_option(config, "templates") or None,
+            labels=read_label_options(config),
+            empty=get_option(config, "empty-labels") or None,
+            equivalences=get_option(config, "equivalences"),
+            categories=get_option(config, "categories"),
             options=read_protocol_options(config),
-            names_by_protocol={} if config.getoption("eye_names") else preset(config).names,
+            names_by_protocol={} if config.getoption("eye_names") else get_preset(config).names,
         )
     return config.stash[SETTINGS]

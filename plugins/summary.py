@@ -30,31 +30,33 @@ class Summary:
 
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
         """Print the table and where the files are."""
-        self.say_skips(terminalreporter)
-        records = sorted(self.recorder.records.values(), key=place)
+        self.write_skips(terminalreporter)
+        records = sorted(self.recorder.records.values(), key=sort_key)
         if not records:
             return
-        rows = [COLUMNS, *(row for record in records for row in rows_of(record))]
+        rows = [COLUMNS, *(row for record in records for row in make_rows(record))]
         widths = [max(len(row[column]) for row in rows) for column in range(len(COLUMNS))]
         terminalreporter.section("eyechart")
         for row in rows if len(rows) > 1 else ():
             terminalreporter.write_line(
-                "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
+                "  ".join(
+                    format_interval.ljust(width) for format_interval, width in zip(row, widths, strict=True)
+                ).rstrip()
             )
         for note in dict.fromkeys(note for record in records for note in record.notes):
             terminalreporter.write_line(f"note: {note}")
-        for line in map(served, records):
+        for line in map(describe_usage, records):
             if line:
                 terminalreporter.write_line(line)
         methods = "".join(f"95 %, {methods}; " for methods in [interval_methods(records)] if methods)
         folder = bestrelpath(Path.cwd(), self.recorder.folder)
         terminalreporter.write_line(f"intervals: {methods}records and answers: {folder}")
 
-    def say_skips(self, terminalreporter: pytest.TerminalReporter) -> None:
+    def write_skips(self, terminalreporter: pytest.TerminalReporter) -> None:
         """Say why cases were skipped: a missing data set is easily overlooked."""
         config = terminalreporter.config
         skipped = [report for report in terminalreporter.getreports("skipped") if find_case(config, report.nodeid)]
-        reasons = Counter(reason(report) for report in skipped)
+        reasons = Counter(skip_reason(report) for report in skipped)
         for why, cases in reasons.items():
             terminalreporter.write_line(f"eyechart: {cases} case{'s' * (cases > 1)} skipped: {why}")
 
@@ -66,17 +68,17 @@ def interval_methods(records: Iterable[Record]) -> str:
     return ", ".join(METHODS.get(method, method) for method in found)
 
 
-def place(record: Record) -> tuple[str, ...]:
+def sort_key(record: Record) -> tuple[str, ...]:
     """Where a record stands: the splits of a model one below the other, so that a shift between them is seen."""
     return record.benchmark, record.model.title, record.split, record.protocol
 
 
-def reason(report: pytest.TestReport) -> str:
+def skip_reason(report: pytest.TestReport) -> str:
     """Why a test was skipped."""
     return str(report.longrepr[2] if isinstance(report.longrepr, tuple) else report.longrepr).removeprefix("Skipped: ")
 
 
-def rows_of(record: Record) -> list[tuple[str, ...]]:
+def make_rows(record: Record) -> list[tuple[str, ...]]:
     """Return one row for every title of the record's numbers."""
     rows: dict[str, dict[str, Metric]] = {}
     last = {id(metric): counts_empty(metric, record.metrics) for metric in record.metrics}
@@ -91,8 +93,8 @@ def rows_of(record: Record) -> list[tuple[str, ...]]:
             record.protocol,
             labels,
             str(found[FIRST].n),
-            cell(found[FIRST]),
-            cell(found.get(SECOND)),
+            format_interval(found[FIRST]),
+            format_interval(found.get(SECOND)),
             str(record.outcomes.error),
             "" if record.status == PASSED else record.status,
         )
@@ -101,7 +103,7 @@ def rows_of(record: Record) -> list[tuple[str, ...]]:
     ]
 
 
-def served(record: Record) -> str:
+def describe_usage(record: Record) -> str:
     """What answers in words took, where a cache helped or somebody is to be paid."""
     took = record.served
     if took is None or not (took.cached_tokens or took.cost):
@@ -112,7 +114,7 @@ def served(record: Record) -> str:
     return f"{record.case} ({record.protocol}): {took.requests:,} requests, {tokens}"
 
 
-def cell(metric: Metric | None) -> str:
+def format_interval(metric: Metric | None) -> str:
     """A value in per cent with its interval."""
     if metric is None or metric.value is None or metric.ci is None:
         return "-"

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from eyechart.plugins.endings import ABSENT
+from eyechart.plugins.exit_codes import ABSENT
 
 
 def write_labels(world: Any, mistyped: int) -> str:

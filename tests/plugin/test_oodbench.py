@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from eyechart.plugins.endings import ERRORS
+from eyechart.plugins.exit_codes import ERRORS
 
 MLLM, CLIPS = "hf[toybox-mllm]", ("open_clip[toybox-clip]", "open_clip[toybox-clip-b]")
 FORMATS = ("cityscapes", "coco", "lvis", "nuscenes")

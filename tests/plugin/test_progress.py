@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from eyechart.plugins.progress import Progress, line
+from eyechart.plugins.progress import Progress, format_line
 
 OFTEN = "import eyechart.plugins.progress as progress\nprogress.QUIET_SECONDS = 0\n"
 COLUMNS = 60
@@ -31,7 +31,7 @@ class Screen:
         self.run = world.start(*world.usual, *arguments, stdout=slave, stderr=slave)
         os.close(slave)
 
-    def read(self, until: Callable[[str], bool] = lambda _: False) -> str:
+    def read_states(self, until: Callable[[str], bool] = lambda _: False) -> str:
         """Read to the end, or until something is there."""
         while not until(self.said) and (more := self.more()):
             self.said += more
@@ -99,7 +99,7 @@ def test_a_long_name_leaves_room_for_the_counts() -> None:
         "seconds": 2.5,
         "unit": "questions",
     }
-    said = line([state], 79)
+    said = format_line([state], 79)
     assert "12345/50000" in said
     assert "200.00 questions/s" in said
     assert said.startswith("…")
@@ -108,7 +108,7 @@ def test_a_long_name_leaves_room_for_the_counts() -> None:
 
 def test_cases_that_count_unlike_things_have_answers_in_common() -> None:
     state = {"case": "a", "done": 1, "total": 2, "fresh": 1, "seconds": 1.0}
-    said = line([state | {"unit": "images"}, state | {"unit": "questions"}])
+    said = format_line([state | {"unit": "images"}, state | {"unit": "questions"}])
     assert said.startswith("2 cases")
     assert "2.00 answers/s" in said
 

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from eyechart.data.dataset import Dataset
-from eyechart.plugins.endings import ERRORS
+from eyechart.plugins.exit_codes import ERRORS
 from eyechart.realbirdid.sample import open_realbirdid
 
 SPLIT = "sample-drawn"

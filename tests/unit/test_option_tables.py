@@ -19,14 +19,14 @@ def test_the_page_of_options_is_that_of_the_declarations() -> None:
 
 def test_the_page_has_every_option_once() -> None:
     found = re.findall(r"^\| `(--eye-[a-z-]+)`", option_tables.write_page(), re.MULTILINE)
-    assert found == [option.long for option in OPTIONS] == [*dict.fromkeys(found)]
+    assert found == [option.flag_name for option in OPTIONS] == [*dict.fromkeys(found)]
     assert len(EVERYDAY) < len(ADVANCED)
 
 
 @pytest.mark.parametrize("page", PAGES)
 def test_pages_name_options_that_exist(page: str) -> None:
     text = (ROOT / page).read_text(encoding="utf-8")
-    known = {option.long for option in OPTIONS}
+    known = {option.flag_name for option in OPTIONS}
     assert {*re.findall(r"--eye-[a-z]+(?:-[a-z]+)*", text)} <= known
     for protocol, option in re.findall(r"--eye-set[= ]'?([a-z_]+)\.([a-z_]+)", text):
         assert protocol in protocol_targets()

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 import yaml
 
-from eyechart.plugins.endings import MEANINGS
+from eyechart.plugins.exit_codes import MEANINGS
 from eyechart.plugins.options import OPTIONS
 
 ROOT = Path(__file__).parents[2]
@@ -94,7 +94,7 @@ def test_the_guides_settings_for_others_can_be_read() -> None:
     (gitlab,) = re.findall(r"```yaml\n(.+?)```", GUIDE, re.DOTALL)
     (options,) = re.findall(r"```toml\n(.+?)```", GUIDE, re.DOTALL)
     assert yaml.safe_load(gitlab)["eyechart"]["script"] == "bash ci/eyechart.sh"
-    assert {*tomllib.loads(options)["tool"]["pytest"]["ini_options"]} <= {option.ini for option in OPTIONS}
+    assert {*tomllib.loads(options)["tool"]["pytest"]["ini_options"]} <= {option.ini_name for option in OPTIONS}
 
 
 def test_the_guide_explains_every_exit_status() -> None:

@@ -4,14 +4,14 @@ from typing import Any
 
 import pytest
 
-from eyechart.plugins.summary import rows_of
+from eyechart.plugins.summary import make_rows
 
 
 @pytest.fixture
 def lines(bird_world: Any) -> dict[str, list[tuple[str, ...]]]:
     """The lines of a case of species and of one of a flat list."""
     kinds = ("species", "flat_list")
-    return {kind: rows_of(bird_world.record(bird_world.saying(), kind, broken=frozenset({3}))) for kind in kinds}
+    return {kind: make_rows(bird_world.record(bird_world.saying(), kind, broken=frozenset({3}))) for kind in kinds}
 
 
 def test_species_have_their_main_numbers(lines: Any) -> None:
@@ -32,4 +32,4 @@ def test_a_line_has_the_value_with_its_interval_and_the_errors(lines: Any) -> No
 
 def test_numbers_of_nobody_have_no_line(bird_world: Any) -> None:
     world = bird_world.with_birds(*bird_world.birds[14:])
-    assert [line[2] for line in rows_of(world.record(world.saying()))] == ["UA genus"]
+    assert [line[2] for line in make_rows(world.record(world.saying()))] == ["UA genus"]

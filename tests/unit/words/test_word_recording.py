@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from eyechart.models.types import Answer
-from eyechart.plugins.summary import rows_of
+from eyechart.plugins.summary import make_rows
 from eyechart.protocol.settings import Case
 from eyechart.realbirdid.abstention import Abstention
 from eyechart.realbirdid.free_form import FreeForm
@@ -139,9 +139,9 @@ def test_nothing_to_abstain_from_is_said(recorded: Any, aviary: Any) -> None:
 
 def test_the_terminal_has_a_row_for_each_level_and_none_for_a_wording(recorded: Any) -> None:
     found = recorded("abstention", say, TWO, abstention_images="all").write_record(1.0, {}, "pytest")
-    assert [row[2] for row in rows_of(found)] == ["UA abstained, plain", "A abstained, plain"]
+    assert [row[2] for row in make_rows(found)] == ["UA abstained, plain", "A abstained, plain"]
 
 
 def test_the_terminal_has_what_was_named_and_how_often_nothing_was(recorded: Any) -> None:
     found = recorded("free_form", lambda *_: "hm").write_record(1.0, {}, "pytest")
-    assert [row[2] for row in rows_of(found)] == ["A species", "A abstained", "UA abstained"]
+    assert [row[2] for row in make_rows(found)] == ["A species", "A abstained", "UA abstained"]

@@ -10,8 +10,8 @@ import pytest
 
 from eyechart.gate.compare import LOSS, MetricComparison, Verdict
 from eyechart.gate.evidence import MetricEvidence
-from eyechart.plugins.briefing import FAILURES, LENGTH, NAME, block, code, table
-from eyechart.plugins.endings import MEANINGS
+from eyechart.plugins.exit_codes import MEANINGS
+from eyechart.plugins.github_summary import FAILURES, LENGTH, NAME, fence_block, inline_code, make_loss_table
 
 ACC = ("acc1", "A")
 OWN = "def pytest_runtest_setup(item):\n    item.user_properties.append(('owner', {'eyechart': 'me'}))\n"
@@ -147,9 +147,9 @@ def test_every_status_that_can_be_is_explained() -> None:
 def test_hostile_text_stays_in_its_block(said: str) -> None:
     from markdown_it import MarkdownIt
 
-    (token,) = MarkdownIt().parse(block(said))
+    (token,) = MarkdownIt().parse(fence_block(said))
     assert (token.type, token.content) == ("fence", f"{said}\n")
-    (inline,) = [each for each in MarkdownIt().parse(f"## {code(said)}") if each.type == "inline"]
+    (inline,) = [each for each in MarkdownIt().parse(f"## {inline_code(said)}") if each.type == "inline"]
     assert [child.type for child in inline.children or ()] == ["code_inline"]
 
 
@@ -160,16 +160,16 @@ def test_a_hostile_name_stays_in_its_cell(said: str) -> None:
     proof = MetricEvidence(name="acc1", labels=said, category="A", value=0.0, n=2, direction=1)
     sizes = {"before": 1.0, "after": 0.0, "delta": -1.0, "n": 2, "n_clusters": 2}
     found = MetricComparison(said, "replay", proof, **sizes, ci=None, p=0.001, method="exact McNemar", lost=(0, 1))
-    text = "\n".join(table([Verdict(found, 0.001, LOSS)]))
+    text = "\n".join(make_loss_table([Verdict(found, 0.001, LOSS)]))
     tokens = MarkdownIt("commonmark").enable("table").parse(text)
     cells = [each.content for each in tokens if each.type == "inline"][8:]
-    assert [code(f"{said} (replay)"), code(f"acc1 ({said}, A)")] == cells[:2]
+    assert [inline_code(f"{said} (replay)"), inline_code(f"acc1 ({said}, A)")] == cells[:2]
     assert cells[2:] == ["1.0000", "0.0000", "0.001", "2", "0", ""]
 
 
 def test_a_long_text_is_cut() -> None:
-    assert len(block("x" * 1_000_000)) < LENGTH + 100
-    assert len(code("x" * 1_000_000)) < NAME + 10
+    assert len(fence_block("x" * 1_000_000)) < LENGTH + 100
+    assert len(inline_code("x" * 1_000_000)) < NAME + 10
 
 
 def test_the_longest_page_is_one_that_github_takes() -> None:
@@ -177,4 +177,4 @@ def test_the_longest_page_is_one_that_github_takes() -> None:
         FAILURES + 1,
         3 * FAILURES,
     )  # every failure has a heading and a line of the table, in the widest letters
-    assert len((block("😀" * 10**6) * texts + code("😀" * 10**6) * names).encode()) < 2**20
+    assert len((fence_block("😀" * 10**6) * texts + inline_code("😀" * 10**6) * names).encode()) < 2**20

@@ -10,68 +10,68 @@ from eyechart.gate.compare import Verdict
 from eyechart.gate.messages import format_p_value
 
 from .cases import find_case
-from .endings import KIND, MEANINGS, REGRESSION
+from .exit_codes import KIND, MEANINGS, REGRESSION
 from .gate import Gate
-from .options import text
+from .options import get_option
 from .workers import is_worker
 
 FAILURES, LENGTH, NAME = 50, 4000, 300  # a job's page holds 1 MiB
 
 
-class Briefing:
+class GithubSummary:
     """Notes how every case ended, and writes the file when the session is over."""
 
     def __init__(self, config: pytest.Config, gate: Gate) -> None:
-        given = text(config, "summary")
+        given = get_option(config, "summary")
         self.path = config.invocation_params.dir / given if given and not is_worker(config) else None
         self.config, self.gate = config, gate
-        self.ended: dict[str, pytest.TestReport] = {}
-        self.problem = ""
+        self.final_reports: dict[str, pytest.TestReport] = {}
+        self.error = ""
         if self.path and not self.path.parent.is_dir():
             raise pytest.UsageError(f"--eye-summary: there is no folder {self.path.parent}. Make it, or name another.")
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         """Keep how a case ended; what failed stays failed."""
-        before = self.ended.get(report.nodeid)
+        before = self.final_reports.get(report.nodeid)
         if find_case(self.config, report.nodeid) and (report.when == "call" or not report.passed):
-            self.ended[report.nodeid] = before if before and before.failed and report.passed else report
+            self.final_reports[report.nodeid] = before if before and before.failed and report.passed else report
 
     @pytest.hookimpl(trylast=True)
     def pytest_sessionfinish(self, session: pytest.Session) -> None:
         """Write the file, after the gate has judged."""
         if self.path:
             try:
-                self.path.write_text("\n".join(self.lines(int(session.exitstatus))) + "\n", encoding="utf-8")
+                self.path.write_text("\n".join(self.make_lines(int(session.exitstatus))) + "\n", encoding="utf-8")
             except OSError as error:
-                self.problem = f"--eye-summary: {self.path} cannot be written: {error.strerror or error}."
+                self.error = f"--eye-summary: {self.path} cannot be written: {error.strerror or error}."
 
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
         """Say why there is no file."""
-        if self.problem:
-            terminalreporter.write_line(f"ERROR: {self.problem}", red=True)
+        if self.error:
+            terminalreporter.write_line(f"ERROR: {self.error}", red=True)
 
-    def lines(self, status: int) -> Iterator[str]:
+    def make_lines(self, status: int) -> Iterator[str]:
         """The whole text."""
-        counts = Counter(report.outcome for report in self.ended.values())
+        counts = Counter(report.outcome for report in self.final_reports.values())
         said = ", ".join(f"{counts[each]} {each}" for each in ("passed", "failed", "skipped") if counts[each])
         yield f"# eyechart: {said or 'no case ran'}\n"
         yield f"Exit status {status}: {MEANINGS.get(status, 'not one of pytest or eyechart')}.\n"
-        yield from table([each for each in self.gate.verdicts if each.regression])
-        failed = sorted((report for report in self.ended.values() if report.failed), key=is_other)
+        yield from make_loss_table([each for each in self.gate.verdicts if each.regression])
+        failed = sorted((report for report in self.final_reports.values() if report.failed), key=is_not_regression)
         for report in failed[:FAILURES]:
-            yield f"## {code(report.nodeid.rpartition('::')[2])}\n\n{block(report.longreprtext)}\n"
+            yield f"## {inline_code(report.nodeid.rpartition('::')[2])}\n\n{fence_block(report.longreprtext)}\n"
         if len(failed) > FAILURES:
             yield f"{len(failed) - FAILURES} more failed; the log has them.\n"
-        if remarks := [*dict.fromkeys(self.gate.said), *self.gate.wrong]:
-            yield block("\n".join(remarks))
+        if remarks := [*dict.fromkeys(self.gate.messages), *self.gate.errors]:
+            yield fence_block("\n".join(remarks))
 
 
-def is_other(report: pytest.TestReport) -> bool:
+def is_not_regression(report: pytest.TestReport) -> bool:
     """Whether a failure is not a regression, of which one wants to hear first."""
     return getattr(report, KIND, None) != REGRESSION
 
 
-def table(lost: Sequence[Verdict]) -> Iterator[str]:
+def make_loss_table(lost: Sequence[Verdict]) -> Iterator[str]:
     """The cases that are worse, each with its surest loss, the surest first."""
     cases: dict[tuple[str, str], list[Verdict]] = {}
     for each in sorted(lost, key=lambda each: (each.adjusted, -each.comparison.loss)):
@@ -79,34 +79,34 @@ def table(lost: Sequence[Verdict]) -> Iterator[str]:
     if cases:
         yield "| worse | number | baseline | now | p | right→wrong | wrong→right | other numbers |"
         yield "|---|---|---|---|---|---|---|---|"
-        yield from (row(*of_case) for of_case in [*cases.values()][:FAILURES])
+        yield from (make_row(*of_case) for of_case in [*cases.values()][:FAILURES])
         yield ""
 
 
-def row(surest: Verdict, *more: Verdict) -> str:
+def make_row(surest: Verdict, *more: Verdict) -> str:
     """A case that is worse, as a line of a table."""
     found = surest.comparison
-    names = (code(each).replace("|", "\\|") for each in (f"{found.case} ({found.protocol})", found.name))
+    names = (inline_code(each).replace("|", "\\|") for each in (f"{found.case} ({found.protocol})", found.name))
     changed = (len(found.lost), found.gained) if found.lost or found.gained else ("", "")
     values = (f"{found.before:.4f}", f"{found.after:.4f}", format_p_value(surest.adjusted).removeprefix("p="), *changed)
     return f"| {' | '.join([*names, *map(str, values)])} | {len(more) or ''} |"
 
 
-def block(said: str) -> str:
+def fence_block(said: str) -> str:
     """A text that Markdown leaves as it is, whatever it holds, cut to a length that one reads."""
     shown = said if len(said) <= LENGTH else f"{said[:LENGTH]}\n… ({len(said):,} characters)"
-    fence = "`" * max(3, 1 + longest(shown))
+    fence = "`" * max(3, 1 + longest_backticks(shown))
     return f"{fence}text\n{shown}\n{fence}"
 
 
-def code(said: str) -> str:
+def inline_code(said: str) -> str:
     """A name that Markdown leaves as it is, cut as well."""
     shown = " ".join(said.split())
     shown = shown if len(shown) <= NAME else f"{shown[:NAME]}…"
-    fence = "`" * (1 + longest(shown))
+    fence = "`" * (1 + longest_backticks(shown))
     return f"{fence} {shown} {fence}"
 
 
-def longest(said: str) -> int:
+def longest_backticks(said: str) -> int:
     """The longest row of backticks."""
     return max(map(len, re.findall("`+", said)), default=0)

@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 from _pytest.junitxml import xml_key
 
-from .endings import KIND, REGRESSION
-from .recorder import JUDGED
+from .exit_codes import KIND, REGRESSION
+from .recorder import BY_GATE
 
 
 def report_failed(session: pytest.Session, was: pytest.TestReport, why: str) -> None:
@@ -16,7 +16,7 @@ def report_failed(session: pytest.Session, was: pytest.TestReport, why: str) -> 
     report = copy(was)
     report.outcome, report.sections = "failed", []
     report.longrepr = f"{was.longreprtext}\n\n{why}" if was.failed else why
-    setattr(report, JUDGED, True)
+    setattr(report, BY_GATE, True)
     setattr(report, KIND, REGRESSION)
     if terminal := config.pluginmanager.get_plugin("terminalreporter"):
         for kept in terminal.stats.values():
@@ -25,19 +25,21 @@ def report_failed(session: pytest.Session, was: pytest.TestReport, why: str) -> 
         session.testsfailed -= 1
     config.hook.pytest_runtest_logreport(report=report)
     if xml := config.stash.get(xml_key, None):
-        replace(xml, was, report)
+        replace_in_junit(xml, was, report)
 
 
-def replace(xml: Any, was: pytest.TestReport, report: pytest.TestReport) -> None:
+def replace_in_junit(xml: Any, was: pytest.TestReport, report: pytest.TestReport) -> None:
     """Leave the later of two cases of one name in junit's file: readers would take both for one that is flaky."""
     now = xml.node_reporters_ordered[-1]
     xml.finalize(report)
-    name = named(now)
-    xml.node_reporters_ordered[:] = [each for each in xml.node_reporters_ordered if each is now or named(each) != name]
+    name = junit_name(now)
+    xml.node_reporters_ordered[:] = [
+        each for each in xml.node_reporters_ordered if each is now or junit_name(each) != name
+    ]
     xml.stats["failure" if was.failed else "passed"] -= 1
 
 
-def named(reporter: Any) -> tuple[str | None, str | None]:
+def junit_name(reporter: Any) -> tuple[str | None, str | None]:
     """What junit calls a case."""
     element = reporter.to_xml()
     return element.get("classname"), element.get("name")

@@ -34,7 +34,7 @@ def pytest_runtest_makereport(call: pytest.CallInfo[None]) -> Generator[None, py
     return report
 
 
-class Endings:
+class ExitCodes:
     """Collects the kinds of what failed."""
 
     def __init__(self) -> None:
