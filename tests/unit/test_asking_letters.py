@@ -254,12 +254,12 @@ def test_a_second_ground_truth_that_is_not_there_is_a_sentence(choice: Any, talk
     [
         (
             {"distractors": "own"},
-            r"needs somebody's confusions over the 12 classes of imagenet.*multiple_choice\.distractors=",
+            r"needs confusions over the 12 classes of imagenet.*multiple_choice\.distractors=",
         ),
         ({"distractors": "sentence[]", "get_model": lambda _: object()}, r"is neither a classifier nor an encoder"),
         (
             {"setting": "ImGT+text", "get_model": lambda _: object()},
-            r"multiple_choice\.text_encoder=sentence\[minilm\] reads no texts",
+            r"multiple_choice\.text_encoder=sentence\[minilm\] encodes no texts",
         ),
         ({"prompt": "closed_world"}, r"multiple_choice\.prompt=closed_world has the slots: class_list"),
     ],

@@ -109,7 +109,7 @@ FAULTS = [
         {"text_encoder": "timm[x]"},
         lambda _: object(),
         SpecError,
-        r"\.text_encoder=timm\[x\] reads no texts\. Use sentence\[",
+        r"\.text_encoder=timm\[x\] encodes no texts\. Use sentence\[",
     ),
     ({"text_templates": "81"}, None, Exception, "templates '81' are neither"),
 ]

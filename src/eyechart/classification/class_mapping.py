@@ -1,7 +1,7 @@
-"""Answers in free words as classes: the class whose name is nearest in a text embedding space, or that is in the words.
+"""Map free text to classes: the class whose name is nearest in a text embedding space, or that occurs in the text.
 
-Source: arXiv 2603.06578, section 2.3, Task 1. Its CW+ is the same mapping, for those closed-world answers alone that
-are not in the prompt's list.
+Source: arXiv 2603.06578, section 2.3, Task 1. CW+ applies the same mapping to those closed-world answers that are
+not in the prompt's list.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -31,7 +31,7 @@ Words = tuple[str, ...]
 
 @dataclass(frozen=True)
 class ClassEmbeddings:
-    """Class names in a text embedding space: a unit vector (names, d) each, and the class that has the name."""
+    """Class names in a text embedding space: unit vectors (names, d), and the class of each name."""
 
     encode_texts: EncodeTexts
     templates: tuple[str, ...]
@@ -40,7 +40,7 @@ class ClassEmbeddings:
 
 
 class NearestClasses(NamedTuple):
-    """For each answer the nearest class, -1 where it is blank, and the cosine in -1..1, NaN there; both (n,)."""
+    """The nearest class of each answer (n,), -1 for a blank one, and its cosine (n,), NaN for a blank one."""
 
     classes: NDArray[np.int64]
     cosines: Floats
@@ -52,7 +52,7 @@ def embed_class_names(
     templates: Sequence[str] = BARE,
     answer_templates: Sequence[str] | None = None,
 ) -> ClassEmbeddings:
-    """Embed the class names: the normalised mean over `templates`, with the slot `{c}`, of each name's unit vectors.
+    """Return embeddings of class names: for each, the normalised mean of its unit vectors over `templates` with `{c}`.
 
     `encode_texts` gives features of shape (texts, d). Answers will go into the same templates, so that a class's own
     name has cosine 1, or into `answer_templates`. Of classes with one name, the first has it.
@@ -73,7 +73,7 @@ def embed_class_names(
     return ClassEmbeddings(encode_texts, answered, weights, np.array([first[name] for name in unique], np.int64))
 
 
-def nearest_classes(known: ClassEmbeddings, answers: Sequence[str]) -> NearestClasses:
+def nearest_classes(embeddings: ClassEmbeddings, answers: Sequence[str]) -> NearestClasses:
     """Map each of n answers to the class whose name is nearest by cosine.
 
     Cosines less than 1e-6 below the largest are ties, and the first class wins, so that neither the order of answers
@@ -83,26 +83,26 @@ def nearest_classes(known: ClassEmbeddings, answers: Sequence[str]) -> NearestCl
 
     Source: arXiv 2603.06578, section 2.3, Task 1.
 
-    >>> letters = lambda texts: np.array([[text.count(each) for each in "abc"] for text in texts], np.float32)
+    >>> letters = lambda texts: np.array([[text.count(letter) for letter in "abc"] for text in texts], np.float32)
     >>> nearest_classes(embed_class_names(letters, ["abc", "cab", "a"]), ["a cab", " ", "aaab"]).classes
     array([ 0, -1,  2])
     """
     texts = list(dict.fromkeys(answer.strip() for answer in answers if answer.strip()))
-    found = dict(zip(texts, _mapped(known, texts), strict=True))
-    pairs = [found.get(answer.strip(), (-1, np.nan)) for answer in answers]
+    nearest = dict(zip(texts, _nearest(embeddings, texts), strict=True))
+    pairs = [nearest.get(answer.strip(), (-1, np.nan)) for answer in answers]
     return NearestClasses(
-        np.array([each for each, _ in pairs], np.int64), np.array([each for _, each in pairs], np.float32)
+        np.array([index for index, _ in pairs], np.int64), np.array([cosine for _, cosine in pairs], np.float32)
     )
 
 
-def _mapped(known: ClassEmbeddings, texts: Sequence[str]) -> Iterator[tuple[int, float]]:
-    step = max(1, _PROMPTS // len(known.templates))
+def _nearest(embeddings: ClassEmbeddings, texts: Sequence[str]) -> Iterator[tuple[int, float]]:
+    step = max(1, _PROMPTS // len(embeddings.templates))
     for start in range(0, len(texts), step):
-        vectors = class_weights(known.encode_texts, texts[start : start + step], known.templates)
-        near = cosine_similarity(vectors, known.weights)
-        best = near.max(axis=1)
-        chosen = (near >= best[:, None] - TIE).argmax(axis=1)
-        yield from zip(known.classes[chosen].tolist(), best.tolist(), strict=True)
+        vectors = class_weights(embeddings.encode_texts, texts[start : start + step], embeddings.templates)
+        cosines = cosine_similarity(vectors, embeddings.weights)
+        best = cosines.max(axis=1)
+        selected = (cosines >= best[:, None] - TIE).argmax(axis=1)
+        yield from zip(embeddings.classes[selected].tolist(), best.tolist(), strict=True)
 
 
 def included_classes(
@@ -122,8 +122,8 @@ def included_classes(
     """
     find = _by_words if whole_words else _by_letters
     order = sorted(range(len(names)), key=lambda index: (-len(normalise_text(names[index])), index))
-    rank = {index: place for place, index in enumerate(order)}
-    return [tuple(sorted(found, key=rank.__getitem__)) for found in find(answers, names)]
+    rank = {index: position for position, index in enumerate(order)}
+    return [tuple(sorted(classes, key=rank.__getitem__)) for classes in find(answers, names)]
 
 
 def map_by_inclusion(answers: Sequence[str], names: Sequence[str], *, whole_words: bool = True) -> NDArray[np.int64]:
@@ -134,8 +134,8 @@ def map_by_inclusion(answers: Sequence[str], names: Sequence[str], *, whole_word
     >>> map_by_inclusion(["A coffee mug", "I see a fish"], ["mug", "coffee mug"])
     array([ 1, -1])
     """
-    found = included_classes(answers, names, whole_words=whole_words)
-    return np.array([each[0] if each else -1 for each in found], np.int64)
+    included = included_classes(answers, names, whole_words=whole_words)
+    return np.array([classes[0] if classes else -1 for classes in included], np.int64)
 
 
 def _by_letters(answers: Sequence[str], names: Sequence[str]) -> list[set[int]]:
@@ -152,28 +152,32 @@ def _by_words(answers: Sequence[str], names: Sequence[str]) -> list[set[int]]:
     return [_spans(lowercase_words(answer), classes, longest) for answer in answers]
 
 
-def _spans(said: Sequence[str], classes: Mapping[Words, Sequence[int]], longest: int) -> set[int]:
-    spans = (tuple(said[start : start + length]) for start in range(len(said)) for length in range(1, longest + 1))
+def _spans(answer_words: Sequence[str], classes: Mapping[Words, Sequence[int]], longest: int) -> set[int]:
+    spans = (
+        tuple(answer_words[start : start + length])
+        for start in range(len(answer_words))
+        for length in range(1, longest + 1)
+    )
     return {index for span in spans for index in classes.get(span, ())}
 
 
 def map_to_classes(context: Context, answers: Sequence[str]) -> list[int]:
-    """The class of each answer by the mapping that was chosen, -1 for an empty one or where nothing is included."""
+    """Return the class of each answer by the option `mapping`, -1 for a blank one or if it includes no name."""
     if context.options["mapping"] == "inclusion":
-        found = map_by_inclusion(answers, context.candidate_names)
+        indices = map_by_inclusion(answers, context.candidate_names)
     elif not answers:
-        text_encoder(context)  # who would have mapped is told all the same
+        text_encoder(context)  # records the encoder of the case
         return []
     else:
-        found = nearest_classes(class_embeddings(context, context.candidate_names), answers).classes
-    classes: list[int] = np.array([*context.candidate_classes, -1], np.int64)[found].tolist()
+        indices = nearest_classes(class_embeddings(context, context.candidate_names), answers).classes
+    classes: list[int] = np.array([*context.candidate_classes, -1], np.int64)[indices].tolist()
     return classes
 
 
 def class_embeddings(context: Context, names: Sequence[str]) -> ClassEmbeddings:
-    """The class names in the space of the encoder that was chosen."""
-    given = context.options["text_templates"]
-    formats = BARE if given == "none" else load_templates(given).formats
+    """Return the class names in the space of the option `text_encoder`."""
+    name = context.options["text_templates"]
+    formats = BARE if name == "none" else load_templates(name).formats
     encoder = text_encoder(context)
 
     def encode(texts: Sequence[str]) -> Floats:
@@ -183,23 +187,25 @@ def class_embeddings(context: Context, names: Sequence[str]) -> ClassEmbeddings:
 
 
 def text_encoder(context: Context) -> TextEncoder:
-    """The text encoder that was chosen."""
+    """Return the text encoder of the option `text_encoder`. Raises SpecError for a model that encodes no texts."""
     encoder = context.get_model(context.options["text_encoder"])
     if not isinstance(encoder, TextEncoder):
-        raise SpecError(f"{context.flag('text_encoder')} reads no texts. Use sentence[…], hf_clip[…] or open_clip[…].")
+        raise SpecError(
+            f"{context.flag('text_encoder')} encodes no texts. Use sentence[…], hf_clip[…] or open_clip[…]."
+        )
     context.extra_variant["text_encoder_weights"] = encoder.identity.weights_sha256[:8]
     return encoder
 
 
 def text_features(store: Store, encoder: TextEncoder, texts: Sequence[str]) -> Floats:
-    """Features of texts, asked for once."""
-    asked = sha256(msgspec.json.encode(texts)).hexdigest()
-    key = Key(kind="text_features", model=encoder.identity, prompts=asked, batch_size=encoder.batch_size)
+    """Return features of texts (texts, d), from the store if they are in it. Raises ModelError for NaN or infinity."""
+    prompts_sha256 = sha256(msgspec.json.encode(texts)).hexdigest()
+    key = Key(kind="text_features", model=encoder.identity, prompts=prompts_sha256, batch_size=encoder.batch_size)
     entry = store.entry(key)
-    found = read_or_compute(entry, lambda: encoder.encode_texts(texts))
-    if not np.isfinite(found).all():
+    features = read_or_compute(entry, lambda: encoder.encode_texts(texts))
+    if not np.isfinite(features).all():
         raise ModelError(
             f"{encoder.identity.name} gives NaN or infinity for some texts in {encoder.identity.dtype}. "
             "Try dtype=float32."
         )
-    return found
+    return features

@@ -1,7 +1,7 @@
-"""Closed world: the class list stands in the prompt, and an answer is right, wrong, out of the prompt, or not read.
+"""Closed world: the prompt lists the classes; an answer is correct, wrong, out of the prompt, or unparsed.
 
-Of a reply that ended at the token limit, a name counts if its JSON value or its line was complete; without JSON it must
-also be a name of the list. A name that is cut in the middle is truncated.
+If a response ended at the token limit, a name counts if its JSON value or its line is complete; without JSON it must
+also be a name of the list. Other names are truncated.
 """
 
 from eyechart.classification.class_mapping import map_to_classes
@@ -31,7 +31,7 @@ NONE = -1
 
 
 class ClosedWorld(Protocol[Classification]):
-    """The prompt has all class names, and the answer is one of them; another answer is out of the prompt and wrong."""
+    """The prompt lists all class names. An answer that is none of them is out of the prompt and counts as wrong."""
 
     name = "closed_world"
     requires = ("generator",)
@@ -39,19 +39,19 @@ class ClosedWorld(Protocol[Classification]):
     options = (ANSWER, *SHOWN, EPOCHS)
 
     def unused_options(self, options: OptionValues, *, replayed: bool) -> set[str]:
-        """Return the options that change nothing beside the others."""
+        """Return the options that have no effect together with the others."""
         return unused_options(options, replayed=replayed)
 
     def is_valid(self, options: OptionValues) -> bool:
-        """Return whether a combination of options can be asked."""
+        """Return whether the options can be combined."""
         return is_valid(options)
 
     def unavailable(self, context: Context) -> str:
-        """Return why the model cannot choose the likeliest name."""
+        """Return why the model cannot score names, "" if it can or need not."""
         return missing_scores_reason(context) if context.options["answer"] == "constrained" else ""
 
     def predict(self, context: Context) -> Classification:
-        """Ask about every image, as often as evaluations are wanted."""
+        """Predict the class of every image, in as many epochs as requested."""
         if context.options["answer"] == "constrained":
             return predict_constrained(context)
         times = int(context.options["epochs"])
@@ -61,13 +61,15 @@ class ClosedWorld(Protocol[Classification]):
 
 
 def predict_epoch(context: Context, number: int) -> ClassPredictions:
-    """Return the predictions of one round of the closed world."""
-    asked, notes, usage = ask_and_parse(context, number)
-    return notes.to_predictions(context, usage, prompt_variant(context, asked), find_out_of_prompt(context, notes))
+    """Return the predictions of one epoch."""
+    prompt, collector, usage = ask_and_parse(context, number)
+    return collector.to_predictions(
+        context, usage, prompt_variant(context, prompt), find_out_of_prompt(context, collector)
+    )
 
 
 class ClosedWorldPlus(Protocol[ClassPredictions]):
-    """CW+: the closed world's own answers, of which those out of the prompt are mapped to the nearest class."""
+    """CW+: the answers of the closed world, with those out of the prompt mapped to the nearest class."""
 
     name = "closed_world_plus"
     requires = ("generator",)
@@ -75,120 +77,125 @@ class ClosedWorldPlus(Protocol[ClassPredictions]):
     options = (ANSWER, *SHOWN, *MAPPED)
 
     def unused_options(self, options: OptionValues, *, replayed: bool) -> set[str]:
-        """Return the options that change nothing beside the others."""
+        """Return the options that have no effect together with the others."""
         return unused_options(options, replayed=replayed)
 
     def is_valid(self, options: OptionValues) -> bool:
-        """Return whether a combination of options can be asked."""
+        """Return whether the options can be combined."""
         return is_valid(options)
 
     def unavailable(self, context: Context) -> str:
-        """Return why the model cannot choose the likeliest name."""
+        """Return why the model cannot score names, "" if it can or need not."""
         return missing_scores_reason(context) if context.options["answer"] == "constrained" else ""
 
     def predict(self, context: Context) -> ClassPredictions:
-        """Ask as the closed world does, or take its stored answers, and map those out of the prompt."""
+        """Return the predictions of the closed world, with answers out of the prompt mapped to classes."""
         if context.options["answer"] == "constrained":
             return predict_constrained(context)
-        asked, notes, usage = ask_and_parse(context, 0)
-        out = find_out_of_prompt(context, notes)
+        prompt, collector, usage = ask_and_parse(context, 0)
+        out = find_out_of_prompt(context, collector)
         rows = [row for row, kind in enumerate(out) if kind]
-        for row, place in zip(rows, map_to_classes(context, [notes.completions[row] for row in rows]), strict=True):
-            notes.classes[row] = place
-        return notes.to_predictions(context, usage, prompt_variant(context, asked), out, is_mapped=True)
+        for row, index in zip(rows, map_to_classes(context, [collector.completions[row] for row in rows]), strict=True):
+            collector.classes[row] = index
+        return collector.to_predictions(context, usage, prompt_variant(context, prompt), out, is_mapped=True)
 
 
-def ask_and_parse(context: Context, evaluation: int) -> tuple[Prompt, AnswerCollector, Usage]:
-    """Ask, or take the kept replies, and read them."""
+def ask_and_parse(context: Context, epoch: int) -> tuple[Prompt, AnswerCollector, Usage]:
+    """Send the requests of an epoch that have no stored response, and return the prompt, parsed answers and usage."""
     answer = context.options["answer"]
     own = closed_world_prompt(answer, structured=context.options["structured_output"] == "enforced")
-    asked = context.select_prompt(own)
-    put = build_requests(
+    prompt = context.select_prompt(own)
+    batch = build_requests(
         context,
         "closed_world",
-        asked,
-        asked.fill(class_list=format_class_list(context.candidate_names, answer)),
-        evaluation,
+        prompt,
+        prompt.fill(class_list=format_class_list(context.candidate_names, answer)),
+        epoch,
     )
-    replies, notes = ask(context, put), AnswerCollector(len(context.dataset))
-    for one in split_by_image(put, replies.responses, json=is_json(context, asked)):
-        collect(context, notes, one)
-    return asked, notes, replies.usage
+    responses, collector = ask(context, batch), AnswerCollector(len(context.dataset))
+    for parsed in split_by_image(batch, responses.responses, json=is_json(context, prompt)):
+        collect(context, collector, parsed)
+    return prompt, collector, responses.usage
 
 
-def is_json(context: Context, asked: Prompt) -> bool:
-    """Whether replies are JSON."""
-    return not is_replay(context) and (wants_json(asked) or context.options["structured_output"] == "enforced")
+def is_json(context: Context, prompt: Prompt) -> bool:
+    """Return whether responses are JSON."""
+    return not is_replay(context) and (wants_json(prompt) or context.options["structured_output"] == "enforced")
 
 
-def collect(context: Context, notes: AnswerCollector, one: ParsedAnswer) -> None:
-    """Read one image's answer as a class."""
-    notes.set_position(one.row, one.request, one.position)
-    text = one.strict if context.options["parser"] == "strict" else one.lenient
-    notes.completions[one.row] = one.completion if text is None else text
-    if one.error:
-        notes.errors[one.row] = one.error
+def collect(context: Context, collector: AnswerCollector, parsed: ParsedAnswer) -> None:
+    """Add the answer of one image, with the class that it names."""
+    collector.set_position(parsed.row, parsed.request, parsed.position)
+    text = parsed.strict if context.options["parser"] == "strict" else parsed.lenient
+    collector.completions[parsed.row] = parsed.completion if text is None else text
+    if parsed.error:
+        collector.errors[parsed.row] = parsed.error
         return
     if text is None:
-        notes.unparsed.add(one.row)
-    notes.strict_classes[one.row] = to_class(context, one.strict, "strict")
-    notes.classes[one.row] = to_class(context, text, context.options["parser"])
-    if one.truncated and notes.classes[one.row] == NONE:
-        notes.unparsed.add(one.row)
-        notes.truncated.add(one.row)
+        collector.unparsed.add(parsed.row)
+    collector.strict_classes[parsed.row] = to_class(context, parsed.strict, "strict")
+    collector.classes[parsed.row] = to_class(context, text, context.options["parser"])
+    if parsed.truncated and collector.classes[parsed.row] == NONE:
+        collector.unparsed.add(parsed.row)
+        collector.truncated.add(parsed.row)
 
 
 def to_class(context: Context, text: str | None, parser: str) -> int:
-    """The class that a text names under a reading, -1 for none."""
+    """Return the class that a text names under a parser, -1 for none."""
     if text is None:
         return NONE
-    place = parse_id(context, text, parser) if context.options["answer"] == "id" else parse_name(context, text, parser)
-    return NONE if place is None else context.candidate_classes[place]
+    index = parse_id(context, text, parser) if context.options["answer"] == "id" else parse_name(context, text, parser)
+    return NONE if index is None else context.candidate_classes[index]
 
 
 def parse_name(context: Context, text: str, parser: str) -> int | None:
-    """The place in the list of a name; of two classes with one name the first has it."""
+    """Return the index of a name in the list, None if it is not listed; the first of classes with one name."""
     if parser == "authors":
         return compat.parse_authors_name(text, context.candidate_names)
-    found = class_name.parse(text, context.candidate_names)
+    result = class_name.parse(text, context.candidate_names)
     exact = int(match_exactly([text], context.candidate_names)[0])
-    read = found.strict if parser == "strict" else found.lenient
-    return read if read is not None else exact if exact >= 0 else None
+    index = result.strict if parser == "strict" else result.lenient
+    return index if index is not None else exact if exact >= 0 else None
 
 
 def parse_id(context: Context, text: str, parser: str) -> int | None:
-    """The place in the list of a number; to a lenient reader a name says it as well."""
-    found = number.parse(text)
-    read = found.strict if parser != "lenient" else found.lenient
-    if read is None:
+    """Return the index that a number states, None if it is not listed; the lenient parser accepts a name, too."""
+    result = number.parse(text)
+    index = result.strict if parser != "lenient" else result.lenient
+    if index is None:
         return parse_name(context, text, parser) if parser == "lenient" else None
-    return read if 0 <= read < len(context.candidate_names) else None
+    return index if 0 <= index < len(context.candidate_names) else None
 
 
-def find_out_of_prompt(context: Context, notes: AnswerCollector) -> tuple[str, ...]:
-    """The kind of each answer that was read and is no class of the list, "" for all others."""
-    found = [""] * notes.size
+def find_out_of_prompt(context: Context, collector: AnswerCollector) -> tuple[str, ...]:
+    """Return for each image the kind of an answer that is out of the prompt, "" for other answers."""
+    kinds = [""] * collector.size
     outside = [
         row
-        for row in range(notes.size)
-        if notes.requests[row] >= 0 and notes.classes[row] < 0 and row not in notes.errors and row not in notes.unparsed
+        for row in range(collector.size)
+        if collector.requests[row] >= 0
+        and collector.classes[row] < 0
+        and row not in collector.errors
+        and row not in collector.unparsed
     ]
     known = load_class_names("openai").names if has_imagenet_classes(context.dataset) else ()
     listed = (
-        match_exactly([notes.completions[row] for row in outside], context.candidate_names) >= 0
-    )  # by a reading that did not take it
-    unlisted = [row for row, each in zip(outside, listed.tolist(), strict=True) if not each]
-    sorted_out = out_of_prompt_kinds([notes.completions[row] for row in unlisted], context.candidate_names, known)
-    for row, kind in [*((row, "Wrong") for row in outside), *zip(unlisted, sorted_out, strict=True)]:
-        found[row] = kind
-    return tuple(found)
+        match_exactly([collector.completions[row] for row in outside], context.candidate_names) >= 0
+    )  # the parser did not accept it
+    unlisted = [row for row, is_listed in zip(outside, listed.tolist(), strict=True) if not is_listed]
+    unlisted_kinds = out_of_prompt_kinds(
+        [collector.completions[row] for row in unlisted], context.candidate_names, known
+    )
+    for row, kind in [*((row, "Wrong") for row in outside), *zip(unlisted, unlisted_kinds, strict=True)]:
+        kinds[row] = kind
+    return tuple(kinds)
 
 
-def prompt_variant(context: Context, asked: Prompt) -> dict[str, str]:
-    """Every choice, the prompt, and the parsers with their versions."""
+def prompt_variant(context: Context, prompt: Prompt) -> dict[str, str]:
+    """Return the options, the prompt, and the parsers with their versions."""
     versions = [("class_name", class_name.VERSION)]
     if context.options["answer"] == "id":
         versions = [("number", number.VERSION), *versions]
-    if is_json(context, asked):
+    if is_json(context, prompt):
         versions = [("json_answers", json_answers.VERSION), *versions]
-    return context.variant(asked, ", ".join(f"{name} {version}" for name, version in versions))
+    return context.variant(prompt, ", ".join(f"{name} {version}" for name, version in versions))

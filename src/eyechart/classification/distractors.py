@@ -1,4 +1,4 @@
-"""Which classes are hard to tell from a class: by a classifier's confusions, or by the nearness of their names.
+"""Hard distractors of each class: by the confusions of a classifier, or by the similarity of class names.
 
 Source: arXiv 2603.06578, B.5 and Table 19: confEVA by the confusion matrix of EVA-02, confBERT by the distance between
 class names in a text embedding space.
@@ -29,10 +29,10 @@ Counts = NDArray[np.int64] | NDArray[np.float64]
 
 
 def confusion_matrix(labels: NDArray[np.int64], predictions: NDArray[np.int64], classes: int) -> NDArray[np.int64]:
-    """Count how often images of a class (row) were taken for a class (column); shape (classes, classes).
+    """Return how often images of a class (row) were classified as a class (column); shape (classes, classes).
 
-    `labels` and `predictions` have shape (n,); where either is -1 the image is left out. Raises ValueError for unequal
-    lengths or a class that is not there.
+    `labels` and `predictions` have shape (n,); an image with -1 in either is left out. Raises ValueError for unequal
+    lengths or a class out of range.
 
     Source: own definition.
 
@@ -51,10 +51,10 @@ def confusion_matrix(labels: NDArray[np.int64], predictions: NDArray[np.int64], 
 
 
 def rank_by_confusion(matrix: NDArray[np.int64] | NDArray[np.float64]) -> Neighbours:
-    """Rank for each class the others it was taken for, most often first; shape (classes, classes - 1), padded with -1.
+    """Return the classes that each class was confused with, most often first; (classes, classes - 1), padded with -1.
 
-    `matrix` has the true class as row and counts, or shares, of at least 0. The first of equally frequent classes goes
-    first, and a class that it was never taken for is no neighbour. Raises ValueError for another shape or number.
+    `matrix` has the true class as row and counts, or shares, of at least 0. Of equally frequent classes the lower index
+    is first. Classes without confusions are left out. Raises ValueError for another shape or number.
 
     Source: confEVA of arXiv 2603.06578, whose rule is unstated: the largest off-diagonal counts of the class's row.
 
@@ -71,10 +71,10 @@ def rank_by_confusion(matrix: NDArray[np.int64] | NDArray[np.float64]) -> Neighb
 
 
 def rank_by_similarity(similarity: Floats) -> Neighbours:
-    """Rank for each class all others, most similar first; shape (classes, classes - 1).
+    """Return for each class all others, most similar first; shape (classes, classes - 1).
 
-    `similarity` has shape (classes, classes), such as the cosines of the names' embeddings. The first of equally
-    similar classes goes first. Raises ValueError for another shape, or NaN.
+    `similarity` has shape (classes, classes), such as the cosines of the names' embeddings. Of equally
+    similar classes the lower index is first. Raises ValueError for another shape, or NaN.
 
     Source: confBERT of arXiv 2603.06578, "selecting classes closest to c in the BERT embedding space".
 
@@ -102,7 +102,7 @@ def _ranked(values: NDArray[np.float64]) -> Neighbours:
 
 
 def hard_distractors(context: Context) -> Neighbours | None:
-    """Each class's hard distractors, hardest first; None where the setting draws at random."""
+    """Return the hard distractors of each class, hardest first; None if the setting draws distractors at random."""
     hardness = context.options["setting"].rpartition("+")[2]  # as in "ImGT+text"
     if hardness == "random":
         return None
@@ -112,40 +112,40 @@ def hard_distractors(context: Context) -> Neighbours | None:
 
 
 def name_similarity(context: Context) -> NDArray[np.float32]:
-    """Cosines (classes, classes) of the class names in the space of the encoder that was chosen."""
-    found = text_features(context.runner.store, text_encoder(context), context.names)
-    unit = found / np.linalg.norm(found, axis=1, keepdims=True)
+    """Return cosines (classes, classes) of the class names in the space of the option `text_encoder`."""
+    features = text_features(context.runner.store, text_encoder(context), context.names)
+    unit = features / np.linalg.norm(features, axis=1, keepdims=True)
     return np.asarray(unit @ unit.T, np.float32)
 
 
 def confusions(context: Context) -> Counts:
-    """How often images of a class (row) were taken for a class (column), in counts or in shares."""
-    given = context.options["distractors"]
-    if Path(given).suffix in FILES:
-        found = read_confusions(Path(given), context.dataset.classes)
-        context.extra_variant["distractors"] = f"{given} ({sha256(found.tobytes()).hexdigest()[:8]})"
-        return found
-    spec = default_model(context) if given == OWN else given
+    """Return how often images of a class (row) were classified as a class (column), as counts or proportions."""
+    source = context.options["distractors"]
+    if Path(source).suffix in FILES:
+        matrix = read_confusions(Path(source), context.dataset.classes)
+        context.extra_variant["distractors"] = f"{source} ({sha256(matrix.tobytes()).hexdigest()[:8]})"
+        return matrix
+    spec = default_model(context) if source == OWN else source
     predicted = predict_classes(context, spec)
     context.extra_variant["distractors"] = f"{spec} ({context.get_model(spec).identity.weights_sha256[:8]})"
     return confusion_matrix(np.array(context.labels, np.int64), predicted.top[:, 0], context.dataset.classes)
 
 
 def default_model(context: Context) -> str:
-    """The packaged model that knows a benchmark's classes."""
+    """Return the packaged model for the classes of a benchmark. Raises SpecError if there is none."""
     if context.dataset.benchmark == "toybox":
         return "open_clip[toybox-clip]"
     if has_imagenet_classes(context.dataset):
         return "timm[tf_efficientnet_lite0]"
     raise SpecError(
-        f"{context.flag('setting')} needs somebody's confusions over the {context.dataset.classes} "
+        f"{context.flag('setting')} needs confusions over the {context.dataset.classes} "
         f"classes of {context.dataset.benchmark}. Give a model or a file: "
         f"{context.flag('distractors', 'SPEC')} or FILE.npy."
     )
 
 
 def predict_classes(context: Context, spec: str) -> ClassPredictions:
-    """What a classifier, or an encoder by zero-shot, takes the split's images for."""
+    """Return the predictions of a classifier, or of an encoder by zero-shot classification."""
     model = context.get_model(spec)
     if isinstance(model, Classifier):
         return supervised(context.runner, model, context.dataset)
@@ -153,15 +153,15 @@ def predict_classes(context: Context, spec: str) -> ClassPredictions:
         raise SpecError(
             f"{context.flag('distractors', spec)} is neither a classifier nor an encoder. Give one of these."
         )
-    chosen = load_templates(model.templates)
-    wording = ClassPrompts(context.names, chosen.formats, context.names_source, chosen.name)
+    templates = load_templates(model.templates)
+    wording = ClassPrompts(context.names, templates.formats, context.names_source, templates.name)
     return zero_shot(context.runner, model, context.dataset, wording)
 
 
 def read_confusions(path: Path, classes: int) -> Counts:
-    """A confusion matrix of counts, from an .npy or a csv without heads."""
+    """Read a confusion matrix from an .npy file or a csv without a header. Raises DataError if it is invalid."""
     try:
-        found = np.array(
+        matrix = np.array(
             np.load(path, allow_pickle=False) if path.suffix == ".npy" else read_csv_rows(path), np.float64
         )
     except (OSError, EOFError, TypeError, ValueError, csv.Error) as error:
@@ -169,15 +169,15 @@ def read_confusions(path: Path, classes: int) -> Counts:
             f"The distractors {path} cannot be read as a matrix of counts ({error}). "
             f"Give an .npy or a csv without heads of {classes} × {classes} numbers, with the true class as row."
         ) from error
-    if found.shape != (classes, classes) or not np.isfinite(found).all() or (found < 0).any():
+    if matrix.shape != (classes, classes) or not np.isfinite(matrix).all() or (matrix < 0).any():
         raise DataError(
-            f"The distractors {path} hold numbers of shape {found.shape} from {found.min(initial=np.inf):g} up; "
+            f"The distractors {path} hold numbers of shape {matrix.shape} from {matrix.min(initial=np.inf):g} up; "
             f"expected counts of at least 0, {classes} × {classes}, with the true class as row."
         )
-    return found
+    return matrix
 
 
 def read_csv_rows(path: Path) -> NDArray[np.float64]:
-    """The rows of a csv."""
+    """Return the rows of a csv of numbers."""
     with path.open(encoding="utf-8-sig", newline="") as file:
         return np.array([[float(cell) for cell in row] for row in csv.reader(file)], np.float64)

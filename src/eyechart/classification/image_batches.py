@@ -1,4 +1,4 @@
-"""Requests that show one image or several and ask for the class name of each.
+"""Requests with one or several images that ask for the class name of each.
 
 Source: arXiv 2603.06578, section 2.3 and Tables 11 to 14 and 20.
 """
@@ -21,13 +21,13 @@ from eyechart.protocol.prompts import Prompt, get_prompt
 AnswerKind = Literal["name", "id"]
 Order = Literal["random", "same_class"]
 PromptOrder = Literal["image-first", "text-first"]
-MOST_IMAGES = 50  # what the prompts announce
+MOST_IMAGES = 50  # the largest number that the prompts mention
 TOKENS_AN_IMAGE, TOKENS_AROUND = 48, 16  # the longest of ImageNet's names takes about 30 tokens
-BRACES = frozenset("{｛")  # JSON was meant, and could not be read
+BRACES = frozenset("{｛")  # signs of JSON that could not be parsed
 
 
 def closed_world_prompt(answer: str = "name", *, structured: bool = False) -> Prompt:
-    """Return the prompt for answers by class `name` or `id`; `structured` where the engine itself enforces JSON.
+    """Return the prompt for answers by class `name` or `id`; `structured` if the engine enforces JSON by a schema.
 
     Raises ValueError for another kind of answer.
 
@@ -42,7 +42,7 @@ def closed_world_prompt(answer: str = "name", *, structured: bool = False) -> Pr
 
 
 def format_class_list(names: Sequence[str], answer: str = "name") -> str:
-    """Write the classes in the order of their indices, one a line: the names, or each index with its name.
+    """Return the classes in the order of their indices, one per line: names, or indices with names.
 
     Raises ValueError without names and for another kind of answer.
 
@@ -63,7 +63,7 @@ def format_class_list(names: Sequence[str], answer: str = "name") -> str:
 def make_batches(
     keys: Sequence[str], classes: Sequence[int], size: int = 1, order: str = "random", seed: int = 42
 ) -> list[tuple[int, ...]]:
-    """Share the rows out among requests of up to `size` images, each row once.
+    """Return batches of up to `size` rows, each row in one batch.
 
     `keys` are the n samples' keys and `classes` their n original labels, -1 for none. `random` mixes the classes;
     `same_class` keeps each request within one class, and asks about an image without a class alone. The order depends
@@ -90,7 +90,7 @@ def make_batches(
 
 
 def request_parts(text: str, rows: Sequence[int], prompt_order: str = "image-first") -> tuple[str | int, ...]:
-    """Lay a request out: its text, and the rows whose images stand in their places.
+    """Return the parts of a request: its text, and a row in the place of each image.
 
     `text-first` begins with the text, the same for all requests, so that an engine computes the class list once.
 
@@ -108,7 +108,7 @@ def request_parts(text: str, rows: Sequence[int], prompt_order: str = "image-fir
 
 
 def answer_keys(count: int) -> tuple[str, ...]:
-    """Return the keys of the JSON answer to a request of so many images.
+    """Return the keys of the JSON answer to a request of `count` images.
 
     Source: arXiv 2603.06578, Table 20.
 
@@ -119,9 +119,9 @@ def answer_keys(count: int) -> tuple[str, ...]:
 
 
 def answer_schema(count: int, choices: Sequence[str] | None = None) -> Mapping[str, Any]:
-    """Return the JSON schema of the answer to a request of `count` images: one text a key, perhaps among `choices`.
+    """Return the JSON schema of the answer to a request of `count` images: one text per key, one of `choices` if given.
 
-    Without choices a model may leave the class list, as the paper's could.
+    Without choices an answer may be outside the class list, as in the paper.
 
     Source: arXiv 2603.06578, B.1: the "output structure is enforced directly via the API".
 
@@ -156,10 +156,10 @@ def _check_choice(parameter: str, value: str, known: Sequence[str]) -> None:
 
 @dataclass(frozen=True)
 class ParsedAnswer:
-    """What was said of one image: under the strict reading and the lenient one; None where nothing was read.
+    """The answer to one image under the strict and the lenient parser, None where nothing was parsed.
 
-    `truncated` says that the reply ended at the token limit before a JSON value for this image was complete; `lenient`
-    then has a complete first line, if there is one.
+    `truncated` is set if the response ended at the token limit before a JSON value for this image was complete;
+    `lenient` is then a complete first line, if there is one.
     """
 
     row: int
@@ -173,26 +173,26 @@ class ParsedAnswer:
 
 
 def wants_json(prompt: Prompt) -> bool:
-    """Whether a prompt asks for one JSON object of answers by key."""
+    """Return whether a prompt asks for a JSON object with one key per image."""
     return '"1"' in prompt.text and "JSON" in prompt.text
 
 
 def uses_schema(context: Context) -> bool:
-    """Whether the engine holds answers to a schema; asked of a model that cannot, it is refused."""
-    wanted = context.options["structured_output"] == "enforced"
-    if wanted and not context.generator.structured:
+    """Return whether the engine enforces a schema. Raises ModelError if the model cannot."""
+    enforced = context.options["structured_output"] == "enforced"
+    if enforced and not context.generator.structured:
         raise ModelError(
-            f"{context.flag('structured_output')} needs an engine that holds answers to a schema, and "
+            f"{context.flag('structured_output')} needs an engine that enforces a schema, and "
             f"{context.model.identity.backend} does not. Use vllm[…] or openai[…], or "
             f"{context.flag('structured_output', 'parsed')}."
         )
-    return wanted
+    return enforced
 
 
-def build_requests(context: Context, name: str, prompt: Prompt, text: str, evaluation: int = 0) -> Generate:
-    """Lay the images of a split out among requests."""
-    chosen, dataset = context.options, context.dataset
-    if chosen["parser"] == "mill":
+def build_requests(context: Context, name: str, prompt: Prompt, text: str, epoch: int = 0) -> Generate:
+    """Return the requests for all images of a split. Raises SpecError for options that cannot be combined."""
+    options, dataset = context.options, context.dataset
+    if options["parser"] == "mill":
         raise SpecError(
             f"{context.flag('parser')} reads letters, and here the answer is a name. Use lenient or authors."
         )
@@ -204,50 +204,54 @@ def build_requests(context: Context, name: str, prompt: Prompt, text: str, evalu
             "key."
         )
     try:
-        shared = make_batches(
-            dataset.keys, context.labels, context.images_per_request, chosen["image_order"], context.runner.seed
+        batches = make_batches(
+            dataset.keys, context.labels, context.images_per_request, options["image_order"], context.runner.seed
         )
     except ValueError as error:
         raise SpecError(f"{context.flag('images_per_request')}: {error}") from error
-    asked = [
+    requests = [
         RequestTemplate(
-            request_parts(text, rows, chosen["prompt_order"]),
+            request_parts(text, rows, options["prompt_order"]),
             TOKENS_AROUND + TOKENS_AN_IMAGE * len(rows),
             answer_schema(len(rows)) if by_schema else None,
         )
-        for rows in shared
+        for rows in batches
     ]
-    return Generate(name, tuple(asked), evaluation)
+    return Generate(name, tuple(requests), epoch)
 
 
-def split_by_image(asked: Generate, said: Sequence[Response], *, json: bool) -> Iterator[ParsedAnswer]:
-    """Tell the answers of every reply apart, image by image."""
-    for request, (question, reply) in enumerate(zip(asked.requests, said, strict=True)):
-        keys = answer_keys(len(question.images))
-        read = json_answers.parse(reply.text, keys) if json else None
-        spoken = remove_thinking(reply.text) if reply.finished else read_complete_name(reply.text)
-        plain = reply.text if reply.finished else spoken
-        for place, (row, key) in enumerate(zip(question.images, keys, strict=True)):
-            strict, lenient = answers_for_key(read, key) if read else (plain, spoken)
-            cut = not reply.finished and (read is None or lenient is None)
+def split_by_image(batch: Generate, responses: Sequence[Response], *, json: bool) -> Iterator[ParsedAnswer]:
+    """Yield the answer to each image, parsed from the response to its request."""
+    for number, (request, response) in enumerate(zip(batch.requests, responses, strict=True)):
+        keys = answer_keys(len(request.images))
+        parsed = json_answers.parse(response.text, keys) if json else None
+        text = remove_thinking(response.text) if response.finished else read_complete_name(response.text)
+        plain = response.text if response.finished else text
+        for position, (row, key) in enumerate(zip(request.images, keys, strict=True)):
+            strict, lenient = answers_for_key(parsed, key) if parsed else (plain, text)
+            cut = not response.finished and (parsed is None or lenient is None)
             if (
-                read
-                and read.lenient is None
+                parsed
+                and parsed.lenient is None
                 and len(keys) == 1
-                and not BRACES.intersection(remove_thinking(reply.text))
+                and not BRACES.intersection(remove_thinking(response.text))
             ):
-                lenient = spoken  # one image needs no key to tell whose answer this is
+                lenient = text  # with one image the key is not needed
             yield ParsedAnswer(
-                row, request, place, none_if_blank(strict), none_if_blank(lenient), reply.text, reply.error, cut
+                row, number, position, none_if_blank(strict), none_if_blank(lenient), response.text, response.error, cut
             )
 
 
-def answers_for_key(read: ParseResult[json_answers.Answers], key: str) -> tuple[str | None, str | None]:
-    """One image's answer under the two readings."""
-    strict, lenient = ((each or {}).get(key) for each in (read.strict, read.lenient))
+def answers_for_key(result: ParseResult[json_answers.Answers], key: str) -> tuple[str | None, str | None]:
+    """Return the strict and the lenient answer under a key, None where there is none."""
+    strict, lenient = ((answers or {}).get(key) for answers in (result.strict, result.lenient))
     return strict, lenient
 
 
 def none_if_blank(text: str | None) -> str | None:
-    """Nothing said is nothing read."""
+    """Return the text, None if it is blank.
+
+    >>> none_if_blank("cat"), none_if_blank(" "), none_if_blank(None)
+    ('cat', None, None)
+    """
     return text if text and text.strip() else None

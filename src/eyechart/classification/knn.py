@@ -1,7 +1,7 @@
 """k nearest neighbours in an encoder's space: `knn[ENCODER,k=11,support=imagenet/sample-near,weights=uniform]`.
 
-Any image encoder serves, such as `knn[timm[vit_large_patch16_dinov3]]`; the support split brings the labels. What the
-encoder saw of either split is kept like any other features, so that another k is arithmetic.
+The encoder is any image encoder, such as `knn[timm[vit_large_patch16_dinov3]]`; the support split has the labels. The
+features of both splits are stored, so that another k needs no inference.
 """
 
 from collections.abc import Sequence
@@ -32,7 +32,7 @@ _CELLS = 2**25  # similarities held at a time, so that 50,000 queries against 1.
 
 
 class KnnModel(Neighbours):
-    """An image encoder with a split whose images vote."""
+    """An image encoder with a support split, whose labelled images vote."""
 
     def __init__(self, spec: ModelSpec, *, device: str = "cpu", offline: bool = False) -> None:
         spec.check(arguments=1, options=OPTIONS)
@@ -45,38 +45,38 @@ class KnnModel(Neighbours):
 
     @property
     def loads(self) -> int:  # type: ignore[override]  # that of its encoder
-        """How often the encoder's weights were read."""
+        """The number of times that the encoder's weights were loaded."""
         return int(self.encoder.loads)
 
     @cached_property
     def identity(self) -> Identity:
-        """The encoder's, with what the vote depends on."""
-        seen: Identity = self.encoder.identity
+        """The identity of the encoder, with the settings of the vote."""
+        encoder: Identity = self.encoder.identity
         vote = {"k": self.k, "weights": self.weights, "support": "/".join(self.support_split)}
         return Identity(
             backend="knn",
-            name=f"{seen.name} k={self.k}",
-            weights_sha256=seen.weights_sha256,
-            revision=seen.revision,
-            dtype=seen.dtype,
-            device=seen.device,
-            processor={"image": seen.processor, "vote": vote},
-            libraries=seen.libraries,
+            name=f"{encoder.name} k={self.k}",
+            weights_sha256=encoder.weights_sha256,
+            revision=encoder.revision,
+            dtype=encoder.dtype,
+            device=encoder.device,
+            processor={"image": encoder.processor, "vote": vote},
+            libraries=encoder.libraries,
         )
 
 
 def _encoder(spec: ModelSpec, device: str, offline: bool) -> Any:
-    asked = parse_spec(spec.arguments[0] if spec.arguments else spec.options.get("encoder", "timm[]"))
-    if "image_encoder" not in find_backend(asked).capabilities:
-        raise SpecError(f"'{spec}': {asked} does not encode images. Use an encoder, such as knn[timm[resnet50]].")
-    return create_model(asked, device=device, offline=offline)
+    encoder = parse_spec(spec.arguments[0] if spec.arguments else spec.options.get("encoder", "timm[]"))
+    if "image_encoder" not in find_backend(encoder).capabilities:
+        raise SpecError(f"'{spec}': {encoder} does not encode images. Use an encoder, such as knn[timm[resnet50]].")
+    return create_model(encoder, device=device, offline=offline)
 
 
 def _weights(spec: ModelSpec) -> str:
-    asked = spec.options.get("weights", "uniform")
-    if asked not in get_args(Weights):
-        raise SpecError(f"'{spec}' has weights={asked}. Expected {' or '.join(get_args(Weights))}.")
-    return asked
+    weights = spec.options.get("weights", "uniform")
+    if weights not in get_args(Weights):
+        raise SpecError(f"'{spec}' has weights={weights}. Expected {' or '.join(get_args(Weights))}.")
+    return weights
 
 
 def _split(spec: ModelSpec) -> tuple[str, str]:
@@ -87,20 +87,20 @@ def _split(spec: ModelSpec) -> tuple[str, str]:
 
 
 class KNearestNeighbours(Protocol[ClassPredictions]):
-    """The k images of a labelled split that are nearest to an image vote for its class."""
+    """The k nearest images of a labelled split vote for the class of an image."""
 
     name = "knn"
     requires = ("neighbours",)
 
     def unavailable(self, context: Context) -> str:
-        """Return why a split cannot be its own support."""
+        """Return that a split cannot be its own support, "" if it is another split."""
         model = context.neighbours
         split = (context.dataset.benchmark, context.dataset.split)
-        itself = split == model.support_split
-        return f"{'/'.join(split)} is the support split: every image would vote for itself" if itself else ""
+        same = split == model.support_split
+        return f"{'/'.join(split)} is the support split: every image would vote for itself" if same else ""
 
     def predict(self, context: Context) -> ClassPredictions:
-        """Let the support split vote."""
+        """Return the votes of the support split."""
         model = context.neighbours
         support = context.open_whole_split(*model.support_split)
         return replace(
@@ -110,22 +110,22 @@ class KNearestNeighbours(Protocol[ClassPredictions]):
 
 def knn_predictions(runner: Runner, model: Neighbours, dataset: Dataset, support: Dataset) -> ClassPredictions:
     """Return votes of the nearest images of a support split."""
-    near, seen = runner.features(model.encoder, support), runner.features(model.encoder, dataset)
+    support_features, features = runner.features(model.encoder, support), runner.features(model.encoder, dataset)
     labelled = [place for place, row in enumerate(support.selected) if support.index[row].label >= 0]
-    usable = [place for place in labelled if place not in near.errors]
+    usable = [place for place in labelled if place not in support_features.errors]
     labels = np.array([support.index[support.selected[place]].label for place in usable], np.int64)
-    found = np.full((len(dataset), dataset.classes), np.nan, np.float32)
-    rows = [row for row in range(len(dataset)) if row not in seen.errors]
+    scores = np.full((len(dataset), dataset.classes), np.nan, np.float32)
+    rows = [row for row in range(len(dataset)) if row not in features.errors]
     if rows:
-        found[rows] = knn_scores(
-            seen.values[rows], near.values[usable], labels, dataset.classes, model.k, model.weights
+        scores[rows] = knn_scores(
+            features.values[rows], support_features.values[usable], labels, dataset.classes, model.k, model.weights
         )
     variant = {"k": str(model.k), "support": f"{support.benchmark}/{support.split}", "weights": model.weights}
-    return make_predictions(dataset, found, seen, variant | support_variant(support, usable))
+    return make_predictions(dataset, scores, features, variant | support_variant(support, usable))
 
 
 def support_variant(support: Dataset, places: Sequence[int]) -> dict[str, str]:
-    """Return how many images of a support split vote, and a sha256 of their keys, bytes and labels."""
+    """Return the number of voting images, and a sha256 of their keys, bytes and labels, for the record."""
     rows = [support.index[support.selected[place]] for place in places]
     lines = (f"{row.key}\t{row.sha256}\t{row.label}\n" for row in rows)
     return {"support_n": str(len(rows)), "support_sha256": sha256("".join(lines).encode()).hexdigest()[:12]}
@@ -136,10 +136,10 @@ def knn_scores(
 ) -> Floats:
     """Return each class's votes among the k nearest supports by cosine, of shape (n, classes).
 
-    `queries` has shape (n, d), `support` (m, d) and `labels` (m,), classes from 0. `uniform` counts votes, and less
-    than one vote decides between equal counts: the class whose voters are more similar, then the first. `cosine` adds
-    similarities up instead. A class without a vote has -inf: it is no answer, whatever its rank. Of equally near
-    supports the first ones vote; with m < k all do.
+    `queries` has shape (n, d), `support` (m, d) and `labels` (m,), classes from 0. `uniform` counts votes; ties
+    are decided by the similarity of the voters (less than one vote in total), then by the class index. `cosine` adds
+    similarities instead. A class without a vote has -inf. Of equally near supports the first ones vote; with m < k all
+    vote.
 
     Raises DataError for labels outside 0..classes-1, a support of another length, an empty support; ValueError for
     k < 1 or unknown weights.
@@ -154,11 +154,11 @@ def knn_scores(
     """
     _check(support, labels, classes, k, weights)
     targets, rows = normalize(support).T, max(1, _CELLS // len(support))
-    found = np.zeros((len(queries), classes), np.float32)
+    scores = np.zeros((len(queries), classes), np.float32)
     for start in range(0, len(queries), rows):
         near = normalize(queries[start : start + rows]) @ targets
-        found[start : start + rows] = _votes(near, labels, classes, min(k, len(labels)), weights)
-    return found
+        scores[start : start + rows] = _votes(near, labels, classes, min(k, len(labels)), weights)
+    return scores
 
 
 def _check(support: Floats, labels: NDArray[np.int64], classes: int, k: int, weights: str) -> None:
@@ -177,11 +177,11 @@ def _votes(near: Floats, labels: NDArray[np.int64], classes: int, k: int, weight
     similar = np.take_along_axis(near, chosen, axis=1).astype(np.float64)
     # the second term decides ties only: cosines lie in -1..1, so k of these add up to less than half a vote
     gained = similar if weights == "cosine" else 1 + (similar + 1) / (4 * k + 2)
-    found, voters = np.zeros((len(near), classes)), np.zeros((len(near), classes), bool)
+    votes, voters = np.zeros((len(near), classes)), np.zeros((len(near), classes), bool)
     at = (np.arange(len(near))[:, None], labels[chosen])
-    np.add.at(found, at, gained)
+    np.add.at(votes, at, gained)
     voters[at] = True
-    return np.where(voters, found, -np.inf).astype(np.float32)
+    return np.where(voters, votes, -np.inf).astype(np.float32)
 
 
 def _nearest(near: Floats, k: int) -> NDArray[np.int64]:

@@ -1,6 +1,6 @@
-"""The metrics of classification: functions from predictions to estimates, one estimate for every ground truth.
+"""The metrics of classification: functions from predictions to estimates, one per label set and category.
 
-Over several rounds of the same questions an estimate is the mean over the rounds.
+Over several epochs an estimate is the mean over the epochs.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -41,13 +41,13 @@ from eyechart.metrics.selective import auc_bootstrap
 from eyechart.metrics.thresholds import accuracy_coverage_area as coverage_auc
 from eyechart.metrics.thresholds import accuracy_coverage_area_interval
 
-Resamples = Callable[[], Iterable[Ints]]  # how often each sample is taken, resample by resample
+Resamples = Callable[[], Iterable[Ints]]  # the multiplicity of each sample, resample by resample
 
 
 def top1(predictions: Classification) -> Iterator[Estimate]:
-    """Yield `acc1`, the share of images whose best class is right, of all images and by category of labels.
+    """Yield `acc1`, the proportion of images whose best class is correct, over all images and by category of labels.
 
-    Where images without a label count, the number comes a second time, over the images with a label (`S∪M`).
+    If images without a label count, a second estimate is over the images with a label (`S∪M`).
 
     Source: arXiv 2603.06578, section 2.2.
     """
@@ -58,7 +58,7 @@ def top1(predictions: Classification) -> Iterator[Estimate]:
 
 
 def top5(predictions: Classification) -> Iterator[Estimate]:
-    """Yield `acc5`, the share of images with a right class among the five best; nothing where no image has five."""
+    """Yield `acc5`, the proportion of images with a correct class among the five best; nothing if no image has five."""
     for rounds in predictions.scores_by_labels:
         correct = [each.correct5 for each in rounds if each.correct5 is not None]
         for category in ("A", *labelled_category(rounds)) if correct else ():
@@ -66,7 +66,7 @@ def top5(predictions: Classification) -> Iterator[Estimate]:
 
 
 def strict_top1(predictions: Classification) -> Iterator[Estimate]:
-    """Yield `acc1_strict`, the share of right answers among words that are read to the letter of the prompt."""
+    """Yield `acc1_strict`, the proportion of correct text answers under the strict parser."""
     for rounds in predictions.scores_by_labels:
         correct = [each.strict for each in rounds if each.strict is not None]
         for category in ("A", *labelled_category(rounds)) if correct else ():
@@ -89,9 +89,9 @@ def mean_per_class_recall(predictions: Classification) -> Iterator[Estimate]:
 
 
 def out_of_prompt(predictions: Classification) -> Iterator[Estimate]:
-    """Yield `oop`, the share of answers out of the prompt's list, and the share of each kind among these.
+    """Yield `oop`, the proportion of answers that are out of the prompt, and the proportion of each kind among them.
 
-    Where those answers are mapped to classes, `oop_mapped` is the share of them that is right.
+    If these answers are mapped to classes, `oop_mapped` is the proportion of them that is correct.
 
     Source: arXiv 2603.06578, Tables 5, 15 and 16.
     """
@@ -101,19 +101,19 @@ def out_of_prompt(predictions: Classification) -> Iterator[Estimate]:
 
 
 def confidence(predictions: ClassPredictions) -> Iterator[Estimate]:
-    """Yield calibration error, Brier score and the area under accuracy by coverage, where scores are logits.
+    """Yield calibration error, Brier score and the area under accuracy by coverage, if scores are logits.
 
-    Images without a readable answer have no confidence and are left out, as `n` says.
+    Images without a parsed answer have no confidence and are not in `n`.
     """
-    sure = predictions.confidences
-    if sure is None:
+    confidences = predictions.confidences
+    if confidences is None:
         return
     for (scored,) in predictions.scores_by_labels:
-        yield from confidence_estimates(sure, scored.correct, scored.labels.name, predictions.targets.seed)
+        yield from confidence_estimates(confidences, scored.correct, scored.labels.name, predictions.targets.seed)
 
 
 def label_agreement(predictions: Classification) -> Iterator[Estimate]:
-    """Yield `intersection`, the share of images that are right under the first ground truth and another one together.
+    """Yield `intersection`, the proportion of images that are correct under both the first and another label set.
 
     Source: arXiv 2603.06578, Table 3, Im∩Re.
     """
@@ -125,14 +125,14 @@ def label_agreement(predictions: Classification) -> Iterator[Estimate]:
 
 
 def labelled_category(rounds: Sequence[ScoredLabels]) -> tuple[str, ...]:
-    """Return the category of the images with a label, unless these are all images that count."""
+    """Return the category of the images with a label, nothing if these are all images that count."""
     whole = min(count_known(each.correct) for each in rounds)
     part = min(count_known(mask_outcomes(each.correct, each.categories[LABELLED])) for each in rounds)
     return (LABELLED,) if rounds[0].counts_empty and part < whole else ()
 
 
 def count_known(outcomes: Float64s) -> int:
-    """Return how many outcomes (n,) are known."""
+    """Return the number of outcomes (n,) that are not NaN."""
     return int((~np.isnan(outcomes)).sum())
 
 
@@ -142,12 +142,12 @@ def mask_outcomes(outcomes: Float64s, mask: Bools) -> Float64s:
 
 
 def accuracy_estimate(name: str, labels: str, correct: Float64s, category: str = "A") -> Estimate:
-    """Return the share of right answers, of outcomes (n,) of 1, 0 and NaN, with Wilson's interval."""
+    """Return the accuracy of outcomes (n,) of 1, 0 and NaN, with Wilson's interval."""
     return replace(proportion(name, labels, correct, category), higher_is_better=True, correct=correct)
 
 
 def proportion(name: str, labels: str, values: Float64s, category: str = "A") -> Estimate:
-    """Return the share of ones among values of 1, 0 and NaN, with Wilson's interval; it has no direction."""
+    """Return the proportion of ones among values (n,) of 1, 0 and NaN, with Wilson's interval and no direction."""
     known = values[~np.isnan(values)]
     hits, n = int(known.sum()), len(known)
     return Estimate(
@@ -162,7 +162,7 @@ def proportion(name: str, labels: str, values: Float64s, category: str = "A") ->
 
 
 def with_title(estimate: Estimate) -> Estimate:
-    """Return the estimate with its row in the terminal: accuracies of all images, and of those with a label."""
+    """Return the estimate with the title of its row in the terminal; only the categories A and S∪M have rows."""
     return replace(estimate, title=estimate.labels if estimate.category in ("A", LABELLED) else "")
 
 
@@ -174,18 +174,20 @@ def epoch_estimates(
     category: str,
     make: Callable[[str, str, Float64s, str], Estimate] = accuracy_estimate,
 ) -> Iterator[Estimate]:
-    """Yield a share of the images of a category; over several rounds its mean, where the predictions have that."""
+    """Yield a proportion over the images of a category, averaged over epochs; nothing if it has no name."""
     if name := predictions.name_of(name):
-        parts = [mask_outcomes(each, one.categories[category]) for each, one in zip(outcomes, rounds, strict=True)]
+        parts = [
+            mask_outcomes(values, scored.categories[category]) for values, scored in zip(outcomes, rounds, strict=True)
+        ]
         estimates = [make(name, rounds[0].labels.name, part, category) for part in parts]
         yield mean_over_epochs(estimates, np.stack(parts, axis=1), predictions.targets.seed)
 
 
 def mean_over_epochs(rounds: Sequence[Estimate], outcomes: Float64s, seed: int) -> Estimate:
-    """Return one number over R rounds with its interval over images and rounds, of outcomes (n, R).
+    """Return the mean over R epochs of outcomes (n, R), with its interval over images.
 
-    The rounds of an image are a cluster: they say how well the image is answered, and not how others would be. Beside
-    it stands Student's interval of the mean, in which the images are fixed: arXiv 2603.06578, Tables 7, 17 and 19,
+    The epochs of an image are one cluster, since they are not independent samples of images. `epochs_interval` is
+    Student's interval of the mean, in which the images are fixed: arXiv 2603.06578, Tables 7, 17 and 19,
     mean ± t(R - 1) s / √R.
     """
     first, values = rounds[0], [each.value for each in rounds if each.value is not None]
@@ -195,7 +197,7 @@ def mean_over_epochs(rounds: Sequence[Estimate], outcomes: Float64s, seed: int) 
     return replace(
         first,
         value=value,
-        n=min(each.n for each in rounds),  # errors of any round leave images out of it
+        n=min(each.n for each in rounds),  # an error in one epoch excludes the image
         interval=clustered_interval(value, outcomes),
         method="clustered wilson",
         correct=None,
@@ -212,7 +214,7 @@ def bootstrap_epoch_means(outcomes: Float64s, seed: int) -> Float64s:
 
 
 def clustered_interval(value: float, outcomes: Float64s) -> Interval | None:
-    """Return Wilson's interval of a mean over outcomes (n, R) of n images, at their effective number."""
+    """Return Wilson's interval of a mean of outcomes (n, R) of n images, with their effective sample size."""
     if np.isnan(outcomes).all():
         return None
     images = np.repeat(np.arange(len(outcomes)), outcomes.shape[1])
@@ -239,7 +241,7 @@ def recall_estimate(labels: str, correct: Float64s, of_class: Ints, classes: int
 def out_of_prompt_estimates(
     predictions: Classification, rounds: Sequence[ScoredLabels], category: str
 ) -> Iterator[Estimate]:
-    """Yield the share of answers out of the prompt in a category, and of which kinds they are."""
+    """Yield the proportion of answers out of the prompt in a category, and of each kind among them."""
     texts = [
         each.texts for each in predictions.rounds if each.texts is not None and each.texts.out_of_prompt is not None
     ]
@@ -263,34 +265,34 @@ def out_of_prompt_estimates(
             yield proportion(name, labels, (kinds[chosen] == kind).astype(np.float64), category)
 
 
-def confidence_estimates(sure: Float64s, correct: Float64s, labels: str, seed: int) -> list[Estimate]:
-    """Return the three numbers about confidences (n,) of answers that are right or wrong (n,)."""
-    n = int((~np.isnan(sure) & ~np.isnan(correct)).sum())
+def confidence_estimates(confidences: Float64s, correct: Float64s, labels: str, seed: int) -> list[Estimate]:
+    """Return `ece`, `brier` and `accuracy_coverage_auc` of confidences (n,) and outcomes (n,)."""
+    n = int((~np.isnan(confidences) & ~np.isnan(correct)).sum())
     samples = partial(bootstrap_counts, len(correct), RESAMPLES, seed)
     estimate = partial(Estimate, labels=labels, n=n)
     return [
         estimate(
             name="ece",
-            value=calibration_error(sure, correct) if n else None,
-            interval=calibration_error_interval(sure, correct),
+            value=calibration_error(confidences, correct) if n else None,
+            interval=calibration_error_interval(confidences, correct),
             method="folded normal",
             higher_is_better=False,
-            bootstrap=lambda: calibration_error_bootstrap(sure, correct, samples()),
+            bootstrap=lambda: calibration_error_bootstrap(confidences, correct, samples()),
         ),
         estimate(
             name="brier",
-            value=brier_score(sure, correct) if n else None,
-            interval=brier_interval(sure, correct),
+            value=brier_score(confidences, correct) if n else None,
+            interval=brier_interval(confidences, correct),
             method="student",
             higher_is_better=False,
-            bootstrap=lambda: brier_score_bootstrap(sure, correct, samples()),
+            bootstrap=lambda: brier_score_bootstrap(confidences, correct, samples()),
         ),
         estimate(
             name="accuracy_coverage_auc",
-            value=coverage_auc(sure, correct) if n else None,
-            interval=accuracy_coverage_area_interval(sure, correct),
+            value=coverage_auc(confidences, correct) if n else None,
+            interval=accuracy_coverage_area_interval(confidences, correct),
             method="effective wilson",
             higher_is_better=True,
-            bootstrap=lambda: auc_bootstrap(sure, correct, samples()),
+            bootstrap=lambda: auc_bootstrap(confidences, correct, samples()),
         ),
     ]

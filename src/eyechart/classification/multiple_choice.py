@@ -1,7 +1,7 @@
-"""Multiple choice by letter: which options an image is shown with, in which order, and what the replies mean.
+"""Multiple choice by letter: the options of each image, their order, and the parsing of responses.
 
 Two protocols: Mill's, with random distractors among ten options, and the 4-way settings of arXiv 2603.06578, Table 19.
-Classes are indices, so an answer by letter becomes a predicted class and is scored like any other.
+A letter is converted to the class of its option and scored like any prediction.
 """
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
@@ -34,29 +34,29 @@ MILL_COUNT, MILL_TOKENS, TOKENS = 10, 32, 32
 
 @dataclass(frozen=True)
 class AnswerOptions:
-    """The classes offered, in the order of their letters; `correct` are those that were not drawn as distractors."""
+    """The classes of the options in the order of their letters; `correct` are those that are not distractors."""
 
     classes: tuple[int, ...]
     correct: tuple[int, ...]
 
     @property
     def letters(self) -> str:
-        """The letters of the right options."""
-        return "".join(LETTERS[self.classes.index(each)] for each in self.correct)
+        """The letters of the correct options."""
+        return "".join(LETTERS[self.classes.index(correct)] for correct in self.correct)
 
     def class_of(self, letter: str) -> int:
-        """Return the class under a letter, -1 where no option has it.
+        """Return the class of a letter, -1 if no option has it.
 
         Source: own definition.
 
         >>> AnswerOptions((8, 3), (3,)).class_of("B"), AnswerOptions((8, 3), (3,)).class_of("C")
         (3, -1)
         """
-        place = LETTERS.find(letter) if len(letter) == 1 else -1
-        return self.classes[place] if 0 <= place < len(self.classes) else -1
+        index = LETTERS.find(letter) if len(letter) == 1 else -1
+        return self.classes[index] if 0 <= index < len(self.classes) else -1
 
     def to_text(self, names: Sequence[str]) -> str:
-        """Write one option a line, as `A) name`.
+        """Return the options, one per line, as `A) name`.
 
         Source: Mill's imagenet_mcq; arXiv 2603.06578 does not print its own.
 
@@ -64,12 +64,12 @@ class AnswerOptions:
         A) goldfish
         B) tench
         """
-        return "\n".join(f"{letter}) {names[each]}" for letter, each in zip(LETTERS, self.classes, strict=False))
+        return "\n".join(f"{letter}) {names[index]}" for letter, index in zip(LETTERS, self.classes, strict=False))
 
 
 @dataclass(frozen=True)
 class DistractorSetting:
-    """Which ground truths are offered, and where their distractors come from."""
+    """The label sets that are offered, and the source of hard distractors."""
 
     label_sets: tuple[str, ...]
     hardness: Hardness
@@ -84,24 +84,24 @@ SETTINGS: Mapping[str, DistractorSetting] = {
     "ImGT + ReGT + random": DistractorSetting(("ImGT", "ReGT"), "random"),
     "ImGT + ReGT + confEVA(ImGT,ReGT)": DistractorSetting(("ImGT", "ReGT"), "confusion"),
 }
-CLOSED_WORLD = "ImGT + 999"  # the eighth row of Table 19: no letters, see closed_world
+CLOSED_WORLD = "ImGT + 999"  # the eighth row of Table 19, without letters: see closed_world
 
 
 def draw_mill_options(key: str, label: int, classes: int, count: int = 10, seed: int = 42) -> AnswerOptions:
-    """Draw Mill's options: `count` - 1 other classes and the label, shuffled.
+    """Return Mill's options: the label and `count` - 1 other classes, shuffled.
 
     `key` is the sample's key, `label` its class in 0..classes-1. Raises ValueError for another label, and for more
     options than there are classes or letters.
 
-    Source: Mill, imagenet_mcq, draw for draw.
+    Source: Mill, imagenet_mcq, with the same random draws.
 
     >>> draw_mill_options("s0000000", 0, 1000)
     AnswerOptions(classes=(0, 225, 747, 921, 110, 857, 237, 868, 125, 54), correct=(0,))
     """
     _check(count, classes, [label])
-    dice = Random(f"{seed}|imagenet_mcq|{key}")
-    drawn = [*dice.sample([other for other in range(classes) if other != label], count - 1), label]
-    dice.shuffle(drawn)
+    random = Random(f"{seed}|imagenet_mcq|{key}")
+    drawn = [*random.sample([other for other in range(classes) if other != label], count - 1), label]
+    random.shuffle(drawn)
     return AnswerOptions(tuple(drawn), (label,))
 
 
@@ -118,7 +118,7 @@ def draw_options(
     count: int = 4,
     equivalents: Mapping[int, Collection[int]] | None = None,
 ) -> AnswerOptions | None:
-    """Draw the options of one image in one of `SETTINGS`; None where the setting has no right option for it.
+    """Return the options of an image in one of `SETTINGS`; None if the setting has no correct option for it.
 
     `key` is the sample's key, `original` its ImGT class, -1 for none, `labels` its ReGT classes (-1 is ignored),
     `neighbours` each class's hard distractors, hardest first, for settings that are not random. The draw depends on
@@ -142,18 +142,18 @@ def draw_options(
     (7, 9)
     """
     rule = _rule(setting, neighbours)
-    truth = sorted({label for label in labels if label != -1})
-    _check(count, classes, [*truth, *([original] if original != -1 else [])])
-    dice = Random(f"{seed}|multiple_choice|{setting}|{key}|{repeat}")
-    right = _draw_correct(rule.label_sets, original, truth, dice)
-    if not right:
+    targets = sorted({label for label in labels if label != -1})
+    _check(count, classes, [*targets, *([original] if original != -1 else [])])
+    random = Random(f"{seed}|multiple_choice|{setting}|{key}|{repeat}")
+    correct = _draw_correct(rule.label_sets, original, targets, random)
+    if not correct:
         return None
-    barred = _excluded({*truth, original}, equivalents or {})
-    hard = _hard(right, rule, count, barred, neighbours) if neighbours is not None else []
-    rest = [other for other in range(classes) if other not in barred and other not in hard]
-    drawn = [*right, *hard, *_sample(rest, count - len(right) - len(hard), dice)]
-    dice.shuffle(drawn)
-    return AnswerOptions(tuple(drawn), right)
+    excluded = _excluded({*targets, original}, equivalents or {})
+    hard = _hard(correct, rule, count, excluded, neighbours) if neighbours is not None else []
+    rest = [other for other in range(classes) if other not in excluded and other not in hard]
+    drawn = [*correct, *hard, *_sample(rest, count - len(correct) - len(hard), random)]
+    random.shuffle(drawn)
+    return AnswerOptions(tuple(drawn), correct)
 
 
 def _rule(setting: str, neighbours: Neighbours | None) -> DistractorSetting:
@@ -173,35 +173,35 @@ def _check(count: int, classes: int, labels: Sequence[int]) -> None:
             raise ValueError(f"The class {label} cannot be offered: the classes are 0 to {classes - 1}.")
 
 
-def _draw_correct(truths: Sequence[str], original: int, labels: Sequence[int], dice: Random) -> tuple[int, ...]:
+def _draw_correct(label_sets: Sequence[str], original: int, labels: Sequence[int], random: Random) -> tuple[int, ...]:
     others = [label for label in labels if label != original] or [original]
-    found = [original if truth == "ImGT" else dice.choice(others) for truth in truths]
-    return tuple(dict.fromkeys(found)) if -1 not in found else ()
+    correct = [original if name == "ImGT" else random.choice(others) for name in label_sets]
+    return tuple(dict.fromkeys(correct)) if -1 not in correct else ()
 
 
 def _excluded(labels: Collection[int], equivalents: Mapping[int, Collection[int]]) -> set[int]:
-    return {each for label in labels for each in (label, *equivalents.get(label, ()))}
+    return {index for label in labels for index in (label, *equivalents.get(label, ()))}
 
 
 def _hard(
-    right: Sequence[int], rule: DistractorSetting, count: int, barred: Collection[int], neighbours: Neighbours
+    correct: Sequence[int], rule: DistractorSetting, count: int, excluded: Collection[int], neighbours: Neighbours
 ) -> list[int]:
     share, odd = divmod(count - len(rule.label_sets), len(rule.label_sets))
-    found: list[int] = []
-    for place, anchor in enumerate(right):
-        near = (each for each in neighbours[anchor].tolist() if each not in barred and each not in found and each >= 0)
-        found += [*islice(near, share + (place < odd))]
-    return found
+    hard: list[int] = []
+    for position, anchor in enumerate(correct):
+        near = (n for n in neighbours[anchor].tolist() if n not in excluded and n not in hard and n >= 0)
+        hard += [*islice(near, share + (position < odd))]
+    return hard
 
 
-def _sample(rest: Sequence[int], count: int, dice: Random) -> list[int]:
+def _sample(rest: Sequence[int], count: int, random: Random) -> list[int]:
     if len(rest) < count:
         raise ValueError(f"{count} random distractors are wanted and {len(rest)} classes can be: offer fewer options.")
-    return dice.sample(rest, count)
+    return random.sample(rest, count)
 
 
 class MillMCQ(Protocol[ClassPredictions]):
-    """Mill's multiple choice: one letter of ten; images without an original label are not asked about."""
+    """Mill's multiple choice: one letter of ten; images without an original label are skipped."""
 
     name = "mcq"
     requires = ("generator",)
@@ -209,7 +209,7 @@ class MillMCQ(Protocol[ClassPredictions]):
     options = (PARSER,)
 
     def predict(self, context: Context) -> ClassPredictions:
-        """Draw the options of every image and ask for a letter."""
+        """Draw the options of every image and request a letter."""
         count, classes = min(MILL_COUNT, context.dataset.classes), context.dataset.classes
         with name_split_in_errors(context):
             drawn = {
@@ -222,7 +222,7 @@ class MillMCQ(Protocol[ClassPredictions]):
 
 @contextmanager
 def name_split_in_errors(context: Context) -> Iterator[None]:
-    """Say of which split there are too few classes to choose among."""
+    """Convert a ValueError about the number of classes to a DataError that names the split."""
     try:
         yield
     except ValueError as error:
@@ -230,98 +230,102 @@ def name_split_in_errors(context: Context) -> Iterator[None]:
 
 
 def ask_for_letters(
-    context: Context, drawn: Mapping[int, AnswerOptions], name: str, asked: Prompt, max_tokens: int
+    context: Context, drawn: Mapping[int, AnswerOptions], name: str, prompt: Prompt, max_tokens: int
 ) -> ClassPredictions:
-    """Ask about every image with its options, and read letters as classes."""
-    texts = {row: asked.fill(dynamic_choices=choice.to_text(context.names)) for row, choice in drawn.items()}
-    questions = Generate(name, tuple(RequestTemplate((row, text), max_tokens) for row, text in texts.items()))
-    replies, notes = ask(context, questions), AnswerCollector(len(context.dataset))
-    for number, ((row, choice), reply) in enumerate(zip(drawn.items(), replies.responses, strict=True)):
-        notes.set_position(row, number, 0)
-        notes.completions[row] = reply.text
-        if reply.error:
-            notes.errors[row] = reply.error
+    """Request a letter for every image with options, and return the classes of the letters."""
+    texts = {row: prompt.fill(dynamic_choices=options.to_text(context.names)) for row, options in drawn.items()}
+    batch = Generate(name, tuple(RequestTemplate((row, text), max_tokens) for row, text in texts.items()))
+    responses, collector = ask(context, batch), AnswerCollector(len(context.dataset))
+    for number, ((row, options), response) in enumerate(zip(drawn.items(), responses.responses, strict=True)):
+        collector.set_position(row, number, 0)
+        collector.completions[row] = response.text
+        if response.error:
+            collector.errors[row] = response.error
             continue
-        whole = reply.finished or context.options["parser"] == "mill"  # whose scorer reads what is there
-        text = reply.text if whole else read_complete_letter(reply.text)
-        notes.strict_classes[row], notes.classes[row] = parse_letter(context, text, choice)
-        if notes.classes[row] < 0:
-            notes.unparsed.add(row)
-            notes.truncated |= set() if whole else {row}
-    details = {"options": [";".join(map(str, drawn[row].classes)) if row in drawn else "" for row in range(notes.size)]}
-    variant = context.variant(asked, parser_version(context.options["parser"]))
-    return notes.to_predictions(context, replies.usage, variant, details=details)
+        complete = (
+            response.finished or context.options["parser"] == "mill"
+        )  # Mill's scorer parses truncated responses, too
+        text = response.text if complete else read_complete_letter(response.text)
+        collector.strict_classes[row], collector.classes[row] = parse_letter(context, text, options)
+        if collector.classes[row] < 0:
+            collector.unparsed.add(row)
+            collector.truncated |= set() if complete else {row}
+    details = {
+        "options": [";".join(map(str, drawn[row].classes)) if row in drawn else "" for row in range(collector.size)]
+    }
+    variant = context.variant(prompt, parser_version(context.options["parser"]))
+    return collector.to_predictions(context, responses.usage, variant, details=details)
 
 
 def parse_letter(context: Context, text: str, options: AnswerOptions) -> tuple[int, int]:
-    """The class under the strict reading and under the chosen one, -1 for none."""
-    offered = [context.names[place] for place in options.classes]
-    reading = letter.parse(text, offered)
-    strict = -1 if reading.strict is None else options.classes[reading.strict]
+    """Return the class under the strict and under the selected parser, -1 for none."""
+    names = [context.names[index] for index in options.classes]
+    result = letter.parse(text, names)
+    strict = -1 if result.strict is None else options.classes[result.strict]
     if context.options["parser"] == "mill":
-        return strict, options.classes[compat.parse_mill_letter(text, offered, context.runner.seed)]
-    if context.options["parser"] != "lenient":  # the authors' scorer takes the letter alone
+        return strict, options.classes[compat.parse_mill_letter(text, names, context.runner.seed)]
+    if context.options["parser"] != "lenient":  # the authors' scorer accepts a letter only
         return strict, strict
-    return strict, -1 if reading.lenient is None else options.classes[reading.lenient]
+    return strict, -1 if result.lenient is None else options.classes[result.lenient]
 
 
 def parser_version(parser: str) -> str:
-    """The parser of letters with its version."""
+    """Return the parser of letters with its version."""
     return f"compat {compat.VERSION}" if parser == "mill" else f"letter {letter.VERSION}"
 
 
 class MultipleChoice(Protocol[EpochPredictions]):
-    """The 4-way settings of arXiv 2603.06578, Table 19, with options and their order redrawn in every repeat."""
+    """The 4-way settings of arXiv 2603.06578, Table 19, with options and their order redrawn in every epoch."""
 
     name = "multiple_choice"
     requires = ("generator",)
     options = (SETTING, REDRAWN_EPOCHS, DISTRACTORS, TEXT_ENCODER, PROMPT, PARSER)
 
     def unused_options(self, options: OptionValues, *, replayed: bool) -> set[str]:
-        """Return the options that change nothing beside the others."""
+        """Return the options that have no effect together with the others."""
         return unused_options(options, replayed=replayed)
 
     def predict(self, context: Context) -> EpochPredictions:
-        """Ask for a letter of every image in every repeat."""
-        asked = context.select_prompt(get_prompt("multiple_choice"))
+        """Request a letter for every image in every epoch."""
+        prompt = context.select_prompt(get_prompt("multiple_choice"))
         near = hard_distractors(context)
         rounds = tuple(
-            ask_for_letters(context, draw_all_options(context, near, repeat), "multiple_choice", asked, TOKENS)
+            ask_for_letters(context, draw_all_options(context, near, repeat), "multiple_choice", prompt, TOKENS)
             for repeat in range(int(context.options["epochs"]))
         )
         return EpochPredictions(rounds, {"acc1": "mc_acc"}, Targets.from_context(context))
 
 
 def draw_all_options(context: Context, near: Neighbours | None, repeat: int) -> dict[int, AnswerOptions]:
-    """The options of each image that the setting has a right one for."""
+    """Return the options of each image that has a correct one in the setting."""
     setting = SHORT[context.options["setting"]]
-    given = second_label_set(context)
+    labels = second_label_set(context)
     with name_split_in_errors(context):
         drawn = {
             row: draw_options(
                 setting,
                 context.dataset.keys[row],
                 original,
-                given[row],
+                labels[row],
                 context.dataset.classes,
                 neighbours=near,
                 repeat=repeat,
                 seed=context.runner.seed,
             )
             for row, original in enumerate(context.labels)
-            if original >= 0 or given[row]
+            if original >= 0 or labels[row]
         }
-    return {row: found for row, found in drawn.items() if found is not None}
+    return {row: options for row, options in drawn.items() if options is not None}
 
 
 def second_label_set(context: Context) -> list[list[int]]:
-    """The labels of the ground truth that stands for ReGT: the first that is not the original one."""
-    truth = next((labels for labels in context.label_sets if labels.name != ORIGINAL), None)
-    if truth is not None:
-        return [[label for label in row if label >= 0] for row in truth.labels.tolist()]
+    """Return the labels of the first label set that is not the original one, which is used as ReGT."""
+    label_set = next((labels for labels in context.label_sets if labels.name != ORIGINAL), None)
+    if label_set is not None:
+        return [[label for label in row if label >= 0] for row in label_set.labels.tolist()]
     if "ReGT" in SETTINGS[SHORT[context.options["setting"]]].label_sets:
         raise DataError(
-            f"{context.flag('setting')} needs a second ground truth, and {context.dataset.benchmark}/"
+            f"{context.flag('setting')} needs a second label set, and {context.dataset.benchmark}/"
             f"{context.dataset.split} has the original labels only. Give one with --eye-labels=ReGT=FILE."
         )
     return [[] for _ in context.labels]

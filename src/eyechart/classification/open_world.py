@@ -1,7 +1,7 @@
-"""Open world: no list in the prompt; what is said is mapped to a class afterwards.
+"""Open world: the prompt lists no classes, and free text is mapped to a class.
 
-Of a reply that ended at the token limit, only a complete JSON value or a complete first line is mapped: a name that is
-cut in the middle is truncated, since its beginning may name another class.
+If a response ended at the token limit, only a complete JSON value or a complete first line is mapped; other names are
+truncated, since their beginning may name another class.
 """
 
 from eyechart.classification.class_mapping import map_to_classes
@@ -17,7 +17,7 @@ from eyechart.protocol.prompts import get_prompt
 
 
 class OpenWorld(Protocol[ClassPredictions]):
-    """The prompt has no list of classes: an answer in free words is mapped to the nearest class."""
+    """The prompt lists no classes; an answer in free text is mapped to the nearest class."""
 
     name = "open_world"
     requires = ("generator",)
@@ -25,37 +25,37 @@ class OpenWorld(Protocol[ClassPredictions]):
     options = (*SHOWN, *MAPPED)
 
     def unused_options(self, options: OptionValues, *, replayed: bool) -> set[str]:
-        """Return the options that change nothing beside the others."""
+        """Return the options that have no effect together with the others."""
         return unused_options(options, replayed=replayed)
 
     def is_valid(self, options: OptionValues) -> bool:
-        """Return whether a combination of options can be asked."""
+        """Return whether the options can be combined."""
         return is_valid(options)
 
     def predict(self, context: Context) -> ClassPredictions:
-        """Ask for the most specific name of every image, and map each answer to the nearest class."""
-        held = context.options["structured_output"] == "enforced"
-        asked = context.select_prompt(get_prompt("open_world" if held else "open_world_json"))
-        json = not is_replay(context) and (held or wants_json(asked))
-        put = build_requests(context, "open_world", asked, asked.text)
-        replies, notes = ask(context, put), AnswerCollector(len(context.dataset))
-        heard, strict = [""] * notes.size, [""] * notes.size
-        for one in split_by_image(put, replies.responses, json=json):
-            notes.set_position(one.row, one.request, one.position)
-            text = one.strict if context.options["parser"] == "strict" else one.lenient
-            notes.completions[one.row] = one.completion if text is None else text
-            heard[one.row], strict[one.row] = text or "", one.strict or ""
-            if one.error:
-                notes.errors[one.row] = one.error
+        """Request the most specific name for every image, and map each answer to the nearest class."""
+        uses_schema = context.options["structured_output"] == "enforced"
+        prompt = context.select_prompt(get_prompt("open_world" if uses_schema else "open_world_json"))
+        json = not is_replay(context) and (uses_schema or wants_json(prompt))
+        batch = build_requests(context, "open_world", prompt, prompt.text)
+        responses, collector = ask(context, batch), AnswerCollector(len(context.dataset))
+        lenient, strict = [""] * collector.size, [""] * collector.size
+        for parsed in split_by_image(batch, responses.responses, json=json):
+            collector.set_position(parsed.row, parsed.request, parsed.position)
+            text = parsed.strict if context.options["parser"] == "strict" else parsed.lenient
+            collector.completions[parsed.row] = parsed.completion if text is None else text
+            lenient[parsed.row], strict[parsed.row] = text or "", parsed.strict or ""
+            if parsed.error:
+                collector.errors[parsed.row] = parsed.error
             elif text is None:
-                notes.unparsed.add(one.row)
-                notes.truncated |= {one.row} if one.truncated else set()
-        notes.classes, notes.strict_classes = map_readings(context, heard, strict)
+                collector.unparsed.add(parsed.row)
+                collector.truncated |= {parsed.row} if parsed.truncated else set()
+        collector.classes, collector.strict_classes = map_readings(context, lenient, strict)
         parser = f"json_answers {json_answers.VERSION}" if json else "text"
-        return notes.to_predictions(context, replies.usage, context.variant(asked, parser))
+        return collector.to_predictions(context, responses.usage, context.variant(prompt, parser))
 
 
-def map_readings(context: Context, heard: list[str], strict: list[str]) -> tuple[list[int], list[int]]:
-    """The classes of answers under the chosen reading and under the strict one; an empty one has none."""
-    classes = map_to_classes(context, [*heard, *strict])
-    return classes[: len(heard)], classes[len(heard) :]
+def map_readings(context: Context, texts: list[str], strict_texts: list[str]) -> tuple[list[int], list[int]]:
+    """Return the classes of texts under the selected and the strict parser, -1 for an empty text."""
+    classes = map_to_classes(context, [*texts, *strict_texts])
+    return classes[: len(texts)], classes[len(texts) :]

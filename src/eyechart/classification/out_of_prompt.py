@@ -1,4 +1,4 @@
-"""Answers outside the prompt's list: of which kind they are.
+"""Answers that are not in the prompt's list of classes, and their kinds.
 
 Source: arXiv 2603.06578, Tables 5, 15 and 16.
 """
@@ -17,9 +17,9 @@ KINDS: tuple[Kind, ...] = ("Partial", "IN", "Abstain", "Wrong")
 
 
 def match_exactly(answers: Sequence[str], names: Sequence[str]) -> NDArray[np.int64]:
-    """Return the class that each of n answers names exactly, (n,), -1 for an answer out of the prompt.
+    """Return the class that each of n answers names exactly (n,), -1 for an answer out of the prompt.
 
-    Case and white space around do not count; of classes with one name the first has it.
+    Case and surrounding white space are ignored; of classes with one name the first one is returned.
 
     Source: arXiv 2603.06578, section 2.3, Task 3: both sides in lower case, and no match is incorrect.
 
@@ -31,13 +31,13 @@ def match_exactly(answers: Sequence[str], names: Sequence[str]) -> NDArray[np.in
 
 
 def out_of_prompt_kinds(answers: Sequence[str], names: Sequence[str], known: Sequence[str]) -> list[Kind]:
-    """Sort out-of-prompt answers into four kinds; the first that fits, in this order.
+    """Return the kind of each out-of-prompt answer, the first that applies, in this order.
 
-    Abstain: an expression such as "I don't know". IN: exactly one of the `known` names, OpenAI's for ImageNet, that the
-    prompt's `names` have otherwise. Partial: each of its words is in one and the same class name of the prompt, in any
-    order. Wrong: all others, an answer without a word among them.
+    Abstain: an expression such as "I don't know". IN: exactly one of the `known` names, OpenAI's for ImageNet, whose
+    names in the prompt differ. Partial: all its words are in one class name of the prompt, in any order. Wrong: all
+    others, including an answer without words.
 
-    Raises ValueError for an answer that the prompt does list.
+    Raises ValueError for an answer that is in the prompt.
 
     Source: arXiv 2603.06578, Table 16; the order of the kinds is our reading, the list of abstentions our own.
 
@@ -48,12 +48,12 @@ def out_of_prompt_kinds(answers: Sequence[str], names: Sequence[str], known: Seq
     listed, others = {normalise_text(name) for name in names}, {normalise_text(name) for name in known}
     sets = {frozenset(lowercase_words(name)) for name in names}
     if within := [answer for answer in answers if normalise_text(answer) in listed]:
-        raise ValueError(f"The answer '{within[0]}' stands in the prompt's list: give those out of it alone.")
+        raise ValueError(f"The answer '{within[0]}' is in the prompt's list. Pass only answers that are not.")
     return [_kind(answer, sets, others) for answer in answers]
 
 
 def normalise_text(text: str) -> str:
-    """Drop case and the white space around, as answers and names are compared.
+    """Return the text in lower case without surrounding white space, as answers and names are compared.
 
     Source: arXiv 2603.06578, section 2.3, Task 3.
 
@@ -74,5 +74,5 @@ def _kind(answer: str, sets: Iterable[frozenset[str]], known: set[str]) -> Kind:
 
 @lru_cache(maxsize=64)
 def _first(names: tuple[str, ...]) -> Mapping[str, int]:
-    """The first class of each name, as names are compared."""
+    """Return the first class of each normalised name."""
     return {normalise_text(name): index for index, name in reversed([*enumerate(names)])}

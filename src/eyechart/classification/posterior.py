@@ -1,4 +1,4 @@
-"""The exact posterior over class names of a language model, and the likeliest name of all."""
+"""The exact posterior of a language model over class names, and the name with the highest probability."""
 
 import json
 from collections.abc import Sequence
@@ -18,71 +18,68 @@ from eyechart.protocol.prompts import Prompt
 
 
 class Posterior(Protocol[ClassPredictions]):
-    """The log-probability of every class name as the whole answer to the closed world's question."""
+    """The log-probability of every class name as the complete answer to the prompt of the closed world."""
 
     name = "posterior"
     requires = ("scorer",)
     options = (PROMPT,)
 
     def unavailable(self, context: Context) -> str:
-        """Return why the model has no log-probabilities."""
+        """Return why the model has no log-probabilities, "" if it has them."""
         return missing_scores_reason(context)
 
     def predict(self, context: Context) -> ClassPredictions:
         """Score every class name, given the image and the prompt."""
-        asked = context.select_prompt(closed_world_prompt())
-        found = score_names(context, asked, "posterior")
+        prompt = context.select_prompt(closed_world_prompt())
+        cached = score_names(context, prompt, "posterior")
         scores = np.full((len(context.dataset), context.dataset.classes), -np.inf, np.float32)
-        scores[:, list(context.candidate_classes)] = found.values if found.values.shape[1] else np.nan
-        scores[list(found.errors)] = np.nan
+        scores[:, list(context.candidate_classes)] = cached.values if cached.values.shape[1] else np.nan
+        scores[list(cached.errors)] = np.nan
         return ClassPredictions(
             keys=context.dataset.keys,
             scores=scores,
-            errors=found.errors,
-            variant=context.variant(asked, "none"),
-            batch_notes=found.notes,
+            errors=cached.errors,
+            variant=context.variant(prompt, "none"),
+            batch_notes=cached.notes,
             targets=Targets.from_context(context),
             calibrated=True,
         )
 
 
 def predict_constrained(context: Context) -> ClassPredictions:
-    """Return predictions of the closed world whose answer is the likeliest name: nothing is out of the prompt."""
+    """Return predictions of the closed world with the most probable name as answer; none is out of the prompt."""
     if context.images_per_request > 1:
         raise SpecError(
-            f"{context.flag('answer')} asks about one image at a time, not {context.images_per_request}. "
+            f"{context.flag('answer')} needs one image per request, not {context.images_per_request}. "
             f"Use {context.flag('images_per_request', '1')}."
         )
     if context.options.get("epochs", "1") != "1":
         raise SpecError(
-            f"{context.flag('answer')} computes its answers, the same ones every time. "
-            f"Use {context.flag('epochs', '1')}."
+            f"{context.flag('answer')} computes the same answers in every epoch. Use {context.flag('epochs', '1')}."
         )
-    asked = context.select_prompt(closed_world_prompt())
-    found, notes = score_names(context, asked, "constrained"), AnswerCollector(len(context.dataset))
-    notes.errors.update(found.errors)
-    for row in range(notes.size):
-        notes.set_position(row, row, 0)
-        if row not in found.errors:
-            place = int(found.values[row, 0])
-            notes.completions[row], notes.classes[row] = (
-                context.candidate_names[place],
-                context.candidate_classes[place],
+    prompt = context.select_prompt(closed_world_prompt())
+    cached, collector = score_names(context, prompt, "constrained"), AnswerCollector(len(context.dataset))
+    collector.errors.update(cached.errors)
+    for row in range(collector.size):
+        collector.set_position(row, row, 0)
+        if row not in cached.errors:
+            index = int(cached.values[row, 0])
+            collector.completions[row], collector.classes[row] = (
+                context.candidate_names[index],
+                context.candidate_classes[index],
             )
-    notes.strict_classes = notes.classes
-    return notes.to_predictions(context, Usage(), context.variant(asked, "none"), ("",) * notes.size)
+    collector.strict_classes = collector.classes
+    return collector.to_predictions(context, Usage(), context.variant(prompt, "none"), ("",) * collector.size)
 
 
-def score_names(context: Context, asked: Prompt, question: str) -> CachedArray:
-    """Numbers by image: all log-probabilities for `posterior`, the best place and its own for `constrained`."""
+def score_names(context: Context, prompt: Prompt, question: str) -> CachedArray:
+    """Return for each image all log-probabilities (`posterior`), or the best index with its own (`constrained`)."""
     model = context.model
     if not isinstance(model, Scorer):
-        raise ModelError(
-            f"{model.identity.name} does not tell how likely it would have said something. Use hf[…] or vllm[…]."
-        )
-    text = asked.fill(class_list=format_class_list(context.candidate_names))
-    choices = [format_answer(asked, name) for name in context.candidate_names]
-    asked_in = tuple(request_parts(text, [0], context.options.get("prompt_order", "image-first")))
+        raise ModelError(f"{model.identity.name} has no log-probabilities of texts. Use hf[…] or vllm[…].")
+    text = prompt.fill(class_list=format_class_list(context.candidate_names))
+    choices = [format_answer(prompt, name) for name in context.candidate_names]
+    parts = tuple(request_parts(text, [0], context.options.get("prompt_order", "image-first")))
 
     def best(requests: Sequence[Request]) -> Floats:
         return np.stack(model.best(requests, choices), axis=1).astype(np.float32)
@@ -90,9 +87,9 @@ def score_names(context: Context, asked: Prompt, question: str) -> CachedArray:
     def score(requests: Sequence[Request]) -> Floats:
         return np.asarray(model.score(requests, choices))
 
-    return score_each_image(context, question, asked_in, choices, score if question == "posterior" else best)
+    return score_each_image(context, question, parts, choices, score if question == "posterior" else best)
 
 
-def format_answer(asked: Prompt, name: str) -> str:
-    """A name as the whole answer that the prompt asks for."""
-    return json.dumps({"1": name}, ensure_ascii=False) if wants_json(asked) else name
+def format_answer(prompt: Prompt, name: str) -> str:
+    """Return a name as the complete answer in the format of the prompt."""
+    return json.dumps({"1": name}, ensure_ascii=False) if wants_json(prompt) else name

@@ -1,4 +1,4 @@
-"""What a model answers about images that have one class or several, and what a record keeps of it."""
+"""Predictions of classification protocols, their comparison with label sets, and their sample table."""
 
 from abc import abstractmethod
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -35,7 +35,7 @@ TOP = 5
 
 @dataclass(frozen=True)
 class TextPredictions:
-    """Words by image, in the order of the data set.
+    """Text answers by image, in the order of the data set.
 
     `found` (n,) is the class that was made of them, -1 for none, and `strict` (n,) that of the strict reading; `out` is
     the kind of an answer that is out of the prompt, "" for one that is in it, and None as a whole where there is no
@@ -56,11 +56,11 @@ class TextPredictions:
 
     @property
     def n_requests(self) -> int:
-        """How many requests there were."""
+        """The number of requests."""
         return int(self.requests.max(initial=-1)) + 1
 
     def columns(self) -> dict[str, Sequence[str]]:
-        """The columns of the sample table."""
+        """Return the text columns of the sample table."""
         blank = ("",) * len(self.completions)
         return {
             "said": self.completions,
@@ -74,7 +74,7 @@ class TextPredictions:
 
 @dataclass(frozen=True)
 class Targets:
-    """What predictions are compared with: ground truths, the original label of each image (n,), and the policy."""
+    """What predictions are compared with: label sets, the original label of each image (n,), and the policy."""
 
     label_sets: tuple[LabelSet, ...] = ()
     original: Ints = field(default_factory=lambda: np.zeros(0, np.int64))
@@ -84,65 +84,65 @@ class Targets:
 
     @classmethod
     def from_context(cls, context: Context) -> "Targets":
-        """Return those of a case."""
+        """Return the targets of a case."""
         original = np.array(context.labels, np.int64)
         classes = context.dataset.classes
         return cls(tuple(context.label_sets), original, context.label_policy, classes, context.runner.seed)
 
     @cached_property
     def variant(self) -> dict[str, str]:
-        """What the record says of the policy."""
+        """The settings of the policy, as the record stores them."""
         empty = ", ".join(f"{labels.name}={labels.empty}" for labels in self.label_sets)
         strict = "strict" if self.policy.strict_categories else "equivalent"
         return {"equivalences": self.policy.source, "categories": strict, "empty": empty}
 
 
 class Classification(Predictions):
-    """Predicted classes of one round of questions or of several, with what they are compared with."""
+    """Predicted classes of one or several epochs, with their targets."""
 
     targets: Targets
 
     @property
     @abstractmethod
     def rounds(self) -> "tuple[ClassPredictions, ...]":
-        """The predictions of each round of questions."""
+        """The predictions of each epoch."""
 
     @abstractmethod
     def name_of(self, metric: str) -> str:
-        """Return what a metric is called, "" where it is not computed: over several rounds it is a mean."""
+        """Return the name of a metric, "" if it is not computed: over several epochs it is a mean."""
 
     @cached_property
     def scores_by_labels(self) -> "tuple[tuple[ScoredLabels, ...], ...]":
-        """Every round under each ground truth."""
+        """The scores of every epoch under each label set."""
         return tuple(
             tuple(ScoredLabels.score(predictions, labels, self.targets) for predictions in self.rounds)
             for labels in self.targets.label_sets
         )
 
     def label_hashes(self) -> dict[str, str]:
-        """Return the sha256 of each ground truth."""
+        """Return the sha256 of each label set."""
         return {labels.name: labels.sha256 for labels in self.targets.label_sets}
 
     def full_variant(self) -> dict[str, str]:
-        """Return the options of the protocol and the policy for labels."""
+        """Return the options of the protocol and the label policy."""
         return {**self.rounds[0].variant, **self.targets.variant}
 
     def error_messages(self) -> list[str]:
-        """Return every error of every round."""
+        """Return the errors of all epochs."""
         return [with_key(one.keys[row], error) for one in self.rounds for row, error in one.errors.items()]
 
     def describe_count(self) -> str:
-        """Return how many answers were asked for."""
+        """Return the number of requested answers with its unit."""
         count = sum(len(one.keys) - len(one.skipped) for one in self.rounds)
         return f"{count} {'images' if isinstance(self, ClassPredictions) else 'answers'}"
 
     def answered_images(self) -> Float64s:
-        """Return whether each image was answered, in every round that asked about it."""
+        """Return whether each image was answered in all epochs that requested it."""
         rounds = [np.where(one.mask(one.skipped), np.nan, one.answered) for one in self.rounds]
         return np.asarray(np.fmin.reduce(rounds), np.float64)
 
     def count_outcomes(self) -> OutcomeCounts:
-        """Count the answers under the first ground truth, over all rounds."""
+        """Return the number of answers of each outcome under the first label set, over all epochs."""
         first = self.scores_by_labels[0] if self.scores_by_labels else ()
         counts = [scored.count_outcomes(one) for scored, one in zip(first, self.rounds, strict=bool(first))]
         return OutcomeCounts(
@@ -150,7 +150,7 @@ class Classification(Predictions):
         )
 
     def usage_record(self) -> UsageRecord | None:
-        """Return what the answers took, where they are words."""
+        """Return requests, tokens and cost of text answers, None for other answers."""
         texts = [one.texts for one in self.rounds if one.texts is not None]
         if not texts:
             return None
@@ -159,7 +159,7 @@ class Classification(Predictions):
         return make_usage_record(sum(each.n_requests for each in texts), usage, sum(costs) if costs else None)
 
     def notes(self) -> Iterator[str]:
-        """Yield how many answers could not be read, and what the engine says of batches."""
+        """Yield the numbers of unparsed and truncated answers, and notes of the engine."""
         cut = sum(len(one.truncated) for one in self.rounds)
         if unparsed := sum(len(one.unparsed) for one in self.rounds) - cut:
             yield f"{unparsed} of {self.describe_count()} got an answer that could not be read."
@@ -167,11 +167,11 @@ class Classification(Predictions):
         yield from self.rounds[0].batch_notes
 
     def data_notes(self) -> Iterator[str]:
-        """Yield what is to be known of the ground truths."""
+        """Yield the notes of the label sets."""
         yield from (str(note) for labels in self.targets.label_sets for note in labels.notes)
 
     def samples(self) -> Rows:
-        """Yield every image: the five best classes with their scores, the error, and what each ground truth says."""
+        """Yield a row per image: the five best classes with scores, the error, and the outcome under each label set."""
         first, repeated = self.rounds[0], not isinstance(self, ClassPredictions)
         tops = [f"{what}{rank}" for what in ("top", "score") for rank in range(1, TOP + 1)]
         names = [labels.name for labels in self.targets.label_sets]
@@ -186,7 +186,7 @@ class Classification(Predictions):
 
 @dataclass(frozen=True)
 class ClassPredictions(Classification):
-    """A model's answers to a split: scores of shape (n, classes), NaN rows where there is none, and why.
+    """Predictions of one epoch: scores (n, classes), with NaN in rows without an answer, and the errors.
 
     Answers in words have no scores, a width of 0, and one class an image in `spoken`. Rows in `truncated` are those of
     `unparsed` whose reply ended at the token limit before it answered. Rows in `skipped` are no part of the question,
@@ -208,7 +208,7 @@ class ClassPredictions(Classification):
 
     @property
     def rounds(self) -> "tuple[ClassPredictions, ...]":
-        """These predictions."""
+        """These predictions, the only epoch."""
         return (self,)
 
     def name_of(self, metric: str) -> str:
@@ -217,12 +217,12 @@ class ClassPredictions(Classification):
 
     @cached_property
     def answered(self) -> Bools:
-        """Which rows were asked about and did not end in an error."""
+        """The mask of rows that were requested and did not end in an error."""
         return ~self.mask([*self.errors, *self.skipped])
 
     @cached_property
     def top(self) -> Ints:
-        """The five best classes of each row, best first; -1 where no class was answered, or there are fewer."""
+        """The five best classes of each row (n, 5), best first, -1 for none."""
         top = np.full((len(self.keys), TOP), -1, np.int64)
         if self.texts is not None:
             top[:, 0] = np.where(self.answered, self.texts.classes, -1)
@@ -236,17 +236,17 @@ class ClassPredictions(Classification):
 
     @cached_property
     def confidences(self) -> Float64s | None:
-        """The probability of each image's best class (n,), None where scores are no logits."""
+        """The probability of each image's best class (n,), None if scores are not logits."""
         return top_probabilities(self.scores) if self.calibrated and self.scores.shape[1] else None
 
     def mask(self, rows: Iterable[int]) -> Bools:
-        """The rows as a mask."""
+        """Return rows as a mask (n,)."""
         mask = np.zeros(len(self.keys), bool)
         mask[list(rows)] = True
         return mask
 
     def files(self) -> dict[str, Rows]:
-        """Return the recall of every class, and for logits how reliable confidences are."""
+        """Return the recall of every class, and for logits the calibration of confidences."""
         scored = [rounds[0] for rounds in self.scores_by_labels]
         tables: dict[str, Rows] = {"recall": recall_rows(scored, self.targets.classes)}
         if self.calibrated:
@@ -258,7 +258,7 @@ class ClassPredictions(Classification):
 
 @dataclass(frozen=True)
 class EpochPredictions(Classification):
-    """Predictions of several rounds about the same images; `renamed` says what is averaged: {"acc1": "mc_acc"}."""
+    """Predictions of several epochs of the same images; `renamed` names the averaged metrics: {"acc1": "mc_acc"}."""
 
     epochs: tuple[ClassPredictions, ...]
     renamed: Mapping[str, str]
@@ -271,20 +271,20 @@ class EpochPredictions(Classification):
 
     @property
     def keys(self) -> tuple[str, ...]:  # type: ignore[override]
-        """The images."""
+        """The keys of the images."""
         return self.epochs[0].keys
 
     def name_of(self, metric: str) -> str:
-        """Return the name of the mean over rounds."""
+        """Return the name of the mean over epochs, "" for a metric that is not averaged."""
         return self.renamed.get(metric, "")
 
 
 @dataclass(frozen=True)
 class ScoredLabels:
-    """Predictions under one ground truth: for each image (n,) right 1, wrong 0, or not scored NaN.
+    """Predictions under one label set: for each image (n,) 1 if correct, 0 if wrong, NaN if not scored.
 
-    `correct5` is about the five best classes and `strict` about the strict reading of words; each is None where there
-    is none. `categories` are masks of images, from "A" for all to the finest, and `reported` those with own numbers.
+    `correct5` is about the five best classes and `strict` about the strict parser; each is None if not available.
+    `categories` are masks of images, from "A" for all to the finest, and `reported` those with their own metrics.
     """
 
     labels: LabelSet
@@ -296,7 +296,7 @@ class ScoredLabels:
 
     @classmethod
     def score(cls, predictions: ClassPredictions, labels: LabelSet, targets: Targets) -> "ScoredLabels":
-        """Compare predictions with a ground truth."""
+        """Return the scores of predictions under a label set."""
         policy, classes, top = targets.policy, targets.classes, predictions.top
         admissible = expand_labels(labels.labels, policy.pairs, classes, strict=policy.strict_pairs)
 
@@ -318,11 +318,11 @@ class ScoredLabels:
 
     @property
     def counts_empty(self) -> bool:
-        """Whether images without a label count, as correct or as wrong."""
+        """Whether images without a label count, as correct or as wrong, and there are any."""
         return self.labels.empty != "exclude" and bool(self.categories["N"].any())
 
     def count_outcomes(self, predictions: ClassPredictions) -> OutcomeCounts:
-        """Count what became of the images; an answer that no class was read from counts as wrong, and apart."""
+        """Return the number of images of each outcome; unparsed and truncated answers are counted separately."""
         cut = predictions.mask(predictions.truncated)
         unread = predictions.mask(predictions.unparsed) & ~cut
         return OutcomeCounts(
@@ -335,14 +335,14 @@ class ScoredLabels:
 
 
 def single_labels(labels: LabelSet) -> Ints:
-    """The class of each image that has exactly one label, else -1."""
+    """Return the class of each image (n,) with exactly one label, -1 for other images."""
     return np.where(labels.annotated, single_label(labels.labels), -1)
 
 
 def make_predictions(
     dataset: Dataset, found: Floats, kept: CachedArray, variant: Mapping[str, str]
 ) -> ClassPredictions:
-    """Keep to the split's class subset and name the rows without an answer."""
+    """Return predictions of scores (n, classes) within the class subset. Raises ModelError for another width."""
     if all_failed(kept):
         found = np.full((len(dataset), dataset.classes), np.nan, np.float32)
     if found.shape[1] != dataset.classes:
@@ -358,7 +358,7 @@ def make_predictions(
 
 
 def sample_rows(one: ClassPredictions, targets: Targets, scored: Sequence[ScoredLabels]) -> Iterator[list[Any]]:
-    """Yield every image of one round."""
+    """Yield the sample row of every image of one epoch."""
     words = one.texts.columns() if one.texts else {}
     for row, key in enumerate(one.keys):
         best: list[int] = one.top[row].tolist()
@@ -373,7 +373,7 @@ def sample_rows(one: ClassPredictions, targets: Targets, scored: Sequence[Scored
 
 
 def label_cells(scored: ScoredLabels, row: int) -> Iterator[str]:
-    """Yield one image under a ground truth: its labels, its finest category, and 1, 0 or nothing."""
+    """Yield the cells of an image under a label set: labels, finest category, and 1, 0 or nothing."""
     yield ";".join(str(label) for label in scored.labels.labels[row].tolist() if label >= 0)
     yield next((name for name in ("N", "S+", "S-", "M+", "M-") if scored.categories[name][row]), "")
     correct = scored.correct[row]
@@ -381,7 +381,7 @@ def label_cells(scored: ScoredLabels, row: int) -> Iterator[str]:
 
 
 def recall_rows(scored: Iterable[ScoredLabels], classes: int) -> Rows:
-    """Yield every class under each ground truth: images with that one label, recall and interval."""
+    """Yield every class under each label set: images with that one label, recall and interval."""
     yield ["labels", "class", "n", "recall", "ci_low", "ci_high"]
     for each in scored:
         recall = per_class_recall(each.correct, single_labels(each.labels), classes)

@@ -1,4 +1,4 @@
-"""Numbers that others published, kept as data, to stand beside ours."""
+"""Published values of other authors, as data."""
 
 import csv
 from collections.abc import Mapping, Sequence
@@ -11,7 +11,7 @@ from eyechart.spec import ModelSpec
 
 @cache
 def published_top1() -> Mapping[tuple[str, str, str], tuple[float, str]]:
-    """(split, model, pretrained tag) to the published top-1 and its source."""
+    """Return the published top-1 accuracy and its source by (split, model, pretrained tag)."""
     with (Path(__file__).with_name("published.csv")).open(encoding="utf-8", newline="") as file:
         return {
             (row["split"], row["model"], row["pretrained"]): (float(row["top1"]), row["source"])
@@ -20,22 +20,22 @@ def published_top1() -> Mapping[tuple[str, str, str], tuple[float, str]]:
 
 
 def published_result(split: str, model: ModelSpec, metrics: Sequence[Metric]) -> Reported | None:
-    """Return what was published for this model and split, and how far ours is from it; None where nothing was."""
+    """Return the published value for this model and split with our difference from it; None if there is none."""
     if model.backend != "open_clip" or not model.arguments:
         return None
     tag = model.options.get("pretrained", "")
-    found = next(
+    published = next(
         (row for name in spellings(model.arguments[0], tag) if (row := published_top1().get((split, name, tag)))), None
     )
-    if found is None:
+    if published is None:
         return None
-    value, source = found
+    value, source = published
     ours = next((metric.value for metric in metrics if metric.name == "acc1" and metric.category == "A"), None)
     return Reported(value=value, source=source, delta=None if ours is None else ours - value)
 
 
 def spellings(name: str, tag: str) -> tuple[str, ...]:
-    """The names of one model: OpenAI's weights are run with quick GELU whether the name says so or not.
+    """Return the names of a model: OpenAI's weights always use quick GELU, with or without it in the name.
 
     >>> spellings("ViT-B-32", "openai")
     ('ViT-B-32', 'ViT-B-32-quickgelu')

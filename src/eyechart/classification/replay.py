@@ -1,12 +1,12 @@
-"""Answers collected anywhere, scored like any other: `replay[path=answers.csv]`.
+"""Answers that were collected elsewhere: `replay[path=answers.csv]`.
 
 A csv has the columns `key` and `answer` (and `answer2`, `answer3`, … for ranked ones); an answer is a class index or a
 class name. An .npz has `keys` (n,) and `scores` (n, classes). A key is a sample's key or its file name; with a column
 `split`, one csv has the answers to several splits.
 
-With `of=closed_world` (or `open_world`, `mcq`) an answer is what a language model said about the image under that
-protocol, and is read and scored as if it had been asked here; so it is with `of=free_form`, about birds.
-`of=existence` is about pairs of an image and a category: see `oodbench.replayed_pairs`. `of=species` has probabilities
+With `of=closed_world` (or `open_world`, `mcq`, `free_form`) an answer is the completion of a language model for the
+image under that protocol, and is parsed and scored as if it was generated here. `of=existence` is about pairs of an
+image and a category: see `oodbench.replayed_pairs`. `of=species` has probabilities
 in the place of words, which `realbirdid.species_replay` reads.
 """
 
@@ -34,7 +34,7 @@ REMEDY = "Expected a csv with the columns key and answer, or an .npz with keys a
 
 
 class Replay(ReplayedResponses):
-    """A file of answers in the place of a model."""
+    """A file of answers that is used as a model."""
 
     batch_size = 1
     loads = 0
@@ -48,24 +48,26 @@ class Replay(ReplayedResponses):
 
     @cached_property
     def identity(self) -> Identity:
-        """The file is the model."""
+        """The identity of the model, which is the file."""
         return file_identity(self.spec, self.path)
 
     def responses(self, dataset: Dataset) -> list[Response]:
-        """The file's words in the data set's order; a sample without a line is an error."""
-        found = {row: first for row, (first, *_) in self.read_answers(dataset).items()}
+        """Return the completions in the data set's order; a sample without a line is an error."""
+        completions = {row: first for row, (first, *_) in self.read_answers(dataset).items()}
         return [
-            Response(found[row]) if row in found else Response("", error=self.missing_answer(dataset.index[row].key))
+            Response(completions[row])
+            if row in completions
+            else Response("", error=self.missing_answer(dataset.index[row].key))
             for row in dataset.selected
         ]
 
     def predictions(self, dataset: Dataset, names: Sequence[str]) -> ClassPredictions:
-        """The file's answers in the data set's order; a sample without one is an error."""
-        found = self.read_scores(dataset) if self.path.suffix == ".npz" else self.read_ranked_answers(dataset, names)
+        """Return the answers in the data set's order as predictions; a sample without an answer is an error."""
+        answers = self.read_scores(dataset) if self.path.suffix == ".npz" else self.read_ranked_answers(dataset, names)
         scores = np.full((len(dataset), dataset.classes), -np.inf, np.float32)
         errors, unparsed = {}, set()
         for place, row in enumerate(dataset.selected):
-            answer, key = found.get(row), dataset.index[row].key
+            answer, key = answers.get(row), dataset.index[row].key
             if answer is None:
                 errors[place] = self.missing_answer(key)
             elif np.isnan(answer).any():
@@ -77,11 +79,11 @@ class Replay(ReplayedResponses):
         return ClassPredictions(dataset.keys, scores, errors, {"parser_version": "exact"}, frozenset(unparsed))
 
     def missing_answer(self, key: str) -> str:
-        """Say that a sample has no answer."""
+        """Return the error of a sample without an answer."""
         return f"{self.path} has no answer for {key}. Add a line with this key."
 
     def read_scores(self, dataset: Dataset) -> Mapping[int, Floats]:
-        """Scores by the row of the index."""
+        """Return the scores of an .npz by the row of the index."""
         keys, scores = self.read_arrays()
         if scores.shape != (len(keys), dataset.classes):
             wanted = (len(keys), dataset.classes)
@@ -91,7 +93,7 @@ class Replay(ReplayedResponses):
         return {row: scores[place].astype(np.float32) for row, place in places.items()}
 
     def read_arrays(self) -> tuple[list[str], NDArray[np.floating]]:
-        """The keys and the scores of an .npz."""
+        """Return the keys and scores of an .npz. Raises ModelError if it cannot be read."""
         try:
             with np.load(self.path, allow_pickle=False) as file:
                 if not {"keys", "scores"} <= set(file.files):
@@ -101,13 +103,13 @@ class Replay(ReplayedResponses):
             raise ModelError(f"{self.path} cannot be read ({error}). {REMEDY}") from error
 
     def read_ranked_answers(self, dataset: Dataset, names: Sequence[str]) -> Mapping[int, Floats]:
-        """Ranked answers by the row of the index, as scores that keep their order."""
+        """Return the ranked answers of a csv by the row of the index, as scores in the same order."""
         find = ClassMatcher(names, dataset.classes)
         answers = self.read_answers(dataset).items()
-        return {row: rank_scores([find(said) for said in ranks], dataset.classes) for row, ranks in answers}
+        return {row: rank_scores([find(answer) for answer in ranks], dataset.classes) for row, ranks in answers}
 
     def read_answers(self, dataset: Dataset) -> Mapping[int, list[str]]:
-        """The csv's answers by the row of the index."""
+        """Return the answers of a csv by the row of the index."""
         lines = list(read_lines(self.path, ("key", "answer"), REMEDY, dataset.split))
         keys, where = [line.key for line in lines], [line.where for line in lines]
         places = match_unique_images(self.path, dataset, keys, where)
@@ -129,12 +131,15 @@ class ReplayedAnswers(Protocol[ClassPredictions]):
 
 
 def ranked_cells(cells: Mapping[str, str]) -> list[str]:
-    """The answers of a line, the first one first."""
-    return [cells["answer"], *(said for name, said in cells.items() if name != "answer" and name.startswith("answer"))]
+    """Return the answers of a line in order of rank."""
+    return [
+        cells["answer"],
+        *(answer for name, answer in cells.items() if name != "answer" and name.startswith("answer")),
+    ]
 
 
 def rank_scores(places: Sequence[int], classes: int) -> Floats:
-    """Scores whose order is that of the answers; one that names no class, or one again, is left out.
+    """Return scores in the order of the answers; answers without a class and repeated classes are left out.
 
     >>> rank_scores([1, 0, -1], 3)
     array([  2.,   3., -inf], dtype=float32)

@@ -1,6 +1,6 @@
-"""Which outputs of a classifier are a split's classes: by position, by synset or by name.
+"""Map the outputs of a classifier to the classes of a split: by position, by synset or by name.
 
-The synsets of ImageNet's heads are those that timm ships, read without importing it.
+The synsets of ImageNet heads are in a data file of timm, which is read without importing timm.
 """
 
 from collections.abc import Mapping, Sequence
@@ -22,7 +22,7 @@ from eyechart.models.types import Classifier, Floats, Head
 from eyechart.protocol.base import Protocol
 from eyechart.protocol.context import Context
 
-# The lists of synsets that timm has, by the number of outputs, as its ImageNetInfo tells them apart.
+# timm's lists of synsets by the number of outputs, as in its ImageNetInfo
 LISTS: Mapping[int, str] = {
     1000: "imagenet",
     10450: "imagenet21k_miil_w21",
@@ -39,7 +39,7 @@ NONE = -1
 
 @dataclass(frozen=True)
 class HeadColumns:
-    """The output (classes,) of each class, -1 where the head has none, and how that was found, "" by position."""
+    """The output (classes,) of each class, -1 if the head has none, and how it is mapped, "" by position."""
 
     indices: NDArray[np.int64]
     mapping: str = ""
@@ -52,16 +52,16 @@ class HeadColumns:
         """Return the logits (n, classes) of the split's classes out of (n, outputs); a class without one has -inf."""
         if not self.mapping:
             return logits
-        found = np.asarray(logits)[:, np.maximum(self.indices, 0)].astype(np.float32)
-        found[:, self.indices == NONE] = -np.inf
-        found[np.isnan(logits).any(axis=1)] = np.nan
-        return found
+        selected = np.asarray(logits)[:, np.maximum(self.indices, 0)].astype(np.float32)
+        selected[:, self.indices == NONE] = -np.inf
+        selected[np.isnan(logits).any(axis=1)] = np.nan
+        return selected
 
 
 def head_columns(head: Head, dataset: Dataset) -> HeadColumns:
-    """Return which outputs of a head are the classes of a split.
+    """Return the outputs of a head for the classes of a split.
 
-    Raises ModelError where the classes are neither as many as the outputs nor found among ImageNet's.
+    Raises ModelError if the number of classes differs and they cannot be mapped to ImageNet's.
     """
     by_position = HeadColumns(np.arange(dataset.classes, dtype=np.int64))
     if head.outputs == dataset.classes:
@@ -108,7 +108,7 @@ def _synsets(outputs: int) -> tuple[str, ...]:
 
 @cache
 def _lemmas(outputs: int) -> Mapping[str, str]:
-    """Return the synset of every name that means just one of a head's, as WordNet lists names."""
+    """Return the synset of every WordNet name that belongs to one synset of a head only."""
     lines = packaged_file("timm", "data", "_info", "imagenet_synset_to_lemma.txt").read_text("utf-8").splitlines()
     found: dict[str, set[str]] = {}
     there = {*_synsets(outputs)}
@@ -119,29 +119,29 @@ def _lemmas(outputs: int) -> Mapping[str, str]:
 
 
 def _synsets_of(dataset: Dataset, outputs: int) -> tuple[Sequence[str], str]:
-    """Return the synset of each class of a split, "" where none is known, and by what it was found."""
-    one = list(synset_classes())
+    """Return the synset of each class of a split, "" if unknown, and whether it is known by synset or name."""
+    imagenet = list(synset_classes())
     if not dataset.names:
         known = has_imagenet_classes(dataset)
-        return [one[place] if known else "" for place in range(dataset.classes)], "synset"
+        return [imagenet[place] if known else "" for place in range(dataset.classes)], "synset"
     if has_imagenet_classes(dataset):
-        return one, "name"
-    found = [_synset_of(name, one, outputs) for name in dataset.names]
+        return imagenet, "name"
+    synsets = [_synset_of(name, imagenet, outputs) for name in dataset.names]
     own = sum(name in _synsets(outputs) for name in dataset.names)
-    return found, "synset" if own == len(found) else "name"
+    return synsets, "synset" if own == len(synsets) else "name"
 
 
-def _synset_of(name: str, one: Sequence[str], outputs: int) -> str:
+def _synset_of(name: str, imagenet: Sequence[str], outputs: int) -> str:
     if name in _synsets(outputs):
         return name
     known = classes_by_name().get(normalise_name(name), frozenset())
     if len(known) == 1:
-        return one[min(known)]
+        return imagenet[min(known)]
     return "" if known or outputs == CLASSES else _lemmas(outputs).get(normalise_name(name), "")
 
 
 class Supervised(Protocol[ClassPredictions]):
-    """A classifier answers in its own vocabulary, whose outputs are mapped to the classes of the split."""
+    """A classifier predicts classes of its own vocabulary, which are mapped to the classes of the split."""
 
     name = "supervised"
     requires = ("classifier",)
@@ -153,16 +153,16 @@ class Supervised(Protocol[ClassPredictions]):
 
 
 def supervised(runner: Runner, model: Classifier, dataset: Dataset) -> ClassPredictions:
-    """Return the classifier's own logits of the split's classes; another head is refused before it is asked."""
+    """Return the logits of the split's classes. Raises ModelError for an unsuitable head before inference."""
     head = model.head
     if head:
         head_columns(head, dataset)
 
     def classify(images: Sequence[object]) -> Floats:
-        found = np.asarray(model.classify(images))
-        if found.ndim == 2 and not head:
-            head_columns(Head(found.shape[1]), dataset)
-        return found
+        outputs = np.asarray(model.classify(images))
+        if outputs.ndim == 2 and not head:
+            head_columns(Head(outputs.shape[1]), dataset)
+        return outputs
 
     logits = runner.kept("class_logits", model, dataset, classify)
     if all_failed(logits):

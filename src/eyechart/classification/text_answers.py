@@ -1,4 +1,4 @@
-"""Answers in words, collected image by image while responses are read, and made into predictions."""
+"""Collects parsed text answers image by image and converts them to predictions."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -13,7 +13,7 @@ from eyechart.protocol.context import Context
 
 @dataclass
 class AnswerCollector:
-    """What is learnt of each image while replies are read; rows that stay blank were not asked about."""
+    """Collects the answer of each image while responses are parsed; rows without a request stay blank."""
 
     size: int
     completions: list[str] = field(init=False)
@@ -29,9 +29,9 @@ class AnswerCollector:
         self.completions = [""] * self.size
         self.strict_classes, self.classes, self.requests, self.positions = ([-1] * self.size for _ in range(4))
 
-    def set_position(self, row: int, request: int, place: int) -> None:
-        """Note where an image was shown."""
-        self.requests[row], self.positions[row] = request, place
+    def set_position(self, row: int, request: int, position: int) -> None:
+        """Set the request of an image and its position in it."""
+        self.requests[row], self.positions[row] = request, position
 
     def to_predictions(
         self,
@@ -41,8 +41,8 @@ class AnswerCollector:
         out: tuple[str, ...] | None = None,
         **more: Any,
     ) -> ClassPredictions:
-        """Put it together."""
-        spoken = TextPredictions(
+        """Return the predictions of the collected answers."""
+        texts = TextPredictions(
             tuple(self.completions),
             np.array(self.classes, np.int64),
             np.array(self.strict_classes, np.int64),
@@ -61,7 +61,7 @@ class AnswerCollector:
             variant,
             frozenset(self.unparsed),
             skipped,
-            spoken,
+            texts,
             truncated=frozenset(self.truncated),
             targets=Targets.from_context(context),
         )

@@ -21,13 +21,13 @@ from eyechart.spec import ModelSpec
 
 
 class ZeroShot(Protocol[ClassPredictions]):
-    """Class names are put into prompts, and the class whose embedding is nearest to the image's is the answer."""
+    """The predicted class is the one whose prompt embedding is most similar to the image embedding."""
 
     name = "zero_shot"
     requires = ("encoder",)
 
     def predict(self, context: Context) -> ClassPredictions:
-        """Compare every image with every class."""
+        """Predict the class of every image by cosine similarity."""
         model = context.encoder
         chosen = load_templates(context.templates or model.templates)
         source = f"{chosen.name} ({chosen.sha256[:8]})"
@@ -36,7 +36,7 @@ class ZeroShot(Protocol[ClassPredictions]):
         return replace(predictions, targets=Targets.from_context(context))
 
     def reported(self, split: str, model: ModelSpec, numbers: Sequence[Metric]) -> Reported | None:
-        """Return the published accuracy of the model, if there is one."""
+        """Return the published accuracy of the model, None if there is none."""
         return published_result(split, model, numbers)
 
 
