@@ -1,4 +1,4 @@
-"""OODBench: what models say of image–category pairs in and out of distribution; one test function a protocol."""
+"""OODBench: image–category pairs in and out of distribution; one test function per protocol."""
 
 import pytest
 
@@ -11,23 +11,23 @@ from eyechart.protocol.evaluate import Evaluate
 
 @pytest.mark.eyechart("oodbench", protocol="existence")
 def test_existence(evaluate: Evaluate[ExistencePredictions]) -> None:
-    """Is it there, is it not there: two opposite questions a pair."""
+    """Two opposite yes/no questions per pair: whether the category is in the image, and whether it is not."""
     evaluate(yes_no_measures, answer_shares, degradation)
 
 
 @pytest.mark.eyechart("oodbench", protocol="progression")
 def test_progression(evaluate: Evaluate[ProgressionPredictions]) -> None:
-    """Is one there, how many are there of another, and are there more of the one."""
+    """Three questions per sample: existence, counting, and comparison of counts."""
     evaluate(stage_accuracies)
 
 
 @pytest.mark.eyechart("oodbench", protocol="detection")
 def test_detection(evaluate: Evaluate[DetectionPredictions]) -> None:
-    """Which pairs a detector fails on, and how its logits are distributed."""
+    """The pairs on which a detector fails, and the distribution of its logits."""
     evaluate(flagged_shares)
 
 
 @pytest.mark.eyechart("oodbench", protocol="distribution")
 def test_distribution(evaluate: Evaluate[DistributionPredictions]) -> None:
-    """Whether the pairs of two splits come from one distribution, in an encoder's eyes."""
+    """Whether the features of two splits come from one distribution."""
     evaluate(distribution_distance)

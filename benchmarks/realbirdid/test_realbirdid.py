@@ -1,4 +1,4 @@
-"""RealBirdID: how deep a model can go, and whether it stops where nobody could go on; one test function a protocol."""
+"""RealBirdID: identification of birds, and abstention on unanswerable images; one test function per protocol."""
 
 import pytest
 
@@ -20,7 +20,7 @@ from eyechart.realbirdid.species_metrics import (
 
 @pytest.mark.eyechart("realbirdid", protocol="species")
 def test_species(evaluate: Evaluate[SpeciesPredictions]) -> None:
-    """A probability for every species, and so for every genus."""
+    """A probability for every species, and by summation for every genus."""
     evaluate(
         information_gains, abstention_tradeoffs, tree_accuracies, level_accuracies, selective_accuracies, range_changes
     )
@@ -28,17 +28,17 @@ def test_species(evaluate: Evaluate[SpeciesPredictions]) -> None:
 
 @pytest.mark.eyechart("realbirdid", protocol="flat_list")
 def test_flat_list(evaluate: Evaluate[FlatListPredictions]) -> None:
-    """Species and genera in one list, where a genus is an abstention."""
+    """Species and genera in one list; predicting a genus is an abstention."""
     evaluate(flat_list_accuracies)
 
 
 @pytest.mark.eyechart("realbirdid", protocol="free_form")
 def test_free_form(evaluate: Evaluate[FreeFormPredictions]) -> None:
-    """What bird is it, in the model's own words."""
+    """The name of the bird in free text."""
     evaluate(free_form_accuracies)
 
 
 @pytest.mark.eyechart("realbirdid", protocol="abstention")
 def test_abstention(evaluate: Evaluate[AbstentionPredictions]) -> None:
-    """Whether a model says that it cannot tell, why, and how much that hangs on the wording."""
+    """Whether and why a model abstains, and how much this depends on the prompt."""
     evaluate(abstention_rates, prompt_effects, abstention_reasons)

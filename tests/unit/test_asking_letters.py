@@ -245,7 +245,7 @@ def test_a_file_that_is_no_matrix_is_a_sentence(choice: Any, talker: Any, tmp_pa
 @pytest.mark.parametrize("setting", [setting for setting in SHORT if "ReGT" in setting])
 def test_a_second_ground_truth_that_is_not_there_is_a_sentence(choice: Any, talker: Any, setting: str) -> None:
     context = choice(talker(lambda *_: "A"), setting, truths=[])
-    with pytest.raises(DataError, match=r"needs a second ground truth.*original labels only.*--eye-labels=ReGT=FILE"):
+    with pytest.raises(DataError, match=r"needs a second label set.*original labels only.*--eye-labels=ReGT=FILE"):
         MultipleChoice().predict(context)
 
 

@@ -139,11 +139,11 @@ def test_the_likeliest_name_is_asked_in_the_layout_that_was_chosen(sit: Any, pro
     [
         (
             {"images_per_request": 5},
-            r"constrained asks about one image at a time, not 5\. Use --eye-set=closed_world\.images_per_request=1",
+            r"constrained needs one image per request, not 5\. Use --eye-set=closed_world\.images_per_request=1",
         ),
         (
             {"epochs": 3},
-            r"constrained computes .* the same ones every time\. Use --eye-set=closed_world\.epochs=1",
+            r"constrained computes the same answers in every epoch\. Use --eye-set=closed_world\.epochs=1",
         ),
     ],
 )
@@ -154,6 +154,6 @@ def test_what_the_likeliest_name_cannot_do_is_refused(sit: Any, choices: dict[st
 
 def test_a_model_that_cannot_tell_is_a_sentence(sit: Any, talker: Any) -> None:
     model = talker(lambda *_: "cat")
-    with pytest.raises(ModelError, match=r"talker does not tell how likely .* Use hf\[…\] or vllm\[…\]"):
+    with pytest.raises(ModelError, match=r"talker has no log-probabilities of texts. Use hf\[…\] or vllm\[…\]"):
         ClosedWorld().predict(sit(model, [0], answer="constrained"))
     assert model.how == []
