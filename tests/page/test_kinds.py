@@ -137,9 +137,9 @@ def evidence(kinds: Path) -> Evidence:
 def better(now: Evidence) -> Evidence:
     """The same with every bird right, in one number."""
     planes = PackedArrays()
-    right = planes.add(np.packbits(np.ones(now.samples, bool)).tobytes())
+    correct = planes.add(np.packbits(np.ones(now.samples, bool)).tobytes())
     proofs = [
-        structs.replace(metric, right=right, value=1.0) if metric_title(metric) == SHARE else metric
+        structs.replace(metric, correct=correct, value=1.0) if metric_title(metric) == SHARE else metric
         for metric in now.metrics
     ]
     return structs.replace(now, metrics=tuple(proofs), arrays={**now.arrays, **planes.packed})

@@ -218,7 +218,7 @@ def test_a_baseline_stands_for_a_run(run, baseline):
 
 def test_other_data_are_refused_with_what_differs(run):
     places = run("a", {CONSE: ()}), run("b", {CONSE: ()}, TRUTHS[:60])
-    with pytest.raises(ReportError, match=r"not about the same\. .*fingerprint: .* before, .* after; .*samples: 120"):
+    with pytest.raises(ReportError, match=r"cannot be compared\. .*fingerprint: .* before, .* after; .*samples: 120"):
         comparison_table(match_runs(places))
 
 

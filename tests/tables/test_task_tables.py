@@ -115,7 +115,7 @@ def test_of_answers_equal_under_the_new_labels_the_better_under_the_original_one
     assert ways == {"CW": ("94.12", "76.47"), "OW": ("94.12", "64.71")}
     (row,) = made.rows(name)
     assert row["Task"] == "CW"
-    assert "of equal ones the most accurate under ImGT" in made.notes(name)
+    assert "of equal ones, the most accurate under ImGT" in made.notes(name)
 
 
 def test_answers_equal_under_both_ground_truths_stand_in_the_default_order_of_protocols(session):
