@@ -31,7 +31,7 @@ AnyFall = TypeVar("AnyFall", bound=SetDegradation)
 
 
 def f9(pool: Runs, _: str | None) -> "Figure":
-    """Figure 9: the falls of shuffled pairs, a violin a model, and those that there are, with their intervals."""
+    """Return Figure 9: a violin of the degradation under permutations per model, and the observed one with interval."""
     rows = [
         (head, of)
         for head, found in with_headings(pooled_degradations(pool, "oodbench-F9"))
@@ -51,7 +51,7 @@ def f9(pool: Runs, _: str | None) -> "Figure":
 
 
 def draw_violins(ax: "Axes", falls: Sequence[SetDegradation], measure: str) -> None:
-    """One panel of Figure 9."""
+    """Draw one panel of Figure 9."""
     for place, fall in enumerate(falls):
         found = fall.measures[measure]
         if (null := drop_nan(found.null_samples)).size:
@@ -77,7 +77,7 @@ def draw_violins(ax: "Axes", falls: Sequence[SetDegradation], measure: str) -> N
 
 
 def f10(pool: Runs, _: str | None) -> "Figure":
-    """Figure 10: how far a model's fall is from the reference models' mean, beside what does not matter."""
+    """Return Figure 10: the difference between a model's degradation and the references' mean, with the margins."""
     rows = [
         (model_labels([each.block for each in of]), head, fall)
         for head, found in with_headings(reference_comparisons(pool, "oodbench-F10"))
@@ -95,7 +95,7 @@ def f10(pool: Runs, _: str | None) -> "Figure":
 
 
 def draw_difference(ax: "Axes", fall: ReferenceComparison, measure: str) -> None:
-    """One panel of Figure 10: the resamples, their middle 90 % shaded, the margins dashed."""
+    """Draw one panel of Figure 10: the resamples, their central 90 % shaded, the margins dashed."""
     found = fall.equivalence[measure]
     if (draws := drop_nan(found.bootstrap_samples)).size:
         ax.hist(100 * draws, bins=40, color="tab:blue" if found.equivalent else "tab:orange")
@@ -110,7 +110,7 @@ def draw_difference(ax: "Axes", fall: ReferenceComparison, measure: str) -> None
 
 
 def f13(pool: Runs, _: str | None) -> "Figure":
-    """Figure 13: accuracy and F1 on what one, two, three and four detectors flag, a line a model."""
+    """Return Figure 13: accuracy and F1 on OOD-H by number of detectors, one line per model."""
     homes = F13.cases_by_split(pool)
     every = {
         split: {key: wrap_name(name) for key, name in F13.model_labels(found).items()} for split, found in homes.items()
@@ -133,7 +133,7 @@ def f13(pool: Runs, _: str | None) -> "Figure":
 
 
 def draw_trend(ax: "Axes", found: AblationCases, measure: str, label: str) -> None:
-    """One model's line."""
+    """Draw the line of one model."""
     name = found.set_label(OOD_H)
     numbers = [measure_numbers(b.counts(name), b.strata(name), b.images(name), b.seed)[measure] for b in found.blocks]
     counts = [len(detector_specs(block)) for block in found.blocks]
@@ -146,7 +146,7 @@ def draw_trend(ax: "Axes", found: AblationCases, measure: str, label: str) -> No
 
 
 def group_by_set(found: Sequence[AnyFall]) -> list[list[AnyFall]]:
-    """The falls to each set, without reasoning and with."""
+    """Return the degradations grouped by set and by use of chain of thought."""
     kinds: dict[tuple[str, str], list[AnyFall]] = {}
     for fall in found:
         kinds.setdefault((fall.block.suffix, fall.name), []).append(fall)
@@ -154,7 +154,7 @@ def group_by_set(found: Sequence[AnyFall]) -> list[list[AnyFall]]:
 
 
 def with_headings(found: Sequence[Sequence[AnyFall]]) -> list[tuple[str, Sequence[AnyFall]]]:
-    """The falls from the same pairs, under the names of their data sets and what tells them apart."""
+    """Return the groups of degradations with headings that distinguish them."""
     cases = [all_entries([fall.block for fall in of]) for of in found]
     return list(
         zip(
@@ -166,22 +166,22 @@ def with_headings(found: Sequence[Sequence[AnyFall]]) -> list[tuple[str, Sequenc
 
 
 def row_label(head: str, falls: Sequence[SetDegradation], height: float) -> str:
-    """What stands at a row's left end, in lines that are no longer than the row is high."""
+    """Return the label at the left of a row, wrapped to the height of the row."""
     return fill(f"{one_line(head)}, {count_answers(falls)}", max_letters(height), break_on_hyphens=False)
 
 
 def max_letters(height: float) -> int:
-    """Return how many small letters a row of this height in inches has room for at its left end."""
+    """Return the number of small letters that fit along a row of this height in inches."""
     return max(20, int((height - 0.4) / (LETTER_WIDTH * SMALLEST_FONT / 72)))
 
 
 def count_answers(falls: Sequence[SetDegradation]) -> str:
-    """How many answers there are."""
+    """Return the text of the numbers of answers."""
     return format_counts(sorted({fall.n for fall in falls}))
 
 
 def count_flagged_answers(found: Sequence[AblationCases]) -> str:
-    """How many answers there are to what detectors flag."""
+    """Return the text of the numbers of answers in OOD-H."""
     return format_counts(
         sorted({int(b.counts(each.set_label(OOD_H))[:, :4].sum()) for each in found for b in each.blocks})
     )

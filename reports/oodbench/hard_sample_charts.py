@@ -1,4 +1,4 @@
-"""Figures of hard samples beside OOD-H: how far models fall, and whether they fall alike."""
+"""Figures that compare hard samples with OOD-H: degradations and resampling tests."""
 
 from textwrap import fill
 from typing import TYPE_CHECKING
@@ -28,7 +28,7 @@ SCALES = {
 
 
 def f11(pool: Runs, _: str | None) -> "Figure":
-    """Figure 11: falls on hard samples and on OOD-H, the model that falls least on hard samples first."""
+    """Return Figure 11: degradations on hard samples and OOD-H, by ascending degradation on hard samples."""
     found = hard_sample_groups(pool, "oodbench-F11")
     longest = max(len(entry.model) for group in found for entry in group.cases)
     figure, axes = create_panels([2.6 + 0.06 * min(longest, 30)] * len(found), 1, 8)
@@ -41,7 +41,7 @@ def f11(pool: Runs, _: str | None) -> "Figure":
 
 
 def draw_degradations(ax: "Axes", group: ComparableCases) -> None:
-    """Two bars a model with their intervals, and both trends."""
+    """Draw two bars per model with intervals, and both trends."""
     entries = sorted_by_degradation(group)
     places = np.arange(len(entries))
     for side, (name, head) in zip((-0.5, 0.5), DELTAS.items(), strict=True):
@@ -62,7 +62,7 @@ def draw_degradations(ax: "Axes", group: ComparableCases) -> None:
 
 
 def f12(pool: Runs, _: str | None) -> "Figure":
-    """Figure 12: the variance and both correlations of resampled hard samples, and where OOD-H is."""
+    """Return Figure 12: the variance and both correlations of resampled hard samples, with the value of OOD-H."""
     found = spreads(pool)
     figure, axes = create_panels([2.8] * len(found), 3, 11)
     titles = disambiguate_titles([each.group.title for each in found], [each.group.cases for each in found])
@@ -74,12 +74,12 @@ def f12(pool: Runs, _: str | None) -> "Figure":
 
 
 def baseline_label(found: Spread) -> str:
-    """How the baseline was drawn, in a title."""
+    """Return how the baseline was sampled, for a title."""
     return f"{found.size:,} of {found.n_samples:,} hard samples{', with replacement' if found.with_replacement else ''}"
 
 
 def draw_baseline(ax: "Axes", name: str, test: ResamplingTest) -> None:
-    """A histogram of resampled hard samples, and OOD-H as a line."""
+    """Draw a histogram of resampled hard samples, with OOD-H as a line."""
     scale, label = SCALES[name]
     drawn = scale * test.baseline[~np.isnan(test.baseline)]
     ax.hist(drawn, 30, color="tab:blue", label="hard samples")

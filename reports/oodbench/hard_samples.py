@@ -1,4 +1,4 @@
-"""Hard samples beside pairs out of distribution: Table 8 and Figure 11 of arXiv 2602.18094."""
+"""Comparison of hard samples with OOD pairs: Table 8 and Figure 11 of arXiv 2602.18094."""
 
 from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
@@ -35,14 +35,14 @@ SHUFFLED = "p: how often sets of shuffled images fall as far, one-sided, with it
 
 @dataclass(frozen=True)
 class Trend:
-    """A curve through values at 1, 2, 3, …: `height` · exp(`rate` · x), or a straight line where one is not above 0."""
+    """A curve through values at 1, 2, 3, …: `height` · exp(`rate` · x), or a line if a value is not positive."""
 
     kind: str
     rate: float
     height: float
 
     def __call__(self, x: Floats) -> Floats:
-        """The curve at some places."""
+        """Return the values of the curve at x."""
         found = self.height * np.exp(self.rate * x) if self.kind == "exponential" else self.height + self.rate * x
         return np.asarray(found, np.float64)
 
@@ -53,7 +53,7 @@ class Trend:
 
 
 def fit_trend(values: Sequence[float]) -> Trend | None:
-    """The least-squares curve, of logarithms for an exponential one; none through fewer than two values."""
+    """Return the least-squares trend (of logarithms if exponential), None for fewer than two values."""
     x, y = np.arange(1, len(values) + 1, dtype=np.float64), np.asarray(values, np.float64)
     if len(y) < 2 or np.isnan(y).any():
         return None
@@ -65,7 +65,7 @@ def fit_trend(values: Sequence[float]) -> Trend | None:
 
 
 def hard_sample_groups(pool: Runs, name: str, least: int = 1) -> list[ComparableCases]:
-    """The models of every division that were asked about hard samples, too."""
+    """Return the cases with hard samples, grouped by division."""
     asked = (
         group.select(entry for entry in group.cases if entry.metric("acc", OODBENCH, HARD_SAMPLES) is not None)
         for group in group_by_division(pool, EXISTENCE)
@@ -79,17 +79,17 @@ def hard_sample_groups(pool: Runs, name: str, least: int = 1) -> list[Comparable
 
 
 def t8(pool: Runs, _: str | None) -> list[Table]:
-    """Table 8: ID, OOD-H and hard samples, a row each."""
+    """Return Table 8: one row each for ID, OOD-H and hard samples."""
     return build_tables(hard_sample_groups(pool, "oodbench-T8"), t8_table)
 
 
 def build_tables(groups: Sequence[ComparableCases], make: Callable[[ComparableCases], Table]) -> list[Table]:
-    """A table of each, no two with the same title."""
+    """Return one table per group, all with different titles."""
     return with_unique_titles(list(map(make, groups)), [group.cases for group in groups])
 
 
 def t8_table(group: ComparableCases) -> Table:
-    """One division."""
+    """Return the table of one division."""
     chance: Row = ("Random Chance", "-", None, *CHANCE_CELLS, None, None)
     rows = [measure_row(entry, name) for entry in group.cases for name in SETS]
     mined = dict.fromkeys(f"Hard samples: {entry.option('hard_samples')}." for entry in group.cases)
@@ -108,7 +108,7 @@ def t8_table(group: ComparableCases) -> Table:
 
 
 def measure_row(entry: CaseRun, name: str) -> Row:
-    """One set of one model, with its fall from ID."""
+    """Return the row of one set and model, with the degradation from ID."""
     numbers = [replace(metric_number(entry, measure, name), n=None) for measure in HEADS]
     asked = entry.metric("acc", OODBENCH, name)
     fallen = (None, None) if name == ID else tuple(replace(each, n=None) for each in degradation_cells(entry, name))
@@ -116,23 +116,23 @@ def measure_row(entry: CaseRun, name: str) -> Row:
 
 
 def degradation_cells(entry: CaseRun, name: str) -> tuple[NumberCell, NumberCell]:
-    """How far accuracy falls from ID to a set, of how many answers to both, and the p-value."""
+    """Return the degradation of accuracy from ID to a set and its p-value."""
     far, chance = (metric_number(entry, f"acc_{what}", name) for what in ("delta", "p"))
     return replace(far, style=DELTA_STYLE), replace(chance, style=FRACTION, n=None)
 
 
 def f11(pool: Runs, _: str | None) -> list[Table]:
-    """Figure 11 as a table: how far each model falls on hard samples and on OOD-H."""
+    """Return Figure 11 as a table: the degradation of each model on hard samples and on OOD-H."""
     return build_tables(hard_sample_groups(pool, "oodbench-F11"), f11_table)
 
 
 def sorted_by_degradation(group: ComparableCases) -> list[CaseRun]:
-    """The models of a division, the one that falls least on hard samples first."""
+    """Return the cases of a division by ascending degradation on hard samples."""
     return sorted(group.cases, key=lambda entry: metric_number(entry, "acc_delta", HARD_SAMPLES).value or 0.0)
 
 
 def f11_table(group: ComparableCases) -> Table:
-    """One division."""
+    """Return the table of one division."""
     entries = sorted_by_degradation(group)
     rows: list[Row] = [
         (entry.model, *(cell for name in DELTAS for cell in degradation_cells(entry, name))) for entry in entries
@@ -152,19 +152,19 @@ def f11_table(group: ComparableCases) -> Table:
 
 
 def trend_notes(entries: Sequence[CaseRun]) -> list[str]:
-    """The trend of either fall over the models in the order of the table."""
+    """Return notes with the trend of each degradation over the models in table order."""
     found = {head: fit_degradation(entries, name) for name, head in DELTAS.items()}
     return [f"Trend of {head}, x = 1 for the first model: {curve}." for head, curve in found.items() if curve]
 
 
 def fit_degradation(entries: Sequence[CaseRun], name: str) -> Trend | None:
-    """The trend of the falls on one set."""
+    """Return the trend of the degradations on one set."""
     falls = [metric_number(entry, "acc_delta", name).value for entry in entries]
     return fit_trend([np.nan if value is None else value for value in falls])
 
 
 def overlap_rows(entry: CaseRun) -> list[Row]:
-    """Which share of OOD-H is hard samples, and which share of these is of OOD-H."""
+    """Return rows with the share of OOD-H in the hard samples, and the share of hard samples in OOD-H."""
     ood, mined = read_artifact(entry.record, entry.folder, DIVISION, overlap_shares)
     return [
         ("5", "OOD-H that is hard samples (%)", ood, None, None),

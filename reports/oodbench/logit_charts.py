@@ -1,4 +1,4 @@
-"""Figures of detectors' logits and probabilities, all categories together and one by one."""
+"""Figures of detectors' logits and probabilities, for all categories and by category."""
 
 from collections.abc import Sequence
 from math import ceil
@@ -27,7 +27,7 @@ SHOWN = {(LOGIT, "0"): ("tab:gray", "absent"), (LOGIT, "1"): ("tab:blue", "prese
 
 
 def f14(pool: Runs, _: str | None) -> "Figure":
-    """Figure 14: a row a detector, its logits and its purified probabilities."""
+    """Return Figure 14: one row per detector with its logits and its purified probabilities."""
     found = [each for of in detector_histograms(pool, "oodbench-F14") for each in of]
     figure, axes = create_panels([2.6] * len(found), 2, 9)
     for (left, right), each in zip(axes, found, strict=True):
@@ -44,24 +44,24 @@ def f14(pool: Runs, _: str | None) -> "Figure":
 
 
 def draw_histogram(ax: "Axes", bins: Histogram | None, colour: str, label: str) -> None:
-    """A histogram as shares of its values; its number of pairs in the legend."""
+    """Draw a histogram as shares of its values, with the number of pairs in the legend."""
     if bins is not None:
         shares, named = bins.count / bins.n, f"{label}, n={bins.n:,}"
         ax.bar(bins.low, shares, bins.high - bins.low, align="edge", color=colour, alpha=0.6, label=named)
 
 
 def f15(pool: Runs, _: str | None) -> "Figure":
-    """Figure 15: the first detector's logits, a small panel a category."""
+    """Return Figure 15: the first detector's logits, one small panel per category."""
     return category_panels(first_detectors(pool))
 
 
 def f16(pool: Runs, _: str | None) -> "Figure":
-    """Figure 16: the second detector's logits, a small panel a category."""
+    """Return Figure 16: the second detector's logits, one small panel per category."""
     return category_panels(other_detectors(pool))
 
 
 def category_panels(found: Sequence[DetectorHistograms]) -> "Figure":
-    """A block of small panels a detector and data set."""
+    """Return a figure with one block of small panels per detector and data set."""
     from matplotlib.figure import Figure
 
     rows = [ceil(min(len(each.categories), MOST) / ACROSS) for each in found]
@@ -74,7 +74,7 @@ def category_panels(found: Sequence[DetectorHistograms]) -> "Figure":
 
 
 def draw_categories(part: "SubFigure", found: DetectorHistograms, rows: int, height: float) -> None:
-    """One detector and data set."""
+    """Draw the panels of one detector and data set."""
     names = found.categories[:MOST]
     which = f"{len(names):,} of {len(found.categories):,} categories, those with most pairs"
     which = which if len(names) < len(found.categories) else f"{len(names):,} categories"
@@ -91,7 +91,7 @@ def draw_categories(part: "SubFigure", found: DetectorHistograms, rows: int, hei
 
 
 def draw_category(ax: "Axes", found: DetectorHistograms, name: str) -> None:
-    """One category; on the axis that all of them share."""
+    """Draw one category, on the axis that all categories share."""
     for kind, (colour, label) in SHOWN.items():
         draw_histogram(ax, found.histograms.get(kind, {}).get(name), colour, label)
     shown = [bins for kind, bins in found.overall.items() if kind in SHOWN]

@@ -1,4 +1,4 @@
-"""How detectors' logits and probabilities lie: Figures 14 to 16 of arXiv 2602.18094."""
+"""Distributions of detectors' logits and probabilities: Figures 14 to 16 of arXiv 2602.18094."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -27,7 +27,7 @@ MEANING = (
 
 @dataclass(frozen=True)
 class Histogram:
-    """A histogram, its bins in ascending order: (bins,) ends and counts."""
+    """A histogram: lower ends, upper ends and counts (bins,), in ascending order."""
 
     low: Floats
     high: Floats
@@ -35,27 +35,27 @@ class Histogram:
 
     @property
     def n(self) -> int:
-        """How many values there are."""
+        """The number of values."""
         return int(self.count.sum())
 
     @property
     def rows(self) -> list[tuple[float, float, int]]:
-        """Each bin's ends and its count."""
+        """The ends and the count of each bin."""
         return list(zip(self.low.tolist(), self.high.tolist(), self.count.tolist(), strict=True))
 
     @cached_property
     def cumulative(self) -> Floats:
-        """(bins + 1,) the share of the values below each bin, and all of them."""
+        """The share of the values below each bin, and 1, (bins + 1,)."""
         return np.concatenate(([0.0], np.cumsum(self.count) / self.n))
 
     def quantile(self, q: float) -> float:
-        """The value that a share q lies below, as if values were spread evenly within their bin."""
+        """Return the q-quantile, assuming a uniform distribution within each bin."""
         place = int(np.clip(np.searchsorted(self.cumulative, q) - 1, 0, len(self.count) - 1))
         part = (q - self.cumulative[place]) / (self.cumulative[place + 1] - self.cumulative[place])
         return float(self.low[place] + np.clip(part, 0, 1) * (self.high[place] - self.low[place]))
 
     def number(self, q: float) -> NumberCell:
-        """A quantile with the interval between the order statistics that hold it at 95 %; few values have no such."""
+        """Return a quantile with its 95 % interval between order statistics; no interval for too few values."""
         from scipy.stats import binom  # half a second that few tables need
 
         low, high = binom.ppf(0.025, self.n, q), binom.ppf(0.975, self.n, q) + 1
@@ -70,7 +70,7 @@ Logits = Mapping[Kind, Mapping[str, Histogram]]  # by kind, then by category
 
 @dataclass(frozen=True)
 class DetectorHistograms:
-    """One detector's histograms of one data set."""
+    """The histograms of one detector and data set."""
 
     group: ComparableCases
     entry: CaseRun
@@ -78,19 +78,19 @@ class DetectorHistograms:
 
     @cached_property
     def overall(self) -> Mapping[Kind, Histogram]:
-        """All categories together."""
+        """The histograms over all categories."""
         return {kind: merge_histograms(found.values()) for kind, found in self.histograms.items()}
 
     @property
     def categories(self) -> list[str]:
-        """The categories, those with most pairs first."""
+        """The categories, by descending number of pairs."""
         present = self.histograms.get((LOGIT, "1"), {})
         names = dict.fromkeys(name for found in self.histograms.values() for name in found)
         return sorted(names, key=lambda name: (-present[name].n if name in present else 0, name))
 
 
 def histograms_from_columns(found: Columns) -> Logits:
-    """The columns of a csv of bins."""
+    """Return the histograms of the columns of a CSV file of bins."""
     kinds = list(zip(found["what"], found["present"], strict=True))
     bins = list(zip(map(float, found["low"]), map(float, found["high"]), map(int, found["count"]), strict=True))
     rows: dict[Kind, dict[str, list[tuple[float, float, int]]]] = {}
@@ -101,7 +101,7 @@ def histograms_from_columns(found: Columns) -> Logits:
 
 
 def build_histogram(bins: Iterable[tuple[float, float, int]]) -> Histogram:
-    """Bins in ascending order, those with equal ends as one; empty ones are left out."""
+    """Return a histogram: bins with equal ends are merged, empty bins are dropped."""
     counts: dict[tuple[float, float], int] = {}
     for low, high, count in bins:
         counts[low, high] = counts.get((low, high), 0) + count
@@ -111,12 +111,12 @@ def build_histogram(bins: Iterable[tuple[float, float, int]]) -> Histogram:
 
 
 def merge_histograms(found: Iterable[Histogram]) -> Histogram:
-    """Several histograms with one set of bins as one."""
+    """Return the sum of several histograms with the same bins."""
     return build_histogram(each for bins in found for each in bins.rows)
 
 
 def detector_histograms(pool: Runs, name: str) -> list[list[DetectorHistograms]]:
-    """The detectors of every data set, in the order in which they divided it, else by name."""
+    """Return the histograms of every data set, with detectors in the order of the division, else by name."""
     order = detector_order(pool)
     found = []
     for group in group_by_division(pool, DETECTION):
@@ -128,12 +128,12 @@ def detector_histograms(pool: Runs, name: str) -> list[list[DetectorHistograms]]
             ]
         )
     if not found:
-        raise nothing_to_show(pool, name, "shows how detectors' logits lie", COMMAND)
+        raise nothing_to_show(pool, name, "shows the distributions of detectors' logits", COMMAND)
     return found
 
 
 def detector_order(pool: Runs) -> dict[str, int]:
-    """The place of each detector among those that divided, in the first case that has it."""
+    """Return the position of each detector in the first division that uses it."""
     entries = (e for group in pool.groups for e in group.with_protocols(EXISTENCE, PROGRESSION).cases)
     found: dict[str, int] = {}
     for entry in entries:
@@ -143,13 +143,13 @@ def detector_order(pool: Runs) -> dict[str, int]:
 
 
 def f14(pool: Runs, _: str | None) -> list[Table]:
-    """Figure 14 as a table: all categories together, a row a detector and kind of value."""
+    """Return Figure 14 as a table: all categories together, one row per detector and kind of value."""
     found = detector_histograms(pool, "oodbench-F14")
     return with_unique_titles(list(map(overall_table, found)), [of[0].group.cases for of in found])
 
 
 def overall_table(found: Sequence[DetectorHistograms]) -> Table:
-    """The detectors of one data set."""
+    """Return the table of one data set."""
     rows = [(each.entry.model, *histogram_cells(kind, bins)) for each in found for kind, bins in each.overall.items()]
     group = found[0].group
     return Table(
@@ -162,37 +162,37 @@ def overall_table(found: Sequence[DetectorHistograms]) -> Table:
 
 
 def column_heads() -> list[str]:
-    """The columns that both tables share."""
+    """Return the column heads that both tables share."""
     return ["Values", "Num", *(f"{100 * q:g} %" for q in QUANTILES)]
 
 
 def histogram_cells(kind: Kind, bins: Histogram) -> Row:
-    """One histogram's cells."""
+    """Return the cells of one histogram."""
     return KINDS.get(kind, ", ".join(kind)), bins.n, *map(bins.number, QUANTILES)
 
 
 def f15(pool: Runs, _: str | None) -> list[Table]:
-    """Figure 15 as a table: every category of the first detector."""
+    """Return Figure 15 as a table: every category of the first detector."""
     return category_tables(first_detectors(pool))
 
 
 def f16(pool: Runs, _: str | None) -> list[Table]:
-    """Figure 16 as a table: every category of the second detector, and of those after it."""
+    """Return Figure 16 as a table: every category of the second and further detectors."""
     return category_tables(other_detectors(pool))
 
 
 def category_tables(found: Sequence[DetectorHistograms]) -> list[Table]:
-    """A table a detector and data set."""
+    """Return one table per detector and data set."""
     return with_unique_titles(list(map(category_table, found)), [[each.entry] for each in found])
 
 
 def first_detectors(pool: Runs) -> list[DetectorHistograms]:
-    """The first detector of every data set."""
+    """Return the histograms of the first detector of every data set."""
     return [each for each, *_ in detector_histograms(pool, "oodbench-F15")]
 
 
 def other_detectors(pool: Runs) -> list[DetectorHistograms]:
-    """The other detectors."""
+    """Return the histograms of the other detectors."""
     found = [each for _, *rest in detector_histograms(pool, "oodbench-F16") for each in rest]
     if not found:
         raise nothing_to_show(pool, "oodbench-F16", "shows a second detector's logits, of which there is none", COMMAND)
@@ -200,7 +200,7 @@ def other_detectors(pool: Runs) -> list[DetectorHistograms]:
 
 
 def category_table(found: DetectorHistograms) -> Table:
-    """One detector and data set."""
+    """Return the table of one detector and data set."""
     rows: list[Row] = [
         (name, *histogram_cells(kind, bins[name]))
         for name in found.categories

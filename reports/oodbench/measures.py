@@ -15,7 +15,7 @@ RATES = {"yes_rate": "Yes", "unparsed": "Unparsed"}
 
 
 def measure_numbers(counts: Ints, strata: Ints, images: Ints, seed: int) -> dict[str, NumberCell]:
-    """Every measure and rate of a set with its interval over images; of one data set, what its record says."""
+    """Return every measure and rate of a set with its interval clustered by image, as in the record of one data set."""
     tables, said = counts[:, :4], counts[:, 4:]
     _, units = np.unique(np.column_stack([strata, images]), axis=0, return_inverse=True)
     units = units.ravel()
@@ -37,11 +37,11 @@ def measure_numbers(counts: Ints, strata: Ints, images: Ints, seed: int) -> dict
 
 
 def rates(totals: Ints) -> dict[str, Floats]:
-    """Which share of the answers is yes, and which cannot be read, of totals (..., 3)."""
+    """Return the shares of yes answers and unparsed answers of totals (..., 3)."""
     with np.errstate(invalid="ignore"):
         return {name: totals[..., place] / totals[..., 2] for place, name in enumerate(RATES)}
 
 
 def interval_or_none(interval: tuple[float, float] | None) -> tuple[float, float] | None:
-    """An interval, if there is one."""
+    """Return an interval, None if an end is NaN."""
     return None if interval is None or np.isnan(interval).any() else (interval[0], interval[1])

@@ -1,4 +1,4 @@
-"""Whether OOD pairs of two splits come from one distribution: Section B.1.4 of arXiv 2602.18094."""
+"""Tests whether the OOD pairs of two splits come from one distribution: Section B.1.4 of arXiv 2602.18094."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -38,7 +38,7 @@ MEANING = (
 
 
 def mmd(pool: Runs, _: str | None) -> list[Table]:
-    """A row an encoder and split: how far its pairs are from those of the reference."""
+    """Return tables with one row per encoder and split: the distance of its pairs from those of the reference."""
     found = pool_data_sets(pool, DISTRIBUTION, (*DATA_OPTIONS, *OWN))
     if not found:
         what = "compares the OOD pairs of two splits, such as COCO's validation and training images"
@@ -50,7 +50,7 @@ def mmd(pool: Runs, _: str | None) -> list[Table]:
 
 
 def mmd_table(entries: Sequence[CaseRun]) -> Table:
-    """The splits that were divided in one way."""
+    """Return the table of the splits with the same settings."""
     return Table(
         "OODBench: distance of OOD pairs from those of a reference",
         COLUMNS,
@@ -61,7 +61,7 @@ def mmd_table(entries: Sequence[CaseRun]) -> Table:
 
 
 def mmd_row(entry: CaseRun) -> Row:
-    """One encoder and split."""
+    """Return the row of one encoder and split."""
     found, tau, null = (distance(entry, name) for name in ("mmd2", "mmd2_tau", "mmd2_null"))
     high = None if found.ci is None else found.ci[1]
     p = replace(metric_number(entry, "mmd2_p", OOD), n=None, style=FRACTION)
@@ -71,11 +71,11 @@ def mmd_row(entry: CaseRun) -> Row:
 
 
 def distance(entry: CaseRun, name: str) -> NumberCell:
-    """One distance; only the observed one says of how many pairs it is."""
+    """Return one distance; only the observed one has the number of pairs."""
     found = replace(metric_number(entry, name, OOD), style=SMALL)
     return found if name == "mmd2" else replace(found, n=None)
 
 
 def below_cell(value: float | None, limit: float | None) -> Cell:
-    """Whether a value is below a limit."""
+    """Return whether a value is below a limit, as "yes" or "no"."""
     return None if value is None or limit is None else "yes" if value < limit else "no"

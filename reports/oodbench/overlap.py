@@ -1,4 +1,4 @@
-"""How much of a division models have read about in training: Section B.1 of arXiv 2602.18094."""
+"""Overlap of a division with the training data of models: Section B.1 of arXiv 2602.18094."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -31,7 +31,7 @@ OF_ALL = (
 
 @dataclass(frozen=True)
 class OverlapRequest:
-    """What to compare: a division's file, models' training corpora as MODEL=FILE, and when to accept."""
+    """The arguments of a comparison: division file, training corpora as MODEL=FILE, and thresholds."""
 
     division: Path
     corpus_files: tuple[str, ...]
@@ -41,9 +41,9 @@ class OverlapRequest:
 
 @dataclass(frozen=True)
 class ModelOverlap:
-    """How many of a division's pairs a model has read about, of how many it has a text of the image.
+    """The overlap of a division with a model's corpora: `hits` pairs overlap, `with_text` pairs have a text.
 
-    The pair is the unit, since Eq. (2) of the paper, by which a model accepts, counts pairs as trials.
+    The pair is the sampling unit, because Eq. (2) of the paper counts pairs as trials.
     """
 
     model: str
@@ -54,13 +54,13 @@ class ModelOverlap:
 
 
 def raise_nothing_to_show(pool: Runs, _: str | None) -> list[Table]:
-    """There is nothing about training corpora in a run."""
+    """Raise the error that runs contain no training corpora."""
     what = "compares a division with what models were trained on, of which runs know nothing"
     raise nothing_to_show(pool, "oodbench-population", what, COMMAND)
 
 
 def overlap_tables(wish: OverlapRequest) -> list[Table]:
-    """A table of models, and one of what they say of all models."""
+    """Return the table of models and the table of the population of models."""
     found = read_file(wish.division)
     pairs = [pair for pair in found.pairs if pair.present and pair.set in (OOD_S, OOD_H)]
     if not pairs:
@@ -76,7 +76,7 @@ def overlap_tables(wish: OverlapRequest) -> list[Table]:
 
 
 def files_by_model(corpora: Iterable[str]) -> Mapping[str, list[str]]:
-    """The files of each model, from MODEL=FILE."""
+    """Return the files of each model, from MODEL=FILE."""
     found: dict[str, list[str]] = {}
     for text in corpora:
         name, equals, file = text.partition("=")
@@ -89,7 +89,7 @@ def files_by_model(corpora: Iterable[str]) -> Mapping[str, list[str]]:
 def compute_overlap(
     model: str, files: Sequence[str], pairs: Sequence[PairEntry], synonyms: Mapping[str, Sequence[str]]
 ) -> ModelOverlap:
-    """Look for every pair in all of a model's corpora."""
+    """Return the overlap of the pairs with all corpora of a model."""
     keys = [pair.key for pair in pairs]
     read = tuple(read_corpus(file, {*map(stem, keys)}) for file in files)
     texts: dict[str, list[str]] = {}
@@ -104,13 +104,13 @@ def compute_overlap(
 
 
 def corpus_note(corpus: Corpus) -> str:
-    """One corpus: its file, what it is, and what was left out."""
+    """Return a note about a corpus: its file, format, hash, and skipped entries."""
     out = "".join(f"; {each}" for each in corpus.excluded)
     return f"{Path(corpus.source).name} ({corpus.format}, sha256 {corpus.sha256[:12]}){out}"
 
 
 def models_table(learned: Sequence[ModelOverlap], epsilon: Sequence[float], said: Sequence[str]) -> Table:
-    """A row a model."""
+    """Return the table with one row per model."""
     heads = [f"Z, ε = {100 * limit:g} %" for limit in epsilon]
     rows: list[Row] = [
         (
@@ -126,7 +126,7 @@ def models_table(learned: Sequence[ModelOverlap], epsilon: Sequence[float], said
 
 
 def population_table(learned: Sequence[ModelOverlap], epsilon: Sequence[float]) -> Table:
-    """A row a limit: of how many models it can be said that the pairs are out of distribution."""
+    """Return the table with one row per limit: the share of models for which the pairs are out of distribution."""
     rows: list[Row] = []
     for limit in epsilon:
         accepted = sum(upper_limit_below(each.hits, each.n, limit) for each in learned)
@@ -144,5 +144,5 @@ def population_table(learned: Sequence[ModelOverlap], epsilon: Sequence[float]) 
 
 
 def share_number(value: float, ci: Interval, n: int) -> NumberCell:
-    """A share with its interval."""
+    """Return a share with its interval."""
     return NumberCell(value, n, (ci.low, ci.high))

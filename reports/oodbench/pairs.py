@@ -1,4 +1,4 @@
-"""The image–category pairs of OODBench and what was answered to them, read back from the csv files that a run left."""
+"""The image–category pairs of OODBench and their answers, read from the CSV files of a run."""
 
 import csv
 from collections.abc import Callable, Mapping
@@ -29,7 +29,7 @@ T = TypeVar("T")
 
 @dataclass(frozen=True)
 class Pairs:
-    """The pairs of one case in the order of the division, one a place.
+    """The m pairs of one case, in the order of the division.
 
     `numbers` (m,) are their numbers in the division, `categories` (m,) classes, `sets` (m,) names; `main` (m,) says
     which are of the main benchmark, `present` (m,) whether the category is in the image. `answers` (m, 2) to the
@@ -48,53 +48,56 @@ class Pairs:
     expected: Bools
 
     def in_set(self, name: str) -> Bools:
-        """The pairs of a set: `OOD-S` of the main benchmark, `OOD-S'` of the initial one, which holds the former."""
+        """Return the mask of a set: `OOD-S` of the main benchmark, `OOD-S'` of the initial one, which contains it."""
         chosen: Bools = self.sets == name.removesuffix(INITIAL)
         return chosen if name.endswith(INITIAL) else chosen & self.main
 
     def sorted_indices(self, name: str) -> Ints:
-        """The places of a set's pairs by image and category, an order that no division's numbers change."""
+        """Return the indices of a set's pairs, sorted by image and category."""
         found = np.flatnonzero(self.in_set(name)).tolist()
         return np.array(sorted(found, key=lambda place: (self.keys[place], self.categories[place])), np.int64)
 
     @cached_property
     def images(self) -> Ints:
-        """(m,) the image of each pair: equal numbers are pairs of one image, which are no independent samples."""
+        """The image of each pair (m,); pairs of one image are not independent."""
         places = {key: place for place, key in enumerate(dict.fromkeys(self.keys))}
         return np.array([places[key] for key in self.keys], np.int64)
 
     @cached_property
     def answered(self) -> Bools:
-        """(m,) which pairs have both answers; the others count nowhere, as in the records."""
+        """Which pairs have both answers (m,); the others are left out, as in the records."""
         complete: Bools = (self.answers != MISSING).all(axis=1)
         return complete
 
     @cached_property
     def tables(self) -> Ints:
-        """(m, 4) TP, FP, FN, TN of each pair's answers."""
+        """TP, FP, FN, TN of each pair's answers, (m, 4)."""
         return confusion_tables(self.answers, self.expected)
 
     @cached_property
     def counts(self) -> Ints:
-        """(m, 7) the same, then how many answers were "yes", how many could not be read, and how many there are."""
+        """`tables`, then the numbers of yes answers, of unparsed answers and of all answers, (m, 7)."""
         said = [found.sum(axis=1) for found in (self.answers == YES, self.answers == UNPARSED, self.answers != MISSING)]
         return np.column_stack((self.tables, *said)).astype(np.int64)
 
     @cached_property
     def identity(self) -> str:
-        """Names the main benchmark's pairs: two cases with the same were asked the same, whatever else they were."""
+        """The sha256 of the main benchmark's pairs; cases with the same hash have the same pairs."""
         chosen = np.flatnonzero(self.main & np.isin(self.sets, SETS))
         said = sorted(f"{self.sets[p]} {self.categories[p]} {self.present[p]} {self.keys[p]}" for p in chosen)
         return sha256("\n".join(said).encode()).hexdigest()
 
 
 def read_columns(record: Record, folder: Path, name: str = PREDICTIONS) -> Columns:
-    """One csv of a case by its columns: what was answered, or an artifact such as `division`."""
+    """Return the columns of a CSV file of a case: its predictions, or an artifact such as `division`."""
     return read_artifact(record, folder, name, lambda found: found)
 
 
 def read_artifact(record: Record, folder: Path, name: str, made: Callable[[Columns], T]) -> T:
-    """Make something of the columns of one csv of a case; one that does not fit is refused with the remedy."""
+    """Return a CSV file of a case, converted from its columns by a function.
+
+    Raises ReportError for a missing or malformed file.
+    """
     file = record.predictions if name == PREDICTIONS else record.artifacts.get(name)
     if file is None:
         raise ReportError(f"The record of {record.case} in {folder} names no {name}. Run the case again.")
@@ -109,12 +112,12 @@ def read_artifact(record: Record, folder: Path, name: str, made: Callable[[Colum
 
 
 def read_pairs(record: Record, folder: Path) -> Pairs:
-    """The pairs of a case of the existence protocol."""
+    """Return the pairs of a case of the existence protocol."""
     return read_artifact(record, folder, PREDICTIONS, pairs_from_columns)
 
 
 def pairs_from_columns(found: Columns) -> Pairs:
-    """The rows of questions as pairs."""
+    """Return the pairs of the columns of a table of questions."""
     numbers, first, place = np.unique(parse_integers(found["pair"]), return_index=True, return_inverse=True)
     question = np.array([QUESTIONS[name] for name in found["question"]], np.int64)
     if len(np.unique(2 * place + question)) < len(place):
@@ -137,5 +140,5 @@ def pairs_from_columns(found: Columns) -> Pairs:
 
 
 def parse_integers(texts: tuple[str, ...]) -> Ints:
-    """Texts as whole numbers."""
+    """Return texts as integers."""
     return np.array([int(text) for text in texts], np.int64)

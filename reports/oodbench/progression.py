@@ -1,4 +1,4 @@
-"""From recognising to counting to comparing: Tables 3 and 14 to 17 of arXiv 2602.18094."""
+"""Measures of progression (existence, counting, logic): Tables 3 and 14 to 17 of arXiv 2602.18094."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -40,14 +40,14 @@ MEANING = (
 
 @dataclass(frozen=True)
 class Samples:
-    """The samples of one case: each one's image, its set, and whether E, C and L were right (m, 3), NaN: no answer."""
+    """The samples of one case: image, set, and whether E, C and L are correct (m, 3), NaN for no answer."""
 
     images: Ints
     sets: tuple[str, ...]
     correct: Floats
 
     def in_set(self, name: str) -> tuple[Ints, Ints]:
-        """The image and (right, answered) for each measure, (m, 6), of the samples of a set."""
+        """Return the images of a set's samples, and (correct, answered) of each measure (m, 6)."""
         chosen = np.array([each == name for each in self.sets], bool)
         right = self.correct[chosen]
         rows = np.column_stack((np.nan_to_num(right), ~np.isnan(right))).astype(np.int64)
@@ -55,7 +55,7 @@ class Samples:
 
 
 def samples_from_columns(found: Columns) -> Samples:
-    """The columns of a csv of samples."""
+    """Return the samples of the columns of a CSV file."""
     keys = {key: place for place, key in enumerate(dict.fromkeys(found["key"]))}
     right = [[float(cell or "nan") for cell in found[name]] for name in MEASURES.values()]
     images = np.array([keys[key] for key in found["key"]], np.int64)
@@ -63,7 +63,7 @@ def samples_from_columns(found: Columns) -> Samples:
 
 
 def t3(pool: Runs, _: str | None) -> list[Table]:
-    """Table 3: E-, C- and L-accuracy by model and set, all data sets pooled."""
+    """Return Table 3: E-, C- and L-accuracy by model and set, all data sets pooled."""
     found = pool_data_sets(pool, PROGRESSION)
     if not found:
         what = "shows how far models come from recognising to comparing"
@@ -72,7 +72,7 @@ def t3(pool: Runs, _: str | None) -> list[Table]:
 
 
 def t3_table(entries: Sequence[CaseRun]) -> Table:
-    """One way of asking, a row a model and set."""
+    """Return the table of one settings with one row per model and set."""
     rows = [row for of in group_by_model(entries).values() for row in pooled_rows(of)]
     names = dict.fromkeys(map(source_name, sorted(entries, key=published_order)))
     said = "Samples of all data sets are pooled, so that each counts by its size; images are drawn within data sets."
@@ -86,7 +86,7 @@ def t3_table(entries: Sequence[CaseRun]) -> Table:
 
 
 def pooled_rows(entries: Sequence[CaseRun]) -> list[Row]:
-    """The sets of one model; what a single data set has is what its record says."""
+    """Return the rows of one model; a single data set has the metrics of its record."""
     entries = sorted(entries, key=published_order)
     data = " + ".join(map(source_name, entries))
     if len(entries) == 1:
@@ -100,7 +100,7 @@ def pooled_rows(entries: Sequence[CaseRun]) -> list[Row]:
 
 
 def pooled_cells(cases: Sequence[Samples], name: str) -> list[NumberCell]:
-    """The three measures of a set over several data sets, whose images are drawn separately."""
+    """Return the three measures of a set over several data sets; images are resampled within each data set."""
     parts = [case.in_set(name) for case in cases]
     total = sum((rows.sum(axis=0) for _, rows in parts), np.zeros(2 * len(MEASURES), np.int64))
     seeded = enumerate(parts)
@@ -112,7 +112,7 @@ def pooled_cells(cases: Sequence[Samples], name: str) -> list[NumberCell]:
 
 
 def pooled_share(total: Ints, draws: Ints, place: int, units: int) -> NumberCell:
-    """One share with the interval of its draws, in which so many images were drawn."""
+    """Return one share with its bootstrap interval."""
     n = int(total[len(MEASURES) + place])
     if not n:
         return NumberCell(None, 0)
@@ -123,17 +123,17 @@ def pooled_share(total: Ints, draws: Ints, place: int, units: int) -> NumberCell
 
 
 def case_sets(entry: CaseRun) -> list[str]:
-    """The sets that a case was asked about."""
+    """Return the sets of a case."""
     return sorted({metric.category for metric in entry.record.metrics if metric.name == "e_acc"}, key=set_order)
 
 
 def recorded_cells(entry: CaseRun, name: str) -> list[Cell]:
-    """The three measures of a set as a case's record has them."""
+    """Return the three measures of a set from the record of a case."""
     return [metric_number(entry, f"{measure}_acc", name) for measure in MEASURES.values()]
 
 
 def source_tables(name: str, wanted: str) -> Callable[[Runs, str | None], list[Table]]:
-    """Tables 14 to 17: E-, C- and L-accuracy and the time by model and set, of one data set."""
+    """Return the function of Tables 14 to 17: E-, C- and L-accuracy and time by model and set of one data set."""
 
     def made(pool: Runs, _: str | None) -> list[Table]:
         found = [group for group in group_by_division(pool, PROGRESSION) if source_name(group.cases[0]) == wanted]
@@ -147,7 +147,7 @@ def source_tables(name: str, wanted: str) -> Callable[[Runs, str | None], list[T
 
 
 def source_table(group: ComparableCases, wanted: str) -> Table:
-    """One division of one data set."""
+    """Return the table of one division of one data set."""
     rows: list[Row] = [
         (entry.model, set_label(name), *recorded_cells(entry, name), set_time(entry, name))
         for entry in group.cases
@@ -163,7 +163,7 @@ def source_table(group: ComparableCases, wanted: str) -> Table:
 
 
 def time_note(entries: Sequence[CaseRun]) -> str:
-    """What the column Time means, and where models ran."""
+    """Return a note about the column Time and the devices of the models."""
     devices = {entry.model: entry.record.model.device for entry in entries}
     used = "".join(f" {model} on {device}." for model, device in devices.items() if device)
     said = "Time: how long it took to ask, of the set that was asked first with a model's start"
@@ -171,7 +171,7 @@ def time_note(entries: Sequence[CaseRun]) -> str:
 
 
 def set_time(entry: CaseRun, name: str) -> str | None:
-    """How long a set took, if all of its answers were asked in this run; a replay's were asked elsewhere."""
+    """Return the time of a set, "kept" if answers come from an earlier run; None for a replay."""
     served = entry.record.served
     found = served.sets.get(name) if served else None
     if found is None or entry.record.model.backend == "replay":

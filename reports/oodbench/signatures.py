@@ -1,4 +1,4 @@
-"""Whether models fall as reference models do: section B.2.2 and Figure 10 of arXiv 2602.18094."""
+"""Comparison of a model's degradation with reference models: section B.2.2 and Figure 10 of arXiv 2602.18094."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -39,31 +39,31 @@ ALIKE = (
 
 @dataclass(frozen=True)
 class ReferenceComparison(SetDegradation):
-    """A model's fall beside those of reference models that were asked the same in the same way."""
+    """A model's degradation and those of reference models with the same pairs and settings."""
 
     references: tuple[SetDegradation, ...] = ()
 
     @cached_property
     def bands(self) -> Mapping[str, Interval]:
-        """The band of the reference models' falls."""
+        """The band of the reference models' degradations."""
         return {measure: degradation_band([fall.measures[measure].ci for fall in self.references]) for measure in HEADS}
 
     @cached_property
     def equivalence(self) -> Mapping[str, Equivalence]:
-        """Whether the model falls as the reference models do on average."""
+        """The test of equivalence with the mean degradation of the reference models."""
         one, other = (self.all_answered(name) for name in (ID, self.name))
         strata, images = (one[1], other[1]), (one[2], other[2])
         return tost(one[0], other[0], TIMES, self.block.seed, strata, images)
 
     def all_answered(self, name: str) -> tuple[Ints, Ints, Ints]:
-        """Every model's tables of a set's pairs that all answered, (models, m, 4), their data sets and images."""
+        """Return every model's tables (models, m, 4) of the pairs that all answered, their data sets and images."""
         rows = [block.rows(name) for block in (self.block, *(fall.block for fall in self.references))]
         kept = np.all([answered for *_, answered in rows], axis=0)
         return np.stack([counts[kept, :4] for counts, *_ in rows]), rows[0][1][kept], rows[0][2][kept]
 
 
 def reference_comparisons(pool: Runs, name: str) -> list[list[ReferenceComparison]]:
-    """Every model that is no reference, with its references: all other models, if none is named."""
+    """Return every model with its reference models: the named ones, else all other models."""
     found = pooled_degradations(pool, name)
     chosen = reference_models(pool, [fall for of in found for fall in of])
     made = [[each for fall in of if (each := with_references(fall, of, chosen)).references] for of in found]
@@ -76,7 +76,7 @@ def reference_comparisons(pool: Runs, name: str) -> list[list[ReferenceCompariso
 def with_references(
     fall: SetDegradation, others: Sequence[SetDegradation], chosen: Sequence[str]
 ) -> ReferenceComparison:
-    """A fall with those of the reference models from the same pairs, asked in the same way; a reference has none."""
+    """Return a degradation with those of its reference models; a reference model has none."""
     alike = [
         other
         for other in others
@@ -89,7 +89,7 @@ def with_references(
 
 
 def reference_models(pool: Runs, found: Sequence[SetDegradation]) -> tuple[str, ...]:
-    """The reference models that were named, by their names in tables."""
+    """Return the names of the chosen reference models as tables show them."""
     known = {fall.block.entries[0].record.model.title: fall.block.model for fall in found}
     known |= {model: model for model in known.values()}
     for name in pool.references:
@@ -102,7 +102,7 @@ def reference_models(pool: Runs, found: Sequence[SetDegradation]) -> tuple[str, 
 
 
 def signature_tables(pool: Runs, labels: str | None) -> list[Table]:  # noqa: ARG001
-    """The behavioural signature: the band of the reference models' falls, and where the other models' lie."""
+    """Return the behavioural signature: the band of the reference models' degradations, and those of the others."""
     columns = ("Model", "Data Type", "Num", "Measure", "Δ", "Band low", "Band high", "Δ lies")
     return build_tables(
         reference_comparisons(pool, "oodbench-signature"),
@@ -113,7 +113,7 @@ def signature_tables(pool: Runs, labels: str | None) -> list[Table]:  # noqa: AR
 
 
 def band_cells(fall: ReferenceComparison, measure: str) -> Iterator[Cell]:
-    """The cells of one measure: its fall, and where it lies."""
+    """Yield the cells of one measure: its degradation, the band, and its position."""
     low, high = fall.bands[measure]
     delta = fall.measures[measure].delta
     yield fall.delta(measure)
@@ -122,7 +122,7 @@ def band_cells(fall: ReferenceComparison, measure: str) -> Iterator[Cell]:
 
 
 def f10(pool: Runs, labels: str | None) -> list[Table]:  # noqa: ARG001
-    """Figure 10 as a table: the test for equivalence with the reference models."""
+    """Return Figure 10 as a table: the test of equivalence with the reference models."""
     columns = ("Model", "Data Type", "Num", "Measure", "δ", "η", "Equivalent")
     return build_tables(
         reference_comparisons(pool, "oodbench-F10"),
@@ -138,12 +138,12 @@ def f10(pool: Runs, labels: str | None) -> list[Table]:  # noqa: ARG001
 
 
 def count_shared_answers(fall: ReferenceComparison) -> int:
-    """How many answers of the model are to pairs that all have answered."""
+    """Return the number of the model's answers to pairs that all models answered."""
     return sum(int(fall.all_answered(name)[0][0].sum()) for name in (ID, fall.name))
 
 
 def equivalence_cells(fall: ReferenceComparison, measure: str) -> Iterator[Cell]:
-    """The cells of one measure: the difference, what does not matter, and the decision."""
+    """Yield the cells of one measure: the difference, the margin, and the decision."""
     found = fall.equivalence[measure]
     yield NumberCell(found.delta, ci=interval_or_none(found.ci), style=DELTA_STYLE)
     yield NumberCell(found.eta, style=PERCENT)
@@ -151,7 +151,7 @@ def equivalence_cells(fall: ReferenceComparison, measure: str) -> Iterator[Cell]
 
 
 def reference_notes(found: Sequence[ReferenceComparison]) -> Iterator[str]:
-    """Which models are the reference of which."""
+    """Yield a note with the reference models of each model."""
     names = model_labels([fall.block for of in found for fall in (of, *of.references)])
     for block, references in {id(fall.block): (fall.block, fall.references) for fall in found}.values():
         others = ", ".join(names[id(other.block)] for other in references)

@@ -1,4 +1,4 @@
-"""Whether models fall on OOD-H as they do on hard samples: Figure 12 and Section C.1 of arXiv 2602.18094."""
+"""Tests whether models degrade on OOD-H as on hard samples: Figure 12 and Section C.1 of arXiv 2602.18094."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -32,26 +32,26 @@ BESIDE = "of OOD-H with hard samples"
 
 @dataclass(frozen=True)
 class ResamplingTest:
-    """A statistic of OOD-H, the same of resampled hard samples (times,), and how far out the former is."""
+    """A statistic of OOD-H, and its values for resampled hard samples (times,)."""
 
     statistic: float
     baseline: Floats
 
     @property
     def p(self) -> float:
-        """The p-value of the left tail."""
+        """The left-tail p-value."""
         return monte_carlo_p_value(self.statistic, self.baseline)
 
     @property
     def p_ci(self) -> Interval:
-        """How well the resamples tell the p-value."""
+        """The Monte Carlo interval of the p-value."""
         times = len(self.baseline)
         return clopper_pearson(round(self.p * (times + 1)) - 1, times) if not np.isnan(self.p) else Interval(0, 1)
 
 
 @dataclass(frozen=True)
 class Spread:
-    """What the falls of a division's models on hard samples and OOD-H say (models,)."""
+    """The degradations of a division's models on hard samples and on OOD-H (models,), and the tests."""
 
     group: ComparableCases
     hard: Floats
@@ -63,28 +63,28 @@ class Spread:
 
     @property
     def variance_test(self) -> FTest:
-        """Whether they vary more on hard samples."""
+        """The F-test of a larger variance on hard samples."""
         return f_test(self.hard, self.ood)
 
     @property
     def correlations(self) -> Correlation:
-        """Whether the same models fall."""
+        """The correlations between both degradations."""
         return correlation(self.hard, self.ood)
 
     @property
     def baseline_label(self) -> str:
-        """How the baseline was drawn."""
+        """How the baseline was sampled."""
         how = "with replacement" if self.with_replacement else "without replacement"
         return f"{TIMES:,} times {self.size:,} of {self.n_samples:,} hard samples, {how}"
 
 
 def spreads(pool: Runs) -> list[Spread]:
-    """Every division with two models or more that were asked about hard samples."""
+    """Return the comparison for every division with hard samples and two or more models."""
     return [compute_spread(group) for group in hard_sample_groups(pool, "oodbench-F12", least=2)]
 
 
 def compute_spread(group: ComparableCases) -> Spread:
-    """The falls of one division's models, and those on resampled hard samples."""
+    """Return the degradations of one division's models, and the tests against resampled hard samples."""
     pairs = [entry.pairs for entry in group.cases]
     mined = np.stack([correct_counts(each, HARD_SAMPLES) for each in check_same_hard_samples(group, pairs)])
     start, far = (
@@ -98,7 +98,7 @@ def compute_spread(group: ComparableCases) -> Spread:
 
 
 def check_same_hard_samples(group: ComparableCases, pairs: list[Pairs]) -> list[Pairs]:
-    """The pairs, if all models were asked about the same hard samples."""
+    """Return the pairs; raise ReportError if the models have different hard samples."""
     wanted = pairs[0].numbers[pairs[0].in_set(HARD_SAMPLES)].tolist()
     for entry, each in zip(group.cases, pairs, strict=True):
         if each.numbers[each.in_set(HARD_SAMPLES)].tolist() != wanted:
@@ -110,21 +110,22 @@ def check_same_hard_samples(group: ComparableCases, pairs: list[Pairs]) -> list[
 
 
 def correct_counts(pairs: Pairs, name: str) -> Ints:
-    """(m, 2) right answers and answers to the pairs of a set."""
+    """Return the numbers of correct answers and of answers to each pair of a set, (m, 2)."""
     counts = pairs.tables[pairs.in_set(name)]
     return np.column_stack((counts[:, 0] + counts[:, 3], counts.sum(axis=1)))
 
 
 def accuracy(totals: Ints) -> Floats:
-    """Right answers of answers (..., 2); NaN of none."""
+    """Return the accuracy of (correct, answers) counts (..., 2); NaN without answers."""
     with np.errstate(invalid="ignore"):
         return np.asarray(totals[..., 0] / totals[..., 1], np.float64)
 
 
 def draw_baseline(n: int) -> tuple[Ints, bool]:
-    """(times, size) places among n hard samples, and whether one may be drawn twice: 500 of more, else as many as n.
+    """Return indices (times, size) of resamples of n hard samples, and whether they are drawn with replacement.
 
-    The pair is what is drawn, since OOD-H and its hard samples are sets of pairs of one size in the published test.
+    The size is 500, or n with replacement if there are not more. Pairs are resampled, because the published test
+    compares sets of pairs of one size.
     """
     rng = np.random.default_rng(0)
     if n <= SIZE:
@@ -133,7 +134,10 @@ def draw_baseline(n: int) -> tuple[Ints, bool]:
 
 
 def resampling_tests(baseline: Floats, falls: Floats, ood: Floats) -> dict[str, ResamplingTest]:
-    """The variance of falls, and their correlations with those on all hard samples; `baseline` (times, models)."""
+    """Return the tests of variance and correlations with the degradations on all hard samples.
+
+    `baseline` (times, models) are the degradations on resampled hard samples.
+    """
     each, observed = [correlation(falls, row) for row in baseline], correlation(falls, ood)
     return {
         VARIANCE: ResamplingTest(float(ood.var(ddof=1)), baseline.var(axis=1, ddof=1)),
@@ -143,13 +147,13 @@ def resampling_tests(baseline: Floats, falls: Floats, ood: Floats) -> dict[str, 
 
 
 def f12(pool: Runs, _: str | None) -> list[Table]:
-    """Figure 12 as a table, with the tests on full sets and the overlap of hard samples with OOD-H."""
+    """Return Figure 12 as a table, with the tests on full sets and the overlap of hard samples with OOD-H."""
     found = spreads(pool)
     return with_unique_titles(list(map(spread_table, found)), [each.group.cases for each in found])
 
 
 def spread_table(found: Spread) -> Table:
-    """One division, the paper's five lines of evidence."""
+    """Return the table of one division with the paper's five kinds of evidence."""
     said = (
         "1: do falls (ID − set, accuracy) vary more between models on hard samples? One-sided F-test.",
         "2: do the same models fall? Two-sided; brackets: 95 % intervals by Fisher's transformation; n: models.",
@@ -172,7 +176,7 @@ def spread_table(found: Spread) -> Table:
 
 
 def full_sets(found: Spread) -> list[Row]:
-    """The F-test and both correlations."""
+    """Return the rows of the F-test and of both correlations."""
     test, both = found.variance_test, found.correlations
     head = f"F({test.df1}, {test.df2}), variance on hard samples to that on OOD-H"
     r, rho = coefficient(both.pearson, both.pearson_ci, both.n), coefficient(both.spearman, both.spearman_ci, both.n)
@@ -184,12 +188,12 @@ def full_sets(found: Spread) -> list[Row]:
 
 
 def coefficient(value: float, ci: Interval, n: int) -> NumberCell:
-    """A correlation over n models."""
+    """Return a correlation over n models."""
     return NumberCell(value, n, None if np.isnan(ci.low) else (ci.low, ci.high), style=COEFFICIENT)
 
 
 def baselines(found: Spread) -> list[Row]:
-    """The three resampling tests."""
+    """Return the rows of the three resampling tests."""
     rows: list[Row] = []
     for name, test in found.tests.items():
         evidence, what, style = ("3", "of falls on OOD-H", POINTS) if name == VARIANCE else ("4", BESIDE, COEFFICIENT)
