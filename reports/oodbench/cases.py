@@ -37,12 +37,12 @@ def division_sha256(entry: CaseRun) -> str:
 
 def group_by_division(pool: Runs, protocol: str, without: Collection[str] = ()) -> list[ComparableCases]:
     """Return the cases of a protocol, grouped by division and settings."""
-    found: dict[tuple[int, str, str], list[CaseRun]] = {}
+    groups: dict[tuple[int, str, str], list[CaseRun]] = {}
     homes = {place: group.with_protocols(protocol) for place, group in enumerate(pool.groups)}
     for place, group in homes.items():
         for entry in group.cases:
-            found.setdefault((place, division_sha256(entry), entry.prompt_settings_without(without)), []).append(entry)
-    return [homes[place].select(sorted(entries, key=model_and_split)) for (place, *_), entries in found.items()]
+            groups.setdefault((place, division_sha256(entry), entry.prompt_settings_without(without)), []).append(entry)
+    return [homes[place].select(sorted(entries, key=model_and_split)) for (place, *_), entries in groups.items()]
 
 
 def pool_data_sets(pool: Runs, protocol: str, without: Collection[str] = DATA_OPTIONS) -> list[list[CaseRun]]:
@@ -56,22 +56,22 @@ def pool_data_sets(pool: Runs, protocol: str, without: Collection[str] = DATA_OP
 
 def without_repeats(entries: Iterable[CaseRun]) -> list[list[CaseRun]]:
     """Return the cases in as few lists as possible, each with at most one case per model and data set."""
-    made: list[dict[tuple[str, str], CaseRun]] = []
+    rounds: list[dict[tuple[str, str], CaseRun]] = []
     for entry in entries:
         key = (entry.model, entry.record.split)
-        home = next((each for each in made if key not in each), None)
+        home = next((each for each in rounds if key not in each), None)
         if home is None:
-            made.append(home := {})
+            rounds.append(home := {})
         home[key] = entry
-    return [list(each.values()) for each in made]
+    return [list(each.values()) for each in rounds]
 
 
 def group_by_model(entries: Sequence[CaseRun]) -> dict[str, list[CaseRun]]:
     """Return the cases grouped by model, in their order."""
-    found: dict[str, list[CaseRun]] = {}
+    models: dict[str, list[CaseRun]] = {}
     for entry in entries:
-        found.setdefault(entry.model, []).append(entry)
-    return found
+        models.setdefault(entry.model, []).append(entry)
+    return models
 
 
 def model_and_split(entry: CaseRun) -> tuple[str, str]:

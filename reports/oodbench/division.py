@@ -99,16 +99,16 @@ def sizes_tables(found: Sequence[Sequence[DivisionSizes]]) -> list[Table]:
 
 def division_sizes(pool: Runs, name: str, *, initial: bool) -> list[list[DivisionSizes]]:
     """Return the sizes of every division, grouped by settings."""
-    found: dict[tuple[object, ...], list[DivisionSizes]] = {}
+    groups: dict[tuple[object, ...], list[DivisionSizes]] = {}
     for entry, title in division_entries(pool):
         counts = read_artifact(entry.record, entry.folder, DIVISION, partial(count_by_category, initial=initial))
         made = DivisionSizes(entry, title, initial, counts)
-        home = found.setdefault((*map(entry.option, DIVISION_OPTIONS), entry.record.limit), [])
+        home = groups.setdefault((*map(entry.option, DIVISION_OPTIONS), entry.record.limit), [])
         if all((made.title, made.without_hard_samples) != (other.title, other.without_hard_samples) for other in home):
             home.append(made)
-    if not found:
+    if not groups:
         raise nothing_to_show(pool, name, "shows how large the sets of a division are", "pytest -k oodbench")
-    return [sorted(every, key=lambda made: published_order(made.entry)) for every in found.values()]
+    return [sorted(every, key=lambda made: published_order(made.entry)) for every in groups.values()]
 
 
 def division_entries(pool: Runs) -> Iterator[tuple[CaseRun, str]]:

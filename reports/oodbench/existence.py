@@ -72,14 +72,14 @@ def measure_cells(block: ModelCases, name: str, heads: Sequence[str] = (*HEADS, 
 def source_tables(name: str, wanted: str) -> Callable[[Runs, str | None], list[Table]]:
     """Return the function of Tables 10 to 13: one data set, the initial benchmark if available, and the time."""
 
-    def made(pool: Runs, labels: str | None) -> list[Table]:  # noqa: ARG001
+    def build(pool: Runs, labels: str | None) -> list[Table]:  # noqa: ARG001
         found = [block for block in existence_cases(pool, name) if source_name(block.entries[0]) == wanted]
         if not found:
             what, command = f"shows the existence measures on {wanted}", f'pytest -k "oodbench and existence"{BOTH}'
             raise nothing_to_show(pool, name, what, f"{command}, where ROOT holds {wanted}")
         return build_tables(group_by_pairs(found), partial(source_table, wanted=wanted))
 
-    return made
+    return build
 
 
 def source_table(blocks: Sequence[ModelCases], wanted: str) -> Table:
@@ -143,11 +143,11 @@ def t18_table(found: Sequence[Sequence[ModelCases]]) -> Table:
 
 def section_titles(found: Sequence[Sequence[ModelCases]]) -> Iterator[tuple[str, Sequence[ModelCases]]]:
     """Yield each data set with its name, numbered if it has several divisions."""
-    seen: dict[str, int] = {}
+    counts: dict[str, int] = {}
     for blocks in found:
         name = source_name(blocks[0].entries[0])
-        seen[name] = seen.get(name, 0) + 1
-        yield name if seen[name] == 1 else f"{name} ({seen[name]})", blocks
+        counts[name] = counts.get(name, 0) + 1
+        yield name if counts[name] == 1 else f"{name} ({counts[name]})", blocks
 
 
 def scale_rows(blocks: Sequence[ModelCases]) -> Iterator[Row]:

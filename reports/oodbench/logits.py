@@ -135,11 +135,11 @@ def detector_histograms(pool: Runs, name: str) -> list[list[DetectorHistograms]]
 def detector_order(pool: Runs) -> dict[str, int]:
     """Return the position of each detector in the first division that uses it."""
     entries = (e for group in pool.groups for e in group.with_protocols(EXISTENCE, PROGRESSION).cases)
-    found: dict[str, int] = {}
+    positions: dict[str, int] = {}
     for entry in entries:
         for place, spec in enumerate(split_outside_brackets(entry.option("detectors"), "+")):
-            found.setdefault(spec, place)
-    return found
+            positions.setdefault(spec, place)
+    return positions
 
 
 def f14(pool: Runs, _: str | None) -> list[Table]:

@@ -123,23 +123,23 @@ def pool_data_sets(singles: Sequence[ModelCases]) -> list[ModelCases]:
 
     Packaged samples are not pooled with other data.
     """
-    found: dict[tuple[str, str, bool], dict[str, ModelCases]] = {}
+    groups: dict[tuple[str, str, bool], dict[str, ModelCases]] = {}
     for block in singles:
         split = block.entries[0].record.split
-        home = found.setdefault((block.model, block.prompt_settings(), split.startswith(SAMPLE)), {})
+        home = groups.setdefault((block.model, block.prompt_settings(), split.startswith(SAMPLE)), {})
         home[split] = max(home.get(split, block), block, key=count_pairs)
     return [
         ModelCases(tuple(sorted((block.entries[0] for block in home.values()), key=published_order)))
-        for home in found.values()
+        for home in groups.values()
     ]
 
 
 def group_by_pairs(blocks: Sequence[ModelCases]) -> list[list[ModelCases]]:
     """Return the cases grouped by pairs, those of most data sets first; models by name, chain of thought last."""
-    found: dict[object, list[ModelCases]] = {}
+    groups: dict[object, list[ModelCases]] = {}
     for block in blocks:
-        found.setdefault(block.pairs_key, []).append(block)
-    tables = sorted(found.values(), key=lambda of: (-len(of[0].entries), *map(published_order, of[0].entries)))
+        groups.setdefault(block.pairs_key, []).append(block)
+    tables = sorted(groups.values(), key=lambda of: (-len(of[0].entries), *map(published_order, of[0].entries)))
     return [sorted(of, key=lambda block: (block.model, block.suffix, block.prompt_settings())) for of in tables]
 
 

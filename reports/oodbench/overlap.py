@@ -47,7 +47,7 @@ class ModelOverlap:
     """
 
     model: str
-    corpora: tuple[Corpus, ...]
+    training_corpora: tuple[Corpus, ...]
     hits: int
     with_text: int
     n: int
@@ -70,7 +70,7 @@ def overlap_tables(wish: OverlapRequest) -> list[Table]:
     made = ", ".join(f"{name} {value}" for name, value in found.parameters.items())
     said = (
         f"{found.benchmark}/{found.split}: {len(pairs):,} pairs of OOD-S and OOD-H before downsampling; {made}.",
-        *(f"{each.model}: {corpus_note(corpus)}." for each in learned for corpus in each.corpora),
+        *(f"{each.model}: {corpus_note(corpus)}." for each in learned for corpus in each.training_corpora),
     )
     return [models_table(learned, wish.epsilon, said), population_table(learned, wish.epsilon)]
 

@@ -135,7 +135,7 @@ def recorded_cells(entry: CaseRun, name: str) -> list[Cell]:
 def source_tables(name: str, wanted: str) -> Callable[[Runs, str | None], list[Table]]:
     """Return the function of Tables 14 to 17: E-, C- and L-accuracy and time by model and set of one data set."""
 
-    def made(pool: Runs, _: str | None) -> list[Table]:
+    def build(pool: Runs, _: str | None) -> list[Table]:
         found = [group for group in group_by_division(pool, PROGRESSION) if source_name(group.cases[0]) == wanted]
         if not found:
             what = f"shows how far models come from recognising to comparing on {wanted}"
@@ -143,7 +143,7 @@ def source_tables(name: str, wanted: str) -> Callable[[Runs, str | None], list[T
             raise nothing_to_show(pool, name, what, command)
         return with_unique_titles([source_table(group, wanted) for group in found], [group.cases for group in found])
 
-    return made
+    return build
 
 
 def source_table(group: ComparableCases, wanted: str) -> Table:

@@ -109,13 +109,13 @@ class _Reader:
     @cached_property
     def images(self) -> dict[str, int]:
         """The index of each image by its id, key, file name and stem, without names that several images share."""
-        found: dict[str, int] = {}
+        indices: dict[str, int] = {}
         for place, row in enumerate(self.dataset.selected):
             entry = self.dataset.index[row]
             for name in {entry.key, entry.file, PurePosixPath(entry.file).stem}:
-                found[name] = place if found.get(name, place) == place else -1
+                indices[name] = place if indices.get(name, place) == place else -1
         ids = self.dataset.selected_annotation.image_ids if self.dataset.selected_annotation else ()
-        return {name: place for name, place in found.items() if place >= 0} | {one: at for at, one in enumerate(ids)}
+        return {name: place for name, place in indices.items() if place >= 0} | {one: at for at, one in enumerate(ids)}
 
     @cached_property
     def categories(self) -> dict[str, int]:

@@ -82,10 +82,10 @@ def selected_pairs(divided: Division, benchmark: str) -> np.ndarray:
 
 def indices_by_set(divided: Division, places: np.ndarray) -> dict[str, list[int]]:
     """Return the given pair indices grouped by set."""
-    found: dict[str, list[int]] = {}
+    groups: dict[str, list[int]] = {}
     for place in places.tolist():
-        found.setdefault(divided.sets[place], []).append(place)
-    return found
+        groups.setdefault(divided.sets[place], []).append(place)
+    return groups
 
 
 def ask_pairs(context: Context, divided: Division, places: Sequence[int]) -> PairResponses:

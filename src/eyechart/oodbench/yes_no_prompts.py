@@ -186,15 +186,15 @@ def read_replayed_pairs(path: Path, dataset: Dataset, names: Sequence[str]) -> R
     told = list(read_lines(path, KEY_COLUMNS, EXPECTED, dataset.split, either=ANSWER_COLUMNS))
     rows = match_images(path, dataset, [line.key for line in told], [line.where for line in told])
     places = {row: place for place, row in enumerate(dataset.selected)}
-    said: dict[QuestionKey, Response] = {}
+    responses: dict[QuestionKey, Response] = {}
     for row, line in zip(rows, told, strict=True):
         about = parse_target(line, dataset, find)
-        if row in places and said.setdefault((places[row], *about), reply := line_response(line)) != reply:
+        if row in places and responses.setdefault((places[row], *about), reply := line_response(line)) != reply:
             raise ModelError(
                 f"{line.where}: the {about[1]} question about {line.key}, {line.cells['category']} is "
                 "answered twice with different texts. Keep one of the lines."
             )
-    return ReplayedPairs(path, dataset, names, said)
+    return ReplayedPairs(path, dataset, names, responses)
 
 
 def parse_target(line: CsvLine, dataset: Dataset, find: ClassMatcher) -> tuple[int, str]:

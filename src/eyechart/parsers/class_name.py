@@ -43,7 +43,7 @@ def name_indices(names: tuple[str, ...]) -> tuple[Mapping[str, int], Mapping[str
 
 def unique_indices(names: Sequence[str], spelling: Callable[[str], str]) -> Mapping[str, int]:
     """Return the index of every spelling that is not empty and belongs to a single name."""
-    found: dict[str, list[int]] = {}
+    by_spelling: dict[str, list[int]] = {}
     for index, name in enumerate(names):
-        found.setdefault(spelling(name), []).append(index)
-    return {said: indices[0] for said, indices in found.items() if said and len(indices) == 1}
+        by_spelling.setdefault(spelling(name), []).append(index)
+    return {said: indices[0] for said, indices in by_spelling.items() if said and len(indices) == 1}

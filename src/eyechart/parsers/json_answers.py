@@ -50,10 +50,10 @@ class _Pairs:
 
 def _lenient(text: str, keys: Sequence[str]) -> Answers | None:
     asked = {fold(key).strip(): key for key in keys}
-    found: dict[str, set[str | None]] = {key: set() for key in keys}
+    values_by_key: dict[str, set[str | None]] = {key: set() for key in keys}
     for name, value in answer_pairs(list(tokenize(text)), asked):
-        found[asked[name]].add(value)
-    answers = {key: values.pop() if len(values) == 1 else None for key, values in found.items()}
+        values_by_key[asked[name]].add(value)
+    answers = {key: values.pop() if len(values) == 1 else None for key, values in values_by_key.items()}
     return answers if any(value is not None for value in answers.values()) else None
 
 
