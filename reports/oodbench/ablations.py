@@ -112,13 +112,13 @@ def benchmark_notes(found: Sequence[AblationCases]) -> Iterator[str]:
 
 def differing_cases(pool: Runs, name: str, choices: Sequence[str]) -> list[list[ModelCases]]:
     """Return the groups of cases that differ in some options only; the initial benchmark replaces the main one."""
-    found: dict[tuple[str, ...], dict[str, ModelCases]] = {}
+    variants: dict[tuple[str, ...], dict[str, ModelCases]] = {}
     for block in sorted(existence_cases(pool, name), key=lambda block: block.initial):
         entry = block.entries[0]
         data = (entry.record.split, entry.record.data.fingerprint, str(entry.record.limit))
         key = (*data, block.model, block.suffix, entry.prompt_settings_without((*IGNORED_OPTIONS, *choices)))
-        found.setdefault(key, {})[entry.option(choices[0])] = block
-    return [[*values.values()] for _, values in sorted(found.items(), key=lambda item: item[0])]
+        variants.setdefault(key, {})[entry.option(choices[0])] = block
+    return [[*values.values()] for _, values in sorted(variants.items(), key=lambda item: item[0])]
 
 
 def division_threshold(block: ModelCases) -> float:

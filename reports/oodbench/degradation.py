@@ -174,8 +174,8 @@ def permutation_cells(fall: SetDegradation, measure: str) -> Iterator[Cell]:
 
 def drop_nan(draws: Floats) -> Floats:
     """Return the values that are not NaN."""
-    found: Floats = draws[~np.isnan(draws)]
-    return found
+    finite: Floats = draws[~np.isnan(draws)]
+    return finite
 
 
 def long_rows(

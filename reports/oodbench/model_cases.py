@@ -101,16 +101,16 @@ class ModelCases:
 
 def existence_cases(pool: Runs, name: str) -> list[ModelCases]:
     """Return the existence cases of every model, settings and data set; of duplicates the one with more pairs."""
-    found: dict[tuple[object, ...], ModelCases] = {}
+    largest: dict[tuple[object, ...], ModelCases] = {}
     for group in pool.groups:
         for entry in group.with_protocols(EXISTENCE).cases:
             block = ModelCases((entry,))
             key = (block.model, block.prompt_settings(), block.pairs_key)
-            found[key] = max(found.get(key, block), block, key=count_pairs)
-    if not found:
+            largest[key] = max(largest.get(key, block), block, key=count_pairs)
+    if not largest:
         what = "shows how well models recognise present and absent categories"
         raise nothing_to_show(pool, name, what, 'pytest -k "oodbench and existence"')
-    return list(found.values())
+    return list(largest.values())
 
 
 def count_pairs(block: ModelCases) -> int:

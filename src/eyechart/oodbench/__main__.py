@@ -41,18 +41,18 @@ DETECTORS = {"encoder", "classifier", "matcher"}
 PLACES = "Give folders that can be written to: --out=DIR for divisions, --store=DIR for answers."
 
 
-def table_row(dataset: Dataset, found: DivisionResult) -> tuple[str, ...]:
+def table_row(dataset: Dataset, result: DivisionResult) -> tuple[str, ...]:
     """Return one row of the printed table: the numbers of images, of pairs, and of pairs in each set."""
-    usable = usable_images(dataset, found.outputs)
-    numbers = [int(usable.sum()), count_pairs(dataset, found)]
-    main = [count_set(found.division, name, initial=False) for name in SETS]
-    initial = [count_set(found.division, name, initial=True) for name in (OOD_S, OOD_H)]
+    usable = usable_images(dataset, result.outputs)
+    numbers = [int(usable.sum()), count_pairs(dataset, result)]
+    main = [count_set(result.division, name, initial=False) for name in SETS]
+    initial = [count_set(result.division, name, initial=True) for name in (OOD_S, OOD_H)]
     return f"{dataset.benchmark}/{dataset.split}", *(f"{number:,}" for number in (*numbers, *main, *initial))
 
 
-def count_pairs(dataset: Dataset, found: DivisionResult) -> int:
+def count_pairs(dataset: Dataset, result: DivisionResult) -> int:
     """Return the number of annotated image–category pairs in the images for which every detector has logits."""
-    return int(require_annotation(dataset).present[usable_images(dataset, found.outputs)].sum())
+    return int(require_annotation(dataset).present[usable_images(dataset, result.outputs)].sum())
 
 
 def count_set(division: Division, name: str, *, initial: bool) -> int:
@@ -61,23 +61,23 @@ def count_set(division: Division, name: str, *, initial: bool) -> int:
     return int((here if initial else here & division.main).sum())
 
 
-def summary_lines(dataset: Dataset, found: DivisionResult, path: Path) -> Iterator[str]:
+def summary_lines(dataset: Dataset, result: DivisionResult, path: Path) -> Iterator[str]:
     """Yield the path of a division, the pairs that each detector flagged, and notes about what was left out."""
     yield f"{dataset.benchmark}/{dataset.split}: {path}"
-    yield from (detector_summary(dataset, found, place) for place in range(len(found.outputs)))
-    absent, hard = int((~found.division.present).sum()), found.division.sets.count(HARD_SAMPLES)
+    yield from (detector_summary(dataset, result, place) for place in range(len(result.outputs)))
+    absent, hard = int((~result.division.present).sum()), result.division.sets.count(HARD_SAMPLES)
     if absent:
         yield f"  absent categories that a detector predicted as present: {absent:,}"
     if hard:
         yield f"  hard samples: {hard:,}"
-    if not found.division.main.any():
+    if not result.division.main.any():
         yield "  note: the division has no pairs, so that there are no questions"
-    yield from (f"  note: {note}" for note in found.division.notes)
+    yield from (f"  note: {note}" for note in result.division.notes)
 
 
-def detector_summary(dataset: Dataset, found: DivisionResult, place: int) -> str:
+def detector_summary(dataset: Dataset, result: DivisionResult, place: int) -> str:
     """Return how many pairs one detector flagged; every flagged pair is in the initial benchmark."""
-    division, every = found.division, count_pairs(dataset, found)
+    division, every = result.division, count_pairs(dataset, result)
     counted = division.present & (np.array(division.sets, np.object_) != HARD_SAMPLES)
     codes = division.flags[counted, place]
     case1, case2, either = (int((codes & case > 0).sum()) for case in (OUTSCORED, UNLIKELY, OUTSCORED | UNLIKELY))
@@ -102,12 +102,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
         report_error(str(error))
         return 2
     lender = DetectorPool(offline=options.offline)
-    found = [divided for ref in refs if (divided := divide_split(ref, options, lender))]
-    if found:
-        print(align_columns([HEADS, *(table_row(*each) for each in found)]))
-    for dataset, result in found:
+    results = [divided_split for ref in refs if (divided_split := divide_split(ref, options, lender))]
+    if results:
+        print(align_columns([HEADS, *(table_row(*each) for each in results)]))
+    for dataset, result in results:
         print("\n".join(["", *summary_lines(dataset, result, options.out / f"{dataset.split}.json")]))
-    return 0 if len(found) == len(refs) else 2
+    return 0 if len(results) == len(refs) else 2
 
 
 def build_parser() -> argparse.ArgumentParser:
@@ -119,21 +119,21 @@ def build_parser() -> argparse.ArgumentParser:
         "sets.",
         epilog="Then evaluate models on it: pytest -k existence --eye-data=ROOT --eye-set=existence.division=DIR",
     )
-    more, told = found.add_argument, {each.name: each.help for each in (DETECTOR_TEMPLATES, THRESHOLD, MAX_PAIRS)}
+    more, helps = found.add_argument, {each.name: each.help for each in (DETECTOR_TEMPLATES, THRESHOLD, MAX_PAIRS)}
     text = "the folder of an annotated data set, or a folder of several (default: the packaged sample)"
     more("root", metavar="ROOT", nargs="?", help=text)
     text = "a detector: an encoder, a matcher, or a classifier of the categories; repeat it, usually two are used"
     more("--detector", metavar="SPEC", action="append", default=[], help=text)
-    more("--templates", metavar="NAME", default="1", help=f"{told['detector_templates']} (default: 1)")
+    more("--templates", metavar="NAME", default="1", help=f"{helps['detector_templates']} (default: 1)")
     more(
-        "--threshold", metavar="T", type=parse_probability, default="0.05", help=f"{told['threshold']} (default: 0.05)"
+        "--threshold", metavar="T", type=parse_probability, default="0.05", help=f"{helps['threshold']} (default: 0.05)"
     )
     more(
         "--max-pairs",
         metavar="N",
         type=parse_positive_integer,
         default=3000,
-        help=f"{told['max_pairs']} (default: 3000)",
+        help=f"{helps['max_pairs']} (default: 3000)",
     )
     more("--seed", metavar="N", type=parse_integer, default=42, help="the seed of all random choices (default: 42)")
     more(
@@ -193,22 +193,22 @@ def check_options(options: argparse.Namespace) -> None:
 def select_splits(root: str | None, names: Sequence[str]) -> list[SplitRef]:
     """Return the annotated splits under the root, or only those with the given names."""
     packaged = [str(ref) for ref in list_splits()]
-    found = {ref.split: ref for ref in list_splits(root) if ref.benchmark == BENCHMARK}
+    annotated = {ref.split: ref for ref in list_splits(root) if ref.benchmark == BENCHMARK}
     if root is not None:
-        found = {name: ref for name, ref in found.items() if str(ref) not in packaged}
+        annotated = {name: ref for name, ref in annotated.items() if str(ref) not in packaged}
     where = "packaged" if root is None else f"under {root}"
-    if not found:
+    if not annotated:
         raise DataError(
             f"There are no annotated images {where}. Expected the folder of COCO, LVIS, nuScenes or Cityscapes in its "
             f"published layout, or a folder of several of them: {PROGRAM} ROOT"
         )
     for name in names:
-        if name not in found:
+        if name not in annotated:
             raise DataError(
-                f"--split={name}: there is no such split {where}{did_you_mean(name, [*found])} Available splits: "
-                f"{', '.join(found)}."
+                f"--split={name}: there is no such split {where}{did_you_mean(name, [*annotated])} Available splits: "
+                f"{', '.join(annotated)}."
             )
-    return [found[name] for name in dict.fromkeys(names or found)]
+    return [annotated[name] for name in dict.fromkeys(names or annotated)]
 
 
 def divide_split(
@@ -220,8 +220,8 @@ def divide_split(
         dataset = opened.subsample(options.limit, options.seed)
         bar = lender.start_split(str(ref))
         runner = Runner(Store(options.store, on_wait=report_error), options.limit, options.seed, bar)
-        found = compute_division(runner, dataset, lender, option_values(options))
-        write_division(options.out / f"{dataset.split}.json", found.division, dataset)
+        result = compute_division(runner, dataset, lender, option_values(options))
+        write_division(options.out / f"{dataset.split}.json", result.division, dataset)
     except EyechartError as error:
         report_error(f"{ref}: {error}")
         return None
@@ -231,7 +231,7 @@ def divide_split(
         return None
     finally:
         lender.bar.close()
-    return dataset, found
+    return dataset, result
 
 
 def option_values(options: argparse.Namespace) -> OptionValues:

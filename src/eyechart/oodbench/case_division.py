@@ -49,33 +49,33 @@ def load_division(context: Context) -> Division:
 
     Raises AbsentError if a folder of divisions has no file for this split, DataError if it has no division at all.
     """
-    given, dataset = context.options["division"], context.dataset
-    if given == BUILT:
+    location, dataset = context.options["division"], context.dataset
+    if location == BUILT:
         return compute_division(
             context.runner, dataset, context.get_model, context.options, context.release_model
         ).division
-    path = division_path(given, dataset)
-    if Path(given).is_dir() and not path.exists():
-        if not any(Path(given).glob("*.json")):
+    path = division_path(location, dataset)
+    if Path(location).is_dir() and not path.exists():
+        if not any(Path(location).glob("*.json")):
             raise DataError(
                 f"{context.flag('division')} has no division file. Create one with: {DIVIDE} ROOT --out=DIR"
             )
-        raise AbsentError(f"{given} has no {path.name}, the division of {dataset.benchmark}/{dataset.split}")
+        raise AbsentError(f"{location} has no {path.name}, the division of {dataset.benchmark}/{dataset.split}")
     return read_division(path, dataset)
 
 
-def division_path(given: str, dataset: Dataset) -> Path:
+def division_path(location: str, dataset: Dataset) -> Path:
     """Return the path of the division file: the given file, or the split's file in the given folder."""
-    path = Path(given)
+    path = Path(location)
     return path / f"{dataset.split}.json" if path.is_dir() else path
 
 
-def division_label(context: Context, divided: Division) -> str:
+def division_label(context: Context, division: Division) -> str:
     """Return the label of the division in a record: `made`, or the file's name and the start of its sha256."""
-    given = context.options["division"]
-    if given == BUILT:
-        return given
-    return f"{division_path(given, context.dataset).name} ({division_sha256(divided, context.dataset)[:8]})"
+    location = context.options["division"]
+    if location == BUILT:
+        return location
+    return f"{division_path(location, context.dataset).name} ({division_sha256(division, context.dataset)[:8]})"
 
 
 @dataclass(frozen=True)
@@ -98,23 +98,28 @@ def compute_division(
     `get_model` returns the model of a specification, and `release_model` frees it. Missing options have their defaults.
     """
     require_annotation(dataset)  # fails before any detector is loaded
-    told = {each.name: chosen.get(each.name, each.default) for each in IN_A_DIVISION}
-    specs, templates = detector_specs(told["detectors"], dataset), told["detector_templates"]
-    found = []
+    settings = {each.name: chosen.get(each.name, each.default) for each in IN_A_DIVISION}
+    specs, templates = detector_specs(settings["detectors"], dataset), settings["detector_templates"]
+    outputs = []
     for spec in specs:
-        with explain_default_detectors(spec, told["detectors"]):
-            found.append(run_detector(runner, get_model(spec), spec, dataset, templates))
+        with explain_default_detectors(spec, settings["detectors"]):
+            outputs.append(run_detector(runner, get_model(spec), spec, dataset, templates))
         release_model(spec)  # another model may need its memory
-    hard = find_hard_samples(told["hard_samples"], dataset, found)
+    hard = find_hard_samples(settings["hard_samples"], dataset, outputs)
     rules = DivisionSettings(
-        threshold=float(told["threshold"]),
-        max_pairs=int(told["max_pairs"]),
+        threshold=float(settings["threshold"]),
+        max_pairs=int(settings["max_pairs"]),
         seed=runner.seed,
-        include_absent=told["absent_categories"] == "yes",
-        parameters={**told, "detectors": "+".join(specs), "hard_samples": hard.source, **selection_parameters(runner)},
+        include_absent=settings["absent_categories"] == "yes",
+        parameters={
+            **settings,
+            "detectors": "+".join(specs),
+            "hard_samples": hard.source,
+            **selection_parameters(runner),
+        },
     )
-    divided = build_division(dataset, found, rules, hard.samples)
-    return DivisionResult(replace(divided, notes=(*divided.notes, *hard.notes)), tuple(found))
+    division = build_division(dataset, outputs, rules, hard.samples)
+    return DivisionResult(replace(division, notes=(*division.notes, *hard.notes)), tuple(outputs))
 
 
 @contextmanager
@@ -159,16 +164,16 @@ class HardSampleResult:
     notes: tuple[str, ...] = ()
 
 
-def find_hard_samples(given: str, dataset: Dataset, found: Sequence[DetectorOutput]) -> HardSampleResult:
+def find_hard_samples(source: str, dataset: Dataset, outputs: Sequence[DetectorOutput]) -> HardSampleResult:
     """Return hard samples from the first detector's probabilities, or from a file of an object detector's results."""
-    if given == NONE:
+    if source == NONE:
         return HardSampleResult()
-    seen = detector_proposals(found) if given == OWN else file_proposals(given, dataset)
-    usable = usable_images(dataset, found)[:, None]
-    there, others = keep_annotated(seen.proposals, require_annotation(dataset).present & usable)
+    candidates = detector_proposals(outputs) if source == OWN else file_proposals(source, dataset)
+    usable = usable_images(dataset, outputs)[:, None]
+    there, others = keep_annotated(candidates.proposals, require_annotation(dataset).present & usable)
     why = "its category is not in its image, or the image not in the division"
     false = [f"{others:,} × proposal left out of the hard samples: {why}"] * (others > 0)
-    return HardSampleResult(mine_hard_samples(there, dataset.keys), seen.source, (*seen.notes, *false))
+    return HardSampleResult(mine_hard_samples(there, dataset.keys), candidates.source, (*candidates.notes, *false))
 
 
 @dataclass(frozen=True)
@@ -180,15 +185,15 @@ class ProposalResult:
     notes: tuple[str, ...] = ()
 
 
-def detector_proposals(found: Sequence[DetectorOutput]) -> ProposalResult:
+def detector_proposals(outputs: Sequence[DetectorOutput]) -> ProposalResult:
     """Return the most probable category of each image under the first detector."""
-    logits = found[0].logits.astype(np.float64)
-    logits[[*found[0].errors]] = np.nan
+    logits = outputs[0].logits.astype(np.float64)
+    logits[[*outputs[0].errors]] = np.nan
     return ProposalResult(propose_top_categories(softmax(logits, axis=1)), OWN)
 
 
-def file_proposals(given: str, dataset: Dataset) -> ProposalResult:
+def file_proposals(path: str, dataset: Dataset) -> ProposalResult:
     """Return the detections of a file of COCO results as proposals."""
-    seen = read_detections(given, require_annotation(dataset))
-    named = f"{Path(given).name} ({seen.sha256[:8]})"
+    seen = read_detections(path, require_annotation(dataset))
+    named = f"{Path(path).name} ({seen.sha256[:8]})"
     return ProposalResult(Proposals(seen.rows, seen.categories, seen.scores), named, tuple(map(str, seen.excluded)))

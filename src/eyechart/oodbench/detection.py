@@ -69,9 +69,9 @@ class DetectionPredictions(Predictions):
     def histogram_rows(self) -> Rows:
         """Yield per category the histograms of its logits (present, absent) and of its purified probabilities."""
         yield ["what", "category", "name", "present", "low", "high", "count"]
-        seen = self.usable[:, None]
+        usable = self.usable[:, None]
         logits = np.asarray(self.output.logits, np.float64)
-        masks = {1: self.annotation.present & seen, 0: self.annotation.absent & seen}
+        masks = {1: self.annotation.present & usable, 0: self.annotation.absent & usable}
         edges = bin_edges(logits[masks[0] | masks[1]])
         for category, name in enumerate(self.names):
             for here, mask in masks.items():
@@ -91,18 +91,20 @@ class Detection(Protocol[DetectionPredictions]):
     def predict(self, context: Context) -> DetectionPredictions:
         """Compute the logits of every image and category, and flag the failures."""
         notation, chosen = require_annotation(context.dataset), context.options
-        found = run_detector(context.runner, context.model, context.spec, context.dataset, chosen["detector_templates"])
+        output = run_detector(
+            context.runner, context.model, context.spec, context.dataset, chosen["detector_templates"]
+        )
         usable = np.ones(len(context.dataset), np.bool_)
-        usable[[*found.errors]] = False
-        told = {"names": "split", "templates": found.detector.templates, "source": notation.source}
+        usable[[*output.errors]] = False
+        sources = {"names": "split", "templates": output.detector.templates, "source": notation.source}
         return DetectionPredictions(
-            output=found,
-            flags=flag_failures(found, notation, usable, float(chosen["threshold"])),
+            output=output,
+            flags=flag_failures(output, notation, usable, float(chosen["threshold"])),
             annotation=notation,
             usable=usable,
             keys=context.dataset.keys,
             names=context.dataset.names,
-            variant={**chosen, **told},
+            variant={**chosen, **sources},
         )
 
 

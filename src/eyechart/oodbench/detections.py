@@ -49,14 +49,14 @@ def read_detections(path: str | Path, annotation: Annotation) -> Detections:
 
     Raises DataError for an unknown category id: the detector then uses other ids than the annotation.
     """
-    data, found = _decoded(path)
+    data, boxes = _decoded(path)
     columns = {name: place for place, name in enumerate(annotation.category_ids)}
-    _known_categories(path, found, columns)
+    _known_categories(path, boxes, columns)
     places = {name: place for place, name in enumerate(annotation.image_ids)}
-    here = [one for one in found if str(one.image_id) in places]
+    here = [one for one in boxes if str(one.image_id) in places]
     if not here:
         raise DataError(
-            f"The detections {path} name none of the {len(places):,} images: {_first(found)}, the data "
+            f"The detections {path} name none of the {len(places):,} images: {_first(boxes)}, the data "
             f"set's first is {next(iter(places), 'missing')}. Run the detector on the images of this data set."
         )
     kept = [one for one in here if one.score > 0]
@@ -64,7 +64,7 @@ def read_detections(path: str | Path, annotation: Annotation) -> Detections:
         *list_exclusions(
             "detection",
             "its image is not among those of the data set",
-            (f"that of image {one.image_id}" for one in found if str(one.image_id) not in places),
+            (f"that of image {one.image_id}" for one in boxes if str(one.image_id) not in places),
         ),
         *list_exclusions(
             "detection", "its score is 0", (f"that of image {one.image_id}" for one in here if not one.score)
@@ -94,8 +94,8 @@ def _decoded(path: str | Path) -> tuple[bytes, list[Detection]]:
         ) from error
 
 
-def _known_categories(path: str | Path, found: Sequence[Detection], columns: dict[str, int]) -> None:
-    unknown = sorted({str(one.category_id) for one in found} - {*columns})
+def _known_categories(path: str | Path, boxes: Sequence[Detection], columns: dict[str, int]) -> None:
+    unknown = sorted({str(one.category_id) for one in boxes} - {*columns})
     if unknown:
         others = " and others" if len(unknown) > FIRST else ""
         raise DataError(
@@ -105,5 +105,5 @@ def _known_categories(path: str | Path, found: Sequence[Detection], columns: dic
         )
 
 
-def _first(found: Sequence[Detection]) -> str:
-    return f"the first image_id is {found[0].image_id}" if found else "the file is empty"
+def _first(detections: Sequence[Detection]) -> str:
+    return f"the first image_id is {detections[0].image_id}" if detections else "the file is empty"

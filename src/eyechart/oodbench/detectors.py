@@ -28,9 +28,9 @@ def run_detector(runner: Runner, model: Model, spec: str, dataset: Dataset, temp
     elif isinstance(model, Classifier):
 
         def classify(images: Sequence[Any]) -> Floats:
-            found = np.asarray(model.classify(images))
-            check_class_count(found, dataset, spec)  # with the first batch, not after the last image
-            return found
+            logits = np.asarray(model.classify(images))
+            check_class_count(logits, dataset, spec)  # with the first batch, not after the last image
+            return logits
 
         kept = runner.kept("class_logits", model, dataset, classify)
         logits = kept.values
@@ -67,9 +67,9 @@ def encoder_logits(
     runner: Runner, model: Encoder, dataset: Dataset, wording: ClassPrompts
 ) -> tuple[CachedArray, Floats]:
     """Return an encoder's features and logits: cosine similarities times the model's logit scale."""
-    seen, weights = runner.features(model, dataset), runner.weights(model, wording)
-    found = seen.values if all_failed(seen) else cosine_similarity(seen.values, weights) * runner.scale(model)
-    return seen, found
+    cached, weights = runner.features(model, dataset), runner.weights(model, wording)
+    logits = cached.values if all_failed(cached) else cosine_similarity(cached.values, weights) * runner.scale(model)
+    return cached, logits
 
 
 def matcher_logits(
@@ -77,12 +77,12 @@ def matcher_logits(
 ) -> tuple[CachedArray, Floats]:
     """Return a matcher's scores and logits: the mean of the matching head's logits over each category's prompts."""
     texts = fill_templates(wording.names, wording.templates)
-    asked = sha256("\n".join(texts).encode()).hexdigest()
+    texts_sha256 = sha256("\n".join(texts).encode()).hexdigest()
 
     def ask(images: Sequence[Any]) -> Floats:
         return model.match(images, texts)
 
-    kept = runner.kept("match", model, dataset, ask, asked)
+    kept = runner.kept("match", model, dataset, ask, texts_sha256)
     if all_failed(kept):
         return kept, kept.values
     by_name = kept.values.reshape(len(dataset), len(wording.names), len(wording.templates))

@@ -134,15 +134,15 @@ class Distribution(Protocol[DistributionPredictions]):
             )
         other = context.open_split(benchmark, split)
         here, reference = pair_features(context), pair_features(replace(context, dataset=other))
-        found = mmd_equivalence(
+        result = mmd_equivalence(
             reference.features, reference.categories, here.features, here.categories, seed=context.runner.seed
         )
         variant = {
             **context.options,
             **division_parameters(context, here.division),
-            "bandwidth": f"{found.bandwidth:.6g}",
+            "bandwidth": f"{result.bandwidth:.6g}",
         }
-        return DistributionPredictions(here, reference, found, variant)
+        return DistributionPredictions(here, reference, result, variant)
 
 
 def distribution_distance(predictions: DistributionPredictions) -> Iterator[Estimate]:
@@ -169,14 +169,14 @@ def image_hashes(dataset: Dataset) -> set[str]:
 
 def reference_problem(chosen: OptionValues, dataset: Dataset, open_split: Callable[[str, str], Dataset]) -> str:
     """Return why a split cannot be compared with the reference; "" if it can, or if there is no reference."""
-    given, here = chosen.get("reference", NONE), f"{dataset.benchmark}/{dataset.split}"
-    if given == NONE:
+    other_split, here = chosen.get("reference", NONE), f"{dataset.benchmark}/{dataset.split}"
+    if other_split == NONE:
         return ""
-    if given == here:
-        return f"{given} is the split itself, not a second sample"
-    benchmark, _, split = given.rpartition("/")
+    if other_split == here:
+        return f"{other_split} is the split itself, not a second sample"
+    benchmark, _, split = other_split.rpartition("/")
     other = open_split(benchmark, split).names != dataset.names
-    return f"the categories of {given} differ from those of {here}" if other else ""
+    return f"the categories of {other_split} differ from those of {here}" if other else ""
 
 
 def pair_features(context: Context) -> PairFeatures:
@@ -184,16 +184,16 @@ def pair_features(context: Context) -> PairFeatures:
 
     Raises DataError if there are fewer than MIN_PAIRS.
     """
-    divided = load_division(context)
-    seen = context.runner.features(context.image_encoder, context.dataset)
-    wanted = np.isin(np.array(divided.sets), (OOD_S, OOD_H)) & divided.main
-    places = np.flatnonzero(wanted & ~np.isin(divided.rows, [*seen.errors]))
+    division = load_division(context)
+    cached = context.runner.features(context.image_encoder, context.dataset)
+    wanted = np.isin(np.array(division.sets), (OOD_S, OOD_H)) & division.main
+    places = np.flatnonzero(wanted & ~np.isin(division.rows, [*cached.errors]))
     if len(places) < MIN_PAIRS:
         name = f"{context.dataset.benchmark}/{context.dataset.split}"
         raise DataError(
             f"{name} has {len(places)} OOD pairs with features, expected at least {MIN_PAIRS}. Use more images, or "
             "another threshold."
         )
-    errors = {context.dataset.keys[row]: error for row, error in seen.errors.items()}
-    features = np.asarray(seen.values[divided.rows[places]])
-    return PairFeatures(context.dataset, divided, places, features, divided.categories[places], errors)
+    errors = {context.dataset.keys[row]: error for row, error in cached.errors.items()}
+    features = np.asarray(cached.values[division.rows[places]])
+    return PairFeatures(context.dataset, division, places, features, division.categories[places], errors)

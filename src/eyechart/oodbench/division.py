@@ -136,8 +136,8 @@ def build_division(
     """Return the division of a data set's pairs; images without logits of every detector are left out and noted."""
     notation = require_annotation(dataset)
     usable = usable_images(dataset, detected)
-    found = [flag_failures(one, notation, usable, rules.threshold) for one in detected]
-    sets, main = downsample(dataset, candidate_pairs(found, absent=rules.include_absent), rules)
+    flags = [flag_failures(one, notation, usable, rules.threshold) for one in detected]
+    sets, main = downsample(dataset, candidate_pairs(flags, absent=rules.include_absent), rules)
     sets[HARD_SAMPLES] = hard_pairs(mined)
     pairs = concatenate_pairs(*sets.values())
     hardness = np.full(len(pairs), np.nan)
@@ -148,7 +148,7 @@ def build_division(
         sets=tuple(name for name, some in sets.items() for _ in range(len(some))),
         main=np.concatenate([*main, np.ones(len(mined), np.bool_)]),
         present=pairs.present,
-        flags=flag_codes(found, pairs),
+        flags=flag_codes(flags, pairs),
         hardness=hardness,
         detectors=tuple(one.detector for one in detected),
         parameters=rules.parameters,
@@ -200,17 +200,17 @@ def hard_pairs(mined: HardSamples) -> Pairs:
 
 def flag_failures(one: DetectorOutput, notation: Annotation, usable: Bools, threshold: float) -> Flags:
     """Return a detector's flags on the usable images."""
-    seen = usable[:, None]
-    return compute_flags(np.where(seen, one.logits, 0.0), notation.present & seen, notation.absent & seen, threshold)
+    mask = usable[:, None]
+    return compute_flags(np.where(mask, one.logits, 0.0), notation.present & mask, notation.absent & mask, threshold)
 
 
-def candidate_pairs(found: Sequence[Flags], *, absent: bool) -> dict[str, Pairs]:
+def candidate_pairs(flags: Sequence[Flags], *, absent: bool) -> dict[str, Pairs]:
     """Return all pairs of every set, ordered by image and category; present pairs come before absent ones."""
-    hard, simple = combine_flags([each.codes > 0 for each in found])
-    masks = {ID: found[0].present & ~hard & ~simple, OOD_S: simple, OOD_H: hard}
+    hard, simple = combine_flags([each.codes > 0 for each in flags])
+    masks = {ID: flags[0].present & ~hard & ~simple, OOD_S: simple, OOD_H: hard}
     sets = {name: pairs_from_mask(wanted, here=True) for name, wanted in masks.items()}
     if absent:
-        hard, simple = combine_flags([each.top_absent for each in found])
+        hard, simple = combine_flags([each.top_absent for each in flags])
         more = {OOD_S: pairs_from_mask(simple, here=False), OOD_H: pairs_from_mask(hard, here=False)}
         sets |= {name: concatenate_pairs(sets[name], pairs) for name, pairs in more.items()}
     return sets
@@ -233,11 +233,11 @@ def draw_pairs(dataset: Dataset, name: str, pairs: Pairs, most: int, seed: int) 
     return draw_sample(pairs.names(dataset), most, seed, name)
 
 
-def flag_codes(found: Sequence[Flags], pairs: Pairs) -> Ints:
+def flag_codes(flags: Sequence[Flags], pairs: Pairs) -> Ints:
     """Return each detector's flag code of each pair, (m, detectors)."""
     where = pairs.rows, pairs.categories
-    said = [np.where(pairs.present, each.codes[where], OUTSCORED * each.top_absent[where]) for each in found]
-    return np.stack(said, axis=1).astype(np.int64)
+    columns = [np.where(pairs.present, each.codes[where], OUTSCORED * each.top_absent[where]) for each in flags]
+    return np.stack(columns, axis=1).astype(np.int64)
 
 
 def left_out_images(dataset: Dataset, detected: Sequence[DetectorOutput]) -> Iterator[LeftOutImage]:

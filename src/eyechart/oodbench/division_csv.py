@@ -136,12 +136,12 @@ class _Reader:
             return f"answers '{answer}', expected YES or NO"
         return self.keep((row, column), ANSWERS[answer.casefold()], f"'{category}' in {image}")
 
-    def keep(self, pair: tuple[int, int], here: bool, said: str) -> str:
+    def keep(self, pair: tuple[int, int], here: bool, description: str) -> str:
         """Add a pair; return its fault if it is repeated or contradicts the annotation."""
         if pair in self.found:
-            return f"repeats {said}"
+            return f"repeats {description}"
         notation = self.dataset.selected_annotation
         if notation and not (notation.present if here else notation.absent)[pair]:
-            return f"says {'YES' if here else 'NO'} for {said}, which contradicts the annotation"
+            return f"says {'YES' if here else 'NO'} for {description}, which contradicts the annotation"
         self.found[pair] = here
         return ""

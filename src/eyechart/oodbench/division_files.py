@@ -94,8 +94,8 @@ def division_sha256(division: Division, dataset: Dataset) -> str:
 
 def labels_sha256(division: Division, dataset: Dataset) -> str:
     """Return the sha256 of the pairs and their labels; it does not depend on the detectors' logits."""
-    asked = ((one.key, one.category, one.set, one.main, one.present) for one in _pairs(division, dataset))
-    return sha256(msgspec.json.encode(tuple(asked))).hexdigest()
+    cells = ((one.key, one.category, one.set, one.main, one.present) for one in _pairs(division, dataset))
+    return sha256(msgspec.json.encode(tuple(cells))).hexdigest()
 
 
 def write_division(path: Path, division: Division, dataset: Dataset) -> tuple[Path, ...]:
@@ -133,23 +133,23 @@ def read_division(path: Path, dataset: Dataset) -> Division:
     """
     if path.suffix == ".csv":
         return read_set(path, dataset)
-    found = read_file(path)
-    _same_data(path, found, dataset)
-    rows, categories = _places(path, found, dataset)
+    content = read_file(path)
+    _same_data(path, content, dataset)
+    rows, categories = _places(path, content, dataset)
     division = Division(
         rows=rows,
         categories=categories,
-        sets=tuple(pair.set for pair in found.pairs),
-        main=np.array([pair.main for pair in found.pairs], np.bool_),
-        present=np.array([pair.present for pair in found.pairs], np.bool_),
-        flags=_digits(found),
-        hardness=np.array([np.nan if pair.hardness is None else pair.hardness for pair in found.pairs], np.float64),
-        detectors=tuple(Detector(one.spec, one.templates, one.scores_sha256) for one in found.detectors),
-        parameters=found.parameters,
-        fingerprint=found.fingerprint,
-        annotation=found.annotation,
-        notes=found.notes,
-        left_out=tuple(LeftOutImage(one.key, one.detector, one.reason) for one in found.left_out),
+        sets=tuple(pair.set for pair in content.pairs),
+        main=np.array([pair.main for pair in content.pairs], np.bool_),
+        present=np.array([pair.present for pair in content.pairs], np.bool_),
+        flags=_digits(content),
+        hardness=np.array([np.nan if pair.hardness is None else pair.hardness for pair in content.pairs], np.float64),
+        detectors=tuple(Detector(one.spec, one.templates, one.scores_sha256) for one in content.detectors),
+        parameters=content.parameters,
+        fingerprint=content.fingerprint,
+        annotation=content.annotation,
+        notes=content.notes,
+        left_out=tuple(LeftOutImage(one.key, one.detector, one.reason) for one in content.left_out),
     )
     _as_annotated(path, division, dataset)
     return division
@@ -158,19 +158,19 @@ def read_division(path: Path, dataset: Dataset) -> Division:
 def read_file(path: Path) -> DivisionFile:
     """Read a division file and check its format only, not whether it fits a data set."""
     try:
-        found = msgspec.json.decode(path.read_bytes().removeprefix(BOM_UTF8), type=DivisionFile)
+        content = msgspec.json.decode(path.read_bytes().removeprefix(BOM_UTF8), type=DivisionFile)
     except OSError as error:
         raise DataError(f"The division {path} cannot be read ({error.strerror}). {REMEDY}") from error
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
         raise DataError(f"{path} is not a division file ({error}). {REMEDY}") from error
-    if found.schema != SCHEMA:
+    if content.schema != SCHEMA:
         raise DataError(
-            f"{path} has schema {found.schema}, expected {SCHEMA}. Use the version of eyechart that wrote it."
+            f"{path} has schema {content.schema}, expected {SCHEMA}. Use the version of eyechart that wrote it."
         )
-    for place, pair in enumerate(found.pairs):
-        if fault := _fault(pair, len(found.detectors)):
+    for place, pair in enumerate(content.pairs):
+        if fault := _fault(pair, len(content.detectors)):
             raise DataError(f"{path}: pair {place} ({pair.key}, {pair.category}) {fault}. {REMEDY}")
-    return found
+    return content
 
 
 def _fault(pair: PairEntry, detectors: int) -> str:
@@ -190,16 +190,16 @@ def _set_of(flags: str) -> str:
     return OOD_H if flagged == len(flags) else OOD_S if flagged else ID
 
 
-def _digits(found: DivisionFile) -> Ints:
+def _digits(content: DivisionFile) -> Ints:
     """Return the flags (m, detectors) of a file whose format was checked."""
-    every = "".join(pair.flags for pair in found.pairs).encode("ascii")
+    every = "".join(pair.flags for pair in content.pairs).encode("ascii")
     codes = np.frombuffer(every, np.uint8).astype(np.int64) - ord("0")
-    return codes.reshape(len(found.pairs), len(found.detectors))
+    return codes.reshape(len(content.pairs), len(content.detectors))
 
 
-def _same_data(path: Path, found: DivisionFile, dataset: Dataset) -> None:
+def _same_data(path: Path, content: DivisionFile, dataset: Dataset) -> None:
     notation = dataset.selected_annotation.sha256 if dataset.selected_annotation else ""
-    here = {"images": (found.fingerprint, dataset.fingerprint), "annotations": (found.annotation, notation)}
+    here = {"images": (content.fingerprint, dataset.fingerprint), "annotations": (content.annotation, notation)}
     for what, (its, ours) in here.items():
         if its != ours:
             raise DataError(
@@ -208,15 +208,15 @@ def _same_data(path: Path, found: DivisionFile, dataset: Dataset) -> None:
             )
 
 
-def _places(path: Path, found: DivisionFile, dataset: Dataset) -> tuple[Ints, Ints]:
+def _places(path: Path, content: DivisionFile, dataset: Dataset) -> tuple[Ints, Ints]:
     """Return the image and the category index of each pair.
 
     Raises DataError for an unknown image or category.
     """
     every = []
     for what, names, wanted in (
-        ("image", dataset.keys, [pair.key for pair in found.pairs]),
-        ("category", dataset.names, [pair.category for pair in found.pairs]),
+        ("image", dataset.keys, [pair.key for pair in content.pairs]),
+        ("category", dataset.names, [pair.category for pair in content.pairs]),
     ):
         places = {name: place for place, name in enumerate(names)}
         strangers = [place for place, name in enumerate(wanted) if name not in places]
@@ -237,9 +237,9 @@ def _as_annotated(path: Path, division: Division, dataset: Dataset) -> None:
     where = division.rows, division.categories
     wrong = np.flatnonzero(~np.where(division.present, notation.present[where], notation.absent[where]))
     if len(wrong):
-        said = "is present" if division.present[wrong[0]] else "is absent"
+        state = "is present" if division.present[wrong[0]] else "is absent"
         raise DataError(
-            f"{path}: pair {wrong[0]} says that '{dataset.names[division.categories[wrong[0]]]}' {said} in "
+            f"{path}: pair {wrong[0]} says that '{dataset.names[division.categories[wrong[0]]]}' {state} in "
             f"{dataset.keys[division.rows[wrong[0]]]}, which contradicts the annotation ({len(wrong):,} such pairs in "
             f"all). {REMEDY}"
         )

@@ -50,21 +50,21 @@ class Existence(Protocol[ExistencePredictions]):
     def predict(self, context: Context) -> ExistencePredictions:
         """Send the questions set by set, so that each set is timed, and parse the answers."""
         parser = check_parser(context.options["parser"])
-        divided = load_division(context)
-        chosen = indices_by_set(divided, selected_pairs(divided, context.options["division_scope"]))
-        heard = {name: ask_pairs(context, divided, of) for name, of in chosen.items()}
-        said = [reply for each in heard.values() for reply in each.responses]
-        pairs = [*zip(said[::2], said[1::2], strict=True)]
+        division = load_division(context)
+        chosen = indices_by_set(division, selected_pairs(division, context.options["division_scope"]))
+        results = {name: ask_pairs(context, division, of) for name, of in chosen.items()}
+        responses = [reply for each in results.values() for reply in each.responses]
+        pairs = [*zip(responses[::2], responses[1::2], strict=True)]
         return ExistencePredictions(
-            division=divided,
+            division=division,
             dataset=context.dataset,
             seed=context.runner.seed,
             names=context.names,
-            variant=build_variant(context, divided),
+            variant=build_variant(context, division),
             errors={place: error for place, pair in enumerate(pairs) if (error := first_error(pair))},
-            usage=(usage := sum((each.usage for each in heard.values()), Usage())),
+            usage=(usage := sum((each.usage for each in results.values()), Usage())),
             cost=context.model.cost(usage),
-            timings={name: each.timing for name, each in heard.items()},
+            timings={name: each.timing for name, each in results.items()},
             places=np.array([place for of in chosen.values() for place in of], np.int64),
             answers=np.array([answer_codes(pair, parser) for pair in pairs], np.int64).reshape(-1, 2),
             completions=tuple((one.text, other.text) for one, other in pairs),
@@ -74,24 +74,24 @@ class Existence(Protocol[ExistencePredictions]):
         )
 
 
-def selected_pairs(divided: Division, benchmark: str) -> np.ndarray:
+def selected_pairs(division: Division, benchmark: str) -> np.ndarray:
     """Return the indices of the pairs of the main benchmark, or of the initial benchmark (all pairs)."""
-    chosen = divided.main if benchmark == "main" else np.ones(len(divided), np.bool_)
+    chosen = division.main if benchmark == "main" else np.ones(len(division), np.bool_)
     return np.flatnonzero(chosen)
 
 
-def indices_by_set(divided: Division, places: np.ndarray) -> dict[str, list[int]]:
+def indices_by_set(division: Division, places: np.ndarray) -> dict[str, list[int]]:
     """Return the given pair indices grouped by set."""
     groups: dict[str, list[int]] = {}
     for place in places.tolist():
-        groups.setdefault(divided.sets[place], []).append(place)
+        groups.setdefault(division.sets[place], []).append(place)
     return groups
 
 
-def ask_pairs(context: Context, divided: Division, places: Sequence[int]) -> PairResponses:
+def ask_pairs(context: Context, division: Division, places: Sequence[int]) -> PairResponses:
     """Ask both questions about each pair, the positive one first."""
     kinds = PROMPT_NAMES[context.options["reasoning"]]
-    pairs = [(int(divided.rows[place]), int(divided.categories[place])) for place in places]
+    pairs = [(int(division.rows[place]), int(division.categories[place])) for place in places]
     return ask(context, [Query(kind, row, category) for row, category in pairs for kind in kinds])
 
 
@@ -112,8 +112,8 @@ def answer_code(reply: Response, parser: str) -> int:
     """Return a response as YES, NO, UNPARSED or MISSING."""
     if reply.error:
         return MISSING
-    said = None if is_truncated(reply, parser) else parse_yes_no(complete_text(reply, parser), parser)
-    return UNPARSED if said is None else YES if said else NO
+    answer = None if is_truncated(reply, parser) else parse_yes_no(complete_text(reply, parser), parser)
+    return UNPARSED if answer is None else YES if answer else NO
 
 
 def complete_text(reply: Response, parser: str) -> str:
@@ -126,24 +126,24 @@ def is_truncated(reply: Response, parser: str) -> bool:
     return not reply.error and not reply.finished and not complete_text(reply, parser)
 
 
-def build_variant(context: Context, divided: Division) -> dict[str, str]:
+def build_variant(context: Context, division: Division) -> dict[str, str]:
     """Return the variant of the record: options, division parameters, prompts and parsers."""
-    asked = existence_prompts(context.options["reasoning"])
-    told = {
-        "prompt": ", ".join(f"{each.name} ({each.sha256[:8]})" for each in asked),
+    pair_prompts = existence_prompts(context.options["reasoning"])
+    sources = {
+        "prompt": ", ".join(f"{each.name} ({each.sha256[:8]})" for each in pair_prompts),
         "parser_version": parser_versions(context.options["parser"], "yes_no"),
         "names": context.names_source,
     }
-    return {**context.options, **division_parameters(context, divided), **told}
+    return {**context.options, **division_parameters(context, division), **sources}
 
 
-def division_parameters(context: Context, divided: Division) -> dict[str, str]:
+def division_parameters(context: Context, division: Division) -> dict[str, str]:
     """Return the division's parameters, label, detectors and data source; "unknown" for what its file does not say."""
     notation = context.dataset.annotation
     return {
         **{name: "unknown" for name in (each.name for each in IN_A_DIVISION) if name in context.options},
-        **divided.parameters,
-        "division": division_label(context, divided),
-        "detectors": "+".join(one.spec for one in divided.detectors) or "unknown",
+        **division.parameters,
+        "division": division_label(context, division),
+        "detectors": "+".join(one.spec for one in division.detectors) or "unknown",
         "source": notation.source if notation else "",
     }

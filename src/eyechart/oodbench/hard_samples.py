@@ -88,7 +88,7 @@ def propose_top_categories(probabilities: ArrayLike) -> Proposals:
     return Proposals(rows, best, values)
 
 
-def keep_annotated(found: Proposals, present: ArrayLike) -> tuple[Proposals, int]:
+def keep_annotated(proposals: Proposals, present: ArrayLike) -> tuple[Proposals, int]:
     """Return the proposals whose category is annotated in their image, and the number of the others.
 
     Args: `proposals` with rows below n and categories below k; `present` (n, k), the categories of each image.
@@ -104,14 +104,16 @@ def keep_annotated(found: Proposals, present: ArrayLike) -> tuple[Proposals, int
     table = np.asarray(present)
     fits = table.ndim == 2 and table.dtype.kind == "b"
     require(fits, "keep_annotated", "present", "a boolean array of 2 dimensions", table)
-    rows = check_integers("keep_annotated", "rows", found.rows, ndim=1, below=table.shape[0], least=0)
-    categories = check_integers("keep_annotated", "categories", found.categories, ndim=1, below=table.shape[1], least=0)
+    rows = check_integers("keep_annotated", "rows", proposals.rows, ndim=1, below=table.shape[0], least=0)
+    categories = check_integers(
+        "keep_annotated", "categories", proposals.categories, ndim=1, below=table.shape[1], least=0
+    )
     kept = table[rows, categories]
-    return Proposals(rows[kept], categories[kept], found.probabilities[kept]), int((~kept).sum())
+    return Proposals(rows[kept], categories[kept], proposals.probabilities[kept]), int((~kept).sum())
 
 
 def mine_hard_samples(
-    found: Proposals, keys: Sequence[str], *, k: int = TOP_K, q: float = TOP_Q, gamma: float = GAMMA
+    proposals: Proposals, keys: Sequence[str], *, k: int = TOP_K, q: float = TOP_Q, gamma: float = GAMMA
 ) -> HardSamples:
     """Return the hardest q percent per category, of the k hardest proposals per image and category.
 
@@ -135,9 +137,9 @@ def mine_hard_samples(
     require(
         len({*keys}) == len(keys), "mine_hard_samples", "keys", "all different", f"{len(keys) - len({*keys})} repeated"
     )
-    rows = check_integers("mine_hard_samples", "rows", found.rows, ndim=1, below=len(keys), least=0)
-    categories = check_integers("mine_hard_samples", "categories", found.categories, ndim=1, least=0)
-    scores = hardness(found.probabilities, gamma)
+    rows = check_integers("mine_hard_samples", "rows", proposals.rows, ndim=1, below=len(keys), least=0)
+    categories = check_integers("mine_hard_samples", "categories", proposals.categories, ndim=1, least=0)
+    scores = hardness(proposals.probabilities, gamma)
     for name, values in (("categories", categories), ("probabilities", scores)):
         require(len(values) == len(rows), "mine_hard_samples", name, f"of length {len(rows)}, one a proposal", values)
     ranks = np.empty(len(keys), np.int64)

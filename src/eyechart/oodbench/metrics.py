@@ -71,10 +71,10 @@ def degradation(predictions: ExistencePredictions) -> Iterator[Estimate]:
             )
 
 
-def answered_pairs(found: ExistencePredictions) -> dict[str, Bools]:
+def answered_pairs(predictions: ExistencePredictions) -> dict[str, Bools]:
     """Return masks of the pairs of each set that have both answers; pairs with one answer would unbalance resamples."""
-    both = (found.answers != MISSING).all(axis=1)
-    return {name: mask & both for name, mask in found.set_masks()}
+    both = (predictions.answers != MISSING).all(axis=1)
+    return {name: mask & both for name, mask in predictions.set_masks()}
 
 
 def measure_estimates(name: str, counts: Ints, images: Ints, all_images: int, seed: int) -> Iterator[Estimate]:
@@ -127,21 +127,21 @@ def degradation_estimates(
         yield set_estimate(f"{measure}_p", name, fall.p, n, fall.p_ci, method="permutation", n_clusters=units)
 
 
-def stage_accuracies(found: ProgressionPredictions) -> Iterator[Estimate]:
+def stage_accuracies(predictions: ProgressionPredictions) -> Iterator[Estimate]:
     """Yield the accuracies of the three stages of every set, with bootstrap intervals over images.
 
     Source: arXiv 2602.18094, section 4.2.
     """
-    rows, seed = found.images, found.seed
-    for name, mask in complete_samples(found):
-        right = np.column_stack([found.correct[mask], np.ones(int(mask.sum()), np.int64)])
+    rows, seed = predictions.images, predictions.seed
+    for name, mask in complete_samples(predictions):
+        right = np.column_stack([predictions.correct[mask], np.ones(int(mask.sum()), np.int64)])
         drawn = cluster_bootstrap_totals(right, rows[mask], TIMES, seed)
         n = len(right)
         for place, stage in enumerate(STAGES):
             value = float(right[:, place].mean()) if n else float("nan")
             draws, images = ratios(drawn[:, place], drawn[:, 3]), len({*rows[mask].tolist()})
             interval = share_interval(draws, value, images) if n else None
-            bootstrap = partial(bootstrap_shares, right[:, [place, 3]], rows[mask], len(found.keys), seed)
+            bootstrap = partial(bootstrap_shares, right[:, [place, 3]], rows[mask], len(predictions.keys), seed)
             more = {
                 "n_clusters": images,
                 "higher_is_better": True,
@@ -157,7 +157,7 @@ def bootstrap_shares(counts: Ints, images: Ints, all_images: int, seed: int) -> 
     return unit_bootstrap_shares(part, whole, DRAWS, seed)
 
 
-def complete_samples(found: ProgressionPredictions) -> Iterator[tuple[str, Bools]]:
+def complete_samples(predictions: ProgressionPredictions) -> Iterator[tuple[str, Bools]]:
     """Yield every set with the mask of its samples that have all answers."""
-    sets = np.array(found.set_names, dtype=object)
-    yield from ((name, (sets == name) & ~found.missing) for name in dict.fromkeys(found.set_names))
+    sets = np.array(predictions.set_names, dtype=object)
+    yield from ((name, (sets == name) & ~predictions.missing) for name in dict.fromkeys(predictions.set_names))

@@ -83,11 +83,11 @@ class PairPredictions(Predictions):
 
     def notes(self) -> Iterator[str]:
         """Yield the numbers of unparsed and truncated answers, and whether there were no questions."""
-        came = self.count_outcomes()
-        every = came.correct + came.wrong + came.unparsed + came.error + came.truncated
-        if came.unparsed:
-            yield f"{came.unparsed} of {every} answers could not be read; they count as wrong."
-        yield from truncation_note(came.truncated, f"{every} answers")
+        outcomes = self.count_outcomes()
+        every = outcomes.correct + outcomes.wrong + outcomes.unparsed + outcomes.error + outcomes.truncated
+        if outcomes.unparsed:
+            yield f"{outcomes.unparsed} of {every} answers could not be read; they count as wrong."
+        yield from truncation_note(outcomes.truncated, f"{every} answers")
         if not every:
             yield "the division has no pairs for this case, so there are no metrics."
 
@@ -101,18 +101,18 @@ class PairPredictions(Predictions):
 
     def division_rows(self) -> Rows:
         """Yield every pair with its set and the detectors' flags."""
-        divided = self.division
+        division = self.division
         yield ["pair", "key", "category", "name", "set", "main", "present", "flags", "hardness"]
-        for pair in range(len(divided)):
-            flags = "".join(map(str, divided.flags[pair].tolist()))
-            hardness = divided.hardness[pair]
+        for pair in range(len(division)):
+            flags = "".join(map(str, division.flags[pair].tolist()))
+            hardness = division.hardness[pair]
             yield [*self.pair_cells(pair), flags, "" if np.isnan(hardness) else f"{hardness:.6g}"]
 
     def pair_cells(self, pair: int) -> list[Any]:
         """Return the columns that identify a pair."""
-        divided, category = self.division, int(self.division.categories[pair])
-        key, here, main = self.keys[divided.rows[pair]], int(divided.present[pair]), int(divided.main[pair])
-        return [pair, key, category, self.names[category], divided.sets[pair], main, here]
+        division, category = self.division, int(self.division.categories[pair])
+        key, here, main = self.keys[division.rows[pair]], int(division.present[pair]), int(division.main[pair])
+        return [pair, key, category, self.names[category], division.sets[pair], main, here]
 
 
 @dataclass(frozen=True)
@@ -215,8 +215,8 @@ class ProgressionPredictions(PairPredictions):
     @property
     def missing(self) -> Bools:
         """Which samples have a missing answer, (s,)."""
-        found: Bools = np.stack([self.existence, self.counting, self.logic]).min(axis=0) == -2
-        return found
+        mask: Bools = np.stack([self.existence, self.counting, self.logic]).min(axis=0) == -2
+        return mask
 
     @property
     def correct(self) -> Ints:
@@ -246,22 +246,22 @@ class ProgressionPredictions(PairPredictions):
     def samples(self) -> Rows:
         """Yield every sample with both categories, the three answers, and whether they are correct."""
         pair = ("first", "second", "first_name", "second_name", "first_count", "second_count")
-        said = ("existence_said", "existence", "counting_said", "counting", "logic_said", "logic")
-        yield ["sample", "key", "set", *pair, *said, "e", "c", "l", "error", "truncated"]
+        answer_columns = ("existence_said", "existence", "counting_said", "counting", "logic_said", "logic")
+        yield ["sample", "key", "set", *pair, *answer_columns, "e", "c", "l", "error", "truncated"]
         for sample in range(len(self.first)):
             yield [sample, *self.sample_cells(sample)]
 
     def sample_cells(self, sample: int) -> list[Any]:
         """Return the cells of one sample without its number."""
-        divided = self.division
+        division = self.division
         pair = [int(self.first[sample]), int(self.second[sample])]
-        categories = [int(divided.categories[place]) for place in pair]
-        existence, counting, logic = (int(said[sample]) for said in (self.existence, self.counting, self.logic))
+        categories = [int(division.categories[place]) for place in pair]
+        existence, counting, logic = (int(codes[sample]) for codes in (self.existence, self.counting, self.logic))
         answers = [ANSWER_TEXT[existence], "" if counting < 0 else counting, ANSWER_TEXT[logic]]
-        both = [cell for told in zip(self.completions[sample], answers, strict=True) for cell in told]
+        both = [cell for pair_of_cells in zip(self.completions[sample], answers, strict=True) for cell in pair_of_cells]
         right = [""] * 3 if self.missing[sample] else self.correct[sample].tolist()
         names = [self.names[category] for category in categories]
-        where = [self.keys[divided.rows[pair[0]]], divided.sets[pair[0]]]
+        where = [self.keys[division.rows[pair[0]]], division.sets[pair[0]]]
         counts, error = self.counts[sample].tolist(), self.errors.get(sample, "")
         cut = "" if self.truncated is None else int(self.truncated[sample].sum())
         return [*where, *categories, *names, *counts, *both, *right, error, cut or 0]

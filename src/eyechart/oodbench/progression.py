@@ -101,27 +101,27 @@ class Progression(Protocol[ProgressionPredictions]):
     def predict(self, context: Context) -> ProgressionPredictions:
         """Send the questions set by set, so that each set is timed, and parse the answers."""
         parser = check_parser(context.options["parser"])
-        divided, notation = load_division(context), require_annotation(context.dataset)
+        division, notation = load_division(context), require_annotation(context.dataset)
         chosen = {
-            name: draw_samples(context, divided, notation, name, places)
-            for name, places in countable_by_set(divided).items()
+            name: draw_samples(context, division, notation, name, places)
+            for name, places in countable_by_set(division).items()
         }
-        heard = {name: ask_samples(context, divided, found) for name, found in chosen.items()}
-        pairs = np.array([couple for found in chosen.values() for couple in found], np.int64).reshape(-1, 2)
-        said = [reply for each in heard.values() for reply in each.responses]
-        stages = [said[stage::3] for stage in range(3)]
-        counts = notation.counts[divided.rows[pairs], divided.categories[pairs]].astype(np.int64)
+        results = {name: ask_samples(context, division, couples) for name, couples in chosen.items()}
+        pairs = np.array([couple for couples in chosen.values() for couple in couples], np.int64).reshape(-1, 2)
+        responses = [reply for each in results.values() for reply in each.responses]
+        stages = [responses[stage::3] for stage in range(3)]
+        counts = notation.counts[division.rows[pairs], division.categories[pairs]].astype(np.int64)
         samples = [*zip(*stages, strict=True)]
         return ProgressionPredictions(
-            division=divided,
+            division=division,
             dataset=context.dataset,
             seed=context.runner.seed,
             names=context.names,
-            variant=build_variant(context, divided),
+            variant=build_variant(context, division),
             errors={place: error for place, replies in enumerate(samples) if (error := first_error(replies))},
-            usage=(usage := sum((each.usage for each in heard.values()), Usage())),
+            usage=(usage := sum((each.usage for each in results.values()), Usage())),
             cost=context.model.cost(usage),
-            timings={name: each.timing for name, each in heard.items()},
+            timings={name: each.timing for name, each in results.items()},
             first=pairs[:, 0],
             second=pairs[:, 1],
             counts=counts,
@@ -135,33 +135,33 @@ class Progression(Protocol[ProgressionPredictions]):
         )
 
 
-def countable_by_set(divided: Division) -> dict[str, list[int]]:
+def countable_by_set(division: Division) -> dict[str, list[int]]:
     """Return the indices of the main benchmark's present pairs, by set."""
-    there = np.flatnonzero(divided.main & divided.present)
-    return {name: places for name, places in indices_by_set(divided, there).items() if name in SETS}
+    there = np.flatnonzero(division.main & division.present)
+    return {name: places for name, places in indices_by_set(division, there).items() if name in SETS}
 
 
 def draw_samples(
-    context: Context, divided: Division, notation: Annotation, name: str, places: Sequence[int]
+    context: Context, division: Division, notation: Annotation, name: str, places: Sequence[int]
 ) -> list[Couple]:
     """Return couples of categories whose objects can be counted."""
-    countable = notation.countable[divided.rows, divided.categories]
+    countable = notation.countable[division.rows, division.categories]
     usable = [place for place in places if countable[place]]
     keys, names = context.dataset.keys, context.dataset.names  # independent of the names in the prompts
-    pairs = [(keys[divided.rows[place]], names[divided.categories[place]]) for place in usable]
-    most = int(divided.parameters.get("max_pairs", context.options["max_pairs"]))
-    found = draw_couples(pairs, most, context.runner.seed, name)
-    return [(usable[first], usable[second]) for first, second in found]
+    pairs = [(keys[division.rows[place]], names[division.categories[place]]) for place in usable]
+    most = int(division.parameters.get("max_pairs", context.options["max_pairs"]))
+    chosen = draw_couples(pairs, most, context.runner.seed, name)
+    return [(usable[first], usable[second]) for first, second in chosen]
 
 
-def ask_samples(context: Context, divided: Division, found: Sequence[Couple]) -> PairResponses:
+def ask_samples(context: Context, division: Division, couples: Sequence[Couple]) -> PairResponses:
     """Ask the three questions of each sample, one after the other."""
     kinds = progression_prompts()
     queries = []
-    for first, second in found:
-        row, one, other = int(divided.rows[first]), int(divided.categories[first]), int(divided.categories[second])
-        for asked, about in zip(kinds, ((one, 0), (other, 0), (one, other)), strict=True):
-            queries.append(Query(asked.name, row, *about))
+    for first, second in couples:
+        row, one, other = int(division.rows[first]), int(division.categories[first]), int(division.categories[second])
+        for prompt_of_stage, about in zip(kinds, ((one, 0), (other, 0), (one, other)), strict=True):
+            queries.append(Query(prompt_of_stage.name, row, *about))
     return ask(context, queries)
 
 
@@ -169,15 +169,15 @@ def count_code(reply: Response, parser: str) -> int:
     """Return the parsed count of a response, UNPARSED or MISSING."""
     if reply.error:
         return MISSING
-    said = None if is_truncated(reply, parser) else parse_count(complete_text(reply, parser), parser)
-    return UNPARSED if said is None else said
+    answer = None if is_truncated(reply, parser) else parse_count(complete_text(reply, parser), parser)
+    return UNPARSED if answer is None else answer
 
 
-def build_variant(context: Context, divided: Division) -> dict[str, str]:
+def build_variant(context: Context, division: Division) -> dict[str, str]:
     """Return the variant of the record: options, division parameters, prompts and parsers."""
-    told = {
+    sources = {
         "prompt": ", ".join(f"{each.name} ({each.sha256[:8]})" for each in progression_prompts()),
         "parser_version": parser_versions(context.options["parser"], "yes_no", "number"),
         "names": context.names_source,
     }
-    return {**context.options, **division_parameters(context, divided), **told}
+    return {**context.options, **division_parameters(context, division), **sources}

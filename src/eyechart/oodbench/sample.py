@@ -37,7 +37,7 @@ def open_oodbench(split: str, root: Path | None = None) -> Dataset:
     for name in checksums(root / kind):
         read_packaged(root / kind, name)
     expected = len(read_table(root / kind, "manifest.csv"))
-    found = open_annotated(kind, root / kind, BENCHMARK, split)
-    if len(found.index) != expected:
-        raise DataError(f"{root / kind} has {len(found.index)} annotated pictures, expected {expected}. {REMEDY}")
-    return replace(found, expected=expected)
+    dataset = open_annotated(kind, root / kind, BENCHMARK, split)
+    if len(dataset.index) != expected:
+        raise DataError(f"{root / kind} has {len(dataset.index)} annotated pictures, expected {expected}. {REMEDY}")
+    return replace(dataset, expected=expected)

@@ -88,17 +88,19 @@ def semantic_overlap(
     if len(images) != len(categories):
         raise ValueError(f"Expected as many images as categories; got {len(images)} and {len(categories)}.")
     stems = [stem(image) for image in images]
-    seen = np.array([bool(texts.get(name)) for name in stems], dtype=np.bool_)
-    if stems and not seen.any():
+    has_text = np.array([bool(texts.get(name)) for name in stems], dtype=np.bool_)
+    if stems and not has_text.any():
         first = f"its first image is '{next(iter(texts))}'" if texts else "it has no images"
         raise DataError(
             f"The corpus has none of the division's {len({*stems}):,} images: {first}, the division's first image is "
             f"'{stems[0]}'. Use a division of images that the corpus contains."
         )
     wanted = {name: name_forms([name, *(synonyms or {}).get(name, ())]) for name in {*categories}}
-    said = {name: normalize_texts(texts.get(name, ())) for name in {*stems}}
+    phrases = {name: normalize_texts(texts.get(name, ())) for name in {*stems}}
     pairs = zip(stems, categories, strict=True)
-    return Overlap(np.array([_is_named(said[image], wanted[name]) for image, name in pairs], dtype=np.bool_), seen)
+    return Overlap(
+        np.array([_is_named(phrases[image], wanted[name]) for image, name in pairs], dtype=np.bool_), has_text
+    )
 
 
 def normalize_texts(texts: Iterable[str]) -> str:
@@ -127,14 +129,14 @@ def name_forms(names: Iterable[str]) -> tuple[str, ...]:
     >>> name_forms(["wine glass"])
     (' wine glass ', ' wine glasses ', ' wineglass ', ' wineglasses ')
     """
-    found: dict[str, None] = {}
+    spellings: dict[str, None] = {}
     for name in names:
         *before, last = OTHER.sub(" ", _fold(name)).split() or [""]
         if not last:
             raise ValueError(f"Expected a category name with at least one word; got {name!r}.")
         for between in (" ", ""):
-            found |= {f" {between.join([*before, form])} ": None for form in _forms(last)}
-    return tuple(found)
+            spellings |= {f" {between.join([*before, form])} ": None for form in _forms(last)}
+    return tuple(spellings)
 
 
 @cache
@@ -173,5 +175,5 @@ def _fold(text: str) -> str:
     return POSSESSIVE.sub(" ", fold(text))
 
 
-def _is_named(said: str, wanted: Iterable[str]) -> bool:
-    return any(spelling in said for spelling in wanted)
+def _is_named(phrases: str, wanted: Iterable[str]) -> bool:
+    return any(spelling in phrases for spelling in wanted)

@@ -68,19 +68,19 @@ def read_corpus(path: str | Path, images: Container[str] | None = None) -> Corpu
 def read_synonyms(path: str | Path, categories: Iterable[str]) -> Mapping[str, tuple[str, ...]]:
     """Read synonyms of categories from a CSV file with the columns category and words, separated by semicolons."""
     known = {*categories}
-    found: defaultdict[str, list[str]] = defaultdict(list)
+    words_by_category: defaultdict[str, list[str]] = defaultdict(list)
     try:
         for where, row in _table(Path(path).read_text(encoding="utf-8-sig"), "category", "words"):
             if row["category"] not in known:
                 raise DataError(f"{where}: '{row['category']}' is no category{did_you_mean(row['category'], [*known])}")
-            found[row["category"]] += [word.strip() for word in row["words"].split(";") if word.strip()]
+            words_by_category[row["category"]] += [word.strip() for word in row["words"].split(";") if word.strip()]
     except OSError as error:
         raise DataError(f"The synonyms {path} cannot be read ({error.strerror}).") from error
     except UnicodeDecodeError as error:
         raise DataError(f"The synonyms {path} are not UTF-8 at byte {error.start}. Save them as UTF-8.") from error
     except DataError as error:
         raise DataError(f"The synonyms {path}, {error}") from error
-    return {category: tuple(dict.fromkeys(words)) for category, words in found.items()}
+    return {category: tuple(dict.fromkeys(words)) for category, words in words_by_category.items()}
 
 
 def _collected(
@@ -88,13 +88,15 @@ def _collected(
 ) -> Corpus:
     texts: defaultdict[str, list[str]] = defaultdict(list)
     nameless = []
-    for where, image, said in entries:
+    for where, image, image_texts in entries:
         if not image:
             nameless.append(where)
         elif images is None or stem(image) in images:
-            texts[stem(image)] += said
-    found = {image: tuple(dict.fromkeys(said)) for image, said in texts.items()}
-    return Corpus(found, name, sha256(data).hexdigest(), source, list_exclusions("entry", "it has no image", nameless))
+            texts[stem(image)] += image_texts
+    unique_texts = {image: tuple(dict.fromkeys(image_texts)) for image, image_texts in texts.items()}
+    return Corpus(
+        unique_texts, name, sha256(data).hexdigest(), source, list_exclusions("entry", "it has no image", nameless)
+    )
 
 
 def _recognised(path: Path, data: bytes) -> tuple[str, Iterator[CorpusEntry]]:
@@ -149,10 +151,10 @@ def _lines(data: bytes) -> Iterator[CorpusEntry]:
 
 
 def _said(where: str, entry: _Entry) -> Iterator[CorpusEntry]:
-    given = [entry.text, entry.caption, entry.captions]
-    texts = [text for one in given if one is not None for text in _several(one)]
+    fields = [entry.text, entry.caption, entry.captions]
+    texts = [text for one in fields if one is not None for text in _several(one)]
     texts += [PLACEHOLDER.sub(" ", turn.value) for turn in entry.conversations or ()]
-    if not texts and entry.conversations is None and not any(one is not None for one in given):
+    if not texts and entry.conversations is None and not any(one is not None for one in fields):
         raise DataError(f"{where}: it has none of the keys {', '.join(TEXTS)}. Use one of them for the image's text.")
     for image in _several(entry.image or ""):
         yield where, image, texts
@@ -162,9 +164,9 @@ def _several(one: str | list[str]) -> list[str]:
     return [one] if isinstance(one, str) else one
 
 
-def _captions(found: _Captions) -> Iterator[CorpusEntry]:
-    names = {str(image.id): image.file_name for image in found.images}
-    for number, caption in enumerate(found.annotations, 1):
+def _captions(captions: _Captions) -> Iterator[CorpusEntry]:
+    names = {str(image.id): image.file_name for image in captions.images}
+    for number, caption in enumerate(captions.annotations, 1):
         if str(caption.image_id) not in names:
             raise DataError(f"annotation {number}: its image_id {caption.image_id} is not among the file's images.")
         yield f"annotation {number}", names[str(caption.image_id)], [caption.caption]

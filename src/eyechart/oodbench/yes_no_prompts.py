@@ -86,28 +86,28 @@ def ask(context: Context, queries: Sequence[Query]) -> PairResponses:
     if is_replay(context):
         return replayed_responses(context, queries)
     order = sorted(range(len(queries)), key=lambda number: queries[number].row)
-    asked = tuple(build_request(context, queries[place]) for place in order)
+    requests = tuple(build_request(context, queries[place]) for place in order)
     book = SharedRequests(requests_sha256(context), tuple(request_index(context, queries[place]) for place in order))
     begun = monotonic()
-    replies = context.runner.generate(context.generator, context.dataset, Generate("pairs", asked, shared=book))
+    replies = context.runner.generate(context.generator, context.dataset, Generate("pairs", requests, shared=book))
     took = SubsetTiming(answers=len({*book.ids}), fresh=replies.fresh, seconds=monotonic() - begun)
-    said = dict(zip(order, replies.responses, strict=True))
-    return PairResponses(tuple(said[place] for place in range(len(queries))), replies.usage, took)
+    by_index = dict(zip(order, replies.responses, strict=True))
+    return PairResponses(tuple(by_index[place] for place in range(len(queries))), replies.usage, took)
 
 
 def replayed_responses(context: Context, queries: Sequence[Query]) -> PairResponses:
     """Return the responses of a replayed file."""
     words = read_replayed_pairs(context.replayed_words.path, context.dataset, context.names)
     kinds = {kind: side for pair in PROMPT_NAMES.values() for kind, side in zip(pair, QUESTIONS, strict=True)}
-    said = tuple(words(query.row, query.category, kinds[query.kind]) for query in queries)
-    return PairResponses(said, Usage(), SubsetTiming(answers=len({*queries}), fresh=0, seconds=0.0))
+    responses = tuple(words(query.row, query.category, kinds[query.kind]) for query in queries)
+    return PairResponses(responses, Usage(), SubsetTiming(answers=len({*queries}), fresh=0, seconds=0.0))
 
 
 def build_request(context: Context, query: Query) -> RequestTemplate:
     """Return the request of a query; the image comes before the text, so that an engine can cache it as a prefix."""
-    asked, tokens = request_prompts()[query.kind]
+    template, tokens = request_prompts()[query.kind]
     names = {"category": context.names[query.category], "other": context.names[query.other]}
-    return RequestTemplate((query.row, asked.fill(**{slot: names[slot] for slot in asked.slots})), tokens)
+    return RequestTemplate((query.row, template.fill(**{slot: names[slot] for slot in template.slots})), tokens)
 
 
 def request_index(context: Context, query: Query) -> int:
@@ -118,8 +118,8 @@ def request_index(context: Context, query: Query) -> int:
 
 def requests_sha256(context: Context) -> str:
     """Return the sha256 of everything that the requests depend on: prompts, token limits and category names."""
-    asked = [(kind, each.text, tokens) for kind, (each, tokens) in request_prompts().items()]
-    return sha256(msgspec.json.encode((asked, context.names))).hexdigest()
+    templates = [(kind, each.text, tokens) for kind, (each, tokens) in request_prompts().items()]
+    return sha256(msgspec.json.encode((templates, context.names))).hexdigest()
 
 
 def check_parser(parser: str) -> str:
@@ -136,16 +136,16 @@ def parse_yes_no(text: str, parser: str) -> bool | None:
     """Return whether an answer is yes, None if it is not parsed."""
     if parser == "authors":
         return compat.parse_authors_yes_no(text)
-    found = yes_no.parse(text)
-    return found.strict if parser == "strict" else found.lenient
+    result = yes_no.parse(text)
+    return result.strict if parser == "strict" else result.lenient
 
 
 def parse_count(text: str, parser: str) -> int | None:
     """Return the number of an answer, None if it is not parsed."""
     if parser == "authors":
         return compat.parse_first_number(text)
-    found = number.parse(text)
-    return found.strict if parser == "strict" else found.lenient
+    result = number.parse(text)
+    return result.strict if parser == "strict" else result.lenient
 
 
 def parser_versions(parser: str, *names: str) -> str:
@@ -183,11 +183,11 @@ def read_replayed_pairs(path: Path, dataset: Dataset, names: Sequence[str]) -> R
     Raises ModelError for another format, an unknown key, category or question, and different answers to one question.
     """
     find = ClassMatcher(names, dataset.classes)
-    told = list(read_lines(path, KEY_COLUMNS, EXPECTED, dataset.split, either=ANSWER_COLUMNS))
-    rows = match_images(path, dataset, [line.key for line in told], [line.where for line in told])
+    file_lines = list(read_lines(path, KEY_COLUMNS, EXPECTED, dataset.split, either=ANSWER_COLUMNS))
+    rows = match_images(path, dataset, [line.key for line in file_lines], [line.where for line in file_lines])
     places = {row: place for place, row in enumerate(dataset.selected)}
     responses: dict[QuestionKey, Response] = {}
-    for row, line in zip(rows, told, strict=True):
+    for row, line in zip(rows, file_lines, strict=True):
         about = parse_target(line, dataset, find)
         if row in places and responses.setdefault((places[row], *about), reply := line_response(line)) != reply:
             raise ModelError(

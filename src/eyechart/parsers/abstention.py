@@ -23,8 +23,8 @@ def is_abstention(answer: str) -> bool:
     >>> is_abstention("Sorry, I don’t know!"), is_abstention("Unknown"), is_abstention("unknown soldier's tomb")
     (True, True, False)
     """
-    said, known = _spaced(answer), _abstentions()
-    return said.strip() in known.whole or any(each in said for each in known.within)
+    text, known = _spaced(answer), _abstentions()
+    return text.strip() in known.whole or any(each in text for each in known.within)
 
 
 def lowercase_words(text: str) -> list[str]:
@@ -40,9 +40,9 @@ def lowercase_words(text: str) -> list[str]:
 
 @cache
 def _abstentions() -> _Abstentions:
-    found = tomllib.loads(ABSTENTIONS.read_text(encoding="utf-8"))
+    expressions = tomllib.loads(ABSTENTIONS.read_text(encoding="utf-8"))
     return _Abstentions(
-        tuple(map(_spaced, found["within"])), frozenset(_spaced(each).strip() for each in found["whole"])
+        tuple(map(_spaced, expressions["within"])), frozenset(_spaced(each).strip() for each in expressions["whole"])
     )
 
 

@@ -31,8 +31,8 @@ def casefolded(text: str) -> str:
 
 def parse_lenient(text: str, alike: Mapping[str, int]) -> int | None:
     """Return the index of the name that is the whole text, or the whole text after an introduction."""
-    said = answer_text(text)
-    return single_value(alike.get(name_key(part)) for part in (text, said, strip_lead(said)[0]))
+    answer = answer_text(text)
+    return single_value(alike.get(name_key(part)) for part in (text, answer, strip_lead(answer)[0]))
 
 
 @lru_cache(maxsize=64)
@@ -46,4 +46,8 @@ def unique_indices(names: Sequence[str], spelling: Callable[[str], str]) -> Mapp
     by_spelling: dict[str, list[int]] = {}
     for index, name in enumerate(names):
         by_spelling.setdefault(spelling(name), []).append(index)
-    return {said: indices[0] for said, indices in by_spelling.items() if said and len(indices) == 1}
+    return {
+        name_spelling: indices[0]
+        for name_spelling, indices in by_spelling.items()
+        if name_spelling and len(indices) == 1
+    }

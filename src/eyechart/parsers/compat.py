@@ -37,8 +37,8 @@ def parse_mill_letter(text: str, options: Sequence[str], seed: int = SEED) -> in
     marked = [letter for letter in MARKED.findall(text) if letter in letters]
     if marked:
         return letters.index(marked[-1])
-    found = _mill_option(_mill_strip(text), letters, options)
-    return random.Random(f"{seed}|parse_multi_choice|{text}").randrange(len(letters)) if found is None else found
+    option = _mill_option(_mill_strip(text), letters, options)
+    return random.Random(f"{seed}|parse_multi_choice|{text}").randrange(len(letters)) if option is None else option
 
 
 def _mill_strip(text: str) -> str:
@@ -87,8 +87,8 @@ def parse_authors_yes_no(text: str) -> bool:
     >>> [parse_authors_yes_no(text) for text in ("Oh yes!", "Yes, there is no dog.", "I cannot tell.")]
     [True, False, False]
     """
-    said = set(re.findall(r"\b(?:yes|no)\b", text.lower()))
-    return said == {"yes"}
+    words = set(re.findall(r"\b(?:yes|no)\b", text.lower()))
+    return words == {"yes"}
 
 
 def parse_first_number(text: str) -> int | None:

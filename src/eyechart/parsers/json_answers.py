@@ -49,42 +49,42 @@ class _Pairs:
 
 
 def _lenient(text: str, keys: Sequence[str]) -> Answers | None:
-    asked = {fold(key).strip(): key for key in keys}
+    expected = {fold(key).strip(): key for key in keys}
     values_by_key: dict[str, set[str | None]] = {key: set() for key in keys}
-    for name, value in answer_pairs(list(tokenize(text)), asked):
-        values_by_key[asked[name]].add(value)
+    for name, value in answer_pairs(list(tokenize(text)), expected):
+        values_by_key[expected[name]].add(value)
     answers = {key: values.pop() if len(values) == 1 else None for key, values in values_by_key.items()}
     return answers if any(value is not None for value in answers.values()) else None
 
 
-def answer_pairs(said: Sequence[Token], asked: Iterable[str]) -> Iterator[tuple[str, str | None]]:
+def answer_pairs(tokens: Sequence[Token], expected: Iterable[str]) -> Iterator[tuple[str, str | None]]:
     """Yield the expected keys with their values; pairs nested in the object of an expected key are skipped."""
-    known, dead, depth = frozenset(asked), 0, 0
-    for place, token in enumerate(said):
+    known, dead, depth = frozenset(expected), 0, 0
+    for place, token in enumerate(tokens):
         depth += (token.kind in OPEN) - (token.kind in CLOSE)
         dead = 0 if token.kind in CLOSE and depth < dead else dead
-        name = _name(token, known) if _kind(said, place + 1) == ":" and not dead else None
+        name = _name(token, known) if _kind(tokens, place + 1) == ":" and not dead else None
         if name is not None:
-            dead = depth + 1 if _kind(said, place + 2) in OPEN else 0
-            yield name, _value(said, place + 2)
+            dead = depth + 1 if _kind(tokens, place + 2) in OPEN else 0
+            yield name, _value(tokens, place + 2)
 
 
 def _name(token: Token, known: frozenset[str]) -> str | None:
     """Return the expected key that a token names, with or without a prefix such as 'image'."""
-    said = fold(token.text).strip() if token.kind in ("string", "integer", "word") else ""
-    bare = next((said.removeprefix(prefix) for prefix in PREFIXES if said.startswith(prefix)), said).strip(" _#-:")
-    return next((name for name in (said, bare) if name in known), None)
+    text = fold(token.text).strip() if token.kind in ("string", "integer", "word") else ""
+    bare = next((text.removeprefix(prefix) for prefix in PREFIXES if text.startswith(prefix)), text).strip(" _#-:")
+    return next((name for name in (text, bare) if name in known), None)
 
 
-def _value(said: Sequence[Token], place: int) -> str | None:
+def _value(tokens: Sequence[Token], place: int) -> str | None:
     """Return the complete string or integer at a position, or the only item of a list."""
-    if _kind(said, place) == "[":
-        return _value(said, place + 1) if _kind(said, place + 2) == "]" else None
-    ends = _kind(said, place + 1)
-    if _kind(said, place) == "string" and (ends in (",", "}", "]", "") or _kind(said, place + 2) == ":"):
-        return said[place].text
-    return said[place].text if _kind(said, place) == "integer" and ends in (",", "}", "]") else None
+    if _kind(tokens, place) == "[":
+        return _value(tokens, place + 1) if _kind(tokens, place + 2) == "]" else None
+    ends = _kind(tokens, place + 1)
+    if _kind(tokens, place) == "string" and (ends in (",", "}", "]", "") or _kind(tokens, place + 2) == ":"):
+        return tokens[place].text
+    return tokens[place].text if _kind(tokens, place) == "integer" and ends in (",", "}", "]") else None
 
 
-def _kind(said: Sequence[Token], place: int) -> str:
-    return said[place].kind if place < len(said) else ""
+def _kind(tokens: Sequence[Token], place: int) -> str:
+    return tokens[place].kind if place < len(tokens) else ""

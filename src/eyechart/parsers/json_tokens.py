@@ -31,7 +31,7 @@ def tokenize(text: str) -> Iterator[Token]:
     >>> [token.kind for token in tokenize("Sure: {'a': 12, \"b")]
     ['{', 'string', ':', 'integer', ',', 'broken']
     """
-    place = min((found for found in map(text.find, "{｛") if found >= 0), default=len(text))
+    place = min((start for start in map(text.find, "{｛") if start >= 0), default=len(text))
     while place < len(text):
         place, token = _next(text, place)
         if token:

@@ -49,44 +49,44 @@ def parse(text: str, options: Sequence[str]) -> ParseResult[int]:
 
 
 def _index(letter: str, options: Sequence[str]) -> int | None:
-    found = ascii_lowercase[: len(options)].find(letter) if len(letter) == 1 else -1
-    return found if found >= 0 else None
+    index = ascii_lowercase[: len(options)].find(letter) if len(letter) == 1 else -1
+    return index if index >= 0 else None
 
 
-def _lenient(said: str, options: Sequence[str]) -> int | None:
-    whole = _choice(said, options)
-    chosen = whole if whole == CONTRADICTED else single_value([whole, *_statements(said, options)])
+def _lenient(answer: str, options: Sequence[str]) -> int | None:
+    whole = _choice(answer, options)
+    chosen = whole if whole == CONTRADICTED else single_value([whole, *_statements(answer, options)])
     return None if chosen == CONTRADICTED else chosen
 
 
-def _choice(said: str, options: Sequence[str]) -> int | None:
+def _choice(answer: str, options: Sequence[str]) -> int | None:
     """Return the option that the whole text chooses, CONTRADICTED if it contradicts itself, None if there is none."""
-    body, scene = strip_lead(said)
-    cues = {_verbatim(part, options) for part in (said, body) if len(strip_punctuation(part)) > 1} - {None}
+    body, scene = strip_lead(answer)
+    cues = {_verbatim(part, options) for part in (answer, body) if len(strip_punctuation(part)) > 1} - {None}
     if not cues:
-        cues = {_named(said, options, False), _named(body, options, scene), _labelled(said, options)}
+        cues = {_named(answer, options, False), _named(body, options, scene), _labelled(answer, options)}
         cues |= set() if scene and body.startswith("a ") else {_labelled(body, options)}  # an article
     cues -= {None}
     return (cues.pop() if len(cues) == 1 else CONTRADICTED) if cues else None
 
 
-def _verbatim(said: str, options: Sequence[str]) -> int | None:
-    return unique_indices(options, lambda option: strip_punctuation(fold(option))).get(strip_punctuation(said))
+def _verbatim(answer: str, options: Sequence[str]) -> int | None:
+    return unique_indices(options, lambda option: strip_punctuation(fold(option))).get(strip_punctuation(answer))
 
 
-def _named(said: str, options: Sequence[str], scene: bool) -> int | None:
+def _named(answer: str, options: Sequence[str], scene: bool) -> int | None:
     """Return the option with this text; 'a' before it counts as an article only if it cannot be a label."""
-    alike = unique_indices(options, name_key).get(name_key(said))
-    article = said.lstrip(EDGES).startswith("a ") and not scene
+    alike = unique_indices(options, name_key).get(name_key(answer))
+    article = answer.lstrip(EDGES).startswith("a ") and not scene
     return alike if not article or alike == 0 else None
 
 
-def _labelled(said: str, options: Sequence[str]) -> int | None:
-    found = LABEL.fullmatch(strip_punctuation(said))
-    own = _index(found[1], options) if found else None
-    if found is None or own is None or (not found[2] and found[3][:1] not in ("", " ", "\n")):
+def _labelled(answer: str, options: Sequence[str]) -> int | None:
+    match = LABEL.fullmatch(strip_punctuation(answer))
+    own = _index(match[1], options) if match else None
+    if match is None or own is None or (not match[2] and match[3][:1] not in ("", " ", "\n")):
         return None
-    return _labelled_with_rest(found[2], found[3], own, options)
+    return _labelled_with_rest(match[2], match[3], own, options)
 
 
 def _labelled_with_rest(mark: str, rest: str, own: int, options: Sequence[str]) -> int | None:
@@ -122,7 +122,7 @@ def _is_contradicted(rest: str, own: int, options: Sequence[str]) -> bool:
 
 def _others(rest: str, options: Sequence[str]) -> Iterator[int]:
     """Yield the options whose labels occur in the text."""
-    letters = [letter for found in OTHER.findall(rest) for letter in found if letter]
+    letters = [letter for groups in OTHER.findall(rest) for letter in groups if letter]
     letters += [word for word in split_words(rest) if len(word) == 1 and word not in WORDS_TOO]
     yield from (index for letter in letters if (index := _index(letter, options)) is not None)
 
@@ -132,9 +132,9 @@ def _pad(text: str) -> str:
     return f" {' '.join(split_words(name_key(text)))} "
 
 
-def _statements(said: str, options: Sequence[str]) -> Iterator[int | None]:
+def _statements(answer: str, options: Sequence[str]) -> Iterator[int | None]:
     """Yield the option of each statement such as 'the answer is B', and of a last line that is only a label."""
-    yield from (_choice("\n".join(statement), options) for statement in stated_answers(said))
-    last = _index(strip_punctuation(said.rpartition("\n")[2]), options)
-    if last is not None and all(other == last for other in _others(said, options)):
+    yield from (_choice("\n".join(statement), options) for statement in stated_answers(answer))
+    last = _index(strip_punctuation(answer.rpartition("\n")[2]), options)
+    if last is not None and all(other == last for other in _others(answer, options)):
         yield last

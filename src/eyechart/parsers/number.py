@@ -35,22 +35,24 @@ def _lenient(text: str) -> int | None:
         category(letter) == "No" for letter in text
     ):  # a superscript or circled digit is a footnote or part of a fraction
         return None
-    said = answer_text(text)
-    called = [_count(statement) for statement, *_ in stated_answers(said)]
+    answer = answer_text(text)
+    called = [_count(statement) for statement, *_ in stated_answers(answer)]
     if any(count is not None for count in called):
         return single_value(called)
-    if NO_IMAGE.search(said):
+    if NO_IMAGE.search(answer):
         return None
-    found = _count(said)
-    return read_stated_count(said) if found is None else found
+    value = _count(answer)
+    return read_stated_count(answer) if value is None else value
 
 
-def _count(said: str) -> int | None:
+def _count(answer: str) -> int | None:
     """Return the number of a text if all its numbers are equal and none is vague."""
-    words = list(split_words(said))
-    found = list(find_numbers(words))
-    if NO_IMAGE.search(said) or not VAGUE.isdisjoint(words) or any(value is None for value, *_ in found):
+    words = list(split_words(answer))
+    matches = list(find_numbers(words))
+    if NO_IMAGE.search(answer) or not VAGUE.isdisjoint(words) or any(value is None for value, *_ in matches):
         return None
-    if len(found) > 1 and has_items(said):
+    if len(matches) > 1 and has_items(answer):
         return None
-    return None if any(is_bounded(words, *span) for _, *span in found) else single_value(value for value, *_ in found)
+    return (
+        None if any(is_bounded(words, *span) for _, *span in matches) else single_value(value for value, *_ in matches)
+    )

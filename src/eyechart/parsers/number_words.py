@@ -14,9 +14,9 @@ COUNTS = SMALL | TENS | NOTHING
 OPENS, CLOSES = "([{\"'~=", ".,;:!?)]}\"'"
 
 
-def split_words(said: str) -> Iterator[str]:
+def split_words(text: str) -> Iterator[str]:
     """Yield words without surrounding punctuation; 'twenty-one' becomes two words."""
-    for chunk in said.split():
+    for chunk in text.split():
         word = chunk.lstrip(OPENS).rstrip(CLOSES)
         parts = word.split("-")
         yield from parts if all(part in COUNTS for part in parts) else [word]

@@ -60,15 +60,15 @@ class Mention(NamedTuple):
         return self.clause[self.end] if self.end < len(self.clause) else ""
 
 
-def read_stated_count(said: str) -> int | None:
+def read_stated_count(answer: str) -> int | None:
     """Return the first count that a text states, None if a later number does not only enumerate.
 
     >>> read_stated_count("there are two dogs. one is brown."), read_stated_count("there are 3 dogs and 2 cats.")
     (2, None)
     """
-    if CORRECTION.search(said) or UNCERTAIN.search(said):
+    if CORRECTION.search(answer) or UNCERTAIN.search(answer):
         return None
-    statement, items = _without_list(HOW_MANY.sub("", said))
+    statement, items = _without_list(HOW_MANY.sub("", answer))
     if len(items) and AT_LEAST.search(statement):
         statement, exact = AT_LEAST.sub("", statement, count=1), len(items)
     else:
@@ -84,9 +84,9 @@ def read_stated_count(said: str) -> int | None:
     return first.value if _enumerate_only(later, first.value, place) else None
 
 
-def has_items(said: str) -> bool:
+def has_items(answer: str) -> bool:
     """Return whether a later number counts other objects, as in "two on the left, two on the right"."""
-    return any(_is_item(mention) for mention in islice(_mentions(said), 1, None))
+    return any(_is_item(mention) for mention in islice(_mentions(answer), 1, None))
 
 
 def is_bounded(words: Sequence[str], start: int, end: int) -> bool:
@@ -94,32 +94,32 @@ def is_bounded(words: Sequence[str], start: int, end: int) -> bool:
     return not BOUND.isdisjoint(words[max(start - 1, 0) : start]) or not RANGE.isdisjoint(words[end : end + 1])
 
 
-def _without_list(said: str) -> tuple[str, list[str]]:
+def _without_list(answer: str) -> tuple[str, list[str]]:
     """Return the text outside a numbered list 1, 2, 3, …, and the items of the list, none if there is no such list."""
     outside: list[str] = []
     items: list[str] = []
     numbered: list[int] = []
-    for line in said.split("\n"):
+    for line in answer.split("\n"):
         begin, *rest = MARKER.split(line)
         outside += [begin] if begin.strip() else []
         numbered += map(int, rest[::2])
         items += rest[1::2]
     in_order = numbered == [*range(1, len(numbered) + 1)]
-    return ("\n".join(outside), items) if in_order else (said, [])
+    return ("\n".join(outside), items) if in_order else (answer, [])
 
 
 def _first_and_later(statement: str) -> tuple[Mention | None, list[Mention]]:
     """Return the first number, None if a vague word comes before it, and the later numbers."""
-    found = list(_mentions(statement))
-    if not found:
+    mentions = list(_mentions(statement))
+    if not mentions:
         return None, []
-    before = statement[: statement.find(found[0].first_word)]
+    before = statement[: statement.find(mentions[0].first_word)]
     vague = not VAGUE.isdisjoint(split_words(before))
-    return None if vague else found[0], found[1:]
+    return None if vague else mentions[0], mentions[1:]
 
 
-def _mentions(said: str) -> Iterator[Mention]:
-    for sentence in split_sentences(said):
+def _mentions(answer: str) -> Iterator[Mention]:
+    for sentence in split_sentences(answer):
         parts = ["", *CLAUSE.split(sentence)]
         for sign, clause in zip(parts[::2], parts[1::2], strict=True):
             words = tuple(split_words(clause))

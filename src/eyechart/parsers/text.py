@@ -73,8 +73,8 @@ def fold(text: str) -> str:
     >>> fold("ＧＯＬＤ\u200bﬁsh"), fold("В") == fold("B") == "b"
     ('goldfish', True)
     """
-    seen = normalize("NFKC", text.translate(BEFORE))
-    return normalize("NFKC", seen.casefold().upper().casefold()).translate(LATIN).translate(MARKS)
+    normalized = normalize("NFKC", text.translate(BEFORE))
+    return normalize("NFKC", normalized.casefold().upper().casefold()).translate(LATIN).translate(MARKS)
 
 
 def answer_text(text: str) -> str:
@@ -83,8 +83,8 @@ def answer_text(text: str) -> str:
     >>> answer_text("<think>A?</think>\n\n **Answer:**\n  C ")
     'answer: c'
     """
-    said = TAGS.sub("\n", fold(remove_thinking(text)).translate(EMPHASIS))
-    lines = (" ".join(line.split()) for line in BOXED.sub(r" \1 ", said).splitlines())
+    folded = TAGS.sub("\n", fold(remove_thinking(text)).translate(EMPHASIS))
+    lines = (" ".join(line.split()) for line in BOXED.sub(r" \1 ", folded).splitlines())
     return "\n".join(line for line in lines if line).replace(":\n", ": ")
 
 
@@ -96,13 +96,13 @@ def remove_thinking(text: str) -> str:
     >>> remove_thinking("A or C? It has scales.</think> B"), remove_thinking("B <think> or C")
     (' B', '')
     """
-    *_, end = (0, *(found.end() for found in THOUGHT.finditer(text)))
+    *_, end = (0, *(match.end() for match in THOUGHT.finditer(text)))
     return "" if THINKING.search(text, end) else text[end:]
 
 
-def strip_punctuation(said: str) -> str:
+def strip_punctuation(text: str) -> str:
     """Return the text without surrounding punctuation."""
-    return said.lstrip(EDGES).rstrip(ENDS)
+    return text.lstrip(EDGES).rstrip(ENDS)
 
 
 def name_key(text: str) -> str:
@@ -115,29 +115,29 @@ def name_key(text: str) -> str:
     return ARTICLE.sub("", name, count=1) if ARTICLE.match(name) else name
 
 
-def split_words(said: str) -> list[str]:
+def split_words(text: str) -> list[str]:
     """Return the words of a normalized text, including inner apostrophes and hyphens."""
-    return WORD.findall(said)
+    return WORD.findall(text)
 
 
-def strip_lead(said: str) -> tuple[str, bool]:
+def strip_lead(text: str) -> tuple[str, bool]:
     """Return the text after an introduction to an answer, and whether the introduction refers to the image.
 
     >>> strip_lead("the answer is b."), strip_lead("this is a fish")
     (('b.', False), ('a fish', True))
     """
-    if scene := SCENE.match(said):
-        return said[scene.end() :], True
-    found = LEAD.match(said)
-    return said[found.end() if found else 0 :], False
+    if scene := SCENE.match(text):
+        return text[scene.end() :], True
+    lead = LEAD.match(text)
+    return text[lead.end() if lead else 0 :], False
 
 
-def split_sentences(said: str) -> list[str]:
+def split_sentences(text: str) -> list[str]:
     """Return the sentences and lines of a normalized text."""
-    return [sentence for sentence in SENTENCE.split(said) if sentence]
+    return [sentence for sentence in SENTENCE.split(text) if sentence]
 
 
-def stated_answers(said: str) -> Iterator[list[str]]:
+def stated_answers(text: str) -> Iterator[list[str]]:
     """Yield the text after every 'answer is' or 'answer:' that is not negated or doubted: the rest of its sentence,
     then the following sentences.
 
@@ -145,7 +145,7 @@ def stated_answers(said: str) -> Iterator[list[str]]:
     [['b.', 'it has fins.']]
     """
     statements: list[list[str]] = [[]]
-    for sentence in split_sentences(said):
+    for sentence in split_sentences(text):
         *_, last = (None, *STATED.finditer(sentence))
         if last:
             sure = DOUBT.isdisjoint(split_words(sentence[: last.start()]))
@@ -161,5 +161,5 @@ def single_value(values: Iterable[T | None]) -> T | None:
     >>> single_value([None, 3, 3]), single_value([3, 4]), single_value([])
     (3, None, None)
     """
-    found = {value for value in values if value is not None}
-    return found.pop() if len(found) == 1 else None
+    distinct = {value for value in values if value is not None}
+    return distinct.pop() if len(distinct) == 1 else None

@@ -31,8 +31,8 @@ def read_complete_letter(text: str) -> str:
     >>> read_complete_letter("It has scales.\n**B**\nBecause the"), read_complete_letter("A\nor\nB\nor")
     ('**B**', '')
     """
-    found = [line for line in _complete_lines(text) if _is_word(line) and len(_bare(line)[0]) == 1]
-    return _json_object(text) or (found[0] if len({_bare(line)[0] for line in found}) == 1 else "")
+    letter_lines = [line for line in _complete_lines(text) if _is_word(line) and len(_bare(line)[0]) == 1]
+    return _json_object(text) or (letter_lines[0] if len({_bare(line)[0] for line in letter_lines}) == 1 else "")
 
 
 def read_complete_name(text: str) -> str:
@@ -60,8 +60,8 @@ def _is_word(line: str) -> bool:
 
 
 def _json_object(text: str) -> str:
-    said = remove_thinking(text).strip()
+    stripped = remove_thinking(text).strip()
     try:
-        return said if said.startswith("{") and isinstance(json.loads(said), dict) else ""
+        return stripped if stripped.startswith("{") and isinstance(json.loads(stripped), dict) else ""
     except (ValueError, RecursionError):
         return ""

@@ -50,26 +50,26 @@ def parse(text: str) -> ParseResult[bool]:
     )
 
 
-def _lenient(said: str) -> bool | None:
-    if (alone := SINGLE_WORDS.get(strip_punctuation(said))) is not None:
+def _lenient(answer: str) -> bool | None:
+    if (alone := SINGLE_WORDS.get(strip_punctuation(answer))) is not None:
         return alone
-    statements = [_answer(statement) for statement, *_ in stated_answers(said)]
+    statements = [_answer(statement) for statement, *_ in stated_answers(answer)]
     called = any(statement is not None for statement in statements)
-    if not called and (len(_answers(said)) > 1 or CORRECTION.search(said) or _is_uncertain(said)):
+    if not called and (len(_answers(answer)) > 1 or CORRECTION.search(answer) or _is_uncertain(answer)):
         return None
-    return single_value([*statements, *map(_answer, _ends(said))])
+    return single_value([*statements, *map(_answer, _ends(answer))])
 
 
-def _ends(said: str) -> list[str]:
-    every = split_sentences(said)
+def _ends(answer: str) -> list[str]:
+    every = split_sentences(answer)
     return [every[0], every[-1]] if every else []
 
 
-def _is_uncertain(said: str) -> bool:
+def _is_uncertain(answer: str) -> bool:
     """Return whether the first sentence doubts its own answer, or the second sentence begins with a doubt."""
-    first, second = [*split_sentences(said), "", ""][:2]
+    first, second = [*split_sentences(answer), "", ""][:2]
     doubt = UNCERTAIN.search(second, 0, len("but i'm really not very certain"))
-    return bool(UNCERTAIN.search(first) or doubt or PERHAPS.match(said.lstrip(EDGES)))
+    return bool(UNCERTAIN.search(first) or doubt or PERHAPS.match(answer.lstrip(EDGES)))
 
 
 def _answer(sentence: str) -> bool | None:
@@ -79,6 +79,6 @@ def _answer(sentence: str) -> bool | None:
     return answer if answer is not None and _answers(body) <= {answer} else None
 
 
-def _answers(said: str) -> set[bool]:
+def _answers(answer: str) -> set[bool]:
     """Return the answers that occur in a text; 'no' before a noun is not an answer."""
-    return {found["yes"] is not None for found in ANSWER.finditer(said)}
+    return {match["yes"] is not None for match in ANSWER.finditer(answer)}
