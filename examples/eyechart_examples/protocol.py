@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from eyechart.estimates import Estimate
-from eyechart.inference.requests import Generate, RequestTemplate
+from eyechart.inference.request_batches import Generate, RequestTemplate
 from eyechart.metrics.intervals import wilson
 from eyechart.protocol.base import Predictions, Protocol, Rows
 from eyechart.protocol.context import Context, ask

@@ -20,8 +20,8 @@ import os
 import signal
 from pathlib import Path
 
-from eyechart.inference import request_runner
 from eyechart.inference import responses
+from eyechart.inference.request_runner import BatchRun
 
 STAGE, AT = os.environ["DIES"].split(":")
 reached, names = [], []
@@ -34,9 +34,9 @@ def come_to(stage):
 def abstaining():
     return "test_abstention" in os.environ.get("PYTEST_CURRENT_TEST", "")
 
-def complete(writer, dataset, model, questions, progress, real=request_runner.complete):
-    names.append(questions.name)
-    return real(writer, dataset, model, questions, progress)
+def request_missing(run, writer, real=BatchRun.request_missing):
+    names.append(run.batch.name)
+    return real(run, writer)
 
 def append(*told, real=responses.append):
     found = real(*told)
@@ -49,7 +49,7 @@ def replace(draft, target, real=Path.replace):
         come_to("tidying")
     return real(draft, target)
 
-request_runner.complete, responses.append, Path.replace = complete, append, replace
+BatchRun.request_missing, responses.append, Path.replace = request_missing, append, replace
 """
 MOMENTS = ("birds:7", "tidying:1", "extraction:1")
 

@@ -11,10 +11,9 @@ from hypothesis import strategies as st
 
 from eyechart.data.dataset import Dataset, Row
 from eyechart.data.file_index import whole_file_source
-from eyechart.inference.class_weights import ClassPrompts, text_key
-from eyechart.inference.image_runner import image_key
-from eyechart.inference.request_runner import request_key
-from eyechart.inference.requests import Generate, RequestTemplate
+from eyechart.inference.keys import request_key
+from eyechart.inference.request_batches import Generate, RequestTemplate
+from eyechart.inference.requests import Classify, ClassWeights, EncodeImages, ImageRequest
 from eyechart.inference.store import Key
 from eyechart.models.types import Identity
 
@@ -97,8 +96,11 @@ class Model:
     )
 
 
-def digest(dataset: Dataset = SPLIT, question: str = "features", batch_size: int = 1) -> str:
-    return image_key(question, Model(batch_size), dataset).digest
+FEATURES = EncodeImages()
+
+
+def digest(dataset: Dataset = SPLIT, request: ImageRequest[Any] = FEATURES, batch_size: int = 1) -> str:
+    return request_key(request, Model(batch_size), dataset).digest  # type: ignore[arg-type]
 
 
 def with_row(**facts: Any) -> Dataset:
@@ -108,7 +110,7 @@ def with_row(**facts: Any) -> Dataset:
 @pytest.mark.parametrize(
     "other",
     [
-        lambda: digest(question="logits"),
+        lambda: digest(request=Classify()),
         lambda: digest(batch_size=2),
         lambda: digest(replace(SPLIT, upright=False)),
         lambda: digest(replace(SPLIT, index=ROWS[::-1])),
@@ -135,20 +137,22 @@ def test_labels_names_and_limits_are_not(same: Dataset) -> None:
 
 
 wordings = st.builds(
-    ClassPrompts,
+    ClassWeights,
     st.lists(st.sampled_from(["a", "b", "a a", "b a"]), min_size=1, max_size=3).map(tuple),
     st.lists(st.sampled_from(["{c}", "a {c}", "{c} a"]), min_size=1, max_size=3).map(tuple),
-    st.just(""),
-    st.just(""),
 )
 
 
 @given(wordings, wordings)
-def test_the_prompts_of_every_class_are_in_the_key_of_its_weights(one: ClassPrompts, other: ClassPrompts) -> None:
-    assert (text_key(Model(), one) == text_key(Model(), other)) == (rendered(one) == rendered(other))
+def test_the_prompts_of_every_class_are_in_the_key_of_its_weights(one: ClassWeights, other: ClassWeights) -> None:
+    assert (weights_key(one) == weights_key(other)) == (rendered(one) == rendered(other))
 
 
-def rendered(wording: ClassPrompts) -> list[list[str]]:
+def weights_key(request: ClassWeights) -> Key:
+    return request_key(request, Model())  # type: ignore[arg-type]
+
+
+def rendered(wording: ClassWeights) -> list[list[str]]:
     return [[template.replace("{c}", name) for template in wording.templates] for name in wording.names]
 
 
@@ -157,7 +161,7 @@ PUT = Generate("closed_world", tuple(RequestTemplate((row, "Which?"), 16) for ro
 
 
 def worded(put: Generate = PUT, dataset: Dataset = SPLIT, limit: int | None = None, seed: int = 0) -> str:
-    return request_key(put, Model(), dataset, limit=limit, seed=seed).digest  # type: ignore[arg-type]
+    return request_key(replace(put, limit=limit, seed=seed), Model(), dataset).digest  # type: ignore[arg-type]
 
 
 def with_question(**facts: Any) -> Generate:

@@ -16,7 +16,8 @@ from PIL import Image
 
 from eyechart.data.class_names import load_class_names, load_templates
 from eyechart.data.imagenet_sample import open_sample
-from eyechart.inference.class_weights import ClassPrompts, class_weights, cosine_similarity
+from eyechart.inference.class_weights import class_weights, cosine_similarity
+from eyechart.inference.requests import ClassWeights, EncodeImages
 from eyechart.inference.runner import Runner
 from eyechart.inference.store import Store, Writer
 from eyechart.models.open_clip.encoder import OpenClipEncoder
@@ -111,8 +112,8 @@ class Bench:
     def asked(self, store: Store) -> np.ndarray:
         """Features, class weights and scores, as a case asks for them."""
         runner = Runner(store, None, 42, lambda *_: None)
-        wording = ClassPrompts(self.names, self.formats, "mill", "80")
-        return cosine_similarity(runner.features(self.ours, self.dataset).values, runner.weights(self.ours, wording))
+        weights = runner.run(ClassWeights(tuple(self.names), self.formats), self.ours)
+        return cosine_similarity(runner.run(EncodeImages(), self.ours, self.dataset).values, weights)
 
     def loader(self) -> Any:
         """The images as the peers read them."""
@@ -140,7 +141,8 @@ class Bench:
 
     def difference(self) -> float:
         """The farthest that a cosine is from the one by open_clip's classifier."""
-        features = Runner(Store(self.folder / "facts"), None, 42, lambda *_: None).features(self.ours, self.dataset)
+        runner = Runner(Store(self.folder / "facts"), None, 42, lambda *_: None)
+        features = runner.run(EncodeImages(), self.ours, self.dataset)
         ours = cosine_similarity(features.values, self.our_classifier())
         return float(np.abs(ours - cosine_similarity(features.values, self.open_clip_classifier().T.numpy())).max())
 

@@ -13,7 +13,9 @@ from PIL import Image
 from eyechart.data.dataset import Dataset
 from eyechart.errors import ModelError, RequestError
 from eyechart.inference.arrays import CachedArray
-from eyechart.inference.image_runner import AHEAD, image_key, run_images
+from eyechart.inference.engines.local import BATCHES_AHEAD
+from eyechart.inference.requests import EncodeImages
+from eyechart.inference.runner import Runner
 from eyechart.inference.store import Store
 from eyechart.models.types import Floats, Identity, ImageEncoder
 
@@ -59,8 +61,7 @@ def ask(tmp_path: Path, pictures: Callable[..., Dataset]) -> Asks:
         told: Callable[[int, int, str], None] = lambda *_: None,
     ) -> CachedArray:
         dataset = dataset or pictures([-1] * COUNT, broken)
-        key = image_key("image_features", model, dataset)
-        return run_images(Store(tmp_path), key, dataset, model, model.encode_images, model.prepare, told)
+        return Runner(Store(tmp_path), None, 0, told).run(EncodeImages(), model, dataset)
 
     return ask
 
@@ -94,7 +95,7 @@ def test_pictures_are_decoded_while_the_model_works(ask: Asks) -> None:
 
 def test_only_some_batches_are_read_ahead(ask: Asks, pictures: Callable[..., Dataset]) -> None:
     dataset, ready = pictures([-1] * COUNT), [threading.Event() for _ in range(COUNT)]
-    ahead = (AHEAD + 1) * SIZE
+    ahead = (BATCHES_AHEAD + 1) * SIZE
 
     def work(batch: list[int]) -> None:
         if batch[0] == 0:

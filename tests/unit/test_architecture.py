@@ -94,6 +94,62 @@ def test_metrics_import_nothing_of_the_product() -> None:
     assert {package(target) for target in found} == {"metrics"}
 
 
+CALLER = "eyechart.inference.engines.local"  # the only module that calls models
+OWN_NAMES = {"encode_images", "encode_texts", "classify", "logit_scale"}  # no other class has these attributes
+COMMON_NAMES = {"match", "generate", "score", "best"}  # other classes have them too, but no method with two arguments
+MODELS = {"model", "encoder", "classifier", "matcher", "generator", "scorer"}
+
+
+def model_calls(code: str) -> Iterator[str]:
+    """The uses of the methods by which a model answers, wherever in a module."""
+    tree = ast.parse(code)
+    defined = {node.name for node in ast.walk(tree) if isinstance(node, ast.FunctionDef)}
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Load):
+            owner = node.value.id if isinstance(node.value, ast.Name) else getattr(node.value, "attr", "")
+            if node.attr in OWN_NAMES or (node.attr in COMMON_NAMES and owner in MODELS):
+                yield f"line {node.lineno}: {ast.unparse(node)}"
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in COMMON_NAMES:
+            owner = node.func.value.id if isinstance(node.func.value, ast.Name) else ""
+            own = owner[:1].isupper() or (owner == "self" and node.func.attr in defined)  # a class, or its own method
+            if len(node.args) + len(node.keywords) > 1 and not own:
+                yield f"line {node.lineno}: {ast.unparse(node)}"
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "model.encode_images(images)",
+        "class_weights(model.encode_texts, names, templates)",
+        "context.classifier.classify(images)",
+        "ask = context.scorer.score",
+        "found = one.match(images, texts)",
+        "for answer in talker.generate(requests, max_tokens=3): pass",
+        "times = model.logit_scale",
+    ],
+)
+def test_a_call_of_a_model_is_found(code: str) -> None:
+    assert [*model_calls(code)]
+
+
+@pytest.mark.parametrize(
+    "code", ["pattern.match(text)", "level.best == truth", "one.score > 0", "self.answers(dataset)"]
+)
+def test_other_attributes_of_the_same_names_are_not_calls_of_models(code: str) -> None:
+    assert not [*model_calls(code)]
+
+
+def test_only_the_local_engine_calls_models() -> None:
+    assert [*model_calls(modules()[CALLER].read_text(encoding="utf-8"))]
+    wrong = [
+        f"{module}, {use}"
+        for module, path in modules().items()
+        if package(module) and module != CALLER and LAYER[package(module)] < LAYER["models"]
+        for use in model_calls(path.read_text(encoding="utf-8"))
+    ]
+    assert not wrong, "\n".join(wrong)
+
+
 def test_no_file_imports_itself_by_way_of_others() -> None:
     done: set[str] = set()
 

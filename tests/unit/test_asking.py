@@ -16,6 +16,7 @@ from eyechart.classification.zero_shot import ZeroShot, zero_shot
 from eyechart.data.dataset import Dataset
 from eyechart.errors import ModelError, VocabularyError
 from eyechart.inference.class_weights import ClassPrompts
+from eyechart.inference.requests import ClassWeights
 from eyechart.inference.runner import Runner
 from eyechart.inference.store import Store
 from eyechart.models.types import Classifier, Encoder, Floats, Identity
@@ -79,8 +80,8 @@ def test_class_weights_are_made_once_for_all_splits(runner: Runner, pictures: Ma
 
 
 def test_the_same_texts_in_other_classes_are_another_question(runner: Runner) -> None:
-    two = runner.weights(Wheel(), words("a", "b", templates=("{c}", "a {c}")))
-    four = runner.weights(Wheel(), words("a", "a a", "b", "a b"))
+    two = runner.run(ClassWeights(("a", "b"), ("{c}", "a {c}")), Wheel())
+    four = runner.run(ClassWeights(("a", "a a", "b", "a b"), ("{c}",)), Wheel())
     assert (len(two), len(four)) == (2, 4)
 
 

@@ -68,7 +68,7 @@ def test_every_name_is_a_choice_as_the_whole_answer(sit: Any) -> None:
 def test_under_a_plain_prompt_the_names_are_the_answers(sit: Any) -> None:
     model = Sure()
     Posterior().predict(sit(model, [0], "posterior", prompt="closed_world"))
-    assert model.asked[0][1] == [*NAMES]
+    assert model.asked[0][1] == NAMES
 
 
 def test_the_posterior_is_kept(sit: Any) -> None:

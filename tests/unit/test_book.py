@@ -11,9 +11,10 @@ import pytest
 
 from eyechart.data.dataset import Dataset
 from eyechart.errors import StoreError
-from eyechart.inference.request_runner import request_key, run_requests
-from eyechart.inference.requests import Generate, RequestTemplate, SharedRequests
+from eyechart.inference.keys import request_key
+from eyechart.inference.request_batches import FilledPrompt, FillPrompts
 from eyechart.inference.responses import Response, Responses
+from eyechart.inference.runner import Runner
 from eyechart.inference.store import Entry, Key, Store, Writer
 from eyechart.models.types import Answer, Usage
 
@@ -32,18 +33,20 @@ class Library:
     root: Path
     dataset: Dataset
 
-    def asked(self, places: Sequence[int]) -> Generate:
-        questions = tuple(RequestTemplate((place // 2, f"question {place % 2}"), 16) for place in places)
-        return Generate("pairs", questions, shared=SharedRequests("all of it", tuple(places)))
+    def asked(self, places: Sequence[int]) -> FillPrompts:
+        prompts = tuple((f"prompt {number}", f"question {number}", 16) for number in range(2))
+        return FillPrompts(
+            "pairs", prompts, ("cat",), tuple(FilledPrompt(place % 2, place // 2, 0) for place in places)
+        )
 
-    def key(self, model: Any, **more: Any) -> Key:
-        return request_key(self.asked([0]), model, self.dataset, limit=None, seed=0, **more)
+    def key(self, model: Any) -> Key:
+        return request_key(self.asked([0]), model, self.dataset)
 
     def entry(self, model: Any) -> Entry:
         return Store(self.root).entry(self.key(model))
 
     def ask(self, model: Any, places: Sequence[int], told: Any = lambda *_: None) -> Responses:
-        return run_requests(Store(self.root), self.key(model), self.dataset, model, self.asked(places), told)
+        return Runner(Store(self.root), None, 0, told).run(self.asked(places), model, self.dataset)
 
     def files(self, model: Any) -> dict[str, bytes]:
         folder = self.entry(model).folder

@@ -17,7 +17,7 @@ from eyechart.data.hub import open_hub
 from eyechart.data.imagenet_sample import open_sample, packaged_root
 from eyechart.data.webdataset_shards import open_shards
 from eyechart.errors import ImageError
-from eyechart.inference.image_runner import load_image
+from eyechart.inference.images import load_image
 
 
 def paint(path: Path, shade: int = 0) -> Path:

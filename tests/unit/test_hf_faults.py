@@ -11,10 +11,11 @@ import pytest
 from PIL import Image
 
 from eyechart.errors import RequestError
+from eyechart.inference.engines.local import LocalEngine
+from eyechart.inference.request_batches import ChooseAnswers
 from eyechart.models.generation import generate_all
 from eyechart.models.hf.generator import BATCHES_AHEAD, HfGenerator
 from eyechart.models.types import Answer, Request
-from eyechart.realbirdid.extraction import ChoiceGenerator
 from eyechart.spec import parse_spec
 
 Tiny = Callable[[str], Path]
@@ -66,10 +67,15 @@ def test_requests_without_a_score_are_named_and_the_others_can_be_scored(
 
 def test_a_choice_for_a_text_that_cannot_be_read_is_an_error_of_its_own(tiny_chat: Tiny) -> None:
     model = ours(tiny_chat("fast_vlm"))
-    asked = [Request(("one",)), Request(("so on " * 900,)), Request(("two",))]
-    said = generate_all(ChoiceGenerator(model, CHOICES), asked, 8)
-    assert "leaves no room" in said[1].error
-    assert [said[0], said[2]] == generate_all(ChoiceGenerator(model, CHOICES), [asked[0], asked[2]], 8)
+
+    def chosen(*texts: str) -> list[Answer]:
+        batch = ChooseAnswers("extraction", texts, tuple(CHOICES), 8)
+        answers = dict(LocalEngine().answer_requests(batch, model, None, range(len(texts))))
+        return [answers[number] for number in range(len(texts))]
+
+    one, long, two = chosen("one", "so on " * 900, "two")
+    assert "leaves no room" in long.error
+    assert [one, two] == chosen("one", "two")
 
 
 @pytest.fixture

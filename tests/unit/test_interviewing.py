@@ -10,10 +10,12 @@ import pytest
 
 from eyechart.data.dataset import Dataset
 from eyechart.errors import ModelError, StoreError
-from eyechart.inference import request_runner, responses, store
-from eyechart.inference.request_runner import request_key, run_requests
-from eyechart.inference.requests import Generate, RequestTemplate
+from eyechart.inference import responses, store
+from eyechart.inference.engines import local
+from eyechart.inference.keys import request_key
+from eyechart.inference.request_batches import Generate, RequestTemplate
 from eyechart.inference.responses import Responses
+from eyechart.inference.runner import Runner
 from eyechart.inference.store import Entry, Store
 from eyechart.models.types import Answer, Usage
 
@@ -37,8 +39,7 @@ def ask(tmp_path: Path, pictures: Callable[..., Dataset]) -> Asks:
 
     def ask(model: Any, asked: Generate = SINGLY, told: Any = lambda *_: None, **how: Any) -> Responses:
         dataset = pictures([-1] * COUNT, how.pop("broken", frozenset()))
-        key = request_key(asked, model, dataset, limit=None, seed=0)
-        return run_requests(Store(how.pop("root", tmp_path)), key, dataset, model, asked, told)
+        return Runner(Store(how.pop("root", tmp_path)), None, 0, told).run(asked, model, dataset)
 
     return ask
 
@@ -46,7 +47,7 @@ def ask(tmp_path: Path, pictures: Callable[..., Dataset]) -> Asks:
 @pytest.fixture
 def entry(tmp_path: Path, pictures: Callable[..., Dataset], talker: Any) -> Entry:
     """Where the answers are kept."""
-    key = request_key(SINGLY, talker(number), pictures([-1] * COUNT), limit=None, seed=0)
+    key = request_key(SINGLY, talker(number), pictures([-1] * COUNT))
     return Store(tmp_path).entry(key)
 
 
@@ -216,10 +217,10 @@ def test_progress_counts_what_is_kept(ask: Asks, talker: Any) -> None:
 def test_images_are_read_some_way_ahead_and_no_further(
     ask: Asks, talker: Any, monkeypatch: pytest.MonkeyPatch, images: int
 ) -> None:
-    monkeypatch.setattr(request_runner, "AHEAD", 20)
+    monkeypatch.setattr(local, "IMAGES_AHEAD", 20)
     read: list[int] = []
-    real = request_runner.load_request
-    monkeypatch.setattr(request_runner, "load_request", lambda data, asked: read.append(1) or real(data, asked))
+    real = local.load_request
+    monkeypatch.setattr(local, "load_request", lambda data, asked: read.append(1) or real(data, asked))
 
     def settle(*_: object) -> str:
         wanted = 20 // images + 1

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import pytest
 
-from eyechart.inference.requests import Generate, RequestTemplate
+from eyechart.inference.request_batches import Generate, RequestTemplate
 
 SCHEMA = {"type": "object", "properties": {"1": {"type": "string"}}}
 ONE = RequestTemplate((0, 1, "What are these?"), 32)
@@ -52,8 +52,8 @@ def test_the_order_within_a_schema_is_not_in_the_fingerprint() -> None:
 
 
 def test_an_evaluation_is_told_by_how_answers_are_made() -> None:
-    assert replace(ASKED, epoch=1).decoding != ASKED.decoding
-    assert ASKED.decoding == {"temperature": 0, "max_tokens": [32], "evaluation": 0}
+    assert replace(ASKED, epoch=1).fingerprint != ASKED.fingerprint
+    assert ASKED.key_fields.decoding == {"temperature": 0, "max_tokens": [32], "evaluation": 0}
 
 
 def test_questions_of_one_kind_are_one_round() -> None:

@@ -11,7 +11,7 @@ from eyechart.classification.closed_world import ClosedWorld
 from eyechart.classification.multiple_choice import MillMCQ
 from eyechart.classification.open_world import OpenWorld
 from eyechart.data.dataset import Dataset
-from eyechart.inference.requests import Generate, RequestTemplate
+from eyechart.inference.request_batches import Generate, RequestTemplate
 from eyechart.inference.runner import Runner
 from eyechart.inference.store import Store
 from eyechart.protocol.context import Context, ask

@@ -11,7 +11,9 @@ from PIL import Image
 
 from eyechart.data.dataset import Dataset
 from eyechart.inference.arrays import CachedArray
-from eyechart.inference.image_runner import image_key, run_images
+from eyechart.inference.keys import request_key
+from eyechart.inference.requests import EncodeImages
+from eyechart.inference.runner import Runner
 from eyechart.inference.store import Entry, Store
 from eyechart.models.types import Floats, Identity, ImageEncoder
 
@@ -67,12 +69,10 @@ class Bench:
     dataset: Dataset
 
     def entry(self, dataset: Dataset | None = None) -> Entry:
-        return Store(self.root).entry(image_key("image_features", Counter(), dataset or self.dataset))
+        return Store(self.root).entry(request_key(EncodeImages(), Counter(), dataset or self.dataset))
 
     def ask(self, model: Counter, dataset: Dataset | None = None) -> CachedArray:
-        dataset = dataset or self.dataset
-        key = image_key("image_features", model, dataset)
-        return run_images(Store(self.root), key, dataset, model, model.encode_images, model.prepare, lambda *_: None)
+        return Runner(Store(self.root), None, 0, lambda *_: None).run(EncodeImages(), model, dataset or self.dataset)
 
     def files(self) -> dict[str, bytes]:
         return {path.name: path.read_bytes() for path in self.entry().folder.iterdir() if path.name != "lock"}

@@ -6,19 +6,16 @@ not in the prompt's list.
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from hashlib import sha256
 from typing import NamedTuple
 
-import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
 from eyechart.classification.out_of_prompt import normalise_text
 from eyechart.data.class_names import load_templates
 from eyechart.errors import ModelError, SpecError
-from eyechart.inference.arrays import read_or_compute
-from eyechart.inference.class_weights import EncodeTexts, class_weights, cosine_similarity
-from eyechart.inference.store import Key, Store
+from eyechart.inference.class_weights import EncodeFunction, class_weights, cosine_similarity
+from eyechart.inference.requests import EncodeTexts
 from eyechart.models.types import Floats, TextEncoder
 from eyechart.parsers.abstention import lowercase_words
 from eyechart.protocol.context import Context
@@ -33,7 +30,7 @@ Words = tuple[str, ...]
 class ClassEmbeddings:
     """Class names in a text embedding space: unit vectors (names, d), and the class of each name."""
 
-    encode_texts: EncodeTexts
+    encode: EncodeFunction
     templates: tuple[str, ...]
     weights: Floats
     classes: NDArray[np.int64]
@@ -47,14 +44,14 @@ class NearestClasses(NamedTuple):
 
 
 def embed_class_names(
-    encode_texts: EncodeTexts,
+    encode: EncodeFunction,
     names: Sequence[str],
     templates: Sequence[str] = BARE,
     answer_templates: Sequence[str] | None = None,
 ) -> ClassEmbeddings:
     """Return embeddings of class names: for each, the normalised mean of its unit vectors over `templates` with `{c}`.
 
-    `encode_texts` gives features of shape (texts, d). Answers will go into the same templates, so that a class's own
+    `encode` gives features of shape (texts, d). Answers will go into the same templates, so that a class's own
     name has cosine 1, or into `answer_templates`. Of classes with one name, the first has it.
 
     Raises ValueError without names or templates, ModelError where the encoder gives another number of vectors.
@@ -68,9 +65,9 @@ def embed_class_names(
     """
     first = {name: index for index, name in reversed([*enumerate(names)])}
     unique = sorted(first, key=first.__getitem__)
-    weights = class_weights(encode_texts, unique, templates)
+    weights = class_weights(encode, unique, templates)
     answered = tuple(templates if answer_templates is None else answer_templates)
-    return ClassEmbeddings(encode_texts, answered, weights, np.array([first[name] for name in unique], np.int64))
+    return ClassEmbeddings(encode, answered, weights, np.array([first[name] for name in unique], np.int64))
 
 
 def nearest_classes(embeddings: ClassEmbeddings, answers: Sequence[str]) -> NearestClasses:
@@ -98,7 +95,7 @@ def nearest_classes(embeddings: ClassEmbeddings, answers: Sequence[str]) -> Near
 def _nearest(embeddings: ClassEmbeddings, texts: Sequence[str]) -> Iterator[tuple[int, float]]:
     step = max(1, _PROMPTS // len(embeddings.templates))
     for start in range(0, len(texts), step):
-        vectors = class_weights(embeddings.encode_texts, texts[start : start + step], embeddings.templates)
+        vectors = class_weights(embeddings.encode, texts[start : start + step], embeddings.templates)
         cosines = cosine_similarity(vectors, embeddings.weights)
         best = cosines.max(axis=1)
         selected = (cosines >= best[:, None] - TIE).argmax(axis=1)
@@ -181,7 +178,7 @@ def class_embeddings(context: Context, names: Sequence[str]) -> ClassEmbeddings:
     encoder = text_encoder(context)
 
     def encode(texts: Sequence[str]) -> Floats:
-        return text_features(context.runner.store, encoder, texts)
+        return text_features(context, encoder, texts)
 
     return embed_class_names(encode, names, formats)
 
@@ -197,12 +194,9 @@ def text_encoder(context: Context) -> TextEncoder:
     return encoder
 
 
-def text_features(store: Store, encoder: TextEncoder, texts: Sequence[str]) -> Floats:
+def text_features(context: Context, encoder: TextEncoder, texts: Sequence[str]) -> Floats:
     """Return features of texts (texts, d), from the store if they are in it. Raises ModelError for NaN or infinity."""
-    prompts_sha256 = sha256(msgspec.json.encode(texts)).hexdigest()
-    key = Key(kind="text_features", model=encoder.identity, prompts=prompts_sha256, batch_size=encoder.batch_size)
-    entry = store.entry(key)
-    features = read_or_compute(entry, lambda: encoder.encode_texts(texts))
+    features = context.runner.run(EncodeTexts(tuple(texts)), encoder)
     if not np.isfinite(features).all():
         raise ModelError(
             f"{encoder.identity.name} gives NaN or infinity for some texts in {encoder.identity.dtype}. "

@@ -113,7 +113,7 @@ def hard_distractors(context: Context) -> Neighbours | None:
 
 def name_similarity(context: Context) -> NDArray[np.float32]:
     """Return cosines (classes, classes) of the class names in the space of the option `text_encoder`."""
-    features = text_features(context.runner.store, text_encoder(context), context.names)
+    features = text_features(context, text_encoder(context), context.names)
     unit = features / np.linalg.norm(features, axis=1, keepdims=True)
     return np.asarray(unit @ unit.T, np.float32)
 

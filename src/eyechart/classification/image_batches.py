@@ -9,7 +9,7 @@ from hashlib import sha256
 from typing import Any, Literal, get_args
 
 from eyechart.errors import ModelError, SpecError
-from eyechart.inference.requests import Generate, RequestTemplate
+from eyechart.inference.request_batches import Generate, RequestTemplate
 from eyechart.inference.responses import Response
 from eyechart.parsers import json_answers
 from eyechart.parsers.parse_result import ParseResult

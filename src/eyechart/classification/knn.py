@@ -17,6 +17,7 @@ from eyechart.classification.predictions import ClassPredictions, Targets, make_
 from eyechart.data.dataset import Dataset
 from eyechart.errors import DataError, SpecError
 from eyechart.inference.class_weights import normalize
+from eyechart.inference.requests import EncodeImages
 from eyechart.inference.runner import Runner
 from eyechart.models import runtime
 from eyechart.models.registry import create_model, find_backend
@@ -110,7 +111,7 @@ class KNearestNeighbours(Protocol[ClassPredictions]):
 
 def knn_predictions(runner: Runner, model: Neighbours, dataset: Dataset, support: Dataset) -> ClassPredictions:
     """Return votes of the nearest images of a support split."""
-    support_features, features = runner.features(model.encoder, support), runner.features(model.encoder, dataset)
+    support_features, features = (runner.run(EncodeImages(), model.encoder, split) for split in (support, dataset))
     labelled = [place for place, row in enumerate(support.selected) if support.index[row].label >= 0]
     usable = [place for place in labelled if place not in support_features.errors]
     labels = np.array([support.index[support.selected[place]].label for place in usable], np.int64)

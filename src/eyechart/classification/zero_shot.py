@@ -12,6 +12,7 @@ from eyechart.data.class_names import load_templates
 from eyechart.data.dataset import Dataset
 from eyechart.inference.arrays import all_failed
 from eyechart.inference.class_weights import ClassPrompts, check_weights, cosine_similarity
+from eyechart.inference.requests import ClassWeights, EncodeImages
 from eyechart.inference.runner import Runner
 from eyechart.models.types import Encoder
 from eyechart.protocol.base import Protocol
@@ -42,7 +43,8 @@ class ZeroShot(Protocol[ClassPredictions]):
 
 def zero_shot(runner: Runner, model: Encoder, dataset: Dataset, wording: ClassPrompts) -> ClassPredictions:
     """Return the cosine similarity of every image with every class."""
-    seen, weights = runner.features(model, dataset), runner.weights(model, wording)
+    seen = runner.run(EncodeImages(), model, dataset)
+    weights = runner.run(ClassWeights(wording.names, wording.templates), model)
     check_weights(model, weights)
     found = seen.values if all_failed(seen) else cosine_similarity(seen.values, weights)
     variant = {"names": wording.names_source, "templates": wording.templates_name}

@@ -6,16 +6,14 @@ embeddings of a class's prompts are averaged, so that one vector a class is kept
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from hashlib import sha256
 
 import numpy as np
 
 from eyechart.errors import ModelError
-from eyechart.inference.store import Key
 from eyechart.models.types import Encoder, Floats
 
 SLOT = "{c}"
-EncodeTexts = Callable[[Sequence[str]], Floats]
+EncodeFunction = Callable[[Sequence[str]], Floats]
 
 
 @dataclass(frozen=True)
@@ -44,10 +42,10 @@ def fill_templates(names: Sequence[str], templates: Sequence[str]) -> list[str]:
     return [template.replace(SLOT, name) for name in names for template in templates]
 
 
-def class_weights(encode_texts: EncodeTexts, names: Sequence[str], templates: Sequence[str]) -> Floats:
+def class_weights(encode: EncodeFunction, names: Sequence[str], templates: Sequence[str]) -> Floats:
     """Return one unit vector a class, of shape (classes, d): the normalised mean of its prompts' unit vectors.
 
-    `encode_texts` gives features of shape (texts, d), in no unit. Raises ModelError when it gives another number of
+    `encode` gives features of shape (texts, d), in no unit. Raises ModelError when it gives another number of
     rows, ValueError without names or templates.
 
     Source: Radford et al. 2021, section 3.1.4; open_clip `build_zero_shot_classifier` computes the same.
@@ -60,7 +58,7 @@ def class_weights(encode_texts: EncodeTexts, names: Sequence[str], templates: Se
     if not names or not templates:
         raise ValueError(f"Zero-shot needs class names and templates; got {len(names)} and {len(templates)}.")
     texts = fill_templates(names, templates)
-    features = np.asarray(encode_texts(texts), dtype=np.float32)
+    features = np.asarray(encode(texts), dtype=np.float32)
     if features.ndim != 2 or len(features) != len(texts):
         raise ModelError(f"The text encoder gave an array of shape {features.shape} for {len(texts)} texts.")
     return normalize(normalize(features).reshape(len(names), len(templates), -1).mean(axis=1))
@@ -96,14 +94,6 @@ def normalize(vectors: Floats) -> Floats:
     """
     lengths = np.linalg.norm(vectors, axis=-1, keepdims=True)
     return np.asarray(vectors / np.maximum(lengths, np.float32(1e-12)), dtype=np.float32)
-
-
-def text_key(model: Encoder, wording: ClassPrompts) -> Key:
-    """The key of class weights: every prompt as it is read, and how many belong to a class."""
-    shape = f"{len(wording.names)} classes, {len(wording.templates)} prompts each"
-    asked = "\n".join([shape, *fill_templates(wording.names, wording.templates)])
-    digest = sha256(asked.encode()).hexdigest()
-    return Key(kind="class_weights", model=model.identity, prompts=digest, batch_size=model.batch_size)
 
 
 def check_weights(model: Encoder, weights: Floats) -> None:

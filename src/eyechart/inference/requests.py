@@ -1,122 +1,222 @@
-"""What a language model is asked about a data set: requests before their images are read."""
+"""Requests as data: what a model is asked, with everything in it that can change an answer.
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
-from functools import cached_property
+A request is frozen and can be pickled: it holds no model, no function and no open data set, so that another process can
+answer it. Its part of the store's key is computed here from its fields alone (`key_fields`), so that the key and the
+question cannot differ. `engines.local` calls the models.
+
+There are three groups of requests:
+- `ImageRequest`: one row of numbers for each image of a data set
+- `TextRequest`: rows of numbers that depend on the model and on texts alone
+- `request_batches.RequestBatch`: one text for each of many request templates
+"""
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, fields
 from hashlib import sha256
-from typing import Any
+from typing import Any, ClassVar, Generic, Literal, TypeVar
 
 import msgspec
 
-ONE_IMAGE_EACH = "one image a question"  # what the questions of such a book have in common
-DIGITS = 15  # of a sha256, as many as fit into 64 bits with room to spare
+from eyechart.inference.class_weights import fill_templates
+from eyechart.models.types import (
+    Classifier,
+    Encoder,
+    ImageEncoder,
+    Matcher,
+    Model,
+    Scorer,
+    TextEncoder,
+    Until,
+)
+
+ModelT = TypeVar("ModelT", bound=Model)
+DataScope = Literal["split", "selection", "none"]
+
+
+class KeyFields(msgspec.Struct, frozen=True):
+    """What a request contributes to the key of its answers; the fields are those of `store.Key`."""
+
+    kind: str
+    prompts: str = ""
+    decoding: Mapping[str, Any] = {}
+    limit: int | None = None
+    seed: int = 0
 
 
 @dataclass(frozen=True)
-class RequestTemplate:
-    """One request: its texts, and rows of the data set in the places of images; a schema if the engine holds to it."""
+class BaseRequest(ABC, Generic[ModelT]):
+    """What every request has.
+
+    `capability` is the interface that a model must have to answer it, by its name in `models.registry.INTERFACES`.
+    `scope` says which images enter the key: those of the whole split, those that are selected, or none. `batched` says
+    whether the model's batch size enters the key.
+    """
+
+    capability: ClassVar[str]
+    scope: ClassVar[DataScope] = "none"
+    batched: ClassVar[bool] = True
+
+    @property
+    @abstractmethod
+    def key_fields(self) -> KeyFields:
+        """What this request contributes to the key of its answers."""
+
+    @property
+    def fingerprint(self) -> str:
+        """The sha256 of what this request contributes to the key of its answers."""
+        return sha256(msgspec.json.encode(self.key_fields, order="sorted")).hexdigest()
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Return the fields, without values that are computed from them."""
+        return {field.name: getattr(self, field.name) for field in fields(self)}
+
+
+# One row of numbers per image.
+
+
+@dataclass(frozen=True)
+class ImageRequest(BaseRequest[ModelT]):
+    """A question about every image of a data set, answered by one row of numbers for each.
+
+    With `padded`, the engine fills the last batch up to the model's batch size.
+    """
+
+    scope = "split"
+    padded: ClassVar[bool] = True
+
+
+@dataclass(frozen=True)
+class EncodeImages(ImageRequest[ImageEncoder]):
+    """The features of an image."""
+
+    capability = "image_encoder"
+
+    @property
+    def key_fields(self) -> KeyFields:
+        """What this request contributes to the key of its answers."""
+        return KeyFields("image_features")
+
+
+@dataclass(frozen=True)
+class Classify(ImageRequest[Classifier]):
+    """The logits of an image over the model's own classes."""
+
+    capability = "classifier"
+
+    @property
+    def key_fields(self) -> KeyFields:
+        """What this request contributes to the key of its answers."""
+        return KeyFields("class_logits")
+
+
+@dataclass(frozen=True)
+class Match(ImageRequest[Matcher]):
+    """How well each text matches an image."""
+
+    texts: tuple[str, ...]
+
+    capability = "matcher"
+
+    @property
+    def key_fields(self) -> KeyFields:
+        """What this request contributes to the key of its answers."""
+        return KeyFields("match", lines_sha256(self.texts))
+
+
+@dataclass(frozen=True)
+class ChoiceRequest(ImageRequest[Scorer]):
+    """A question about choices, given a prompt with one image; an integer among `parts` stands for the image."""
 
     parts: tuple[str | int, ...]
-    max_tokens: int
-    schema: Mapping[str, Any] | None = None
+    choices: tuple[str, ...]
+    capability = "scorer"
+    padded = False
 
     @property
-    def images(self) -> tuple[int, ...]:
-        """The rows whose images are shown, in their order."""
-        return tuple(part for part in self.parts if isinstance(part, int))
-
-    @property
-    def settings(self) -> tuple[int, Mapping[str, Any] | None]:
-        """What requests of one round have in common."""
-        return self.max_tokens, self.schema
+    def prompts(self) -> str:
+        """The sha256 of prompt and choices."""
+        return sha256(msgspec.json.encode([self.parts, self.choices])).hexdigest()
 
 
 @dataclass(frozen=True)
-class SharedRequests:
-    """Where questions stand that others may be added to: the fingerprint of all there could be, and a place for each.
+class ScoreChoices(ChoiceRequest):
+    """The log-probability of every choice as the answer, up to its end or up to where it is unique."""
 
-    Equal places are equal questions. What one run asked, another that asks some of it need not ask again.
-    """
+    until: Until = "end"
 
-    sha256: str
-    ids: tuple[int, ...]
+    @property
+    def key_fields(self) -> KeyFields:
+        """What this request contributes to the key of its answers."""
+        return KeyFields({"end": "posterior", "unique": "retrieval"}[self.until], self.prompts)
 
 
 @dataclass(frozen=True)
-class Generate:
-    """All requests of a protocol under one name; `evaluation` tells equal ones apart that are to be asked again.
-
-    Without a `book`, they are kept as a whole, and any other choice of them is asked anew.
-    """
-
-    name: str
-    requests: tuple[RequestTemplate, ...]
-    epoch: int = 0
-    shared: SharedRequests | None = None
+class BestChoice(ChoiceRequest):
+    """The index of the most likely choice and its log-probability: two numbers per image."""
 
     @property
-    def ids(self) -> Sequence[int]:
-        """The place of each question where its reply is kept."""
-        return self.shared.ids if self.shared else range(len(self.requests))
+    def key_fields(self) -> KeyFields:
+        """What this request contributes to the key of its answers."""
+        return KeyFields("constrained", self.prompts)
 
-    @cached_property
-    def sha256(self) -> str:
-        """The fingerprint of everything that is asked, in its order, or of all that a book may hold."""
-        if self.shared:
-            return self.shared.sha256
-        texts: dict[str, str] = {}
-        whole = sha256()
-        for question in self.requests:
-            parts = [part if isinstance(part, int) else _text_sha256(texts, part) for part in question.parts]
-            whole.update(msgspec.json.encode([parts, question.settings], order="sorted") + b"\n")
-        return whole.hexdigest()
 
-    def group_by_settings(self, places: Sequence[int]) -> Iterator[list[int]]:
-        """Share the places of questions out among rounds that are asked in the same way."""
-        rounds: list[list[int]] = []
-        for place in places:
-            home = next(
-                (each for each in rounds if self.requests[each[0]].settings == self.requests[place].settings), None
-            )
-            if home is None:
-                rounds.append([place])
-            else:
-                home.append(place)
-        yield from rounds
+# Rows of numbers without images.
+
+
+@dataclass(frozen=True)
+class TextRequest(BaseRequest[ModelT]):
+    """A question about texts, or about the model alone, answered by one array of shape (rows, d)."""
+
+
+@dataclass(frozen=True)
+class EncodeTexts(TextRequest[TextEncoder]):
+    """The features of each text."""
+
+    texts: tuple[str, ...]
+
+    capability = "text_encoder"
 
     @property
-    def decoding(self) -> dict[str, Any]:
-        """How answers are made, for the key."""
-        longest = sorted({question.max_tokens for question in self.requests})
-        return {"temperature": 0, "max_tokens": longest, "evaluation": self.epoch}
+    def key_fields(self) -> KeyFields:
+        """What this request contributes to the key of its answers."""
+        return KeyFields("text_features", sha256(msgspec.json.encode(self.texts)).hexdigest())
 
 
-def share_by_image(questions: Generate, rows: Sequence[int]) -> Generate:
-    """Return questions about one image each as part of a book of the whole split, whatever part of it is selected.
+@dataclass(frozen=True)
+class ClassWeights(TextRequest[TextEncoder]):
+    """One unit vector per class name: the normalised mean of the embeddings of its prompts."""
 
-    `rows` are the numbers in the whole split of the rows that the questions name. A question's place in the book is
-    the fingerprint of its texts and its row, so that equal questions have equal places.
+    names: tuple[str, ...]
+    templates: tuple[str, ...]
+
+    capability = "text_encoder"
+
+    @property
+    def key_fields(self) -> KeyFields:
+        """What this request contributes to the key of its answers: every prompt, and how many belong to a class."""
+        shape = f"{len(self.names)} classes, {len(self.templates)} prompts each"
+        return KeyFields("class_weights", lines_sha256([shape, *fill_templates(self.names, self.templates)]))
+
+
+@dataclass(frozen=True)
+class LogitScale(TextRequest[Encoder]):
+    """What the model multiplies cosines with before a softmax, as an array of shape (1, 1)."""
+
+    capability = "encoder"
+    batched = False
+
+    @property
+    def key_fields(self) -> KeyFields:
+        """What this request contributes to the key of its answers."""
+        return KeyFields("logit_scale")
+
+
+def lines_sha256(texts: Sequence[str]) -> str:
+    r"""Return the sha256 of texts, one per line; a line break within a text is written as \n.
+
+    >>> lines_sha256(["a", "b"]) == lines_sha256(["a\nb"])
+    False
     """
-    known: dict[str, str] = {}
-    asked = tuple(
-        replace(question, parts=tuple(rows[part] if isinstance(part, int) else part for part in question.parts))
-        for question in questions.requests
-    )
-    return replace(
-        questions,
-        requests=asked,
-        shared=SharedRequests(ONE_IMAGE_EACH, tuple(_request_id(known, question) for question in asked)),
-    )
-
-
-def _request_id(known: dict[str, str], question: RequestTemplate) -> int:
-    parts = [part if isinstance(part, int) else _text_sha256(known, part) for part in question.parts]
-    told = msgspec.json.encode([parts, question.settings], order="sorted")
-    return int(sha256(told).hexdigest()[:DIGITS], 16)
-
-
-def _text_sha256(known: dict[str, str], text: str) -> str:
-    """The fingerprint of a text; a list of a thousand names stands in every request."""
-    if text not in known:
-        known[text] = sha256(text.encode()).hexdigest()
-    return known[text]
+    lines = (text.replace("\\", "\\\\").replace("\n", "\\n") for text in texts)
+    return sha256("\n".join(lines).encode()).hexdigest()

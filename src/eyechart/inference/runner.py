@@ -1,62 +1,69 @@
-"""Answers of models to images, class names and requests: each is asked for once and stored."""
+"""Answers requests once: reads the store, and sends what is missing to an engine."""
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-
-import numpy as np
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from typing import Any, TypeVar, overload
 
 from eyechart.data.dataset import Dataset
 from eyechart.inference.arrays import CachedArray, read_or_compute
-from eyechart.inference.class_weights import ClassPrompts, class_weights, text_key
-from eyechart.inference.image_runner import Progress, image_key, run_images
-from eyechart.inference.request_runner import request_key, run_requests
-from eyechart.inference.requests import Generate
+from eyechart.inference.engines.interface import Engine
+from eyechart.inference.engines.local import LocalEngine
+from eyechart.inference.image_runner import CheckWidth, ImageRun, Progress
+from eyechart.inference.keys import request_key
+from eyechart.inference.request_batches import RequestBatch
+from eyechart.inference.request_runner import BatchRun
+from eyechart.inference.requests import ImageRequest, TextRequest
 from eyechart.inference.responses import Responses
-from eyechart.inference.store import Key, Store
-from eyechart.models.types import Classifier, Encoder, Floats, Generator, ImageEncoder, Matcher
+from eyechart.inference.store import Store
+from eyechart.models.types import Floats, Generator, Model
+
+ModelT = TypeVar("ModelT", bound=Model)
 
 
 @dataclass(frozen=True)
 class Runner:
-    """Where answers are kept, and the choices that enter every key."""
+    """Where answers are stored, the limit and seed of the session, and the engine that answers what is missing."""
 
     store: Store
     limit: int | None
     seed: int
     progress: Progress
+    engine: Engine = field(default_factory=LocalEngine)
 
-    def features(self, model: ImageEncoder, dataset: Dataset) -> CachedArray:
-        """Features of every image, whatever they are compared with."""
-        return self.kept("image_features", model, dataset, model.encode_images)
-
-    def generate(self, model: Generator, dataset: Dataset, questions: Generate) -> Responses:
-        """Replies to questions about images, in the questions' order."""
-        key = request_key(questions, model, dataset, limit=self.limit, seed=self.seed)
-        return run_requests(self.store, key, dataset, model, questions, self.progress)
-
-    def kept(
+    @overload
+    def run(
         self,
-        question: str,
-        model: ImageEncoder | Classifier | Matcher,
+        request: ImageRequest[ModelT],
+        model: ModelT,
         dataset: Dataset,
-        ask: Callable[[Sequence[object]], Floats],
-        prompts: str = "",
-    ) -> CachedArray:
-        """Answers to one question about every image; `prompts` is the fingerprint of texts that come with it."""
-        key = image_key(question, model, dataset, prompts)
-        return run_images(self.store, key, dataset, model, ask, model.prepare, self.progress)
+        check_width: CheckWidth | None = None,
+    ) -> CachedArray: ...
 
-    def weights(self, model: Encoder, wording: ClassPrompts) -> Floats:
-        """Class weights of a zero-shot classifier; they depend on the texts alone."""
-        entry = self.store.entry(text_key(model, wording))
-        return read_or_compute(entry, lambda: class_weights(model.encode_texts, wording.names, wording.templates))
+    @overload
+    def run(self, request: TextRequest[ModelT], model: ModelT) -> Floats: ...
 
-    def scale(self, model: Encoder) -> np.float32:
-        """Return what cosines are multiplied with before a softmax, stored so that no weights are loaded for it."""
+    @overload
+    def run(self, request: RequestBatch, model: Generator, dataset: Dataset | None = None) -> Responses: ...
 
-        def ask() -> Floats:
-            return np.array([[model.logit_scale]], np.float32)
+    def run(
+        self,
+        request: Any,
+        model: Any,
+        dataset: Dataset | None = None,
+        check_width: Callable[[int], None] | None = None,
+    ) -> CachedArray | Floats | Responses:
+        """Return the answers of a model to a request, from the store as far as they are there.
 
-        entry = self.store.entry(Key(kind="logit_scale", model=model.identity))
-        found: np.float32 = read_or_compute(entry, ask)[0, 0]
-        return found
+        Returns for an `ImageRequest` one row per image, for a `TextRequest` an array, and for a `RequestBatch` one
+        response per request. `check_width` raises an error for a number of values per image that the caller cannot use;
+        it is called before the first answers are stored.
+        """
+        entry = self.store.entry(request_key(request, model, dataset))
+        if isinstance(request, TextRequest):
+            return read_or_compute(entry, lambda: self.engine.answer_texts(request, model))
+        if isinstance(request, ImageRequest):
+            assert dataset is not None
+            return ImageRun(entry, self.engine, request, model, dataset, self.progress, check_width).answers()
+        if dataset and dataset.rows and request.scope == "split":
+            dataset = replace(dataset, rows=())  # such requests name images by their indices in the whole split
+        return BatchRun(entry, self.engine, request, model, dataset, self.progress).responses()

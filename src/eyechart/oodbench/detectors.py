@@ -1,8 +1,6 @@
 """Logits of detectors for every image and category, from encoders, classifiers and image–text matchers."""
 
-from collections.abc import Sequence
 from hashlib import sha256
-from typing import Any
 
 import numpy as np
 
@@ -11,7 +9,8 @@ from eyechart.data.dataset import Dataset
 from eyechart.errors import ModelError, SpecError
 from eyechart.inference.arrays import CachedArray, all_failed
 from eyechart.inference.class_weights import ClassPrompts, cosine_similarity, fill_templates
-from eyechart.inference.image_runner import image_name
+from eyechart.inference.images import image_name
+from eyechart.inference.requests import Classify, ClassWeights, EncodeImages, LogitScale, Match
 from eyechart.inference.runner import Runner
 from eyechart.models.types import Classifier, Encoder, Floats, Matcher, Model
 from eyechart.oodbench.division import Detector, DetectorOutput
@@ -26,19 +25,13 @@ def run_detector(runner: Runner, model: Model, spec: str, dataset: Dataset, temp
     elif isinstance(model, Encoder):
         kept, logits = encoder_logits(runner, model, dataset, wording)
     elif isinstance(model, Classifier):
-
-        def classify(images: Sequence[Any]) -> Floats:
-            logits = np.asarray(model.classify(images))
-            check_class_count(logits, dataset, spec)  # with the first batch, not after the last image
-            return logits
-
-        kept = runner.kept("class_logits", model, dataset, classify)
+        kept = runner.run(Classify(), model, dataset, lambda width: check_class_count(width, dataset, spec))
         logits = kept.values
     else:
         raise SpecError(f"{spec} is not a detector. Expected an encoder, a matcher, or a classifier of the categories.")
     if all_failed(kept):
         logits = np.full((len(dataset), dataset.classes), np.nan, np.float32)
-    check_class_count(logits, dataset, spec)
+    check_class_count(logits.shape[1], dataset, spec)
     digest = sha256(np.ascontiguousarray(logits, "<f4").tobytes()).hexdigest()
     errors = {**nonfinite_errors(logits, dataset, spec), **kept.errors}
     return DetectorOutput(Detector(spec, wording.templates_name, digest), logits, errors)
@@ -54,11 +47,11 @@ def nonfinite_errors(logits: Floats, dataset: Dataset, spec: str) -> dict[int, s
     }
 
 
-def check_class_count(logits: Floats, dataset: Dataset, spec: str) -> None:
+def check_class_count(width: int, dataset: Dataset, spec: str) -> None:
     """Raise ModelError if the number of logits is not the number of categories."""
-    if logits.shape[1] != dataset.classes:
+    if width != dataset.classes:
         raise ModelError(
-            f"The detector {spec} has {logits.shape[1]:,} classes, but {dataset.benchmark}/{dataset.split} "
+            f"The detector {spec} has {width:,} classes, but {dataset.benchmark}/{dataset.split} "
             f"has {dataset.classes:,} categories. Use an encoder, a matcher, or a classifier of these categories."
         )
 
@@ -67,9 +60,11 @@ def encoder_logits(
     runner: Runner, model: Encoder, dataset: Dataset, wording: ClassPrompts
 ) -> tuple[CachedArray, Floats]:
     """Return an encoder's features and logits: cosine similarities times the model's logit scale."""
-    cached, weights = runner.features(model, dataset), runner.weights(model, wording)
-    logits = cached.values if all_failed(cached) else cosine_similarity(cached.values, weights) * runner.scale(model)
-    return cached, logits
+    cached = runner.run(EncodeImages(), model, dataset)
+    weights = runner.run(ClassWeights(wording.names, wording.templates), model)
+    if all_failed(cached):
+        return cached, cached.values
+    return cached, cosine_similarity(cached.values, weights) * runner.run(LogitScale(), model)[0, 0]
 
 
 def matcher_logits(
@@ -77,12 +72,7 @@ def matcher_logits(
 ) -> tuple[CachedArray, Floats]:
     """Return a matcher's scores and logits: the mean of the matching head's logits over each category's prompts."""
     texts = fill_templates(wording.names, wording.templates)
-    texts_sha256 = sha256("\n".join(texts).encode()).hexdigest()
-
-    def ask(images: Sequence[Any]) -> Floats:
-        return model.match(images, texts)
-
-    kept = runner.kept("match", model, dataset, ask, texts_sha256)
+    kept = runner.run(Match(tuple(texts)), model, dataset)
     if all_failed(kept):
         return kept, kept.values
     by_name = kept.values.reshape(len(dataset), len(wording.names), len(wording.templates))

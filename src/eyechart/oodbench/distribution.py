@@ -9,6 +9,7 @@ import numpy as np
 from eyechart.data.dataset import Dataset
 from eyechart.errors import DataError
 from eyechart.estimates import Estimate
+from eyechart.inference.requests import EncodeImages
 from eyechart.metrics.distribution import MmdEquivalence, mmd_equivalence
 from eyechart.models.types import Floats
 from eyechart.oodbench.case_division import load_division
@@ -185,7 +186,7 @@ def pair_features(context: Context) -> PairFeatures:
     Raises DataError if there are fewer than MIN_PAIRS.
     """
     division = load_division(context)
-    cached = context.runner.features(context.image_encoder, context.dataset)
+    cached = context.runner.run(EncodeImages(), context.image_encoder, context.dataset)
     wanted = np.isin(np.array(division.sets), (OOD_S, OOD_H)) & division.main
     places = np.flatnonzero(wanted & ~np.isin(division.rows, [*cached.errors]))
     if len(places) < MIN_PAIRS:

@@ -6,16 +6,13 @@ The store's key of a request does not depend on the division, so that divisions 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
-from hashlib import sha256
 from pathlib import Path
 from time import monotonic
-
-import msgspec
 
 from eyechart.data.dataset import Dataset
 from eyechart.data.sample_keys import ClassMatcher, CsvLine, match_images, read_lines
 from eyechart.errors import ModelError, SpecError
-from eyechart.inference.requests import Generate, RequestTemplate, SharedRequests
+from eyechart.inference.request_batches import FilledPrompt, FillPrompts
 from eyechart.inference.responses import Response
 from eyechart.models.types import Usage
 from eyechart.parsers import compat, number, yes_no
@@ -86,13 +83,12 @@ def ask(context: Context, queries: Sequence[Query]) -> PairResponses:
     if is_replay(context):
         return replayed_responses(context, queries)
     order = sorted(range(len(queries)), key=lambda number: queries[number].row)
-    requests = tuple(build_request(context, queries[place]) for place in order)
-    book = SharedRequests(requests_sha256(context), tuple(request_index(context, queries[place]) for place in order))
+    batch = build_requests(context, [queries[number] for number in order])
     begun = monotonic()
-    replies = context.runner.generate(context.generator, context.dataset, Generate("pairs", requests, shared=book))
-    took = SubsetTiming(answers=len({*book.ids}), fresh=replies.fresh, seconds=monotonic() - begun)
-    by_index = dict(zip(order, replies.responses, strict=True))
-    return PairResponses(tuple(by_index[place] for place in range(len(queries))), replies.usage, took)
+    responses = context.runner.run(batch, context.generator, context.dataset)
+    timing = SubsetTiming(answers=len({*batch.ids}), fresh=responses.fresh, seconds=monotonic() - begun)
+    by_number = dict(zip(order, responses.responses, strict=True))
+    return PairResponses(tuple(by_number[number] for number in range(len(queries))), responses.usage, timing)
 
 
 def replayed_responses(context: Context, queries: Sequence[Query]) -> PairResponses:
@@ -103,23 +99,21 @@ def replayed_responses(context: Context, queries: Sequence[Query]) -> PairRespon
     return PairResponses(responses, Usage(), SubsetTiming(answers=len({*queries}), fresh=0, seconds=0.0))
 
 
-def build_request(context: Context, query: Query) -> RequestTemplate:
-    """Return the request of a query; the image comes before the text, so that an engine can cache it as a prefix."""
-    template, tokens = request_prompts()[query.kind]
-    names = {"category": context.names[query.category], "other": context.names[query.other]}
-    return RequestTemplate((query.row, template.fill(**{slot: names[slot] for slot in template.slots})), tokens)
+def build_requests(context: Context, queries: Sequence[Query]) -> FillPrompts:
+    """Return the requests of queries: the image, then the prompt with the names of the categories.
 
-
-def request_index(context: Context, query: Query) -> int:
-    """Return the index of a query among all possible queries; it does not depend on the division."""
-    width = context.dataset.classes
-    return ((query.row * width + query.category) * width + query.other) * len(KINDS) + KINDS.index(query.kind)
-
-
-def requests_sha256(context: Context) -> str:
-    """Return the sha256 of everything that the requests depend on: prompts, token limits and category names."""
-    templates = [(kind, each.text, tokens) for kind, (each, tokens) in request_prompts().items()]
-    return sha256(msgspec.json.encode((templates, context.names))).hexdigest()
+    The key of their responses holds all prompts and all names, so that all divisions of a data set share responses.
+    """
+    return FillPrompts(
+        name="pairs",
+        prompts=tuple((kind, text.text, tokens) for kind, (text, tokens) in request_prompts().items()),
+        names=tuple(context.names),
+        queries=tuple(
+            FilledPrompt(KINDS.index(query.kind), query.row, query.category, query.other) for query in queries
+        ),
+        limit=context.runner.limit,
+        seed=context.runner.seed,
+    )
 
 
 def check_parser(parser: str) -> str:

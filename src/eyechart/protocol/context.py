@@ -3,30 +3,22 @@
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from hashlib import sha256
-
-import msgspec
-from PIL import Image
 
 from eyechart.data.class_names import check_class_count, check_unique
 from eyechart.data.dataset import Dataset
 from eyechart.data.equivalences import LabelPolicy
 from eyechart.data.labels import LabelSet
 from eyechart.errors import ModelError, SpecError
-from eyechart.inference.arrays import CachedArray
-from eyechart.inference.image_runner import image_key, run_images
-from eyechart.inference.requests import Generate, share_by_image
+from eyechart.inference.request_batches import Generate
 from eyechart.inference.responses import ReplayedResponses, Responses
 from eyechart.inference.runner import Runner
 from eyechart.models.types import (
     Classifier,
     Encoder,
-    Floats,
     Generator,
     ImageEncoder,
     Model,
     Neighbours,
-    Request,
     Scorer,
     Usage,
 )
@@ -219,37 +211,5 @@ def ask(context: Context, batch: Generate) -> Responses:
         return replayed_responses(context, batch)
     runner, dataset = context.runner, context.dataset
     if all(len(request.images) == 1 for request in batch.requests):
-        runner, batch = replace(runner, limit=None, seed=0), share_by_image(batch, dataset.selected)
-        dataset = replace(dataset, rows=())
-    return runner.generate(context.generator, dataset, batch)
-
-
-def score_each_image(
-    context: Context,
-    question: str,
-    parts: Sequence[str | int],
-    choices: Sequence[str],
-    score: Callable[[Sequence[Request]], Floats],
-) -> CachedArray:
-    """Return scores of choices for every image (n, scores), stored image by image.
-
-    `parts` are the texts of the prompt, with a number in the place of the image. `score` gets the requests of a batch
-    and returns their scores. `question` and `choices` are parts of the store's key.
-    """
-    dataset, model, runner = context.dataset, context.scorer, context.runner
-
-    def score_images(images: Sequence[Image.Image]) -> Floats:
-        return score([Request(tuple(fill_image(part, image) for part in parts)) for image in images])
-
-    prompt_sha256 = sha256(msgspec.json.encode([parts, choices])).hexdigest()
-    key = image_key(question, model, dataset, prompt_sha256)
-    return run_images(runner.store, key, dataset, model, score_images, lambda image: image, runner.progress, pad=False)
-
-
-def fill_image(part: str | int, image: Image.Image) -> str | Image.Image:
-    """Return a part of a request: the image in the place of a number, else the text.
-
-    >>> fill_image("Which bird?", Image.new("RGB", (1, 1))), fill_image(0, Image.new("RGB", (1, 1))).size
-    ('Which bird?', (1, 1))
-    """
-    return image if isinstance(part, int) else part
+        return runner.run(batch.by_image(dataset.selected), context.generator, dataset)
+    return runner.run(replace(batch, limit=runner.limit, seed=runner.seed), context.generator, dataset)

@@ -3,22 +3,16 @@
 It is the second step of nlg2choice (arXiv 2603.27033, section 5): a text, a question about it, constrained decoding.
 """
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
-from hashlib import sha256
-from itertools import chain, islice
-from typing import Any, Protocol
-
-import msgspec
+from typing import Protocol
 
 from eyechart.data.class_names import check_unique
-from eyechart.errors import ModelError, RequestError
-from eyechart.inference.request_runner import run_requests
-from eyechart.inference.requests import Generate, RequestTemplate, SharedRequests
+from eyechart.errors import ModelError
+from eyechart.inference.request_batches import ANSWER_KEY, ChoiceBatch, ChooseAnswers, GenerateChoices
 from eyechart.inference.responses import Response
-from eyechart.inference.store import Key
-from eyechart.models.types import Answer, Generator, Identity, Model, Request, Scorer, Usage
+from eyechart.models.types import Generator, Model, Scorer, Usage
 from eyechart.parsers import class_name, json_answers
 from eyechart.parsers.text import remove_thinking
 from eyechart.parsers.truncation import read_complete_name
@@ -27,10 +21,7 @@ from eyechart.protocol.prompts import Prompt
 
 VERSION = 1
 UNPARSED = -1
-ANSWER_KEY = "answer"
 MAX_TOKENS = 96  # the longest name, its quotes and the braces around it
-BATCHES_PER_CHUNK = 16  # batches that are chosen for at once, and lost where a run is stopped
-HASH_DIGITS = 15  # hexadecimal ones of a text's sha256 that make its place, which JSON can hold as an integer
 
 
 class ChoiceParser(Protocol):
@@ -52,41 +43,6 @@ class ExtractionResult:
     usage: Usage = field(default_factory=Usage)
     requests: int = 0
     truncated: frozenset[int] = frozenset()
-
-
-class ChoiceGenerator(Generator):
-    """Adapt a scorer to the generator interface: the response is the choice with the highest probability."""
-
-    def __init__(self, model: Scorer, choices: Sequence[str]) -> None:
-        self.model, self.choices, self.batch_size = model, choices, model.batch_size
-
-    @property
-    def identity(self) -> Identity:
-        """The identity of the model."""
-        return self.model.identity
-
-    @property
-    def loads(self) -> int:  # type: ignore[override]  # those of the model
-        """How often the model's weights were loaded."""
-        return self.model.loads
-
-    def generate(
-        self,
-        requests: Iterable[Request],
-        max_tokens: int,  # noqa: ARG002
-        schema: Mapping[str, Any] | None = None,  # noqa: ARG002
-    ) -> Iterator[tuple[int, Answer]]:
-        """Give the likeliest choices, chunk by chunk."""
-        left: Iterator[tuple[int, Request]] = enumerate(requests)
-        while some := [*islice(left, BATCHES_PER_CHUNK * self.batch_size)]:
-            try:
-                best, _ = self.model.best([request for _, request in some], self.choices)
-            except RequestError as error:
-                yield from ((some[at][0], Answer("", (), False, error=why)) for at, why in error.errors.items())
-                left = chain([pending for at, pending in enumerate(some) if at not in error.errors], left)
-                continue
-            for (place, _), choice in zip(some, best.tolist(), strict=True):
-                yield place, Answer(self.choices[choice], (), True)
 
 
 def extract_choices(
@@ -182,47 +138,20 @@ def extraction_variant(
 
 
 def request_choices(context: Context, texts: Sequence[str], choices: Sequence[str]) -> tuple[Sequence[Response], Usage]:
-    """Return the response to each extraction prompt, from the store where possible; images and limit have no effect."""
+    """Return the model's choice for each text, and the token usage; neither images nor a limit are in the key."""
     check_unique(choices)
-    model, runner, schema = context.generator, context.runner, None
+    model, runner = context.generator, context.runner
     if isinstance(model, Scorer):
-        model = ChoiceGenerator(model, choices)
+        kind: type[ChoiceBatch] = ChooseAnswers
     elif model.structured:
-        schema = answer_schema(choices)
+        kind = GenerateChoices
     else:
         raise ModelError(
             f"{model.identity.name} can neither choose among answers nor keep to a schema. Use hf[…], vllm[…] or "
             f"openai[…], or {context.flag('extraction', 'inclusion')}."
         )
-    how = "schema" if schema else "best"
-    book = SharedRequests(sha256(msgspec.json.encode([how, choices])).hexdigest(), tuple(map(request_index, texts)))
-    questions = Generate(
-        "extraction", tuple(RequestTemplate((text,), MAX_TOKENS, schema) for text in texts), shared=book
-    )
-    key = Key(
-        kind=questions.name,
-        model=model.identity,
-        prompts=questions.sha256,
-        decoding=questions.decoding,
-        seed=runner.seed,
-    )
-    result = run_requests(runner.store, key, context.dataset, model, questions, runner.progress)
+    result = runner.run(kind("extraction", tuple(texts), tuple(choices), MAX_TOKENS, runner.seed), model)
     return result.responses, result.usage
-
-
-def request_index(text: str) -> int:
-    """Return the index under which the response to a text is stored, a hash of the text."""
-    return int(sha256(text.encode()).hexdigest()[:HASH_DIGITS], 16)
-
-
-def answer_schema(choices: Sequence[str]) -> Mapping[str, Any]:
-    """Return the JSON schema of an answer that is one of the choices."""
-    return {
-        "type": "object",
-        "properties": {ANSWER_KEY: {"type": "string", "enum": [*choices]}},
-        "required": [ANSWER_KEY],
-        "additionalProperties": False,
-    }
 
 
 def parse_response(reply: Response, choices: Sequence[str]) -> int:

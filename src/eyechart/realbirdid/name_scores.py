@@ -12,9 +12,10 @@ from eyechart.data.observations import Observations
 from eyechart.data.taxonomy import common_names
 from eyechart.errors import DataError, SpecError
 from eyechart.inference.arrays import all_failed
-from eyechart.inference.class_weights import ClassPrompts, check_weights, cosine_similarity
-from eyechart.models.types import Floats, Request, Scorer
-from eyechart.protocol.context import Context, score_each_image
+from eyechart.inference.class_weights import check_weights, cosine_similarity
+from eyechart.inference.requests import ClassWeights, EncodeImages, LogitScale, ScoreChoices
+from eyechart.models.types import Floats, Scorer
+from eyechart.protocol.context import Context
 from eyechart.protocol.options import OWN
 from eyechart.protocol.prompts import get_prompt
 from eyechart.realbirdid.species_replay import ReplayedProbabilities, SpeciesReplay
@@ -106,10 +107,10 @@ def score_with_encoder(context: Context, names: Sequence[str]) -> NameScores:
         )
     runner, model, template_set = context.runner, context.encoder, load_templates(context.templates or TEMPLATES)
     by = f"{template_set.name} ({template_set.sha256[:8]})"
-    features = runner.features(model, context.dataset)
-    weights = runner.weights(model, ClassPrompts(tuple(names), template_set.formats, context.names_source, by))
+    features = runner.run(EncodeImages(), model, context.dataset)
+    weights = runner.run(ClassWeights(tuple(names), template_set.formats), model)
     check_weights(model, weights)
-    times = runner.scale(model)
+    times: np.float32 = runner.run(LogitScale(), model)[0, 0]
 
     def read(start: int, stop: int) -> Floats:
         if all_failed(features):
@@ -122,11 +123,8 @@ def score_with_encoder(context: Context, names: Sequence[str]) -> NameScores:
 def score_with_language_model(context: Context, names: Sequence[str]) -> NameScores:
     """Return the log-probabilities of a language model, of the shortest unique prefix of each name."""
     question = context.select_prompt(get_prompt("species"))
-
-    def ask(requests: Sequence[Request]) -> Floats:
-        return np.asarray(context.scorer.score(requests, names, until="unique"))
-
-    scores = score_each_image(context, "retrieval", (0, question.text), names, ask)
+    request = ScoreChoices((0, question.text), tuple(names), "unique")
+    scores = context.runner.run(request, context.scorer, context.dataset)
 
     def read(start: int, stop: int) -> Floats:
         if all_failed(scores):

@@ -5,18 +5,14 @@ The cache covers the whole split, so another limit or another set of prompts rep
 
 from collections.abc import Sequence
 from dataclasses import replace
-from hashlib import sha256
 
-from eyechart.inference.requests import Generate, RequestTemplate, SharedRequests
+from eyechart.inference.request_batches import AskImages
 from eyechart.inference.responses import Responses
 from eyechart.models.types import Usage
 from eyechart.protocol.context import Context, is_replay
 
 STORE_NAME = "birds"
 MAX_TOKENS = 256
-MAX_IMAGES = 2**24  # more images than a split has
-HASH_DIGITS = 9  # hexadecimal digits of the prompt's sha256: with the row an integer that JSON can hold
-GROUP_SHA256 = sha256(b"a picture, then a text").hexdigest()
 
 
 def ask(context: Context, queries: Sequence[tuple[int, str]]) -> Responses:
@@ -30,18 +26,8 @@ def ask(context: Context, queries: Sequence[tuple[int, str]]) -> Responses:
         completions, path, digest = model.responses(dataset), model.path, model.identity.weights_sha256
         return Responses(tuple(completions[row] for row, _ in queries), Usage(), path, digest)
     order = sorted(range(len(queries)), key=lambda number: queries[number][0])
-    rows = [dataset.selected[queries[number][0]] for number in order]
-    texts = [queries[number][1] for number in order]
-    requests = tuple(RequestTemplate((row, text), MAX_TOKENS) for row, text in zip(rows, texts, strict=True))
-    places = tuple(request_index(row, text) for row, text in zip(rows, texts, strict=True))
-    whole, runner = replace(dataset, rows=()), replace(context.runner, limit=None)
-    result = runner.generate(
-        context.generator, whole, Generate(STORE_NAME, requests, shared=SharedRequests(GROUP_SHA256, places))
-    )
+    requests = tuple((dataset.selected[queries[number][0]], queries[number][1]) for number in order)
+    batch = AskImages(STORE_NAME, requests, MAX_TOKENS, context.runner.seed)
+    result = context.runner.run(batch, context.generator, dataset)
     responses = dict(zip(order, result.responses, strict=True))
     return replace(result, responses=tuple(responses[number] for number in range(len(queries))))
-
-
-def request_index(row: int, text: str) -> int:
-    """Return the index of a request in the shared cache."""
-    return int(sha256(text.encode()).hexdigest()[:HASH_DIGITS], 16) * MAX_IMAGES + row

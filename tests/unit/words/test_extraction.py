@@ -9,18 +9,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from eyechart.errors import ModelError, VocabularyError
+from eyechart.inference.engines.local import CHUNK
+from eyechart.inference.request_batches import ChooseAnswers, choice_schema
 from eyechart.models.types import Answer
 from eyechart.protocol.prompts import Prompt
 from eyechart.realbirdid.extraction import (
-    BATCHES_PER_CHUNK,
     UNPARSED,
     ExtractionResult,
-    answer_schema,
     extract_choices,
     extraction_variant,
     parse_choice,
     request_choices,
-    request_index,
 )
 
 CHOICES = ("red bird", "green bird", "neither")
@@ -79,7 +78,7 @@ def test_another_question_is_asked_anew(aviary: Any, chooser: Any, more: dict[st
 def test_a_stopped_run_loses_one_chunk_and_ends_as_if_it_had_not(
     aviary: Any, other_aviary: Any, chooser: Any, stop: int
 ) -> None:
-    size = BATCHES_PER_CHUNK * 4
+    size = CHUNK * 4
     texts = [f"number {place}" for place in range(2 * size + 5)]
     with pytest.raises(ConnectionResetError):
         extract(aviary(chooser(chunks=stop)), texts)
@@ -108,11 +107,11 @@ def test_equal_choices_are_refused(aviary: Any, chooser: Any) -> None:
 def test_a_model_that_keeps_to_a_schema_is_asked_with_one(aviary: Any, talker: Any) -> None:
     model = talker(lambda _, text: '{"answer": "green bird"}' if "leaf" in text else "a fish", structured=True)
     assert extract(aviary(model), ["leaf", "sea"]).indices == [1, UNPARSED]
-    assert model.how[0][1] == answer_schema(CHOICES)
+    assert model.how[0][1] == choice_schema(CHOICES)
 
 
 def test_the_schema_leaves_the_choices_and_nothing_else() -> None:
-    assert answer_schema(CHOICES) == {
+    assert choice_schema(CHOICES) == {
         "type": "object",
         "properties": {"answer": {"type": "string", "enum": ["red bird", "green bird", "neither"]}},
         "required": ["answer"],
@@ -166,7 +165,8 @@ def test_a_reply_is_read_as_a_choice(text: str, place: int) -> None:
 
 @given(st.lists(st.text(), unique=True, max_size=50))
 def test_texts_have_places_of_their_own_that_json_can_hold(texts: list[str]) -> None:
-    places = [request_index(text) for text in texts if text.isprintable()]
+    printable = tuple(text for text in texts if text.isprintable())
+    places = ChooseAnswers("extraction", printable, ("one", "two"), 96).ids
     assert len({*places}) == len(places)
     assert all(0 <= place < 2**60 for place in places)
 
@@ -175,7 +175,7 @@ def test_a_server_is_sent_the_list_as_a_schema(aviary: Any, asking: Callable[...
     faulty_server.answer = lambda asked: json.dumps({"answer": "red bird" if "rose" in asked.text else "neither"})
     found = extract(aviary(asking()), ["a rose", "coal"])
     sent = faulty_server.asked[0].body["response_format"]["json_schema"]
-    assert (found.indices, sent["schema"], sent["strict"]) == ([0, 2], answer_schema(CHOICES), True)
+    assert (found.indices, sent["schema"], sent["strict"]) == ([0, 2], choice_schema(CHOICES), True)
     assert found.usage.answer == 20
 
 

@@ -1,0 +1,1 @@
+"""Engines answer requests: `local` in this process."""

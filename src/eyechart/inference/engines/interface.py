@@ -1,0 +1,52 @@
+"""The interface of engines: what the runner sends them, and what they return."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+import numpy as np
+
+from eyechart.data.dataset import Dataset
+from eyechart.inference.request_batches import RequestBatch
+from eyechart.inference.requests import ImageRequest, TextRequest
+from eyechart.models.types import Answer, Floats, Generator, Model, Usage
+
+
+@dataclass(frozen=True)
+class ImageAnswers:
+    """The answers to a request about some images: one row of `values` (n, d) for each index, and errors by index.
+
+    `batch_size` is the size of the batches since memory ran out, 0 before.
+    """
+
+    indices: tuple[int, ...] = ()
+    values: Floats = field(default_factory=lambda: np.zeros((0, 0), np.float32))
+    errors: Mapping[int, str] = field(default_factory=dict)
+    batch_size: int = 0
+
+
+class Engine(Protocol):
+    """Answers requests that the store has no answers to.
+
+    Answers may come in any order. Images are named by their indices among the selected images of a data set, which the
+    engine reads by itself. What an engine returns is validated and stored by the runner.
+    """
+
+    def answer_images(
+        self, request: ImageRequest[Any], model: Model, dataset: Dataset, indices: Sequence[int]
+    ) -> Iterator[ImageAnswers]:
+        """Yield the answers about the images at some indices, batch by batch; every index is yielded once."""
+
+    def answer_texts(self, request: TextRequest[Any], model: Model) -> Floats:
+        """Return the answer to a request about texts, of shape (rows, d)."""
+
+    def answer_requests(
+        self, batch: RequestBatch, model: Generator, dataset: Dataset | None, numbers: Sequence[int]
+    ) -> Iterator[tuple[int, Answer]]:
+        """Yield the answers to the templates with some numbers; every number is yielded once.
+
+        An error with `retry` is not stored, so that the next run sends the request again.
+        """
+
+    def charge_budget(self, model: Generator, key: str, total: Usage, usages: Sequence[Usage]) -> None:
+        """Tell a model with a budget the token usage of cached responses under a key; it counts each key once."""

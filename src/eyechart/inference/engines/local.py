@@ -1,0 +1,350 @@
+"""Answers requests with a model in this process. Only this module calls the models.
+
+Images are read and decoded in threads while the model works.
+"""
+
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Generator as Stream
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import closing
+from itertools import chain, islice
+from typing import Any
+from warnings import warn
+
+import numpy as np
+from PIL import Image
+
+from eyechart.data.dataset import Dataset
+from eyechart.errors import ImageError, ModelError, RequestError
+from eyechart.inference.class_weights import class_weights
+from eyechart.inference.engines.interface import ImageAnswers
+from eyechart.inference.images import THREADS, image_name, load_image, load_request
+from eyechart.inference.request_batches import ChooseAnswers, RequestBatch
+from eyechart.inference.requests import (
+    BaseRequest,
+    BestChoice,
+    ChoiceRequest,
+    Classify,
+    ClassWeights,
+    EncodeImages,
+    EncodeTexts,
+    ImageRequest,
+    LogitScale,
+    Match,
+    ScoreChoices,
+    TextRequest,
+)
+from eyechart.models.batch_backoff import failure_from_error
+from eyechart.models.runtime import out_of_memory
+from eyechart.models.types import (
+    Answer,
+    Classifier,
+    Encoder,
+    Floats,
+    Generator,
+    ImageEncoder,
+    Matcher,
+    Model,
+    Request,
+    Scorer,
+    TextEncoder,
+    Usage,
+)
+
+BATCHES_AHEAD = 3  # batches of images that are read before the model asks for them
+IMAGES_AHEAD = 64  # the same for requests with images, or one request
+CHUNK = 16  # batches of texts that are answered at once, and lost where a run is stopped
+Answers = Callable[[Sequence[Any]], Floats]
+Prepared = tuple[int, Any]
+
+
+class LocalEngine:
+    """Answers requests with a model in this process."""
+
+    def answer_images(
+        self, request: ImageRequest[Any], model: Model, dataset: Dataset, indices: Sequence[int]
+    ) -> Iterator[ImageAnswers]:
+        """Yield the answers about the images at some indices, batch by batch."""
+        answers = OOMBackoff(lambda items: answer_prepared(request, model, items), model.batch_size, request.padded)
+        for batch in prefetch_images(dataset, indices, model.batch_size, preparation(request, model)):
+            yield answer_batch(answers, batch, dataset)
+
+    def answer_texts(self, request: TextRequest[Any], model: Model) -> Floats:
+        """Return the answer to a request about texts, of shape (rows, d)."""
+        match request, model:
+            case EncodeTexts(), TextEncoder() as encoder:
+                return encoder.encode_texts(request.texts)
+            case ClassWeights(), TextEncoder() as encoder:
+                return class_weights(encoder.encode_texts, request.names, request.templates)
+            case LogitScale(), Encoder() as encoder:
+                return np.array([[encoder.logit_scale]], np.float32)
+        raise unsupported(request, model)
+
+    def answer_requests(
+        self, batch: RequestBatch, model: Generator, dataset: Dataset | None, numbers: Sequence[int]
+    ) -> Iterator[tuple[int, Answer]]:
+        """Yield the answers to the templates with some numbers, in groups that a model can answer in one call."""
+        for group in batch.group_by_settings(numbers):
+            yield from generate_group(batch, model, dataset, group)
+
+    def charge_budget(self, model: Generator, key: str, total: Usage, usages: Sequence[Usage]) -> None:
+        """Tell a model with a budget the token usage of cached responses under a key."""
+        model.on_cached_usage(key, total, usages)
+
+
+def unsupported(request: BaseRequest[Any], model: Model) -> ModelError:
+    """Return the error for a model that lacks the capability that a request needs."""
+    return ModelError(
+        f"{model.identity.name} cannot answer {type(request).__name__}. Expected a model with the capability "
+        f"{request.capability}."
+    )
+
+
+# Requests about images.
+
+
+def preparation(request: ImageRequest[Any], model: Model) -> Callable[[Image.Image], Any]:
+    """Return what turns an image into an item of `answer_prepared`; it is called in threads."""
+    match request, model:
+        case EncodeImages(), ImageEncoder() as encoder:
+            return encoder.prepare
+        case Classify(), Classifier() as classifier:
+            return classifier.prepare
+        case Match(), Matcher() as matcher:
+            return matcher.prepare
+        case ChoiceRequest(), Scorer():
+            return lambda image: Request(tuple(image if isinstance(part, int) else part for part in request.parts))
+    raise unsupported(request, model)
+
+
+def answer_prepared(request: ImageRequest[Any], model: Model, items: Sequence[Any]) -> Floats:
+    """Return the answers about prepared images, one row for each.
+
+    Raises ModelError for an array of another shape, since its rows could not be assigned to images.
+    """
+    values = np.asarray(call(request, model, items), np.float32)
+    if values.ndim != 2 or len(values) != len(items):
+        raise ModelError(
+            f"{model.identity.name} gave an array of shape {values.shape} for {len(items)} images. Expected one row of "
+            "numbers an image: correct the backend."
+        )
+    return values
+
+
+def call(request: ImageRequest[Any], model: Model, items: Sequence[Any]) -> Floats:
+    """Return what the model's method for a request returns."""
+    match request, model:
+        case EncodeImages(), ImageEncoder() as encoder:
+            return encoder.encode_images(items)
+        case Classify(), Classifier() as classifier:
+            return classifier.classify(items)
+        case Match(), Matcher() as matcher:
+            return matcher.match(items, request.texts)
+        case ScoreChoices(), Scorer() as scorer:
+            return scorer.score(items, request.choices, until=request.until)
+        case BestChoice(), Scorer() as scorer:
+            return np.stack(scorer.best(items, request.choices), axis=1).astype(np.float32)
+    raise unsupported(request, model)
+
+
+def batches(indices: Sequence[int], size: int) -> Iterator[Sequence[int]]:
+    """Yield batches of indices, the last of which may be shorter.
+
+    >>> list(batches([0, 1, 2, 3, 4, 9], 4))
+    [[0, 1, 2, 3], [4, 9]]
+    """
+    yield from (indices[start : start + size] for start in range(0, len(indices), size))
+
+
+def prefetch_images(
+    dataset: Dataset, indices: Sequence[int], size: int, prepare: Callable[[Image.Image], Any]
+) -> Iterator[list[Prepared]]:
+    """Yield batches of prepared images, or their errors, read and decoded some batches ahead of the model."""
+
+    def prepare_item(item: tuple[int, bytes]) -> Prepared:
+        index, data = item
+        try:
+            return index, prepare(load_image(dataset, index, data))
+        except ImageError as error:
+            return index, error
+        except Exception as error:
+            return index, ImageError(
+                f"{failure_from_error(error, f'{image_name(dataset, index)} cannot be prepared for the model').reason}."
+            )
+
+    def prepare_batch(batch: Sequence[int]) -> list[Prepared]:
+        return list(decoders.map(prepare_item, dataset.read(batch)))
+
+    with ThreadPoolExecutor(THREADS) as decoders, ThreadPoolExecutor(1) as reader:
+        left = batches(indices, size)
+        waiting: deque[Future[list[Prepared]]] = deque(
+            reader.submit(prepare_batch, batch) for batch in islice(left, BATCHES_AHEAD)
+        )
+        try:
+            while waiting:
+                prepared = waiting.popleft().result()
+                waiting.extend(reader.submit(prepare_batch, batch) for batch in islice(left, 1))
+                yield prepared
+        finally:
+            for future in waiting:
+                future.cancel()
+
+
+def answer_batch(answers: "OOMBackoff", batch: Sequence[Prepared], dataset: Dataset) -> ImageAnswers:
+    """Return the answers about a batch of prepared images; images that the model refuses are errors."""
+    errors = {index: str(item) for index, item in batch if isinstance(item, ImageError)}
+    left = [(index, item) for index, item in batch if index not in errors]
+    while left:
+        try:
+            values = answers([item for _, item in left])
+        except RequestError as error:
+            for number, reason in error.errors.items():
+                errors[left[number][0]] = f"{image_name(dataset, left[number][0])}: {reason}"
+            left = [prepared for number, prepared in enumerate(left) if number not in error.errors]
+        else:
+            return ImageAnswers(tuple(index for index, _ in left), values, errors, answers.reduced)
+    return ImageAnswers(errors=errors)
+
+
+class OOMBackoff:
+    """Calls a model with ever smaller batches when memory runs out, with a warning each time.
+
+    With `pad`, a shorter batch is filled up with its last item. `reduced` is the size of the batches since memory ran
+    out, 0 before.
+    """
+
+    def __init__(self, answers: Answers, size: int, pad: bool = True) -> None:
+        self.answers = answers
+        self.size = size
+        self.pad = pad
+        self.reduced = 0
+
+    def __call__(self, items: Sequence[Any]) -> Floats:
+        """Return the answers about all items, in one batch while memory lasts."""
+        parts: list[Floats] = []
+        start = 0
+        while start < len(items):
+            some = [*items[start : start + self.size]]
+            filled = some + some[-1:] * (self.size - len(some)) if self.pad else some
+            try:
+                parts.append(self.answers(filled)[: len(some)])
+            except RequestError as error:  # the items that fill the batch up are copies of the last one
+                last = len(some) - 1
+                refused = {start + min(number, last): reason for number, reason in error.errors.items()}
+                raise RequestError(refused) from error
+            except Exception as error:
+                if not out_of_memory(error):
+                    raise
+                self.halve(len(filled), error)
+            else:
+                start += len(some)
+        return np.concatenate(parts)
+
+    def halve(self, size: int, error: Exception) -> None:
+        """Halve the batch size. Raises ModelError if memory ran out on a single image."""
+        if size <= 1:
+            raise ModelError(
+                f"Memory ran out on a single image ({error}). Use a smaller model, dtype=bfloat16 or another device."
+            ) from error
+        self.size = self.reduced = size // 2
+        warn(f"Memory ran out with {size} images at once; going on with {self.size}.", RuntimeWarning, stacklevel=4)
+
+
+# Requests for texts.
+
+
+def generate_group(
+    batch: RequestBatch, model: Generator, dataset: Dataset | None, numbers: Sequence[int]
+) -> Iterator[tuple[int, Answer]]:
+    """Yield the answers to templates with equal settings.
+
+    A request whose image cannot be read is not sent; its answer is an error.
+    """
+    sent: list[int] = []
+    unreadable: list[tuple[int, Answer]] = []
+
+    def stream() -> Stream[Request]:
+        for number, request in prefetch_requests(batch, dataset, numbers):
+            if isinstance(request, Request):
+                sent.append(number)
+                yield request
+            else:
+                unreadable.append((number, Answer("", (), False, error=str(request), retry=True)))
+
+    max_tokens, schema = batch.templates[numbers[0]].settings
+    with closing(stream()) as requests:
+        match batch, model:
+            case ChooseAnswers(), Scorer() as scorer:
+                answers = choose(scorer, requests, batch.choices)
+            case ChooseAnswers(), _:
+                raise unsupported(batch, model)
+            case _, Generator():
+                answers = model.generate(requests, max_tokens, schema)
+            case _:
+                raise unsupported(batch, model)
+        for position, answer in check_one_per_request(answers, sent, model.identity.name):
+            yield sent[position], answer
+    yield from unreadable
+
+
+def choose(model: Scorer, requests: Iterable[Request], choices: Sequence[str]) -> Iterator[tuple[int, Answer]]:
+    """Yield the most likely choice of each request, chunk by chunk."""
+    left: Iterator[tuple[int, Request]] = enumerate(requests)
+    while some := [*islice(left, CHUNK * model.batch_size)]:
+        try:
+            best, _ = model.best([request for _, request in some], choices)
+        except RequestError as error:
+            for number, reason in error.errors.items():
+                yield some[number][0], Answer("", (), False, error=reason)
+            left = chain([request for number, request in enumerate(some) if number not in error.errors], left)
+            continue
+        for (position, _), choice in zip(some, best.tolist(), strict=True):
+            yield position, Answer(choices[choice], (), True)
+
+
+def check_one_per_request(
+    answers: Iterator[tuple[int, Answer]], sent: Sequence[int], model_name: str
+) -> Iterator[tuple[int, Answer]]:
+    """Yield answers and check that there is one for each request that was sent.
+
+    Raises ModelError for a second answer, for one to a request that was not sent, and for a request without an answer.
+    """
+    left: set[int] = set()
+    counted = 0
+    for position, answer in answers:
+        left.update(range(counted, len(sent)))
+        counted = len(sent)
+        if position not in left:
+            raise ModelError(
+                f"{model_name} answered request {position} twice or before it was sent. Correct the backend."
+            )
+        left.discard(position)
+        yield position, answer
+    left.update(range(counted, len(sent)))
+    if left:
+        raise ModelError(
+            f"{model_name} left {len(left)} of {len(sent)} requests without an answer. Correct the backend."
+        )
+
+
+def prefetch_requests(
+    batch: RequestBatch, dataset: Dataset | None, numbers: Sequence[int]
+) -> Iterator[tuple[int, Request | ImageError]]:
+    """Yield requests with their images, or the error of an image, read and decoded in threads ahead of the model."""
+    with ThreadPoolExecutor(THREADS) as readers:
+        left = iter(numbers)
+
+        def submit(some: Iterable[int]) -> Iterator[tuple[int, Future[Request | ImageError]]]:
+            yield from ((number, readers.submit(load_request, dataset, batch.templates[number])) for number in some)
+
+        most = max((len(batch.templates[number].images) for number in numbers), default=1)
+        waiting = deque(submit(islice(left, max(1, IMAGES_AHEAD // max(1, most)))))
+        try:
+            while waiting:
+                number, future = waiting.popleft()
+                waiting.extend(submit(islice(left, 1)))
+                yield number, future.result()
+        finally:
+            for _, future in waiting:
+                future.cancel()
