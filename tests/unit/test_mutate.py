@@ -76,20 +76,20 @@ def test_statements_and_conditions_are_mutated_and_annotations_are_not(mutate) -
 
 def test_the_tests_of_a_module_are_the_nearest_first(mutate) -> None:
     root = SCRIPT.parents[1]
-    near = [str(path) for path in mutate.tests_of(Path("src/eyechart/metrics/accuracy.py"), root, False)]
+    near = [str(path) for path in mutate.find_tests(Path("src/eyechart/metrics/accuracy.py"), root, False)]
     assert near == [
         "tests/properties/test_accuracy.py",
         "tests/unit/test_metrics_against_others.py",
         "tests/unit/test_metric_contract.py",
     ]
-    telling = [path.name for path in mutate.tests_of(Path("src/eyechart/gate/messages.py"), root, False)]
-    assert telling == ["test_telling.py", "test_comparing.py", "test_looking.py"]
+    messages = [path.name for path in mutate.find_tests(Path("src/eyechart/gate/messages.py"), root, False)]
+    assert messages == ["test_messages.py", "test_compare.py", "test_nothing_compared.py", "test_page_link.py"]
     sessions = Path("tests/properties/test_significance_sessions.py")
-    assert sessions in mutate.tests_of(Path("src/eyechart/metrics/significance.py"), root, False)
+    assert sessions in mutate.find_tests(Path("src/eyechart/metrics/significance.py"), root, False)
     birds = Path("tests/properties/test_clustered_birds.py")
     cochran = Path("src/eyechart/metrics/cochran.py")
-    assert [birds in mutate.tests_of(cochran, root, far) for far in (True, False)] == [True, False]
-    assert Path("tests/properties/test_abstention.py") in mutate.tests_of(
+    assert [birds in mutate.find_tests(cochran, root, far) for far in (True, False)] == [True, False]
+    assert Path("tests/properties/test_abstention.py") in mutate.find_tests(
         Path("src/eyechart/metrics/_sweeps.py"), root, False
     )
 
@@ -122,10 +122,10 @@ def test_a_survivor_is_sought_where_its_line_may_have_moved(mutate, tmp_path) ->
     rows = [vars(each) | {"path": "m.py", "outcome": "survived"} for each in found]
     for line, expected in ((2, [2]), (3, [2]), (6, [5])):
         (tmp_path / "report").write_text(json.dumps(rows[0] | {"line": line}))
-        assert [each.line for each in mutate.survivors_of(tmp_path / "report", found)] == expected
+        assert [each.line for each in mutate.read_survivors(tmp_path / "report", found)] == expected
     later = [rows[0], rows[1], rows[0] | {"outcome": "tests failed"}, rows[1] | {"change": "gone"}]
     (tmp_path / "report").write_text("\n".join(map(json.dumps, later)))
-    assert [each.line for each in mutate.survivors_of(tmp_path / "report", found)] == [5]
+    assert [each.line for each in mutate.read_survivors(tmp_path / "report", found)] == [5]
 
 
 def test_quick_leaves_long_tests_out_and_the_shortest_run_first(mutate) -> None:
