@@ -196,9 +196,9 @@ def hub(local: Path) -> Iterator[tuple[str, list[str]]]:
 
 
 FETCH = f"""
-from eyechart.models.open_clip.encoder import OpenClip
+from eyechart.models.open_clip.encoder import OpenClipEncoder
 from eyechart.spec import parse
-print(OpenClip(parse("{BIOCLIP}")).identity.weights_sha256)
+print(OpenClipEncoder(parse("{BIOCLIP}")).identity.weights_sha256)
 """
 
 
