@@ -197,8 +197,8 @@ def hub(local: Path) -> Iterator[tuple[str, list[str]]]:
 
 FETCH = f"""
 from eyechart.models.open_clip.encoder import OpenClipEncoder
-from eyechart.spec import parse
-print(OpenClipEncoder(parse("{BIOCLIP}")).identity.weights_sha256)
+from eyechart.spec import parse_spec
+print(OpenClipEncoder(parse_spec("{BIOCLIP}")).identity.weights_sha256)
 """
 
 
