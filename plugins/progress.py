@@ -88,8 +88,8 @@ def format_line(states: list[State], width: int = WIDTH) -> str:
     """One line for all running cases: counts, rate and time left.
 
     >>> state = {"case": "imagenet/sample/conse[]", "done": 50, "total": 100, "fresh": 50, "seconds": 5.0}
-    >>> said = line([state | {"unit": "images"}])
-    >>> said.split("|")[0], said.split("|")[-1]
+    >>> text = format_line([state | {"unit": "images"}])
+    >>> text.split("|")[0], text.split("|")[-1]
     ('imagenet/sample/conse[]:  50%', ' 50/100 [00:05<00:05, 10.00 images/s]')
     """
     done, total = sum(state["done"] for state in states), sum(state["total"] for state in states)

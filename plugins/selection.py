@@ -55,7 +55,7 @@ class Selection:
 def suggest_names(keyword: str, cases: Sequence[str], splits: Sequence[str]) -> str:
     """Return a sentence on a `-k` expression that selects no case, with the nearest names for words of no case.
 
-    >>> suggest("imagenet/vla", ["test_knn[imagenet/val/knn[a]]"], ["imagenet/val"])
+    >>> suggest_names("imagenet/vla", ["test_knn[imagenet/val/knn[a]]"], ["imagenet/val"])
     "eyechart: -k 'imagenet/vla' selects none of 1 case; did you mean imagenet/val or imagenet/? Splits: imagenet/val."
     """
     words = [word for word in WORD.findall(keyword) if word not in OPERATORS]

@@ -109,7 +109,7 @@ AREAS = {
         view.uncertainty("max_probability", 0)[rows], view.observations.answerable[rows] == 0
     ),
     ("ig", "A"): lambda view, rows, views: (
-        information_gain(views.tree, view.summary.threshold_steps.of(rows), view.observations.species[rows]).area
+        information_gain(views.tree, view.summary.threshold_steps.select(rows), view.observations.species[rows]).area
     ),
     ("auc", "A.genus"): lambda view, rows, _: accuracy_coverage_area(
         *level(view, rows[view.observations.answerable[rows]], 1)[:2]

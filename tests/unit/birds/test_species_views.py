@@ -73,7 +73,7 @@ def test_how_unsure_an_answer_is_goes_by_level_and_criterion(case: Any) -> None:
 
 def test_the_tree_is_that_of_the_names(case: Any) -> None:
     world, views = case
-    assert views.tree.leaves == 9
+    assert views.tree.n_leaves == 9
     assert views.tree.root == len(world.names) + 3
 
 
