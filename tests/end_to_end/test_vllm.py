@@ -235,22 +235,22 @@ import sys
 from eyechart.models.torchvision_repair import repair
 repair()  # in the engines' processes too, which begin with this file
 from PIL import Image
-from eyechart.models.hf.generator import Hf
+from eyechart.models.hf.generator import HfGenerator
 from eyechart.models.types import Request
-from eyechart.models.generation import generate
-from eyechart.models.vllm.generator import Vllm
-from eyechart.spec import parse
+from eyechart.models.generation import generate_all
+from eyechart.models.vllm.generator import VllmGenerator
+from eyechart.spec import parse_spec
 
 if __name__ == "__main__":
     asked = [Request((f"what is {place}?", Image.new("RGB", (60, 60), (place * 9, 0, 0)))) for place in range(8)]
-    expected = [answer.tokens for answer in generate(Hf(parse("hf[toybox-mllm]"), offline=True), asked, 8)]
+    expected = [answer.tokens for answer in generate_all(HfGenerator(parse_spec("hf[toybox-mllm]"), offline=True), asked, 8)]
     for options in sys.argv[1:]:
-        model = Vllm(parse(f"vllm[toybox-mllm,max_model_len=512,max_num_seqs=2,{options}]"), offline=True)
-        same = [answer.tokens for answer in generate(model, asked, 8)] == expected
+        model = VllmGenerator(parse_spec(f"vllm[toybox-mllm,max_model_len=512,max_num_seqs=2,{options}]"), offline=True)
+        same = [answer.tokens for answer in generate_all(model, asked, 8)] == expected
         left = model.generate(asked, 8)
         next(left)
         left.close()
-        again = [answer.tokens for answer in generate(model, asked, 8)] == expected
+        again = [answer.tokens for answer in generate_all(model, asked, 8)] == expected
         print("told", options, same, again, len(model._engine.llms))
         model.close()
 """

@@ -97,7 +97,11 @@ def test_an_image_is_known_by_its_stem(image: str, name: str) -> None:
     [
         ("c.txt", "", r"its format '\.txt' is not known"),
         ("c.json", "[{]", "it is not valid JSON"),
-        ("c.json", [{"image": "a.jpg", "said": "x"}], "entry 1: it has none of the keys text, caption, captions, conversations"),
+        (
+            "c.json",
+            [{"image": "a.jpg", "said": "x"}],
+            "entry 1: it has none of the keys text, caption, captions, conversations",
+        ),
         ("c.json", [{"image": 5, "text": "x"}], r"got `int` - at `\$\[0\]\.image`"),
         ("c.json", {"images": []}, "missing required field `annotations`"),
         ("c.json", CAPTIONS | {"images": []}, "annotation 1: its image_id 33471 is not among the file's images"),

@@ -188,10 +188,10 @@ def test_a_model_must_be_named() -> None:
 
 def test_it_loads_in_a_process_where_nothing_was_repaired_before(tiny_chat: Tiny) -> None:
     code = (
-        "from eyechart.models.hf.generator import Hf\n"
+        "from eyechart.models.hf.generator import HfGenerator\n"
         "from eyechart.models.types import Request\n"
-        "from eyechart.spec import parse\n"
-        f"model = Hf(parse('hf[{tiny_chat('fast_vlm')}]'), offline=True)\n"
+        "from eyechart.spec import parse_spec\n"
+        f"model = HfGenerator(parse_spec('hf[{tiny_chat('fast_vlm')}]'), offline=True)\n"
         "print(len(list(model.generate([Request(('?',))], 1))))\n"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)

@@ -242,7 +242,7 @@ def watched() -> Iterator[Callable[..., Watched]]:
 def test_an_image_costs_its_prompt_and_the_inner_nodes_of_the_trie(
     tiny_chat: Tiny, watched: Callable[..., Watched], questions: list[Request], family: str, form: str
 ) -> None:
-    seen = watched(family if family in chat.packaged.NAMES["hf"] else tiny_chat(family))
+    seen = watched(family if family in chat.packaged.PACKAGED_MODELS["hf"] else tiny_chat(family))
     choices = [form.format(name) for name in THOUSAND]
     seen.model.score(questions[2:3], choices)
     inner = len(Trie.from_choices(seen.model._chat.tokenize_choices(choices)).nodes) - 1

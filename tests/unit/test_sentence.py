@@ -296,8 +296,8 @@ def test_offline_and_missing(empty_hub: Path) -> None:
 def test_it_loads_without_a_word_and_without_a_connection() -> None:
     code = (
         "import socket, warnings; warnings.simplefilter('error'); socket.socket.connect = None\n"
-        "from eyechart.models.registry import create; from eyechart.spec import parse\n"
-        "print(create(parse('sentence[minilm]'), offline=True).encode_texts(['cat']).shape)"
+        "from eyechart.models.registry import create_model; from eyechart.spec import parse_spec\n"
+        "print(create_model(parse_spec('sentence[minilm]'), offline=True).encode_texts(['cat']).shape)"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert (done.stdout, done.stderr) == ("(1, 384)\n", "")

@@ -195,8 +195,8 @@ def test_offline_and_missing(empty_hub: Path) -> None:
 
 
 def test_no_network(tmp_path: Path) -> None:
-    code = "from eyechart.models.timm_classifier import Timm; from eyechart.spec import parse\n"
-    code += "Timm(parse('timm[test_vit]')).identity"
+    code = "from eyechart.models.timm_classifier import TimmClassifier; from eyechart.spec import parse_spec\n"
+    code += "TimmClassifier(parse_spec('timm[test_vit]')).identity"
     nowhere = {"HF_ENDPOINT": "http://127.0.0.1:9", "HF_HUB_CACHE": str(tmp_path), "HF_HUB_DOWNLOAD_TIMEOUT": "1"}
     done = subprocess.run([sys.executable, "-c", code], env=os.environ | nowhere, capture_output=True, text=True)
     assert "ModelError: pytorch_model.bin of timm/test_vit.r160_in1k is not on this machine" in done.stderr
