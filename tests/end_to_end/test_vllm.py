@@ -243,7 +243,8 @@ from eyechart.spec import parse_spec
 
 if __name__ == "__main__":
     asked = [Request((f"what is {place}?", Image.new("RGB", (60, 60), (place * 9, 0, 0)))) for place in range(8)]
-    expected = [answer.tokens for answer in generate_all(HfGenerator(parse_spec("hf[toybox-mllm]"), offline=True), asked, 8)]
+    reference = HfGenerator(parse_spec("hf[toybox-mllm]"), offline=True)
+    expected = [answer.tokens for answer in generate_all(reference, asked, 8)]
     for options in sys.argv[1:]:
         model = VllmGenerator(parse_spec(f"vllm[toybox-mllm,max_model_len=512,max_num_seqs=2,{options}]"), offline=True)
         same = [answer.tokens for answer in generate_all(model, asked, 8)] == expected

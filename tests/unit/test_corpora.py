@@ -100,7 +100,7 @@ def test_an_image_is_known_by_its_stem(image: str, name: str) -> None:
         (
             "c.json",
             [{"image": "a.jpg", "said": "x"}],
-            "entry 1: it has none of the keys text, caption, captions, conversations",
+            "entry 1: it has none of the keys text, caption",
         ),
         ("c.json", [{"image": 5, "text": "x"}], r"got `int` - at `\$\[0\]\.image`"),
         ("c.json", {"images": []}, "missing required field `annotations`"),
