@@ -269,7 +269,9 @@ class Runs:
             )
         selected = ((group, group.other_labels if labels is None else (labels,)) for group in self.groups)
         return tuple(
-            (group, names) for group, found in selected if (names := tuple(n for n in found if n in group.labels))
+            (group, names)
+            for group, known_names in selected
+            if (names := tuple(n for n in known_names if n in group.labels))
         )
 
     def iter_labels(self, labels: str | None) -> Iterator[tuple[ComparableCases, str]]:

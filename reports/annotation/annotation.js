@@ -33,22 +33,22 @@
   }
 
   const keep = startSheet({
-    blank: { chosen: [], none: false },
-    isAnswered: (answer) => answer.none || answer.chosen.length > 0,
+    blank: { selected: [], none: false },
+    isAnswered: (answer) => answer.none || answer.selected.length > 0,
     clean(raw, item, number) {
-      const chosen = Array.isArray(raw.chosen) ? raw.chosen : [];
-      if (!chosen.every((one) => Number.isInteger(one) && one >= 1 && one <= item.length)) {
+      const selected = Array.isArray(raw.selected) ? raw.selected : [];
+      if (!selected.every((index) => Number.isInteger(index) && index >= 1 && index <= item.length)) {
         throw new Error(`the answer to picture ${number} chooses a name that is not offered`);
       }
-      const kept = [...new Set(chosen)].sort((one, other) => one - other);
-      return { chosen: kept, none: raw.none === true && !kept.length };
+      const kept = [...new Set(selected)].sort((first, second) => first - second);
+      return { selected: kept, none: raw.none === true && !kept.length };
     },
     draw(item, answer) {
       list.replaceChildren(...item.map(candidate));
-      boxes().forEach((box) => { box.checked = answer.chosen.includes(Number(box.value)); });
+      boxes().forEach((box) => { box.checked = answer.selected.includes(Number(box.value)); });
       none.checked = answer.none;
     },
-    readForm: () => ({ chosen: boxes().filter((box) => box.checked).map((box) => Number(box.value)), none: none.checked }),
+    readForm: () => ({ selected: boxes().filter((box) => box.checked).map((box) => Number(box.value)), none: none.checked }),
     keys: { 0: () => toggle(none) },
     digit: (number) => toggle(boxes()[number - 1]),
     within: () => list.contains(document.activeElement) || document.activeElement === none,

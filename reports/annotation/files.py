@@ -73,16 +73,16 @@ class SheetKey(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class AnnotatorChoice(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """The answer to one image: the chosen candidates, numbered from 1, or `none` if no candidate is right."""
+    """The answer to one image: the selected candidates, numbered from 1, or `none` if no candidate is right."""
 
-    chosen: tuple[int, ...] = ()
+    selected: tuple[int, ...] = ()
     none: bool = False
     comment: str = ""
 
     @property
     def is_answered(self) -> bool:
         """Return whether there is an answer, not only a comment."""
-        return self.none or bool(self.chosen)
+        return self.none or bool(self.selected)
 
 
 class SheetAnswers(msgspec.Struct, frozen=True, kw_only=True):
@@ -156,9 +156,11 @@ def find_fault(number: str, choice: AnnotatorChoice, key: SheetKey) -> str:
     if number not in numbers:
         return f"is about no picture of the sheet, which has 1 to {len(numbers)}"
     n_candidates = len(key.items[int(number) - 1].candidates)
-    if len({*choice.chosen}) < len(choice.chosen) or not all(1 <= index <= n_candidates for index in choice.chosen):
-        return f"chooses {list(choice.chosen)}, expected different numbers from 1 to {n_candidates}"
-    return "chooses candidates and none of them at once" if choice.chosen and choice.none else ""
+    if len({*choice.selected}) < len(choice.selected) or not all(
+        1 <= index <= n_candidates for index in choice.selected
+    ):
+        return f"chooses {list(choice.selected)}, expected different numbers from 1 to {n_candidates}"
+    return "chooses candidates and none of them at once" if choice.selected and choice.none else ""
 
 
 def read(path: Path, kind: type[T], description: str, remedy: str) -> T:

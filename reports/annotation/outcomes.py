@@ -110,7 +110,7 @@ def find_group(source: SheetSource, replies: Sequence[AnswerFile], runs: Runs) -
 
 def classify_choice(item: Item, choice: AnnotatorChoice) -> str:
     """Return the outcome of one answer; an equivalent of a suggested class counts as that class."""
-    sources = {source for index in choice.chosen for source in item.candidates[index - 1].by}
+    sources = {source for index in choice.selected for source in item.candidates[index - 1].by}
     return BY_CHOICE[MODEL in sources, LABELS in sources]
 
 

@@ -61,35 +61,35 @@ class Ablation:
 
     def __call__(self, pool: Runs, labels: str | None) -> list[Table]:  # noqa: ARG002
         """Return one table per data set."""
-        return [self.build_table(split, found) for split, found in self.cases_by_split(pool).items()]
+        return [self.build_table(split, series) for split, series in self.cases_by_split(pool).items()]
 
     def cases_by_split(self, pool: Runs) -> dict[str, list[AblationCases]]:
         """Return by data set the cases that differ in the compared options only and have two or more values."""
-        found: dict[str, list[AblationCases]] = {}
+        by_split: dict[str, list[AblationCases]] = {}
         for blocks in differing_cases(pool, self.table, self.choices):
             for kept in self.select(blocks):
                 if len(kept) > 1:
-                    each = AblationCases(tuple(kept))
-                    found.setdefault(each.split, []).append(each)
-        if not found:
+                    cases = AblationCases(tuple(kept))
+                    by_split.setdefault(cases.split, []).append(cases)
+        if not by_split:
             what = f"compares {self.subject} of one model, all else equal"
             raise nothing_to_show(pool, self.table, what, f"{COMMAND} {self.command}")
-        return found
+        return by_split
 
-    def model_labels(self, found: Sequence[AblationCases]) -> Mapping[int, str]:
+    def model_labels(self, series: Sequence[AblationCases]) -> Mapping[int, str]:
         """Return the text of the column Model, by the identity of the model's cases."""
-        return model_labels([block for each in found for block in each.blocks], self.choices)
+        return model_labels([block for cases in series for block in cases.blocks], self.choices)
 
-    def build_table(self, split: str, found: Sequence[AblationCases]) -> Table:
+    def build_table(self, split: str, series: Sequence[AblationCases]) -> Table:
         """Return the table of one data set."""
-        names, blocks = self.model_labels(found), [block for each in found for block in each.blocks]
+        names, blocks = self.model_labels(series), [block for cases in series for block in cases.blocks]
         return Table(
-            f"{split}: {source_name(blocks[0].entries[0])}, {self.subject}, existence (%), {benchmark_label(found)}",
+            f"{split}: {source_name(blocks[0].entries[0])}, {self.subject}, existence (%), {benchmark_label(series)}",
             ("Model", self.head, "Data Type", "Num", *HEADS.values(), *self.extra_columns),
-            tuple(row for each in found for row in self.rows(each, names[id(each.blocks[0])])),
+            tuple(row for cases in series for row in self.rows(cases, names[id(cases.blocks[0])])),
             (
                 *self.notes,
-                *benchmark_notes(found),
+                *benchmark_notes(series),
                 *[time_note(all_entries(blocks))] * (TIME in self.extra_columns),
                 *table_notes(blocks, self.choices),
             ),
@@ -97,44 +97,44 @@ class Ablation:
         )
 
 
-def benchmark_label(found: Sequence[AblationCases]) -> str:
+def benchmark_label(series: Sequence[AblationCases]) -> str:
     """Return which benchmark the estimates are about: main, initial, or both."""
-    names = {"initial" if each.initial else "main" for each in found}
+    names = {"initial" if cases.initial else "main" for cases in series}
     return f"{' and '.join(sorted(names))} benchmark"
 
 
-def benchmark_notes(found: Sequence[AblationCases]) -> Iterator[str]:
+def benchmark_notes(series: Sequence[AblationCases]) -> Iterator[str]:
     """Yield what the marked sets are, and how to produce the published table if the main benchmark was used."""
     yield INITIAL_NOTE
-    if not all(each.initial for each in found):
+    if not all(cases.initial for cases in series):
         yield MAIN_NOTE
 
 
 def differing_cases(pool: Runs, name: str, choices: Sequence[str]) -> list[list[ModelCases]]:
     """Return the groups of cases that differ in some options only; the initial benchmark replaces the main one."""
-    variants: dict[tuple[str, ...], dict[str, ModelCases]] = {}
+    blocks_by_setting: dict[tuple[str, ...], dict[str, ModelCases]] = {}
     for block in sorted(existence_cases(pool, name), key=lambda block: block.initial):
         entry = block.entries[0]
         data = (entry.record.split, entry.record.data.fingerprint, str(entry.record.limit))
         key = (*data, block.model, block.suffix, entry.prompt_settings_without((*IGNORED_OPTIONS, *choices)))
-        variants.setdefault(key, {})[entry.option(choices[0])] = block
-    return [[*values.values()] for _, values in sorted(variants.items(), key=lambda item: item[0])]
+        blocks_by_setting.setdefault(key, {})[entry.option(choices[0])] = block
+    return [[*values.values()] for _, values in sorted(blocks_by_setting.items(), key=lambda item: item[0])]
 
 
 def division_threshold(block: ModelCases) -> float:
     """Return the threshold of a division, -1 if its file does not record it."""
-    said = block.entries[0].option("threshold")
-    return float(said) if is_fraction(said) else UNKNOWN
+    threshold = block.entries[0].option("threshold")
+    return float(threshold) if is_fraction(threshold) else UNKNOWN
 
 
-def t2_rows(found: AblationCases, model: str) -> Iterator[Row]:
+def t2_rows(cases: AblationCases, model: str) -> Iterator[Row]:
     """Yield a row per threshold and OOD set."""
-    for block in found.blocks:
-        for name in map(found.set_label, OOD_SETS):
-            said = division_threshold(block)
+    for block in cases.blocks:
+        for name in map(cases.set_label, OOD_SETS):
+            threshold = division_threshold(block)
             yield (
                 model,
-                "unknown" if said == UNKNOWN else f"{said:g}",
+                "unknown" if threshold == UNKNOWN else f"{threshold:g}",
                 name + block.suffix,
                 *measure_cells(block, name, tuple(HEADS)),
             )

@@ -47,11 +47,11 @@ def group_by_division(pool: Runs, protocol: str, without: Collection[str] = ()) 
 
 def pool_data_sets(pool: Runs, protocol: str, without: Collection[str] = DATA_OPTIONS) -> list[list[CaseRun]]:
     """Return the groups of cases that can be pooled over data sets: same settings, one case per model and data set."""
-    found: dict[tuple[str, object], list[CaseRun]] = {}
+    by_settings: dict[tuple[str, object], list[CaseRun]] = {}
     for group in pool.groups:
         for entry in group.with_protocols(protocol).cases:
-            found.setdefault((entry.prompt_settings_without(without), entry.record.limit), []).append(entry)
-    return [sorted(once, key=model_and_split) for entries in found.values() for once in without_repeats(entries)]
+            by_settings.setdefault((entry.prompt_settings_without(without), entry.record.limit), []).append(entry)
+    return [sorted(once, key=model_and_split) for entries in by_settings.values() for once in without_repeats(entries)]
 
 
 def without_repeats(entries: Iterable[CaseRun]) -> list[list[CaseRun]]:
@@ -59,11 +59,11 @@ def without_repeats(entries: Iterable[CaseRun]) -> list[list[CaseRun]]:
     rounds: list[dict[tuple[str, str], CaseRun]] = []
     for entry in entries:
         key = (entry.model, entry.record.split)
-        home = next((each for each in rounds if key not in each), None)
+        home = next((cases for cases in rounds if key not in cases), None)
         if home is None:
             rounds.append(home := {})
         home[key] = entry
-    return [list(each.values()) for each in rounds]
+    return [list(cases.values()) for cases in rounds]
 
 
 def group_by_model(entries: Sequence[CaseRun]) -> dict[str, list[CaseRun]]:
@@ -88,8 +88,8 @@ def published_order(entry: CaseRun) -> tuple[int, str]:
 
 def metric_number(entry: CaseRun, name: str, category: str) -> NumberCell:
     """Return a metric of a case for one set."""
-    found = entry.metric(name, OODBENCH, category)
-    return NumberCell(None) if found is None else NumberCell(found.value, found.n, found.ci)
+    metric = entry.metric(name, OODBENCH, category)
+    return NumberCell(None) if metric is None else NumberCell(metric.value, metric.n, metric.ci)
 
 
 def set_order(name: str) -> tuple[int, str]:
@@ -111,8 +111,10 @@ def data_notes(entries: Sequence[CaseRun], without: Collection[str] = DATA_OPTIO
         f"{e.record.data.fingerprint[:12]}; division {division_sha256(e)[:12] or 'none'}."
         for e in entries
     )
-    put = dict.fromkeys(f"{e.record.protocol}: {e.prompt_settings_without(without) or 'no choices'}." for e in entries)
-    return (*shown, *put, *collect_notes(entries))
+    settings = dict.fromkeys(
+        f"{e.record.protocol}: {e.prompt_settings_without(without) or 'no choices'}." for e in entries
+    )
+    return (*shown, *settings, *collect_notes(entries))
 
 
 def disambiguate_titles(
@@ -130,12 +132,14 @@ def disambiguate_titles(
     return [title if number == 1 else f"{title} ({number})" for title, number in zip(whole, again, strict=True)]
 
 
-def differing_options(one: Sequence[CaseRun], every: Sequence[Sequence[CaseRun]], marked: Collection[str]) -> list[str]:
+def differing_options(
+    cases: Sequence[CaseRun], every: Sequence[Sequence[CaseRun]], marked: Collection[str]
+) -> list[str]:
     """Return the options that differ between tables with their values in one of them, such as `threshold 0.01`."""
     return [
-        f"{name.replace('_', ' ')} {said}"
-        for name, said in title_options(one).items()
-        if name not in marked and any(title_options(other).get(name, "—") != said for other in every)
+        f"{name.replace('_', ' ')} {value}"
+        for name, value in title_options(cases).items()
+        if name not in marked and any(title_options(other).get(name, "—") != value for other in every)
     ]
 
 

@@ -33,35 +33,35 @@ def f8(pool: Runs, _: str | None) -> "Figure":
     return category_figure(division_sizes(pool, "oodbench-F8", initial=True))
 
 
-def category_figure(found: Sequence[Sequence[DivisionSizes]]) -> "Figure":
+def category_figure(groups: Sequence[Sequence[DivisionSizes]]) -> "Figure":
     """Return a figure with one panel of all data sets for each setting, then one panel of categories per data set."""
     drawn: list[tuple[str, Bars, Sequence[DivisionSizes]]] = []
-    for every in found:
+    for every in groups:
         divided = every[0].entry.option("detectors")
         if len(every) > 1:
-            drawn.append((f"all data sets, {divided}", [(made.source, made.total) for made in every], every))
-        drawn += [(f"{made.title}, {divided}", category_bars(made), [made]) for made in every]
+            drawn.append((f"all data sets, {divided}", [(sizes.source, sizes.total) for sizes in every], every))
+        drawn += [(f"{sizes.title}, {divided}", category_bars(sizes), [sizes]) for sizes in every]
     figure, axes = create_panels([BAR * len(bars) + 1 for _, bars, _ in drawn], 1, 8)
-    titles = disambiguate_titles([title for title, *_ in drawn], [[made.entry for made in of] for *_, of in drawn])
-    for (ax,), title, (_, bars, (made, *_)) in zip(axes, titles, drawn, strict=True):
-        draw_stacked_bars(ax, bars, made)
+    titles = disambiguate_titles([title for title, *_ in drawn], [[sizes.entry for sizes in of] for *_, of in drawn])
+    for (ax,), title, (_, bars, (sizes, *_)) in zip(axes, titles, drawn, strict=True):
+        draw_stacked_bars(ax, bars, sizes)
         set_title(ax, f"{title}: {sum(count_ood(counts) for _, counts in bars):,} pairs")
     return figure
 
 
-def category_bars(made: DivisionSizes) -> Bars:
+def category_bars(sizes: DivisionSizes) -> Bars:
     """Return one bar per category; categories after the largest 80 share one bar."""
-    every = [item for item in made.sorted_categories() if count_ood(item[1])]
+    every = [item for item in sizes.sorted_categories() if count_ood(item[1])]
     rest = sum((counts for _, counts in every[MOST:]), Counter[str]())
     return every[:MOST] + [(f"{len(every) - MOST:,} more", rest)] * (len(every) > MOST)
 
 
-def draw_stacked_bars(ax: "Axes", bars: Bars, made: DivisionSizes) -> None:
+def draw_stacked_bars(ax: "Axes", bars: Bars, sizes: DivisionSizes) -> None:
     """Draw horizontal stacked bars, one colour per set."""
     left = [0] * len(bars)
     for name, colour in zip(OOD_SETS, COLOURS, strict=False):
         widths = [counts[name] for _, counts in bars]
-        ax.barh(range(len(bars)), widths, left=left, color=colour, label=made.set_label(name))
+        ax.barh(range(len(bars)), widths, left=left, color=colour, label=sizes.set_label(name))
         left = [start + width for start, width in zip(left, widths, strict=True)]
     ax.set_yticks(range(len(bars)), [one_line(name) for name, _ in bars], fontsize=6)
     ax.set_ylim(len(bars) - 0.5, -0.5)
@@ -72,10 +72,12 @@ def draw_stacked_bars(ax: "Axes", bars: Bars, made: DivisionSizes) -> None:
 
 def f6(pool: Runs, _: str | None) -> "Figure":
     """Return Figure 6: the pairs that a model answers wrongly, then the additional ones of each further model."""
-    found = coverages(pool)
-    figure, axes = create_panels([0.4 * len(sets) + 0.1 * len(sets[0].blocks) + 1 for sets in found], 1, 8)
-    titles = disambiguate_titles([sets[0].split for sets in found], [all_entries(sets[0].blocks) for sets in found])
-    for (ax,), title, sets in zip(axes, titles, found, strict=True):
+    divisions = coverages(pool)
+    figure, axes = create_panels([0.4 * len(sets) + 0.1 * len(sets[0].blocks) + 1 for sets in divisions], 1, 8)
+    titles = disambiguate_titles(
+        [sets[0].split for sets in divisions], [all_entries(sets[0].blocks) for sets in divisions]
+    )
+    for (ax,), title, sets in zip(axes, titles, divisions, strict=True):
         draw_coverage(ax, sets)
         set_title(ax, f"{title}, n={sets[0].n:,} pairs")
     return figure
@@ -85,17 +87,17 @@ def draw_coverage(ax: "Axes", sets: Sequence[Coverage]) -> None:
     """Draw one bar per set with one part per model, and the interval of the total at its end."""
     left = [0.0] * len(sets)
     for place, block in enumerate(sets[0].blocks):
-        widths = [100 * (each.shares[place][1].value or 0) for each in sets]
+        widths = [100 * (coverage.shares[place][1].value or 0) for coverage in sets]
         colour = COLOURS[place % len(COLOURS)]
         bars = ax.barh(
             range(len(sets)), widths, left=left, color=colour, edgecolor="white", label=one_line(block.model)
         )
         ax.bar_label(bars, [f"{width:.2f}" if width > 3 else "" for width in widths], label_type="center", fontsize=6)
         left = [start + width for start, width in zip(left, widths, strict=True)]
-    for row, each in enumerate(sets):
-        low, high = each.shares[-1][2].ci or (0.0, 0.0)
+    for row, coverage in enumerate(sets):
+        low, high = coverage.shares[-1][2].ci or (0.0, 0.0)
         ax.hlines(row + INTERVAL_OFFSET, 100 * low, 100 * high, color="black", linewidth=1)
-    ax.set_yticks(range(len(sets)), [each.kind for each in sets], fontsize=8)
+    ax.set_yticks(range(len(sets)), [coverage.kind for coverage in sets], fontsize=8)
     ax.set_ylim(len(sets) - 0.5, -0.5)
     ax.set_xlim(0, 100)
     ax.set_xlabel("pairs in a model's own OOD set (%), with the 95 % interval of all together", fontsize=8)

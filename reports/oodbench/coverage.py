@@ -55,17 +55,17 @@ class Coverage:
 
 def coverages(pool: Runs) -> list[list[Coverage]]:
     """Return the sets of each division and settings, with the models in descending order of their own shares."""
-    found = [
+    divisions = [
         compute_coverages(blocks)
         for of in group_by_pairs(existence_cases(pool, "oodbench-F6"))
         for blocks in group_by_settings(of)
     ]
-    if not any(found):
+    if not any(divisions):
         what = "compares OODBench's pairs with those that models answer wrongly"
         raise nothing_to_show(
             pool, "oodbench-F6", what, 'pytest -k "oodbench and existence" --eye-model=A --eye-model=B'
         )
-    return [each for each in found if each]
+    return [sets for sets in divisions if sets]
 
 
 def group_by_settings(blocks: Sequence[ModelCases]) -> Iterator[list[ModelCases]]:
@@ -77,16 +77,16 @@ def group_by_settings(blocks: Sequence[ModelCases]) -> Iterator[list[ModelCases]
 def compute_coverages(blocks: Sequence[ModelCases]) -> list[Coverage]:
     """Return the non-empty sets of one division."""
     parts = {name: [wrong_and_incomplete(block, name) for block in blocks] for name in (OOD_S, OOD_H)}
-    every = np.concatenate([np.array(each).swapaxes(0, 1) for each in parts.values()], axis=2)
+    every = np.concatenate([np.array(masks).swapaxes(0, 1) for masks in parts.values()], axis=2)
     order = np.argsort(-every[0].sum(axis=1), kind="stable")
-    found = []
+    sets = []
     for kind, names in SETS.items():
         wrong, lost = np.concatenate([np.array(parts[name]).swapaxes(0, 1) for name in names], axis=2)
         kept = ~lost.any(axis=0)
         chosen = tuple(blocks[place] for place in order)
         images = np.concatenate([image_ids(blocks[0], name) for name in names])[kept]
-        found.append(Coverage(kind, chosen, wrong[order][:, kept], images, int((~kept).sum())))
-    return [each for each in found if each.n]
+        sets.append(Coverage(kind, chosen, wrong[order][:, kept], images, int((~kept).sum())))
+    return [coverage for coverage in sets if coverage.n]
 
 
 def image_ids(block: ModelCases, name: str) -> Ints:
@@ -104,30 +104,30 @@ def wrong_and_incomplete(block: ModelCases, name: str) -> tuple[Bools, Bools]:
 
 def f6(pool: Runs, _: str | None) -> list[Table]:
     """Return Figure 6 as a table: the share of pairs that models answer wrongly, model by model."""
-    found = coverages(pool)
-    return with_unique_titles(list(map(coverage_table, found)), [all_entries(of[0].blocks) for of in found])
+    divisions = coverages(pool)
+    return with_unique_titles(list(map(coverage_table, divisions)), [all_entries(of[0].blocks) for of in divisions])
 
 
-def coverage_table(found: Sequence[Coverage]) -> Table:
+def coverage_table(sets: Sequence[Coverage]) -> Table:
     """Return the table of one division."""
-    blocks = found[0].blocks
+    blocks = sets[0].blocks
     rows: list[Row] = [
-        (each.kind, block.model, *numbers)
-        for each in found
-        for block, numbers in zip(each.blocks, each.shares, strict=True)
+        (coverage.kind, block.model, *numbers)
+        for coverage in sets
+        for block, numbers in zip(coverage.blocks, coverage.shares, strict=True)
     ]
-    said = [MEANING, "Brackets: 95 % intervals, Wilson over images with all their pairs."]
-    if lost := found[0].incomplete:
-        said.append(f"{lost:,} pairs are left out: not every model has answered them.")
-    said += [
+    notes = [MEANING, "Brackets: 95 % intervals, Wilson over images with all their pairs."]
+    if lost := sets[0].incomplete:
+        notes.append(f"{lost:,} pairs are left out: not every model has answered them.")
+    notes += [
         *dict.fromkeys(map(data_set_note, all_entries(blocks))),
         f"Set: {blocks[0].prompt_settings() or 'no choices'}.",
     ]
-    said += collect_notes(all_entries(blocks))
+    notes += collect_notes(all_entries(blocks))
     return Table(
-        f"{found[0].split}: overlap of OODBench's pairs with models' own OOD sets (%)",
+        f"{sets[0].split}: overlap of OODBench's pairs with models' own OOD sets (%)",
         ("Data Type", "Model", "Own", "Additional", "Covered"),
         tuple(rows),
-        tuple(said),
-        {"split": found[0].split, "pairs": blocks[0].pairs_key[0][1][:12], "asked": blocks[0].prompt_settings()},
+        tuple(notes),
+        {"split": sets[0].split, "pairs": blocks[0].pairs_key[0][1][:12], "asked": blocks[0].prompt_settings()},
     )

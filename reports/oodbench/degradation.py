@@ -48,10 +48,10 @@ class SetDegradation:
     @cached_property
     def measures(self) -> Mapping[str, Degradation]:
         """The degradation of every measure."""
-        one, other = (self.block.counts(name)[:, :4] for name in (ID, self.name))
+        in_tables, ood_tables = (self.block.counts(name)[:, :4] for name in (ID, self.name))
         strata = (self.block.strata(ID), self.block.strata(self.name))
         clusters = (self.block.images(ID), self.block.images(self.name))
-        return degradation(one, other, TIMES, self.block.seed, strata, clusters)
+        return degradation(in_tables, ood_tables, TIMES, self.block.seed, strata, clusters)
 
     @property
     def set_label(self) -> str:
@@ -65,13 +65,13 @@ class SetDegradation:
 
     def delta(self, measure: str) -> NumberCell:
         """Return the degradation of a measure with its interval."""
-        found = self.measures[measure]
-        return NumberCell(found.delta, ci=interval_or_none(found.ci), style=DELTA_STYLE)
+        result = self.measures[measure]
+        return NumberCell(result.delta, ci=interval_or_none(result.ci), style=DELTA_STYLE)
 
     def p_value(self, measure: str) -> NumberCell:
         """Return the p-value of a measure's degradation with its Monte Carlo interval."""
-        found = self.measures[measure]
-        return NumberCell(found.p, ci=interval_or_none(found.p_ci), style=P_STYLE)
+        result = self.measures[measure]
+        return NumberCell(result.p, ci=interval_or_none(result.p_ci), style=P_STYLE)
 
 
 AnyDegradation = TypeVar("AnyDegradation", bound=SetDegradation)
@@ -84,8 +84,8 @@ def answer_count(fall: SetDegradation) -> int:
 
 def degradations(tables: Iterable[Sequence[ModelCases]]) -> list[list[SetDegradation]]:
     """Return the degradations of every model, grouped by pairs."""
-    found = [[SetDegradation(block, name) for block in blocks for name in ood_sets(block)] for blocks in tables]
-    return [of for of in found if of]
+    groups = [[SetDegradation(block, name) for block in blocks for name in ood_sets(block)] for blocks in tables]
+    return [of for of in groups if of]
 
 
 def ood_sets(block: ModelCases) -> Iterator[str]:
@@ -96,56 +96,56 @@ def ood_sets(block: ModelCases) -> Iterator[str]:
 
 def pooled_degradations(pool: Runs, name: str) -> list[list[SetDegradation]]:
     """Return the degradations with all data sets pooled."""
-    found = degradations(group_by_pairs(pool_data_sets(existence_cases(pool, name))))
-    if not found:
+    groups = degradations(group_by_pairs(pool_data_sets(existence_cases(pool, name))))
+    if not groups:
         raise nothing_to_show(
             pool, name, "shows how far models fall from ID to OOD", 'pytest -k "oodbench and existence"'
         )
-    return found
+    return groups
 
 
 def degradation_tables(pool: Runs, labels: str | None) -> list[Table]:  # noqa: ARG001
     """Return tables of the degradation of every measure: all data sets pooled, then each data set."""
-    found = pooled_degradations(pool, "oodbench-degradation")
-    seen = {of[0].block.pairs_key for of in found}
+    groups = pooled_degradations(pool, "oodbench-degradation")
+    pooled_keys = {of[0].block.pairs_key for of in groups}
     alone = degradations(
         blocks
         for blocks in group_by_pairs(existence_cases(pool, "oodbench-degradation"))
-        if blocks[0].pairs_key not in seen
+        if blocks[0].pairs_key not in pooled_keys
     )
-    return build_tables([*found, *alone], wide_table)
+    return build_tables([*groups, *alone], wide_table)
 
 
 def build_tables(
-    found: Sequence[Sequence[AnyDegradation]], make: Callable[[Sequence[AnyDegradation]], Table]
+    groups: Sequence[Sequence[AnyDegradation]], make: Callable[[Sequence[AnyDegradation]], Table]
 ) -> list[Table]:
     """Return one table per group, all with different titles."""
     return with_unique_titles(
-        list(map(make, found)), [all_entries([fall.block for fall in of]) for of in found], SUFFIX_OPTIONS
+        list(map(make, groups)), [all_entries([fall.block for fall in of]) for of in groups], SUFFIX_OPTIONS
     )
 
 
-def wide_table(found: Sequence[SetDegradation]) -> Table:
+def wide_table(falls: Sequence[SetDegradation]) -> Table:
     """Return a table with one row per degradation."""
-    names = model_labels([fall.block for fall in found])
+    names = model_labels([fall.block for fall in falls])
     heads = [head for measure in HEADS.values() for head in (f"{measure} Δ", f"{measure} p")]
     rows: list[Row] = [
         (names[id(f.block)], f.set_label, f.n, *(cell for m in HEADS for cell in (f.delta(m), f.p_value(m))))
-        for f in found
+        for f in falls
     ]
-    return degradation_table(found, "fall from ID to OOD", ("Model", "Data Type", "Num", *heads), rows, FALL, SHUFFLED)
+    return degradation_table(falls, "fall from ID to OOD", ("Model", "Data Type", "Num", *heads), rows, FALL, SHUFFLED)
 
 
 def degradation_table(
-    found: Sequence[SetDegradation], what: str, columns: Sequence[str], rows: Sequence[Row], *said: str
+    falls: Sequence[SetDegradation], what: str, columns: Sequence[str], rows: Sequence[Row], *notes: str
 ) -> Table:
     """Return a table of degradations on the same pairs."""
-    block = found[0].block
+    block = falls[0].block
     return Table(
         f"OODBench: {what}, {data_sets_label(block)}",
         tuple(columns),
         tuple(rows),
-        (*said, *table_notes([fall.block for fall in found])),
+        (*notes, *table_notes([fall.block for fall in falls])),
         {"data": data_sets_label(block), "pairs": block.pairs_key[0][1][:12]},
     )
 
@@ -153,11 +153,11 @@ def degradation_table(
 def f9(pool: Runs, labels: str | None) -> list[Table]:  # noqa: ARG001
     """Return Figure 9 as a table: the degradation of each measure, and that under permutations."""
     columns = ("Model", "Data Type", "Num", "Measure", "Δ", "Shuffled Δ", "p")
-    said = (FALL, SHUFFLED, SPREAD)
+    notes = (FALL, SHUFFLED, SPREAD)
     return build_tables(
         pooled_degradations(pool, "oodbench-F9"),
         lambda of: degradation_table(
-            of, "permutation test of the fall", columns, list(long_rows(of, permutation_cells)), *said
+            of, "permutation test of the fall", columns, list(long_rows(of, permutation_cells)), *notes
         ),
     )
 
@@ -179,13 +179,13 @@ def drop_nan(draws: Floats) -> Floats:
 
 
 def long_rows(
-    found: Sequence[AnyDegradation],
+    falls: Sequence[AnyDegradation],
     cells: Callable[[AnyDegradation, str], Iterator[Cell]],
     size: Callable[[AnyDegradation], int] = answer_count,
 ) -> Iterator[Row]:
     """Yield one row per degradation and measure."""
-    names = model_labels([fall.block for fall in found])
-    for fall in found:
+    names = model_labels([fall.block for fall in falls])
+    for fall in falls:
         for measure, head in HEADS.items():
             yield names[id(fall.block)], fall.set_label, size(fall), head, *cells(fall, measure)
 

@@ -72,7 +72,7 @@ def option_values(command: str) -> list[str]:
         return []
     settings = [after for word, after in pairwise(words) if word == SET]
     settings += [word.partition("=")[2] for word in words if word.startswith(f"{SET}=")]
-    return [each.partition("=")[2] for each in settings if each.startswith(f"{OPTION}=")]
+    return [setting.partition("=")[2] for setting in settings if setting.startswith(f"{OPTION}=")]
 
 
 def normalise_specs(detectors: str) -> str:
@@ -83,10 +83,10 @@ def normalise_specs(detectors: str) -> str:
         return detectors
 
 
-def t9_rows(found: AblationCases, model: str) -> Iterator[Row]:
+def t9_rows(cases: AblationCases, model: str) -> Iterator[Row]:
     """Yield the OOD-H row of each division, and its difference from the first division."""
-    name, (first, *_) = found.set_label(OOD_H), found.blocks
-    for block in found.blocks:
+    name, (first, *_) = cases.set_label(OOD_H), cases.blocks
+    for block in cases.blocks:
         yield (
             model,
             detectors_label(block),
@@ -101,11 +101,11 @@ def t9_rows(found: AblationCases, model: str) -> Iterator[Row]:
 def difference_cells(first: ModelCases, other: ModelCases, name: str) -> list[NumberCell]:
     """Return the differences of the measures of a set (first minus other), with intervals over the images of both."""
     rows, images = union_tables([block.entries[0].pairs for block in (first, other)], name)
-    found = []
+    measures = []
     for totals in (rows.sum(axis=0), cluster_bootstrap_totals(rows, images, TIMES, first.seed)):
-        one, two = confusion_measures(totals[..., :4]), confusion_measures(totals[..., 4:])
-        found.append({head: one[head] - two[head] for head in HEADS})
-    value, draws = found
+        first_measures, other_measures = confusion_measures(totals[..., :4]), confusion_measures(totals[..., 4:])
+        measures.append({head: first_measures[head] - other_measures[head] for head in HEADS})
+    value, draws = measures
     return [
         NumberCell(float(value[head]), ci=interval_or_none(percentile_interval(draws[head])), style=DELTA_STYLE)
         for head in HEADS
@@ -127,7 +127,7 @@ def union_tables(sides: Sequence[Pairs], name: str) -> tuple[Ints, Ints]:
 def longest_prefixes(blocks: Sequence[ModelCases]) -> list[Sequence[ModelCases]]:
     """Return the longest series of detectors in which each adds to the one before, the shortest first."""
     rows = [
-        [each for each in blocks if detector_specs(each) == detector_specs(whole)[: len(detector_specs(each))]]
+        [block for block in blocks if detector_specs(block) == detector_specs(whole)[: len(detector_specs(block))]]
         for whole in blocks
     ]
     most = max(map(len, rows))
@@ -135,12 +135,12 @@ def longest_prefixes(blocks: Sequence[ModelCases]) -> list[Sequence[ModelCases]]
     return [sorted(row, key=lambda block: len(detector_specs(block)))]
 
 
-def f13_rows(found: AblationCases, model: str) -> Iterator[Row]:
+def f13_rows(cases: AblationCases, model: str) -> Iterator[Row]:
     """Yield the OOD-H row for each number of detectors."""
-    name = found.set_label(OOD_H)
-    for block in found.blocks:
-        who = f"{len(detector_specs(block))}: {detectors_label(block)}"
-        yield model, who, name + block.suffix, *measure_cells(block, name, tuple(HEADS))
+    name = cases.set_label(OOD_H)
+    for block in cases.blocks:
+        label = f"{len(detector_specs(block))}: {detectors_label(block)}"
+        yield model, label, name + block.suffix, *measure_cells(block, name, tuple(HEADS))
 
 
 T9 = Ablation(

@@ -92,9 +92,9 @@ def f8(pool: Runs, _: str | None) -> list[Table]:
     return sizes_tables(division_sizes(pool, "oodbench-F8", initial=True))
 
 
-def sizes_tables(found: Sequence[Sequence[DivisionSizes]]) -> list[Table]:
+def sizes_tables(groups: Sequence[Sequence[DivisionSizes]]) -> list[Table]:
     """Return one table per settings of the division."""
-    return with_unique_titles(list(map(sizes_table, found)), [[made.entry for made in of] for of in found])
+    return with_unique_titles(list(map(sizes_table, groups)), [[sizes.entry for sizes in of] for of in groups])
 
 
 def division_sizes(pool: Runs, name: str, *, initial: bool) -> list[list[DivisionSizes]]:
@@ -102,52 +102,54 @@ def division_sizes(pool: Runs, name: str, *, initial: bool) -> list[list[Divisio
     groups: dict[tuple[object, ...], list[DivisionSizes]] = {}
     for entry, title in division_entries(pool):
         counts = read_artifact(entry.record, entry.folder, DIVISION, partial(count_by_category, initial=initial))
-        made = DivisionSizes(entry, title, initial, counts)
+        sizes = DivisionSizes(entry, title, initial, counts)
         home = groups.setdefault((*map(entry.option, DIVISION_OPTIONS), entry.record.limit), [])
-        if all((made.title, made.without_hard_samples) != (other.title, other.without_hard_samples) for other in home):
-            home.append(made)
+        if all(
+            (sizes.title, sizes.without_hard_samples) != (other.title, other.without_hard_samples) for other in home
+        ):
+            home.append(sizes)
     if not groups:
         raise nothing_to_show(pool, name, "shows how large the sets of a division are", "pytest -k oodbench")
-    return [sorted(every, key=lambda made: published_order(made.entry)) for every in groups.values()]
+    return [sorted(every, key=lambda sizes: published_order(sizes.entry)) for every in groups.values()]
 
 
 def division_entries(pool: Runs) -> Iterator[tuple[CaseRun, str]]:
     """Yield one case per division with the title of its data set, divisions with hard samples first."""
     groups = [group for protocol in (EXISTENCE, PROGRESSION) for group in group_by_division(pool, protocol)]
-    seen = set()
+    keys = set()
     for group in sorted(groups, key=lambda group: group.cases[0].option("hard_samples", "none") == "none"):
         first = group.cases[0]
-        if (key := (group.title, division_sha256(first))) not in seen and DIVISION in first.record.artifacts:
-            seen.add(key)
+        if (key := (group.title, division_sha256(first))) not in keys and DIVISION in first.record.artifacts:
+            keys.add(key)
             yield first, group.title
 
 
-def count_by_category(found: Columns, *, initial: bool) -> Counts:
+def count_by_category(columns: Columns, *, initial: bool) -> Counts:
     """Return the number of pairs by category name and set."""
     counts: dict[str, Counter[str]] = {}
-    for name, of, main in zip(found["name"], found["set"], found["main"], strict=True):
+    for name, of, main in zip(columns["name"], columns["set"], columns["main"], strict=True):
         counts.setdefault(name, Counter())[of] += initial or main == "1"
     return counts
 
 
-def sizes_table(found: Sequence[DivisionSizes]) -> Table:
+def sizes_table(data_sets: Sequence[DivisionSizes]) -> Table:
     """Return the table of one settings: the total of every data set, then its categories."""
-    names = max((made.sets for made in found), key=len)
+    names = max((sizes.sets for sizes in data_sets), key=len)
     rows: list[Row] = []
-    if len(found) > 1:
-        rows.append((ALL, ALL, *size_cells(sum((made.total for made in found), Counter()), names)))
-    for made in found:
-        rows.append((made.source, ALL, *size_cells(made.total, names)))
-        rows += [(made.source, category, *size_cells(counts, names)) for category, counts in made.sorted_categories()]
-    which = "initial" if found[0].initial else "main"
-    asked = ", ".join(f"{name} {found[0].entry.option(name) or '—'}" for name in DIVISION_OPTIONS)
-    said = "Numbers of image–category pairs; two opposite questions are asked about each pair."
+    if len(data_sets) > 1:
+        rows.append((ALL, ALL, *size_cells(sum((sizes.total for sizes in data_sets), Counter()), names)))
+    for sizes in data_sets:
+        rows.append((sizes.source, ALL, *size_cells(sizes.total, names)))
+        rows += [(sizes.source, category, *size_cells(counts, names)) for category, counts in sizes.sorted_categories()]
+    which = "initial" if data_sets[0].initial else "main"
+    settings = ", ".join(f"{name} {data_sets[0].entry.option(name) or '—'}" for name in DIVISION_OPTIONS)
+    meaning = "Numbers of image–category pairs; two opposite questions are asked about each pair."
     return Table(
         f"OODBench: sizes of the {which} benchmark's sets by category",
-        ("Data", "Category", *map(found[0].set_label, names), "OOD"),
+        ("Data", "Category", *map(data_sets[0].set_label, names), "OOD"),
         tuple(rows),
-        (said, f"Divided by: {asked}.", *data_notes([made.entry for made in found])),
-        {"benchmark": which, "divided": asked},
+        (meaning, f"Divided by: {settings}.", *data_notes([sizes.entry for sizes in data_sets])),
+        {"benchmark": which, "divided": settings},
     )
 
 

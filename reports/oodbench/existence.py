@@ -47,12 +47,12 @@ def t1_table(blocks: Sequence[ModelCases]) -> Table:
         for name in b.sets()
         if name not in INITIAL_SETS
     ]
-    said = f"The answers of {data} are pooled: each data set is weighted by its Num."
+    pooling_note = f"The answers of {data} are pooled: each data set is weighted by its Num."
     return Table(
         f"OODBench: existence (%), {data}",
         (*COLUMNS, *RATES.values()),
         ((*CHANCE_HEAD, *CHANCE_CELLS, NumberCell(0.5), None), *rows),
-        (said, *table_notes(blocks)),
+        (pooling_note, *table_notes(blocks)),
         {"data": data, "pairs": blocks[0].pairs_key[0][1][:12]},
     )
 
@@ -65,19 +65,19 @@ def data_sets_label(block: ModelCases) -> str:
 def measure_cells(block: ModelCases, name: str, heads: Sequence[str] = (*HEADS, *RATES)) -> list[Cell]:
     """Return the number of answers, then each measure with its interval."""
     counts = block.counts(name)
-    found = measure_numbers(counts, block.strata(name), block.images(name), block.seed)
-    return [int(counts[:, :4].sum()), *(found[head] for head in heads)]
+    numbers = measure_numbers(counts, block.strata(name), block.images(name), block.seed)
+    return [int(counts[:, :4].sum()), *(numbers[head] for head in heads)]
 
 
 def source_tables(name: str, wanted: str) -> Callable[[Runs, str | None], list[Table]]:
     """Return the function of Tables 10 to 13: one data set, the initial benchmark if available, and the time."""
 
     def build(pool: Runs, labels: str | None) -> list[Table]:  # noqa: ARG001
-        found = [block for block in existence_cases(pool, name) if source_name(block.entries[0]) == wanted]
-        if not found:
+        blocks = [block for block in existence_cases(pool, name) if source_name(block.entries[0]) == wanted]
+        if not blocks:
             what, command = f"shows the existence measures on {wanted}", f'pytest -k "oodbench and existence"{BOTH}'
             raise nothing_to_show(pool, name, what, f"{command}, where ROOT holds {wanted}")
-        return build_tables(group_by_pairs(found), partial(source_table, wanted=wanted))
+        return build_tables(group_by_pairs(blocks), partial(source_table, wanted=wanted))
 
     return build
 
@@ -91,13 +91,13 @@ def source_table(blocks: Sequence[ModelCases], wanted: str) -> Table:
         for name in b.sets()
     ]
     wide = any(block.initial for block in blocks)
-    said = (*[APOSTROPHE] * wide, time_note([block.entries[0] for block in blocks]))
+    notes = (*[APOSTROPHE] * wide, time_note([block.entries[0] for block in blocks]))
     record = blocks[0].entries[0].record
     return Table(
         f"{record.benchmark}/{record.split}: {wanted}, existence (%)",
         (*COLUMNS, *RATES.values(), TIME),
         ((*CHANCE_HEAD, *CHANCE_CELLS, NumberCell(0.5), None, None), *rows),
-        (*said, *table_notes(blocks)),
+        (*notes, *table_notes(blocks)),
         {"split": f"{record.benchmark}/{record.split}", "pairs": blocks[0].pairs_key[0][1][:12]},
     )
 
@@ -112,15 +112,15 @@ def model_set_time(block: ModelCases, name: str) -> str | None:
 def t18(pool: Runs, labels: str | None) -> list[Table]:  # noqa: ARG001
     """Return Table 18: models of several scales, data set by data set."""
     singles = [block for block in existence_cases(pool, "oodbench-T18") if not block.suffix]
-    found = sorted(
+    tables = sorted(
         (of for of in group_by_pairs(singles) if has_several_models(of)), key=lambda of: of[0].entries[0].record.split
     )
-    if not found:
+    if not tables:
         what = "compares models of several scales on the same pairs without chain of thought"
         raise nothing_to_show(
             pool, "oodbench-T18", what, 'pytest -k "oodbench and existence" --eye-model=A --eye-model=B'
         )
-    return [t18_table(found)]
+    return [t18_table(tables)]
 
 
 def has_several_models(blocks: Sequence[ModelCases]) -> bool:
@@ -128,23 +128,23 @@ def has_several_models(blocks: Sequence[ModelCases]) -> bool:
     return len({block.model for block in blocks}) > 1
 
 
-def t18_table(found: Sequence[Sequence[ModelCases]]) -> Table:
+def t18_table(tables: Sequence[Sequence[ModelCases]]) -> Table:
     """Return a table with one section per data set; in CSV files the data set is a column."""
-    sections = {title: list(scale_rows(blocks)) for title, blocks in section_titles(found)}
+    sections = {title: list(scale_rows(blocks)) for title, blocks in section_titles(tables)}
     blank = ("",) * len(COLUMNS[1:])
     chance: Row = ("Random Chance", "-", None, *CHANCE_CELLS)
     rows = [row for title, section in sections.items() for row in ((title, *blank), *section)]
     plain = [(title, *row) for title, section in sections.items() for row in section]
-    said = tuple(dict.fromkeys(note for blocks in found for note in table_notes(blocks)))
+    notes = tuple(dict.fromkeys(note for blocks in tables for note in table_notes(blocks)))
     table = partial(Table, "OODBench: models of several scales, existence (%)")
     data = table(("Data", *COLUMNS), (("", *chance), *plain))
-    return table(COLUMNS, (chance, *rows), said, data=data)
+    return table(COLUMNS, (chance, *rows), notes, data=data)
 
 
-def section_titles(found: Sequence[Sequence[ModelCases]]) -> Iterator[tuple[str, Sequence[ModelCases]]]:
+def section_titles(tables: Sequence[Sequence[ModelCases]]) -> Iterator[tuple[str, Sequence[ModelCases]]]:
     """Yield each data set with its name, numbered if it has several divisions."""
     counts: dict[str, int] = {}
-    for blocks in found:
+    for blocks in tables:
         name = source_name(blocks[0].entries[0])
         counts[name] = counts.get(name, 0) + 1
         yield name if counts[name] == 1 else f"{name} ({counts[name]})", blocks

@@ -34,8 +34,8 @@ def f9(pool: Runs, _: str | None) -> "Figure":
     """Return Figure 9: a violin of the degradation under permutations per model, and the observed one with interval."""
     rows = [
         (head, of)
-        for head, found in with_headings(pooled_degradations(pool, "oodbench-F9"))
-        for of in group_by_set(found)
+        for head, groups in with_headings(pooled_degradations(pool, "oodbench-F9"))
+        for of in group_by_set(groups)
     ]
     names = [[*map(wrap_name, model_labels([fall.block for fall in falls]).values())] for _, falls in rows]
     heights = [BAND * len(falls) + 1.0 for _, falls in rows]
@@ -53,13 +53,13 @@ def f9(pool: Runs, _: str | None) -> "Figure":
 def draw_violins(ax: "Axes", falls: Sequence[SetDegradation], measure: str) -> None:
     """Draw one panel of Figure 9."""
     for place, fall in enumerate(falls):
-        found = fall.measures[measure]
-        if (null := drop_nan(found.null_samples)).size:
+        result = fall.measures[measure]
+        if (null := drop_nan(result.null_samples)).size:
             ax.violinplot([100 * null], [place], widths=0.6, showextrema=False, orientation="horizontal")
-        if not np.isnan(found.delta):
-            ax.hlines(place, 100 * found.ci.low, 100 * found.ci.high, color="tab:red", linewidth=1)
-            ax.plot(100 * found.delta, place, "D", color="tab:red", markersize=3)
-        text = f"p={fall.p_value(measure).style(found.p)}"
+        if not np.isnan(result.delta):
+            ax.hlines(place, 100 * result.ci.low, 100 * result.ci.high, color="tab:red", linewidth=1)
+            ax.plot(100 * result.delta, place, "D", color="tab:red", markersize=3)
+        text = f"p={fall.p_value(measure).style(result.p)}"
         ax.text(
             0.98,
             place - 0.38,
@@ -79,9 +79,9 @@ def draw_violins(ax: "Axes", falls: Sequence[SetDegradation], measure: str) -> N
 def f10(pool: Runs, _: str | None) -> "Figure":
     """Return Figure 10: the difference between a model's degradation and the references' mean, with the margins."""
     rows = [
-        (model_labels([each.block for each in of]), head, fall)
-        for head, found in with_headings(reference_comparisons(pool, "oodbench-F10"))
-        for of in group_by_set(found)
+        (model_labels([comparison.block for comparison in of]), head, fall)
+        for head, groups in with_headings(reference_comparisons(pool, "oodbench-F10"))
+        for of in group_by_set(groups)
         for fall in of
     ]
     figure, axes = create_panels([ROW] * len(rows), len(HEADS), 13)
@@ -96,14 +96,14 @@ def f10(pool: Runs, _: str | None) -> "Figure":
 
 def draw_difference(ax: "Axes", fall: ReferenceComparison, measure: str) -> None:
     """Draw one panel of Figure 10: the resamples, their central 90 % shaded, the margins dashed."""
-    found = fall.equivalence[measure]
-    if (draws := drop_nan(found.bootstrap_samples)).size:
-        ax.hist(100 * draws, bins=40, color="tab:blue" if found.equivalent else "tab:orange")
-        ax.axvspan(100 * found.ci.low, 100 * found.ci.high, color="tab:gray", alpha=0.3)
-    for margin in () if np.isnan(found.eta) else (-found.eta, found.eta):
+    result = fall.equivalence[measure]
+    if (draws := drop_nan(result.bootstrap_samples)).size:
+        ax.hist(100 * draws, bins=40, color="tab:blue" if result.equivalent else "tab:orange")
+        ax.axvspan(100 * result.ci.low, 100 * result.ci.high, color="tab:gray", alpha=0.3)
+    for margin in () if np.isnan(result.eta) else (-result.eta, result.eta):
         ax.axvline(100 * margin, color="tab:red", linestyle="--", linewidth=1)
-    result = "equivalent" if found.equivalent else "not equivalent"
-    ax.set_xlabel(f"δ (% points), 90 % interval, ±η:\n{result}", fontsize=SMALLEST_FONT)
+    decision = "equivalent" if result.equivalent else "not equivalent"
+    ax.set_xlabel(f"δ (% points), 90 % interval, ±η:\n{decision}", fontsize=SMALLEST_FONT)
     ax.locator_params(axis="x", nbins=4)
     ax.set_yticks([])
     ax.tick_params(axis="x", labelsize=6)
@@ -113,30 +113,31 @@ def f13(pool: Runs, _: str | None) -> "Figure":
     """Return Figure 13: accuracy and F1 on OOD-H by number of detectors, one line per model."""
     homes = F13.cases_by_split(pool)
     every = {
-        split: {key: wrap_name(name) for key, name in F13.model_labels(found).items()} for split, found in homes.items()
+        split: {key: wrap_name(name) for key, name in F13.model_labels(series).items()}
+        for split, series in homes.items()
     }
     width = text_width((name for names in every.values() for name in names.values()), SMALLEST_FONT)
     figure, axes = create_panels([3.5] * len(homes), len(DRAWN), 10 + width)
-    for line, (split, found) in zip(axes, homes.items(), strict=True):
+    for line, (split, series) in zip(axes, homes.items(), strict=True):
         names = every[split]
         for ax, measure in zip(line, DRAWN, strict=True):
-            for each in found:
-                draw_trend(ax, each, measure, names[id(each.blocks[0])] + one_line(each.blocks[0].suffix))
+            for cases in series:
+                draw_trend(ax, cases, measure, names[id(cases.blocks[0])] + one_line(cases.blocks[0].suffix))
             ax.set_ylabel(f"{HEADS[measure]} (%), with the 95 % interval", fontsize=8)
             ax.set_xlabel("number of detectors", fontsize=8)
-            title = f"{one_line(split)}, {found[0].set_label(OOD_H)}, {benchmark_label(found)}"
-            title = f"{title}, {count_flagged_answers(found)}"
+            title = f"{one_line(split)}, {series[0].set_label(OOD_H)}, {benchmark_label(series)}"
+            title = f"{title}, {count_flagged_answers(series)}"
             ax.set_title(fill(title, TITLE, break_on_hyphens=False), fontsize=8)
             ax.xaxis.get_major_locator().set_params(integer=True)
         line[-1].legend(**(LEGEND_ASIDE | {"fontsize": SMALLEST_FONT}))
     return figure
 
 
-def draw_trend(ax: "Axes", found: AblationCases, measure: str, label: str) -> None:
+def draw_trend(ax: "Axes", cases: AblationCases, measure: str, label: str) -> None:
     """Draw the line of one model."""
-    name = found.set_label(OOD_H)
-    numbers = [measure_numbers(b.counts(name), b.strata(name), b.images(name), b.seed)[measure] for b in found.blocks]
-    counts = [len(detector_specs(block)) for block in found.blocks]
+    name = cases.set_label(OOD_H)
+    numbers = [measure_numbers(b.counts(name), b.strata(name), b.images(name), b.seed)[measure] for b in cases.blocks]
+    counts = [len(detector_specs(block)) for block in cases.blocks]
     shown = [(count, number) for count, number in zip(counts, numbers, strict=True) if number.is_defined]
     values = [100 * (number.value or 0) for _, number in shown]
     (line,) = ax.plot([count for count, _ in shown], values, marker="o", markersize=4, label=label)
@@ -145,21 +146,21 @@ def draw_trend(ax: "Axes", found: AblationCases, measure: str, label: str) -> No
         ax.vlines(count, 100 * low, 100 * high, color=line.get_color(), alpha=0.4, linewidth=3)
 
 
-def group_by_set(found: Sequence[AnyFall]) -> list[list[AnyFall]]:
+def group_by_set(falls: Sequence[AnyFall]) -> list[list[AnyFall]]:
     """Return the degradations grouped by set and by use of chain of thought."""
     kinds: dict[tuple[str, str], list[AnyFall]] = {}
-    for fall in found:
+    for fall in falls:
         kinds.setdefault((fall.block.suffix, fall.name), []).append(fall)
     return [of for _, of in sorted(kinds.items(), key=lambda item: (item[0][0], item[0][1] == OOD_H))]
 
 
-def with_headings(found: Sequence[Sequence[AnyFall]]) -> list[tuple[str, Sequence[AnyFall]]]:
+def with_headings(groups: Sequence[Sequence[AnyFall]]) -> list[tuple[str, Sequence[AnyFall]]]:
     """Return the groups of degradations with headings that distinguish them."""
-    cases = [all_entries([fall.block for fall in of]) for of in found]
+    cases = [all_entries([fall.block for fall in of]) for of in groups]
     return list(
         zip(
-            disambiguate_titles([data_sets_label(of[0].block) for of in found], cases, SUFFIX_OPTIONS),
-            found,
+            disambiguate_titles([data_sets_label(of[0].block) for of in groups], cases, SUFFIX_OPTIONS),
+            groups,
             strict=True,
         )
     )
@@ -180,10 +181,10 @@ def count_answers(falls: Sequence[SetDegradation]) -> str:
     return format_counts(sorted({fall.n for fall in falls}))
 
 
-def count_flagged_answers(found: Sequence[AblationCases]) -> str:
+def count_flagged_answers(series: Sequence[AblationCases]) -> str:
     """Return the text of the numbers of answers in OOD-H."""
     return format_counts(
-        sorted({int(b.counts(each.set_label(OOD_H))[:, :4].sum()) for each in found for b in each.blocks})
+        sorted({int(b.counts(cases.set_label(OOD_H))[:, :4].sum()) for cases in series for b in cases.blocks})
     )
 
 

@@ -29,11 +29,11 @@ SCALES = {
 
 def f11(pool: Runs, _: str | None) -> "Figure":
     """Return Figure 11: degradations on hard samples and OOD-H, by ascending degradation on hard samples."""
-    found = hard_sample_groups(pool, "oodbench-F11")
-    longest = max(len(entry.model) for group in found for entry in group.cases)
-    figure, axes = create_panels([2.6 + 0.06 * min(longest, 30)] * len(found), 1, 8)
-    titles = disambiguate_titles([group.title for group in found], [group.cases for group in found])
-    for (ax,), title, group in zip(axes, titles, found, strict=True):
+    groups = hard_sample_groups(pool, "oodbench-F11")
+    longest = max(len(entry.model) for group in groups for entry in group.cases)
+    figure, axes = create_panels([2.6 + 0.06 * min(longest, 30)] * len(groups), 1, 8)
+    titles = disambiguate_titles([group.title for group in groups], [group.cases for group in groups])
+    for (ax,), title, group in zip(axes, titles, groups, strict=True):
         draw_degradations(ax, group)
         sizes = sorted({degradation_cells(entry, name)[0].n or 0 for entry in group.cases for name in DELTAS})
         set_title(ax, f"{title}, {format_counts(sizes)}")
@@ -63,19 +63,25 @@ def draw_degradations(ax: "Axes", group: ComparableCases) -> None:
 
 def f12(pool: Runs, _: str | None) -> "Figure":
     """Return Figure 12: the variance and both correlations of resampled hard samples, with the value of OOD-H."""
-    found = spreads(pool)
-    figure, axes = create_panels([2.8] * len(found), 3, 11)
-    titles = disambiguate_titles([each.group.title for each in found], [each.group.cases for each in found])
-    for row, title, each in zip(axes, titles, found, strict=True):
-        for ax, (name, test) in zip(row, each.tests.items(), strict=True):
+    divisions = spreads(pool)
+    figure, axes = create_panels([2.8] * len(divisions), 3, 11)
+    titles = disambiguate_titles(
+        [spread.group.title for spread in divisions], [spread.group.cases for spread in divisions]
+    )
+    for row, title, spread in zip(axes, titles, divisions, strict=True):
+        for ax, (name, test) in zip(row, spread.tests.items(), strict=True):
             draw_baseline(ax, name, test)
-            ax.set_title(f"{fill(one_line(title), 44)}, {len(each.hard)} models\n{baseline_label(each)}", fontsize=8)
+            ax.set_title(
+                f"{fill(one_line(title), 44)}, {len(spread.hard)} models\n{baseline_label(spread)}", fontsize=8
+            )
     return figure
 
 
-def baseline_label(found: Spread) -> str:
+def baseline_label(spread: Spread) -> str:
     """Return how the baseline was sampled, for a title."""
-    return f"{found.size:,} of {found.n_samples:,} hard samples{', with replacement' if found.with_replacement else ''}"
+    return (
+        f"{spread.size:,} of {spread.n_samples:,} hard samples{', with replacement' if spread.with_replacement else ''}"
+    )
 
 
 def draw_baseline(ax: "Axes", name: str, test: ResamplingTest) -> None:

@@ -43,8 +43,8 @@ class Trend:
 
     def __call__(self, x: Floats) -> Floats:
         """Return the values of the curve at x."""
-        found = self.height * np.exp(self.rate * x) if self.kind == "exponential" else self.height + self.rate * x
-        return np.asarray(found, np.float64)
+        values = self.height * np.exp(self.rate * x) if self.kind == "exponential" else self.height + self.rate * x
+        return np.asarray(values, np.float64)
 
     def __str__(self) -> str:
         if self.kind == "exponential":
@@ -66,16 +66,16 @@ def fit_trend(values: Sequence[float]) -> Trend | None:
 
 def hard_sample_groups(pool: Runs, name: str, least: int = 1) -> list[ComparableCases]:
     """Return the cases with hard samples, grouped by division."""
-    asked = (
+    candidates = (
         group.select(entry for entry in group.cases if entry.metric("acc", OODBENCH, HARD_SAMPLES) is not None)
         for group in group_by_division(pool, EXISTENCE)
     )
-    found = [group for group in asked if len(group.cases) >= least]
-    if not found:
+    groups = [group for group in candidates if len(group.cases) >= least]
+    if not groups:
         several = "" if least == 1 else f", in {least} models or more"
         command = COMMAND + " --eye-model=A --eye-model=B" * (least > 1)
         raise nothing_to_show(pool, name, f"compares hard samples with pairs out of distribution{several}", command)
-    return found
+    return groups
 
 
 def t8(pool: Runs, _: str | None) -> list[Table]:
@@ -110,9 +110,9 @@ def t8_table(group: ComparableCases) -> Table:
 def measure_row(entry: CaseRun, name: str) -> Row:
     """Return the row of one set and model, with the degradation from ID."""
     numbers = [replace(metric_number(entry, measure, name), n=None) for measure in HEADS]
-    asked = entry.metric("acc", OODBENCH, name)
-    fallen = (None, None) if name == ID else tuple(replace(each, n=None) for each in degradation_cells(entry, name))
-    return entry.model, set_label(name), asked.n if asked else 0, *numbers, *fallen
+    accuracy = entry.metric("acc", OODBENCH, name)
+    fall_cells = (None, None) if name == ID else tuple(replace(cell, n=None) for cell in degradation_cells(entry, name))
+    return entry.model, set_label(name), accuracy.n if accuracy else 0, *numbers, *fall_cells
 
 
 def degradation_cells(entry: CaseRun, name: str) -> tuple[NumberCell, NumberCell]:
@@ -139,7 +139,7 @@ def f11_table(group: ComparableCases) -> Table:
     ]
     return Table(
         f"{group.title}: falls of accuracy from ID (percentage points)",
-        ("Model", *(head for fallen in DELTAS.values() for head in (fallen, f"{fallen} p"))),
+        ("Model", *(head for label in DELTAS.values() for head in (label, f"{label} p"))),
         tuple(rows),
         (
             *trend_notes(entries),
@@ -153,8 +153,8 @@ def f11_table(group: ComparableCases) -> Table:
 
 def trend_notes(entries: Sequence[CaseRun]) -> list[str]:
     """Return notes with the trend of each degradation over the models in table order."""
-    found = {head: fit_degradation(entries, name) for name, head in DELTAS.items()}
-    return [f"Trend of {head}, x = 1 for the first model: {curve}." for head, curve in found.items() if curve]
+    trends = {head: fit_degradation(entries, name) for name, head in DELTAS.items()}
+    return [f"Trend of {head}, x = 1 for the first model: {curve}." for head, curve in trends.items() if curve]
 
 
 def fit_degradation(entries: Sequence[CaseRun], name: str) -> Trend | None:
@@ -172,16 +172,16 @@ def overlap_rows(entry: CaseRun) -> list[Row]:
     ]
 
 
-def overlap_shares(found: Columns) -> tuple[NumberCell, NumberCell]:
+def overlap_shares(columns: Columns) -> tuple[NumberCell, NumberCell]:
     """Return the share of OOD-H that is hard samples and that of hard samples that are OOD-H, of a division's columns.
 
     A hard sample is of OOD-H if all detectors fail on it, whether or not OOD-H lists it, too.
     """
-    rows = list(zip(found["key"], found["category"], found["set"], found["flags"], strict=True))
+    rows = list(zip(columns["key"], columns["category"], columns["set"], columns["flags"], strict=True))
     ood = {(key, category) for key, category, name, _ in rows if name == OOD_H}
     mined = {(key, category): flags for key, category, name, flags in rows if name == HARD_SAMPLES}
     ood |= {pair for pair, flags in mined.items() if flags and "0" not in flags}
-    images = {key: place for place, key in enumerate(dict.fromkeys(found["key"]))}
+    images = {key: place for place, key in enumerate(dict.fromkeys(columns["key"]))}
 
     def share(of: Iterable[tuple[str, str]], among: Collection[tuple[str, str]]) -> NumberCell:
         pairs = sorted(of)

@@ -28,15 +28,15 @@ SHOWN = {(LOGIT, "0"): ("tab:gray", "absent"), (LOGIT, "1"): ("tab:blue", "prese
 
 def f14(pool: Runs, _: str | None) -> "Figure":
     """Return Figure 14: one row per detector with its logits and its purified probabilities."""
-    found = [each for of in detector_histograms(pool, "oodbench-F14") for each in of]
-    figure, axes = create_panels([2.6] * len(found), 2, 9)
-    for (left, right), each in zip(axes, found, strict=True):
+    detectors = [histograms for of in detector_histograms(pool, "oodbench-F14") for histograms in of]
+    figure, axes = create_panels([2.6] * len(detectors), 2, 9)
+    for (left, right), histograms in zip(axes, detectors, strict=True):
         for kind, (colour, label) in SHOWN.items():
-            draw_histogram(left, each.overall.get(kind), colour, label)
-        draw_histogram(right, each.overall.get((PROBABILITY, "1")), "tab:blue", "present")
+            draw_histogram(left, histograms.overall.get(kind), colour, label)
+        draw_histogram(right, histograms.overall.get((PROBABILITY, "1")), "tab:blue", "present")
         right.set_xlim(0, 1)
         for ax, label in ((left, "logit"), (right, "probability, purified")):
-            ax.set_title(f"{wrap_name(each.entry.model)}, {one_line(each.group.title)}", fontsize=8)
+            ax.set_title(f"{wrap_name(histograms.entry.model)}, {one_line(histograms.group.title)}", fontsize=8)
             ax.set_xlabel(label, fontsize=8)
             ax.set_ylabel("share of pairs", fontsize=8)
             legend_above(ax)
@@ -60,43 +60,43 @@ def f16(pool: Runs, _: str | None) -> "Figure":
     return category_panels(other_detectors(pool))
 
 
-def category_panels(found: Sequence[DetectorHistograms]) -> "Figure":
+def category_panels(detectors: Sequence[DetectorHistograms]) -> "Figure":
     """Return a figure with one block of small panels per detector and data set."""
     from matplotlib.figure import Figure
 
-    rows = [ceil(min(len(each.categories), MOST) / ACROSS) for each in found]
+    rows = [ceil(min(len(histograms.categories), MOST) / ACROSS) for histograms in detectors]
     heights = [SMALL * count + TITLE + BOTTOM for count in rows]
     figure = Figure(figsize=(11, sum(heights)))
-    parts = figure.subfigures(len(found), 1, squeeze=False, height_ratios=heights)
-    for (part,), each, count, height in zip(parts, found, rows, heights, strict=True):
-        draw_categories(part, each, count, height)
+    parts = figure.subfigures(len(detectors), 1, squeeze=False, height_ratios=heights)
+    for (part,), histograms, count, height in zip(parts, detectors, rows, heights, strict=True):
+        draw_categories(part, histograms, count, height)
     return figure
 
 
-def draw_categories(part: "SubFigure", found: DetectorHistograms, rows: int, height: float) -> None:
+def draw_categories(part: "SubFigure", detector: DetectorHistograms, rows: int, height: float) -> None:
     """Draw the panels of one detector and data set."""
-    names = found.categories[:MOST]
-    which = f"{len(names):,} of {len(found.categories):,} categories, those with most pairs"
-    which = which if len(names) < len(found.categories) else f"{len(names):,} categories"
-    title = f"{found.entry.model}, {found.group.title}: logits of {which}; blue: present, grey: absent"
+    names = detector.categories[:MOST]
+    which = f"{len(names):,} of {len(detector.categories):,} categories, those with most pairs"
+    which = which if len(names) < len(detector.categories) else f"{len(names):,} categories"
+    title = f"{detector.entry.model}, {detector.group.title}: logits of {which}; blue: present, grey: absent"
     part.suptitle(one_line(title), fontsize=9, y=1 - 0.15 / height)
     part.subplots_adjust(
         left=0.03, right=0.99, bottom=BOTTOM / height, top=1 - TITLE / height, hspace=0.75, wspace=0.15
     )
     axes = part.subplots(rows, ACROSS, squeeze=False).flat
     for ax, name in zip(axes, names, strict=False):
-        draw_category(ax, found, name)
+        draw_category(ax, detector, name)
     for ax in axes[len(names) :]:
         ax.set_axis_off()
 
 
-def draw_category(ax: "Axes", found: DetectorHistograms, name: str) -> None:
+def draw_category(ax: "Axes", detector: DetectorHistograms, name: str) -> None:
     """Draw one category, on the axis that all categories share."""
     for kind, (colour, label) in SHOWN.items():
-        draw_histogram(ax, found.histograms.get(kind, {}).get(name), colour, label)
-    shown = [bins for kind, bins in found.overall.items() if kind in SHOWN]
+        draw_histogram(ax, detector.histograms.get(kind, {}).get(name), colour, label)
+    shown = [bins for kind, bins in detector.overall.items() if kind in SHOWN]
     ax.set_xlim(min(bins.low[0] for bins in shown), max(bins.high[-1] for bins in shown))
-    present = found.histograms.get((LOGIT, "1"), {}).get(name)
+    present = detector.histograms.get((LOGIT, "1"), {}).get(name)
     ax.set_title(f"{one_line(name)} (n={present.n if present else 0:,})", fontsize=6, pad=2)
     ax.tick_params(labelsize=6, length=2, pad=1)
     ax.set_yticks([])

@@ -79,25 +79,27 @@ class DetectorHistograms:
     @cached_property
     def overall(self) -> Mapping[Kind, Histogram]:
         """The histograms over all categories."""
-        return {kind: merge_histograms(found.values()) for kind, found in self.histograms.items()}
+        return {kind: merge_histograms(by_category.values()) for kind, by_category in self.histograms.items()}
 
     @property
     def categories(self) -> list[str]:
         """The categories, by descending number of pairs."""
         present = self.histograms.get((LOGIT, "1"), {})
-        names = dict.fromkeys(name for found in self.histograms.values() for name in found)
+        names = dict.fromkeys(name for by_category in self.histograms.values() for name in by_category)
         return sorted(names, key=lambda name: (-present[name].n if name in present else 0, name))
 
 
-def histograms_from_columns(found: Columns) -> Logits:
+def histograms_from_columns(columns: Columns) -> Logits:
     """Return the histograms of the columns of a CSV file of bins."""
-    kinds = list(zip(found["what"], found["present"], strict=True))
-    bins = list(zip(map(float, found["low"]), map(float, found["high"]), map(int, found["count"]), strict=True))
+    kinds = list(zip(columns["what"], columns["present"], strict=True))
+    bins = list(zip(map(float, columns["low"]), map(float, columns["high"]), map(int, columns["count"]), strict=True))
     rows: dict[Kind, dict[str, list[tuple[float, float, int]]]] = {}
-    for kind, name, each in zip(kinds, found["name"], bins, strict=True):
-        rows.setdefault(kind, {}).setdefault(name, []).append(each)
+    for kind, name, row in zip(kinds, columns["name"], bins, strict=True):
+        rows.setdefault(kind, {}).setdefault(name, []).append(row)
     order = sorted(rows, key=lambda kind: [*KINDS].index(kind) if kind in KINDS else len(KINDS))
-    return {kind: {name: build_histogram(each) for name, each in rows[kind].items()} for kind in order}
+    return {
+        kind: {name: build_histogram(histogram_rows) for name, histogram_rows in rows[kind].items()} for kind in order
+    }
 
 
 def build_histogram(bins: Iterable[tuple[float, float, int]]) -> Histogram:
@@ -110,26 +112,26 @@ def build_histogram(bins: Iterable[tuple[float, float, int]]) -> Histogram:
     return Histogram(ends[:, 0], ends[:, 1], np.array([count for _, count in kept], np.int64))
 
 
-def merge_histograms(found: Iterable[Histogram]) -> Histogram:
+def merge_histograms(histograms: Iterable[Histogram]) -> Histogram:
     """Return the sum of several histograms with the same bins."""
-    return build_histogram(each for bins in found for each in bins.rows)
+    return build_histogram(row for histogram in histograms for row in histogram.rows)
 
 
 def detector_histograms(pool: Runs, name: str) -> list[list[DetectorHistograms]]:
     """Return the histograms of every data set, with detectors in the order of the division, else by name."""
     order = detector_order(pool)
-    found = []
+    groups = []
     for group in group_by_division(pool, DETECTION):
         entries = sorted(group.cases, key=lambda e: (order.get(e.record.model.spec, len(order)), e.model))
-        found.append(
+        groups.append(
             [
                 DetectorHistograms(group, e, read_artifact(e.record, e.folder, "logits", histograms_from_columns))
                 for e in entries
             ]
         )
-    if not found:
+    if not groups:
         raise nothing_to_show(pool, name, "shows the distributions of detectors' logits", COMMAND)
-    return found
+    return groups
 
 
 def detector_order(pool: Runs) -> dict[str, int]:
@@ -144,14 +146,18 @@ def detector_order(pool: Runs) -> dict[str, int]:
 
 def f14(pool: Runs, _: str | None) -> list[Table]:
     """Return Figure 14 as a table: all categories together, one row per detector and kind of value."""
-    found = detector_histograms(pool, "oodbench-F14")
-    return with_unique_titles(list(map(overall_table, found)), [of[0].group.cases for of in found])
+    groups = detector_histograms(pool, "oodbench-F14")
+    return with_unique_titles(list(map(overall_table, groups)), [of[0].group.cases for of in groups])
 
 
-def overall_table(found: Sequence[DetectorHistograms]) -> Table:
+def overall_table(detectors: Sequence[DetectorHistograms]) -> Table:
     """Return the table of one data set."""
-    rows = [(each.entry.model, *histogram_cells(kind, bins)) for each in found for kind, bins in each.overall.items()]
-    group = found[0].group
+    rows = [
+        (detector.entry.model, *histogram_cells(kind, bins))
+        for detector in detectors
+        for kind, bins in detector.overall.items()
+    ]
+    group = detectors[0].group
     return Table(
         f"{group.title}: detectors' logits and probabilities",
         ("Detector", *column_heads()),
@@ -181,36 +187,36 @@ def f16(pool: Runs, _: str | None) -> list[Table]:
     return category_tables(other_detectors(pool))
 
 
-def category_tables(found: Sequence[DetectorHistograms]) -> list[Table]:
+def category_tables(detectors: Sequence[DetectorHistograms]) -> list[Table]:
     """Return one table per detector and data set."""
-    return with_unique_titles(list(map(category_table, found)), [[each.entry] for each in found])
+    return with_unique_titles(list(map(category_table, detectors)), [[detector.entry] for detector in detectors])
 
 
 def first_detectors(pool: Runs) -> list[DetectorHistograms]:
     """Return the histograms of the first detector of every data set."""
-    return [each for each, *_ in detector_histograms(pool, "oodbench-F15")]
+    return [first for first, *_ in detector_histograms(pool, "oodbench-F15")]
 
 
 def other_detectors(pool: Runs) -> list[DetectorHistograms]:
     """Return the histograms of the other detectors."""
-    found = [each for _, *rest in detector_histograms(pool, "oodbench-F16") for each in rest]
-    if not found:
+    detectors = [detector for _, *rest in detector_histograms(pool, "oodbench-F16") for detector in rest]
+    if not detectors:
         raise nothing_to_show(pool, "oodbench-F16", "shows a second detector's logits, of which there is none", COMMAND)
-    return found
+    return detectors
 
 
-def category_table(found: DetectorHistograms) -> Table:
+def category_table(detector: DetectorHistograms) -> Table:
     """Return the table of one detector and data set."""
     rows: list[Row] = [
         (name, *histogram_cells(kind, bins[name]))
-        for name in found.categories
-        for kind, bins in found.histograms.items()
+        for name in detector.categories
+        for kind, bins in detector.histograms.items()
         if name in bins
     ]
     return Table(
-        f"{found.group.title}: {found.entry.model}, logits and probabilities by category",
+        f"{detector.group.title}: {detector.entry.model}, logits and probabilities by category",
         ("Category", *column_heads()),
         tuple(rows),
-        (*MEANING, *data_notes([found.entry])),
-        {"split": found.group.title, "detector": found.entry.model, "asked": found.entry.prompt_settings},
+        (*MEANING, *data_notes([detector.entry])),
+        {"split": detector.group.title, "detector": detector.entry.model, "asked": detector.entry.prompt_settings},
     )

@@ -16,7 +16,7 @@ RATES = {"yes_rate": "Yes", "unparsed": "Unparsed"}
 
 def measure_numbers(counts: Ints, strata: Ints, images: Ints, seed: int) -> dict[str, NumberCell]:
     """Return every measure and rate of a set with its interval clustered by image, as in the record of one data set."""
-    tables, said = counts[:, :4], counts[:, 4:]
+    tables, rate_counts = counts[:, :4], counts[:, 4:]
     _, units = np.unique(np.column_stack([strata, images]), axis=0, return_inverse=True)
     units = units.ravel()
     values, draws = (
@@ -24,7 +24,10 @@ def measure_numbers(counts: Ints, strata: Ints, images: Ints, seed: int) -> dict
         confusion_measures(cluster_bootstrap_totals(tables, images, TIMES, seed, strata)),
     )
     sure = measure_intervals(tables, draws, clusters=units)
-    parts, drawn = rates(said.sum(axis=0)), rates(cluster_bootstrap_totals(said, images, TIMES, seed, strata))
+    parts, drawn = (
+        rates(rate_counts.sum(axis=0)),
+        rates(cluster_bootstrap_totals(rate_counts, images, TIMES, seed, strata)),
+    )
     of = {
         name: share_interval(drawn[name], float(part), len(np.unique(units)))
         for name, part in parts.items()

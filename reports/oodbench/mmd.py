@@ -39,14 +39,14 @@ MEANING = (
 
 def mmd(pool: Runs, _: str | None) -> list[Table]:
     """Return tables with one row per encoder and split: the distance of its pairs from those of the reference."""
-    found = pool_data_sets(pool, DISTRIBUTION, (*DATA_OPTIONS, *OWN))
-    if not found:
+    groups = pool_data_sets(pool, DISTRIBUTION, (*DATA_OPTIONS, *OWN))
+    if not groups:
         what = "compares the OOD pairs of two splits, such as COCO's validation and training images"
         command = (
             'pytest -k "oodbench and distribution" --eye-set=distribution.reference=oodbench/coco-train --eye-data=ROOT'
         )
         raise nothing_to_show(pool, "oodbench-mmd", what, command)
-    return with_unique_titles([mmd_table(entries) for entries in found], found)
+    return with_unique_titles([mmd_table(entries) for entries in groups], groups)
 
 
 def mmd_table(entries: Sequence[CaseRun]) -> Table:
@@ -62,18 +62,18 @@ def mmd_table(entries: Sequence[CaseRun]) -> Table:
 
 def mmd_row(entry: CaseRun) -> Row:
     """Return the row of one encoder and split."""
-    found, tau, null = (distance(entry, name) for name in ("mmd2", "mmd2_tau", "mmd2_null"))
-    high = None if found.ci is None else found.ci[1]
+    observed, tau, null = (distance(entry, name) for name in ("mmd2", "mmd2_tau", "mmd2_null"))
+    high = None if observed.ci is None else observed.ci[1]
     p = replace(metric_number(entry, "mmd2_p", OOD), n=None, style=FRACTION)
-    said = (below_cell(null.value, tau.value), below_cell(high, tau.value))
+    decisions = (below_cell(null.value, tau.value), below_cell(high, tau.value))
     where = entry.option("reference").removeprefix(f"{entry.record.benchmark}/")
-    return entry.model, source_name(entry), where, found, tau, null, p, *said, entry.option("bandwidth") or None
+    return entry.model, source_name(entry), where, observed, tau, null, p, *decisions, entry.option("bandwidth") or None
 
 
 def distance(entry: CaseRun, name: str) -> NumberCell:
     """Return one distance; only the observed one has the number of pairs."""
-    found = replace(metric_number(entry, name, OOD), style=SMALL)
-    return found if name == "mmd2" else replace(found, n=None)
+    number = replace(metric_number(entry, name, OOD), style=SMALL)
+    return number if name == "mmd2" else replace(number, n=None)
 
 
 def below_cell(value: float | None, limit: float | None) -> Cell:

@@ -72,11 +72,11 @@ class ModelCases:
 
         The order of pairs is the same for all models.
         """
-        found = [(number, entry.pairs, entry.pairs.sorted_indices(name)) for number, entry in enumerate(self.entries)]
-        counts = np.concatenate([pairs.counts[places] for _, pairs, places in found])
-        strata = np.concatenate([np.full(len(places), number, np.int64) for number, _, places in found])
-        images = np.concatenate([pairs.images[places] for _, pairs, places in found])
-        return counts, strata, images, np.concatenate([pairs.answered[places] for _, pairs, places in found])
+        indices = [(number, entry.pairs, entry.pairs.sorted_indices(name)) for number, entry in enumerate(self.entries)]
+        counts = np.concatenate([pairs.counts[places] for _, pairs, places in indices])
+        strata = np.concatenate([np.full(len(places), number, np.int64) for number, _, places in indices])
+        images = np.concatenate([pairs.images[places] for _, pairs, places in indices])
+        return counts, strata, images, np.concatenate([pairs.answered[places] for _, pairs, places in indices])
 
     def counts(self, name: str) -> Ints:
         """Return `Pairs.counts` (m, 7) of the answered pairs of a set, data set by data set."""
@@ -143,9 +143,9 @@ def group_by_pairs(blocks: Sequence[ModelCases]) -> list[list[ModelCases]]:
     return [sorted(of, key=lambda block: (block.model, block.suffix, block.prompt_settings())) for of in tables]
 
 
-def build_tables(found: Sequence[Sequence[ModelCases]], make: Callable[[Sequence[ModelCases]], Table]) -> list[Table]:
+def build_tables(groups: Sequence[Sequence[ModelCases]], make: Callable[[Sequence[ModelCases]], Table]) -> list[Table]:
     """Return one table per group, all with different titles."""
-    return with_unique_titles(list(map(make, found)), [all_entries(blocks) for blocks in found], SUFFIX_OPTIONS)
+    return with_unique_titles(list(map(make, groups)), [all_entries(blocks) for blocks in groups], SUFFIX_OPTIONS)
 
 
 def all_entries(blocks: Sequence[ModelCases]) -> list[CaseRun]:
@@ -157,8 +157,8 @@ def model_labels(blocks: Sequence[ModelCases], without: Collection[str] = ()) ->
     """Return the text of the column Model by the identity of the cases; a letter marks different settings."""
     ways = settings_by_suffix(blocks, without)
     return {
-        id(b): f"{b.model} ({index_letter(found.index(b.prompt_settings(without)))})"
-        if len(found := ways[b.suffix]) > 1
+        id(b): f"{b.model} ({index_letter(settings.index(b.prompt_settings(without)))})"
+        if len(settings := ways[b.suffix]) > 1
         else b.model
         for b in blocks
     }

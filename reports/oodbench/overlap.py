@@ -59,31 +59,37 @@ def raise_nothing_to_show(pool: Runs, _: str | None) -> list[Table]:
     raise nothing_to_show(pool, "oodbench-population", what, COMMAND)
 
 
-def overlap_tables(wish: OverlapRequest) -> list[Table]:
+def overlap_tables(request: OverlapRequest) -> list[Table]:
     """Return the table of models and the table of the population of models."""
-    found = read_file(wish.division)
-    pairs = [pair for pair in found.pairs if pair.present and pair.set in (OOD_S, OOD_H)]
+    division = read_file(request.division)
+    pairs = [pair for pair in division.pairs if pair.present and pair.set in (OOD_S, OOD_H)]
     if not pairs:
-        raise ReportError(f"{wish.division} has no present pair out of distribution. Name another division.")
-    words = read_synonyms(wish.synonyms, {pair.category for pair in found.pairs}) if wish.synonyms else {}
-    learned = [compute_overlap(name, files, pairs, words) for name, files in files_by_model(wish.corpus_files).items()]
-    made = ", ".join(f"{name} {value}" for name, value in found.parameters.items())
-    said = (
-        f"{found.benchmark}/{found.split}: {len(pairs):,} pairs of OOD-S and OOD-H before downsampling; {made}.",
-        *(f"{each.model}: {corpus_note(corpus)}." for each in learned for corpus in each.training_corpora),
+        raise ReportError(f"{request.division} has no present pair out of distribution. Name another division.")
+    words = read_synonyms(request.synonyms, {pair.category for pair in division.pairs}) if request.synonyms else {}
+    learned = [
+        compute_overlap(name, files, pairs, words) for name, files in files_by_model(request.corpus_files).items()
+    ]
+    parameters = ", ".join(f"{name} {value}" for name, value in division.parameters.items())
+    pairs_note = (
+        f"{division.benchmark}/{division.split}: {len(pairs):,} pairs of OOD-S and OOD-H before downsampling; "
+        f"{parameters}."
     )
-    return [models_table(learned, wish.epsilon, said), population_table(learned, wish.epsilon)]
+    notes = (
+        pairs_note,
+        *(f"{overlap.model}: {corpus_note(corpus)}." for overlap in learned for corpus in overlap.training_corpora),
+    )
+    return [models_table(learned, request.epsilon, notes), population_table(learned, request.epsilon)]
 
 
 def files_by_model(corpora: Iterable[str]) -> Mapping[str, list[str]]:
     """Return the files of each model, from MODEL=FILE."""
-    found: dict[str, list[str]] = {}
+    by_model: dict[str, list[str]] = {}
     for text in corpora:
         name, equals, file = text.partition("=")
         if not (name and equals and file):
             raise ReportError(f"--corpus={text} is not MODEL=FILE. Give a name and a file, such as llava=captions.json")
-        found.setdefault(name, []).append(file)
-    return found
+        by_model.setdefault(name, []).append(file)
+    return by_model
 
 
 def compute_overlap(
@@ -94,44 +100,44 @@ def compute_overlap(
     read = tuple(read_corpus(file, {*map(stem, keys)}) for file in files)
     texts: dict[str, list[str]] = {}
     for corpus in read:
-        for image, said in corpus.texts.items():
-            texts.setdefault(image, []).extend(said)
+        for image, image_texts in corpus.texts.items():
+            texts.setdefault(image, []).extend(image_texts)
     try:
-        found = semantic_overlap(keys, [pair.category for pair in pairs], texts, synonyms)
+        overlap = semantic_overlap(keys, [pair.category for pair in pairs], texts, synonyms)
     except DataError as error:
         raise DataError(f"--corpus={model}={files[0]}: {error}") from error
-    return ModelOverlap(model, read, found.hits, int(found.has_text.sum()), len(pairs))
+    return ModelOverlap(model, read, overlap.hits, int(overlap.has_text.sum()), len(pairs))
 
 
 def corpus_note(corpus: Corpus) -> str:
     """Return a note about a corpus: its file, format, hash, and skipped entries."""
-    out = "".join(f"; {each}" for each in corpus.excluded)
+    out = "".join(f"; {exclusion}" for exclusion in corpus.excluded)
     return f"{Path(corpus.source).name} ({corpus.format}, sha256 {corpus.sha256[:12]}){out}"
 
 
-def models_table(learned: Sequence[ModelOverlap], epsilon: Sequence[float], said: Sequence[str]) -> Table:
+def models_table(learned: Sequence[ModelOverlap], epsilon: Sequence[float], notes: Sequence[str]) -> Table:
     """Return the table with one row per model."""
     heads = [f"Z, ε = {100 * limit:g} %" for limit in epsilon]
     rows: list[Row] = [
         (
-            each.model,
-            proportion_of_counts(each.with_text, each.n),
-            share_number(each.hits / each.n, clopper_pearson(each.hits, each.n), each.n),
-            *(int(upper_limit_below(each.hits, each.n, limit)) for limit in epsilon),
+            overlap.model,
+            proportion_of_counts(overlap.with_text, overlap.n),
+            share_number(overlap.hits / overlap.n, clopper_pearson(overlap.hits, overlap.n), overlap.n),
+            *(int(upper_limit_below(overlap.hits, overlap.n, limit)) for limit in epsilon),
         )
-        for each in learned
+        for overlap in learned
     ]
     columns = ("Model", "Read (%)", "Overlap (%)", *heads)
-    return Table("OODBench: overlap with training", columns, tuple(rows), (*MEANING, *said), {"table": "models"})
+    return Table("OODBench: overlap with training", columns, tuple(rows), (*MEANING, *notes), {"table": "models"})
 
 
 def population_table(learned: Sequence[ModelOverlap], epsilon: Sequence[float]) -> Table:
     """Return the table with one row per limit: the share of models for which the pairs are out of distribution."""
     rows: list[Row] = []
     for limit in epsilon:
-        accepted = sum(upper_limit_below(each.hits, each.n, limit) for each in learned)
-        found = population_share(accepted, len(learned))
-        both = (share_number(found.share, ends, len(learned)) for ends in (found.exact, found.posterior))
+        accepted = sum(upper_limit_below(overlap.hits, overlap.n, limit) for overlap in learned)
+        population = population_share(accepted, len(learned))
+        both = (share_number(population.share, ends, len(learned)) for ends in (population.exact, population.posterior))
         rows.append((f"{100 * limit:g} %", accepted, *both))
     columns = ("ε", "Models with Z = 1", "Share (%), exact", "Share (%), posterior")
     return Table(

@@ -49,13 +49,13 @@ class Pairs:
 
     def in_set(self, name: str) -> Bools:
         """Return the mask of a set: `OOD-S` of the main benchmark, `OOD-S'` of the initial one, which contains it."""
-        chosen: Bools = self.sets == name.removesuffix(INITIAL)
-        return chosen if name.endswith(INITIAL) else chosen & self.main
+        mask: Bools = self.sets == name.removesuffix(INITIAL)
+        return mask if name.endswith(INITIAL) else mask & self.main
 
     def sorted_indices(self, name: str) -> Ints:
         """Return the indices of a set's pairs, sorted by image and category."""
-        found = np.flatnonzero(self.in_set(name)).tolist()
-        return np.array(sorted(found, key=lambda place: (self.keys[place], self.categories[place])), np.int64)
+        indices = np.flatnonzero(self.in_set(name)).tolist()
+        return np.array(sorted(indices, key=lambda place: (self.keys[place], self.categories[place])), np.int64)
 
     @cached_property
     def images(self) -> Ints:
@@ -77,23 +77,23 @@ class Pairs:
     @cached_property
     def counts(self) -> Ints:
         """`tables`, then the numbers of yes answers, of unparsed answers and of all answers, (m, 7)."""
-        said = [found.sum(axis=1) for found in (self.answers == YES, self.answers == UNPARSED, self.answers != MISSING)]
-        return np.column_stack((self.tables, *said)).astype(np.int64)
+        totals = [mask.sum(axis=1) for mask in (self.answers == YES, self.answers == UNPARSED, self.answers != MISSING)]
+        return np.column_stack((self.tables, *totals)).astype(np.int64)
 
     @cached_property
     def identity(self) -> str:
         """The sha256 of the main benchmark's pairs; cases with the same hash have the same pairs."""
         chosen = np.flatnonzero(self.main & np.isin(self.sets, SETS))
-        said = sorted(f"{self.sets[p]} {self.categories[p]} {self.present[p]} {self.keys[p]}" for p in chosen)
-        return sha256("\n".join(said).encode()).hexdigest()
+        rows = sorted(f"{self.sets[p]} {self.categories[p]} {self.present[p]} {self.keys[p]}" for p in chosen)
+        return sha256("\n".join(rows).encode()).hexdigest()
 
 
 def read_columns(record: Record, folder: Path, name: str = PREDICTIONS) -> Columns:
     """Return the columns of a CSV file of a case: its predictions, or an artifact such as `division`."""
-    return read_artifact(record, folder, name, lambda found: found)
+    return read_artifact(record, folder, name, lambda columns: columns)
 
 
-def read_artifact(record: Record, folder: Path, name: str, made: Callable[[Columns], T]) -> T:
+def read_artifact(record: Record, folder: Path, name: str, convert: Callable[[Columns], T]) -> T:
     """Return a CSV file of a case, converted from its columns by a function.
 
     Raises ReportError for a missing or malformed file.
@@ -106,7 +106,7 @@ def read_artifact(record: Record, folder: Path, name: str, made: Callable[[Colum
         head, *rows = csv.reader(StringIO(text, newline=""))
         if odd := next((number for number, row in enumerate(rows, 2) if len(row) != len(head)), None):
             raise ValueError(f"row {odd} does not have {len(head)} fields")
-        return made({column: tuple(row[place] for row in rows) for place, column in enumerate(head)})
+        return convert({column: tuple(row[place] for row in rows) for place, column in enumerate(head)})
     except (KeyError, ValueError) as error:
         raise ReportError(f"{folder / file.path} cannot be read as {name} ({error}). Run the case again.") from error
 
@@ -116,24 +116,24 @@ def read_pairs(record: Record, folder: Path) -> Pairs:
     return read_artifact(record, folder, PREDICTIONS, pairs_from_columns)
 
 
-def pairs_from_columns(found: Columns) -> Pairs:
+def pairs_from_columns(columns: Columns) -> Pairs:
     """Return the pairs of the columns of a table of questions."""
-    numbers, first, place = np.unique(parse_integers(found["pair"]), return_index=True, return_inverse=True)
-    question = np.array([QUESTIONS[name] for name in found["question"]], np.int64)
+    numbers, first, place = np.unique(parse_integers(columns["pair"]), return_index=True, return_inverse=True)
+    question = np.array([QUESTIONS[name] for name in columns["question"]], np.int64)
     if len(np.unique(2 * place + question)) < len(place):
         raise ValueError("a question was asked twice")
     answers, expected = np.full((len(numbers), 2), MISSING, np.int64), np.zeros((len(numbers), 2), bool)
-    said = zip(found["answer"], found["correct"], strict=True)
-    answers[place, question] = [CODES[answer] if correct else MISSING for answer, correct in said]
-    expected[place, question] = [{"yes": True, "no": False}[word] for word in found["expected"]]
+    cells = zip(columns["answer"], columns["correct"], strict=True)
+    answers[place, question] = [CODES[answer] if correct else MISSING for answer, correct in cells]
+    expected[place, question] = [{"yes": True, "no": False}[word] for word in columns["expected"]]
     return Pairs(
         numbers,
-        tuple(found["key"][row] for row in first),
-        parse_integers(found["category"])[first],
-        tuple(found["name"][row] for row in first),
-        np.array(found["set"], dtype=np.str_)[first],
-        parse_integers(found["main"])[first].astype(bool),
-        parse_integers(found["present"])[first].astype(bool),
+        tuple(columns["key"][row] for row in first),
+        parse_integers(columns["category"])[first],
+        tuple(columns["name"][row] for row in first),
+        np.array(columns["set"], dtype=np.str_)[first],
+        parse_integers(columns["main"])[first].astype(bool),
+        parse_integers(columns["present"])[first].astype(bool),
         answers,
         expected,
     )

@@ -48,39 +48,41 @@ class Samples:
 
     def in_set(self, name: str) -> tuple[Ints, Ints]:
         """Return the images of a set's samples, and (correct, answered) of each measure (m, 6)."""
-        chosen = np.array([each == name for each in self.sets], bool)
+        chosen = np.array([set_name == name for set_name in self.sets], bool)
         right = self.correct[chosen]
         rows = np.column_stack((np.nan_to_num(right), ~np.isnan(right))).astype(np.int64)
         return self.images[chosen], rows
 
 
-def samples_from_columns(found: Columns) -> Samples:
+def samples_from_columns(columns: Columns) -> Samples:
     """Return the samples of the columns of a CSV file."""
-    keys = {key: place for place, key in enumerate(dict.fromkeys(found["key"]))}
-    right = [[float(cell or "nan") for cell in found[name]] for name in MEASURES.values()]
-    images = np.array([keys[key] for key in found["key"]], np.int64)
-    return Samples(images, found["set"], np.array(right, np.float64).T)
+    keys = {key: place for place, key in enumerate(dict.fromkeys(columns["key"]))}
+    right = [[float(cell or "nan") for cell in columns[name]] for name in MEASURES.values()]
+    images = np.array([keys[key] for key in columns["key"]], np.int64)
+    return Samples(images, columns["set"], np.array(right, np.float64).T)
 
 
 def t3(pool: Runs, _: str | None) -> list[Table]:
     """Return Table 3: E-, C- and L-accuracy by model and set, all data sets pooled."""
-    found = pool_data_sets(pool, PROGRESSION)
-    if not found:
+    groups = pool_data_sets(pool, PROGRESSION)
+    if not groups:
         what = "shows how far models come from recognising to comparing"
         raise nothing_to_show(pool, "oodbench-T3", what, 'pytest -k "oodbench and progression"')
-    return with_unique_titles([t3_table(entries) for entries in found], found)
+    return with_unique_titles([t3_table(entries) for entries in groups], groups)
 
 
 def t3_table(entries: Sequence[CaseRun]) -> Table:
     """Return the table of one settings with one row per model and set."""
     rows = [row for of in group_by_model(entries).values() for row in pooled_rows(of)]
     names = dict.fromkeys(map(source_name, sorted(entries, key=published_order)))
-    said = "Samples of all data sets are pooled, so that each counts by its size; images are drawn within data sets."
+    pooling_note = (
+        "Samples of all data sets are pooled, so that each counts by its size; images are drawn within data sets."
+    )
     return Table(
         f"OODBench: progression (%), {' + '.join(names)} pooled",
         ("Model", "Data", "Data Type", *MEASURES),
         tuple(rows),
-        (*MEANING, said, *data_notes(entries)),
+        (*MEANING, pooling_note, *data_notes(entries)),
         {"asked": entries[0].prompt_settings_without(DATA_OPTIONS)},
     )
 
@@ -95,8 +97,8 @@ def pooled_rows(entries: Sequence[CaseRun]) -> list[Row]:
             for name in case_sets(entries[0])
         ]
     read_back = [read_artifact(entry.record, entry.folder, PREDICTIONS, samples_from_columns) for entry in entries]
-    found = sorted({name for entry in entries for name in case_sets(entry)}, key=set_order)
-    return [(entries[0].model, data, set_label(name), *pooled_cells(read_back, name)) for name in found]
+    names = sorted({name for entry in entries for name in case_sets(entry)}, key=set_order)
+    return [(entries[0].model, data, set_label(name), *pooled_cells(read_back, name)) for name in names]
 
 
 def pooled_cells(cases: Sequence[Samples], name: str) -> list[NumberCell]:
@@ -136,12 +138,12 @@ def source_tables(name: str, wanted: str) -> Callable[[Runs, str | None], list[T
     """Return the function of Tables 14 to 17: E-, C- and L-accuracy and time by model and set of one data set."""
 
     def build(pool: Runs, _: str | None) -> list[Table]:
-        found = [group for group in group_by_division(pool, PROGRESSION) if source_name(group.cases[0]) == wanted]
-        if not found:
+        groups = [group for group in group_by_division(pool, PROGRESSION) if source_name(group.cases[0]) == wanted]
+        if not groups:
             what = f"shows how far models come from recognising to comparing on {wanted}"
             command = f'pytest -k "oodbench and progression" --eye-data=ROOT, where ROOT holds {wanted}'
             raise nothing_to_show(pool, name, what, command)
-        return with_unique_titles([source_table(group, wanted) for group in found], [group.cases for group in found])
+        return with_unique_titles([source_table(group, wanted) for group in groups], [group.cases for group in groups])
 
     return build
 
@@ -166,19 +168,19 @@ def time_note(entries: Sequence[CaseRun]) -> str:
     """Return a note about the column Time and the devices of the models."""
     devices = {entry.model: entry.record.model.device for entry in entries}
     used = "".join(f" {model} on {device}." for model, device in devices.items() if device)
-    said = "Time: how long it took to ask, of the set that was asked first with a model's start"
-    return f"{said}; kept: answers of an earlier run.{used}"
+    meaning = "Time: how long it took to ask, of the set that was asked first with a model's start"
+    return f"{meaning}; kept: answers of an earlier run.{used}"
 
 
 def set_time(entry: CaseRun, name: str) -> str | None:
     """Return the time of a set, "kept" if answers come from an earlier run; None for a replay."""
     served = entry.record.served
-    found = served.sets.get(name) if served else None
-    if found is None or entry.record.model.backend == "replay":
+    timing = served.sets.get(name) if served else None
+    if timing is None or entry.record.model.backend == "replay":
         return None
-    if found.fresh < found.answers:
+    if timing.fresh < timing.answers:
         return "kept"
-    minutes, seconds = divmod(round(found.seconds), 60)
+    minutes, seconds = divmod(round(timing.seconds), 60)
     return f"{minutes // 60:02}:{minutes % 60:02}:{seconds:02}"
 
 

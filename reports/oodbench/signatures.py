@@ -51,9 +51,9 @@ class ReferenceComparison(SetDegradation):
     @cached_property
     def equivalence(self) -> Mapping[str, Equivalence]:
         """The test of equivalence with the mean degradation of the reference models."""
-        one, other = (self.all_answered(name) for name in (ID, self.name))
-        strata, images = (one[1], other[1]), (one[2], other[2])
-        return tost(one[0], other[0], TIMES, self.block.seed, strata, images)
+        in_rows, ood_rows = (self.all_answered(name) for name in (ID, self.name))
+        strata, images = (in_rows[1], ood_rows[1]), (in_rows[2], ood_rows[2])
+        return tost(in_rows[0], ood_rows[0], TIMES, self.block.seed, strata, images)
 
     def all_answered(self, name: str) -> tuple[Ints, Ints, Ints]:
         """Return every model's tables (models, m, 4) of the pairs that all answered, their data sets and images."""
@@ -64,13 +64,15 @@ class ReferenceComparison(SetDegradation):
 
 def reference_comparisons(pool: Runs, name: str) -> list[list[ReferenceComparison]]:
     """Return every model with its reference models: the named ones, else all other models."""
-    found = pooled_degradations(pool, name)
-    chosen = reference_models(pool, [fall for of in found for fall in of])
-    made = [[each for fall in of if (each := with_references(fall, of, chosen)).references] for of in found]
-    if not any(made):
+    groups = pooled_degradations(pool, name)
+    chosen = reference_models(pool, [fall for of in groups for fall in of])
+    comparisons = [
+        [comparison for fall in of if (comparison := with_references(fall, of, chosen)).references] for of in groups
+    ]
+    if not any(comparisons):
         what = "compares models with reference models that were asked the same pairs in the same way"
         raise nothing_to_show(pool, name, what, 'pytest -k "oodbench and existence" --eye-model=A --eye-model=B')
-    return [of for of in made if of]
+    return [of for of in comparisons if of]
 
 
 def with_references(
@@ -88,9 +90,9 @@ def with_references(
     return ReferenceComparison(fall.block, fall.name, tuple(alike))
 
 
-def reference_models(pool: Runs, found: Sequence[SetDegradation]) -> tuple[str, ...]:
+def reference_models(pool: Runs, falls: Sequence[SetDegradation]) -> tuple[str, ...]:
     """Return the names of the chosen reference models as tables show them."""
-    known = {fall.block.entries[0].record.model.title: fall.block.model for fall in found}
+    known = {fall.block.entries[0].record.model.title: fall.block.model for fall in falls}
     known |= {model: model for model in known.values()}
     for name in pool.references:
         if name not in known:
@@ -144,16 +146,16 @@ def count_shared_answers(fall: ReferenceComparison) -> int:
 
 def equivalence_cells(fall: ReferenceComparison, measure: str) -> Iterator[Cell]:
     """Yield the cells of one measure: the difference, the margin, and the decision."""
-    found = fall.equivalence[measure]
-    yield NumberCell(found.delta, ci=interval_or_none(found.ci), style=DELTA_STYLE)
-    yield NumberCell(found.eta, style=PERCENT)
-    yield MISSING if np.isnan(found.delta) else "yes" if found.equivalent else "no"
+    result = fall.equivalence[measure]
+    yield NumberCell(result.delta, ci=interval_or_none(result.ci), style=DELTA_STYLE)
+    yield NumberCell(result.eta, style=PERCENT)
+    yield MISSING if np.isnan(result.delta) else "yes" if result.equivalent else "no"
 
 
-def reference_notes(found: Sequence[ReferenceComparison]) -> Iterator[str]:
+def reference_notes(comparisons: Sequence[ReferenceComparison]) -> Iterator[str]:
     """Yield a note with the reference models of each model."""
-    names = model_labels([fall.block for of in found for fall in (of, *of.references)])
-    for block, references in {id(fall.block): (fall.block, fall.references) for fall in found}.values():
+    names = model_labels([fall.block for of in comparisons for fall in (of, *of.references)])
+    for block, references in {id(fall.block): (fall.block, fall.references) for fall in comparisons}.values():
         others = ", ".join(names[id(other.block)] for other in references)
         yield f"Reference of {names[id(block)]}{block.suffix}: {others}."
 

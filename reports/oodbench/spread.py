@@ -86,9 +86,10 @@ def spreads(pool: Runs) -> list[Spread]:
 def compute_spread(group: ComparableCases) -> Spread:
     """Return the degradations of one division's models, and the tests against resampled hard samples."""
     pairs = [entry.pairs for entry in group.cases]
-    mined = np.stack([correct_counts(each, HARD_SAMPLES) for each in check_same_hard_samples(group, pairs)])
+    mined = np.stack([correct_counts(case_pairs, HARD_SAMPLES) for case_pairs in check_same_hard_samples(group, pairs)])
     start, far = (
-        np.array([accuracy(correct_counts(each, name).sum(axis=0)) for each in pairs]) for name in (ID, OOD_H)
+        np.array([accuracy(correct_counts(case_pairs, name).sum(axis=0)) for case_pairs in pairs])
+        for name in (ID, OOD_H)
     )
     falls, ood = start - accuracy(mined.sum(axis=1)), start - far
     chosen, replaced = draw_baseline(mined.shape[1])
@@ -100,8 +101,8 @@ def compute_spread(group: ComparableCases) -> Spread:
 def check_same_hard_samples(group: ComparableCases, pairs: list[Pairs]) -> list[Pairs]:
     """Return the pairs; raise ReportError if the models have different hard samples."""
     wanted = pairs[0].numbers[pairs[0].in_set(HARD_SAMPLES)].tolist()
-    for entry, each in zip(group.cases, pairs, strict=True):
-        if each.numbers[each.in_set(HARD_SAMPLES)].tolist() != wanted:
+    for entry, case_pairs in zip(group.cases, pairs, strict=True):
+        if case_pairs.numbers[case_pairs.in_set(HARD_SAMPLES)].tolist() != wanted:
             raise ReportError(
                 f"{entry.folder}: the answers to {entry.record.case} are not about the same hard samples as those of "
                 f"{group.cases[0].model}, though the division is. Run both again."
@@ -138,46 +139,46 @@ def resampling_tests(baseline: Floats, falls: Floats, ood: Floats) -> dict[str, 
 
     `baseline` (times, models) are the degradations on resampled hard samples.
     """
-    each, observed = [correlation(falls, row) for row in baseline], correlation(falls, ood)
+    resampled, observed = [correlation(falls, row) for row in baseline], correlation(falls, ood)
     return {
         VARIANCE: ResamplingTest(float(ood.var(ddof=1)), baseline.var(axis=1, ddof=1)),
-        PEARSON: ResamplingTest(observed.pearson, np.array([found.pearson for found in each])),
-        SPEARMAN: ResamplingTest(observed.spearman, np.array([found.spearman for found in each])),
+        PEARSON: ResamplingTest(observed.pearson, np.array([result.pearson for result in resampled])),
+        SPEARMAN: ResamplingTest(observed.spearman, np.array([result.spearman for result in resampled])),
     }
 
 
 def f12(pool: Runs, _: str | None) -> list[Table]:
     """Return Figure 12 as a table, with the tests on full sets and the overlap of hard samples with OOD-H."""
-    found = spreads(pool)
-    return with_unique_titles(list(map(spread_table, found)), [each.group.cases for each in found])
+    divisions = spreads(pool)
+    return with_unique_titles(list(map(spread_table, divisions)), [spread.group.cases for spread in divisions])
 
 
-def spread_table(found: Spread) -> Table:
+def spread_table(spread: Spread) -> Table:
     """Return the table of one division with the paper's five kinds of evidence."""
-    said = (
+    notes = (
         "1: do falls (ID − set, accuracy) vary more between models on hard samples? One-sided F-test.",
         "2: do the same models fall? Two-sided; brackets: 95 % intervals by Fisher's transformation; n: models.",
-        f"3 and 4: OOD-H against a baseline of {found.baseline_label}.",
+        f"3 and 4: OOD-H against a baseline of {spread.baseline_label}.",
         "Baseline: its median and its 5 % and 95 % quantiles; p: of the left tail, with its Monte Carlo interval.",
         "A variance is in squared percentage points.",
         "5: hard samples that are in OOD-H before downsampling; brackets: 95 % intervals, Wilson over images.",
     )
     return Table(
-        f"{found.group.title}: hard samples against OOD-H over {len(found.hard)} models",
+        f"{spread.group.title}: hard samples against OOD-H over {len(spread.hard)} models",
         ("Evidence", "Statistic", "Value", "Baseline", "p"),
-        (*full_sets(found), *baselines(found), *overlap_rows(found.group.cases[0])),
+        (*full_sets(spread), *baselines(spread), *overlap_rows(spread.group.cases[0])),
         (
-            *said,
-            *[OWN] * (found.group.cases[0].option("hard_samples") == "own"),
-            *data_notes(found.group.cases),
+            *notes,
+            *[OWN] * (spread.group.cases[0].option("hard_samples") == "own"),
+            *data_notes(spread.group.cases),
         ),
-        {"split": found.group.title, "asked": found.group.cases[0].prompt_settings},
+        {"split": spread.group.title, "asked": spread.group.cases[0].prompt_settings},
     )
 
 
-def full_sets(found: Spread) -> list[Row]:
+def full_sets(spread: Spread) -> list[Row]:
     """Return the rows of the F-test and of both correlations."""
-    test, both = found.variance_test, found.correlations
+    test, both = spread.variance_test, spread.correlations
     head = f"F({test.df1}, {test.df2}), variance on hard samples to that on OOD-H"
     r, rho = coefficient(both.pearson, both.pearson_ci, both.n), coefficient(both.spearman, both.spearman_ci, both.n)
     return [
@@ -192,10 +193,10 @@ def coefficient(value: float, ci: Interval, n: int) -> NumberCell:
     return NumberCell(value, n, None if np.isnan(ci.low) else (ci.low, ci.high), style=COEFFICIENT)
 
 
-def baselines(found: Spread) -> list[Row]:
+def baselines(spread: Spread) -> list[Row]:
     """Return the rows of the three resampling tests."""
     rows: list[Row] = []
-    for name, test in found.tests.items():
+    for name, test in spread.tests.items():
         evidence, what, style = ("3", "of falls on OOD-H", POINTS) if name == VARIANCE else ("4", BESIDE, COEFFICIENT)
         low, high = percentile_interval(test.baseline, 0.9)
         baseline = NumberCell(float(np.median(test.baseline)), ci=(low, high), style=style)

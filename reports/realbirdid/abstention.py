@@ -151,15 +151,14 @@ def spread_cells(level: Level) -> list[Cell]:
     return [len(level.points), level.mean, level.sd, *level.min_and_max, *level.cochran_test]
 
 
-def wordings(pool: Runs, _: str | None) -> list[Table]:
+def prompt_tables(pool: Runs, _: str | None) -> list[Table]:
     """Return each prompt with its abstention rate on unanswerable images: the points of Figure 7."""
     return [
-        wordings_table(table_cases)
-        for table_cases in select_cases(pool, ABSTENTION, "realbirdid-wordings", None, WORDS)
+        prompt_table(table_cases) for table_cases in select_cases(pool, ABSTENTION, "realbirdid-wordings", None, WORDS)
     ]
 
 
-def wordings_table(table_cases: TableCases) -> Table:
+def prompt_table(table_cases: TableCases) -> Table:
     """Return the table of models on the same images, one row per model and prompt."""
     rows = [
         (table_cases.names[id(e)], *row)
@@ -193,5 +192,5 @@ def prompt_rate(columns: Columns, at: int) -> NumberCell:
 TABLES: dict[str, Callable[[Runs, str | None], list[Table]]] = {
     "realbirdid-T4": t4,
     "realbirdid-F7": f7,
-    "realbirdid-wordings": wordings,
+    "realbirdid-wordings": prompt_tables,
 }

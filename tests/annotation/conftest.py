@@ -109,7 +109,7 @@ class World:
             if isinstance(choice, dict):
                 answers[str(number)] = choice
             elif choice is not None:
-                answers[str(number)] = {"chosen": [labels.index(label) + 1 for label in choice], "none": not choice}
+                answers[str(number)] = {"selected": [labels.index(label) + 1 for label in choice], "none": not choice}
         path = self.out / name
         path.write_bytes(msgspec.json.encode({"schema": 1, "sheet": key.sheet, "answers": answers} | more))
         return path

@@ -42,7 +42,7 @@ def test_answers_by_mouse_and_keyboard_survive_a_reload_and_become_figure_7(
     path = driver.download(tmp_path)
     assert driver.text("status") == f"Downloaded as {path.name}; 1 of 6 pictures have no answer yet."
 
-    chosen = [answer["chosen"] for answer in kept(path).values()]
+    chosen = [answer["selected"] for answer in kept(path).values()]
     assert chosen == [model[0], sorted([*model[1], labels[1][0]]), [labels[2][0]], [], model[4]]
     capsys.readouterr()
     run = str(photographs / "runs" / "latest")
@@ -90,7 +90,7 @@ def test_a_comment_is_kept_and_its_letters_choose_nothing(opened: Any, sheet: Pa
     assert (driver.checked(), driver.text("where")) == ([], "Picture 1 of 6")
     driver.reload()
     assert driver.page.get_by_role("textbox").input_value() == "1 or 2, unclear"
-    assert kept(driver.download(tmp_path)) == {"1": {"chosen": [], "none": False, "comment": "1 or 2, unclear"}}
+    assert kept(driver.download(tmp_path)) == {"1": {"selected": [], "none": False, "comment": "1 or 2, unclear"}}
 
 
 def test_the_keys_can_be_turned_off(opened: Any, sheet: Path) -> None:
@@ -115,7 +115,7 @@ def test_answers_are_loaded_into_another_browser(opened: Any, sheet: Path, tmp_p
 
 @pytest.mark.parametrize(
     "change",
-    [{"sheet": "0" * 16}, {"answers": {"99": {}}}, {"schema": 9}, {"answers": {"1": {"chosen": [99]}}}],
+    [{"sheet": "0" * 16}, {"answers": {"99": {}}}, {"schema": 9}, {"answers": {"1": {"selected": [99]}}}],
     ids=["another sheet", "no such picture", "a later schema", "no such name"],
 )
 def test_a_file_that_is_no_answer_is_refused_by_the_sheet(

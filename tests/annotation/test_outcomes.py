@@ -111,7 +111,7 @@ def test_pictures_without_an_answer_are_left_out_and_said(table: Any, answers: P
 
 
 def test_a_comment_alone_is_no_answer_but_is_mentioned(table: Any, second_pass: Any) -> None:
-    answer = {"chosen": [], "none": False, "comment": "blurred"}
+    answer = {"selected": [], "none": False, "comment": "blurred"}
     rows, notes = table(second_pass.answer(second_pass.sheet(), classes(second_pass) | {"m5": answer}))
     assert row(rows, "M-", "#")["answered"] == "5"
     assert "Pictures with a comment: 1;" in notes
@@ -134,7 +134,7 @@ def test_an_equivalent_of_the_models_class_stands_for_it(world: Any) -> None:
     sheet = world.sheet()
     item = world.key(sheet).items[world.named(sheet).index("equivalent classes")]
     place = [c.label for c in item.candidates].index(681)  # the model said 620
-    assert classify_choice(item, AnnotatorChoice(chosen=(place + 1,))) == "preferred"
+    assert classify_choice(item, AnnotatorChoice(selected=(place + 1,))) == "preferred"
 
 
 ITEM = Item(
@@ -149,7 +149,7 @@ ITEM = Item(
 
 @given(st.lists(st.sets(st.integers(1, 4)), max_size=20))
 def test_the_four_outcomes_share_out_the_answered_images(chosen: list[set[int]]) -> None:
-    answered = [(ITEM, AnnotatorChoice(chosen=tuple(choice), none=not choice)) for choice in chosen]
+    answered = [(ITEM, AnnotatorChoice(selected=tuple(choice), none=not choice)) for choice in chosen]
     count = CategoryCounts(category="S-", images=30, valid=25, disputed=20)
     numbers = dict(zip(COLUMNS, category_rows(count, answered)[0], strict=True))
     assert sum(numbers[name] for name in OUTCOMES) == numbers["answered"] == len(chosen)  # type: ignore[misc]
@@ -180,12 +180,15 @@ def test_a_file_that_is_no_answer_to_the_sheet_is_refused(
 
 
 WRONG = {
-    "unknown": ({"17": {"chosen": [1]}}, "the answer to picture '17' is about no picture of the sheet, which has 1 to"),
-    "no number": ({"01": {"chosen": [1]}}, "the answer to picture '01' is about no picture"),
-    "not offered": ({"1": {"chosen": [9]}}, "picture '1' chooses [9], expected different numbers from 1 to"),
-    "twice": ({"1": {"chosen": [1, 1]}}, "picture '1' chooses [1, 1], expected different numbers"),
-    "both": ({"1": {"chosen": [1], "none": True}}, "picture '1' chooses candidates and none of them at once"),
-    "no list": ({"1": {"chosen": "all"}}, "is not the answers to a sheet"),
+    "unknown": (
+        {"17": {"selected": [1]}},
+        "the answer to picture '17' is about no picture of the sheet, which has 1 to",
+    ),
+    "no number": ({"01": {"selected": [1]}}, "the answer to picture '01' is about no picture"),
+    "not offered": ({"1": {"selected": [9]}}, "picture '1' chooses [9], expected different numbers from 1 to"),
+    "twice": ({"1": {"selected": [1, 1]}}, "picture '1' chooses [1, 1], expected different numbers"),
+    "both": ({"1": {"selected": [1], "none": True}}, "picture '1' chooses candidates and none of them at once"),
+    "no list": ({"1": {"selected": "all"}}, "is not the answers to a sheet"),
 }
 
 

@@ -210,7 +210,7 @@ def test_coco_holds_what_was_drawn(world: Path, splits: dict[str, SplitRef]) -> 
 
 def test_the_empty_picture_is_there_with_nothing_in_it(splits: dict[str, SplitRef]) -> None:
     found = open_split(splits["coco"])
-    assert found.annotation.absent[found.keys.index("val2017/000000000025")].all()
+    assert found.annotation.known_absent[found.keys.index("val2017/000000000025")].all()
 
 
 def test_lvis_holds_what_was_drawn_where_it_says_so(world: Path, splits: dict[str, SplitRef]) -> None:
@@ -225,5 +225,5 @@ def test_lvis_holds_what_was_drawn_where_it_says_so(world: Path, splits: dict[st
 
 def test_lvis_knows_its_negatives_alone(splits: dict[str, SplitRef]) -> None:
     found = open_split(splits["lvis"]).annotation
-    assert (found.absent.sum(axis=1) == 6).all()
-    assert np.array_equal(found.known, found.present | found.absent)
+    assert (found.known_absent.sum(axis=1) == 6).all()
+    assert np.array_equal(found.known, found.present | found.known_absent)

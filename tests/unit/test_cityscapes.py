@@ -126,7 +126,7 @@ def test_every_polygon_is_an_instance(street: Street, label: str) -> None:
 
 def test_what_is_not_annotated_is_absent(street: Street) -> None:
     assert street.says("bus") == (0, True, True)
-    assert street.open().annotation.absent.all()
+    assert street.open().annotation.known_absent.all()
 
 
 def test_a_group_is_present_and_cannot_be_counted(street: Street) -> None:

@@ -338,7 +338,7 @@ def test_empty_tables_of_things_are_a_street_without_things(street: Street) -> N
     found = street.open().annotation
     assert found.counts.shape == (1, 22)
     assert not found.present.any()
-    assert found.absent.all()
+    assert found.known_absent.all()
 
 
 def test_many_boxes_are_looked_at_in_blocks(street: Street, monkeypatch: pytest.MonkeyPatch) -> None:

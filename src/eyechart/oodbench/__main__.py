@@ -104,7 +104,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     lender = DetectorPool(offline=options.offline)
     results = [divided_split for ref in refs if (divided_split := divide_split(ref, options, lender))]
     if results:
-        print(align_columns([HEADS, *(table_row(*each) for each in results)]))
+        print(align_columns([HEADS, *(table_row(*result) for result in results)]))
     for dataset, result in results:
         print("\n".join(["", *summary_lines(dataset, result, options.out / f"{dataset.split}.json")]))
     return 0 if len(results) == len(refs) else 2
@@ -112,14 +112,17 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def build_parser() -> argparse.ArgumentParser:
     """Return the parser of the command line."""
-    found = argparse.ArgumentParser(
+    parser = argparse.ArgumentParser(
         prog=PROGRAM,
         description="Find the image–category pairs that detectors fail on, in images annotated in the format of COCO, "
         "LVIS, nuScenes or Cityscapes, and write a division of all pairs into in-distribution and out-of-distribution "
         "sets.",
         epilog="Then evaluate models on it: pytest -k existence --eye-data=ROOT --eye-set=existence.division=DIR",
     )
-    more, helps = found.add_argument, {each.name: each.help for each in (DETECTOR_TEMPLATES, THRESHOLD, MAX_PAIRS)}
+    more, helps = (
+        parser.add_argument,
+        {option.name: option.help for option in (DETECTOR_TEMPLATES, THRESHOLD, MAX_PAIRS)},
+    )
     text = "the folder of an annotated data set, or a folder of several (default: the packaged sample)"
     more("root", metavar="ROOT", nargs="?", help=text)
     text = "a detector: an encoder, a matcher, or a classifier of the categories; repeat it, usually two are used"
@@ -153,7 +156,7 @@ def build_parser() -> argparse.ArgumentParser:
     more("--store", metavar="DIR", type=Path, default=STORE, help="the folder of the response store")
     more("--out", metavar="DIR", type=Path, default=Path("divisions"), help="the output folder (default: divisions)")
     more("--offline", action="store_true", help="never open a connection")
-    return found
+    return parser
 
 
 def parse_probability(text: str) -> str:
@@ -178,14 +181,14 @@ def parse_positive_integer(text: str) -> int:
 def check_options(options: argparse.Namespace) -> None:
     """Raise SpecError or DataError for options that are wrong whatever the data are."""
     load_templates(options.templates)
-    for given in options.detector:
-        if "]+" in given:
-            raise SpecError(f"--detector={given} names several detectors. Repeat --detector for each of them.")
-        spec = parse_spec(given)
+    for text in options.detector:
+        if "]+" in text:
+            raise SpecError(f"--detector={text} names several detectors. Repeat --detector for each of them.")
+        spec = parse_spec(text)
         find_backend(spec)
         if DETECTORS.isdisjoint(capabilities(spec)):
             raise SpecError(
-                f"--detector={given} offers {', '.join(sorted(capabilities(spec)))}. Give an encoder, a matcher, or a "
+                f"--detector={text} offers {', '.join(sorted(capabilities(spec)))}. Give an encoder, a matcher, or a "
                 "classifier of the categories, such as open_clip[ViT-L-14,pretrained=openai]."
             )
 

@@ -98,7 +98,7 @@ def compute_division(
     `get_model` returns the model of a specification, and `release_model` frees it. Missing options have their defaults.
     """
     require_annotation(dataset)  # fails before any detector is loaded
-    settings = {each.name: chosen.get(each.name, each.default) for each in IN_A_DIVISION}
+    settings = {option.name: chosen.get(option.name, option.default) for option in IN_A_DIVISION}
     specs, templates = detector_specs(settings["detectors"], dataset), settings["detector_templates"]
     outputs = []
     for spec in specs:
@@ -123,12 +123,12 @@ def compute_division(
 
 
 @contextmanager
-def explain_default_detectors(spec: str, given: str) -> Iterator[None]:
+def explain_default_detectors(spec: str, detectors: str) -> Iterator[None]:
     """Add to the ModelError of a default detector how to choose other detectors."""
     try:
         yield
     except ModelError as error:
-        if given != OWN:
+        if detectors != OWN:
             raise
         raise ModelError(
             f"{error} {spec} is a default detector (arXiv 2602.18094). Choose other detectors with the option "
@@ -141,14 +141,14 @@ def selection_parameters(runner: Runner) -> dict[str, str]:
     return {"seed": str(runner.seed)} | ({} if runner.limit is None else {"limit": str(runner.limit)})
 
 
-def detector_specs(given: str, dataset: Dataset) -> tuple[str, ...]:
+def detector_specs(detectors: str, dataset: Dataset) -> tuple[str, ...]:
     """Return the specifications of the detectors.
 
     Raises SpecError for a detector that is repeated.
     """
-    if given == OWN:
-        given = TOYBOX if dataset.split.startswith("sample-") else PAPER
-    specs = tuple(str(parse_spec(spec)) for spec in split_outside_brackets(given, "+"))
+    if detectors == OWN:
+        detectors = TOYBOX if dataset.split.startswith("sample-") else PAPER
+    specs = tuple(str(parse_spec(spec)) for spec in split_outside_brackets(detectors, "+"))
     twice = next((spec for spec in specs if specs.count(spec) > 1), None)
     if twice:
         raise SpecError(f"The detector {twice} is given {specs.count(twice)} times. Give each detector once.")
@@ -194,6 +194,10 @@ def detector_proposals(outputs: Sequence[DetectorOutput]) -> ProposalResult:
 
 def file_proposals(path: str, dataset: Dataset) -> ProposalResult:
     """Return the detections of a file of COCO results as proposals."""
-    seen = read_detections(path, require_annotation(dataset))
-    named = f"{Path(path).name} ({seen.sha256[:8]})"
-    return ProposalResult(Proposals(seen.rows, seen.categories, seen.scores), named, tuple(map(str, seen.excluded)))
+    detections = read_detections(path, require_annotation(dataset))
+    named = f"{Path(path).name} ({detections.sha256[:8]})"
+    return ProposalResult(
+        Proposals(detections.rows, detections.categories, detections.scores),
+        named,
+        tuple(map(str, detections.excluded)),
+    )

@@ -71,7 +71,7 @@ class DetectionPredictions(Predictions):
         yield ["what", "category", "name", "present", "low", "high", "count"]
         usable = self.usable[:, None]
         logits = np.asarray(self.output.logits, np.float64)
-        masks = {1: self.annotation.present & usable, 0: self.annotation.absent & usable}
+        masks = {1: self.annotation.present & usable, 0: self.annotation.known_absent & usable}
         edges = bin_edges(logits[masks[0] | masks[1]])
         for category, name in enumerate(self.names):
             for here, mask in masks.items():

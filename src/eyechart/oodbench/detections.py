@@ -53,27 +53,27 @@ def read_detections(path: str | Path, annotation: Annotation) -> Detections:
     columns = {name: place for place, name in enumerate(annotation.category_ids)}
     _known_categories(path, boxes, columns)
     places = {name: place for place, name in enumerate(annotation.image_ids)}
-    here = [one for one in boxes if str(one.image_id) in places]
+    here = [box for box in boxes if str(box.image_id) in places]
     if not here:
         raise DataError(
             f"The detections {path} name none of the {len(places):,} images: {_first(boxes)}, the data "
             f"set's first is {next(iter(places), 'missing')}. Run the detector on the images of this data set."
         )
-    kept = [one for one in here if one.score > 0]
+    kept = [box for box in here if box.score > 0]
     left = (
         *list_exclusions(
             "detection",
             "its image is not among those of the data set",
-            (f"that of image {one.image_id}" for one in boxes if str(one.image_id) not in places),
+            (f"that of image {box.image_id}" for box in boxes if str(box.image_id) not in places),
         ),
         *list_exclusions(
-            "detection", "its score is 0", (f"that of image {one.image_id}" for one in here if not one.score)
+            "detection", "its score is 0", (f"that of image {box.image_id}" for box in here if not box.score)
         ),
     )
     return Detections(
-        np.array([places[str(one.image_id)] for one in kept], dtype=np.int64),
-        np.array([columns[str(one.category_id)] for one in kept], dtype=np.int64),
-        np.array([one.score for one in kept], dtype=np.float64),
+        np.array([places[str(box.image_id)] for box in kept], dtype=np.int64),
+        np.array([columns[str(box.category_id)] for box in kept], dtype=np.int64),
+        np.array([box.score for box in kept], dtype=np.float64),
         sha256(data).hexdigest(),
         left,
     )
@@ -95,7 +95,7 @@ def _decoded(path: str | Path) -> tuple[bytes, list[Detection]]:
 
 
 def _known_categories(path: str | Path, boxes: Sequence[Detection], columns: dict[str, int]) -> None:
-    unknown = sorted({str(one.category_id) for one in boxes} - {*columns})
+    unknown = sorted({str(box.category_id) for box in boxes} - {*columns})
     if unknown:
         others = " and others" if len(unknown) > FIRST else ""
         raise DataError(

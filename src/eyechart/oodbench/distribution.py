@@ -113,13 +113,13 @@ class Distribution(Protocol[DistributionPredictions]):
         """Return the options that have no effect because the division is read from a file."""
         return unused(options)
 
-    def warnings(self, given: RequestedValues) -> str:
+    def warnings(self, requested: RequestedValues) -> str:
         """Return a warning if given options have no effect because the division is read from a file."""
-        return warnings(self.name, given)
+        return warnings(self.name, requested)
 
-    def expand_grid(self, given: RequestedValues, capabilities: Collection[str] = ()) -> Iterator[OptionValues]:
+    def expand_grid(self, requested: RequestedValues, capabilities: Collection[str] = ()) -> Iterator[OptionValues]:
         """Yield the combinations of options with a reference split; without one there is nothing to compare."""
-        yield from (each for each in super().expand_grid(given, capabilities) if each["reference"] != NONE)
+        yield from (options for options in super().expand_grid(requested, capabilities) if options["reference"] != NONE)
 
     def unavailable(self, context: Context) -> str:
         """Return why the split cannot be compared with the reference, "" if it can."""

@@ -136,7 +136,7 @@ def build_division(
     """Return the division of a data set's pairs; images without logits of every detector are left out and noted."""
     notation = require_annotation(dataset)
     usable = usable_images(dataset, detected)
-    flags = [flag_failures(one, notation, usable, rules.threshold) for one in detected]
+    flags = [flag_failures(output, notation, usable, rules.threshold) for output in detected]
     sets, main = downsample(dataset, candidate_pairs(flags, absent=rules.include_absent), rules)
     sets[HARD_SAMPLES] = hard_pairs(mined)
     pairs = concatenate_pairs(*sets.values())
@@ -150,7 +150,7 @@ def build_division(
         present=pairs.present,
         flags=flag_codes(flags, pairs),
         hardness=hardness,
-        detectors=tuple(one.detector for one in detected),
+        detectors=tuple(output.detector for output in detected),
         parameters=rules.parameters,
         fingerprint=dataset.fingerprint,
         annotation=notation.sha256,
@@ -165,12 +165,13 @@ def usable_images(dataset: Dataset, detected: Sequence[DetectorOutput]) -> Bools
     Raises ModelError if there is no such image.
     """
     usable = np.ones(len(dataset), np.bool_)
-    usable[[row for one in detected for row in one.errors]] = False
+    usable[[row for output in detected for row in output.errors]] = False
     if len(dataset) and not usable.any():
-        one = next(one for one in detected if one.errors)
+        failed = next(output for output in detected if output.errors)
         raise ModelError(
-            f"No image of {dataset.benchmark}/{dataset.split} has logits of every detector: {one.detector.spec} failed "
-            f"on {len(one.errors):,} of {len(dataset):,}, the first error is {one.errors[min(one.errors)]}"
+            f"No image of {dataset.benchmark}/{dataset.split} has logits of every detector: {failed.detector.spec} "
+            f"failed on {len(failed.errors):,} of {len(dataset):,}, the first error is "
+            f"{failed.errors[min(failed.errors)]}"
         )
     return usable
 
@@ -198,19 +199,21 @@ def hard_pairs(mined: HardSamples) -> Pairs:
     return Pairs(mined.rows, mined.categories, np.ones(len(mined), np.bool_))
 
 
-def flag_failures(one: DetectorOutput, notation: Annotation, usable: Bools, threshold: float) -> Flags:
+def flag_failures(output: DetectorOutput, notation: Annotation, usable: Bools, threshold: float) -> Flags:
     """Return a detector's flags on the usable images."""
     mask = usable[:, None]
-    return compute_flags(np.where(mask, one.logits, 0.0), notation.present & mask, notation.absent & mask, threshold)
+    return compute_flags(
+        np.where(mask, output.logits, 0.0), notation.present & mask, notation.known_absent & mask, threshold
+    )
 
 
 def candidate_pairs(flags: Sequence[Flags], *, absent: bool) -> dict[str, Pairs]:
     """Return all pairs of every set, ordered by image and category; present pairs come before absent ones."""
-    hard, simple = combine_flags([each.codes > 0 for each in flags])
+    hard, simple = combine_flags([detector_flags.codes > 0 for detector_flags in flags])
     masks = {ID: flags[0].present & ~hard & ~simple, OOD_S: simple, OOD_H: hard}
     sets = {name: pairs_from_mask(wanted, here=True) for name, wanted in masks.items()}
     if absent:
-        hard, simple = combine_flags([each.top_absent for each in flags])
+        hard, simple = combine_flags([detector_flags.top_absent for detector_flags in flags])
         more = {OOD_S: pairs_from_mask(simple, here=False), OOD_H: pairs_from_mask(hard, here=False)}
         sets |= {name: concatenate_pairs(sets[name], pairs) for name, pairs in more.items()}
     return sets
@@ -236,30 +239,33 @@ def draw_pairs(dataset: Dataset, name: str, pairs: Pairs, most: int, seed: int) 
 def flag_codes(flags: Sequence[Flags], pairs: Pairs) -> Ints:
     """Return each detector's flag code of each pair, (m, detectors)."""
     where = pairs.rows, pairs.categories
-    columns = [np.where(pairs.present, each.codes[where], OUTSCORED * each.top_absent[where]) for each in flags]
+    columns = [
+        np.where(pairs.present, detector_flags.codes[where], OUTSCORED * detector_flags.top_absent[where])
+        for detector_flags in flags
+    ]
     return np.stack(columns, axis=1).astype(np.int64)
 
 
 def left_out_images(dataset: Dataset, detected: Sequence[DetectorOutput]) -> Iterator[LeftOutImage]:
     """Yield every image that is left out because a detector has no logits for it."""
-    for one in detected:
-        for row, why in sorted(one.errors.items()):
-            yield LeftOutImage(dataset.keys[row], one.detector.spec, why)
+    for output in detected:
+        for row, why in sorted(output.errors.items()):
+            yield LeftOutImage(dataset.keys[row], output.detector.spec, why)
 
 
 def left_out_notes(detected: Sequence[DetectorOutput]) -> Iterator[str]:
     """Yield per detector how many images are left out, and its first error."""
-    for one in detected:
-        if one.errors:
+    for output in detected:
+        if output.errors:
             yield (
-                f"{len(one.errors):,} × image left out of the division: {one.detector.spec} has no logits; the first "
-                f"error is {one.errors[min(one.errors)]}"
+                f"{len(output.errors):,} × image left out of the division: {output.detector.spec} has no logits; the "
+                f"first error is {output.errors[min(output.errors)]}"
             )
 
 
 def no_absent_notes(dataset: Dataset, notation: Annotation, usable: Bools) -> Iterator[str]:
     """Yield how many images have no absent category, and the first of them; their pairs cannot be flagged."""
-    rows = np.flatnonzero(usable & notation.present.any(axis=1) & ~notation.absent.any(axis=1))
+    rows = np.flatnonzero(usable & notation.present.any(axis=1) & ~notation.known_absent.any(axis=1))
     if len(rows):
         yield (
             f"{len(rows):,} × image without a category that is known to be absent: its pairs cannot be out of "

@@ -115,7 +115,9 @@ class _Reader:
             for name in {entry.key, entry.file, PurePosixPath(entry.file).stem}:
                 indices[name] = place if indices.get(name, place) == place else -1
         ids = self.dataset.selected_annotation.image_ids if self.dataset.selected_annotation else ()
-        return {name: place for name, place in indices.items() if place >= 0} | {one: at for at, one in enumerate(ids)}
+        return {name: place for name, place in indices.items() if place >= 0} | {
+            image_id: place for place, image_id in enumerate(ids)
+        }
 
     @cached_property
     def categories(self) -> dict[str, int]:
@@ -141,7 +143,7 @@ class _Reader:
         if pair in self.found:
             return f"repeats {description}"
         notation = self.dataset.selected_annotation
-        if notation and not (notation.present if here else notation.absent)[pair]:
+        if notation and not (notation.present if here else notation.known_absent)[pair]:
             return f"says {'YES' if here else 'NO'} for {description}, which contradicts the annotation"
         self.found[pair] = here
         return ""

@@ -72,10 +72,12 @@ def serialize_division(division: Division, dataset: Dataset) -> bytes:
         split=dataset.split,
         fingerprint=division.fingerprint,
         annotation=division.annotation,
-        detectors=tuple(DetectorEntry(one.spec, one.templates, one.scores_sha256) for one in division.detectors),
+        detectors=tuple(
+            DetectorEntry(detector.spec, detector.templates, detector.scores_sha256) for detector in division.detectors
+        ),
         parameters=dict(sorted(division.parameters.items())),
         notes=division.notes,
-        left_out=tuple(LeftOutEntry(one.key, one.detector, one.reason) for one in division.left_out),
+        left_out=tuple(LeftOutEntry(image.key, image.detector, image.reason) for image in division.left_out),
         pairs=tuple(_pairs(division, dataset)),
     )
     return encode_file(whole)
@@ -94,7 +96,7 @@ def division_sha256(division: Division, dataset: Dataset) -> str:
 
 def labels_sha256(division: Division, dataset: Dataset) -> str:
     """Return the sha256 of the pairs and their labels; it does not depend on the detectors' logits."""
-    cells = ((one.key, one.category, one.set, one.main, one.present) for one in _pairs(division, dataset))
+    cells = ((pair.key, pair.category, pair.set, pair.main, pair.present) for pair in _pairs(division, dataset))
     return sha256(msgspec.json.encode(tuple(cells))).hexdigest()
 
 
@@ -144,12 +146,14 @@ def read_division(path: Path, dataset: Dataset) -> Division:
         present=np.array([pair.present for pair in content.pairs], np.bool_),
         flags=_digits(content),
         hardness=np.array([np.nan if pair.hardness is None else pair.hardness for pair in content.pairs], np.float64),
-        detectors=tuple(Detector(one.spec, one.templates, one.scores_sha256) for one in content.detectors),
+        detectors=tuple(
+            Detector(detector.spec, detector.templates, detector.scores_sha256) for detector in content.detectors
+        ),
         parameters=content.parameters,
         fingerprint=content.fingerprint,
         annotation=content.annotation,
         notes=content.notes,
-        left_out=tuple(LeftOutImage(one.key, one.detector, one.reason) for one in content.left_out),
+        left_out=tuple(LeftOutImage(image.key, image.detector, image.reason) for image in content.left_out),
     )
     _as_annotated(path, division, dataset)
     return division
@@ -235,7 +239,7 @@ def _as_annotated(path: Path, division: Division, dataset: Dataset) -> None:
     if notation is None:
         return
     where = division.rows, division.categories
-    wrong = np.flatnonzero(~np.where(division.present, notation.present[where], notation.absent[where]))
+    wrong = np.flatnonzero(~np.where(division.present, notation.present[where], notation.known_absent[where]))
     if len(wrong):
         state = "is present" if division.present[wrong[0]] else "is absent"
         raise DataError(

@@ -39,9 +39,9 @@ class Existence(Protocol[ExistencePredictions]):
         """Return the options that have no effect because the division is read from a file."""
         return unused(options)
 
-    def warnings(self, given: RequestedValues) -> str:
+    def warnings(self, requested: RequestedValues) -> str:
         """Return a warning if given options have no effect because the division is read from a file."""
-        return warnings(self.name, given)
+        return warnings(self.name, requested)
 
     def is_valid(self, options: OptionValues) -> bool:
         """Return whether a combination of options is valid: Mill's scorer parses letters only."""
@@ -53,7 +53,7 @@ class Existence(Protocol[ExistencePredictions]):
         division = load_division(context)
         chosen = indices_by_set(division, selected_pairs(division, context.options["division_scope"]))
         results = {name: ask_pairs(context, division, of) for name, of in chosen.items()}
-        responses = [reply for each in results.values() for reply in each.responses]
+        responses = [reply for result in results.values() for reply in result.responses]
         pairs = [*zip(responses[::2], responses[1::2], strict=True)]
         return ExistencePredictions(
             division=division,
@@ -62,15 +62,15 @@ class Existence(Protocol[ExistencePredictions]):
             names=context.names,
             variant=build_variant(context, division),
             errors={place: error for place, pair in enumerate(pairs) if (error := first_error(pair))},
-            usage=(usage := sum((each.usage for each in results.values()), Usage())),
+            usage=(usage := sum((result.usage for result in results.values()), Usage())),
             cost=context.model.cost(usage),
-            timings={name: each.timing for name, each in results.items()},
+            timings={name: result.timing for name, result in results.items()},
             places=np.array([place for of in chosen.values() for place in of], np.int64),
             answers=np.array([answer_codes(pair, parser) for pair in pairs], np.int64).reshape(-1, 2),
-            completions=tuple((one.text, other.text) for one, other in pairs),
-            truncated=np.array([[is_truncated(each, parser) for each in pair] for pair in pairs], np.bool_).reshape(
-                -1, 2
-            ),
+            completions=tuple((first.text, second.text) for first, second in pairs),
+            truncated=np.array(
+                [[is_truncated(response, parser) for response in pair] for pair in pairs], np.bool_
+            ).reshape(-1, 2),
         )
 
 
@@ -130,7 +130,7 @@ def build_variant(context: Context, division: Division) -> dict[str, str]:
     """Return the variant of the record: options, division parameters, prompts and parsers."""
     pair_prompts = existence_prompts(context.options["reasoning"])
     sources = {
-        "prompt": ", ".join(f"{each.name} ({each.sha256[:8]})" for each in pair_prompts),
+        "prompt": ", ".join(f"{prompt.name} ({prompt.sha256[:8]})" for prompt in pair_prompts),
         "parser_version": parser_versions(context.options["parser"], "yes_no"),
         "names": context.names_source,
     }
@@ -141,9 +141,9 @@ def division_parameters(context: Context, division: Division) -> dict[str, str]:
     """Return the division's parameters, label, detectors and data source; "unknown" for what its file does not say."""
     notation = context.dataset.annotation
     return {
-        **{name: "unknown" for name in (each.name for each in IN_A_DIVISION) if name in context.options},
+        **{name: "unknown" for name in (option.name for option in IN_A_DIVISION) if name in context.options},
         **division.parameters,
         "division": division_label(context, division),
-        "detectors": "+".join(one.spec for one in division.detectors) or "unknown",
+        "detectors": "+".join(detector.spec for detector in division.detectors) or "unknown",
         "source": notation.source if notation else "",
     }

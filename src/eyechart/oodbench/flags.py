@@ -133,7 +133,7 @@ def combine_flags(failed: Sequence[ArrayLike]) -> tuple[Bools, Bools]:
     """
     if not failed:
         raise ValueError("The 'failed' parameter of combine_flags must hold one array per detector. Got none instead.")
-    every = np.stack([np.asarray(each, np.bool_) for each in failed])
+    every = np.stack([np.asarray(mask, np.bool_) for mask in failed])
     hard: Bools = np.all(every, axis=0)
     simple: Bools = np.any(every, axis=0) & ~hard
     return hard, simple

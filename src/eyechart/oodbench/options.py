@@ -72,14 +72,18 @@ EXISTENCE = (*DIVIDED, ABSENT_CATEGORIES, HARD_SAMPLES, DIVISION_SCOPE, REASONIN
 
 def unused(options: OptionValues) -> set[str]:
     """Return the options that change nothing, since a file of a division has chosen them."""
-    return {each.name for each in IN_A_DIVISION} if options["division"] != BUILT else set()
+    return {option.name for option in IN_A_DIVISION} if options["division"] != BUILT else set()
 
 
-def warnings(protocol: str, given: RequestedValues) -> str:
+def warnings(protocol: str, requested: RequestedValues) -> str:
     """Say which options were given although all divisions are read from files; "" where none was."""
-    divisions = given.get("division", (BUILT,))
-    idle = [each.name for each in IN_A_DIVISION if each.name in given and given[each.name] != (each.default,)]
+    divisions = requested.get("division", (BUILT,))
+    idle = [
+        option.name
+        for option in IN_A_DIVISION
+        if option.name in requested and requested[option.name] != (option.default,)
+    ]
     if BUILT in divisions or not idle:
         return ""
-    named = " and ".join(flag(protocol, name, ",".join(given[name])) for name in idle)
+    named = " and ".join(flag(protocol, name, ",".join(requested[name])) for name in idle)
     return f"the pairs are those of {flag(protocol, 'division', ','.join(divisions))}, which {named} cannot change"

@@ -63,12 +63,12 @@ def draw_couples(names: Sequence[tuple[str, str]], most: int, seed: int, what: s
     for place in ordered:
         images.setdefault(names[place][0], []).append(place)
     every = [couple for places in images.values() for couple in combinations(places, 2)]
-    keys = [f"{names[one][0]}|{names[one][1]}|{names[other][1]}" for one, other in every]
+    keys = [f"{names[first][0]}|{names[first][1]}|{names[second][1]}" for first, second in every]
     chosen = draw_sample(keys, most, seed, f"{what}|couples")
     return [random_order(*every[place], f"{seed}|{what}|{keys[place]}") for place in chosen]
 
 
-def random_order(one: int, other: int, what: str) -> tuple[int, int]:
+def random_order(first: int, second: int, what: str) -> tuple[int, int]:
     """Return a couple in a random order, seeded by `what`.
 
     Source: own definition.
@@ -76,7 +76,7 @@ def random_order(one: int, other: int, what: str) -> tuple[int, int]:
     >>> sorted(random_order(1, 2, "anything"))
     [1, 2]
     """
-    return (one, other) if Random(what).random() < 0.5 else (other, one)
+    return (first, second) if Random(what).random() < 0.5 else (second, first)
 
 
 class Progression(Protocol[ProgressionPredictions]):
@@ -90,9 +90,9 @@ class Progression(Protocol[ProgressionPredictions]):
         """Return the options that have no effect because the division is read from a file."""
         return unused(options)
 
-    def warnings(self, given: RequestedValues) -> str:
+    def warnings(self, requested: RequestedValues) -> str:
         """Return a warning if given options have no effect because the division is read from a file."""
-        return warnings(self.name, given)
+        return warnings(self.name, requested)
 
     def is_valid(self, options: OptionValues) -> bool:
         """Return whether a combination of options is valid: Mill's scorer parses letters only."""
@@ -108,7 +108,7 @@ class Progression(Protocol[ProgressionPredictions]):
         }
         results = {name: ask_samples(context, division, couples) for name, couples in chosen.items()}
         pairs = np.array([couple for couples in chosen.values() for couple in couples], np.int64).reshape(-1, 2)
-        responses = [reply for each in results.values() for reply in each.responses]
+        responses = [reply for result in results.values() for reply in result.responses]
         stages = [responses[stage::3] for stage in range(3)]
         counts = notation.counts[division.rows[pairs], division.categories[pairs]].astype(np.int64)
         samples = [*zip(*stages, strict=True)]
@@ -119,18 +119,18 @@ class Progression(Protocol[ProgressionPredictions]):
             names=context.names,
             variant=build_variant(context, division),
             errors={place: error for place, replies in enumerate(samples) if (error := first_error(replies))},
-            usage=(usage := sum((each.usage for each in results.values()), Usage())),
+            usage=(usage := sum((result.usage for result in results.values()), Usage())),
             cost=context.model.cost(usage),
-            timings={name: each.timing for name, each in results.items()},
+            timings={name: result.timing for name, result in results.items()},
             first=pairs[:, 0],
             second=pairs[:, 1],
             counts=counts,
             existence=np.array([answer_code(reply, parser) for reply in stages[0]], np.int64),
             counting=np.array([count_code(reply, parser) for reply in stages[1]], np.int64),
             logic=np.array([answer_code(reply, parser) for reply in stages[2]], np.int64),
-            completions=tuple((one.text, two.text, three.text) for one, two, three in samples),
+            completions=tuple((existence.text, counting.text, logic.text) for existence, counting, logic in samples),
             truncated=np.array(
-                [[is_truncated(each, parser) for each in sample] for sample in samples], np.bool_
+                [[is_truncated(response, parser) for response in sample] for sample in samples], np.bool_
             ).reshape(-1, 3),
         )
 
@@ -159,8 +159,14 @@ def ask_samples(context: Context, division: Division, couples: Sequence[Couple])
     kinds = progression_prompts()
     queries = []
     for first, second in couples:
-        row, one, other = int(division.rows[first]), int(division.categories[first]), int(division.categories[second])
-        for prompt_of_stage, about in zip(kinds, ((one, 0), (other, 0), (one, other)), strict=True):
+        row, first_category, second_category = (
+            int(division.rows[first]),
+            int(division.categories[first]),
+            int(division.categories[second]),
+        )
+        for prompt_of_stage, about in zip(
+            kinds, ((first_category, 0), (second_category, 0), (first_category, second_category)), strict=True
+        ):
             queries.append(Query(prompt_of_stage.name, row, *about))
     return ask(context, queries)
 
@@ -176,7 +182,7 @@ def count_code(reply: Response, parser: str) -> int:
 def build_variant(context: Context, division: Division) -> dict[str, str]:
     """Return the variant of the record: options, division parameters, prompts and parsers."""
     sources = {
-        "prompt": ", ".join(f"{each.name} ({each.sha256[:8]})" for each in progression_prompts()),
+        "prompt": ", ".join(f"{prompt.name} ({prompt.sha256[:8]})" for prompt in progression_prompts()),
         "parser_version": parser_versions(context.options["parser"], "yes_no", "number"),
         "names": context.names_source,
     }

@@ -152,16 +152,16 @@ def _lines(data: bytes) -> Iterator[CorpusEntry]:
 
 def _said(where: str, entry: _Entry) -> Iterator[CorpusEntry]:
     fields = [entry.text, entry.caption, entry.captions]
-    texts = [text for one in fields if one is not None for text in _several(one)]
+    texts = [text for field in fields if field is not None for text in _several(field)]
     texts += [PLACEHOLDER.sub(" ", turn.value) for turn in entry.conversations or ()]
-    if not texts and entry.conversations is None and not any(one is not None for one in fields):
+    if not texts and entry.conversations is None and not any(field is not None for field in fields):
         raise DataError(f"{where}: it has none of the keys {', '.join(TEXTS)}. Use one of them for the image's text.")
     for image in _several(entry.image or ""):
         yield where, image, texts
 
 
-def _several(one: str | list[str]) -> list[str]:
-    return [one] if isinstance(one, str) else one
+def _several(value: str | list[str]) -> list[str]:
+    return [value] if isinstance(value, str) else value
 
 
 def _captions(captions: _Captions) -> Iterator[CorpusEntry]:

@@ -24,7 +24,7 @@ def is_abstention(answer: str) -> bool:
     (True, True, False)
     """
     text, known = _spaced(answer), _abstentions()
-    return text.strip() in known.whole or any(each in text for each in known.within)
+    return text.strip() in known.whole or any(expression in text for expression in known.within)
 
 
 def lowercase_words(text: str) -> list[str]:
@@ -42,7 +42,8 @@ def lowercase_words(text: str) -> list[str]:
 def _abstentions() -> _Abstentions:
     expressions = tomllib.loads(ABSTENTIONS.read_text(encoding="utf-8"))
     return _Abstentions(
-        tuple(map(_spaced, expressions["within"])), frozenset(_spaced(each).strip() for each in expressions["whole"])
+        tuple(map(_spaced, expressions["within"])),
+        frozenset(_spaced(expression).strip() for expression in expressions["whole"]),
     )
 
 

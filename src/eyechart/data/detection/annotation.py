@@ -60,10 +60,10 @@ class Annotation:
         return present
 
     @cached_property
-    def absent(self) -> Bools:
+    def known_absent(self) -> Bools:
         """Mask (n, k) of categories that are known to be absent."""
-        absent: Bools = self.known & (self.counts == 0)
-        return absent
+        mask: Bools = self.known & (self.counts == 0)
+        return mask
 
     @cached_property
     def sha256(self) -> str:
