@@ -35,7 +35,7 @@ SHUFFLED = "p: how often sets of shuffled images fall as far, one-sided, with it
 
 @dataclass(frozen=True)
 class Trend:
-    """A curve through values at 1, 2, 3, …: `height` · exp(`rate` · x), or a line if a value is not positive."""
+    """A curve fitted to values at x = 1, 2, 3, …: `height` · exp(`rate` · x), or a line if a value is not positive."""
 
     kind: str
     rate: float
@@ -164,7 +164,7 @@ def fit_degradation(entries: Sequence[CaseRun], name: str) -> Trend | None:
 
 
 def overlap_rows(entry: CaseRun) -> list[Row]:
-    """Return rows with the share of OOD-H in the hard samples, and the share of hard samples in OOD-H."""
+    """Return two rows: the share of OOD-H pairs that are hard samples, and the share of hard samples in OOD-H."""
     ood, mined = read_artifact(entry.record, entry.folder, DIVISION, overlap_shares)
     return [
         ("5", "OOD-H that is hard samples (%)", ood, None, None),
@@ -173,9 +173,9 @@ def overlap_rows(entry: CaseRun) -> list[Row]:
 
 
 def overlap_shares(columns: Columns) -> tuple[NumberCell, NumberCell]:
-    """Return the share of OOD-H that is hard samples and that of hard samples that are OOD-H, of a division's columns.
+    """Return the share of OOD-H pairs that are hard samples, and the share of hard samples that are OOD-H pairs.
 
-    A hard sample is of OOD-H if all detectors fail on it, whether or not OOD-H lists it, too.
+    A hard sample is an OOD-H pair if all detectors fail on it, even if the set OOD-H does not list it.
     """
     rows = list(zip(columns["key"], columns["category"], columns["set"], columns["flags"], strict=True))
     ood = {(key, category) for key, category, name, _ in rows if name == OOD_H}

@@ -1,4 +1,4 @@
-"""Tests whether the OOD pairs of two splits come from one distribution: Section B.1.4 of arXiv 2602.18094."""
+"""Test whether the OOD pairs of two splits have the same distribution: Section B.1.4 of arXiv 2602.18094."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -38,7 +38,7 @@ MEANING = (
 
 
 def mmd(pool: Runs, _: str | None) -> list[Table]:
-    """Return tables with one row per encoder and split: the distance of its pairs from those of the reference."""
+    """Return tables of the distances (MMD²) between the OOD pairs of a split and those of its reference split."""
     groups = pool_data_sets(pool, DISTRIBUTION, (*DATA_OPTIONS, *OWN))
     if not groups:
         what = "compares the OOD pairs of two splits, such as COCO's validation and training images"
@@ -50,7 +50,7 @@ def mmd(pool: Runs, _: str | None) -> list[Table]:
 
 
 def mmd_table(entries: Sequence[CaseRun]) -> Table:
-    """Return the table of the splits with the same settings."""
+    """Return the table of the splits with the same settings, with one row per encoder and split."""
     return Table(
         "OODBench: distance of OOD pairs from those of a reference",
         COLUMNS,
@@ -71,7 +71,7 @@ def mmd_row(entry: CaseRun) -> Row:
 
 
 def distance(entry: CaseRun, name: str) -> NumberCell:
-    """Return one distance; only the observed one has the number of pairs."""
+    """Return a distance of a case; only the observed distance is shown with the number of pairs."""
     number = replace(metric_number(entry, name, OOD), style=SMALL)
     return number if name == "mmd2" else replace(number, n=None)
 

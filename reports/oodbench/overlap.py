@@ -41,9 +41,10 @@ class OverlapRequest:
 
 @dataclass(frozen=True)
 class ModelOverlap:
-    """The overlap of a division with a model's corpora: `hits` pairs overlap, `with_text` pairs have a text.
+    """The overlap of `n` pairs of a division with a model's training corpora.
 
-    The pair is the sampling unit, because Eq. (2) of the paper counts pairs as trials.
+    `hits` is the number of pairs whose category is named in a text of their image; `with_text` is the number of pairs
+    whose image has a text. The pair is the sampling unit, because Eq. (2) of the paper counts pairs as trials.
     """
 
     model: str
@@ -54,7 +55,7 @@ class ModelOverlap:
 
 
 def raise_nothing_to_show(pool: Runs, _: str | None) -> list[Table]:
-    """Raise the error that runs contain no training corpora."""
+    """Raise the error that runs record no training corpora, with the command that makes the tables."""
     what = "compares a division with what models were trained on, of which runs know nothing"
     raise nothing_to_show(pool, "oodbench-population", what, COMMAND)
 
@@ -82,7 +83,7 @@ def overlap_tables(request: OverlapRequest) -> list[Table]:
 
 
 def files_by_model(corpora: Iterable[str]) -> Mapping[str, list[str]]:
-    """Return the files of each model, from MODEL=FILE."""
+    """Return the corpus files of each model, parsed from MODEL=FILE."""
     by_model: dict[str, list[str]] = {}
     for text in corpora:
         name, equals, file = text.partition("=")
@@ -132,7 +133,7 @@ def models_table(learned: Sequence[ModelOverlap], epsilon: Sequence[float], note
 
 
 def population_table(learned: Sequence[ModelOverlap], epsilon: Sequence[float]) -> Table:
-    """Return the table with one row per limit: the share of models for which the pairs are out of distribution."""
+    """Return the table with one row per threshold ε: the share of models for which the pairs are OOD."""
     rows: list[Row] = []
     for limit in epsilon:
         accepted = sum(upper_limit_below(overlap.hits, overlap.n, limit) for overlap in learned)

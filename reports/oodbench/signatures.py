@@ -56,14 +56,14 @@ class ReferenceComparison(SetDegradation):
         return tost(in_rows[0], ood_rows[0], TIMES, self.block.seed, strata, images)
 
     def all_answered(self, name: str) -> tuple[Ints, Ints, Ints]:
-        """Return every model's tables (models, m, 4) of the pairs that all answered, their data sets and images."""
+        """Return confusion tables (models, m, 4), data sets (m,) and images (m,) of pairs that all models answered."""
         rows = [block.rows(name) for block in (self.block, *(fall.block for fall in self.references))]
         kept = np.all([answered for *_, answered in rows], axis=0)
         return np.stack([counts[kept, :4] for counts, *_ in rows]), rows[0][1][kept], rows[0][2][kept]
 
 
 def reference_comparisons(pool: Runs, name: str) -> list[list[ReferenceComparison]]:
-    """Return every model with its reference models: the named ones, else all other models."""
+    """Return each model with its reference models: those of `--reference`, or else all other models."""
     groups = pooled_degradations(pool, name)
     chosen = reference_models(pool, [fall for of in groups for fall in of])
     comparisons = [
@@ -78,7 +78,7 @@ def reference_comparisons(pool: Runs, name: str) -> list[list[ReferenceCompariso
 def with_references(
     fall: SetDegradation, others: Sequence[SetDegradation], chosen: Sequence[str]
 ) -> ReferenceComparison:
-    """Return a degradation with those of its reference models; a reference model has none."""
+    """Return a degradation with those of its reference models; a model that `--reference` names gets none."""
     alike = [
         other
         for other in others
@@ -91,7 +91,7 @@ def with_references(
 
 
 def reference_models(pool: Runs, falls: Sequence[SetDegradation]) -> tuple[str, ...]:
-    """Return the names of the chosen reference models as tables show them."""
+    """Return the names of the reference models as shown in tables; raise ReportError for an unknown model."""
     known = {fall.block.entries[0].record.model.title: fall.block.model for fall in falls}
     known |= {model: model for model in known.values()}
     for name in pool.references:
@@ -104,7 +104,7 @@ def reference_models(pool: Runs, falls: Sequence[SetDegradation]) -> tuple[str, 
 
 
 def signature_tables(pool: Runs, labels: str | None) -> list[Table]:  # noqa: ARG001
-    """Return the behavioural signature: the band of the reference models' degradations, and those of the others."""
+    """Return the tables of behavioural signatures: each model's degradation and the band of its reference models."""
     columns = ("Model", "Data Type", "Num", "Measure", "Δ", "Band low", "Band high", "Δ lies")
     return build_tables(
         reference_comparisons(pool, "oodbench-signature"),
@@ -115,7 +115,7 @@ def signature_tables(pool: Runs, labels: str | None) -> list[Table]:  # noqa: AR
 
 
 def band_cells(fall: ReferenceComparison, measure: str) -> Iterator[Cell]:
-    """Yield the cells of one measure: its degradation, the band, and its position."""
+    """Yield the cells of one measure: the degradation, both ends of the band, and the position relative to the band."""
     low, high = fall.bands[measure]
     delta = fall.measures[measure].delta
     yield fall.delta(measure)
@@ -153,7 +153,7 @@ def equivalence_cells(fall: ReferenceComparison, measure: str) -> Iterator[Cell]
 
 
 def reference_notes(comparisons: Sequence[ReferenceComparison]) -> Iterator[str]:
-    """Yield a note with the reference models of each model."""
+    """Yield one note per model that lists its reference models."""
     names = model_labels([fall.block for of in comparisons for fall in (of, *of.references)])
     for block, references in {id(fall.block): (fall.block, fall.references) for fall in comparisons}.values():
         others = ", ".join(names[id(other.block)] for other in references)

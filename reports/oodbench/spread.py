@@ -1,4 +1,4 @@
-"""Tests whether models degrade on OOD-H as on hard samples: Figure 12 and Section C.1 of arXiv 2602.18094."""
+"""Compare degradations on OOD-H with those on hard samples: Figure 12 and Section C.1 of arXiv 2602.18094."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -32,7 +32,7 @@ BESIDE = "of OOD-H with hard samples"
 
 @dataclass(frozen=True)
 class ResamplingTest:
-    """A statistic of OOD-H, and its values for resampled hard samples (times,)."""
+    """A statistic of OOD-H, and the values (times,) of the same statistic for resampled hard samples."""
 
     statistic: float
     baseline: Floats
@@ -125,8 +125,8 @@ def accuracy(totals: Ints) -> Floats:
 def draw_baseline(n: int) -> tuple[Ints, bool]:
     """Return indices (times, size) of resamples of n hard samples, and whether they are drawn with replacement.
 
-    The size is 500, or n with replacement if there are not more. Pairs are resampled, because the published test
-    compares sets of pairs of one size.
+    The size is 500 without replacement, or n with replacement if n is at most 500. Pairs are resampled, because the
+    published test compares sets with the same number of pairs.
     """
     rng = np.random.default_rng(0)
     if n <= SIZE:
@@ -135,9 +135,10 @@ def draw_baseline(n: int) -> tuple[Ints, bool]:
 
 
 def resampling_tests(baseline: Floats, falls: Floats, ood: Floats) -> dict[str, ResamplingTest]:
-    """Return the tests of variance and correlations with the degradations on all hard samples.
+    """Return the tests of the variance of OOD-H degradations and of their correlations with those on hard samples.
 
-    `baseline` (times, models) are the degradations on resampled hard samples.
+    `falls` and `ood` (models,) are the degradations on all hard samples and on OOD-H. `baseline` (times, models) are
+    the degradations on resampled hard samples.
     """
     resampled, observed = [correlation(falls, row) for row in baseline], correlation(falls, ood)
     return {
@@ -154,7 +155,7 @@ def f12(pool: Runs, _: str | None) -> list[Table]:
 
 
 def spread_table(spread: Spread) -> Table:
-    """Return the table of one division with the paper's five kinds of evidence."""
+    """Return the table of one division with the five comparisons of the paper."""
     notes = (
         "1: do falls (ID − set, accuracy) vary more between models on hard samples? One-sided F-test.",
         "2: do the same models fall? Two-sided; brackets: 95 % intervals by Fisher's transformation; n: models.",

@@ -1,9 +1,9 @@
-"""Cityscapes: left camera pictures with the polygons of gtFine (OODBench, Table 5).
+"""Cityscapes: images of the left camera with the polygons of gtFine (OODBench, Table 5).
 
-Every polygon is one instance of its label, those of road, vegetation, wall or fence too: that is what is annotated, and
-what the published counts are of. A `…group` is a crowd: its label is present and cannot be counted. A `polegroup` is no
-class, but where there is one, nobody has said that there is no pole, or how many. Things drawn before others are
-counted however little of them is left to see.
+Every polygon counts as one instance of its label, also for road, vegetation, wall and fence: the annotation has no
+other instances, and the published counts use polygons. A label that ends in `group` is a crowd: the label is present,
+but its objects cannot be counted. The label `polegroup` is not a class, but an image with one has an unknown number of
+poles. An object counts even if objects in front of it cover most of it.
 """
 
 from collections.abc import Iterator
@@ -30,7 +30,7 @@ Points = NDArray[np.float64]
 
 
 class Thing(msgspec.Struct, frozen=True):
-    """A polygon in pixels, and what it is."""
+    """A polygon in pixels with its label."""
 
     label: str
     polygon: list[tuple[float, float]]
@@ -38,7 +38,7 @@ class Thing(msgspec.Struct, frozen=True):
 
 
 class Objects(msgspec.Struct, frozen=True, rename="camel"):
-    """What is in a picture, from back to front."""
+    """The polygons of an image, from back to front."""
 
     img_width: int
     img_height: int
@@ -46,7 +46,7 @@ class Objects(msgspec.Struct, frozen=True, rename="camel"):
 
 
 class PolygonStatus(NamedTuple):
-    """What becomes of a polygon: `kind` is thing, crowd, doubt or nothing, `why` the reason to leave it out."""
+    """How a polygon is counted: `kind` is thing, crowd, doubt or nothing; `why` is the reason to exclude it."""
 
     kind: str
     label: str = ""
@@ -56,11 +56,13 @@ class PolygonStatus(NamedTuple):
 def open_cityscapes(
     folder: Path, benchmark: str, split: str, *, part: str = "val", cache: Path | None = None
 ) -> Dataset:
-    """Open `leftImg8bit/PART/CITY/*_leftImg8bit.png` with `gtFine/PART/CITY/*_gtFine_polygons.json`.
+    """Return the data set of `leftImg8bit/PART/CITY/*_leftImg8bit.png` and `gtFine/PART/CITY/*_gtFine_polygons.json`.
 
-    Pictures without polygons, polygons without a picture, and polygons that are of no class, without area, outside
-    their picture or there twice are left out and listed. Where all three cities of val are there, so must be its 500
-    pictures. Raises DataError for those, for other parts than val and train, and for files that cannot be read.
+    Images without a polygon file and polygon files without an image are excluded and listed. So are polygons without a
+    class, without area, outside their image, and duplicates. If all three cities of val are present, all of its 500
+    images must be present.
+
+    Raises DataError if images of val are missing, for a part other than val and train, and for unreadable files.
     """
     if part not in ("val", "train"):
         raise DataError(f"Cityscapes has annotations for the parts val and train, not for '{part}'.")
@@ -82,7 +84,7 @@ def open_cityscapes(
 
 
 def _list_files(folder: Path, suffix: str) -> set[str]:
-    """Return CITY/NAME of the files."""
+    """Return the files as CITY/NAME, without the suffix."""
     if not folder.is_dir():
         raise DataError(f"{folder} is no folder: unpack leftImg8bit and gtFine beside each other.")
     files = (path for path in folder.glob(f"*/*{suffix}") if not path.name.startswith("."))
@@ -149,14 +151,14 @@ def _polygon_status(thing: Thing, width: int, height: int, labels: LabelMap) -> 
 
 
 def _single(label: str, labels: LabelMap) -> tuple[str, bool]:
-    """Return the label that a group is of, and whether it is one."""
+    """Return the label without the suffix `group`, and whether the label is of a group."""
     single = label.removesuffix(GROUP)
     known = label in labels.index_by_label or label in labels.dropped
     return (label, False) if known or single == label else (single, True)
 
 
 def polygon_area(points: Points) -> float:
-    """Return the area of a polygon (n, 2) that does not cross itself, in square pixels; 0 below three points.
+    """Return the area in square pixels of a polygon (n, 2) that does not cross itself; 0 for fewer than three points.
 
     >>> polygon_area(np.array([[0.0, 0.0], [4.0, 0.0], [0.0, 3.0]]))
     6.0
@@ -166,7 +168,7 @@ def polygon_area(points: Points) -> float:
 
 
 def clip_polygon(points: Points, width: int, height: int) -> Points:
-    """Return the part of a polygon (n, 2) that is in the picture, cut at its four sides one after the other.
+    """Return the part of a polygon (n, 2) inside the image; the polygon is clipped at each side in turn.
 
     >>> polygon_area(clip_polygon(np.array([[-2.0, 0.0], [2.0, 0.0], [2.0, 9.0], [-2.0, 9.0]]), 8, 5))
     10.0
@@ -177,7 +179,7 @@ def clip_polygon(points: Points, width: int, height: int) -> Points:
 
 
 def _cut(points: Points, inside: Points) -> Points:
-    """Keep what has positive values, with a new point wherever the outline crosses over."""
+    """Return the points with non-negative values of `inside`, and a new point wherever the outline crosses zero."""
     after, beyond = np.roll(points, -1, axis=0), np.roll(inside, -1)
     cross = inside * beyond < 0
     share = np.divide(inside, inside - beyond, out=np.zeros_like(inside), where=cross)

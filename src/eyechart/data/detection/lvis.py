@@ -1,7 +1,7 @@
-"""LVIS v1: `lvis_v1_val.json` beside COCO's pictures in `val2017/` and `train2017/`.
+"""LVIS v1: `lvis_v1_val.json` with the images of COCO in `val2017/` and `train2017/`.
 
-An image was looked at for some categories alone: those that are annotated in it, and its `neg_category_ids`, which are
-not there. Nothing is known of any other.
+Annotators checked only some categories in each image: the annotated ones are present, and those in `neg_category_ids`
+are absent. It is unknown whether any other category is present.
 """
 
 from collections.abc import Callable, Sequence
@@ -30,18 +30,18 @@ REMEDY = "LVIS has pictures of COCO's train2017 and val2017, so unpack both ther
 
 
 def annotation_file(folder: Path, part: str = "val") -> Path:
-    """Return where a part's annotations lie: in the folder, or in its `annotations`."""
+    """Return the path of a part's annotation file: in the folder, or in its subfolder `annotations`."""
     name = f"lvis_v1_{part}.json"
     inner = folder / "annotations" / name
     return inner if inner.is_file() and not (folder / name).is_file() else folder / name
 
 
 def open_lvis(folder: Path, benchmark: str, split: str, *, part: str = "val", cache: Path | None = None) -> Dataset:
-    """Open a part of LVIS v1, or of anyone's pictures in its format, in the order of the pictures' paths.
+    """Return the data set of a part of LVIS v1, or of other images in its format, in the order of the images' paths.
 
-    Names are read with spaces for `_`. Known are the categories that are annotated in an image or said not to be there;
-    those of `not_exhaustive_category_ids` are not countable. A split named `lvis` or `lvis-train` with LVIS's own
-    categories must have the published numbers of images and annotations.
+    Each `_` in a category name becomes a space. A category is known in an image that has annotations of it or lists it
+    as absent; those of `not_exhaustive_category_ids` are not countable. A split named `lvis` or `lvis-train` with the
+    categories of LVIS must have the published numbers of images and annotations.
     """
     path = annotation_file(folder, part)
     instances = read_instances(path, "LVIS v1 annotations", image_path)
@@ -56,13 +56,13 @@ def open_lvis(folder: Path, benchmark: str, split: str, *, part: str = "val", ca
 
 
 def image_path(image: Image) -> str:
-    """Return where an image lies: the folder and name that its `coco_url` ends with, or else its `file_name`."""
+    """Return the path of an image: the last folder and the file name of its `coco_url`, or else its `file_name`."""
     place = PurePosixPath(urlsplit(image.coco_url).path)
     return "/".join(place.parts[-2:]) if image.coco_url else image.file_name
 
 
 def build_federated_annotation(instances: Instances) -> Annotation:
-    """Count things where somebody looked; a category that is annotated and said not to be there is there."""
+    """Return the annotation of the checked categories; a category that is both annotated and negative is present."""
     tally, left_out = count_instances(instances)
     present = np.greater(tally.counts, 0)
     negative, unknown = _category_mask(instances, "negative category", lambda image: image.neg_category_ids)
@@ -77,7 +77,7 @@ def build_federated_annotation(instances: Instances) -> Annotation:
 def _category_mask(
     instances: Instances, what: str, ids: Callable[[Image], Sequence[int]]
 ) -> tuple[Bools, tuple[Exclusion, ...]]:
-    """Return which categories an image lists, and what it lists that is no category."""
+    """Return the mask (n, k) of the categories that each image lists, and the listed ids that are not categories."""
     columns = {category.id: column for column, category in enumerate(instances.categories)}
     marked = np.zeros((len(instances.images), len(columns)), np.bool_)
     strangers = []

@@ -1,10 +1,13 @@
-"""nuScenes: key frames of the front camera, with the things whose boxes are in the picture (OODBench, Table 4).
+"""nuScenes: key frames of the front camera with the objects whose boxes are in the image (OODBench, Table 4).
 
-A category is present where a box of it is at least partly in the picture, at least `SLIVER` pixels wide and high there,
-and the thing is 40 % visible or more in the cameras together (levels 2 to 4); its count is the number of such things. A
-box in the picture that is less visible (level 1, or none given) or of fewer pixels, and a broken box, can be neither
-counted nor denied: alone it leaves its category unknown, beside others it leaves their number open. So does a bicycle
-rack for bicycles, as those in it are not annotated. Things that no lidar or radar point has met are not annotated.
+An object is counted if its box is at least partly in the image, the part in the image is at least `SLIVER` pixels wide
+and high, and at least 40 % of the object is visible in all cameras together (levels 2 to 4). A category is present if
+it has such an object.
+
+An uncertain box is a box in the image with less visibility (level 1, or no level) or with fewer pixels, or a box
+without size or direction. If a category has only uncertain boxes in an image, its presence is unknown. If it has
+others too, it is present, but not countable. A bicycle rack is treated as an uncertain box of a bicycle, because the
+bicycles in a rack are not annotated. nuScenes does not annotate objects without lidar or radar points.
 """
 
 from collections.abc import Sequence
@@ -37,11 +40,14 @@ NOTHING = np.empty((0, 2), dtype=np.int64)
 
 
 def open_nuscenes(folder: Path, benchmark: str, split: str, *, part: str = "val", cache: Path | None = None) -> Dataset:
-    """Open the scenes of `val`, or with part="train" all others, of v1.0-trainval, else of v1.0-mini.
+    """Return the data set of the scenes of val, or of all other scenes for part="train".
 
-    `folder` holds the tables of a version in its folder, beside `samples/`. Where all 150 scenes of val are there, so
-    must be their 6,019 key frames. Raises DataError for other parts and versions, tables that cannot be read or do not
-    fit each other, and missing pictures; annotations that lead nowhere are left out and listed.
+    `folder` holds `samples/` and the folder of a version with its tables: v1.0-trainval, or else v1.0-mini. If all 150
+    scenes of val are present, all of their 6,019 key frames must be present. Annotations that refer to missing rows
+    are excluded and listed.
+
+    Raises DataError for other parts and versions, for tables that are unreadable or inconsistent, and for missing
+    images.
     """
     version = _version(folder)
     scenes, complete = _scenes(version, part)
@@ -74,7 +80,7 @@ def _version(folder: Path) -> Path:
 
 @lru_cache
 def _official_scenes(part: str) -> frozenset[str]:
-    """Return the official scenes of val or mini_val."""
+    """Return the names of the official scenes of val or mini_val."""
     text = Path(__file__).with_name("nuscenes_scenes.csv").read_text(encoding="utf-8")
     return frozenset(row["scene"] for row in DictReader(StringIO(text, newline="")) if row["part"] == part)
 
@@ -112,7 +118,7 @@ def _annotation(data: SceneData, labels: LabelMap) -> Annotation:
 
 
 def _filter_boxes(data: SceneData, labels: LabelMap) -> tuple[list[Box], tuple[Exclusion, ...]]:
-    """Leave out what is of no class here, and what is annotated twice."""
+    """Return the boxes that have a class, without duplicates, and a list of the excluded ones."""
     kept: list[Box] = []
     reasons: dict[str, list[str]] = {LOST: [*data.orphans]}
     there: set[tuple[str, str]] = set()
@@ -130,7 +136,7 @@ def _filter_boxes(data: SceneData, labels: LabelMap) -> tuple[list[Box], tuple[E
 
 
 def _exclusion_reason(category: str, labels: LabelMap) -> str:
-    """Say why a category is no class; nothing where it is one."""
+    """Return why a category is not a class, "" if it is one."""
     if category in labels.index_by_label:
         return ""
     if category in labels.dropped:
@@ -143,7 +149,7 @@ def _broken(box: Box) -> bool:
 
 
 def _box_rectangles(boxes: Sequence[Box], views: Sequence[KeyFrame], places: Ints) -> Floats:
-    """Return the rectangle of every box in its view, NaN where it is not in it."""
+    """Return the rectangle of every box in its image (n, 4), NaN if the box is not in the image."""
     of_view = CameraViews(
         _poses([view.ego for view in views], places),
         _poses([view.camera for view in views], places),
@@ -167,7 +173,7 @@ def _floats(values: Sequence[object], *shape: int) -> Floats:
 def _split_cells(
     cells: Ints, rectangles: Floats, clear: NDArray[np.bool_], broken: NDArray[np.bool_], labels: LabelMap
 ) -> tuple[Ints, Ints]:
-    """Return the cells of the things that can be seen, and of those of which that cannot be said."""
+    """Return the cells (image, category) of the counted objects, and those of the uncertain boxes."""
     inside = ~np.isnan(rectangles[:, 0])
     present = clear & (rectangles[:, 2:] - rectangles[:, :2] >= SLIVER).all(axis=1)
     racks = cells[(inside | broken) & (cells[:, 1] == labels.index_by_label[RACK])]

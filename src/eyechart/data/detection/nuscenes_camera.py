@@ -1,9 +1,9 @@
-"""Which part of a picture a box in the world takes up: the geometry of nuScenes, for many boxes at once.
+"""Projection of 3D boxes into camera images: the geometry of nuScenes, vectorised over boxes.
 
-Everything happens in homogeneous pixels q = K p, where p is a point as the camera sees it: there a box is still the
-image of a cube under a linear map, and what can be seen lies between five planes, the four sides of the picture and
-the nearest distance. Boxes are cut at these planes, not judged by their corners, so that one that reaches behind the
-camera, or is so near that none of its corners is in the picture, counts as any other.
+The computations use homogeneous pixels q = K p, where K is the camera matrix and p a point in the camera frame. In
+these coordinates a box is the image of a cube under a linear map. The visible space is bounded by five planes: the
+four sides of the image and the nearest distance. Boxes are clipped at these planes. A test of the corners alone would
+miss boxes that extend behind the camera, and near boxes without a corner in the image.
 """
 
 from dataclasses import dataclass
@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 Floats = NDArray[np.float64]
-NEAR = 0.1  # metres before the camera where the visible space begins
+NEAR = 0.1  # metres: distance from the camera to the visible space
 PARALLEL = 1e-12
 BLOCK = 4096
 CORNERS = np.array([*product((-1.0, 1.0), repeat=3)])
@@ -24,7 +24,7 @@ UNIT = np.array([(0.0, 0.0), (1.0, 0.0), (1.0, 1.0), (0.0, 1.0)])
 
 @dataclass(frozen=True)
 class Poses:
-    """Where n frames are in the frames outside them (n, 3), in metres, and how they are turned (n, 4): w, x, y, z."""
+    """The poses of n frames in their parent frames: translation (n, 3) in metres, rotation (n, 4) as w, x, y, z."""
 
     translation: Floats
     rotation: Floats
@@ -32,7 +32,7 @@ class Poses:
 
 @dataclass(frozen=True)
 class Boxes:
-    """The n boxes in the world; `size` (n, 3) is width (along y), length (along x) and height (along z), in metres."""
+    """The n boxes in world coordinates; `size` (n, 3) is width (y), length (x) and height (z) in metres."""
 
     pose: Poses
     size: Floats
@@ -40,7 +40,7 @@ class Boxes:
 
 @dataclass(frozen=True)
 class CameraViews:
-    """The n pictures: the car in the world, the camera on the car, its matrix (n, 3, 3), width and height (n, 2)."""
+    """The n images: poses of the car and of the camera on it, camera matrix (n, 3, 3), width and height (n, 2)."""
 
     ego: Poses
     camera: Poses
@@ -49,11 +49,11 @@ class CameraViews:
 
 
 def visible_rectangles(boxes: Boxes, views: CameraViews) -> Floats:
-    """Return the rectangle around the part of every box that is in the picture of its row.
+    """Return the rectangle around the part of each box that is in the image of the same row.
 
-    The result is (n, 4): left, top, right and bottom in pixels, within the picture; NaN where no part is in it. What
-    hides what is not considered. The devkit's `BoxVisibility.ANY` asks for a corner in the picture and all corners in
-    front of the camera; it misses boxes that are cut off on all sides.
+    The result is (n, 4): left, top, right and bottom in pixels, within the image; NaN if no part is in the image.
+    Occlusion is ignored. The devkit's `BoxVisibility.ANY` requires a corner in the image and all corners in front of
+    the camera, so that it misses boxes that extend beyond the image on all sides.
     """
     centre, axes = _to_camera(boxes, views)
     starts = range(0, len(centre), BLOCK)
@@ -71,13 +71,16 @@ def _to_camera(boxes: Boxes, views: CameraViews) -> tuple[Floats, Floats]:
 
 
 def _rotation(rotation: Floats) -> Any:
-    from scipy.spatial.transform import Rotation  # half a second that few runs need
+    from scipy.spatial.transform import Rotation  # slow to import (half a second), and few runs need it
 
     return Rotation.from_quat(rotation, scalar_first=True)
 
 
 def _rectangles(centre: Floats, axes: Floats, size: Floats) -> Floats:
-    """Return the rectangles around what is common to boxes and visible space: all its vertices lie on their edges."""
+    """Return the rectangles around the intersections of boxes and visible space.
+
+    All vertices of an intersection lie on edges of the box or of the visible space.
+    """
     with np.errstate(divide="ignore", invalid="ignore"):
         ends = np.concatenate([_box_edges(centre, axes, size), _view_edges(centre, axes, size)], axis=1)
         pixels = ends[..., :2] / ends[..., 2:]
@@ -87,7 +90,7 @@ def _rectangles(centre: Floats, axes: Floats, size: Floats) -> Floats:
 
 
 def _box_edges(centre: Floats, axes: Floats, size: Floats) -> Floats:
-    """Return the ends (n, 24, 3) of what the visible space leaves of the boxes' edges, NaN for nothing."""
+    """Return the ends (n, 24, 3) of the boxes' edges after clipping at the visible space, NaN for invisible edges."""
     corners = centre[:, None] + CORNERS @ axes.transpose(0, 2, 1)
     first, second = corners[:, EDGES[:, 0]], corners[:, EDGES[:, 1]]
     inside, beyond = _inside(first, size), _inside(second, size)
@@ -98,16 +101,16 @@ def _box_edges(centre: Floats, axes: Floats, size: Floats) -> Floats:
 
 
 def _inside(points: Floats, size: Floats) -> Floats:
-    """Return how far points (n, m, 3) are on the visible side of the five planes (n, m, 5)."""
+    """Return signed values of points (n, m, 3) for the five planes (n, m, 5), positive on the visible side."""
     x, y, depth = points[..., 0], points[..., 1], points[..., 2]
     width, height = size[:, :1], size[:, 1:]
     return np.stack([x, width * depth - x, y, height * depth - y, depth - NEAR], axis=2)
 
 
 def _view_edges(centre: Floats, axes: Floats, size: Floats) -> Floats:
-    """Return the ends (n, 16, 3) of what the boxes leave of the edges of the visible space, NaN for nothing.
+    """Return the ends (n, 16, 3) of the visible space's edges after clipping at the boxes, NaN for edges outside.
 
-    These are the rays through the corners of the picture, without end, and the sides of the nearest rectangle.
+    The edges are the infinite rays through the corners of the image, and the sides of the nearest rectangle.
     """
     rays = np.concatenate([UNIT * size[:, None], np.ones((len(size), 4, 1))], axis=2)
     near = NEAR * rays
@@ -125,7 +128,7 @@ def _view_edges(centre: Floats, axes: Floats, size: Floats) -> Floats:
 
 
 def _ends(origins: Floats, ways: Floats, enter: Floats, leave: Floats) -> Floats:
-    """Return both ends of the stretches of lines, NaN where they end before they begin."""
+    """Return both ends of line segments, NaN for empty segments."""
     none = ~(enter <= leave)
     both = np.concatenate([np.where(none, np.nan, end)[..., None] * ways + origins for end in (enter, leave)], axis=1)
     return np.asarray(both)

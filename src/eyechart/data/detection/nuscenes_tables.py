@@ -1,7 +1,7 @@
-"""The tables of a version of nuScenes, read directly: what the front camera sees in some scenes, and what is there.
+"""Reader of the tables of a nuScenes version: key frames of the front camera and annotated boxes of some scenes.
 
-The large tables (2.6 million pictures and sweeps, their poses, 1.2 million annotations) are mapped, not loaded, and
-decoded a row at a time into the few fields that are needed.
+The large tables (2.6 million images and sweeps, their poses, 1.2 million annotations) are memory-mapped and decoded
+row by row; only the required fields are decoded.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -34,45 +34,45 @@ class Named(Keyed, frozen=True):
 
 
 class Sensor(Keyed, frozen=True):
-    """A place for a camera, lidar or radar on the car."""
+    """A camera, lidar or radar of the car."""
 
     channel: str
 
 
 class Sample(Keyed, frozen=True):
-    """A moment of a scene."""
+    """A time step of a scene."""
 
     scene_token: str
 
 
 class Instance(Keyed, frozen=True):
-    """One thing, through a scene."""
+    """An object that is tracked through a scene."""
 
     category_token: str
 
 
 class Visibility(Keyed, frozen=True):
-    """A share that all cameras together see of a thing."""
+    """A level of visibility: the share of an object that all cameras together see."""
 
     level: str
 
 
 class Pose(Keyed, frozen=True):
-    """Where the car is in the world: metres, and a quaternion w, x, y, z."""
+    """The pose of the car in the world: translation in metres, and rotation as a quaternion w, x, y, z."""
 
     translation: Triple
     rotation: Quadruple
 
 
 class Calibrated(Pose, frozen=True):
-    """Where a sensor is on the car, and a camera's matrix."""
+    """The pose of a sensor on the car, and the camera matrix if it is a camera."""
 
     sensor_token: str
     camera_intrinsic: list[Triple]
 
 
 class Picture(Keyed, frozen=True):
-    """What a sensor recorded at a time."""
+    """A recording of a sensor, such as an image."""
 
     sample_token: str
     ego_pose_token: str
@@ -84,7 +84,7 @@ class Picture(Keyed, frozen=True):
 
 
 class Box(Keyed, frozen=True):
-    """A thing in a sample: width, length and height in metres, centre and turn in the world."""
+    """An annotated box in a sample: size as width, length and height in metres, centre and rotation in the world."""
 
     sample_token: str
     instance_token: str
@@ -99,7 +99,7 @@ Row = TypeVar("Row", bound=Keyed)
 
 @dataclass(frozen=True)
 class KeyFrame:
-    """A key frame of the front camera with the poses it was taken from."""
+    """A key frame of the front camera with the poses of the car and of the camera."""
 
     picture: Picture
     ego: Pose
@@ -108,10 +108,10 @@ class KeyFrame:
 
 @dataclass(frozen=True)
 class SceneData:
-    """The views of the scenes asked for, by file name, and the boxes of their samples in the order of the table.
+    """The key frames of some scenes, sorted by file name, and the boxes of their samples in table order.
 
-    `categories` are the names by instance; `clear` are the tokens of 40 % visibility or more; `lost` are annotations
-    whose sample is in no table.
+    `categories` maps instance tokens to category names. `clear` are the tokens of visibility levels of 40 % or more.
+    `orphans` are the tokens of annotations whose sample is in no table.
     """
 
     key_frames: tuple[KeyFrame, ...]
@@ -122,12 +122,12 @@ class SceneData:
 
 
 def scene_tokens(version: Path) -> dict[str, str]:
-    """Return the tokens of the scenes by name."""
+    """Return the token of each scene, by the name of the scene."""
     return {row.name: row.token for row in _table(version, "scene", Named)}
 
 
 def read_scene_data(version: Path, chosen: AbstractSet[str]) -> SceneData:
-    """Read everything about the scenes whose tokens are chosen."""
+    """Return the key frames and boxes of the scenes with the given tokens."""
     samples = {row.token: row.scene_token in chosen for row in _rows(version, "sample", Sample)}
     views = _views(version, {token for token, wanted in samples.items() if wanted})
     recorded = {view.picture.sample_token for view in views}
@@ -162,7 +162,7 @@ def _views(version: Path, samples: AbstractSet[str]) -> tuple[KeyFrame, ...]:
 
 
 def _cameras(version: Path) -> dict[str, Calibrated]:
-    """Return the calibrations of the front camera."""
+    """Return the calibrations of the front camera by token; raise DataError for an invalid matrix or rotation."""
     sensors = {row.token for row in _table(version, "sensor", Sensor) if row.channel == CHANNEL}
     calibrations = [row for row in _table(version, "calibrated_sensor", Calibrated) if row.sensor_token in sensors]
     for row in calibrations:
@@ -195,13 +195,13 @@ def _table(version: Path, name: str, kind: type[Row]) -> list[Row]:
 
 
 def _rows(version: Path, name: str, kind: type[Row]) -> Iterator[Row]:
-    """Yield the rows of a table that may not fit into memory as objects."""
+    """Yield the rows of a table; the table is memory-mapped, because its decoded rows may not fit into memory."""
     path, place = version / f"{name}.json", 0
     try:
         with path.open("rb") as file:
             rows = msgspec.json.decode(mmap(file.fileno(), 0, access=ACCESS_READ), type=list[msgspec.Raw])
         decode = msgspec.json.Decoder(kind).decode
-        for place, row in enumerate(rows, 1):  # noqa: B007  # the message names it
+        for place, row in enumerate(rows, 1):  # noqa: B007  # an error message uses it
             yield decode(row)
     except OSError as error:
         raise DataError(f"{path} cannot be read ({error.strerror}): copy it again from where it came from.") from error
