@@ -49,5 +49,5 @@ def test_models_are_compared_within_strata():
 
 @pytest.mark.parametrize("strata", [[0], [[0, 0]], [0.5, 1], [-1, 0]])
 def test_strata_that_do_not_fit_are_refused(strata):
-    with pytest.raises(ValueError, match=r"The 'strata' parameter of resampled must be"):
+    with pytest.raises(ValueError, match=r"The 'strata' parameter of bootstrap_totals must be"):
         bootstrap_totals([[1, 0], [0, 1]], 5, 0, strata)
