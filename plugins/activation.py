@@ -27,8 +27,8 @@ class Activation:
         self.active = False
         name = datetime.now(UTC).strftime("%Y%m%d-%H%M%S-%f")
         here = config.invocation_params.dir
-        given = getattr(config, "workerinput", {}).get(RUN)
-        self.folder = Path(given) if given else here / options.get_option(config, "out") / name
+        run_folder = getattr(config, "workerinput", {}).get(RUN)
+        self.folder = Path(run_folder) if run_folder else here / options.get_option(config, "out") / name
 
     def activate(self) -> None:
         """Register the rest of the plugin, once."""

@@ -54,13 +54,13 @@ def get_marker(definition: pytest.Item) -> pytest.Mark | None:
 
 def protocol_name(marker: pytest.Mark) -> str | None:
     """Return the name of the protocol of a mark, which names it or gives its class; None for anything else."""
-    given = marker.kwargs.get("protocol")
-    if isinstance(given, type) and issubclass(given, Protocol):
+    protocol = marker.kwargs.get("protocol")
+    if isinstance(protocol, type) and issubclass(protocol, Protocol):
         try:
-            return add_protocol(given)
+            return add_protocol(protocol)
         except EyechartError as error:
             raise pytest.Collector.CollectError(str(error)) from error
-    return given if isinstance(given, str) and given in protocol_targets() else None
+    return protocol if isinstance(protocol, str) and protocol in protocol_targets() else None
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
@@ -91,8 +91,8 @@ def is_named(split: SplitRef, marker: pytest.Mark) -> bool:
 
 def get_case(item: pytest.Item) -> Case | None:
     """The case of a test item, None for any other test."""
-    found = getattr(item, "callspec", None)
-    case = found.params.get(ARGUMENT) if found else None
+    callspec = getattr(item, "callspec", None)
+    case = callspec.params.get(ARGUMENT) if callspec else None
     return case if isinstance(case, Case) else None
 
 
@@ -125,13 +125,13 @@ def pytest_report_collectionfinish(config: pytest.Config, items: list[pytest.Ite
 
     So would all benchmarks be where pytest is given options of ours in a folder that has none of them.
     """
-    asked = config.stash.get(HAS_BENCHMARK, False)
-    protocols = [get_protocol(name) for name in protocol_targets()] if asked else []
+    has_benchmark = config.stash.get(HAS_BENCHMARK, False)
+    protocols = [get_protocol(name) for name in protocol_targets()] if has_benchmark else []
     needed = sorted({capability for protocol in protocols for capability in protocol.requires})
     return [*describe_missing_benchmarks(config, items)] or [
         f"eyechart: {model.name} offers {', '.join(sorted(capabilities(model)))}, which no protocol asks for; "
         f"they ask for {', '.join(needed)}"
-        for model in (get_settings(config).models if asked else ())
+        for model in (get_settings(config).models if has_benchmark else ())
         if not any(protocol.supports(capabilities(model)) for protocol in protocols)
     ]
 

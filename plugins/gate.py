@@ -70,8 +70,8 @@ class Gate:
     @property
     def baseline_path(self) -> Path | None:
         """The folder or file of baselines that was named."""
-        given = get_option(self.config, "baseline")
-        return self.config.invocation_params.dir / given if given else None
+        path = get_option(self.config, "baseline")
+        return self.config.invocation_params.dir / path if path else None
 
     @property
     def baseline_folder(self) -> Path:
@@ -132,14 +132,14 @@ class Gate:
 
     def compare_or_update(self) -> None:
         """Write the baselines, or compare with them."""
-        update, power = (bool(get_option(self.config, each)) for each in ("update-baseline", "power"))
-        found = dict(self.iterate_evidence()) if update or power or self.baseline_path else {}
+        update, power = (bool(get_option(self.config, name)) for name in ("update-baseline", "power"))
+        evidence = dict(self.iterate_evidence()) if update or power or self.baseline_path else {}
         if power and (update or not self.baseline_path):
-            self.messages += power_without_baseline([*found.values()], read_fraction(self.config, "alpha"))
+            self.messages += power_without_baseline([*evidence.values()], read_fraction(self.config, "alpha"))
         if update:
-            self.update_baselines(found)
+            self.update_baselines(evidence)
         elif self.baseline_path:
-            self.compare_cases(found)
+            self.compare_cases(evidence)
 
     def iterate_evidence(self) -> Iterator[tuple[str, Evidence]]:
         """The evidence of every case, by its test, in an order that no worker changes."""
@@ -147,25 +147,27 @@ class Gate:
             if record.evidence:
                 yield nodeid, read_evidence(self.recorder.folder / record.evidence.path)
 
-    def update_baselines(self, found: Mapping[str, Evidence]) -> None:
+    def update_baselines(self, evidence: Mapping[str, Evidence]) -> None:
         """Write the baselines of the cases that did not fail."""
-        good = {nodeid: now for nodeid, now in found.items() if not self.reports[nodeid].failed}
+        good = {nodeid: now for nodeid, now in evidence.items() if not self.reports[nodeid].failed}
         self.messages += [
-            describe_remark(now, "failed, and is not accepted") for nodeid, now in found.items() if nodeid not in good
+            describe_remark(now, "failed, and is not accepted")
+            for nodeid, now in evidence.items()
+            if nodeid not in good
         ]
         self.messages += map(describe_written_baseline, write_baselines(self.baseline_folder, good.values()))
 
-    def compare_cases(self, found: Mapping[str, Evidence]) -> None:
+    def compare_cases(self, evidence: Mapping[str, Evidence]) -> None:
         """Hold every case against its baseline; what cannot be held fails with what differs."""
-        of_case = {nodeid: self.compare_case(nodeid, now) for nodeid, now in found.items()}
-        every = [each for numbers in of_case.values() for each in numbers]
-        verdicts = self.verdicts = decide(every, read_fraction(self.config, "alpha"), read_max_drop(self.config))
+        of_case = {nodeid: self.compare_case(nodeid, now) for nodeid, now in evidence.items()}
+        comparisons = [comparison for numbers in of_case.values() for comparison in numbers]
+        verdicts = self.verdicts = decide(comparisons, read_fraction(self.config, "alpha"), read_max_drop(self.config))
         self.messages += describe_remarks(self.remarks)
         if get_option(self.config, "power"):
             self.messages += power_lines(verdicts, read_fraction(self.config, "alpha"))
         rest = iter(verdicts)
         for nodeid, numbers in of_case.items():
-            self.report_case(nodeid, found[nodeid], numbers, [*islice(rest, len(numbers))])
+            self.report_case(nodeid, evidence[nodeid], numbers, [*islice(rest, len(numbers))])
         self.messages += describe_nearest_to_loss(verdicts)
         self.messages.append(count_verdicts(verdicts, read_max_drop(self.config)))
 
@@ -186,8 +188,8 @@ class Gate:
         """Refuse a comparison without a number in it, unless a failure says more."""
         if not self.is_comparison or failed or self.failures or self.errors or self.verdicts:
             return
-        found = [now for _, now in self.iterate_evidence()]
-        if with_baseline := [now for now in found if case_key(now) in self.baselines]:
+        session_evidence = [now for _, now in self.iterate_evidence()]
+        if with_baseline := [now for now in session_evidence if case_key(now) in self.baselines]:
             sides = [(now, *self.baselines[case_key(now)]) for now in with_baseline]
             fails = [
                 describe_incomplete_baseline(now, path, gone)
@@ -197,7 +199,7 @@ class Gate:
             self.errors += fails or [explain_no_number(with_baseline)]
         else:
             known = [evidence for evidence, _ in self.baselines.values()]
-            self.errors.append(explain_nothing_compared(found, known, get_option(self.config, "baseline")))
+            self.errors.append(explain_nothing_compared(session_evidence, known, get_option(self.config, "baseline")))
 
     def compare_case(self, nodeid: str, now: Evidence) -> list[MetricComparison]:
         """The numbers of a case beside those of its baseline."""
@@ -212,7 +214,7 @@ class Gate:
         fails = lacking_metrics(before, now) if get_option(self.config, "strict") else []
         if fails:
             self.add_failure(nodeid, describe_incomplete_baseline(now, path, fails))
-        new = (f"{each} is not in the baseline" for each in added_metrics(before, now) if each not in fails)
+        new = (f"{name} is not in the baseline" for name in added_metrics(before, now) if name not in fails)
         for remark in (*remarks(before, now), *new):
             self.remarks.setdefault(remark, []).append(now)
         return list(compare_metrics(before, now))
@@ -237,27 +239,27 @@ class Gate:
 
     def add_remark(self, verdict: Verdict, now: Evidence) -> None:
         """Say what became better, which losses are tolerated, and what nobody can tell."""
-        found = verdict.comparison
+        comparison = verdict.comparison
         if verdict.improvement:
-            self.messages.append(describe_remark(now, f"better: {found.name} {found.delta:+.4f}"))
+            self.messages.append(describe_remark(now, f"better: {comparison.name} {comparison.delta:+.4f}"))
         elif verdict.tolerated:
             self.messages.append(describe_remark(now, describe_tolerated_loss(verdict, read_max_drop(self.config))))
-        elif isnan(found.p):
+        elif isnan(comparison.p):
             self.messages.append(
-                describe_remark(now, f"{found.name} cannot be judged: no samples or intervals to tell it by")
+                describe_remark(now, f"{comparison.name} cannot be judged: no samples or intervals to tell it by")
             )
 
     def check_floors(self) -> None:
         """Fail what is below a floor; refuse a floor that nothing is held to, unless it is from the ini file."""
-        floors = [parse_floor(given) for given in get_option(self.config, "floor") or ()]
+        floors = [parse_floor(text) for text in get_option(self.config, "floor") or ()]
         nodes = {(record.case, record.protocol): nodeid for nodeid, record in self.recorder.records.items()}
         meant = self.config.getoption("eye_floor") or get_option(self.config, "strict")
-        for each, record, metric in find_missed_floors(floors, self.recorder.records.values()):
+        for floor, record, metric in find_missed_floors(floors, self.recorder.records.values()):
             if record:
-                self.add_failure(nodes[record.case, record.protocol], describe_missed_floor(each, record, metric))
+                self.add_failure(nodes[record.case, record.protocol], describe_missed_floor(floor, record, metric))
             else:
-                hint = suggest_names(each, self.recorder.records.values())
-                nothing = f"--eye-floor={each.text} is about no number of this session{hint}"
+                hint = suggest_names(floor, self.recorder.records.values())
+                nothing = f"--eye-floor={floor.text} is about no number of this session{hint}"
                 (self.errors if meant else self.messages).append(f"{nothing} Correct its names." if meant else nothing)
 
     def add_failure(self, nodeid: str, why: str) -> None:

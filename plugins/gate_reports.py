@@ -20,7 +20,7 @@ def report_failed(session: pytest.Session, was: pytest.TestReport, why: str) -> 
     setattr(report, KIND, REGRESSION)
     if terminal := config.pluginmanager.get_plugin("terminalreporter"):
         for kept in terminal.stats.values():
-            kept[:] = [each for each in kept if each is not was]
+            kept[:] = [other for other in kept if other is not was]
     if was.failed:
         session.testsfailed -= 1
     config.hook.pytest_runtest_logreport(report=report)
@@ -34,7 +34,7 @@ def replace_in_junit(xml: Any, was: pytest.TestReport, report: pytest.TestReport
     xml.finalize(report)
     name = junit_name(now)
     xml.node_reporters_ordered[:] = [
-        each for each in xml.node_reporters_ordered if each is now or junit_name(each) != name
+        reporter for reporter in xml.node_reporters_ordered if reporter is now or junit_name(reporter) != name
     ]
     xml.stats["failure" if was.failed else "passed"] -= 1
 

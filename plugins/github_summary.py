@@ -22,8 +22,8 @@ class GithubSummary:
     """Notes how every case ended, and writes the file when the session is over."""
 
     def __init__(self, config: pytest.Config, gate: Gate) -> None:
-        given = get_option(config, "summary")
-        self.path = config.invocation_params.dir / given if given and not is_worker(config) else None
+        path = get_option(config, "summary")
+        self.path = config.invocation_params.dir / path if path and not is_worker(config) else None
         self.config, self.gate = config, gate
         self.final_reports: dict[str, pytest.TestReport] = {}
         self.error = ""
@@ -53,10 +53,12 @@ class GithubSummary:
     def make_lines(self, status: int) -> Iterator[str]:
         """The whole text."""
         counts = Counter(report.outcome for report in self.final_reports.values())
-        said = ", ".join(f"{counts[each]} {each}" for each in ("passed", "failed", "skipped") if counts[each])
-        yield f"# eyechart: {said or 'no case ran'}\n"
+        outcomes = ", ".join(
+            f"{counts[outcome]} {outcome}" for outcome in ("passed", "failed", "skipped") if counts[outcome]
+        )
+        yield f"# eyechart: {outcomes or 'no case ran'}\n"
         yield f"Exit status {status}: {MEANINGS.get(status, 'not one of pytest or eyechart')}.\n"
-        yield from make_loss_table([each for each in self.gate.verdicts if each.regression])
+        yield from make_loss_table([verdict for verdict in self.gate.verdicts if verdict.regression])
         failed = sorted((report for report in self.final_reports.values() if report.failed), key=is_not_regression)
         for report in failed[:FAILURES]:
             yield f"## {inline_code(report.nodeid.rpartition('::')[2])}\n\n{fence_block(report.longreprtext)}\n"
@@ -74,8 +76,8 @@ def is_not_regression(report: pytest.TestReport) -> bool:
 def make_loss_table(lost: Sequence[Verdict]) -> Iterator[str]:
     """The cases that are worse, each with its surest loss, the surest first."""
     cases: dict[tuple[str, str], list[Verdict]] = {}
-    for each in sorted(lost, key=lambda each: (each.adjusted, -each.comparison.loss)):
-        cases.setdefault((each.comparison.case, each.comparison.protocol), []).append(each)
+    for verdict in sorted(lost, key=lambda verdict: (verdict.adjusted, -verdict.comparison.loss)):
+        cases.setdefault((verdict.comparison.case, verdict.comparison.protocol), []).append(verdict)
     if cases:
         yield "| worse | number | baseline | now | p | right→wrong | wrong→right | other numbers |"
         yield "|---|---|---|---|---|---|---|---|"
@@ -85,28 +87,36 @@ def make_loss_table(lost: Sequence[Verdict]) -> Iterator[str]:
 
 def make_row(surest: Verdict, *more: Verdict) -> str:
     """A case that is worse, as a line of a table."""
-    found = surest.comparison
-    names = (inline_code(each).replace("|", "\\|") for each in (f"{found.case} ({found.protocol})", found.name))
-    changed = (len(found.lost), found.gained) if found.lost or found.gained else ("", "")
-    values = (f"{found.before:.4f}", f"{found.after:.4f}", format_p_value(surest.adjusted).removeprefix("p="), *changed)
+    comparison = surest.comparison
+    names = (
+        inline_code(text).replace("|", "\\|")
+        for text in (f"{comparison.case} ({comparison.protocol})", comparison.name)
+    )
+    changed = (len(comparison.lost), comparison.gained) if comparison.lost or comparison.gained else ("", "")
+    values = (
+        f"{comparison.before:.4f}",
+        f"{comparison.after:.4f}",
+        format_p_value(surest.adjusted).removeprefix("p="),
+        *changed,
+    )
     return f"| {' | '.join([*names, *map(str, values)])} | {len(more) or ''} |"
 
 
-def fence_block(said: str) -> str:
+def fence_block(text: str) -> str:
     """A text that Markdown leaves as it is, whatever it holds, cut to a length that one reads."""
-    shown = said if len(said) <= LENGTH else f"{said[:LENGTH]}\n… ({len(said):,} characters)"
+    shown = text if len(text) <= LENGTH else f"{text[:LENGTH]}\n… ({len(text):,} characters)"
     fence = "`" * max(3, 1 + longest_backticks(shown))
     return f"{fence}text\n{shown}\n{fence}"
 
 
-def inline_code(said: str) -> str:
+def inline_code(text: str) -> str:
     """A name that Markdown leaves as it is, cut as well."""
-    shown = " ".join(said.split())
+    shown = " ".join(text.split())
     shown = shown if len(shown) <= NAME else f"{shown[:NAME]}…"
     fence = "`" * (1 + longest_backticks(shown))
     return f"{fence} {shown} {fence}"
 
 
-def longest_backticks(said: str) -> int:
+def longest_backticks(text: str) -> int:
     """The longest row of backticks."""
-    return max(map(len, re.findall("`+", said)), default=0)
+    return max(map(len, re.findall("`+", text)), default=0)

@@ -36,8 +36,9 @@ def record_properties(record: Record) -> Iterator[tuple[str, str]]:
     yield f"{PROPERTY}.errors", str(record.outcomes.error)
     yield f"{PROPERTY}.weights", record.model.weights_sha256
     yield f"{PROPERTY}.data", record.data.fingerprint
-    for metric in (each for each in record.metrics if each.title):
-        yield from metric_properties(metric)
+    for metric in record.metrics:
+        if metric.title:
+            yield from metric_properties(metric)
 
 
 def metric_properties(metric: Metric) -> Iterator[tuple[str, str]]:

@@ -65,9 +65,12 @@ class MissingCases:
     @pytest.hookimpl(optionalhook=True)
     def pytest_testnodedown(self, node: Any) -> None:
         """Take what a worker collected; every worker has collected the same."""
-        told = getattr(node, "workeroutput", {}).get(COLLECTED)
-        if told:
-            self.functions, self.cases = told["functions"], [(case, protocol) for case, protocol in told["cases"]]
+        collected = getattr(node, "workeroutput", {}).get(COLLECTED)
+        if collected:
+            self.functions, self.cases = (
+                collected["functions"],
+                [(case, protocol) for case, protocol in collected["cases"]],
+            )
             self.is_complete = True
 
     @pytest.hookimpl(tryfirst=True)
@@ -77,8 +80,8 @@ class MissingCases:
         A worker sends what was collected to its controller instead.
         """
         if is_worker(self.config):
-            told = {"functions": self.functions, "cases": self.cases}
-            self.config.workeroutput[COLLECTED] = told  # type: ignore[attr-defined]
+            collected = {"functions": self.functions, "cases": self.cases}
+            self.config.workeroutput[COLLECTED] = collected  # type: ignore[attr-defined]
         elif self.is_complete and session.exitstatus in DONE and not self.selects_tests:
             self.report_missing()
 
@@ -113,12 +116,12 @@ class MissingCases:
     def reason(self, evidence: Evidence) -> str:
         """Why a case of the baseline was not collected; "" where it was, or where the command line deselects it."""
         case, test = split_case_name(evidence)
-        asking = [each for each in self.functions if requests_case(each, evidence, test)]
-        if any((case, evidence.protocol) == each for each in self.cases) and asking:
+        functions = [function for function in self.functions if requests_case(function, evidence, test)]
+        if (case, evidence.protocol) in self.cases and functions:
             return ""
-        if not asking:
+        if not functions:
             return "" if self.has_paths else "no test asks for it"
-        if not any(self.is_selected(each, case) for each in asking):
+        if not any(self.is_selected(function, case) for function in functions):
             return ""
         benchmark, split, *_ = case.split("/")
         known = [str(ref) for ref in get_splits(get_settings(self.config).data) if not ref.missing]
@@ -141,10 +144,10 @@ class MissingCases:
 
     def is_left_out(self, evidence: Evidence) -> bool:
         """Whether options of the command line ask for something else: other models, or other choices of a protocol."""
-        given = self.config.getoption
-        if given("eye_model") and evidence.model not in self.model_names:
+        getoption = self.config.getoption
+        if getoption("eye_model") and evidence.model not in self.model_names:
             return True
-        if not given("eye_set") and not given("eye_preset"):
+        if not getoption("eye_set") and not getoption("eye_preset"):
             return False
         place = CHOSEN.sub("", split_case_name(evidence)[0])
         return any((CHOSEN.sub("", case), protocol) == (place, evidence.protocol) for case, protocol in self.cases)
@@ -152,12 +155,12 @@ class MissingCases:
     def is_selected(self, function: Mapping[str, Any], case: str) -> bool:
         """Whether `-k`, `-m` and `--deselect` would leave a case of a test function."""
         name = f"{function['function']}[{case}]"
-        deselected = [each.rpartition("::")[2] for each in self.config.option.deselect or () if "::" in each]
-        if any(name.startswith(each) for each in deselected):
+        deselected = [nodeid.rpartition("::")[2] for nodeid in self.config.option.deselect or () if "::" in nodeid]
+        if any(name.startswith(prefix) for prefix in deselected):
             return False
-        names = [each.casefold() for each in (*function["names"], name)]
+        names = [text.casefold() for text in (*function["names"], name)]
         keyword, marks = self.config.option.keyword, self.config.option.markexpr
-        return (not keyword or matches(keyword, lambda word: any(word.casefold() in each for each in names))) and (
+        return (not keyword or matches(keyword, lambda word: any(word.casefold() in text for text in names))) and (
             not marks or matches(marks, lambda word: word in function["marks"])
         )
 
@@ -187,8 +190,8 @@ def requests_case(function: Mapping[str, Any], evidence: Evidence, test: str) ->
 
 def split_case_name(evidence: Evidence) -> tuple[str, str]:
     """A case as its node id has it, and the test function of the user's own that it is of, if it is of one."""
-    found = OWN_TEST.search(evidence.case)
-    return (evidence.case[: found.start()], found["test"]) if found else (evidence.case, "")
+    match = OWN_TEST.search(evidence.case)
+    return (evidence.case[: match.start()], match["test"]) if match else (evidence.case, "")
 
 
 def fold_lines(lines: Sequence[str]) -> Iterator[str]:

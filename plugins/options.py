@@ -145,7 +145,7 @@ def has_any_option(config: pytest.Config) -> bool:
 def get_option(config: pytest.Config, name: str) -> Any:
     """The value of an option: the command line, then the ini file, then the default."""
     option = next(option for option in OPTIONS if option.name == name)
-    given = config.getoption(option.ini_name)
-    if given is None:
-        given = config.getini(option.ini_name)
-    return given if given not in (None, "", []) else option.default
+    value = config.getoption(option.ini_name)
+    if value is None:
+        value = config.getini(option.ini_name)
+    return value if value not in (None, "", []) else option.default

@@ -21,12 +21,12 @@ def test_name(item: pytest.Item) -> str:
     The folder is left out, since a node id's depends on where pytest is started. Parameters other than the case count.
     """
     inner = item.nodeid.partition("::")[2]
-    found = getattr(item, "callspec", None)
+    callspec = getattr(item, "callspec", None)
     parameters = ""
-    if found is not None:
-        inner = inner.removesuffix(f"[{found.id}]")
-        parameters = found.id
-        for value in found.params.values():
+    if callspec is not None:
+        inner = inner.removesuffix(f"[{callspec.id}]")
+        parameters = callspec.id
+        for value in callspec.params.values():
             if isinstance(value, Case):
                 parameters = parameters.replace(value.id, "").strip("-")
     rest = f"[{parameters}]" if parameters else ""
@@ -47,8 +47,8 @@ def is_packaged(path: Path) -> bool:
 @cache
 def benchmark_folders() -> tuple[Path, ...]:
     """Return the folders of the packaged benchmarks."""
-    found = find_spec(PACKAGE)
-    return tuple(Path(home).resolve() for home in (found.submodule_search_locations or ())) if found else ()
+    spec = find_spec(PACKAGE)
+    return tuple(Path(home).resolve() for home in (spec.submodule_search_locations or ())) if spec else ()
 
 
 def check_unique_names(config: pytest.Config, path: Path, nodeid: str, cases: Iterable[Case]) -> None:
@@ -56,11 +56,11 @@ def check_unique_names(config: pytest.Config, path: Path, nodeid: str, cases: It
 
     As an error of collection, so that it is shown once whether or not workers collect.
     """
-    seen = config.stash.setdefault(FUNCTIONS, {})
+    functions = config.stash.setdefault(FUNCTIONS, {})
     name = "" if is_packaged(path) else path.name
     for case in cases:
         key = (f"{name}::{nodeid.partition('::')[2]}", case.protocol, case.id)
-        if (other := seen.setdefault(key, nodeid)) != nodeid:
+        if (other := functions.setdefault(key, nodeid)) != nodeid:
             raise pytest.Collector.CollectError(
                 f"{other} and {nodeid} have the same name and ask the same ({case.id}, {case.protocol}), so that their "
                 "records could not be told apart. Rename one of the functions or files."

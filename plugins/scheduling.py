@@ -12,8 +12,8 @@ class ModelScheduling(LoadScopeScheduling):  # type: ignore[misc]
     """Sends all cases of a model to one worker; any other test is a scope of its own."""
 
     def _split_scope(self, nodeid: str) -> str:
-        found = find_case(self.config, nodeid)
-        return f"model {found['model']}" if found else nodeid
+        case = find_case(self.config, nodeid)
+        return f"model {case['model']}" if case else nodeid
 
     def remove_node(self, node: Any) -> str | None:
         """Give a dead worker's tests to others, but for those that are done and the one that it died of.

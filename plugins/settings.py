@@ -29,20 +29,20 @@ SETTINGS = pytest.StashKey[Settings]()
 
 def read_count(config: pytest.Config, name: str, least: int) -> int | None:
     """A whole number, or None where nothing was said."""
-    given = get_option(config, name)
-    if given == "":
+    value = get_option(config, name)
+    if value == "":
         return None
-    if not str(given).isdecimal() or int(given) < least:
-        raise pytest.UsageError(f"--eye-{name} must be a whole number from {least} up. Got {given!r} instead.")
-    return int(given)
+    if not str(value).isdecimal() or int(value) < least:
+        raise pytest.UsageError(f"--eye-{name} must be a whole number from {least} up. Got {value!r} instead.")
+    return int(value)
 
 
 def read_fraction(config: pytest.Config, name: str) -> float:
     """A number from 0 to 1."""
-    given = str(get_option(config, name))
-    if not is_fraction(given):
-        raise pytest.UsageError(f"--eye-{name} takes numbers from 0 to 1. Got {given!r} instead.")
-    return float(given)
+    value = str(get_option(config, name))
+    if not is_fraction(value):
+        raise pytest.UsageError(f"--eye-{name} takes numbers from 0 to 1. Got {value!r} instead.")
+    return float(value)
 
 
 def read_max_drop(config: pytest.Config) -> float:
@@ -56,17 +56,18 @@ def read_max_drop(config: pytest.Config) -> float:
 def read_models(config: pytest.Config) -> tuple[ModelSpec, ...]:
     """The models asked for, or the default ones, each checked against the registry without importing it."""
     specs: list[ModelSpec] = []
-    for given in get_option(config, "model") or chain.from_iterable(DEFAULT_MODELS.values()):
+    for text in get_option(config, "model") or chain.from_iterable(DEFAULT_MODELS.values()):
         try:
-            spec = parse_named_spec(given)
+            spec = parse_named_spec(text)
             find_backend(spec)
         except EyechartError as error:
             raise pytest.UsageError(f"--eye-model: {error}") from error
         specs.append(spec)
-    for one, other in combinations(dict.fromkeys(specs), 2):
-        if one.alias and one.alias == other.alias:
+    for first, second in combinations(dict.fromkeys(specs), 2):
+        if first.alias and first.alias == second.alias:
             raise pytest.UsageError(
-                f"--eye-model: the name '{one.alias}' is given to {one} and to {other}. Give each model another name."
+                f"--eye-model: the name '{first.alias}' is given to {first} and to {second}. "
+                "Give each model another name."
             )
     return tuple(dict.fromkeys(specs))
 
@@ -84,26 +85,26 @@ def get_preset(config: pytest.Config) -> Preset:
 
 def protocol_options(config: pytest.Config) -> Mapping[str, RequestedValues]:
     """Return the values given for options of protocols, by protocol and option; the last one of a name wins."""
-    found: dict[str, dict[str, tuple[str, ...]]] = {}
-    given = [OptionSetting.parse(each) for each in config.getini("eye_set") or ()]
-    given += get_preset(config).settings
-    for setting in [*given, *map(OptionSetting.parse, config.getoption("eye_set") or ())]:
+    requested: dict[str, dict[str, tuple[str, ...]]] = {}
+    settings = [OptionSetting.parse(text) for text in config.getini("eye_set") or ()]
+    settings += get_preset(config).settings
+    for setting in [*settings, *map(OptionSetting.parse, config.getoption("eye_set") or ())]:
         protocol = get_protocol(setting.protocol)
         known = {option.name: option for option in protocol.options}
         named = flag(setting.protocol, setting.option)
         if setting.option not in known:
             listed = f"It has {', '.join(known)}." if known else "It has no options."
             raise SpecError(f"{named}: there is no such option{did_you_mean(setting.option, [*known])} {listed}")
-        found.setdefault(setting.protocol, {})[setting.option] = known[setting.option].parse_values(
+        requested.setdefault(setting.protocol, {})[setting.option] = known[setting.option].parse_values(
             setting.values, named
         )
-    return found
+    return requested
 
 
 def read_label_options(config: pytest.Config) -> tuple[LabelsOption, ...]:
     """The further ground truths, as NAME=FILE."""
     try:
-        return tuple(parse_labels_option(given) for given in get_option(config, "labels") or ())
+        return tuple(parse_labels_option(text) for text in get_option(config, "labels") or ())
     except EyechartError as error:
         raise pytest.UsageError(str(error)) from error
 
@@ -114,19 +115,19 @@ def check_options(config: pytest.Config) -> None:
         "data": list_splits,
         "names": load_class_names,
         "templates": load_templates,
-        "equivalences": lambda given: equivalent_pairs(given.removeprefix("strict:"), sys.maxsize),
+        "equivalences": lambda text: equivalent_pairs(text.removeprefix("strict:"), sys.maxsize),
         "labels": lambda _: [
-            read_labels(one.path, one.format, classes=sys.maxsize) for one in read_label_options(config)
+            read_labels(labels.path, labels.format, classes=sys.maxsize) for labels in read_label_options(config)
         ],
-        "set": lambda given: check_protocol_options(config, [OptionSetting.parse(one) for one in given]),
-        "floor": lambda given: [parse_floor(one) for one in given],
+        "set": lambda texts: check_protocol_options(config, [OptionSetting.parse(text) for text in texts]),
+        "floor": lambda texts: [parse_floor(text) for text in texts],
     }
     check_gate(config)
     for option in OPTIONS:
-        given = config.getoption(option.ini_name)
-        if given and option.name in readers:
+        value = config.getoption(option.ini_name)
+        if value and option.name in readers:
             try:
-                readers[option.name](given)
+                readers[option.name](value)
             except EyechartError as error:
                 raise pytest.UsageError(f"{option.flag_name}: {error}") from error
 
@@ -149,13 +150,13 @@ def check_gate(config: pytest.Config) -> None:
             )
 
 
-def check_protocol_options(config: pytest.Config, given: Iterable[OptionSetting]) -> None:
+def check_protocol_options(config: pytest.Config, settings: Iterable[OptionSetting]) -> None:
     """Refuse values that no case could use: names of models, prompts and files."""
-    found = protocol_options(config)
-    for setting in given:
-        option = next(each for each in get_protocol(setting.protocol).options if each.name == setting.option)
+    requested = protocol_options(config)
+    for setting in settings:
+        option = next(option for option in get_protocol(setting.protocol).options if option.name == setting.option)
         check = option.check or (lambda *_: None)
-        for value in found[setting.protocol][setting.option]:
+        for value in requested[setting.protocol][setting.option]:
             try:
                 check(value, get_option(config, "data") or None)
             except EyechartError as error:
@@ -172,8 +173,8 @@ def read_protocol_options(config: pytest.Config) -> Mapping[str, RequestedValues
 
 def describe_ineffective_options(config: pytest.Config) -> list[str]:
     """Say which options of protocols change nothing."""
-    found = get_settings(config).options.items()
-    return [f"eyechart: {said}" for name, given in found if (said := get_protocol(name).warnings(given))]
+    options = get_settings(config).options.items()
+    return [f"eyechart: {warning}" for name, values in options if (warning := get_protocol(name).warnings(values))]
 
 
 def get_settings(config: pytest.Config) -> Settings:

@@ -13,23 +13,23 @@ from .settings import get_settings
 from .workers import is_worker
 
 
-def file_options(asked: Settings) -> Iterator[str]:
+def file_options(settings: Settings) -> Iterator[str]:
     """The options that give a file of class indices or of class names."""
-    yield from (f"--eye-labels={one.name}={one.path}" for one in asked.labels)
-    if asked.equivalences.removeprefix("strict:") not in ("12", "none"):
-        yield f"--eye-equivalences={asked.equivalences}"
-    if asked.names not in VOCABULARIES:
-        yield f"--eye-names={asked.names}"
+    yield from (f"--eye-labels={labels.name}={labels.path}" for labels in settings.labels)
+    if settings.equivalences.removeprefix("strict:") not in ("12", "none"):
+        yield f"--eye-equivalences={settings.equivalences}"
+    if settings.names not in VOCABULARIES:
+        yield f"--eye-names={settings.names}"
 
 
 def check_single_benchmark(config: pytest.Config, ids: Iterable[str]) -> None:
     """Refuse a file where the cases selected are of several benchmarks."""
-    found = sorted({case["benchmark"] for name in ids if (case := find_case(config, name))})
-    given = next(file_options(get_settings(config)), None) if len(found) > 1 else None
-    if given:
+    benchmarks = sorted({case["benchmark"] for name in ids if (case := find_case(config, name))})
+    option = next(file_options(get_settings(config)), None) if len(benchmarks) > 1 else None
+    if option:
         raise pytest.UsageError(
-            f"{given} is a file for the classes of one benchmark, and cases of {' and '.join(found)} are selected. "
-            f"Choose one with {' or '.join(f'-k {name}/' for name in found)}"
+            f"{option} is a file for the classes of one benchmark, and cases of {' and '.join(benchmarks)} are "
+            f"selected. Choose one with {' or '.join(f'-k {name}/' for name in benchmarks)}"
         )
 
 

@@ -38,11 +38,8 @@ class Summary:
         widths = [max(len(row[column]) for row in rows) for column in range(len(COLUMNS))]
         terminalreporter.section("eyechart")
         for row in rows if len(rows) > 1 else ():
-            terminalreporter.write_line(
-                "  ".join(
-                    format_interval.ljust(width) for format_interval, width in zip(row, widths, strict=True)
-                ).rstrip()
-            )
+            cells = (cell.ljust(width) for cell, width in zip(row, widths, strict=True))
+            terminalreporter.write_line("  ".join(cells).rstrip())
         for note in dict.fromkeys(note for record in records for note in record.notes):
             terminalreporter.write_line(f"note: {note}")
         for line in map(describe_usage, records):
@@ -64,8 +61,8 @@ class Summary:
 def interval_methods(records: Iterable[Record]) -> str:
     """Return the methods of the intervals in the table, those of the records in the order in which they first occur."""
     shown = (metric for record in records for metric in record.metrics if metric.title and metric.ci is not None)
-    found = dict.fromkeys(metric.ci_method for metric in shown)
-    return ", ".join(METHODS.get(method, method) for method in found)
+    methods = dict.fromkeys(metric.ci_method for metric in shown)
+    return ", ".join(METHODS.get(method, method) for method in methods)
 
 
 def sort_key(record: Record) -> tuple[str, ...]:
@@ -92,14 +89,14 @@ def make_rows(record: Record) -> list[tuple[str, ...]]:
             record.case,
             record.protocol,
             labels,
-            str(found[FIRST].n),
-            format_interval(found[FIRST]),
-            format_interval(found.get(SECOND)),
+            str(metrics[FIRST].n),
+            format_interval(metrics[FIRST]),
+            format_interval(metrics.get(SECOND)),
             str(record.outcomes.error),
             "" if record.status == PASSED else record.status,
         )
-        for labels, found in rows.items()
-        if FIRST in found
+        for labels, metrics in rows.items()
+        if FIRST in metrics
     ]
 
 

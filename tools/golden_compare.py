@@ -188,9 +188,9 @@ class Renamed:
         >>> renamed.in_text("a/b/c[d]@order=x[1,2],seed=3 zero_shot; order 1, seed 2", in_tables=True)
         'a/b/c[d]@first=3,image_order=x[1,2] zero_shot; image_order 1, first 2'
         """
-        text = IN_CASES.sub(lambda found: ",".join(sorted(map(self.in_case, re.findall(OPTION, found[0])))), text)
+        text = IN_CASES.sub(lambda match: ",".join(sorted(map(self.in_case, re.findall(OPTION, match[0])))), text)
         if in_tables:
-            text = IN_TABLES.sub(lambda found: found[1] + " ".join(self.rename(found[2], found[3])), text)
+            text = IN_TABLES.sub(lambda match: match[1] + " ".join(self.rename(match[2], match[3])), text)
         return text
 
     def in_case(self, option: str) -> str:

@@ -33,7 +33,7 @@ ARITHMETIC: dict[type[ast.operator], type[ast.operator]] = {
 }
 # fmt: on
 _PAIRS = (("min", "max"), ("any", "all"), ("minimum", "maximum"), ("argmin", "argmax"), ("floor", "ceil"))
-CALLS = {one: other for pair in _PAIRS for one, other in (pair, pair[::-1])}
+CALLS = {call: replacement for pair in _PAIRS for call, replacement in (pair, pair[::-1])}
 KEPT_KEYWORDS = {"strict", "frozen", "slots", "kw_only", "maxsize"}  # without them nothing else is computed
 Setter = Callable[[Any], None]
 

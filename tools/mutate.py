@@ -252,14 +252,14 @@ def read_survivors(report: Path, known: Sequence[Mutant]) -> list[Mutant]:
     """
     rows = [json.loads(line) for line in report.read_text(encoding="utf-8").splitlines()]
     last = {(row["path"], row["line"], row["operator"], row["change"]): row["outcome"] for row in rows}
-    chosen: dict[Mutant, None] = {}
+    survivors: dict[Mutant, None] = {}
     for (path, line, operator, change), outcome in last.items():
         same = [
             mutant for mutant in known if (str(mutant.path), mutant.operator, mutant.change) == (path, operator, change)
         ]
         if same and outcome == OUTCOMES[SURVIVED]:
-            chosen[min(same, key=lambda mutant: abs(mutant.line - line))] = None
-    return list(chosen)
+            survivors[min(same, key=lambda mutant: abs(mutant.line - line))] = None
+    return list(survivors)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

@@ -44,7 +44,9 @@ def protocol_tables() -> Iterator[str]:
     for name in protocol_targets():
         if options := get_protocol(name).options:
             yield f"### {name}\n"
-            yield from table((each.name, each.default, with_values(each.help, each.known)) for each in options)
+            yield from table(
+                (option.name, option.default, with_values(option.help, option.known)) for option in options
+            )
             yield ""
 
 

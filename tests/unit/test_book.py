@@ -15,7 +15,7 @@ from eyechart.inference.keys import request_key
 from eyechart.inference.request_batches import FilledPrompt, FillPrompts
 from eyechart.inference.responses import Response, Responses
 from eyechart.inference.runner import Runner
-from eyechart.inference.store import Entry, Key, Store, Writer
+from eyechart.inference.store import Key, Store, StoreEntry, Writer
 from eyechart.models.types import Answer, Usage
 
 COUNT = 8
@@ -42,7 +42,7 @@ class Library:
     def key(self, model: Any) -> Key:
         return request_key(self.asked([0]), model, self.dataset)
 
-    def entry(self, model: Any) -> Entry:
+    def entry(self, model: Any) -> StoreEntry:
         return Store(self.root).entry(self.key(model))
 
     def ask(self, model: Any, places: Sequence[int], told: Any = lambda *_: None) -> Responses:
@@ -284,10 +284,10 @@ def test_a_part_that_is_tidied_away_while_it_is_read_is_waited_for(
 ) -> None:
     library.ask(talker(said), range(4))
 
-    def gone(entry: Entry) -> Any:
+    def gone(entry: StoreEntry) -> Any:
         raise StoreError("a part is gone")
 
-    monkeypatch.setattr(Entry, "blocks", gone)
+    monkeypatch.setattr(StoreEntry, "blocks", gone)
     model = talker(said)
     assert library.ask(model, range(4)).fresh == 0
     assert model.asked == []

@@ -13,7 +13,7 @@ from eyechart.inference.keys import request_key
 from eyechart.inference.request_batches import FilledPrompt, FillPrompts
 from eyechart.inference.responses import Responses
 from eyechart.inference.runner import Runner
-from eyechart.inference.store import Entry, Key, Store
+from eyechart.inference.store import Key, Store, StoreEntry
 
 COUNT = 8
 
@@ -38,7 +38,7 @@ class Library:
     def key(self, model: Any) -> Key:
         return request_key(self.asked([0]), model, self.dataset)
 
-    def entry(self, model: Any) -> Entry:
+    def entry(self, model: Any) -> StoreEntry:
         return Store(self.root).entry(self.key(model))
 
     def ask(self, model: Any, places: Sequence[int], told: Any = lambda *_: None) -> Responses:

@@ -16,7 +16,7 @@ from eyechart.inference.keys import request_key
 from eyechart.inference.request_batches import Generate, RequestTemplate
 from eyechart.inference.responses import Responses
 from eyechart.inference.runner import Runner
-from eyechart.inference.store import Entry, Store
+from eyechart.inference.store import Store, StoreEntry
 from eyechart.models.types import Answer, Usage
 
 COUNT = 11
@@ -45,7 +45,7 @@ def ask(tmp_path: Path, pictures: Callable[..., Dataset]) -> Asks:
 
 
 @pytest.fixture
-def entry(tmp_path: Path, pictures: Callable[..., Dataset], talker: Any) -> Entry:
+def entry(tmp_path: Path, pictures: Callable[..., Dataset], talker: Any) -> StoreEntry:
     """Where the answers are kept."""
     key = request_key(SINGLY, talker(number), pictures([-1] * COUNT))
     return Store(tmp_path).entry(key)
@@ -145,7 +145,7 @@ def test_a_stopped_run_ends_as_if_it_had_never_stopped(
 
 
 @pytest.mark.parametrize("cut", [1, 7, 40])
-def test_a_torn_tail_is_asked_again(ask: Asks, talker: Any, entry: Entry, cut: int) -> None:
+def test_a_torn_tail_is_asked_again(ask: Asks, talker: Any, entry: StoreEntry, cut: int) -> None:
     with pytest.raises(ConnectionResetError):
         ask(talker(number, stop=5))
     part = entry.folder / "00000.part"
@@ -192,7 +192,7 @@ def test_a_split_of_broken_images_asks_nothing(ask: Asks, talker: Any) -> None:
 
 @pytest.mark.parametrize("given", [[*range(COUNT - 1)], [*range(COUNT), 3], [*range(COUNT), COUNT]])
 def test_a_model_that_answers_other_questions_than_were_asked_is_refused(
-    ask: Asks, talker: Any, entry: Entry, given: list[int]
+    ask: Asks, talker: Any, entry: StoreEntry, given: list[int]
 ) -> None:
     class Careless(talker):  # type: ignore[misc, valid-type]
         def generate(self, requests: Any, max_tokens: int, schema: Any = None) -> Any:

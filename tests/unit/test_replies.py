@@ -7,7 +7,7 @@ import pytest
 from eyechart.errors import StoreError
 from eyechart.inference import responses
 from eyechart.inference.responses import Response
-from eyechart.inference.store import Entry, Key, Store
+from eyechart.inference.store import Key, Store, StoreEntry
 from eyechart.models.types import Answer, Identity, Usage
 
 WHO = Identity(backend="b", name="n", weights_sha256="0", dtype="float32", device="cpu", processor={}, libraries={})
@@ -20,25 +20,25 @@ SAID = (
 
 
 @pytest.fixture
-def entry(tmp_path: Path) -> Entry:
+def entry(tmp_path: Path) -> StoreEntry:
     return Store(tmp_path).entry(Key(kind="mine", model=WHO))
 
 
-def keep(entry: Entry, order: list[int]) -> None:
+def keep(entry: StoreEntry, order: list[int]) -> None:
     with entry.lock_for_writing() as writer:
         for place in order:
             responses.append(writer, place, SAID[place])
         responses.seal(writer, len(order))
 
 
-def test_replies_come_back_as_they_were_said(entry: Entry) -> None:
+def test_replies_come_back_as_they_were_said(entry: StoreEntry) -> None:
     keep(entry, [0, 1, 2, 3])
     found = responses.load(entry)
     assert found.responses == tuple(Response(each.text, each.tokens, each.finished, each.error) for each in SAID)
     assert found.usage == Usage(101, 64, 4)
 
 
-def test_replies_lie_in_the_order_of_their_questions(entry: Entry, tmp_path: Path) -> None:
+def test_replies_lie_in_the_order_of_their_questions(entry: StoreEntry, tmp_path: Path) -> None:
     other = Store(tmp_path / "other").entry(entry.key)
     keep(entry, [0, 1, 2, 3])
     keep(other, [3, 1, 0, 2])
@@ -46,12 +46,12 @@ def test_replies_lie_in_the_order_of_their_questions(entry: Entry, tmp_path: Pat
     assert responses.load(entry).path.read_bytes() == responses.load(other).path.read_bytes()
 
 
-def test_no_reply_at_all_is_kept_as_well(entry: Entry) -> None:
+def test_no_reply_at_all_is_kept_as_well(entry: StoreEntry) -> None:
     keep(entry, [])
     assert (responses.load(entry).responses, responses.load(entry).usage) == ((), Usage())
 
 
-def test_what_no_file_can_hold_is_replaced(entry: Entry) -> None:
+def test_what_no_file_can_hold_is_replaced(entry: StoreEntry) -> None:
     with entry.lock_for_writing() as writer:
         reply, _ = responses.append(writer, 0, Answer("half \ud83d of a cat \U0001f408", (), True, error="at \udc00"))
         responses.seal(writer, 1)
@@ -59,7 +59,7 @@ def test_what_no_file_can_hold_is_replaced(entry: Entry) -> None:
     assert reply.text == "half \ufffd of a cat \U0001f408"
 
 
-def test_changed_replies_are_refused(entry: Entry) -> None:
+def test_changed_replies_are_refused(entry: StoreEntry) -> None:
     keep(entry, [0, 1, 2, 3])
     path = entry.folder / responses.FILE
     path.write_bytes(path.read_bytes().replace(b"a cat", b"a dog"))
@@ -68,7 +68,7 @@ def test_changed_replies_are_refused(entry: Entry) -> None:
 
 
 @pytest.mark.parametrize("content", [None, b"", b"[1,2]\n", b"[1,0,0]\n[1,0"])
-def test_a_lost_count_of_tokens_is_told_like_any_damage(entry: Entry, content: bytes | None) -> None:
+def test_a_lost_count_of_tokens_is_told_like_any_damage(entry: StoreEntry, content: bytes | None) -> None:
     keep(entry, [0, 1, 2, 3])
     path = entry.folder / responses.SERVED
     path.unlink() if content is None else path.write_bytes(content)

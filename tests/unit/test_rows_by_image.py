@@ -14,7 +14,7 @@ from eyechart.inference.arrays import CachedArray
 from eyechart.inference.keys import request_key
 from eyechart.inference.requests import EncodeImages
 from eyechart.inference.runner import Runner
-from eyechart.inference.store import Entry, Store
+from eyechart.inference.store import Store, StoreEntry
 from eyechart.models.types import Floats, Identity, ImageEncoder
 
 COUNT, SIZE = 22, 4
@@ -68,7 +68,7 @@ class Bench:
     root: Path
     dataset: Dataset
 
-    def entry(self, dataset: Dataset | None = None) -> Entry:
+    def entry(self, dataset: Dataset | None = None) -> StoreEntry:
         return Store(self.root).entry(request_key(EncodeImages(), Counter(), dataset or self.dataset))
 
     def ask(self, model: Counter, dataset: Dataset | None = None) -> CachedArray:

@@ -12,7 +12,7 @@ import pytest
 
 from eyechart.errors import StoreError
 from eyechart.inference.arrays import Block, append, load, seal, stored_rows
-from eyechart.inference.store import Entry, Key, Store, Writer, frame_block, scan_blocks
+from eyechart.inference.store import Key, Store, StoreEntry, Writer, frame_block, scan_blocks
 from eyechart.models.types import Identity
 
 IDENTITY = Identity(
@@ -28,10 +28,10 @@ def store(tmp_path: Path) -> Store:
 
 
 @pytest.fixture
-def write(store: Store) -> Callable[..., Entry]:
+def write(store: Store) -> Callable[..., StoreEntry]:
     """Write the blocks given by their bounds; finish when all rows are there."""
 
-    def write(*bounds: tuple[int, int], whole: bool = True) -> Entry:
+    def write(*bounds: tuple[int, int], whole: bool = True) -> StoreEntry:
         entry = store.entry(KEY)
         with entry.lock_for_writing() as writer:
             for start, stop in bounds:
@@ -43,14 +43,14 @@ def write(store: Store) -> Callable[..., Entry]:
     return write
 
 
-def test_answers_come_back_as_they_were_given(write: Callable[..., Entry]) -> None:
+def test_answers_come_back_as_they_were_given(write: Callable[..., StoreEntry]) -> None:
     answers = load(write((0, 4), (4, 6)))
     assert np.array_equal(answers.values, ROWS)
     assert answers.errors == {}
 
 
 def test_an_interrupted_entry_ends_byte_for_byte_as_an_uninterrupted_one(
-    write: Callable[..., Entry], tmp_path: Path, store: Store
+    write: Callable[..., StoreEntry], tmp_path: Path, store: Store
 ) -> None:
     write((0, 2), whole=False)
     write((2, 4), whole=False)
@@ -64,12 +64,12 @@ def contents(folder: Path) -> dict[str, bytes]:
     return {path.name: path.read_bytes() for path in folder.iterdir() if path.name != "lock"}
 
 
-def test_the_parts_are_gone_when_all_is_answered(write: Callable[..., Entry]) -> None:
+def test_the_parts_are_gone_when_all_is_answered(write: Callable[..., StoreEntry]) -> None:
     assert not list(write((0, 6)).folder.glob("*.part"))
 
 
 @pytest.mark.parametrize("cut", [1, 5, 30, 45])
-def test_a_torn_tail_is_asked_again_and_the_rest_is_kept(write: Callable[..., Entry], cut: int) -> None:
+def test_a_torn_tail_is_asked_again_and_the_rest_is_kept(write: Callable[..., StoreEntry], cut: int) -> None:
     part = write((0, 2), (2, 4), whole=False).folder / "00000.part"
     part.write_bytes(part.read_bytes()[:-cut])
     assert stored_rows(Writer(part.parent)) == {0, 1}
@@ -93,7 +93,7 @@ def test_blocks_behind_what_is_no_block_are_found(filler: bytes) -> None:
     assert list(scan_blocks(BytesIO(PART + filler + PART + filler))) == BLOCKS * 2
 
 
-def test_rows_behind_a_flipped_bit_are_not_asked_again(write: Callable[..., Entry]) -> None:
+def test_rows_behind_a_flipped_bit_are_not_asked_again(write: Callable[..., StoreEntry]) -> None:
     entry = write((0, 2), (2, 4), (4, 6), whole=False)
     part = entry.folder / "00000.part"
     data = bytearray(part.read_bytes())
@@ -102,14 +102,14 @@ def test_rows_behind_a_flipped_bit_are_not_asked_again(write: Callable[..., Entr
     assert stored_rows(entry) == {0, 1, 4, 5}
 
 
-def test_a_format_that_is_no_text_is_refused(store: Store, write: Callable[..., Entry]) -> None:
+def test_a_format_that_is_no_text_is_refused(store: Store, write: Callable[..., StoreEntry]) -> None:
     write((0, 6))
     (store.root / "format").write_bytes(b"\xff\xfe1\n")
     with pytest.raises(StoreError, match=r"has format .*reads format 1.*--eye-store"):
         store.entry(KEY)
 
 
-def test_damaged_answers_are_refused_by_name(write: Callable[..., Entry]) -> None:
+def test_damaged_answers_are_refused_by_name(write: Callable[..., StoreEntry]) -> None:
     entry = write((0, 6))
     path = entry.folder / "answers.npy"
     path.write_bytes(path.read_bytes()[:-1] + b"\x7f")
@@ -117,14 +117,14 @@ def test_damaged_answers_are_refused_by_name(write: Callable[..., Entry]) -> Non
         load(entry)
 
 
-def test_a_store_of_another_format_is_refused(store: Store, write: Callable[..., Entry]) -> None:
+def test_a_store_of_another_format_is_refused(store: Store, write: Callable[..., StoreEntry]) -> None:
     write((0, 6))
     (store.root / "format").write_text("99\n")
     with pytest.raises(StoreError, match=r"format '99'.*--eye-store"):
         store.entry(KEY)
 
 
-def test_a_full_disk_keeps_what_was_written(write: Callable[..., Entry]) -> None:
+def test_a_full_disk_keeps_what_was_written(write: Callable[..., StoreEntry]) -> None:
     with write((0, 2), whole=False).lock_for_writing() as writer:
         writer.part = Path("/dev/full").open("ab")  # noqa: SIM115  # the writer closes it
         with pytest.raises(StoreError, match=r"No space left.*--eye-store"):
@@ -162,7 +162,7 @@ def run(code: str) -> str:
     return subprocess.run([sys.executable, "-c", code], cwd=here, capture_output=True, text=True, check=True).stdout
 
 
-def test_complete_answers_are_read_from_a_store_that_cannot_be_written(write: Callable[..., Entry]) -> None:
+def test_complete_answers_are_read_from_a_store_that_cannot_be_written(write: Callable[..., StoreEntry]) -> None:
     entry = write((0, 6))
     for path in (*entry.folder.iterdir(), entry.folder):
         path.chmod(0o555)

@@ -10,7 +10,7 @@ import pytest
 from eyechart.errors import StoreError
 from eyechart.inference import responses
 from eyechart.inference.arrays import Block, append, load, seal
-from eyechart.inference.store import Entry, Key, Store, Writer
+from eyechart.inference.store import Key, Store, StoreEntry, Writer
 from eyechart.models.types import Answer, Floats, Identity
 
 IDENTITY = Identity(
@@ -20,12 +20,12 @@ COUNT = 8
 
 
 @pytest.fixture
-def entry(tmp_path: Path) -> Entry:
+def entry(tmp_path: Path) -> StoreEntry:
     return Store(tmp_path / "store").entry(Key(kind="image_features", model=IDENTITY, data="d"))
 
 
 @contextmanager
-def two_writers(entry: Entry) -> Iterator[tuple[Writer, Writer]]:
+def two_writers(entry: StoreEntry) -> Iterator[tuple[Writer, Writer]]:
     """Open two writers of one entry: on POSIX, a deleted lock file no longer excludes."""
     with entry.lock_for_writing() as first:
         (entry.folder / "lock").unlink()
@@ -42,14 +42,14 @@ def append_rows(writer: Writer, *numbers: int) -> None:
         append(writer, Block((number,), 3), row(number))
 
 
-def test_each_writer_has_a_part_of_its_own(entry: Entry) -> None:
+def test_each_writer_has_a_part_of_its_own(entry: StoreEntry) -> None:
     with two_writers(entry) as (first, second):
         append_rows(first, 0)
         append_rows(second, 1)
         assert {path.name for path in entry.folder.glob("*.part")} == {"00000.part", "00001.part"}
 
 
-def test_a_writer_whose_part_was_deleted_is_an_error_and_the_sealed_answers_stay(entry: Entry) -> None:
+def test_a_writer_whose_part_was_deleted_is_an_error_and_the_sealed_answers_stay(entry: StoreEntry) -> None:
     with two_writers(entry) as (first, second):
         append_rows(first, *range(COUNT))
         append_rows(second, 0)
@@ -61,7 +61,7 @@ def test_a_writer_whose_part_was_deleted_is_an_error_and_the_sealed_answers_stay
     assert np.array_equal(load(entry).values[:, 0], np.arange(COUNT))
 
 
-def test_sealing_without_all_rows_is_an_error(entry: Entry) -> None:
+def test_sealing_without_all_rows_is_an_error(entry: StoreEntry) -> None:
     with entry.lock_for_writing() as writer:
         append_rows(writer, 0, 1, 2, 5)
         with pytest.raises(StoreError, match=r"incomplete \(4 of 8 rows are missing, the first 3\).*Run the same"):
@@ -69,13 +69,13 @@ def test_sealing_without_all_rows_is_an_error(entry: Entry) -> None:
     assert not entry.complete
 
 
-def test_sealing_nothing_is_an_error(entry: Entry) -> None:
+def test_sealing_nothing_is_an_error(entry: StoreEntry) -> None:
     with entry.lock_for_writing() as writer, pytest.raises(StoreError, match="8 of 8 rows are missing"):
         seal(writer, COUNT)
     assert not entry.complete
 
 
-def test_a_sealed_entry_is_not_replaced_by_other_answers(entry: Entry) -> None:
+def test_a_sealed_entry_is_not_replaced_by_other_answers(entry: StoreEntry) -> None:
     with two_writers(entry) as (first, second):
         append_rows(first, *range(COUNT))
         seal(first, COUNT)
@@ -86,7 +86,7 @@ def test_a_sealed_entry_is_not_replaced_by_other_answers(entry: Entry) -> None:
     assert np.array_equal(load(entry).values[:, 0], np.arange(COUNT))
 
 
-def test_sealing_equal_answers_again_changes_nothing(entry: Entry) -> None:
+def test_sealing_equal_answers_again_changes_nothing(entry: StoreEntry) -> None:
     with two_writers(entry) as (first, second):
         append_rows(first, *range(COUNT))
         seal(first, COUNT)
@@ -95,7 +95,7 @@ def test_sealing_equal_answers_again_changes_nothing(entry: Entry) -> None:
     assert np.array_equal(load(entry).values[:, 0], np.arange(COUNT))
 
 
-def test_sealing_without_all_replies_is_an_error(entry: Entry) -> None:
+def test_sealing_without_all_replies_is_an_error(entry: StoreEntry) -> None:
     with entry.lock_for_writing() as writer:
         for place in (0, 2):
             responses.append(writer, place, Answer("a cat", (), True))
@@ -104,7 +104,7 @@ def test_sealing_without_all_replies_is_an_error(entry: Entry) -> None:
     assert not entry.complete
 
 
-def test_a_writer_of_replies_whose_part_was_deleted_is_an_error(entry: Entry) -> None:
+def test_a_writer_of_replies_whose_part_was_deleted_is_an_error(entry: StoreEntry) -> None:
     with two_writers(entry) as (first, second):
         responses.append(second, 0, Answer("a dog", (), True))
         for place in range(2):

@@ -20,11 +20,11 @@ from toybox import questions  # noqa: E402
 from toybox.crowds import NOTHING, UNCLEAR, Crowds, crowds, plot  # noqa: E402
 from toybox.lessons import Lesson, group_indices, sequences  # noqa: E402
 from toybox.pieces import ASSISTANT, END, IMAGE, USER, Reader, write_tokenizer  # noqa: E402
-from toybox.questions import BIRDS, LONG, SHORT, WORDINGS, Question, View, ask_batch, draw_questions  # noqa: E402
+from toybox.questions import BIRDS, LONG, SHORT, WORDINGS, PictureContent, QAPair, ask_batch, draw_questions  # noqa: E402
 from toybox.sprites import sprites  # noqa: E402
 
 FEW = (0, 2, 40, 80)
-CROWD = View((3, 3, 17, 3))
+CROWD = PictureContent((3, 3, 17, 3))
 Kinds = tuple[tuple[questions.Ask, int], ...]
 VOCABULARIES = ("mill", "openai", "kisel", "wordnet")
 
@@ -70,15 +70,17 @@ def test_cells_of_a_thing_differ_from_the_background(drawn: Crowds) -> None:
 @given(seed=st.integers(0, 10_000), number=st.integers(0, 5))
 def test_things_lie_apart_with_the_largest_first_and_no_two_classes_mean_the_same(seed: int, number: int) -> None:
     found = plot(random.Random(seed), number, range(len(names())))
-    shares = [share for _, _, share in found.spots]
+    shares = [share for _, _, share in found.positions]
     assert len(found.labels) == len(shares) == number
     assert shares == sorted(shares, reverse=True)
     assert not any(other in equivalent_classes(label) for label in found.labels for other in {*found.labels} - {label})
-    for place, (x, y, share) in enumerate(found.spots):
-        assert all(max(abs(x - a), abs(y - b)) > 0.7 * (share + other) / 2 for a, b, other in found.spots[place + 1 :])
+    for place, (x, y, share) in enumerate(found.positions):
+        assert all(
+            max(abs(x - a), abs(y - b)) > 0.7 * (share + other) / 2 for a, b, other in found.positions[place + 1 :]
+        )
 
 
-def _answers(view: View, kind: questions.Ask) -> list[Question]:
+def _answers(view: PictureContent, kind: questions.Ask) -> list[QAPair]:
     return [found for seed in range(60) if (found := kind(view, random.Random(seed)))]
 
 
@@ -122,17 +124,17 @@ def test_more_is_more() -> None:
 
 def test_a_bird_is_named_or_refused_for_its_reason() -> None:
     bird = species()[1]
-    assert {question.answer for question in _answers(View(bird=bird), questions.ask_bird_name)} == {
+    assert {question.answer for question in _answers(PictureContent(bird=bird), questions.ask_bird_name)} == {
         bird.name,
         bird.genus,
         bird.common_name,
     }
-    refused = _answers(View(bird=bird, reason="image quality"), questions.ask_bird_name_or_reason)
+    refused = _answers(PictureContent(bird=bird, reason="image quality"), questions.ask_bird_name_or_reason)
     assert {question.answer for question in refused} == {"I cannot tell: image quality"}
 
 
 def test_several_pictures_are_answered_in_order() -> None:
-    found = [ask_batch([View((3,)), View((17,))], random.Random(seed)) for seed in range(20)]
+    found = [ask_batch([PictureContent((3,)), PictureContent((17,))], random.Random(seed)) for seed in range(20)]
     whole = [json.loads(question.answer) for question in found if question.answer.startswith("{")]
     assert whole
     assert all(answer == {"1": names()[3], "2": names()[17]} for answer in whole)
@@ -143,7 +145,7 @@ def test_several_pictures_are_answered_in_order() -> None:
 def test_every_prompt_and_answer_comes_back_from_its_tokens(
     kinds: tuple[tuple[questions.Ask, int], ...], reader: Reader
 ) -> None:
-    view = View((5, 9, 9), species()[0])
+    view = PictureContent((5, 9, 9), species()[0])
     for seed in range(20):
         for question in draw_questions(view, kinds, 4, random.Random(seed)):
             for text in (question.prompt, question.answer):
@@ -170,7 +172,7 @@ def test_every_name_is_one_token_wherever_it_stands(reader: Reader) -> None:
 
 
 def test_a_token_sees_the_pictures_and_its_own_question(reader: Reader) -> None:
-    lesson = Lesson((0,), (Question("What is this?", "dog"), Question("How many cat?", "2")))
+    lesson = Lesson((0,), (QAPair("What is this?", "dog"), QAPair("How many cat?", "2")))
     (found,) = sequences(reader, [lesson])
     said = found.tokens[0, (found.blocks[0] == 1).nonzero()[-2:, 0]]
     assert said.tolist() == [*reader.read("dog"), reader.number(END)]
@@ -182,7 +184,7 @@ def test_a_token_sees_the_pictures_and_its_own_question(reader: Reader) -> None:
 
 
 def test_the_assistant_says_the_answer_and_then_ends(reader: Reader) -> None:
-    (found,) = sequences(reader, [Lesson((0,), (Question("What is this?", "dog"),))])
+    (found,) = sequences(reader, [Lesson((0,), (QAPair("What is this?", "dog"),))])
     tokens, wanted = found.tokens[0].tolist(), found.wanted[0].tolist()
     assert tokens[0] == reader.number(USER)
     assert tokens.count(reader.number(IMAGE)) == 36
@@ -199,7 +201,7 @@ def test_groups_hold_every_place_once(seed: int, size: int) -> None:
 
 
 def test_lessons_of_like_length_go_together(reader: Reader) -> None:
-    asked = [Lesson((place,), (Question("dog " * (1 + 7 * place % 40), "cat"),)) for place in range(40)]
+    asked = [Lesson((place,), (QAPair("dog " * (1 + 7 * place % 40), "cat"),)) for place in range(40)]
     found = sequences(reader, asked)
     assert [len(some.tokens) for some in found] == [16, 16, 8]
     assert sorted(torch.cat([some.pictures for some in found]).tolist()) == [*range(40)]

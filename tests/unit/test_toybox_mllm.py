@@ -22,7 +22,7 @@ from eyechart.parsers import json_answers
 from eyechart.spec import parse_spec
 from eyechart.toybox.art import styles
 from eyechart.toybox.classes import names
-from toybox.exam import TRAINED, Group, groups, skills
+from toybox.exam import TRAINED, StyleGroup, groups, skills
 from toybox.questions import WORDINGS
 from toybox.score_mllm import count_correct, mean, table
 
@@ -89,7 +89,7 @@ def _named(texts: Iterable[str]) -> list[str | None]:
 
 def test_it_reads_several_pictures_in_their_order(model: HfGenerator) -> None:
     prompt = WORDINGS["table_20_json"][0].replace("{list}", "\n".join(names()))
-    items = list(pairwise(skills()[2].items(Group("fluent-3d", ("fluent-3d",)), 25)))
+    items = list(pairwise(skills()[2].items(StyleGroup("fluent-3d", ("fluent-3d",)), 25)))
     said = generate_all(model, [Request((one.image, other.image, prompt)) for one, other in items], 32)
     found = _named(answer.text for answer in said)
     expected = [item.question.answer for pair in items for item in pair]

@@ -24,7 +24,7 @@ from toybox.crowds import crowds  # noqa: E402
 from toybox.eyes import Eyes  # noqa: E402
 from toybox.lessons import Lesson, augment_pixels, sequences  # noqa: E402
 from toybox.pieces import IMAGE, Reader  # noqa: E402
-from toybox.questions import Question  # noqa: E402
+from toybox.questions import QAPair  # noqa: E402
 from toybox.sprites import sprites  # noqa: E402
 from toybox.train_mllm import Words  # noqa: E402
 from toybox.training import Plan  # noqa: E402
@@ -110,7 +110,7 @@ def test_training_sees_what_transformers_sees(whole: Path) -> None:
     reader, processor = Reader(whole), AutoProcessor.from_pretrained(whole)
     pixels = crowds(sprites(("google",), FEW), 0, 1, 96, 0.0, (2,)).pixels.add(1).mul(127.5).round()
     image = Image.fromarray(pixels[0].byte().permute(1, 2, 0).numpy())
-    (read,) = sequences(reader, [Lesson((0,), tuple(Question(text, "cat") for text in QUESTIONS))])
+    (read,) = sequences(reader, [Lesson((0,), tuple(QAPair(text, "cat") for text in QUESTIONS))])
     with torch.no_grad():
         features = model.get_image_features(pixels / 127.5 - 1).pooler_output
         inputs = model.get_input_embeddings()(read.tokens)
@@ -135,7 +135,7 @@ def _last(model: Any, processor: Any, image: Image.Image, text: str) -> torch.Te
 
 def test_fast_attention_is_attention(whole: Path) -> None:
     eyes = Eyes(whole, replace(SHORT, steps=4))
-    (read,) = sequences(eyes.reader, [Lesson((), (Question("What is this?", "dog"),))])
+    (read,) = sequences(eyes.reader, [Lesson((), (QAPair("What is this?", "dog"),))])
     text = eyes.whole.model.language_model.eval()
     inputs = text.embed_tokens(read.tokens)
     with torch.no_grad():

@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 from torch.nn import functional as F  # noqa: N812  # its usual name
 
-from toybox.sprites import SIDE, Chance, Sprites
+from toybox.sprites import SIDE, BatchRandom, Sprites
 
 HALF_FROM = 0.45
 OTHERS = 2
@@ -26,12 +26,12 @@ class Pictures:
 
 def pictures(art: Sprites, seed: int, count: int, side: int, strength: float) -> Pictures:
     """Draw a batch; the same arguments give the same pixels."""
-    chance = Chance(seed, count)
+    chance = BatchRandom(seed, count)
     image = background(chance, side, strength)
     for _ in range(OTHERS):
         chosen = (chance.often(0.2 * strength).view(-1) > 0).nonzero()[:, 0]
         if len(chosen):
-            near = Chance(int(chance.below(2**31 - 1)[0]), len(chosen))
+            near = BatchRandom(int(chance.below(2**31 - 1)[0]), len(chosen))
             other = restyle(art.pixels[near.below(len(art.labels))], near, strength)
             image[chosen] = composite(
                 image[chosen], place_at_random(other, near, side, near.uniform(0.17, 0.35), strength, 0.45)
@@ -43,7 +43,7 @@ def pictures(art: Sprites, seed: int, count: int, side: int, strength: float) ->
     return Pictures(degrade(image, chance, strength) * 2 - 1, art.labels[main])
 
 
-def background(chance: Chance, side: int, strength: float) -> Tensor:
+def background(chance: BatchRandom, side: int, strength: float) -> Tensor:
     """Plain, pale, dark, shaded or blotched (n, 3, side, side)."""
     kind, colour = chance.uniform(0, 1), chance.uniform(0, 1, 3, 1, 1)
     colour = torch.where(kind < 0.35, 1 - 0.1 * colour, torch.where(kind > 0.9, 0.2 * colour, colour))
@@ -58,7 +58,7 @@ def composite(image: Tensor, layer: Tensor) -> Tensor:
     return image * (1 - layer[:, 3:]) + layer[:, :3]
 
 
-def restyle(art: Tensor, chance: Chance, strength: float) -> Tensor:
+def restyle(art: Tensor, chance: BatchRandom, strength: float) -> Tensor:
     """Break the style of art (n, 4, 64, 64): colours, light, texture, lines."""
     rgb, alpha = art[:, :3], art[:, 3:]
     rgb = shade(recolour(rgb, alpha, chance, strength), alpha, chance, strength)
@@ -69,7 +69,7 @@ def restyle(art: Tensor, chance: Chance, strength: float) -> Tensor:
     return torch.cat([torch.minimum(both[:, :3].clamp(min=0), both[:, 3:]), both[:, 3:]], 1)
 
 
-def recolour(rgb: Tensor, alpha: Tensor, chance: Chance, strength: float) -> Tensor:
+def recolour(rgb: Tensor, alpha: Tensor, chance: BatchRandom, strength: float) -> Tensor:
     """Turn the hue, mix the channels, take out colour, change contrast and brightness."""
     turn = chance.uniform(-math.pi, math.pi, 1, 1) * torch.where(chance.often(0.3 * strength) > 0, 1.0, 0.05)[..., 0]
     cosine, sine = turn.cos(), turn.sin()
@@ -83,7 +83,7 @@ def recolour(rgb: Tensor, alpha: Tensor, chance: Chance, strength: float) -> Ten
     return mixed * (1 + strength * chance.uniform(-0.35, 0.35)) + alpha * strength * chance.uniform(-0.2, 0.2)
 
 
-def shade(rgb: Tensor, alpha: Tensor, chance: Chance, strength: float) -> Tensor:
+def shade(rgb: Tensor, alpha: Tensor, chance: BatchRandom, strength: float) -> Tensor:
     """Light from one side, a shine, a darker rim as of a solid, a rough surface."""
     across = torch.linspace(-1, 1, SIDE)
     down = across[:, None]
@@ -96,7 +96,7 @@ def shade(rgb: Tensor, alpha: Tensor, chance: Chance, strength: float) -> Tensor
     return rgb * light * rim * rough + alpha * shine * chance.often(0.35) * strength * chance.uniform(-0.15, 0.5)
 
 
-def draw_outline(rgb: Tensor, alpha: Tensor, chance: Chance, strength: float) -> tuple[Tensor, Tensor]:
+def draw_outline(rgb: Tensor, alpha: Tensor, chance: BatchRandom, strength: float) -> tuple[Tensor, Tensor]:
     """Darken the edges inside, and draw a line around."""
     grey = rgb.mean(1, keepdim=True)
     edges = F.max_pool2d(grey, 3, 1, 1) + F.max_pool2d(-grey, 3, 1, 1)
@@ -107,14 +107,14 @@ def draw_outline(rgb: Tensor, alpha: Tensor, chance: Chance, strength: float) ->
     return rgb + (grown - alpha) * white, grown
 
 
-def place_at_random(art: Tensor, chance: Chance, side: int, share: Tensor, strength: float, off: float) -> Tensor:
+def place_at_random(art: Tensor, chance: BatchRandom, side: int, share: Tensor, strength: float, off: float) -> Tensor:
     """Put art somewhere in a picture, as `put` does; `off` lets it reach that much further out."""
     slack = (1 - share).clamp(min=0) / 1 + 0.08
     x, y = (chance.uniform(-1, 1) * slack.clamp(min=off) for _ in range(2))
     return place(art, chance, side, share, x, y, strength)
 
 
-def place(art: Tensor, chance: Chance, side: int, share: Tensor, x: Tensor, y: Tensor, strength: float) -> Tensor:
+def place(art: Tensor, chance: BatchRandom, side: int, share: Tensor, x: Tensor, y: Tensor, strength: float) -> Tensor:
     """Turn, stretch, shear, mirror and bend art, and put it at `share` of a picture's side (n, 4, side, side).
 
     `x` and `y` (n, 1, 1, 1) are its middle, -1 at the left and top edge and 1 at the others.
@@ -130,7 +130,7 @@ def place(art: Tensor, chance: Chance, side: int, share: Tensor, x: Tensor, y: T
     return placed
 
 
-def _affine(chance: Chance, share: Tensor, x: Tensor, y: Tensor, strength: float) -> Tensor:
+def _affine(chance: BatchRandom, share: Tensor, x: Tensor, y: Tensor, strength: float) -> Tensor:
     turn = chance.uniform(-0.45, 0.45) * chance.often(0.6) * strength
     stretch = torch.exp(chance.uniform(-0.18, 0.18) * strength)
     shear = chance.uniform(-0.2, 0.2) * chance.often(0.3) * strength
@@ -142,7 +142,7 @@ def _affine(chance: Chance, share: Tensor, x: Tensor, y: Tensor, strength: float
     return torch.stack([a, b, -(a * left + b * top), c, d, -(c * left + d * top)], 1).view(-1, 2, 3)
 
 
-def degrade(image: Tensor, chance: Chance, strength: float) -> Tensor:
+def degrade(image: Tensor, chance: BatchRandom, strength: float) -> Tensor:
     """Hide a part, blur, add noise."""
     side = image.shape[-1]
     soft = F.avg_pool2d(image, 3, 1, 1)

@@ -11,7 +11,7 @@ from torch.nn import functional as F  # noqa: N812  # its usual name
 from eyechart.toybox.classes import equivalent_classes
 from eyechart.toybox.scenes import EQUAL_SIZES, MAX_THINGS
 from toybox.augment import background, composite, degrade, place, restyle
-from toybox.sprites import Chance, Sprites
+from toybox.sprites import BatchRandom, Sprites
 
 WINDOW = 48
 LARGE = 0.42
@@ -19,7 +19,7 @@ TRIES = 30
 ALIKE = 0.4
 NOTHING, UNCLEAR = -1, -100
 SHOWN, HIDDEN = 0.35, 0.06
-Spot = tuple[float, float, float]
+Position = tuple[float, float, float]
 
 
 @dataclass(frozen=True)
@@ -38,9 +38,9 @@ class Crowds:
 
 @dataclass(frozen=True)
 class Plot:
-    """Where the things of a picture go and what they are: spots (x, y, share) in 0..1, the largest first."""
+    """Where the things of a picture go and what they are: positions (x, y, share) in 0..1, the largest first."""
 
-    spots: tuple[Spot, ...]
+    positions: tuple[Position, ...]
     labels: tuple[int, ...]
 
 
@@ -51,7 +51,7 @@ def crowds(
     dice = random.Random(seed)
     known = sorted(set(art.labels.tolist()))
     plots = [plot(dice, dice.choice(numbers), known) for _ in range(count)]
-    chance = Chance(seed, count)
+    chance = BatchRandom(seed, count)
     canvas = _Canvas(background(chance, side, strength))
     canvas.paint(art, plots, dice, strength)
     image, owners = canvas.cut()
@@ -63,7 +63,7 @@ def crowds(
     )
     centres = torch.zeros(count, side // cell, side // cell)
     for index, plot_of_picture in enumerate(plots):
-        for x, y, _ in plot_of_picture.spots:
+        for x, y, _ in plot_of_picture.positions:
             centres[
                 index, min(int(y * side) // cell, side // cell - 1), min(int(x * side) // cell, side // cell - 1)
             ] = 1
@@ -81,7 +81,7 @@ def plot(dice: random.Random, number: int, known: Sequence[int]) -> Plot:
             barred |= {kinds[-1], *equivalent_classes(kinds[-1])}
     labels = [*kinds, *(dice.choice(kinds) for _ in range(number - len(kinds)))]
     dice.shuffle(labels)
-    return Plot(_spots(dice, sizes), tuple(labels))
+    return Plot(_positions(dice, sizes), tuple(labels))
 
 
 def _variety(dice: random.Random, number: int) -> int:
@@ -100,20 +100,20 @@ def _sizes(dice: random.Random, number: int) -> list[float]:
     return [base * dice.uniform(0.9, 1.1) for _ in range(number)]
 
 
-def _spots(dice: random.Random, sizes: Sequence[float]) -> tuple[Spot, ...]:
+def _positions(dice: random.Random, sizes: Sequence[float]) -> tuple[Position, ...]:
     """Find a middle for every size, apart from the others; smaller ones where there is no room."""
     apart = 0.75 if dice.random() < 0.2 else 0.95
     while True:
-        spots: list[Spot] = []
+        positions: list[Position] = []
         for size in sizes:
             slack = max(0.0, (1 - size) / 2 + (0.03 if len(sizes) == 1 else 0.0))
             for _ in range(TRIES):
                 x, y = 0.5 + dice.uniform(-slack, slack), 0.5 + dice.uniform(-slack, slack)
-                if all(max(abs(x - a), abs(y - b)) > apart * (size + other) / 2 for a, b, other in spots):
-                    spots.append((x, y, size))
+                if all(max(abs(x - a), abs(y - b)) > apart * (size + other) / 2 for a, b, other in positions):
+                    positions.append((x, y, size))
                     break
-        if len(spots) == len(sizes):
-            return tuple(spots)
+        if len(positions) == len(sizes):
+            return tuple(positions)
         sizes = [size * 0.95 for size in sizes]
 
 
@@ -129,9 +129,11 @@ class _Canvas:
         """Draw the things of all pictures, small ones over large ones."""
         by_class = {label: (art.labels == label).nonzero()[:, 0].tolist() for label in set(art.labels.tolist())}
         things = [
-            (index, number, spot, dice.choice(by_class[label]))
+            (index, number, position, dice.choice(by_class[label]))
             for index, plot_of_picture in enumerate(plots)
-            for number, (spot, label) in enumerate(zip(plot_of_picture.spots, plot_of_picture.labels, strict=True), 1)
+            for number, (position, label) in enumerate(
+                zip(plot_of_picture.positions, plot_of_picture.labels, strict=True), 1
+            )
         ]
         large = [thing for thing in things if thing[2][2] > LARGE]
         self._whole([thing for thing in large if thing[1] == 1], art, dice, strength)
@@ -139,7 +141,7 @@ class _Canvas:
         self._windows([thing for thing in things if thing[2][2] <= LARGE], art, dice, strength)
 
     def _whole(
-        self, things: list[tuple[int, int, Spot, int]], art: Sprites, dice: random.Random, strength: float
+        self, things: list[tuple[int, int, Position, int]], art: Sprites, dice: random.Random, strength: float
     ) -> None:
         """Draw things on layers of their own, one a picture at a time."""
         while things:
@@ -156,13 +158,13 @@ class _Canvas:
             self.owners[places, inner, inner] = torch.where(layer[:, 3] > 0.5, numbers, owned)
 
     def _windows(
-        self, things: list[tuple[int, int, Spot, int]], art: Sprites, dice: random.Random, strength: float
+        self, things: list[tuple[int, int, Position, int]], art: Sprites, dice: random.Random, strength: float
     ) -> None:
         """Draw small things in small windows, which is much less work."""
         if not things:
             return
-        spots = [(0.0, 0.0, spot[2] * self.side / WINDOW) for _, _, spot, _ in things]
-        layers = _drawn(things, art, dice, WINDOW, strength, spots)
+        positions = [(0.0, 0.0, position[2] * self.side / WINDOW) for _, _, position, _ in things]
+        layers = _drawn(things, art, dice, WINDOW, strength, positions)
         for (picture, number, (x, y, _), _), layer in zip(things, layers, strict=True):
             left, top = (round(part * self.side) for part in (x, y))
             image = self.image[picture, :, top : top + WINDOW, left : left + WINDOW]
@@ -176,15 +178,15 @@ class _Canvas:
 
 
 def _drawn(
-    things: Sequence[tuple[int, int, Spot, int]],
+    things: Sequence[tuple[int, int, Position, int]],
     art: Sprites,
     dice: random.Random,
     side: int,
     strength: float,
-    spots: Sequence[Spot],
+    positions: Sequence[Position],
 ) -> Tensor:
-    chance = Chance(dice.getrandbits(31), len(things))
-    x, y, share = (torch.tensor(part).view(-1, 1, 1, 1) for part in zip(*spots, strict=True))
+    chance = BatchRandom(dice.getrandbits(31), len(things))
+    x, y, share = (torch.tensor(part).view(-1, 1, 1, 1) for part in zip(*positions, strict=True))
     thing = restyle(art.pixels[[thing[3] for thing in things]], chance, strength)
     return place(thing, chance, side, share, x, y, strength)
 

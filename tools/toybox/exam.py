@@ -19,8 +19,8 @@ from eyechart.toybox.styles import HELD_OUT, TRAINING
 from toybox.questions import (
     WORDINGS,
     Ask,
-    Question,
-    View,
+    PictureContent,
+    QAPair,
     ask_bird_name_or_reason,
     ask_comparison,
     ask_letter,
@@ -38,11 +38,11 @@ class Item:
     """A picture and a question about it."""
 
     image: Image.Image
-    question: Question
+    question: QAPair
 
 
 @dataclass(frozen=True)
-class Group:
+class StyleGroup:
     """Styles that are examined together."""
 
     name: str
@@ -58,7 +58,7 @@ class Group:
         return "|".join(map(str, ("exam", SEED, self.name, *name)))
 
 
-Items = Callable[[Group, int], Iterator[Item]]
+Items = Callable[[StyleGroup, int], Iterator[Item]]
 
 
 @dataclass(frozen=True)
@@ -71,10 +71,10 @@ class Skill:
     constrained: bool = False
 
 
-def groups() -> tuple[Group, ...]:
+def groups() -> tuple[StyleGroup, ...]:
     """Return the training styles together, and each held-out one, as far as they are there."""
     known = {TRAINED: TRAINING, **{style: (style,) for style in HELD_OUT}}
-    there = (Group(name, tuple(style for style in wanted if style in styles())) for name, wanted in known.items())
+    there = (StyleGroup(name, tuple(style for style in wanted if style in styles())) for name, wanted in known.items())
     return tuple(group for group in there if group.styles)
 
 
@@ -90,24 +90,24 @@ def skills() -> tuple[Skill, ...]:
         Skill("count of a class, 0-5", 1 / 6, _counts),
         Skill("count of all things, 0-5", 1 / 6, _all_counts),
         Skill("more of one than of another", 1 / 2, _crowded(ask_comparison)),
-        Skill("species of a bird that can be told", 1 / 26, _birds(_species, told=True)),
-        Skill("species, or why it cannot be told", 1 / 29, _birds(ask_bird_name_or_reason, told=None)),
+        Skill("species of a bird that can be told", 1 / 26, _birds(_species, answerable=True)),
+        Skill("species, or why it cannot be told", 1 / 29, _birds(ask_bird_name_or_reason, answerable=None)),
     )
 
 
-def _from_list(view: View, dice: random.Random) -> Question:
+def _from_list(view: PictureContent, dice: random.Random) -> QAPair:
     every = dice.sample(names(), len(names()))
-    return Question(WORDINGS["table_20"][0].replace("{list}", "\n".join(every)), names()[view.labels[0]])
+    return QAPair(WORDINGS["table_20"][0].replace("{list}", "\n".join(every)), names()[view.labels[0]])
 
 
-def _species(view: View, _: random.Random) -> Question | None:
-    return Question(WORDINGS["species"][0], view.bird.name) if view.bird else None
+def _species(view: PictureContent, _: random.Random) -> QAPair | None:
+    return QAPair(WORDINGS["species"][0], view.bird.name) if view.bird else None
 
 
 def _single(ask: Ask) -> Items:
     """Ask about pictures of one thing."""
 
-    def items(group: Group, most: int) -> Iterator[Item]:
+    def items(group: StyleGroup, most: int) -> Iterator[Item]:
         dice = random.Random(group.key())
         scenes = list(singles(SEED, group.split, group.styles, PICTURES))
         for scene in dice.sample(scenes, min(most, len(scenes))):
@@ -119,7 +119,7 @@ def _single(ask: Ask) -> Items:
 def _crowded(ask: Ask) -> Items:
     """Ask about pictures of one to five things."""
 
-    def items(group: Group, most: int) -> Iterator[Item]:
+    def items(group: StyleGroup, most: int) -> Iterator[Item]:
         dice = random.Random(group.key())
         for scene in islice(_crowds(group), most):
             yield from _item(scene, ask(_view(scene), dice))
@@ -127,13 +127,13 @@ def _crowded(ask: Ask) -> Items:
     return items
 
 
-def _crowds(group: Group) -> Iterator[Scene]:
+def _crowds(group: StyleGroup) -> Iterator[Scene]:
     for number in numbers():
         key = group.key(number)
         yield everyday_scene(Draw(key), key, group.styles[number % len(group.styles)], SCENE)
 
 
-def _counts(group: Group, most: int) -> Iterator[Item]:
+def _counts(group: StyleGroup, most: int) -> Iterator[Item]:
     """Ask for counts of a class, every one from 0 to 5 as often."""
     dice, wanted = random.Random(group.key()), dict.fromkeys(range(MAX_THINGS + 1), most // (MAX_THINGS + 1))
     scenes = _crowds(group)
@@ -143,43 +143,43 @@ def _counts(group: Group, most: int) -> Iterator[Item]:
         if count >= 0:
             wanted[count] -= 1
             prompt = WORDINGS["oodbench_count"][0].replace("{c}", names()[label])
-            yield from _item(scene, Question(prompt, str(count)))
+            yield from _item(scene, QAPair(prompt, str(count)))
 
 
-def _count(view: View, dice: random.Random, wanted: Mapping[int, int]) -> tuple[int, int]:
+def _count(view: PictureContent, dice: random.Random, wanted: Mapping[int, int]) -> tuple[int, int]:
     """Choose a count that is still wanted, the highest, and its class; -1 where there is none."""
     counts = [(view.labels.count(label), label) for label in (*view.labels, draw_absent_class(view, dice))]
     return max((pair for pair in counts if wanted[pair[0]]), default=(-1, -1))
 
 
-def _all_counts(group: Group, most: int) -> Iterator[Item]:
+def _all_counts(group: StyleGroup, most: int) -> Iterator[Item]:
     """Ask for the number of all things, every one from 0 to 5 as often."""
     per_count, prompt = most // (MAX_THINGS + 1), WORDINGS["count_all"][0]
     for number in range(per_count):
         key = group.key("empty", number)
-        yield from _item(empty_scene(Draw(key), key, group.styles[0], SCENE), Question(prompt, "0"))
+        yield from _item(empty_scene(Draw(key), key, group.styles[0], SCENE), QAPair(prompt, "0"))
     wanted, scenes = dict.fromkeys(range(1, MAX_THINGS + 1), per_count), _crowds(group)
     while any(wanted.values()):
         scene = next(scenes)
         if wanted[len(scene.things)]:
             wanted[len(scene.things)] -= 1
-            yield from _item(scene, Question(prompt, str(len(scene.things))))
+            yield from _item(scene, QAPair(prompt, str(len(scene.things))))
 
 
-def _birds(ask: Ask, *, told: bool | None) -> Items:
+def _birds(ask: Ask, *, answerable: bool | None) -> Items:
     """Ask about birds that can be told, that cannot, or both."""
 
-    def items(group: Group, most: int) -> Iterator[Item]:
+    def items(group: StyleGroup, most: int) -> Iterator[Item]:
         dice = random.Random(group.key())
         for observation in observations(SEED, group.key(), group.styles, most):
-            question = ask(View(bird=observation.bird, reason=observation.reason), dice)
-            if question and told in (None, not observation.reason):
+            question = ask(PictureContent(bird=observation.bird, reason=observation.reason), dice)
+            if question and answerable in (None, not observation.reason):
                 yield Item(_read(picture(SEED, group.key(), observation, observation.images[0]), "JPEG"), question)
 
     return items
 
 
-def _item(scene: Scene, question: Question | None) -> Iterator[Item]:
+def _item(scene: Scene, question: QAPair | None) -> Iterator[Item]:
     if question is not None:
         yield Item(_read(render(scene).image), question)
 
@@ -189,6 +189,6 @@ def _read(image: Image.Image, kind: str = "WEBP") -> Image.Image:
     return Image.open(BytesIO(encode_image(image, kind))).convert("RGB")
 
 
-def _view(scene: Scene) -> View:
+def _view(scene: Scene) -> PictureContent:
     things = [scene.things[scene.main], *(thing for place, thing in enumerate(scene.things) if place != scene.main)]
-    return View(tuple(thing.label for thing in things))
+    return PictureContent(tuple(thing.label for thing in things))

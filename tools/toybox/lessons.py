@@ -19,7 +19,7 @@ from toybox.eyes import MANY, CrowdBatches
 from toybox.mllm import CELLS, SIDE
 from toybox.pieces import ASSISTANT, END, IMAGE, PAD, USER, Reader
 from toybox.precision import DTYPE
-from toybox.questions import BIRDS, LONG, SHORT, Question, View, ask_batch, draw_questions
+from toybox.questions import BIRDS, LONG, SHORT, PictureContent, QAPair, ask_batch, draw_questions
 from toybox.training import Place
 
 UNSEEN = -100
@@ -36,7 +36,7 @@ class Lesson:
     """Pictures of a batch by their places, and questions about them."""
 
     pictures: tuple[int, ...]
-    questions: tuple[Question, ...]
+    questions: tuple[QAPair, ...]
 
 
 @dataclass(frozen=True)
@@ -114,7 +114,7 @@ class Lessons(CrowdBatches):
         return Reader(self.folder)
 
     @cached_property
-    def birds(self) -> tuple[Tensor, list[View]]:
+    def birds(self) -> tuple[Tensor, list[PictureContent]]:
         """Pictures of birds, drawn once."""
         observations_drawn = list(observations(self.plan.seed, "toybox-train", TRAINING, BIRD_POOL * self.plan.batch))
         drawn = [
@@ -122,7 +122,9 @@ class Lessons(CrowdBatches):
             for observation in observations_drawn
         ]
         pixels = torch.from_numpy(np.stack(drawn)).permute(0, 3, 1, 2)
-        return pixels, [View(bird=observation.bird, reason=observation.reason) for observation in observations_drawn]
+        return pixels, [
+            PictureContent(bird=observation.bird, reason=observation.reason) for observation in observations_drawn
+        ]
 
     def __getitem__(self, place: Place) -> tuple[float, Any]:
         """Return how much is done, the pictures and the questions of a step."""
@@ -152,13 +154,13 @@ class Lessons(CrowdBatches):
         single = int(SINGLE_SHARE * len(views))
         lessons = [Lesson((place,), tuple(draw_questions(views[place], LONG, 1, dice))) for place in range(single)]
         for places in group_indices(range(single, len(views)), dice):
-            questions: list[Question] = [ask_batch([views[place] for place in places], dice) for _ in range(2)]
+            questions: list[QAPair] = [ask_batch([views[place] for place in places], dice) for _ in range(2)]
             lessons.append(Lesson(places, tuple(questions)))
         return drawn, sequences(self.reader, lessons)
 
 
-def _view(labels: Sequence[int]) -> View:
-    return View(tuple(label for label in labels if label != NOTHING))
+def _view(labels: Sequence[int]) -> PictureContent:
+    return PictureContent(tuple(label for label in labels if label != NOTHING))
 
 
 def _with_birds(drawn: Crowds, birds: Tensor) -> Crowds:

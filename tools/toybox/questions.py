@@ -1,7 +1,7 @@
 """Questions about training pictures with their answers: the protocols' own wordings, varied.
 
-A `View` is what is known of a picture. Every kind of question is a function of a view and of chance; one that the view
-cannot answer is None.
+A `PictureContent` is what is known of a picture. Every kind of question is a function of the content and a random
+generator. It returns None if the content cannot answer the question.
 """
 
 import json
@@ -23,7 +23,7 @@ CAPITALS = 0.06
 
 
 @dataclass(frozen=True)
-class View:
+class PictureContent:
     """What a picture shows: classes of its things, the largest first; or a bird, and why it cannot be told."""
 
     labels: tuple[int, ...] = ()
@@ -32,14 +32,14 @@ class View:
 
 
 @dataclass(frozen=True)
-class Question:
+class QAPair:
     """A prompt after the pictures, and its answer."""
 
     prompt: str
     answer: str
 
 
-Ask = Callable[[View, random.Random], Question | None]
+Ask = Callable[[PictureContent, random.Random], QAPair | None]
 
 
 def _wordings() -> Mapping[str, Any]:
@@ -82,14 +82,14 @@ def texts() -> tuple[str, ...]:
     )
 
 
-def ask_name(view: View, dice: random.Random) -> Question | None:
+def ask_name(view: PictureContent, dice: random.Random) -> QAPair | None:
     """Ask for the main thing."""
     if len(view.labels) == 0:
         return None
-    return Question(_wording("open" if dice.random() < 0.1 else "name", dice), names()[view.labels[0]])
+    return QAPair(_wording("open" if dice.random() < 0.1 else "name", dice), names()[view.labels[0]])
 
 
-def ask_from_list(view: View, dice: random.Random, longest: int = 16, kind: str = "listed") -> Question | None:
+def ask_from_list(view: PictureContent, dice: random.Random, longest: int = 16, kind: str = "listed") -> QAPair | None:
     """Ask for the main thing among a list of names."""
     if len(view.labels) == 0:
         return None
@@ -98,25 +98,25 @@ def ask_from_list(view: View, dice: random.Random, longest: int = 16, kind: str 
     dice.shuffle(every)
     between = "\n" if dice.random() < 0.6 else ", "
     prompt = _wording(kind, dice).replace("{list}", between.join(every))
-    return Question(prompt, right)
+    return QAPair(prompt, right)
 
 
-def ask_from_long_list(view: View, dice: random.Random) -> Question | None:
+def ask_from_long_list(view: PictureContent, dice: random.Random) -> QAPair | None:
     """Ask for the main thing among up to all names."""
     return ask_from_list(view, dice, len(names()), "table_20" if dice.random() < 0.4 else "listed")
 
 
-def ask_at_length(view: View, dice: random.Random) -> Question | None:
+def ask_at_length(view: PictureContent, dice: random.Random) -> QAPair | None:
     """Ask for the main thing at length."""
-    return Question(_wording("table_21", dice), names()[view.labels[0]]) if view.labels else None
+    return QAPair(_wording("table_21", dice), names()[view.labels[0]]) if view.labels else None
 
 
-def ask_letter_at_length(view: View, dice: random.Random) -> Question | None:
+def ask_letter_at_length(view: PictureContent, dice: random.Random) -> QAPair | None:
     """Ask for the letter of the main thing among four, at length."""
     return ask_letter(view, dice, 4, "table_22")
 
 
-def ask_letter(view: View, dice: random.Random, count: int = 0, kind: str = "") -> Question | None:
+def ask_letter(view: PictureContent, dice: random.Random, count: int = 0, kind: str = "") -> QAPair | None:
     """Ask for the letter of the main thing, by default among four, ten or some."""
     if len(view.labels) == 0:
         return None
@@ -127,20 +127,20 @@ def ask_letter(view: View, dice: random.Random, count: int = 0, kind: str = "") 
     mark = dice.choice(("{}) {}", "{}) {}", "{}. {}", "({}) {}"))
     lines = "\n".join(mark.format(letter, name) for letter, name in zip(LETTERS, every, strict=False))
     wording = _wording(kind or dice.choice(("mill_mcq", "lettered")), dice)
-    return Question(wording.replace("{options}", lines), LETTERS[every.index(right)])
+    return QAPair(wording.replace("{options}", lines), LETTERS[every.index(right)])
 
 
-def ask_presence(view: View, dice: random.Random, kind: str = "") -> Question | None:
+def ask_presence(view: PictureContent, dice: random.Random, kind: str = "") -> QAPair | None:
     """Ask whether a thing is there, or is not there."""
     there = bool(view.labels) and dice.random() < 0.5
     label = dice.choice(view.labels) if there else draw_absent_class(view, dice)
     plain, denied = dice.choice(WORDINGS[kind or dice.choice(("oodbench", "contains"))])
     turned = dice.random() < 0.4
     prompt = _worded(denied if turned else plain, dice).replace("{c}", names()[label])
-    return Question(prompt, _yes(there != turned, prompt))
+    return QAPair(prompt, _yes(there != turned, prompt))
 
 
-def ask_count(view: View, dice: random.Random) -> Question | None:
+def ask_count(view: PictureContent, dice: random.Random) -> QAPair | None:
     """Ask how many things of a class there are."""
     there = bool(view.labels) and dice.random() < 0.85
     label = (
@@ -149,55 +149,55 @@ def ask_count(view: View, dice: random.Random) -> Question | None:
         else draw_absent_class(view, dice)
     )
     prompt = _wording(dice.choice(("oodbench_count", "count")), dice).replace("{c}", names()[label])
-    return Question(prompt, str(view.labels.count(label)))
+    return QAPair(prompt, str(view.labels.count(label)))
 
 
-def ask_total_count(view: View, dice: random.Random) -> Question | None:
+def ask_total_count(view: PictureContent, dice: random.Random) -> QAPair | None:
     """Ask how many things there are."""
-    return Question(_wording("count_all", dice), str(len(view.labels)))
+    return QAPair(_wording("count_all", dice), str(len(view.labels)))
 
 
-def ask_comparison(view: View, dice: random.Random) -> Question | None:
+def ask_comparison(view: PictureContent, dice: random.Random) -> QAPair | None:
     """Ask whether there are more things of one class than of another."""
     if not view.labels:
         return None
-    one = dice.choice(view.labels)
-    rest = [label for label in view.labels if label != one]
+    chosen = dice.choice(view.labels)
+    rest = [label for label in view.labels if label != chosen]
     other = dice.choice(rest) if rest and dice.random() < 0.8 else draw_absent_class(view, dice)
-    first, second = (one, other) if dice.random() < 0.5 else (other, one)
+    first, second = (chosen, other) if dice.random() < 0.5 else (other, chosen)
     prompt = _wording("more", dice).replace("{c}", names()[first]).replace("{d}", names()[second])
-    return Question(prompt, _yes(view.labels.count(first) > view.labels.count(second), prompt))
+    return QAPair(prompt, _yes(view.labels.count(first) > view.labels.count(second), prompt))
 
 
-def ask_bird_name(view: View, dice: random.Random) -> Question | None:
+def ask_bird_name(view: PictureContent, dice: random.Random) -> QAPair | None:
     """Ask for a bird's species, common name or genus, to be answered in any case."""
     if view.bird is None:
         return None
     answers = {"species": view.bird.name, "common": view.bird.common_name, "genus": view.bird.genus}
     kind = dice.choice(("species", *answers))
-    return Question(dice.choice(WORDINGS[kind]), answers[kind])
+    return QAPair(dice.choice(WORDINGS[kind]), answers[kind])
 
 
-def ask_bird_name_or_reason(view: View, dice: random.Random) -> Question | None:
+def ask_bird_name_or_reason(view: PictureContent, dice: random.Random) -> QAPair | None:
     """Ask for a bird's species, or for the reason why it cannot be told."""
     if view.bird is None:
         return None
     if dice.random() < 0.6:
-        return Question(dice.choice(WORDINGS["doubt"]), REFUSALS[view.reason] if view.reason else view.bird.name)
+        return QAPair(dice.choice(WORDINGS["doubt"]), REFUSALS[view.reason] if view.reason else view.bird.name)
     prompt = dice.choice(WORDINGS["reason"]).replace("{reasons}", ", ".join(REFUSALS))
-    return Question(prompt, REFUSALS[view.reason] if view.reason else "yes")
+    return QAPair(prompt, REFUSALS[view.reason] if view.reason else "yes")
 
 
-def ask_batch(views: Sequence[View], dice: random.Random) -> Question:
+def ask_batch(views: Sequence[PictureContent], dice: random.Random) -> QAPair:
     """Ask for the main things of several pictures, or of one among them."""
     mains = [names()[view.labels[0]] for view in views]
     if len(views) > 1 and dice.random() < 0.4:
         chosen = dice.randrange(len(views))
-        return Question(dice.choice(WORDINGS["ordinal"]).replace("{nth}", WORDINGS["ordinals"][chosen]), mains[chosen])
+        return QAPair(dice.choice(WORDINGS["ordinal"]).replace("{nth}", WORDINGS["ordinals"][chosen]), mains[chosen])
     every = sorted({*mains, *dice.sample(names(), dice.randint(2, 24 if dice.random() < 0.6 else len(names())))})
     answer = json.dumps({str(number): name for number, name in enumerate(mains, 1)})
     kind = dice.choice(("batched", "table_20_json", "table_21_json"))
-    return Question(_wording(kind, dice).replace("{list}", "\n".join(every)), answer)
+    return QAPair(_wording(kind, dice).replace("{list}", "\n".join(every)), answer)
 
 
 SHORT: tuple[tuple[Ask, int], ...] = (
@@ -213,9 +213,11 @@ LONG: tuple[tuple[Ask, int], ...] = ((ask_from_long_list, 3), (ask_at_length, 1)
 BIRDS: tuple[tuple[Ask, int], ...] = ((ask_bird_name, 1), (ask_bird_name_or_reason, 2))
 
 
-def draw_questions(view: View, kinds: Sequence[tuple[Ask, int]], count: int, dice: random.Random) -> list[Question]:
+def draw_questions(
+    view: PictureContent, kinds: Sequence[tuple[Ask, int]], count: int, dice: random.Random
+) -> list[QAPair]:
     """Ask up to `count` different questions about a picture."""
-    questions: dict[str, Question] = {}
+    questions: dict[str, QAPair] = {}
     for kind in dice.choices([kind for kind, _ in kinds], [weight for _, weight in kinds], k=2 * count):
         question = kind(view, dice)
         if question is not None and len(questions) < count:
@@ -223,7 +225,7 @@ def draw_questions(view: View, kinds: Sequence[tuple[Ask, int]], count: int, dic
     return list(questions.values())
 
 
-def _options(view: View, count: int, dice: random.Random) -> list[int]:
+def _options(view: PictureContent, count: int, dice: random.Random) -> list[int]:
     """Return the main thing's class, and others that neither are in the picture nor mean the same."""
     main = view.labels[0]
     barred = {other for label in view.labels for other in (label, *equivalent_classes(label))}
@@ -231,7 +233,7 @@ def _options(view: View, count: int, dice: random.Random) -> list[int]:
     return [main, *dice.sample(rest, min(count - 1, len(rest)))]
 
 
-def draw_absent_class(view: View, dice: random.Random) -> int:
+def draw_absent_class(view: PictureContent, dice: random.Random) -> int:
     """Return a class that is not in the picture, nor one that means the same."""
     while True:
         label = dice.randrange(len(names()))

@@ -44,8 +44,8 @@ def _square(picture: Image.Image) -> np.ndarray[tuple[int, ...], np.dtype[np.uin
     return np.asarray(canvas)
 
 
-class Chance:
-    """Chance for a batch of n pictures, from a seed alone."""
+class BatchRandom:
+    """Random numbers for a batch of n pictures, from a seed."""
 
     def __init__(self, seed: int, count: int) -> None:
         self.generator, self.count = torch.Generator().manual_seed(seed), count

@@ -52,7 +52,7 @@ def top1(predictions: Classification) -> Iterator[Estimate]:
     Source: arXiv 2603.06578, section 2.2.
     """
     for rounds in predictions.scores_by_labels:
-        correct = [each.correct for each in rounds]
+        correct = [scored.correct for scored in rounds]
         for category in ("A", *labelled_category(rounds), *rounds[0].reported):
             yield from map(with_title, epoch_estimates(predictions, "acc1", rounds, correct, category))
 
@@ -60,7 +60,7 @@ def top1(predictions: Classification) -> Iterator[Estimate]:
 def top5(predictions: Classification) -> Iterator[Estimate]:
     """Yield `acc5`, the proportion of images with a correct class among the five best; nothing if no image has five."""
     for rounds in predictions.scores_by_labels:
-        correct = [each.correct5 for each in rounds if each.correct5 is not None]
+        correct = [scored.correct5 for scored in rounds if scored.correct5 is not None]
         for category in ("A", *labelled_category(rounds)) if correct else ():
             yield from map(with_title, epoch_estimates(predictions, "acc5", rounds, correct, category))
 
@@ -68,7 +68,7 @@ def top5(predictions: Classification) -> Iterator[Estimate]:
 def strict_top1(predictions: Classification) -> Iterator[Estimate]:
     """Yield `acc1_strict`, the proportion of correct text answers under the strict parser."""
     for rounds in predictions.scores_by_labels:
-        correct = [each.strict for each in rounds if each.strict is not None]
+        correct = [scored.strict for scored in rounds if scored.strict is not None]
         for category in ("A", *labelled_category(rounds)) if correct else ():
             yield from epoch_estimates(predictions, "acc1_strict", rounds, correct, category)
 
@@ -126,8 +126,8 @@ def label_agreement(predictions: Classification) -> Iterator[Estimate]:
 
 def labelled_category(rounds: Sequence[ScoredLabels]) -> tuple[str, ...]:
     """Return the category of the images with a label, nothing if these are all images that count."""
-    whole = min(count_known(each.correct) for each in rounds)
-    part = min(count_known(mask_outcomes(each.correct, each.categories[LABELLED])) for each in rounds)
+    whole = min(count_known(scored.correct) for scored in rounds)
+    part = min(count_known(mask_outcomes(scored.correct, scored.categories[LABELLED])) for scored in rounds)
     return (LABELLED,) if rounds[0].counts_empty and part < whole else ()
 
 
@@ -190,14 +190,14 @@ def mean_over_epochs(rounds: Sequence[Estimate], outcomes: Float64s, seed: int) 
     Student's interval of the mean, in which the images are fixed: arXiv 2603.06578, Tables 7, 17 and 19,
     mean ± t(R - 1) s / √R.
     """
-    first, values = rounds[0], [each.value for each in rounds if each.value is not None]
+    first, values = rounds[0], [estimate.value for estimate in rounds if estimate.value is not None]
     if len(rounds) == 1 or not values:
         return first
     value = float(np.mean(values))
     return replace(
         first,
         value=value,
-        n=min(each.n for each in rounds),  # an error in one epoch excludes the image
+        n=min(estimate.n for estimate in rounds),  # an error in one epoch excludes the image
         interval=clustered_interval(value, outcomes),
         method="clustered wilson",
         correct=None,
@@ -243,7 +243,7 @@ def out_of_prompt_estimates(
 ) -> Iterator[Estimate]:
     """Yield the proportion of answers out of the prompt in a category, and of each kind among them."""
     texts = [
-        each.texts for each in predictions.rounds if each.texts is not None and each.texts.out_of_prompt is not None
+        epoch.texts for epoch in predictions.rounds if epoch.texts is not None and epoch.texts.out_of_prompt is not None
     ]
     if not texts or texts[0].out_of_prompt is None:
         return
@@ -254,9 +254,9 @@ def out_of_prompt_estimates(
         yield proportion("oop_mapped", labels, right, category)
         return
     out = [
-        mask_outcomes(np.array([kind != "" for kind in each.texts.out_of_prompt or ()], np.float64), each.answered)
-        for each in predictions.rounds
-        if each.texts is not None
+        mask_outcomes(np.array([kind != "" for kind in epoch.texts.out_of_prompt or ()], np.float64), epoch.answered)
+        for epoch in predictions.rounds
+        if epoch.texts is not None
     ]
     yield from epoch_estimates(predictions, "oop", rounds, out, category, proportion)
     for kind in KINDS:

@@ -68,8 +68,8 @@ def _kind(answer: str, sets: Iterable[frozenset[str]], known: set[str]) -> Kind:
         return "Abstain"
     if normalise_text(answer) in known:
         return "IN"
-    said = frozenset(lowercase_words(answer))
-    return "Partial" if said and any(said <= each for each in sets) else "Wrong"
+    words = frozenset(lowercase_words(answer))
+    return "Partial" if words and any(words <= name_words for name_words in sets) else "Wrong"
 
 
 @lru_cache(maxsize=64)

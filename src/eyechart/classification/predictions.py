@@ -129,39 +129,44 @@ class Classification(Predictions):
 
     def error_messages(self) -> list[str]:
         """Return the errors of all epochs."""
-        return [with_key(one.keys[row], error) for one in self.rounds for row, error in one.errors.items()]
+        return [with_key(epoch.keys[row], error) for epoch in self.rounds for row, error in epoch.errors.items()]
 
     def describe_count(self) -> str:
         """Return the number of requested answers with its unit."""
-        count = sum(len(one.keys) - len(one.skipped) for one in self.rounds)
+        count = sum(len(epoch.keys) - len(epoch.skipped) for epoch in self.rounds)
         return f"{count} {'images' if isinstance(self, ClassPredictions) else 'answers'}"
 
     def answered_images(self) -> Float64s:
         """Return whether each image was answered in all epochs that requested it."""
-        rounds = [np.where(one.mask(one.skipped), np.nan, one.answered) for one in self.rounds]
+        rounds = [np.where(epoch.mask(epoch.skipped), np.nan, epoch.answered) for epoch in self.rounds]
         return np.asarray(np.fmin.reduce(rounds), np.float64)
 
     def count_outcomes(self) -> OutcomeCounts:
         """Return the number of answers of each outcome under the first label set, over all epochs."""
         first = self.scores_by_labels[0] if self.scores_by_labels else ()
-        counts = [scored.count_outcomes(one) for scored, one in zip(first, self.rounds, strict=bool(first))]
+        counts = [scored.count_outcomes(epoch) for scored, epoch in zip(first, self.rounds, strict=bool(first))]
         return OutcomeCounts(
-            **{name: sum(getattr(each, name) for each in counts) for name in OutcomeCounts.__struct_fields__}
+            **{
+                name: sum(getattr(epoch_counts, name) for epoch_counts in counts)
+                for name in OutcomeCounts.__struct_fields__
+            }
         )
 
     def usage_record(self) -> UsageRecord | None:
         """Return requests, tokens and cost of text answers, None for other answers."""
-        texts = [one.texts for one in self.rounds if one.texts is not None]
+        texts = [epoch.texts for epoch in self.rounds if epoch.texts is not None]
         if not texts:
             return None
-        usage = sum((each.usage for each in texts), Usage())
-        costs = [each.cost for each in texts if each.cost is not None]
-        return make_usage_record(sum(each.n_requests for each in texts), usage, sum(costs) if costs else None)
+        usage = sum((predictions.usage for predictions in texts), Usage())
+        costs = [predictions.cost for predictions in texts if predictions.cost is not None]
+        return make_usage_record(
+            sum(predictions.n_requests for predictions in texts), usage, sum(costs) if costs else None
+        )
 
     def notes(self) -> Iterator[str]:
         """Yield the numbers of unparsed and truncated answers, and notes of the engine."""
-        cut = sum(len(one.truncated) for one in self.rounds)
-        if unparsed := sum(len(one.unparsed) for one in self.rounds) - cut:
+        cut = sum(len(epoch.truncated) for epoch in self.rounds)
+        if unparsed := sum(len(epoch.unparsed) for epoch in self.rounds) - cut:
             yield f"{unparsed} of {self.describe_count()} got an answer that could not be read."
         yield from truncation_note(cut, self.describe_count())
         yield from self.rounds[0].batch_notes
@@ -178,9 +183,9 @@ class Classification(Predictions):
         truths = [f"{name}.{what}" for name in names for what in ("labels", "category", "correct")]
         words = [*first.texts.columns(), "truncated"] if first.texts else []
         yield [*(["repeat"] if repeated else []), "key", "label", *tops, "error", *words, *truths]
-        for number, one in enumerate(self.rounds):
+        for number, epoch in enumerate(self.rounds):
             scored = [rounds[number] for rounds in self.scores_by_labels]
-            for row in sample_rows(one, self.targets, scored):
+            for row in sample_rows(epoch, self.targets, scored):
                 yield [number, *row] if repeated else row
 
 
@@ -250,7 +255,7 @@ class ClassPredictions(Classification):
         scored = [rounds[0] for rounds in self.scores_by_labels]
         tables: dict[str, Rows] = {"recall": recall_rows(scored, self.targets.classes)}
         if self.calibrated:
-            correct = {each.labels.name: each.correct for each in scored}
+            correct = {scored_labels.labels.name: scored_labels.correct for scored_labels in scored}
             sure = top_probabilities(self.scores)
             tables |= {"reliability": reliability_rows(sure, correct), "thresholds": threshold_rows(sure, correct)}
         return tables
@@ -340,36 +345,36 @@ def single_labels(labels: LabelSet) -> Ints:
 
 
 def make_predictions(
-    dataset: Dataset, found: Floats, kept: CachedArray, variant: Mapping[str, str]
+    dataset: Dataset, scores: Floats, kept: CachedArray, variant: Mapping[str, str]
 ) -> ClassPredictions:
     """Return predictions of scores (n, classes) within the class subset. Raises ModelError for another width."""
     if all_failed(kept):
-        found = np.full((len(dataset), dataset.classes), np.nan, np.float32)
-    if found.shape[1] != dataset.classes:
+        scores = np.full((len(dataset), dataset.classes), np.nan, np.float32)
+    if scores.shape[1] != dataset.classes:
         raise ModelError(
-            f"The model answers over {found.shape[1]} classes, but {dataset.benchmark}/{dataset.split} has "
+            f"The model answers over {scores.shape[1]} classes, but {dataset.benchmark}/{dataset.split} has "
             f"{dataset.classes}. Use a model with the split's own vocabulary."
         )
     if dataset.subset:
         allowed = np.zeros(dataset.classes, bool)
         allowed[list(dataset.subset)] = True
-        found = np.where(allowed, found, -np.inf).astype(np.float32)
-    return ClassPredictions(dataset.keys, found, kept.errors, variant, batch_notes=kept.notes)
+        scores = np.where(allowed, scores, -np.inf).astype(np.float32)
+    return ClassPredictions(dataset.keys, scores, kept.errors, variant, batch_notes=kept.notes)
 
 
-def sample_rows(one: ClassPredictions, targets: Targets, scored: Sequence[ScoredLabels]) -> Iterator[list[Any]]:
+def sample_rows(epoch: ClassPredictions, targets: Targets, scored: Sequence[ScoredLabels]) -> Iterator[list[Any]]:
     """Yield the sample row of every image of one epoch."""
-    words = one.texts.columns() if one.texts else {}
-    for row, key in enumerate(one.keys):
-        best: list[int] = one.top[row].tolist()
+    words = epoch.texts.columns() if epoch.texts else {}
+    for row, key in enumerate(epoch.keys):
+        best: list[int] = epoch.top[row].tolist()
         classes = [str(place) if place >= 0 else "" for place in best]
-        known = best if one.texts is None else [-1] * TOP  # words have no scores
-        values = [f"{one.scores[row, place]:.6g}" if place >= 0 else "" for place in known]
+        known = best if epoch.texts is None else [-1] * TOP  # words have no scores
+        values = [f"{epoch.scores[row, place]:.6g}" if place >= 0 else "" for place in known]
         label = targets.original[row] if targets.original[row] >= 0 else ""
         texts = [column[row] for column in words.values()]
-        texts += [str(int(row in one.truncated))] if words else []
-        truths = [cell for each in scored for cell in label_cells(each, row)]
-        yield [key, label, *classes, *values, one.errors.get(row, ""), *texts, *truths]
+        texts += [str(int(row in epoch.truncated))] if words else []
+        truths = [cell for scored_labels in scored for cell in label_cells(scored_labels, row)]
+        yield [key, label, *classes, *values, epoch.errors.get(row, ""), *texts, *truths]
 
 
 def label_cells(scored: ScoredLabels, row: int) -> Iterator[str]:
@@ -383,9 +388,9 @@ def label_cells(scored: ScoredLabels, row: int) -> Iterator[str]:
 def recall_rows(scored: Iterable[ScoredLabels], classes: int) -> Rows:
     """Yield every class under each label set: images with that one label, recall and interval."""
     yield ["labels", "class", "n", "recall", "ci_low", "ci_high"]
-    for each in scored:
-        recall = per_class_recall(each.correct, single_labels(each.labels), classes)
+    for scored_labels in scored:
+        recall = per_class_recall(scored_labels.correct, single_labels(scored_labels.labels), classes)
         for place in np.flatnonzero(recall.counts).tolist():
             value, n = float(recall.values[place]), int(recall.counts[place])
             low, high = wilson(round(value * n), n)
-            yield [each.labels.name, place, n, f"{value:.6f}", f"{low:.6f}", f"{high:.6f}"]
+            yield [scored_labels.labels.name, place, n, f"{value:.6f}", f"{low:.6f}", f"{high:.6f}"]

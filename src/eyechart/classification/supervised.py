@@ -111,12 +111,12 @@ def _synsets(outputs: int) -> tuple[str, ...]:
 def _lemmas(outputs: int) -> Mapping[str, str]:
     """Return the synset of every WordNet name that belongs to one synset of a head only."""
     lines = packaged_file("timm", "data", "_info", "imagenet_synset_to_lemma.txt").read_text("utf-8").splitlines()
-    found: dict[str, set[str]] = {}
+    synsets_by_name: dict[str, set[str]] = {}
     there = {*_synsets(outputs)}
     for synset, names in (line.split("\t", 1) for line in lines):
         for name in names.split(",") if synset in there else ():
-            found.setdefault(normalise_name(name), set()).add(synset)
-    return {name: min(synsets) for name, synsets in found.items() if len(synsets) == 1}
+            synsets_by_name.setdefault(normalise_name(name), set()).add(synset)
+    return {name: min(synsets) for name, synsets in synsets_by_name.items() if len(synsets) == 1}
 
 
 def _synsets_of(dataset: Dataset, outputs: int) -> tuple[Sequence[str], str]:

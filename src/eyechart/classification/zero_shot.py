@@ -43,9 +43,9 @@ class ZeroShot(Protocol[ClassPredictions]):
 
 def zero_shot(runner: Runner, model: Encoder, dataset: Dataset, wording: ClassPrompts) -> ClassPredictions:
     """Return the cosine similarity of every image with every class."""
-    seen = runner.run(EncodeImages(), model, dataset)
+    features = runner.run(EncodeImages(), model, dataset)
     weights = runner.run(ClassWeights(wording.names, wording.templates), model)
     check_weights(model, weights)
-    found = seen.values if all_failed(seen) else cosine_similarity(seen.values, weights)
+    scores = features.values if all_failed(features) else cosine_similarity(features.values, weights)
     variant = {"names": wording.names_source, "templates": wording.templates_name}
-    return make_predictions(dataset, found, seen, variant)
+    return make_predictions(dataset, scores, features, variant)

@@ -18,7 +18,7 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from eyechart.inference.store import Entry, Writer
+from eyechart.inference.store import StoreEntry, Writer
 from eyechart.models.types import Floats
 
 FILE = "answers.npy"
@@ -68,7 +68,7 @@ class Done(msgspec.Struct, frozen=True, omit_defaults=True):
     reduced: dict[int, int] = {}
 
 
-def load(entry: Entry) -> CachedArray:
+def load(entry: StoreEntry) -> CachedArray:
     """Return all rows of a sealed entry."""
     done = entry.read_done(Done)
     path = entry.verified_path(FILE, done.sha256)
@@ -80,24 +80,24 @@ def append(writer: Writer, block: Block, values: Floats) -> None:
     writer.append(msgspec.json.encode(block), np.ascontiguousarray(values, dtype="<f4").tobytes())
 
 
-def read_blocks(held: Entry | Writer) -> Iterator[tuple[Block, Floats]]:
+def read_blocks(held: StoreEntry | Writer) -> Iterator[tuple[Block, Floats]]:
     """The blocks that are there."""
     for header, payload in held.blocks():
         block = msgspec.json.decode(header, type=Block)
         yield block, np.frombuffer(payload, "<f4").reshape(len(block.rows), block.width)
 
 
-def stored_rows(held: Entry | Writer) -> set[int]:
+def stored_rows(held: StoreEntry | Writer) -> set[int]:
     """Return the numbers of the rows that are there."""
     return {row for block, _ in read_blocks(held) for row in block.rows}
 
 
-def gather(held: Entry | Writer, rows: Sequence[int]) -> tuple[CachedArray, NDArray[np.bool_]]:
+def gather(held: StoreEntry | Writer, rows: Sequence[int]) -> tuple[CachedArray, NDArray[np.bool_]]:
     """Return the given rows as far as they are there, NaN for the others, and which are."""
     places = {row: place for place, row in enumerate(rows)}
     values, there = np.zeros((len(rows), 0), np.float32), np.zeros(len(rows), bool)
     reduced: Counter[int] = Counter()
-    for block, found in read_blocks(held):
+    for block, block_values in read_blocks(held):
         if block.batch:
             reduced[block.batch] += len(block.rows)
         wanted = [(number, places[row]) for number, row in enumerate(block.rows) if row in places]
@@ -105,7 +105,7 @@ def gather(held: Entry | Writer, rows: Sequence[int]) -> tuple[CachedArray, NDAr
             if not values.shape[1]:
                 values = np.full((len(rows), block.width), np.nan, np.float32)
             numbers, to = map(list, zip(*wanted, strict=True))
-            values[to] = found[numbers]
+            values[to] = block_values[numbers]
             there[to] = True
     return CachedArray(values, {}, dict(sorted(reduced.items()))), there
 
@@ -114,15 +114,15 @@ def compact(writer: Writer) -> None:
     """Put the rows of an entry that is not sealed in order, so that its bytes do not tell in which steps it grew."""
     sizes = {row: block.batch for block, _ in read_blocks(writer) for row in block.rows}
     rows = sorted(sizes)
-    found, _ = gather(writer, rows)
+    stored, _ = gather(writer, rows)
 
     def ordered() -> Iterator[tuple[bytes, bytes]]:
-        for batch, group in groupby(enumerate(rows), key=lambda each: sizes[each[1]]):
+        for batch, group in groupby(enumerate(rows), key=lambda numbered_row: sizes[numbered_row[1]]):
             some = [*group]
             for start in range(0, len(some), BLOCK_ROWS):
                 places, numbers = zip(*some[start : start + BLOCK_ROWS], strict=True)
-                block = Block(numbers, found.values.shape[1], batch)
-                yield msgspec.json.encode(block), found.values[list(places)].astype("<f4").tobytes()
+                block = Block(numbers, stored.values.shape[1], batch)
+                yield msgspec.json.encode(block), stored.values[list(places)].astype("<f4").tobytes()
 
     writer.replace(ordered())
 
@@ -141,8 +141,8 @@ def seal(writer: Writer, rows: int) -> None:
             header = {"descr": "<f4", "fortran_order": False, "shape": (rows, width)}
             np.lib.format.write_array_header_1_0(file, header)
             begin = file.tell()
-            for block, found in read_blocks(writer):
-                for row, values in zip(block.rows, found, strict=True):
+            for block, block_values in read_blocks(writer):
+                for row, values in zip(block.rows, block_values, strict=True):
                     file.seek(begin + row * width * values.itemsize)
                     file.write(values.tobytes())
             file.flush()
@@ -157,16 +157,16 @@ def file_sha256(path: Path) -> str:
         return file_digest(file, "sha256").hexdigest()
 
 
-def read_or_compute(entry: Entry, make: Callable[[], Floats]) -> Floats:
+def read_or_compute(entry: StoreEntry, make: Callable[[], Floats]) -> Floats:
     """Rows that are made in one go, or were before; those that hold NaN or infinity are not stored."""
     if not entry.complete:
         with entry.lock_for_writing() as writer:
             if not entry.complete:
-                made = np.ascontiguousarray(make(), dtype="<f4")
-                if not np.isfinite(made).all():
-                    return made
-                content = npy_bytes(made)
-                writer.seal({FILE: content}, Done(len(made), made.shape[1], sha256(content).hexdigest()))
+                values = np.ascontiguousarray(make(), dtype="<f4")
+                if not np.isfinite(values).all():
+                    return values
+                content = npy_bytes(values)
+                writer.seal({FILE: content}, Done(len(values), values.shape[1], sha256(content).hexdigest()))
     return load(entry).values
 
 

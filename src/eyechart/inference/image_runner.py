@@ -12,7 +12,7 @@ from eyechart.inference.arrays import Block, CachedArray, append, compact, gathe
 from eyechart.inference.engines.interface import Engine, ImageAnswers
 from eyechart.inference.images import image_name, load_image
 from eyechart.inference.requests import ImageRequest
-from eyechart.inference.store import Entry, Writer
+from eyechart.inference.store import StoreEntry, Writer
 from eyechart.models.types import Model
 
 Progress = Callable[[int, int, str], None]  # the number that is done, the number of all, and what they are
@@ -28,7 +28,7 @@ class ImageRun:
     first answers are stored, so that a wrong model is refused with the first batch.
     """
 
-    entry: Entry
+    entry: StoreEntry
     engine: Engine
     request: ImageRequest[Any]
     model: Model

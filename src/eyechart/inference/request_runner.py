@@ -12,7 +12,7 @@ from eyechart.inference.image_runner import Progress
 from eyechart.inference.images import load_request
 from eyechart.inference.request_batches import RequestBatch, SharedRequests
 from eyechart.inference.responses import Response, Responses, StoredResponse
-from eyechart.inference.store import Entry, Writer
+from eyechart.inference.store import StoreEntry, Writer
 from eyechart.models.types import Generator, Request, Usage
 
 UNIT = "questions"
@@ -22,7 +22,7 @@ UNIT = "questions"
 class BatchRun:
     """One batch of requests to a model."""
 
-    entry: Entry
+    entry: StoreEntry
     engine: Engine
     batch: RequestBatch
     model: Generator
@@ -133,9 +133,9 @@ class BatchRun:
     ) -> Responses:
         """Return the stored responses, and temporary errors for the other requests."""
         ids = self.batch.ids
-        found = {request_id: response for request_id, (response, _) in stored.items()} | failed
+        by_id = {request_id: response for request_id, (response, _) in stored.items()} | failed
         usage = sum((stored[request_id][1] for request_id in dict.fromkeys(ids) if request_id in stored), Usage())
-        return Responses(tuple(found[request_id] for request_id in ids), usage, self.entry.folder, "", fresh)
+        return Responses(tuple(by_id[request_id] for request_id in ids), usage, self.entry.folder, "", fresh)
 
 
 def temporary_error(error: str) -> Response:

@@ -9,7 +9,7 @@ from pathlib import Path
 import msgspec
 
 from eyechart.data.dataset import Dataset
-from eyechart.inference.store import Entry, Writer
+from eyechart.inference.store import StoreEntry, Writer
 from eyechart.models.types import Answer, Model, Usage
 from eyechart.parsers.json_tokens import replace_surrogates
 from eyechart.spec import ModelSpec
@@ -68,15 +68,15 @@ class Done(msgspec.Struct, frozen=True):
 StoredResponse = tuple[Response, Usage]
 
 
-def load(entry: Entry) -> Responses:
+def load(entry: StoreEntry) -> Responses:
     """Read the replies of a complete entry."""
     done = entry.read_done(Done)
     path = entry.verified_path(FILE, done.sha256)
-    said = tuple(msgspec.json.decode(line, type=Response) for line in path.read_bytes().splitlines())
-    return Responses(said, total_usage(entry, done), path, done.sha256)
+    responses = tuple(msgspec.json.decode(line, type=Response) for line in path.read_bytes().splitlines())
+    return Responses(responses, total_usage(entry, done), path, done.sha256)
 
 
-def total_usage(entry: Entry, done: Done) -> Usage:
+def total_usage(entry: StoreEntry, done: Done) -> Usage:
     """What all replies took when they were made."""
     path = entry.folder / SERVED
     try:
@@ -85,7 +85,7 @@ def total_usage(entry: Entry, done: Done) -> Usage:
         raise entry.damaged(path, str(error)) from error
     if len(counts) != done.responses:
         raise entry.damaged(path, f"it counts the tokens of {len(counts)} replies, not of {done.responses}")
-    return sum((Usage(*each) for each in counts), Usage())
+    return sum((Usage(*count) for count in counts), Usage())
 
 
 def append(writer: Writer, place: int, answer: Answer) -> StoredResponse:
@@ -95,37 +95,37 @@ def append(writer: Writer, place: int, answer: Answer) -> StoredResponse:
     return reply, answer.usage
 
 
-def read_stored(held: Entry | Writer) -> dict[int, StoredResponse]:
+def read_stored(held: StoreEntry | Writer) -> dict[int, StoredResponse]:
     """The replies that are there, by the place of their question."""
-    found = {}
+    stored = {}
     for header, payload in held.blocks():
         about = msgspec.json.decode(header, type=BlockHeader)
-        found[about.request_id] = msgspec.json.decode(payload, type=Response), Usage(*about.usage)
-    return found
+        stored[about.request_id] = msgspec.json.decode(payload, type=Response), Usage(*about.usage)
+    return stored
 
 
 def seal(writer: Writer, count: int) -> None:
     """Turn the parts into one file of `count` replies, and one of what they took; StoreError if one is missing."""
-    found = read_stored(writer)
-    if missing := [place for place in range(count) if place not in found]:
+    stored = read_stored(writer)
+    if missing := [place for place in range(count) if place not in stored]:
         raise writer.incomplete(f"{len(missing)} of {count} replies are missing, the first {missing[0]}")
-    ordered: Sequence[StoredResponse] = [found[place] for place in range(count)]
+    ordered: Sequence[StoredResponse] = [stored[place] for place in range(count)]
     content = b"".join(msgspec.json.encode(reply) + b"\n" for reply, _ in ordered)
     counts = b"".join(b"[%d,%d,%d]\n" % (usage.prompt, usage.cached, usage.answer) for _, usage in ordered)
     writer.seal({SERVED: counts, FILE: content}, Done(len(ordered), sha256(content).hexdigest()))
 
 
-def select(found: Mapping[int, StoredResponse], places: Sequence[int], entry: Entry, fresh: int) -> Responses:
+def select(stored: Mapping[int, StoredResponse], places: Sequence[int], entry: StoreEntry, fresh: int) -> Responses:
     """The replies of a book at some places, with the sha256 of these alone; what a place took counts once."""
-    content = b"".join(msgspec.json.encode(found[place][0]) + b"\n" for place in places)
-    usage = sum((found[place][1] for place in dict.fromkeys(places)), Usage())
-    said = tuple(found[place][0] for place in places)
-    return Responses(said, usage, entry.folder, sha256(content).hexdigest(), fresh)
+    content = b"".join(msgspec.json.encode(stored[place][0]) + b"\n" for place in places)
+    usage = sum((stored[place][1] for place in dict.fromkeys(places)), Usage())
+    selected = tuple(stored[place][0] for place in places)
+    return Responses(selected, usage, entry.folder, sha256(content).hexdigest(), fresh)
 
 
-def compact(writer: Writer, found: Mapping[int, StoredResponse]) -> None:
+def compact(writer: Writer, stored: Mapping[int, StoredResponse]) -> None:
     """Put the replies of a book in the order of their places, so that its bytes do not tell how it grew."""
-    ordered = sorted(found.items())
+    ordered = sorted(stored.items())
     writer.replace((encode_header(place, usage), msgspec.json.encode(reply)) for place, (reply, usage) in ordered)
 
 

@@ -59,23 +59,23 @@ class Store:
         self.root = root
         self.on_wait = on_wait
 
-    def entry(self, key: Key) -> "Entry":
+    def entry(self, key: Key) -> "StoreEntry":
         """The place of one answer set; nothing is created before something is written."""
         self.check_format()
-        return Entry(self.root / key.digest[:2] / key.digest, key, self.on_wait)
+        return StoreEntry(self.root / key.digest[:2] / key.digest, key, self.on_wait)
 
     def check_format(self) -> None:
         """Refuse a store that another version of the format wrote."""
         path = self.root / "format"
-        found = path.read_bytes().decode("ascii", "replace").strip() if path.is_file() else str(FORMAT)
-        if found != str(FORMAT):
+        stored_format = path.read_bytes().decode("ascii", "replace").strip() if path.is_file() else str(FORMAT)
+        if stored_format != str(FORMAT):
             raise StoreError(
-                f"The store {self.root} has format {found!r}; this eyechart reads format {FORMAT}. "
+                f"The store {self.root} has format {stored_format!r}; this eyechart reads format {FORMAT}. "
                 "Choose another folder with --eye-store, or use the eyechart that wrote it."
             )
 
 
-class Entry:
+class StoreEntry:
     """One answer set of a store."""
 
     def __init__(self, folder: Path, key: Key, on_wait: Callable[[str], None]) -> None:
@@ -92,22 +92,22 @@ class Entry:
         """What was written last, which says that all else is there."""
         path = self.folder / DONE
         try:
-            found = msgspec.json.decode(path.read_bytes(), type=kind)
+            done = msgspec.json.decode(path.read_bytes(), type=kind)
         except (OSError, msgspec.DecodeError) as error:
             raise self.damaged(path, str(error)) from error
         remove_parts(self.folder)
-        return found
+        return done
 
     def verified_path(self, name: str, wanted: str) -> Path:
         """The path of a whole file; bytes that are not those that were written are refused."""
         path = self.folder / name
         try:
             with path.open("rb") as file:
-                found = file_digest(file, "sha256").hexdigest()
+                digest = file_digest(file, "sha256").hexdigest()
         except OSError as error:
             raise self.damaged(path, str(error)) from error
-        if found != wanted:
-            raise self.damaged(path, f"its sha256 is {found[:12]}…, not {wanted[:12]}…")
+        if digest != wanted:
+            raise self.damaged(path, f"its sha256 is {digest[:12]}…, not {wanted[:12]}…")
         return path
 
     def damaged(self, path: Path, why: str) -> StoreError:
@@ -303,8 +303,8 @@ def next_magic(file: BinaryIO, place: int) -> int:
     while True:
         file.seek(place)
         data = file.read(SCAN)
-        if (found := data.find(MAGIC)) >= 0:
-            return place + found
+        if (offset := data.find(MAGIC)) >= 0:
+            return place + offset
         if len(data) < len(MAGIC):
             return -1
         place += len(data) - len(MAGIC) + 1

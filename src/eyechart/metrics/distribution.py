@@ -181,17 +181,23 @@ def _pooled(
     bandwidth: float | None,
     least: int,
 ) -> _Pool:
-    one, one_classes = _sample(function, "x", x[0], "x_classes", x[1], least)
-    two, two_classes = _sample(function, "y", y[0], "y_classes", y[1], least)
-    require(one.shape[1] == two.shape[1], function, "y", f"of {one.shape[1]} features a sample, as x is", two)
+    x_values, x_classes = _sample(function, "x", x[0], "x_classes", x[1], least)
+    y_values, y_classes = _sample(function, "y", y[0], "y_classes", y[1], least)
+    require(
+        x_values.shape[1] == y_values.shape[1],
+        function,
+        "y",
+        f"of {x_values.shape[1]} features a sample, as x is",
+        y_values,
+    )
     require(bandwidth is None or 0 < bandwidth < np.inf, function, "bandwidth", "above 0 and finite", bandwidth)
-    label = np.concatenate([one_classes, two_classes])
+    label = np.concatenate([x_classes, y_classes])
     order = np.argsort(label, kind="stable")
-    features, edges = np.concatenate([one, two])[order], _edges(label[order])
+    features, edges = np.concatenate([x_values, y_values])[order], _edges(label[order])
     width = _median(features, edges, PAIRS, 0) if bandwidth is None else float(bandwidth)
     for start, stop in pairwise(edges):  # of which the distances within a class lose no digits
         features[start:stop] = (features[start:stop] - features[start:stop].mean(0)) / width
-    return _Pool(features, (order < len(one)).astype(np.uint8), edges, width)
+    return _Pool(features, (order < len(x_values)).astype(np.uint8), edges, width)
 
 
 def _edges(label: Ints) -> tuple[int, ...]:
@@ -229,18 +235,20 @@ def _draws(first: Weights, times: int, splits: int, seed: int) -> tuple[Weights,
     shuffling, halving, resampling = np.random.default_rng(seed).spawn(3)
     observed = first[:, None]
     permuted = shuffling.permuted(np.repeat(observed, times, axis=1), axis=0)
-    one, other = _halves(halving, first, splits)
+    half, other_half = _halves(halving, first, splits)
     drawn = [_resampled(resampling, side, times) for side in (first, 1 - first)]
-    return np.hstack([observed, permuted, one, drawn[0]]), np.hstack([1 - observed, 1 - permuted, other, drawn[1]])
+    return np.hstack([observed, permuted, half, drawn[0]]), np.hstack(
+        [1 - observed, 1 - permuted, other_half, drawn[1]]
+    )
 
 
 def _halves(rng: np.random.Generator, first: Weights, splits: int) -> tuple[Weights, Weights]:
     places = np.flatnonzero(first)
     chosen = (np.arange(len(places)) < len(places) // 2).astype(np.uint8)
-    one, other = np.zeros((2, len(first), splits), np.uint8)
-    one[places] = rng.permuted(np.repeat(chosen[:, None], splits, axis=1), axis=0)
-    other[places] = 1 - one[places]
-    return one, other
+    half, other_half = np.zeros((2, len(first), splits), np.uint8)
+    half[places] = rng.permuted(np.repeat(chosen[:, None], splits, axis=1), axis=0)
+    other_half[places] = 1 - half[places]
+    return half, other_half
 
 
 def _resampled(rng: np.random.Generator, side: Weights, times: int) -> Weights:

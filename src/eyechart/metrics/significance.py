@@ -256,10 +256,12 @@ def _unseen_change(delta: float, n: int | None, level: float) -> tuple[Interval,
     return ends, 1.0 if size <= ROUNDING else min(1.0, 2 * (1 + size) ** -n)
 
 
-def _recovered(before: float, after: float, one: tuple[float, float], other: tuple[float, float]) -> Interval:
+def _recovered(
+    before: float, after: float, before_interval: tuple[float, float], after_interval: tuple[float, float]
+) -> Interval:
     delta = float(after - before)
-    falls = hypot(max(0.0, after - other[0]), max(0.0, one[1] - before))
-    rises = hypot(max(0.0, other[1] - after), max(0.0, before - one[0]))
+    falls = hypot(max(0.0, after - after_interval[0]), max(0.0, before_interval[1] - before))
+    rises = hypot(max(0.0, after_interval[1] - after), max(0.0, before - before_interval[0]))
     return Interval(delta - falls, delta + rises)
 
 

@@ -187,7 +187,7 @@ class Generator(Model):
         ModelError ends the run, after every answer that was still to come.
         """
 
-    def on_cached_usage(self, question: str, usage: Usage, each: Sequence[Usage] = ()) -> None:
+    def on_cached_usage(self, question: str, usage: Usage, usages: Sequence[Usage] = ()) -> None:
         """Take note of what stored answers to a question took; a model with a budget counts each question once."""
 
 

@@ -22,12 +22,12 @@ CHOICES = (
 WAITS = """
 from pathlib import Path
 
-from eyechart.inference.store import Entry
+from eyechart.inference.store import StoreEntry
 
-def noted(self, folder, key, waiting, make=Entry.__init__):
+def noted(self, folder, key, waiting, make=StoreEntry.__init__):
     make(self, folder, key, lambda said: (Path("waits").touch(), waiting(said)))
 
-Entry.__init__ = noted
+StoreEntry.__init__ = noted
 """
 
 

@@ -114,10 +114,10 @@ class Blip2Matcher(image_text.HfImageTextModel, Matcher):
     def _in_batches(self, read: list[list[int]], see: "Callable[[list[list[int]]], torch.Tensor]") -> Floats:
         lengths = [self.configuration.num_query_tokens + len(row) for row in read]
 
-        def found(rows: list[int], _: int) -> Floats:
+        def encode(rows: list[int], _: int) -> Floats:
             return runtime.to_numpy(see([read[row] for row in rows]))
 
-        return text_batches.encode_in_batches(lengths, found, text_batches.token_budget(self.device))
+        return text_batches.encode_in_batches(lengths, encode, text_batches.token_budget(self.device))
 
 
 def _unit(features: "torch.Tensor") -> "torch.Tensor":

@@ -116,9 +116,9 @@ class OpenAiGenerator(Generator):
         """The tokens that this session used."""
         return self._gate.spent
 
-    def on_cached_usage(self, question: str, usage: Usage, each: Sequence[Usage] = ()) -> None:
+    def on_cached_usage(self, question: str, usage: Usage, usages: Sequence[Usage] = ()) -> None:
         """Count the tokens of a question's cached answers against the budget, once."""
-        self._gate.on_cached_usage(question, usage, each)
+        self._gate.on_cached_usage(question, usage, usages)
 
     def cost(self, usage: Usage) -> float | None:
         """Return the cost of tokens in USD, None without prices."""

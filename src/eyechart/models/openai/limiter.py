@@ -119,10 +119,10 @@ class RequestLimiter:
         """Whether all pending requests and one more could cost as much as the most expensive so far."""
         return self.budget.used_fraction(self.total) + (self.under_way + 1) * self.dearest <= 1 + SLACK
 
-    def on_cached_usage(self, question: str, usage: Usage, each: Sequence[Usage]) -> None:
+    def on_cached_usage(self, question: str, usage: Usage, usages: Sequence[Usage]) -> None:
         """Count what earlier runs paid, once per question."""
         self.cached.setdefault(question, usage)
-        self.dearest = max([self.dearest, *map(self.budget.used_fraction, each)])
+        self.dearest = max([self.dearest, *map(self.budget.used_fraction, usages)])
 
     def charge(self, usage: Usage) -> None:
         """Count the tokens of a request."""

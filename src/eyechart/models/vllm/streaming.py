@@ -39,19 +39,21 @@ def stream_outputs(
     try:
         with closing(preparer):
             while True:
-                while len(one := min(queues, key=len)) < room and (prompt := preparer.take(patiently=not any(queues))):
+                while len(shortest := min(queues, key=len)) < room and (
+                    prompt := preparer.take(patiently=not any(queues))
+                ):
                     try:
-                        one.add(prompt)
+                        shortest.add(prompt)
                     except PromptRejectedError as error:
                         yield prompt.place, error
                 if not any(queues):
                     break
-                for one in filter(None, queues):
-                    yield from one.step()
+                for queue in filter(None, queues):
+                    yield from queue.step()
     finally:
         if any(queues) or not preparer.ended:
-            for one in queues:
-                one.clear()
+            for queue in queues:
+                queue.clear()
     if preparer.failure:
         raise preparer.failure
 
