@@ -1,7 +1,7 @@
 """The pytest plugin.
 
-Every pytest session on a machine with eyechart imports this module and what it imports, so that it imports nothing
-slow. `registration` has the parts for sessions with benchmarks, and `activation` decides when they are needed.
+Every pytest session in an environment with eyechart imports this module, so it imports nothing slow. `registration`
+registers the parts that sessions with benchmarks need; `activation` decides when they are needed.
 """
 
 import pytest
@@ -17,12 +17,12 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_load_initial_conftests(early_config: pytest.Config, args: list[str]) -> None:
-    """Refuse a misspelled option with the nearest name, before pytest refuses it without one."""
+    """Refuse a misspelled option and suggest the nearest name; pytest itself would suggest none."""
     options.check_spelling(early_config, args)
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Register the marker, the fixtures, and what activates the rest of the plugin."""
+    """Register the marker, the fixtures, and the part that activates the rest of the plugin."""
     config.addinivalue_line("markers", "eyechart(*names, protocol): one case for every split of these × every model")
     manager = config.pluginmanager
     manager.register(fixtures, "eyechart-fixtures")

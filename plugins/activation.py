@@ -1,7 +1,7 @@
-"""When the plugin starts to work: at an option of eyechart, or at the first test that uses one of its fixtures.
+"""Activation of the plugin: by an option of eyechart, or by the first test that uses one of its fixtures.
 
-Until then a session has paid for the options and the declarations of fixtures only. On a controller of pytest-xdist,
-which collects nothing, the ids that a worker collected decide.
+Before the activation, a session has loaded only the options and the declarations of fixtures. A controller of
+pytest-xdist collects no tests; it decides from the ids that a worker collected.
 """
 
 import time
@@ -15,7 +15,7 @@ import pytest
 from . import options
 from .workers import RUN
 
-FIXTURES = "eye_"  # how the names of fixtures begin that a test needs the plugin for
+FIXTURES = "eye_"  # the prefix of the fixtures that need the plugin
 
 
 class Activation:
@@ -39,7 +39,7 @@ class Activation:
             self.active = True
 
     def activate_in(self, hook: str, **arguments: object) -> None:
-        """Activate during a call of a hook, and call it for the parts that were not registered when it began."""
+        """Activate during a call of a hook, and call the hook for the parts that were registered during this call."""
         manager = self.config.pluginmanager
         earlier = manager.get_plugins()
         try:
@@ -55,12 +55,12 @@ class Activation:
 
     @pytest.hookimpl(optionalhook=True)
     def pytest_configure_node(self, node: Any) -> None:
-        """Tell a worker where the run's folder is."""
+        """Send the path of the run's folder to a worker."""
         node.workerinput[RUN] = str(self.folder)
 
     @pytest.hookimpl(optionalhook=True)
     def pytest_xdist_make_scheduler(self, config: pytest.Config, log: Any) -> object:
-        """Return a scheduler that sends cases by model, unless the user chose another distribution."""
+        """Return a scheduler that groups cases by model, None if the user chose another distribution."""
         if config.getvalue("dist") != "load":
             return None
         return CaseAwareScheduling(self, config, log)
@@ -75,13 +75,13 @@ class Activation:
 
     @pytest.hookimpl(optionalhook=True)
     def pytest_testnodedown(self, node: Any, error: object) -> None:
-        """Activate on the controller if a worker was active, whose cases may all be deselected."""
+        """Activate on the controller if a worker was active, even if all of its cases were deselected."""
         if not self.active and RUN in getattr(node, "workeroutput", {}):
             self.activate_in("pytest_testnodedown", node=node, error=error)
 
 
 class CaseAwareScheduling:
-    """Schedules by model if the first worker to finish its collection has cases, else as pytest-xdist itself does."""
+    """Schedules by model if the first worker that finishes its collection has cases, otherwise as pytest-xdist does."""
 
     def __init__(self, activation: Activation, config: pytest.Config, log: Any) -> None:
         from xdist.scheduler import LoadScheduling
@@ -94,7 +94,7 @@ class CaseAwareScheduling:
         return getattr(self.scheduling, name)
 
     def add_node_collection(self, node: Any, collection: Sequence[str]) -> None:
-        """Add the tests that a worker collected; the first ones decide on the scheduling."""
+        """Add the tests that a worker collected; the first collection decides on the scheduling."""
         if self.activation.active and not self.decided:
             from .scheduling import schedule_by_model
 

@@ -1,4 +1,4 @@
-"""How the id of a test ends that is a case; nothing slow is imported to recognise one."""
+"""The pattern of the node ids of cases; this module imports nothing slow."""
 
 import re
 from functools import cache
@@ -6,9 +6,10 @@ from functools import cache
 
 @cache
 def case_pattern(aliases: tuple[str, ...]) -> re.Pattern[str]:
-    """Return how a case ends a node id; a model is an alias or ends in a bracket, unlike other tests' ids.
+    """Return the pattern of a case at the end of a node id.
 
-    The test's other parameters follow after a dash.
+    A model is an alias or ends in a bracket, which distinguishes a case from the ids of other tests. The other
+    parameters of the test follow after a dash.
     """
     model = "|".join([*map(re.escape, sorted(aliases, key=len, reverse=True)), r".+?\]"])
     return re.compile(rf"\[(?P<benchmark>[\w.-]+)/[\w.-]+/(?P<model>{model})(?:@(?P<choices>.+))?(?:-.*)?\]$")

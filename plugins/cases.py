@@ -1,4 +1,4 @@
-"""Every benchmark split × model is a case; nothing heavy is imported to find them."""
+"""Collection of cases: one for each benchmark split and model. Nothing slow is imported to collect them."""
 
 import re
 from collections.abc import Iterator
@@ -20,9 +20,9 @@ from .options import get_option
 from .own_tests import check_unique_names
 from .settings import describe_ineffective_options, get_settings, is_used_for
 
-ANY = "*"  # among the names of a mark: every benchmark of the data root that is not a packaged one
+ANY = "*"  # in a mark: every benchmark of the data root that is not packaged
 HAS_BENCHMARK = pytest.StashKey[bool]()  # whether there is a benchmark function
-ARGUMENT = "eye_case"  # what a case is called where a test function or a fixture asks for it
+ARGUMENT = "eye_case"  # the argument of test functions and fixtures that holds the case
 
 
 def find_case(config: pytest.Config, nodeid: str) -> re.Match[str] | None:
@@ -32,7 +32,7 @@ def find_case(config: pytest.Config, nodeid: str) -> re.Match[str] | None:
 
 @cache
 def get_splits(data: str | None) -> tuple[SplitRef, ...]:
-    """The splits that can be asked about, packaged ones first."""
+    """Return the splits that can be evaluated, packaged ones first."""
     try:
         return tuple(list_splits(data))
     except EyechartError as error:
@@ -40,7 +40,7 @@ def get_splits(data: str | None) -> tuple[SplitRef, ...]:
 
 
 def get_marker(definition: pytest.Item) -> pytest.Mark | None:
-    """The `eyechart` marker of a function that asks for a case, its arguments checked."""
+    """Return the checked `eyechart` marker of a function that requests a case, None for any other function."""
     marker = definition.get_closest_marker("eyechart")
     if ARGUMENT not in getattr(definition, "fixturenames", ()) or not marker:
         return None
@@ -53,7 +53,7 @@ def get_marker(definition: pytest.Item) -> pytest.Mark | None:
 
 
 def protocol_name(marker: pytest.Mark) -> str | None:
-    """Return the name of the protocol of a mark, which names it or gives its class; None for anything else."""
+    """Return the name of the protocol of a mark, which holds its name or its class; None for anything else."""
     protocol = marker.kwargs.get("protocol")
     if isinstance(protocol, type) and issubclass(protocol, Protocol):
         try:
@@ -64,7 +64,7 @@ def protocol_name(marker: pytest.Mark) -> str | None:
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
-    """Make one case for every split of the marker's benchmarks and every model for it that offers the interface."""
+    """Make one case for each split of the marker's benchmarks and each model that the protocol supports."""
     marker = get_marker(metafunc.definition)
     if marker is None:
         return
@@ -85,26 +85,27 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
 
 
 def is_named(split: SplitRef, marker: pytest.Mark) -> bool:
-    """Whether a mark names a split's benchmark, or every other one and it is not a packaged one."""
+    """Return whether a mark names the benchmark of a split, or has "*" and the benchmark is not packaged."""
     return split.benchmark in marker.args or (ANY in marker.args and split.benchmark not in PACKAGED)
 
 
 def get_case(item: pytest.Item) -> Case | None:
-    """The case of a test item, None for any other test."""
+    """Return the case of a test item, None for any other test."""
     callspec = getattr(item, "callspec", None)
     case = callspec.params.get(ARGUMENT) if callspec else None
     return case if isinstance(case, Case) else None
 
 
 def is_empty(item: pytest.Item) -> bool:
-    """Whether pytest made this item of a benchmark function without any case."""
+    """Return whether this item is the placeholder of pytest for a benchmark function without cases."""
     return get_case(item) is None and get_marker(item) is not None
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Put the cases of a model side by side; a library's warning is shown but fails no benchmark.
+    """Sort the cases by model, and show the warnings of libraries without failing a benchmark.
 
-    A benchmark function that no model or split asked for suits is no case, and not pytest's "empty parameter set".
+    A benchmark function without a suitable model or split is deselected. pytest would report a skipped "empty parameter
+    set" instead.
     """
     empty = [item for item in items if is_empty(item)]
     items[:] = [item for item in items if item not in empty]
@@ -121,9 +122,9 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 
 def pytest_report_collectionfinish(config: pytest.Config, items: list[pytest.Item]) -> list[str]:
-    """Name the models that no protocol can put a question to, which would otherwise be missing in silence.
+    """Return a line for each model that no protocol supports, since such a model has no case.
 
-    So would all benchmarks be where pytest is given options of ours in a folder that has none of them.
+    If the session has options of eyechart but no test at all, return the way to the benchmarks instead.
     """
     has_benchmark = config.stash.get(HAS_BENCHMARK, False)
     protocols = [get_protocol(name) for name in protocol_targets()] if has_benchmark else []
@@ -137,7 +138,7 @@ def pytest_report_collectionfinish(config: pytest.Config, items: list[pytest.Ite
 
 
 def describe_missing_benchmarks(config: pytest.Config, items: list[pytest.Item]) -> Iterator[str]:
-    """Where benchmarks are, if somebody asks for them where there is no test at all."""
+    """Yield how to run the benchmarks if the session has a model or a data root but no test."""
     reporter = config.pluginmanager.get_plugin("terminalreporter")
     left = reporter.stats.get("deselected") if reporter else None
     if (get_option(config, "data") or get_option(config, "model")) and not items and not left:
@@ -145,13 +146,13 @@ def describe_missing_benchmarks(config: pytest.Config, items: list[pytest.Item])
 
 
 def pytest_report_header(config: pytest.Config) -> list[str]:
-    """Say where the data come from, when somebody said so, what was found there, and which options do nothing."""
+    """Return a line on the data root, if the user set one, and a line for each option without an effect."""
     data = get_settings(config).data
     return [*([describe_data(data)] if data else []), *describe_ineffective_options(config)]
 
 
 def describe_data(data: str) -> str:
-    """Return one line on a data root: where it is, which splits it has, and what in it is not evaluated, and why."""
+    """Return one line on a data root: its path, its splits, and what is not evaluated with the reason."""
     if data.startswith("hub:"):
         return f"eyechart: data from {data}"
     return f"eyechart: data from {Path(data).resolve()}: {survey_root(Path(data))}"

@@ -1,4 +1,4 @@
-"""How a session ends: where all that failed is of one kind, the exit status says which."""
+"""Exit codes of a session: if all failures are of one kind, the exit code names this kind."""
 
 from collections.abc import Generator, Mapping
 
@@ -6,7 +6,7 @@ import pytest
 
 from eyechart.errors import AbsentError, ToleranceError
 
-REGRESSION, ABSENT, ERRORS = 10, 11, 12  # beyond what pytest has or may come to have
+REGRESSION, ABSENT, ERRORS = 10, 11, 12  # above the codes of pytest, with room for new ones
 MEANINGS: Mapping[int, str] = {
     0: "every case passed",
     1: "a case failed: a model or data cannot be used, or several of the reasons below at once",
@@ -22,12 +22,12 @@ MEANINGS: Mapping[int, str] = {
     ERRORS: "more errors than --eye-max-errors allows, and nothing else",
 }
 KINDS: dict[type, int] = {AbsentError: ABSENT, ToleranceError: ERRORS}
-KIND = "eyechart_kind"  # on a failed report, which also comes from workers
+KIND = "eyechart_kind"  # an attribute of failed reports, also of those from workers
 
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_makereport(call: pytest.CallInfo[None]) -> Generator[None, pytest.TestReport, pytest.TestReport]:
-    """Note on a report what kind of failure it is."""
+    """Set the kind of failure on a report."""
     report = yield
     if call.excinfo and report.failed:
         setattr(report, KIND, KINDS.get(type(call.excinfo.value.__context__)))
@@ -35,19 +35,19 @@ def pytest_runtest_makereport(call: pytest.CallInfo[None]) -> Generator[None, py
 
 
 class ExitCodes:
-    """Collects the kinds of what failed."""
+    """Collects the kinds of failures and sets the exit status of the session."""
 
     def __init__(self) -> None:
         self.kinds: dict[str, set[int | None]] = {}
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
-        """Keep of what kind a failure is; a case that fails twice may be of two."""
+        """Store the kind of a failure; a case that fails twice may have two kinds."""
         if report.failed:
             self.kinds.setdefault(report.nodeid, set()).add(getattr(report, KIND, None))
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_sessionfinish(self, session: pytest.Session) -> None:
-        """Say the one kind, after the gate has judged and before the session is written down."""
+        """Set the exit status if there is only one kind, after the gate and before the records are written."""
         if session.exitstatus in (pytest.ExitCode.OK, pytest.ExitCode.TESTS_FAILED) and self.kinds:
             (kind, *others) = set().union(*self.kinds.values())
             session.exitstatus = pytest.ExitCode.TESTS_FAILED if others or kind is None else kind

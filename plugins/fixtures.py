@@ -1,6 +1,6 @@
-"""The fixtures that the plugin itself provides: settings, the run's folder, progress and the name of a test.
+"""The fixtures of the plugin: settings, the run's folder, progress and the name of a test.
 
-`eyechart.fixtures` requests them by name, since the two packages do not import one another.
+`eyechart.fixtures` requests them by name, since neither package imports the other.
 """
 
 from __future__ import annotations
@@ -27,13 +27,13 @@ def eye_settings(request: pytest.FixtureRequest) -> Settings:
 
 @pytest.fixture(scope="session")
 def eye_run(request: pytest.FixtureRequest) -> Path:
-    """Return the run's folder, which is created when something is written into it."""
+    """Return the run's folder. It is created when the first file is written."""
     return activation(request).folder
 
 
 @pytest.fixture
 def eye_test(request: pytest.FixtureRequest) -> str:
-    """Return the name of a test that is not packaged, which belongs to its case."""
+    """Return the name of a test that is not packaged, a part of its case's name; "" for a packaged test."""
     from .own_tests import test_name
 
     return test_name(request.node)
@@ -41,13 +41,13 @@ def eye_test(request: pytest.FixtureRequest) -> str:
 
 @pytest.fixture(scope="session")
 def eye_progress(request: pytest.FixtureRequest) -> Callable[[str], Callable[[int, int, str], None]]:
-    """Return a function that makes a progress function for the name of a case."""
+    """Return a function that returns the progress function of a case."""
     activation(request).activate()
     progress: Any = request.config.pluginmanager.get_plugin("eyechart-progress")
     return progress.make_progress  # type: ignore[no-any-return]
 
 
 def activation(request: pytest.FixtureRequest) -> Activation:
-    """Return the part of the plugin that every session has."""
+    """Return the registered `Activation` of the session."""
     part: Any = request.config.pluginmanager.get_plugin("eyechart-activation")
     return part  # type: ignore[no-any-return]

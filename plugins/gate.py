@@ -1,4 +1,4 @@
-"""The gate: a session's numbers against a baseline's, on the same samples; a real loss fails its case."""
+"""The gate: compare the metrics of a session with a baseline on the same samples; a significant loss fails a case."""
 
 from collections.abc import Iterator, Mapping
 from itertools import islice
@@ -54,7 +54,7 @@ Baselines = Mapping[tuple[str, str], tuple[Evidence, Path]]
 
 
 class Gate:
-    """Writes a baseline where `--eye-update-baseline` says so, else compares with `--eye-baseline`."""
+    """Writes baselines under `--eye-update-baseline`, otherwise compares with those of `--eye-baseline`."""
 
     def __init__(self, config: pytest.Config, recorder: Recorder) -> None:
         self.config, self.recorder = config, recorder
@@ -69,18 +69,18 @@ class Gate:
 
     @property
     def baseline_path(self) -> Path | None:
-        """The folder or file of baselines that was named."""
+        """The folder or file of `--eye-baseline`, None without the option."""
         path = get_option(self.config, "baseline")
         return self.config.invocation_params.dir / path if path else None
 
     @property
     def baseline_folder(self) -> Path:
-        """Where baselines are kept."""
+        """The folder of the baselines."""
         return self.baseline_path or self.config.invocation_params.dir / FOLDER
 
     @property
     def page_link(self) -> PageLink:
-        """What a page of the session and its baselines is written of."""
+        """The inputs of a page that compares the session with its baselines."""
         return PageLink(
             folder=self.config.invocation_params.dir,
             run=self.recorder.folder,
@@ -93,7 +93,7 @@ class Gate:
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_sessionstart(self) -> None:
-        """Read the baselines, so that one that cannot serve is refused before anything runs."""
+        """Read the baselines, so that an unusable one is refused before any test runs."""
         if self.recorder.is_controller and self.baseline_path and not get_option(self.config, "update-baseline"):
             try:
                 self.baselines = read_baselines(self.baseline_path)
@@ -102,7 +102,7 @@ class Gate:
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
-        """Keep how each case ended."""
+        """Store the report of each case."""
         if self.recorder.is_controller and report.when == "call":
             self.reports[report.nodeid] = report
         if self.recorder.is_controller and report.skipped and find_case(self.config, report.nodeid):
@@ -110,7 +110,7 @@ class Gate:
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_sessionfinish(self, session: pytest.Session) -> None:
-        """Judge the session as a whole, since Holm's correction is about all of its numbers."""
+        """Compare all cases at the end of the session, since Holm's correction covers all of its metrics."""
         if not self.recorder.is_controller or session.exitstatus not in FINISHED:
             return
         self.refuse_no_record(session.testsfailed)
@@ -142,7 +142,7 @@ class Gate:
             self.compare_cases(evidence)
 
     def iterate_evidence(self) -> Iterator[tuple[str, Evidence]]:
-        """The evidence of every case, by its test, in an order that no worker changes."""
+        """Yield the node id and evidence of each case, sorted by node id, so that workers do not change the order."""
         for nodeid, record in sorted(self.recorder.records.items()):
             if record.evidence:
                 yield nodeid, read_evidence(self.recorder.folder / record.evidence.path)
@@ -158,7 +158,7 @@ class Gate:
         self.messages += map(describe_written_baseline, write_baselines(self.baseline_folder, good.values()))
 
     def compare_cases(self, evidence: Mapping[str, Evidence]) -> None:
-        """Hold every case against its baseline; what cannot be held fails with what differs."""
+        """Compare each case with its baseline; a case that cannot be compared fails with the differences."""
         of_case = {nodeid: self.compare_case(nodeid, now) for nodeid, now in evidence.items()}
         comparisons = [comparison for numbers in of_case.values() for comparison in numbers]
         verdicts = self.verdicts = decide(comparisons, read_fraction(self.config, "alpha"), read_max_drop(self.config))
@@ -173,11 +173,11 @@ class Gate:
 
     @property
     def is_comparison(self) -> bool:
-        """Whether the session is compared with a baseline."""
+        """Whether the session is compared with baselines."""
         return bool(self.baseline_path) and not get_option(self.config, "update-baseline")
 
     def refuse_no_record(self, failed: int) -> None:
-        """Refuse a comparison for which no case recorded a number; one whose cases were all skipped under strict."""
+        """Report a comparison without any record: an error if a case passed or under `--eye-strict`, else a message."""
         if not self.is_comparison or failed or self.recorder.records or not self.recorder.has_cases:
             return
         ran = [report for nodeid, report in self.reports.items() if report.passed and find_case(self.config, nodeid)]
@@ -185,7 +185,7 @@ class Gate:
         (self.errors if ran or get_option(self.config, "strict") else self.messages).append(why)
 
     def refuse_no_comparison(self, failed: int) -> None:
-        """Refuse a comparison without a number in it, unless a failure says more."""
+        """Add an error if no metric was compared, unless there is a failure already."""
         if not self.is_comparison or failed or self.failures or self.errors or self.verdicts:
             return
         session_evidence = [now for _, now in self.iterate_evidence()]
@@ -202,7 +202,7 @@ class Gate:
             self.errors.append(explain_nothing_compared(session_evidence, known, get_option(self.config, "baseline")))
 
     def compare_case(self, nodeid: str, now: Evidence) -> list[MetricComparison]:
-        """The numbers of a case beside those of its baseline."""
+        """Return the comparisons of the metrics of a case with those of its baseline."""
         before, path = self.baselines.get(case_key(now), (None, Path()))
         if before is None:
             return self.refuse_no_baseline(nodeid, now)
@@ -220,7 +220,7 @@ class Gate:
         return list(compare_metrics(before, now))
 
     def refuse_no_baseline(self, nodeid: str, now: Evidence) -> list[MetricComparison]:
-        """A case without a baseline is told, or fails where the session is strict."""
+        """Report a case without a baseline: a failure under `--eye-strict`, else a message. Return no comparisons."""
         if get_option(self.config, "strict"):
             self.add_failure(nodeid, describe_no_baseline(now))
         else:
@@ -228,7 +228,7 @@ class Gate:
         return []
 
     def report_case(self, nodeid: str, now: Evidence, numbers: list[MetricComparison], verdicts: list[Verdict]) -> None:
-        """Fail a case with losses, those of the same samples as one; say what else there is to say of it."""
+        """Fail a case with regressions, one reason for each set of samples, and add remarks on its other metrics."""
         worse = [verdict for verdict in verdicts if verdict.regression]
         if worse:
             self.add_failure(nodeid, describe_losses(now, len(worse), self.baselines[case_key(now)][1], self.page_link))
@@ -238,7 +238,7 @@ class Gate:
             self.add_remark(verdict, now)
 
     def add_remark(self, verdict: Verdict, now: Evidence) -> None:
-        """Say what became better, which losses are tolerated, and what nobody can tell."""
+        """Add a message on an improvement, a tolerated loss, or a metric that cannot be tested."""
         comparison = verdict.comparison
         if verdict.improvement:
             self.messages.append(describe_remark(now, f"better: {comparison.name} {comparison.delta:+.4f}"))
@@ -250,7 +250,7 @@ class Gate:
             )
 
     def check_floors(self) -> None:
-        """Fail what is below a floor; refuse a floor that nothing is held to, unless it is from the ini file."""
+        """Fail the cases that miss a floor. A floor without a metric is an error; from the ini file, a message."""
         floors = [parse_floor(text) for text in get_option(self.config, "floor") or ()]
         nodes = {(record.case, record.protocol): nodeid for nodeid, record in self.recorder.records.items()}
         meant = self.config.getoption("eye_floor") or get_option(self.config, "strict")
@@ -263,12 +263,12 @@ class Gate:
                 (self.errors if meant else self.messages).append(f"{nothing} Correct its names." if meant else nothing)
 
     def add_failure(self, nodeid: str, why: str) -> None:
-        """Have a case fail, once, for however many reasons."""
+        """Add a reason to the failure of a case; the case fails once for all of its reasons."""
         self.failures.setdefault(nodeid, []).append(why)
 
     @pytest.hookimpl(trylast=True)
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
-        """Say what is not a failure."""
+        """Print the messages, then the errors."""
         for line in dict.fromkeys(self.messages):
             terminalreporter.write_line(f"eyechart: {line}")
         for line in self.errors:

@@ -1,4 +1,4 @@
-"""A case that passed and that the gate fails is reported once more, in place of what was reported before."""
+"""Reports of cases that the gate fails; they replace the first report of the case."""
 
 from copy import copy
 from typing import Any
@@ -11,7 +11,7 @@ from .recorder import BY_GATE
 
 
 def report_failed(session: pytest.Session, was: pytest.TestReport, why: str) -> None:
-    """Report a case again, as failed, so that it is counted once: on the screen, in junit's file and for `--lf`."""
+    """Replace the report of a case with a failed one in the terminal, the JUnit file and the cache of `--lf`."""
     config = session.config
     report = copy(was)
     report.outcome, report.sections = "failed", []
@@ -29,7 +29,7 @@ def report_failed(session: pytest.Session, was: pytest.TestReport, why: str) -> 
 
 
 def replace_in_junit(xml: Any, was: pytest.TestReport, report: pytest.TestReport) -> None:
-    """Leave the later of two cases of one name in junit's file: readers would take both for one that is flaky."""
+    """Keep only the later of two entries of a case in the JUnit file: readers regard two entries as a flaky test."""
     now = xml.node_reporters_ordered[-1]
     xml.finalize(report)
     name = junit_name(now)
@@ -40,6 +40,6 @@ def replace_in_junit(xml: Any, was: pytest.TestReport, report: pytest.TestReport
 
 
 def junit_name(reporter: Any) -> tuple[str | None, str | None]:
-    """What junit calls a case."""
+    """Return the class name and the name of a case in the JUnit file."""
     element = reporter.to_xml()
     return element.get("classname"), element.get("name")

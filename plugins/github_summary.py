@@ -1,4 +1,4 @@
-"""`--eye-summary=FILE`: how the session ended, what failed and what the gate said, as Markdown for a job's page."""
+"""`--eye-summary=FILE`: the outcomes, failures and messages of the gate as Markdown for the page of a job."""
 
 import re
 from collections import Counter
@@ -15,11 +15,11 @@ from .gate import Gate
 from .options import get_option
 from .workers import is_worker
 
-FAILURES, LENGTH, NAME = 50, 4000, 300  # a job's page holds 1 MiB
+FAILURES, LENGTH, NAME = 50, 4000, 300  # the page of a job has at most 1 MiB
 
 
 class GithubSummary:
-    """Notes how every case ended, and writes the file when the session is over."""
+    """Collects the outcome of each case, and writes the file at the end of the session."""
 
     def __init__(self, config: pytest.Config, gate: Gate) -> None:
         path = get_option(config, "summary")
@@ -31,14 +31,14 @@ class GithubSummary:
             raise pytest.UsageError(f"--eye-summary: there is no folder {self.path.parent}. Make it, or name another.")
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
-        """Keep how a case ended; what failed stays failed."""
+        """Store the last report of a case; a failure is not replaced by a passed phase."""
         before = self.final_reports.get(report.nodeid)
         if find_case(self.config, report.nodeid) and (report.when == "call" or not report.passed):
             self.final_reports[report.nodeid] = before if before and before.failed and report.passed else report
 
     @pytest.hookimpl(trylast=True)
     def pytest_sessionfinish(self, session: pytest.Session) -> None:
-        """Write the file, after the gate has judged."""
+        """Write the file, after the gate."""
         if self.path:
             try:
                 self.path.write_text("\n".join(self.make_lines(int(session.exitstatus))) + "\n", encoding="utf-8")
@@ -46,12 +46,12 @@ class GithubSummary:
                 self.error = f"--eye-summary: {self.path} cannot be written: {error.strerror or error}."
 
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
-        """Say why there is no file."""
+        """Print the error if the file could not be written."""
         if self.error:
             terminalreporter.write_line(f"ERROR: {self.error}", red=True)
 
     def make_lines(self, status: int) -> Iterator[str]:
-        """The whole text."""
+        """Yield the paragraphs of the file."""
         counts = Counter(report.outcome for report in self.final_reports.values())
         outcomes = ", ".join(
             f"{counts[outcome]} {outcome}" for outcome in ("passed", "failed", "skipped") if counts[outcome]
@@ -69,12 +69,12 @@ class GithubSummary:
 
 
 def is_not_regression(report: pytest.TestReport) -> bool:
-    """Whether a failure is not a regression, of which one wants to hear first."""
+    """Return whether a failure is not a regression; as a sort key, it puts regressions first."""
     return getattr(report, KIND, None) != REGRESSION
 
 
 def make_loss_table(lost: Sequence[Verdict]) -> Iterator[str]:
-    """The cases that are worse, each with its surest loss, the surest first."""
+    """Yield a table of the cases with regressions, each with its most significant one, sorted by significance."""
     cases: dict[tuple[str, str], list[Verdict]] = {}
     for verdict in sorted(lost, key=lambda verdict: (verdict.adjusted, -verdict.comparison.loss)):
         cases.setdefault((verdict.comparison.case, verdict.comparison.protocol), []).append(verdict)
@@ -86,7 +86,7 @@ def make_loss_table(lost: Sequence[Verdict]) -> Iterator[str]:
 
 
 def make_row(surest: Verdict, *more: Verdict) -> str:
-    """A case that is worse, as a line of a table."""
+    """Return the table row of a case with its most significant regression and the number of the others."""
     comparison = surest.comparison
     names = (
         inline_code(text).replace("|", "\\|")
@@ -103,14 +103,14 @@ def make_row(surest: Verdict, *more: Verdict) -> str:
 
 
 def fence_block(text: str) -> str:
-    """A text that Markdown leaves as it is, whatever it holds, cut to a length that one reads."""
+    """Return a text as a fenced Markdown block, cut to LENGTH characters."""
     shown = text if len(text) <= LENGTH else f"{text[:LENGTH]}\n… ({len(text):,} characters)"
     fence = "`" * max(3, 1 + longest_backticks(shown))
     return f"{fence}text\n{shown}\n{fence}"
 
 
 def inline_code(text: str) -> str:
-    """A name that Markdown leaves as it is, cut as well."""
+    """Return a name as inline Markdown code, cut to NAME characters."""
     shown = " ".join(text.split())
     shown = shown if len(shown) <= NAME else f"{shown[:NAME]}…"
     fence = "`" * (1 + longest_backticks(shown))
@@ -118,5 +118,5 @@ def inline_code(text: str) -> str:
 
 
 def longest_backticks(text: str) -> int:
-    """The longest row of backticks."""
+    """Return the length of the longest sequence of backticks."""
     return max(map(len, re.findall("`+", text)), default=0)

@@ -1,4 +1,4 @@
-"""What `--junitxml` writes of a case: its main numbers as properties, in the place of the whole record."""
+"""Properties of a case in the file of `--junitxml`: its main metrics instead of the whole record."""
 
 from collections.abc import Generator, Iterator
 
@@ -11,7 +11,7 @@ from .recorder import PROPERTY
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_logreport(report: pytest.TestReport) -> Generator[None, object, object]:
-    """Let the record go once it was taken off the report of the call; junit reads the report of what comes after."""
+    """Replace the record by plain properties: on a call report after the recorder, on others before JUnit reads it."""
     if report.when != "call":
         report.user_properties = list(plain_properties(report))
     result = yield
@@ -20,7 +20,7 @@ def pytest_runtest_logreport(report: pytest.TestReport) -> Generator[None, objec
 
 
 def plain_properties(report: pytest.TestReport) -> Iterator[tuple[str, object]]:
-    """The properties of a report, with a few plain ones for the record."""
+    """Yield the properties of a report, with plain ones in the place of the record."""
     for name, value in report.user_properties:
         if name == PROPERTY and isinstance(value, dict):
             yield from record_properties(from_plain(value))
@@ -29,7 +29,7 @@ def plain_properties(report: pytest.TestReport) -> Iterator[tuple[str, object]]:
 
 
 def record_properties(record: Record) -> Iterator[tuple[str, str]]:
-    """What was asked, how it ended, and every number that the terminal shows."""
+    """Yield the properties of a record: the case, its data and model, and each metric that the terminal shows."""
     yield f"{PROPERTY}.case", record.case
     yield f"{PROPERTY}.protocol", record.protocol
     yield f"{PROPERTY}.images", str(record.data.n)
@@ -42,7 +42,7 @@ def record_properties(record: Record) -> Iterator[tuple[str, str]]:
 
 
 def metric_properties(metric: Metric) -> Iterator[tuple[str, str]]:
-    """A number under the name that floors know it by, of how many, and how sure."""
+    """Yield the value, sample count and interval of a metric, under the name that floors use."""
     among = metric.labels if metric.category == "A" else f"{metric.labels}, {metric.category}"
     name = f"{PROPERTY}.{metric.name}[{among}]"
     if metric.value is not None:

@@ -1,7 +1,7 @@
-"""Cases of the baseline that the session has no test for: a split, a model or a test that is gone, or has another name.
+"""Cases of the baseline without a test in the session, because a split, model or test was removed or renamed.
 
-What was collected is accounted for elsewhere: it was run, skipped with a reason, or deselected. A case that was not
-collected is missing, unless what was asked for on the command line leaves it out.
+A collected case is run, skipped with a reason, or deselected. A case that was not collected is missing, unless the
+command line excludes it.
 """
 
 import re
@@ -25,23 +25,23 @@ from .workers import is_worker
 
 COLLECTED = "eyechart_collected"
 OWN_TEST = re.compile(r"[@,]test=(?P<test>[^,\[]+::[^\[]+)(?:\[.*\])?$")
-CHOSEN = re.compile(r"(?<=\])@.*$")  # the choices at the end of a case
+CHOSEN = re.compile(r"(?<=\])@.*$")  # the option values at the end of a case
 SHOWN = 8
 DONE = (pytest.ExitCode.OK, pytest.ExitCode.TESTS_FAILED, pytest.ExitCode.NO_TESTS_COLLECTED)
 REMEDY = "Restore it, or delete it from the baseline."
 
 
 class MissingCases:
-    """Names the cases of the baseline that were not collected; under `--eye-strict` they are data that is not there."""
+    """Reports the cases of the baseline that were not collected; under `--eye-strict` they count as missing data."""
 
     def __init__(self, config: pytest.Config, gate: Gate, exit_codes: ExitCodes) -> None:
         self.config, self.gate, self.exit_codes = config, gate, exit_codes
         self.functions: list[dict[str, Any]] = []
         self.cases: list[tuple[str, str]] = []
-        self.is_complete = not getattr(config.option, "numprocesses", None)  # a controller knows from its workers alone
+        self.is_complete = not getattr(config.option, "numprocesses", None)  # a controller waits for a worker
 
     def pytest_generate_tests(self, metafunc: pytest.Metafunc) -> None:
-        """Keep which test functions ask for cases, with all that `-k` and `-m` could select them by."""
+        """Store the test functions that request cases, with the names and marks that `-k` and `-m` match."""
         marker = get_marker(metafunc.definition)
         if marker is not None:
             item = metafunc.definition
@@ -59,12 +59,12 @@ class MissingCases:
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> None:
-        """Keep which cases there are, before any is deselected."""
+        """Store the cases, before any is deselected."""
         self.cases = [(case.id, case.protocol) for case in map(get_case, items) if case]
 
     @pytest.hookimpl(optionalhook=True)
     def pytest_testnodedown(self, node: Any) -> None:
-        """Take what a worker collected; every worker has collected the same."""
+        """Read the collection of a worker; every worker collects the same."""
         collected = getattr(node, "workeroutput", {}).get(COLLECTED)
         if collected:
             self.functions, self.cases = (
@@ -75,9 +75,9 @@ class MissingCases:
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_sessionfinish(self, session: pytest.Session) -> None:
-        """Name what is missing; the gate has judged before, and the exit status is decided afterwards.
+        """Report the missing cases, after the gate and before the exit status is set.
 
-        A worker sends what was collected to its controller instead.
+        A worker sends its collection to the controller instead.
         """
         if is_worker(self.config):
             collected = {"functions": self.functions, "cases": self.cases}
@@ -86,7 +86,7 @@ class MissingCases:
             self.report_missing()
 
     def report_missing(self) -> None:
-        """Say what is missing, and under `--eye-strict` note the kind of failure."""
+        """Add the missing cases to the messages of the gate; under `--eye-strict` to its errors, with the exit code."""
         lines, others = [], []
         for (case, protocol), (evidence, path) in self.gate.baselines.items():
             why = self.reason(evidence)
@@ -106,7 +106,7 @@ class MissingCases:
 
     @property
     def selects_tests(self) -> bool:
-        """Whether the command line names single tests, those that failed last or the rest after one, or runs none."""
+        """Whether the command line names single tests, has `--lf` or `--stepwise`, or runs no test."""
         option = self.config.option
         chosen = any("::" in argument for argument in self.config.args)
         return chosen or any(
@@ -114,7 +114,7 @@ class MissingCases:
         )
 
     def reason(self, evidence: Evidence) -> str:
-        """Why a case of the baseline was not collected; "" where it was, or where the command line deselects it."""
+        """Return why a case of the baseline was not collected; "" if it was, or if the command line deselects it."""
         case, test = split_case_name(evidence)
         functions = [function for function in self.functions if requests_case(function, evidence, test)]
         if (case, evidence.protocol) in self.cases and functions:
@@ -133,17 +133,17 @@ class MissingCases:
 
     @property
     def has_paths(self) -> bool:
-        """Whether the command line says which files are collected."""
+        """Whether the command line selects or ignores files."""
         ignored = any(getattr(self.config.option, name, None) for name in ("ignore", "ignore_glob"))
         return ignored or self.config.args_source is pytest.Config.ArgsSource.ARGS
 
     @property
     def model_names(self) -> list[str]:
-        """The models of the session, as cases name them."""
+        """The names of the session's models in cases."""
         return [str(model) for model in get_settings(self.config).models]
 
     def is_left_out(self, evidence: Evidence) -> bool:
-        """Whether options of the command line ask for something else: other models, or other choices of a protocol."""
+        """Return whether the command line requests other models, or other option values of the protocol."""
         getoption = self.config.getoption
         if getoption("eye_model") and evidence.model not in self.model_names:
             return True
@@ -153,7 +153,7 @@ class MissingCases:
         return any((CHOSEN.sub("", case), protocol) == (place, evidence.protocol) for case, protocol in self.cases)
 
     def is_selected(self, function: Mapping[str, Any], case: str) -> bool:
-        """Whether `-k`, `-m` and `--deselect` would leave a case of a test function."""
+        """Return whether `-k`, `-m` and `--deselect` select a case of a test function."""
         name = f"{function['function']}[{case}]"
         deselected = [nodeid.rpartition("::")[2] for nodeid in self.config.option.deselect or () if "::" in nodeid]
         if any(name.startswith(prefix) for prefix in deselected):
@@ -165,13 +165,13 @@ class MissingCases:
         )
 
     def relative_path(self, path: Path) -> Path:
-        """A path as it is written in the folder of the session."""
+        """Return a path relative to the folder of the session, or unchanged if it is outside."""
         here = self.config.invocation_params.dir
         return path.relative_to(here) if path.is_relative_to(here) else path
 
 
 def matches(expression: str, known: Any) -> bool:
-    """Whether an expression of `-k` or `-m` is true where `known` says which words are."""
+    """Return the value of an expression of `-k` or `-m`; `known` returns the value of a word."""
 
     def matcher(word: str, /, **_: object) -> bool:
         return bool(known(word))
@@ -180,7 +180,7 @@ def matches(expression: str, known: Any) -> bool:
 
 
 def requests_case(function: Mapping[str, Any], evidence: Evidence, test: str) -> bool:
-    """Whether a test function would ask for a case, were its split and model there."""
+    """Return whether a test function requests a case if its split and model exist."""
     benchmark, named = evidence.case.partition("/")[0], function["benchmarks"]
     suits = benchmark in named or (ANY in named and benchmark not in PACKAGED)
     packaged = not function["test"] and (not test or test.endswith(f"::{function['function']}"))
@@ -189,13 +189,13 @@ def requests_case(function: Mapping[str, Any], evidence: Evidence, test: str) ->
 
 
 def split_case_name(evidence: Evidence) -> tuple[str, str]:
-    """A case as its node id has it, and the test function of the user's own that it is of, if it is of one."""
+    """Return the case as in its node id, and the name of the user's own test function, "" for a packaged one."""
     match = OWN_TEST.search(evidence.case)
     return (evidence.case[: match.start()], match["test"]) if match else (evidence.case, "")
 
 
 def fold_lines(lines: Sequence[str]) -> Iterator[str]:
-    """The first lines, and how many more there are."""
+    """Yield the first lines, and a line with the number of the others."""
     yield from lines[:SHOWN]
     if len(lines) > SHOWN:
         yield f"{len(lines) - SHOWN} more cases of the baseline were not run."

@@ -1,6 +1,7 @@
-"""The options as pytest knows them: `--eye-…` on the command line and `eye_…` in the ini file, as plain strings.
+"""The options of the plugin as strings: `--eye-…` on the command line and `eye_…` in the ini file.
 
-Every pytest session on a machine with eyechart imports this module, so that it imports nothing slow: `settings` does.
+Every pytest session in an environment with eyechart imports this module, so it imports nothing slow. `settings`
+converts the strings to typed values.
 """
 
 import re
@@ -12,7 +13,7 @@ import pytest
 
 from eyechart.paths import STORE
 
-DEFAULT_MODELS: Mapping[str, tuple[str, ...]] = {  # by benchmark; each meets the protocols whose interface it offers
+DEFAULT_MODELS: Mapping[str, tuple[str, ...]] = {  # by benchmark; each runs under the protocols that support it
     "imagenet": ("timm[tf_efficientnet_lite0]", "conse[]"),
     "oodbench": ("open_clip[toybox-clip]", "open_clip[toybox-clip-b]", "hf[toybox-mllm]"),
     "realbirdid": ("open_clip[toybox-clip]", "conse[]", "hf[toybox-mllm]"),
@@ -23,7 +24,7 @@ FALLBACK_MODELS = ("conse[]",)  # of a benchmark whose classes no packaged model
 
 @dataclass(frozen=True)
 class Option:
-    """One option: its name without the prefix, what it takes, its default, and what it is for."""
+    """One option: its name without the prefix, its help, default, kind of value and choices."""
 
     name: str
     help: str
@@ -35,17 +36,17 @@ class Option:
 
     @property
     def flag_name(self) -> str:
-        """As on the command line."""
+        """The name on the command line."""
         return f"--eye-{self.name}"
 
     @property
     def ini_type(self) -> Literal["bool", "linelist", "string"]:
-        """Its type in the ini file."""
+        """The type in the ini file."""
         return "bool" if self.flag else "linelist" if self.repeatable else "string"
 
     @property
     def ini_name(self) -> str:
-        """As in the ini file."""
+        """The name in the ini file."""
         return f"eye_{self.name.replace('-', '_')}"
 
 
@@ -119,7 +120,7 @@ def add_options(parser: pytest.Parser) -> None:
 
 
 def check_spelling(config: pytest.Config, args: list[str]) -> None:
-    """Refuse an option that is not known, on the command line or in the ini file, with the nearest one."""
+    """Refuse an unknown option on the command line or in the ini file, and suggest the nearest name."""
     for argument in args:
         word = argument.partition("=")[0]
         if word.startswith("--eye"):
@@ -130,7 +131,7 @@ def check_spelling(config: pytest.Config, args: list[str]) -> None:
 
 
 def refuse_unknown(word: str, place: str, known: Sequence[str]) -> None:
-    """Refuse a word that is none of the known ones, with the nearest of them."""
+    """Refuse a word that is not among the known ones, and suggest the nearest of them."""
     if word not in known:
         from eyechart.spec import did_you_mean
 
@@ -143,7 +144,7 @@ def has_any_option(config: pytest.Config) -> bool:
 
 
 def get_option(config: pytest.Config, name: str) -> Any:
-    """The value of an option: the command line, then the ini file, then the default."""
+    """Return the value of an option: from the command line, else from the ini file, else the default."""
     option = next(option for option in OPTIONS if option.name == name)
     value = config.getoption(option.ini_name)
     if value is None:

@@ -1,4 +1,4 @@
-"""Which test function a case belongs to: the packaged ones need no name, a user's own are told apart by theirs."""
+"""Names of the test functions of cases: a user's own test is part of the case's name, a packaged one is not."""
 
 from collections.abc import Iterable
 from functools import cache
@@ -16,9 +16,10 @@ FUNCTIONS = pytest.StashKey[
 
 
 def test_name(item: pytest.Item) -> str:
-    """Return the name of a test as its case keeps it, such as `test_own.py::test_it`; nothing for a packaged test.
+    """Return the name of a test in its case, such as `test_own.py::test_it`.
 
-    The folder is left out, since a node id's depends on where pytest is started. Parameters other than the case count.
+    The name is "" for a packaged test without other parameters. It has no folder, since the folder in a node id depends
+    on where pytest is started. It includes the parameters other than the case.
     """
     inner = item.nodeid.partition("::")[2]
     callspec = getattr(item, "callspec", None)
@@ -36,7 +37,7 @@ def test_name(item: pytest.Item) -> str:
 
 
 def is_packaged(path: Path) -> bool:
-    """Whether a file is one of the packaged benchmarks, as they are installed or in a clone."""
+    """Return whether a file is a packaged benchmark, installed or in a clone."""
     return any(
         path.resolve().is_relative_to(home)
         or (path.parent.parent.name == home.name and (home / path.parent.name / path.name).is_file())
@@ -52,9 +53,9 @@ def benchmark_folders() -> tuple[Path, ...]:
 
 
 def check_unique_names(config: pytest.Config, path: Path, nodeid: str, cases: Iterable[Case]) -> None:
-    """Refuse a second test function of the same name in a file of the same name that asks the same.
+    """Refuse a second test function of the same name, file name, protocol and case.
 
-    As an error of collection, so that it is shown once whether or not workers collect.
+    The refusal is an error of the collection, so that it is shown once, with or without workers.
     """
     functions = config.stash.setdefault(FUNCTIONS, {})
     name = "" if is_packaged(path) else path.name

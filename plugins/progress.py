@@ -1,4 +1,4 @@
-"""How far the answers are: how many are there, rate and time left; in the terminal, also under pytest-xdist."""
+"""Progress of the answers in the terminal: counts, rate and remaining time, also under pytest-xdist."""
 
 import json
 import math
@@ -17,13 +17,13 @@ from .recorder import Recorder
 SAVE, RESTORE, CLEAR = "\x1bD\x1b[A\x1b7\x1b[B\r", "\x1b8", "\x1b[2K"
 QUIET_SECONDS = 30.0
 WIDTH = 100
-MIXED = "answers"  # what cases that count images and cases that count questions have in common
-COUNTS = 55  # columns that percentage, counts, times and rate may take
+MIXED = "answers"  # the unit if some cases count images and others questions
+COUNTS = 55  # the width of percentage, counts, times and rate, in columns
 State = dict[str, Any]
 
 
 class Board:
-    """Draws one line under pytest's own, or on a file prints a line now and then."""
+    """Shows the progress: in a terminal one line below the output of pytest, in a file a line at intervals."""
 
     def __init__(self, every: float = 0.2) -> None:
         self.file: TextIO | None = None
@@ -36,10 +36,12 @@ class Board:
         self.lock = threading.RLock()
 
     def open(self, reporter: Any) -> None:
-        """Take the terminal that pytest writes to, before its descriptor is captured."""
+        """Open the output of pytest's terminal reporter, before pytest captures its descriptor."""
         file = reporter._tw._file
         self.live = bool(reporter.isatty)
-        self.width = min(WIDTH, reporter._tw.fullwidth - 1) if self.live else WIDTH  # one that wraps is not cleared
+        self.width = (
+            min(WIDTH, reporter._tw.fullwidth - 1) if self.live else WIDTH
+        )  # a wrapped line could not be cleared
         self.last_drawn = -math.inf if self.live else time.monotonic()
         try:
             self.file = self.duplicate = os.fdopen(os.dup(file.fileno()), "w", encoding=file.encoding, errors="replace")
@@ -47,7 +49,7 @@ class Board:
             self.file = file
 
     def close(self) -> None:
-        """Take the line away and draw no more."""
+        """Clear the line and close the output."""
         with self.lock:
             self.clear()
             self.file = None
@@ -55,7 +57,7 @@ class Board:
             self.duplicate.close()
 
     def show(self, states: list[State], *, finished: bool = False) -> None:
-        """Draw what is being answered now."""
+        """Show the cases that are running, if the interval has passed or a case is finished."""
         running = [state for state in states if state["done"] < state["total"]]
         now = time.monotonic()
         if not self.file or (not running and not self.drawn):
@@ -71,25 +73,25 @@ class Board:
                 self.drawn = self.live
 
     def clear(self) -> None:
-        """Take the line away before pytest writes."""
+        """Clear the line before pytest writes."""
         with self.lock:
             if self.drawn:
                 self.write(f"{SAVE}{CLEAR}{RESTORE}")
                 self.drawn, self.last_drawn = False, -math.inf
 
     def write(self, text: str) -> None:
-        """Write to the terminal, past any capture."""
+        """Write to the terminal even if pytest captures the output."""
         if self.file:
             self.file.write(text)
             self.file.flush()
 
 
 def format_line(states: list[State], width: int = WIDTH) -> str:
-    """One line for all running cases: counts, rate and time left.
+    """Return one line for all running cases: counts, rate and remaining time.
 
     >>> state = {"case": "imagenet/sample/conse[]", "done": 50, "total": 100, "fresh": 50, "seconds": 5.0}
-    >>> text = format_line([state | {"unit": "images"}])
-    >>> text.split("|")[0], text.split("|")[-1]
+    >>> line = format_line([state | {"unit": "images"}])
+    >>> line.split("|")[0], line.split("|")[-1]
     ('imagenet/sample/conse[]:  50%', ' 50/100 [00:05<00:05, 10.00 images/s]')
     """
     done, total = sum(state["done"] for state in states), sum(state["total"] for state in states)
@@ -105,7 +107,7 @@ def format_line(states: list[State], width: int = WIDTH) -> str:
 
 
 class Progress:
-    """Hands each case a function to call with (done, total, unit); a worker passes it on through the run's folder."""
+    """Makes the progress functions of cases; a worker sends its state to the controller by files."""
 
     def __init__(self, config: pytest.Config, recorder: Recorder) -> None:
         self.worker = getattr(config, "workerinput", {}).get("workerid", "")
@@ -116,9 +118,10 @@ class Progress:
         self.thread: threading.Thread | None = None
 
     def make_progress(self, case: str) -> Callable[[int, int, str], None]:
-        """Count from the first call; answers kept by earlier runs do not speed up the rate.
+        """Return a function of (done, total, unit) that shows the progress of a case.
 
-        Where fewer are done than before, other questions are asked: they are counted anew.
+        The rate starts at the first call, so that answers of earlier runs do not count. If `done` decreases, other
+        requests have begun, and the rate starts again.
         """
         started, first, before, last = time.monotonic(), -1, 0, 0.0
 
@@ -139,7 +142,7 @@ class Progress:
         return progress
 
     def send_state(self, state: State) -> None:
-        """Leave word for the controller; a full or read-only disk costs only the display."""
+        """Write the state for the controller; errors of the disk are ignored, since only the display needs it."""
         try:
             self.folder.mkdir(parents=True, exist_ok=True)
             draft = self.folder / f"{self.worker}.new"
@@ -149,18 +152,18 @@ class Progress:
             self.worker = self.worker or "?"
 
     def watch(self) -> None:
-        """Look what the workers left, until the session ends."""
+        """Show the states of the workers until the session ends."""
         while not self.stopped.wait(0.5):
             self.board.show(read_states(self.folder))
 
     def pytest_collection_finish(self) -> None:
-        """Find the terminal, if there is one; during the collection pytest captures what is written to it."""
+        """Open the terminal, if there is one; during the collection pytest captures its output."""
         if reporter := self.config.pluginmanager.get_plugin("terminalreporter"):
             self.board.open(reporter)
 
     @pytest.hookimpl(optionalhook=True)
     def pytest_xdist_node_collection_finished(self) -> None:
-        """Start to read the workers' counts when the first worker has collected its tests."""
+        """Start to read the states of the workers when the first worker has collected its tests."""
         if not self.thread:
             self.pytest_collection_finish()
             self.thread = threading.Thread(target=self.watch, name="eyechart-progress", daemon=True)
@@ -168,17 +171,17 @@ class Progress:
 
     @pytest.hookimpl(optionalhook=True)
     def pytest_testnodedown(self, node: Any) -> None:
-        """Forget what a worker was at when it went."""
+        """Delete the state of a worker that has ended."""
         (self.folder / f"{node.gateway.id}.json").unlink(missing_ok=True)
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtest_logreport(self) -> None:
-        """Leave the terminal to pytest."""
+        """Clear the line before pytest prints a report."""
         self.board.clear()
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_sessionfinish(self) -> None:
-        """Stop looking, and take the notes away."""
+        """Stop the display, and delete the states of the workers."""
         self.stopped.set()
         if self.thread:
             self.thread.join()
@@ -190,7 +193,7 @@ class Progress:
 
 
 def read_states(folder: Path) -> list[State]:
-    """The states that workers left."""
+    """Return the states that workers wrote; unreadable files are skipped."""
     states = []
     for path in sorted(folder.glob("*.json")):
         try:

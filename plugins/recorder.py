@@ -1,4 +1,4 @@
-"""Records travel on the reports; the process that has no controller above it writes them down as they come."""
+"""Records of cases: workers attach them to test reports, and the controller writes them to the run's folder."""
 
 import platform
 import shlex
@@ -27,17 +27,17 @@ from .settings import get_settings
 from .workers import is_worker
 
 PROPERTY = "eyechart"
-BY_GATE = "eyechart_judged"  # on a report that the gate made of another one
+BY_GATE = "eyechart_judged"  # an attribute of the reports that the gate made
 STARTED = pytest.StashKey[float]()
 
 
 def command_line() -> str:
-    """The command line, as one could type it again."""
+    """Return the command line, quoted for a shell."""
     return shlex.join(["pytest", *sys.argv[1:]])
 
 
 class Recorder:
-    """Carries each case's record to the report and, where the session is led, into the run's folder."""
+    """Attaches the record of each case to its report and, on the controller, writes it to the run's folder."""
 
     def __init__(self, config: pytest.Config, folder: Path, started: float) -> None:
         self.config = config
@@ -48,21 +48,21 @@ class Recorder:
         self.has_cases = False
 
     def pytest_runtest_logstart(self, nodeid: str) -> None:
-        """Note that there is a case, which a worker may run."""
+        """Store whether the session has a case, also if a worker runs it."""
         self.has_cases = self.has_cases or find_case(self.config, nodeid) is not None
 
     @pytest.hookimpl(wrapper=True)
     def pytest_runtest_setup(self, item: pytest.Item) -> Generator[None]:
-        """Note when a case begins, its questions included."""
+        """Store the start time of a case, before its fixtures run."""
         item.stash[STARTED] = time.time()
         self.has_cases = self.has_cases or get_case(item) is not None
         return (yield)
 
     @pytest.hookimpl(wrapper=True)
     def pytest_pyfunc_call(self, pyfuncitem: pytest.Function) -> Generator[None, object, object]:
-        """Put the finished record on the report, then fail the case if too many images ended in an error.
+        """Attach the record to the report, then fail the case if too many images ended in an error.
 
-        A test that fails after it recorded numbers keeps its record, too: its author wants to look at them.
+        A test that fails after it recorded metrics keeps its record, so that its author can read them.
         """
         evaluate = pyfuncitem.funcargs.get("evaluate")
         if not get_case(pyfuncitem) or not isinstance(evaluate, Evaluate):
@@ -85,7 +85,7 @@ class Recorder:
 
     @contextmanager
     def errors_as_outcomes(self) -> Iterator[None]:
-        """Turn an error of the library into the outcome of the test: a skip, or a failure without a traceback."""
+        """Convert an error of eyechart to the outcome of the test: a skip, or a failure without a traceback."""
         try:
             yield
         except UnavailableError as error:
@@ -96,7 +96,7 @@ class Recorder:
             raise pytest.fail.Exception(str(error), pytrace=False) from None
 
     def write_record(self, item: pytest.Function, result: CaseResult[Predictions]) -> None:
-        """Write a case's files and put its record on the test's report."""
+        """Write the files of a case and attach its record to the report of the test."""
         environment = {
             "python": platform.python_version(),
             "platform": " ".join([platform.system(), platform.machine(), *filter(None, platform.libc_ver())]),
@@ -107,7 +107,7 @@ class Recorder:
         item.user_properties.append((PROPERTY, to_plain(record)))
 
     def check_error_count(self, result: CaseResult[Predictions]) -> None:
-        """Refuse a case with more errors than `--eye-max-errors` allows; its answers are kept all the same."""
+        """Raise ToleranceError if a case has more errors than `--eye-max-errors` allows; its answers stay stored."""
         most = get_settings(self.config).max_errors
         errors = result.predictions.error_messages()
         if len(errors) > most:
@@ -118,7 +118,7 @@ class Recorder:
             )
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
-        """Take the record off a report and write it down at once; what the gate fails later is marked as failed."""
+        """Write the record of a report at once; mark the record as failed if the gate fails the case later."""
         if hasattr(report, BY_GATE) and report.nodeid in self.records:
             self.records[report.nodeid] = replace(self.records[report.nodeid], status=FAILED)
         known = report.when != "call" or hasattr(report, BY_GATE)
@@ -131,14 +131,14 @@ class Recorder:
                     file.write(msgspec.json.encode(record) + b"\n")
 
     def pytest_sessionfinish(self, session: pytest.Session) -> None:
-        """Write records.json, in the order of the cases' names, and point `latest` at the run, also at an empty one.
+        """Write records.json, sorted by case, and link `latest` to the run, even if it has no records.
 
-        The session knows how it ended better than the hook's argument, which is from before the gate.
+        The exit status is read from the session, since the argument of the hook is from before the gate.
         """
         if not self.is_controller or not self.has_cases:
             return
         records = tuple(sorted(self.records.values(), key=lambda record: (record.case, record.protocol)))
-        harmless = () if self.records else (pytest.exit.Exception,)  # an empty run is lost, and its cases failed
+        harmless = () if self.records else (pytest.exit.Exception,)  # nothing is lost: the cases have failed
         with suppress(*harmless), self.write_errors_as(pytest.exit.Exception):
             write_atomic(
                 self.folder / FILE, encode(Records(run=self.describe_run(int(session.exitstatus)), records=records))
@@ -147,7 +147,7 @@ class Recorder:
             self.link_latest()
 
     def link_latest(self) -> None:
-        """Make `latest` this run, in one step, since another run may do the same; a folder of that name stays."""
+        """Link `latest` to this run, atomically, since another run may do the same; a folder of this name is kept."""
         latest = self.folder.parent / "latest"
         if latest.is_symlink() or not latest.exists():
             draft = self.folder.parent / f".latest-{self.folder.name}"
@@ -156,7 +156,7 @@ class Recorder:
 
     @contextmanager
     def write_errors_as(self, outcome: Callable[[str], BaseException]) -> Iterator[None]:
-        """Turn what the disk says into a sentence, as the case's failure or the session's end."""
+        """Convert an error of the disk to an outcome with a message: a failed case, or the end of the session."""
         try:
             self.folder.mkdir(parents=True, exist_ok=True)
             yield
@@ -167,7 +167,7 @@ class Recorder:
             ) from None
 
     def describe_run(self, exit_status: int) -> Run:
-        """What there is to say about the session itself."""
+        """Return the description of the session in records.json."""
         return Run(
             eyechart=__version__,
             started=datetime.fromtimestamp(self.started, UTC).isoformat(timespec="seconds"),

@@ -1,4 +1,4 @@
-"""The parts of the plugin that a session with benchmarks has, and the order in which they are registered."""
+"""Registration of the parts that a session with benchmarks needs, in the order in which their hooks must run."""
 
 import os
 from pathlib import Path
@@ -20,7 +20,7 @@ OFFLINE = ("HF_HUB_OFFLINE", "HF_DATASETS_OFFLINE", "TRANSFORMERS_OFFLINE")
 
 
 def register(config: pytest.Config, folder: Path, started: float) -> None:
-    """Check the options and register all parts; `folder` is the run's folder, `started` when the session began."""
+    """Check the options and register all parts; `folder` is the run's folder, `started` the start of the session."""
     if is_worker(config):
         config.workeroutput[RUN] = str(folder)  # type: ignore[attr-defined]
     else:

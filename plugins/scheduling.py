@@ -1,4 +1,7 @@
-"""One worker a model under pytest-xdist, so that each model is loaded once. Correctness rests on the store's lock."""
+"""Scheduling under pytest-xdist: one worker for each model, so that each model is loaded once.
+
+Correct results do not depend on it: the store has a lock.
+"""
 
 from collections.abc import Sequence
 from typing import Any
@@ -9,17 +12,16 @@ from .cases import find_case
 
 
 class ModelScheduling(LoadScopeScheduling):  # type: ignore[misc]
-    """Sends all cases of a model to one worker; any other test is a scope of its own."""
+    """Sends all cases of a model to one worker; any other test has its own scope."""
 
     def _split_scope(self, nodeid: str) -> str:
         case = find_case(self.config, nodeid)
         return f"model {case['model']}" if case else nodeid
 
     def remove_node(self, node: Any) -> str | None:
-        """Give a dead worker's tests to others, but for those that are done and the one that it died of.
+        """Assign the pending tests of a crashed worker to others, without the test that crashed it. Return this test.
 
-        The scheduler underneath runs that one again, on one worker after the other, and waits forever for a worker
-        whose share of the work is done already.
+        The base class would run this test again on every worker, and wait forever for a worker without pending tests.
         """
         left = pending(self.assigned_work[node])
         died_of = next((nodeid for tests in left.values() for nodeid in tests), None)
@@ -29,7 +31,7 @@ class ModelScheduling(LoadScopeScheduling):  # type: ignore[misc]
 
 
 def schedule_by_model(scheduling: LoadScheduling, tests: Sequence[str]) -> LoadScheduling | ModelScheduling:
-    """Return a scheduler by model for the workers of another one if there is a case among the tests, else that one."""
+    """Return a scheduler by model with the workers of `scheduling` if a test is a case, else `scheduling`."""
     if not any(find_case(scheduling.config, nodeid) for nodeid in tests):
         return scheduling
     by_model = ModelScheduling(scheduling.config, scheduling.log)
@@ -39,7 +41,7 @@ def schedule_by_model(scheduling: LoadScheduling, tests: Sequence[str]) -> LoadS
 
 
 def pending(work: dict[str, dict[str, bool]], but: str | None = None) -> dict[str, dict[str, bool]]:
-    """The scopes and tests that are still to be run."""
+    """Return the scopes with the tests that are not done, without the test `but`."""
     left = {
         scope: dict.fromkeys((nodeid for nodeid, done in tests.items() if not done and nodeid != but), False)
         for scope, tests in work.items()

@@ -1,4 +1,4 @@
-"""What `-k` left of the cases: where it is nothing, the names that come nearest to what was written."""
+"""Suggestions for a `-k` expression that selects no case."""
 
 import re
 from collections.abc import Sequence
@@ -19,41 +19,41 @@ SHOWN = 8
 
 
 class Selection:
-    """Collects the cases that were deselected, by their ids."""
+    """Collects the ids of the deselected cases, and prints the suggestions."""
 
     def __init__(self, config: pytest.Config) -> None:
         self.config = config
         self.deselected: list[str] = []
 
     def pytest_deselected(self, items: Sequence[pytest.Item]) -> None:
-        """Keep the ids of cases."""
+        """Store the ids of deselected cases."""
         self.deselected += [item.nodeid for item in items if get_case(item)]
 
     @pytest.hookimpl(trylast=True)
     def pytest_sessionfinish(self) -> None:
-        """Send the ids from a worker, which alone knows them, to its controller."""
+        """Send the ids from a worker to the controller, which does not collect."""
         if is_worker(self.config):
             self.config.workeroutput[LEFT_OUT] = self.deselected  # type: ignore[attr-defined]
 
     @pytest.hookimpl(optionalhook=True)
     def pytest_testnodedown(self, node: Any) -> None:
-        """Take what a worker deselected; every worker has collected the same."""
+        """Read the deselected ids of a worker; every worker collects the same."""
         self.deselected = getattr(node, "workeroutput", {}).get(LEFT_OUT, self.deselected)
 
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter, exitstatus: int) -> None:
-        """Name the nearest splits where `-k` selected no case."""
+        """Print the nearest splits if `-k` selected no case."""
         keyword = self.config.getoption("keyword")
         if exitstatus == pytest.ExitCode.NO_TESTS_COLLECTED and keyword and self.deselected:
             terminalreporter.write_line(suggest_names(keyword, self.deselected, self.splits))
 
     @property
     def splits(self) -> list[str]:
-        """The names of all splits that can be opened."""
+        """The names of all available splits."""
         return [str(ref) for ref in get_splits(get_settings(self.config).data) if not ref.missing]
 
 
 def suggest_names(keyword: str, cases: Sequence[str], splits: Sequence[str]) -> str:
-    """Return a sentence on a `-k` expression that selects no case, with the nearest names for words of no case.
+    """Return a sentence on a `-k` expression that selects no case, with the nearest names for its unknown words.
 
     >>> suggest_names("imagenet/vla", ["test_knn[imagenet/val/knn[a]]"], ["imagenet/val"])
     "eyechart: -k 'imagenet/vla' selects none of 1 case; did you mean imagenet/val or imagenet/? Splits: imagenet/val."

@@ -1,4 +1,4 @@
-"""The values of the options: read once a session, checked, and typed."""
+"""The values of the options: checked, typed, and read once per session."""
 
 import sys
 from collections.abc import Callable, Iterable, Mapping
@@ -28,7 +28,7 @@ SETTINGS = pytest.StashKey[Settings]()
 
 
 def read_count(config: pytest.Config, name: str, least: int) -> int | None:
-    """A whole number, or None where nothing was said."""
+    """Return the value of an option as a whole number, None if it is not set."""
     value = get_option(config, name)
     if value == "":
         return None
@@ -38,7 +38,7 @@ def read_count(config: pytest.Config, name: str, least: int) -> int | None:
 
 
 def read_fraction(config: pytest.Config, name: str) -> float:
-    """A number from 0 to 1."""
+    """Return the value of an option as a number from 0 to 1."""
     value = str(get_option(config, name))
     if not is_fraction(value):
         raise pytest.UsageError(f"--eye-{name} takes numbers from 0 to 1. Got {value!r} instead.")
@@ -54,7 +54,7 @@ def read_max_drop(config: pytest.Config) -> float:
 
 
 def read_models(config: pytest.Config) -> tuple[ModelSpec, ...]:
-    """The models asked for, or the default ones, each checked against the registry without importing it."""
+    """Return the requested models, or the default ones, checked without an import of their backends."""
     specs: list[ModelSpec] = []
     for text in get_option(config, "model") or chain.from_iterable(DEFAULT_MODELS.values()):
         try:
@@ -73,18 +73,18 @@ def read_models(config: pytest.Config) -> tuple[ModelSpec, ...]:
 
 
 def is_used_for(config: pytest.Config, model: ModelSpec, benchmark: str) -> bool:
-    """Whether a model is put to a benchmark: one asked for always, a default one where it is named."""
+    """Return whether a model is evaluated on a benchmark: a requested model on all, a default one on its own."""
     return bool(get_option(config, "model")) or str(model) in DEFAULT_MODELS.get(benchmark, FALLBACK_MODELS)
 
 
 def get_preset(config: pytest.Config) -> Preset:
-    """Return the preset that was asked for, or an empty one."""
+    """Return the requested preset, or an empty one."""
     name = str(get_option(config, "preset"))
     return read_preset(name) if name else Preset()
 
 
 def protocol_options(config: pytest.Config) -> Mapping[str, RequestedValues]:
-    """Return the values given for options of protocols, by protocol and option; the last one of a name wins."""
+    """Return the requested values by protocol and option; a later setting replaces an earlier one."""
     requested: dict[str, dict[str, tuple[str, ...]]] = {}
     settings = [OptionSetting.parse(text) for text in config.getini("eye_set") or ()]
     settings += get_preset(config).settings
@@ -102,7 +102,7 @@ def protocol_options(config: pytest.Config) -> Mapping[str, RequestedValues]:
 
 
 def read_label_options(config: pytest.Config) -> tuple[LabelsOption, ...]:
-    """The further ground truths, as NAME=FILE."""
+    """Return the label sets of `--eye-labels`."""
     try:
         return tuple(parse_labels_option(text) for text in get_option(config, "labels") or ())
     except EyechartError as error:
@@ -110,7 +110,7 @@ def read_label_options(config: pytest.Config) -> tuple[LabelsOption, ...]:
 
 
 def check_options(config: pytest.Config) -> None:
-    """Refuse what the command line misspells before anything runs; a case that needs it finds it in the ini file."""
+    """Refuse wrong values on the command line before any test runs; wrong values in the ini file fail the cases."""
     readers: dict[str, Callable[[Any], object]] = {
         "data": list_splits,
         "names": load_class_names,
@@ -133,7 +133,7 @@ def check_options(config: pytest.Config) -> None:
 
 
 def check_gate(config: pytest.Config) -> None:
-    """Refuse options of a comparison that cannot be, or that is not asked for."""
+    """Refuse impossible options of the comparison, and options of the comparison in a session without one."""
     if config.getoption("eye_baseline") == "":
         raise pytest.UsageError("--eye-baseline names nothing. Name a folder or file of baselines, or leave it out.")
     if not 0 < read_fraction(config, "alpha") < MAX_ALPHA:
@@ -151,7 +151,7 @@ def check_gate(config: pytest.Config) -> None:
 
 
 def check_protocol_options(config: pytest.Config, settings: Iterable[OptionSetting]) -> None:
-    """Refuse values that no case could use: names of models, prompts and files."""
+    """Refuse unusable values of protocol options: names of models, prompts and files."""
     requested = protocol_options(config)
     for setting in settings:
         option = next(option for option in get_protocol(setting.protocol).options if option.name == setting.option)
@@ -164,7 +164,7 @@ def check_protocol_options(config: pytest.Config, settings: Iterable[OptionSetti
 
 
 def read_protocol_options(config: pytest.Config) -> Mapping[str, RequestedValues]:
-    """Return the options of protocols, or refuse the command line."""
+    """Return the requested options of protocols. Raises UsageError for a wrong one."""
     try:
         return protocol_options(config)
     except EyechartError as error:
@@ -172,13 +172,13 @@ def read_protocol_options(config: pytest.Config) -> Mapping[str, RequestedValues
 
 
 def describe_ineffective_options(config: pytest.Config) -> list[str]:
-    """Say which options of protocols change nothing."""
+    """Return a line for each option of a protocol without an effect."""
     options = get_settings(config).options.items()
     return [f"eyechart: {warning}" for name, values in options if (warning := get_protocol(name).warnings(values))]
 
 
 def get_settings(config: pytest.Config) -> Settings:
-    """All options as typed values, read once a session."""
+    """Return all options as typed values, read once per session."""
     if SETTINGS not in config.stash:
         here = config.invocation_params.dir
         config.stash[SETTINGS] = Settings(

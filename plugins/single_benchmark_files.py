@@ -1,4 +1,4 @@
-"""A file of the user's own speaks of one benchmark's classes, and is not held against those of another."""
+"""Check of files with class indices or names: such a file is valid for the classes of one benchmark only."""
 
 from collections.abc import Iterable, Iterator
 from typing import Any
@@ -14,7 +14,7 @@ from .workers import is_worker
 
 
 def file_options(settings: Settings) -> Iterator[str]:
-    """The options that give a file of class indices or of class names."""
+    """Yield the options that name a file of class indices or class names."""
     yield from (f"--eye-labels={labels.name}={labels.path}" for labels in settings.labels)
     if settings.equivalences.removeprefix("strict:") not in ("12", "none"):
         yield f"--eye-equivalences={settings.equivalences}"
@@ -23,7 +23,7 @@ def file_options(settings: Settings) -> Iterator[str]:
 
 
 def check_single_benchmark(config: pytest.Config, ids: Iterable[str]) -> None:
-    """Refuse a file where the cases selected are of several benchmarks."""
+    """Refuse such a file if the selected cases are of several benchmarks."""
     benchmarks = sorted({case["benchmark"] for name in ids if (case := find_case(config, name))})
     option = next(file_options(get_settings(config)), None) if len(benchmarks) > 1 else None
     if option:
@@ -34,12 +34,12 @@ def check_single_benchmark(config: pytest.Config, ids: Iterable[str]) -> None:
 
 
 def pytest_collection_finish(session: pytest.Session) -> None:
-    """Look at what `-k` left; a worker leaves the refusal to its controller, which says it once."""
+    """Check the selected cases; under pytest-xdist only the controller checks, so that the error is shown once."""
     if not is_worker(session.config):
         check_single_benchmark(session.config, [item.nodeid for item in session.items])
 
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_node_collection_finished(node: Any, ids: list[str]) -> None:
-    """Look at what a worker found."""
+    """Check the cases that a worker collected."""
     check_single_benchmark(node.config, ids)

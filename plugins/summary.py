@@ -1,4 +1,4 @@
-"""What a session says at its end: every case in a line, under every label set, with its interval."""
+"""The summary at the end of a session: one line for each case and label set, with intervals."""
 
 from collections import Counter
 from collections.abc import Iterable, Mapping
@@ -13,23 +13,23 @@ from eyechart.records import PASSED, Metric, Record
 from .cases import find_case
 from .recorder import Recorder
 
-FIRST, SECOND = "acc1", "acc5"  # the columns of numbers; the second one is for top-5 accuracy alone
-METHODS: Mapping[str, str] = {  # what a record's ci_method is called
+FIRST, SECOND = "acc1", "acc5"  # the metrics of the two value columns; the second has only top-5 accuracy
+METHODS: Mapping[str, str] = {  # the titles of a record's ci_method
     "wilson": "Wilson",
     "clustered wilson": "Wilson at the effective number (several samples of an image or observation)",
     "bootstrap": "bootstrap over images or observations",
 }
-COLUMNS = ("case", "protocol", "labels", "n", "top-1", "top-5", "errors", "")  # the last marks failed cases
+COLUMNS = ("case", "protocol", "labels", "n", "top-1", "top-5", "errors", "")  # the last column marks failed cases
 
 
 class Summary:
-    """Prints a table after the tests."""
+    """Prints the table after the tests."""
 
     def __init__(self, recorder: Recorder) -> None:
         self.recorder = recorder
 
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
-        """Print the table and where the files are."""
+        """Print the skips, the table, the notes, the usage and the run's folder."""
         self.write_skips(terminalreporter)
         records = sorted(self.recorder.records.values(), key=sort_key)
         if not records:
@@ -50,7 +50,7 @@ class Summary:
         terminalreporter.write_line(f"intervals: {methods}records and answers: {folder}")
 
     def write_skips(self, terminalreporter: pytest.TerminalReporter) -> None:
-        """Say why cases were skipped: a missing data set is easily overlooked."""
+        """Print why cases were skipped, so that a missing data set is noticed."""
         config = terminalreporter.config
         skipped = [report for report in terminalreporter.getreports("skipped") if find_case(config, report.nodeid)]
         reasons = Counter(skip_reason(report) for report in skipped)
@@ -59,24 +59,24 @@ class Summary:
 
 
 def interval_methods(records: Iterable[Record]) -> str:
-    """Return the methods of the intervals in the table, those of the records in the order in which they first occur."""
+    """Return the methods of the intervals in the table, in the order of their first occurrence."""
     shown = (metric for record in records for metric in record.metrics if metric.title and metric.ci is not None)
     methods = dict.fromkeys(metric.ci_method for metric in shown)
     return ", ".join(METHODS.get(method, method) for method in methods)
 
 
 def sort_key(record: Record) -> tuple[str, ...]:
-    """Where a record stands: the splits of a model one below the other, so that a shift between them is seen."""
+    """Return the sort key of a record: the splits of a model are adjacent, so that they can be compared."""
     return record.benchmark, record.model.title, record.split, record.protocol
 
 
 def skip_reason(report: pytest.TestReport) -> str:
-    """Why a test was skipped."""
+    """Return why a test was skipped."""
     return str(report.longrepr[2] if isinstance(report.longrepr, tuple) else report.longrepr).removeprefix("Skipped: ")
 
 
 def make_rows(record: Record) -> list[tuple[str, ...]]:
-    """Return one row for every title of the record's numbers."""
+    """Return one row for each metric title of a record."""
     rows: dict[str, dict[str, Metric]] = {}
     last = {id(metric): counts_empty(metric, record.metrics) for metric in record.metrics}
     for metric in sorted(record.metrics, key=lambda metric: last[id(metric)]):
@@ -101,7 +101,7 @@ def make_rows(record: Record) -> list[tuple[str, ...]]:
 
 
 def describe_usage(record: Record) -> str:
-    """What answers in words took, where a cache helped or somebody is to be paid."""
+    """Return the requests, tokens and cost of a case; "" without cached tokens or cost."""
     took = record.served
     if took is None or not (took.cached_tokens or took.cost):
         return ""
@@ -112,7 +112,7 @@ def describe_usage(record: Record) -> str:
 
 
 def format_interval(metric: Metric | None) -> str:
-    """A value in per cent with its interval."""
+    """Return a value in per cent with its interval, "-" without one."""
     if metric is None or metric.value is None or metric.ci is None:
         return "-"
     return f"{100 * metric.value:.2f} [{100 * metric.ci[0]:.2f}, {100 * metric.ci[1]:.2f}]"

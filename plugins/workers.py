@@ -1,8 +1,8 @@
-"""What the controller and the workers of pytest-xdist have in common."""
+"""What the controller and the workers of pytest-xdist share."""
 
 import pytest
 
-RUN = "eyechart_run"  # in a worker's input: the folder of the run
+RUN = "eyechart_run"  # the key of the run's folder in the input and output of a worker
 
 
 def is_worker(config: pytest.Config) -> bool:
