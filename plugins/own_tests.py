@@ -10,9 +10,7 @@ import pytest
 from eyechart.protocol.settings import Case
 
 PACKAGE = "eyechart.benchmarks"
-FUNCTIONS = pytest.StashKey[
-    dict[tuple[str, str, str], str]
-]()  # by name, protocol and case: the node id of the function
+FUNCTIONS = pytest.StashKey[dict[tuple[str, str, str], str]]()  # node ids of functions by name, protocol and case
 
 
 def test_name(item: pytest.Item) -> str:

@@ -39,9 +39,8 @@ class Board:
         """Open the output of pytest's terminal reporter, before pytest captures its descriptor."""
         file = reporter._tw._file
         self.live = bool(reporter.isatty)
-        self.width = (
-            min(WIDTH, reporter._tw.fullwidth - 1) if self.live else WIDTH
-        )  # a wrapped line could not be cleared
+        # A wrapped line could not be cleared.
+        self.width = min(WIDTH, reporter._tw.fullwidth - 1) if self.live else WIDTH
         self.last_drawn = -math.inf if self.live else time.monotonic()
         try:
             self.file = self.duplicate = os.fdopen(os.dup(file.fileno()), "w", encoding=file.encoding, errors="replace")
