@@ -117,7 +117,7 @@ def test_missing_data_is_told_under_strict(world: Any, told: Callable[..., str],
     absent = ("-k", "imagenet/val/")
     assert "skipped" in told(*absent).splitlines()[0]
     page = told(*absent, "--eye-strict", status=11)
-    assert page.startswith("# eyechart: 2 failed\n\nExit status 11: data, or a case of the baseline, that is not there")
+    assert page.startswith("# eyechart: 2 failed\n\nExit status 11: missing data, or a missing case of the baseline")
     assert "imagenet/val" in page
 
 
