@@ -227,4 +227,4 @@ def test_a_model_asked_in_two_ways_stands_twice_and_is_told_apart(aviary):
     aviary.species(TALKER)
     aviary.species(TALKER, species_names="common")
     (table,) = tables("realbirdid-T2", aviary.pool())
-    assert table.columns == ("Metric", "hf[b], called common", "hf[b], called scientific")
+    assert table.columns == ("Metric", "hf[b], species names common", "hf[b], species names scientific")
