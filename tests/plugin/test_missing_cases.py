@@ -50,7 +50,7 @@ def test_a_split_that_is_gone_is_named_and_fails_under_strict(removed: Any, work
     assert f"ERROR: {GONE}" in said
     assert removed.world.session["run"]["exit_status"] == ABSENT
     summary = (removed.world.folder / "summary.md").read_text()
-    assert "Exit status 11: data, or a case of the baseline, that is not there" in summary
+    assert "Exit status 11: missing data, or a missing case of the baseline" in summary
     assert GONE in summary
 
 
