@@ -51,7 +51,7 @@ def test_a_fall_is_that_of_its_pairs(three):
     pool = three.bench.pool()
     ((_, fall, *_),) = pooled_degradations(pool, "x")
     pairs = pool.groups[0].cases[0].pairs
-    own = degradation(pairs.tables[pairs.sorted_indices("ID")], pairs.tables[pairs.sorted_indices("OOD-H")], 2000, 42)
+    own = degradation(pairs.tables[pairs.in_set("ID")], pairs.tables[pairs.in_set("OOD-H")], 2000, 42)
     assert (fall.measures["mcc"].delta, fall.measures["mcc"].ci, fall.measures["mcc"].p) == own["mcc"][:3]
 
 
