@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from eyechart_examples.protocol import Words, word_accuracy
+from eyechart_examples.protocol import ColourAnswers, word_accuracy
 
 from eyechart.classification.metrics import top1
 from eyechart.classification.predictions import ClassPredictions
@@ -10,20 +10,20 @@ from eyechart.protocol.evaluate import Evaluate
 
 
 def margin(predictions: ClassPredictions) -> np.ndarray:
-    """Return how far the best class is above the second one, image by image: a metric of your own."""
+    """Return for each image the score of the best class minus that of the second: a metric of your own."""
     ranked = np.sort(predictions.scores, axis=1)
     return np.asarray(ranked[:, -1] - ranked[:, -2], np.float64)
 
 
 @pytest.mark.eyechart("swatches", protocol="supervised")
 def test_colours(evaluate: Evaluate[ClassPredictions]) -> None:
-    """A classifier of colours is right about swatches."""
+    """A classifier of colours is correct on more than half of the swatches."""
     accuracy, _ = evaluate(top1, margin)
     assert accuracy.value is not None
     assert accuracy.value > 0.5
 
 
 @pytest.mark.eyechart("swatches", protocol="colour_word")
-def test_colour_words(evaluate: Evaluate[Words]) -> None:
-    """What a language model says of swatches is recorded, whatever it is."""
+def test_colour_words(evaluate: Evaluate[ColourAnswers]) -> None:
+    """The answers of a language model about swatches are recorded, whatever they are."""
     evaluate(word_accuracy)

@@ -1,4 +1,4 @@
-"""A protocol of your own: ask what is in the picture, and take the first class name in the text as the answer."""
+"""A protocol of your own: ask for the colour of a picture; the first class name in the response is the answer."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -7,89 +7,107 @@ import numpy as np
 
 from eyechart.estimates import Estimate
 from eyechart.inference.request_batches import Generate, RequestTemplate
+from eyechart.metrics.accuracy import correctness
 from eyechart.metrics.intervals import wilson
 from eyechart.protocol.base import Predictions, Protocol, Rows
 from eyechart.protocol.context import Context, ask
 from eyechart.protocol.options import Option
+from eyechart.protocol.prompts import Prompt
 from eyechart.records import OutcomeCounts
 
-TOKENS = Option("tokens", "the longest answer, in tokens", "16", least=1)
+PROMPT = Prompt("colour_word", "What colour is this picture? Answer with one word.", "own")
+TOKENS = Option("tokens", "the maximum length of a response, in tokens", "16", least=1)
 
 
 @dataclass(frozen=True)
-class Words(Predictions):
-    """The text about each image, and the class that it names, -1 for none."""
+class ColourAnswers(Predictions):
+    """The response about each image, the class that it names, and whether it is correct under each label set.
+
+    `classes` (n,) are -1 for a response that names no class. The values of `correct` (n,) are 1, 0, or NaN for an error
+    and for an image that a label set does not annotate.
+    """
 
     keys: tuple[str, ...]
     errors: Mapping[int, str]
     variant: Mapping[str, str]
+    hashes: Mapping[str, str]
     texts: tuple[str, ...]
     classes: np.ndarray
-    targets: np.ndarray
+    correct: Mapping[str, np.ndarray]
 
-    @property
-    def correct(self) -> np.ndarray:
-        """Whether each image is right (n,), NaN for an error."""
-        failed = np.isin(np.arange(len(self.keys)), [*self.errors])
-        return np.where(failed, np.nan, self.classes == self.targets)
-
-    def label_hashes(self) -> dict[str, str]:
-        """Return the fingerprint of the labels."""
-        return {"ImGT": "".join(map(str, self.targets.tolist()))}
+    def label_hashes(self) -> Mapping[str, str]:
+        """Return the sha256 of each label set."""
+        return self.hashes
 
     def count_outcomes(self) -> OutcomeCounts:
-        """Count the answers."""
-        errors, right = len(self.errors), int((self.correct == 1).sum())
-        unread = int((self.classes < 0).sum()) - errors
+        """Return the number of answers of each outcome under the first label set."""
+        first = next(iter(self.correct.values()))
+        wrong = first == 0
         return OutcomeCounts(
-            correct=right, wrong=len(self.keys) - right - unread - errors, unparsed=unread, error=errors
+            correct=int((first == 1).sum()),
+            wrong=int((wrong & (self.classes >= 0)).sum()),
+            unparsed=int((wrong & (self.classes < 0)).sum()),
+            error=len(self.errors),
         )
 
     def samples(self) -> Rows:
-        """Yield every image with what was said of it."""
-        yield ["key", "label", "text", "class"]
-        for row in zip(self.keys, self.targets.tolist(), self.texts, self.classes.tolist(), strict=True):
-            yield [*row]
+        """Yield a header, then one row per image."""
+        yield ["key", "text", "class", "error", *(f"{name}.correct" for name in self.correct)]
+        for row, key in enumerate(self.keys):
+            outcomes = ("" if np.isnan(correct[row]) else int(correct[row]) for correct in self.correct.values())
+            yield [key, self.texts[row], int(self.classes[row]), self.errors.get(row, ""), *outcomes]
 
 
-class ColourWord(Protocol[Words]):
-    """What colour is it, in the model's own words."""
+class ColourWord(Protocol[ColourAnswers]):
+    """The model names the colour of a picture in its own words."""
 
     name = "colour_word"
     requires = ("generator",)
     options = (TOKENS,)
 
-    def predict(self, context: Context) -> Words:
-        """Ask about every image."""
-        prompt = "What is in the picture? Answer with one word."
+    def predict(self, context: Context) -> ColourAnswers:
+        """Send one request per image, and parse the responses."""
         tokens = int(context.options["tokens"])
-        rows = range(len(context.dataset))
-        replies = ask(
-            context, Generate(self.name, tuple(RequestTemplate((row, prompt), tokens) for row in rows))
-        ).responses
-        texts = tuple(reply.text for reply in replies)
-        return Words(
+        templates = tuple(RequestTemplate((row, PROMPT.text), tokens) for row in range(len(context.dataset)))
+        responses = ask(context, Generate(self.name, templates)).responses
+        texts = tuple(response.text for response in responses)
+        classes = np.array([find_first_name(text, context.names) for text in texts])
+        answered = np.array([not response.error for response in responses])
+        return ColourAnswers(
             keys=context.dataset.keys,
-            errors={row: reply.error for row, reply in enumerate(replies) if reply.error},
-            variant={**context.options, "prompt": prompt},
+            errors={row: response.error for row, response in enumerate(responses) if response.error},
+            variant=context.variant(PROMPT, "first name 1"),
+            hashes={labels.name: labels.sha256 for labels in context.label_sets},
             texts=texts,
-            classes=np.array([find_first_name(text, context.names) for text in texts]),
-            targets=np.array(context.labels),
+            classes=classes,
+            correct={
+                labels.name: correctness(
+                    classes[:, None], labels.labels, labels.annotated, empty=labels.empty, answered=answered
+                )
+                for labels in context.label_sets
+            },
         )
 
 
 def find_first_name(text: str, names: tuple[str, ...]) -> int:
     """Return the class whose name comes first in a text, -1 for none."""
-    places = {text.lower().find(name): place for place, name in enumerate(names) if name in text.lower()}
-    return places[min(places)] if places else -1
+    positions = {text.lower().find(name): index for index, name in enumerate(names) if name in text.lower()}
+    return positions[min(positions)] if positions else -1
 
 
-def word_accuracy(predictions: Words) -> Iterator[Estimate]:
-    """Yield the share of images whose text names the right class."""
-    correct = predictions.correct
-    known = correct[~np.isnan(correct)]
-    value, interval = (float(known.mean()), wilson(int(known.sum()), len(known))) if len(known) else (None, None)
-    yield Estimate(
-        name="word_acc", title="word", labels="ImGT", value=value, n=len(known), interval=interval, method="wilson",
-        higher_is_better=True, correct=correct,
-    )  # fmt: skip
+def word_accuracy(predictions: ColourAnswers) -> Iterator[Estimate]:
+    """Yield the proportion of correct images under each label set."""
+    for labels, correct in predictions.correct.items():
+        known = correct[~np.isnan(correct)]
+        value, interval = (float(known.mean()), wilson(int(known.sum()), len(known))) if len(known) else (None, None)
+        yield Estimate(
+            name="word_acc",
+            title=labels,
+            labels=labels,
+            value=value,
+            n=len(known),
+            interval=interval,
+            method="wilson",
+            higher_is_better=True,
+            correct=correct,
+        )

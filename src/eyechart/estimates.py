@@ -17,14 +17,15 @@ class Estimate:
     """One value of a case, with the evidence by which it is compared with another run.
 
     `value` is None where the metric is not defined; NaN becomes None. `category` is the subset of the samples, or the
-    level, that the value is computed on. `title` names its row in the terminal, "" for a value without a row.
+    level, that the value is computed on. `title` names its row in the terminal, "" for a value without a row: `acc5`
+    is printed in the column top-5 of the row with its title, every other value in the column before it.
     `higher_is_better` is None for a value that the gate does not judge.
 
     `correct` (samples,) has 1 for a correct sample, 0 for a wrong one and NaN for one that does not count: the value is
-    its mean, and two runs are compared by McNemar's exact test. `bootstrap` returns the values of resamples
-    (`evidence.TIMES`,) of all samples of the case, the same ones in every run under one seed: two runs are compared by
-    the paired bootstrap. A value with neither is compared by its interval. `units` is the number of independent
-    sampling units (images, observations), None for one unit each sample.
+    its mean, and two runs are compared by McNemar's exact test. `bootstrap` returns the values (`evidence.RESAMPLES`,)
+    of resamples of all samples of the case, the same ones in every run with one seed: two runs are compared by the
+    paired bootstrap. A value with neither is compared by its interval. `n_clusters` is the number of independent
+    sampling units (images, observations), None if every sample is one.
 
     >>> Estimate(name="acc1", value=float("nan"), n=0, interval=Interval(float("nan"), float("nan"))).value
     """

@@ -214,7 +214,7 @@ def test_a_card_has_the_sign_of_a_loss_and_what_the_model_says_now(told: Told, v
     first = told.named[0]
     card = f".cards li:has-text('{first}')"
     assert viewer.words(f"{card} .mark") == "✗"
-    assert viewer.words(f"{card} .came").endswith(f" ({told.after[first]['top1']})")
+    assert viewer.words(f"{card} .outcomes").endswith(f" ({told.after[first]['top1']})")
 
 
 def test_every_image_that_is_named_can_be_clicked_through(told: Told, viewer: Viewer) -> None:

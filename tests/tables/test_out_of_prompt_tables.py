@@ -120,7 +120,7 @@ def test_what_the_numbers_rest_on_stands_beneath(asked):
 def test_without_a_closed_world_the_remedy_is_told(session, name):
     made = session()
     made.open_world(made.right())
-    with pytest.raises(ReportError, match=rf"{name} looks .*open_world under ImGT, ReGT\. .*pytest -k closed_world"):
+    with pytest.raises(ReportError, match=rf"{name} needs .*open_world under ImGT, ReGT\. .*pytest -k closed_world"):
         tables(name, made.pool())
 
 

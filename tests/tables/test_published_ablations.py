@@ -14,7 +14,7 @@ GOLDEN = Path(__file__).parents[1] / "golden"
 TRUTHS = {"S+": ((1,), 1), "S-": ((1,), 4), "M+": ((1, 2), 1), "M-": ((1, 2), 4), "N": ((), 4)}
 CELLS = ("S", "S+", "S-", "M", "M+", "M-")
 OUTSIDE, OTHER = "a beast", 7
-CHOICES = {"batch": "images", "response": "answer"}
+CHOICES = {"batch": "images_per_request", "response": "answer"}
 VALUES = {"ID": "id", "Class name": "name"}
 
 

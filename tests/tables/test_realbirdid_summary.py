@@ -73,7 +73,7 @@ def test_equal_numbers_share_a_place_and_one_alone_has_none(flock):
     assert "**" not in RENDERERS["md"](flock.tables("realbirdid-T2"))
     flock.case(model="b", metrics=summary(50, 30))
     flock.case(model="c", metrics=summary(40, 30))
-    assert [[n.standing for n in row[1:]] for row in flock.tables("realbirdid-T2")[0].rows] == [[1, 1, 2], [1, 2, 2]]
+    assert [[n.highlight for n in row[1:]] for row in flock.tables("realbirdid-T2")[0].rows] == [[1, 1, 2], [1, 2, 2]]
 
 
 def test_an_n_that_differs_stands_in_every_cell(flock):
@@ -146,8 +146,8 @@ def test_without_free_words_the_remedy_is_named(flock):
 
 def test_notes_say_how_each_family_was_asked(table_2):
     (table,) = table_2.tables("realbirdid-T2")
-    assert "Encoder-Based: called scientific, prompt own, templates bird (01234567)." in table.notes
-    assert "Multimodal LLMs: called scientific, prompt species (01), stop unique prefix." in table.notes
+    assert "Encoder-Based: prompt own, species_names scientific, templates bird (01234567)." in table.notes
+    assert "Multimodal LLMs: prompt species (01), species_names scientific, stop unique prefix." in table.notes
     assert f"realbirdid/val: 40 images, fingerprint {'f' * 12}; observations {'b' * 12}." in table.notes
 
 

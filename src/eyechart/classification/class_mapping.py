@@ -126,7 +126,8 @@ def included_classes(
 def map_by_inclusion(answers: Sequence[str], names: Sequence[str], *, whole_words: bool = True) -> NDArray[np.int64]:
     """Map each of n answers to the class with the longest name in it, (n,), -1 where there is none.
 
-    Source: as `included`; that the longest name wins is our own rule, since the baseline asks for one class at a time.
+    Source: as `included_classes`. That the longest name wins is our own rule: the baseline asks for one class at a
+    time.
 
     >>> map_by_inclusion(["A coffee mug", "I see a fish"], ["mug", "coffee mug"])
     array([ 1, -1])

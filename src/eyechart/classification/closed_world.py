@@ -149,7 +149,7 @@ def to_class(context: Context, text: str | None, parser: str) -> int:
 
 
 def parse_name(context: Context, text: str, parser: str) -> int | None:
-    """Return the index of a name in the list, None if it is not listed; the first of classes with one name."""
+    """Return the index of a name in the list, None if it is not listed; the first of equal names."""
     if parser == "authors":
         return compat.parse_authors_name(text, context.candidate_names)
     result = class_name.parse(text, context.candidate_names)

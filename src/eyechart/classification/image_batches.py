@@ -67,8 +67,7 @@ def make_batches(
 
     `keys` are the n samples' keys and `classes` their n original labels, -1 for none. `random` mixes the classes;
     `same_class` keeps each request within one class, and asks about an image without a class alone. The order depends
-    on nothing but seed and keys: neither on the data set's order nor on the size, so that images 1, 5 and 10 of a
-    request of ten are the same as those of ten requests of one (Table 13).
+    only on seed and keys, so that requests of different sizes show the images in the same order (Table 13).
 
     Raises ValueError for a size outside 1..50, an unknown order, or unequal lengths.
 

@@ -22,8 +22,7 @@ from eyechart.classification.predictions import (
 from eyechart.estimates import Estimate
 from eyechart.gate.evidence import RESAMPLES
 from eyechart.gate.headlines import LABELLED
-from eyechart.metrics.accuracy import accuracy as share
-from eyechart.metrics.accuracy import correct_under_both
+from eyechart.metrics.accuracy import accuracy, correct_under_both
 from eyechart.metrics.calibration import (
     brier_interval,
     brier_score,
@@ -125,7 +124,7 @@ def label_agreement(predictions: Classification) -> Iterator[Estimate]:
 
 
 def labelled_category(rounds: Sequence[ScoredLabels]) -> tuple[str, ...]:
-    """Return the category of the images with a label, nothing if these are all images that count."""
+    """Return the category of the images with a label (S∪M), or nothing if every image that counts has one."""
     whole = min(count_known(scored.correct) for scored in rounds)
     part = min(count_known(mask_outcomes(scored.correct, scored.categories[LABELLED])) for scored in rounds)
     return (LABELLED,) if rounds[0].counts_empty and part < whole else ()
@@ -154,7 +153,7 @@ def proportion(name: str, labels: str, values: Float64s, category: str = "A") ->
         name=name,
         labels=labels,
         category=category,
-        value=share(values) if n else None,
+        value=accuracy(values) if n else None,
         n=n,
         interval=wilson(hits, n) if n else None,
         method="wilson",
@@ -207,7 +206,7 @@ def mean_over_epochs(rounds: Sequence[Estimate], outcomes: Float64s, seed: int) 
 
 
 def bootstrap_epoch_means(outcomes: Float64s, seed: int) -> Float64s:
-    """Return the mean over rounds of the shares (TIMES,) of resamples of images, of outcomes (n, R)."""
+    """Return the mean over rounds of the shares (RESAMPLES,) of resamples of images, of outcomes (n, R)."""
     counted = ~np.isnan(outcomes)
     shares: Float64s = unit_bootstrap_shares(np.where(counted, outcomes, 0), counted, RESAMPLES, seed)
     return np.asarray(shares.mean(axis=1))

@@ -88,13 +88,16 @@ MAPPED = (TEXT_ENCODER, MAPPING, TEXT_TEMPLATES)
 
 
 def is_valid(options: OptionValues) -> bool:
-    """Return whether options can be asked: the likeliest name is that of one image, and Mill's scorer reads letters."""
+    """Return whether the options can be combined.
+
+    `answer=constrained` needs one image per request, and `parser=mill` reads letters only.
+    """
     alone = options.get("answer") != "constrained" or options.get("images_per_request") == "1"
     return alone and (options.get("parser") != "mill" or "structured_output" not in options)
 
 
 def unused_options(options: OptionValues, *, replayed: bool) -> set[str]:
-    """Return the options that change nothing beside the others; `replayed` words were said elsewhere."""
+    """Return the options without an effect; `replayed` means that the answers come from a file."""
     hardness = options.get("setting", "").rpartition("+")[2]
     likeliest, included = options.get("answer") == "constrained", options.get("mapping") == "inclusion"
     idle = {

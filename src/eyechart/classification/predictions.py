@@ -37,10 +37,11 @@ TOP = 5
 class TextPredictions:
     """Text answers by image, in the order of the data set.
 
-    `found` (n,) is the class that was made of them, -1 for none, and `strict` (n,) that of the strict reading; `out` is
-    the kind of an answer that is out of the prompt, "" for one that is in it, and None as a whole where there is no
-    list; `mapped` says whether those were given a class afterwards; `requests` and `places` (n,) tell where an image
-    was shown, -1 where it was not; `details` are further columns. `cost` is in USD, None where nobody knows it.
+    `classes` and `strict_classes` (n,) are the classes of the lenient and the strict parser, -1 for none.
+    `out_of_prompt` has the kind of each answer that is not in the list, "" for others; it is None if the prompt has no
+    list. `is_mapped`: these answers were mapped to classes later. `requests` and `positions` (n,) are the request of
+    each image and its position there, -1 if it is in none. `details` are further columns. `cost` is in USD, None if it
+    is unknown.
     """
 
     completions: tuple[str, ...]
@@ -193,10 +194,10 @@ class Classification(Predictions):
 class ClassPredictions(Classification):
     """Predictions of one epoch: scores (n, classes), with NaN in rows without an answer, and the errors.
 
-    Answers in words have no scores, a width of 0, and one class an image in `spoken`. Rows in `truncated` are those of
-    `unparsed` whose reply ended at the token limit before it answered. Rows in `skipped` are no part of the question,
-    as images without a label are for a choice among options. Scores are `calibrated` where they are logits or
-    log-probabilities, whose softmax is a confidence.
+    Text answers have scores of width 0 and one class per image in `texts`. Rows in `truncated` are those of `unparsed`
+    whose response ended at the token limit before the answer was complete. Rows in `skipped` are not evaluated, such
+    as images without a label in multiple choice. Scores are `calibrated` if they are logits or log-probabilities,
+    whose softmax is a confidence.
     """
 
     keys: tuple[str, ...]

@@ -1,4 +1,4 @@
-"""Kept answers that are rows of numbers: features, logits, class weights, log-probabilities.
+"""Stored answers that are rows of numbers: features, logits, class weights, log-probabilities.
 
 Rows of images are numbered as in the index of the whole split, whatever part of it a run evaluates: a run adds the rows
 that it asks for, and the entry is sealed when all rows of the split are there. Rows that ended in an error are never
@@ -27,7 +27,7 @@ BLOCK_ROWS = 256  # rows of a block after tidying
 
 @dataclass(frozen=True)
 class CachedArray:
-    """One row a sample, of shape (n, d), and what went wrong by row.
+    """One row per sample, of shape (n, d), and the errors by row.
 
     `reduced` counts the stored rows that were answered in smaller batches after memory ran out, by the batch size.
     """

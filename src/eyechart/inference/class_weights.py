@@ -97,7 +97,7 @@ def normalize(vectors: Floats) -> Floats:
 
 
 def check_weights(model: Encoder, weights: Floats) -> None:
-    """Refuse class weights that hold anything but numbers: every image would be compared with them."""
+    """Raise ModelError if class weights contain NaN or infinity."""
     if not np.isfinite(weights).all():
         raise ModelError(
             f"{model.identity.name} gives NaN for some class names in {model.identity.dtype}. Try dtype=float32."

@@ -1,4 +1,4 @@
-"""Kept answers that are words: one reply a request, in the order of the questions."""
+"""Stored responses: one text per request, in the order of the requests."""
 
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
@@ -18,7 +18,7 @@ FILE, SERVED = "replies.jsonl", "usage.jsonl"
 
 
 class Response(msgspec.Struct, frozen=True, omit_defaults=True):
-    """What was said: the words and their tokens, whether they came to an end, or why there are none."""
+    """The text of a response and its tokens, whether it is complete, or an error."""
 
     text: str
     tokens: tuple[int, ...] = ()
@@ -27,21 +27,21 @@ class Response(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 class ReplayedResponses(Model):
-    """A file of words that were said elsewhere, image by image, in the place of a model."""
+    """A file of responses from elsewhere, one per image, in place of a model."""
 
     spec: ModelSpec
     path: Path
 
     @abstractmethod
     def responses(self, dataset: Dataset) -> list[Response]:
-        """Return the words in the data set's order; an image without any is an error."""
+        """Return the responses in the order of the data set; an image without one has an error."""
 
 
 @dataclass(frozen=True)
 class Responses:
-    """One reply a question. `usage` is what they took when they were made, and is no part of the hashed bytes.
+    """One response per request. `usage` is the token usage of the original requests; `sha256` does not cover it.
 
-    `fresh` says how many were not there before.
+    `fresh` is the number of responses that were not in the store before.
     """
 
     responses: tuple[Response, ...]
@@ -52,7 +52,7 @@ class Responses:
 
 
 class BlockHeader(msgspec.Struct, frozen=True):
-    """Which question a block answers, and the tokens it took: of the prompt, cached ones of these, and said."""
+    """The request that a block answers, and its tokens: of the prompt, cached ones of these, of the answer."""
 
     request_id: int = msgspec.field(name="place")
     usage: tuple[int, int, int] = (0, 0, 0)
@@ -116,7 +116,7 @@ def seal(writer: Writer, count: int) -> None:
 
 
 def select(stored: Mapping[int, StoredResponse], places: Sequence[int], entry: StoreEntry, fresh: int) -> Responses:
-    """The replies of a book at some places, with the sha256 of these alone; what a place took counts once."""
+    """Return the responses with some ids, with the sha256 of these alone; the usage of each id counts once."""
     content = b"".join(msgspec.json.encode(stored[place][0]) + b"\n" for place in places)
     usage = sum((stored[place][1] for place in dict.fromkeys(places)), Usage())
     selected = tuple(stored[place][0] for place in places)

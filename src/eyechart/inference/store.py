@@ -1,9 +1,9 @@
-"""The store: what a model answered, kept once.
+"""The store: the answers of models, each stored once.
 
-One folder an entry, named by the sha256 of everything that can change an answer (`Key`). Blocks of answers are appended
-to parts as they come; a torn tail, as a killed run leaves it, is skipped and asked again. When the last block is there,
-the parts become one file whose bytes do not tell how often the run was stopped. What a block holds is said elsewhere:
-rows of numbers in `predictions`, words in `replies`.
+Each entry is a folder, named by the sha256 of everything that can change an answer (`Key`). Blocks of answers are
+appended to part files as they arrive. An incomplete last block, which a killed run leaves, is skipped and requested
+again. After the last block, the parts become one file whose bytes do not depend on how often the run was stopped. The
+content of blocks is encoded by `arrays.py` (rows of numbers) and `responses.py` (texts).
 """
 
 import os
@@ -33,7 +33,7 @@ T = TypeVar("T")
 
 
 class Key(msgspec.Struct, frozen=True, kw_only=True):
-    """What was asked of whom about what; two keys are equal only if the answers must be."""
+    """Everything that determines answers: request, model, data and decoding. Equal keys have equal answers."""
 
     kind: str = msgspec.field(name="question")
     model: Identity
@@ -53,7 +53,7 @@ class Key(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Store:
-    """A folder of kept answers. `waiting` is told, in a sentence, when another run holds an entry."""
+    """A folder of stored answers. `on_wait` is called with a message when another run holds an entry."""
 
     def __init__(self, root: Path, on_wait: Callable[[str], None] = lambda _: None) -> None:
         self.root = root

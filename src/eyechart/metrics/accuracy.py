@@ -78,8 +78,8 @@ def correctness(
 
     Args: `top` (n, K) answered classes, best first, -1 for one outside the vocabulary; `labels` (n, L) admissible
     classes, padded with -1; `annotated` (n,) bool, the images the ground truth speaks of; `empty`, what an annotated
-    image without labels counts as; `answered` (n,) bool, False where there is no answer to score (an error, an unread
-    answer).
+    image without labels counts as; `answered` (n,) bool, False for an image that ended in an error or was not
+    requested (an unparsed answer is answered, with class -1).
     Returns: (n,) float64: 1 correct, 0 wrong, NaN unscored (not annotated, not answered, or empty and excluded).
     Raises: ValueError where lengths differ, k is out of range or `empty` is unknown.
     Source: arXiv 2603.06578, Eq. (2), with empty = "correct"; arXiv 2006.07159 with empty = "exclude".

@@ -31,7 +31,7 @@ def share_interval(draws: ArrayLike, share: float, n: int, level: float = 0.95) 
 
     Args: `draws` (times,) of the share, as its resamples have it; `share` in [0, 1] as observed; `n` units that were
     resampled, at least 1; `level` in (0, 1).
-    Returns: Interval of fractions; where the draws are all alike but for rounding, at a share of 0 or 1 it is Wilson's.
+    Returns: Interval of fractions. If all draws are equal, it allows for unseen units; at 0 or 1 it is Wilson's.
     Raises: ValueError where the share, n or the level is out of range.
     Source: own definition, from `max_unseen_share`.
 

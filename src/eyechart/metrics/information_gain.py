@@ -31,11 +31,10 @@ def information_gain(
 ) -> GainCurve:
     """Return mean information and accuracy of the predicted nodes at every threshold, and the area under the curve.
 
-    A predicted node is right where it is the truth or above it. The curve starts at the root's point (0, 1), which no
-    data can move, and joins its points by straight lines. The area is that under the curve as far to the right as it
-    goes: predictions that always stay at the root are one point, and their area is 0; always right at the leaves is 1.
-    With `correct_only` or `depth` the curve may also turn back to the left, and only what lies to the right of all
-    points before adds to the area.
+    A node is correct if it is the true node or its ancestor. The curve starts at (0, 1), joins its points by straight
+    lines, and its area ends at the largest gain. Predictions that are always the root have the area 0, predictions that
+    are always the true leaf the area 1. With `correct_only` or `depth` the gain can decrease; then only parts of the
+    curve with a larger gain than all earlier points count.
 
     Args: `truth` (n,) the deepest node that is known to be true, -1 where the image is left out; `correct_only`: what
     is wrong gains nothing; `depth`: the gain is the depth below the root by that of the deepest leaf, in place of the

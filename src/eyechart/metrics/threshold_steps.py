@@ -50,7 +50,13 @@ class ThresholdSteps:
         [[0, 5, 0]]
         """
         wanted = np.asarray(thresholds, np.float64)
-        require(wanted.ndim == 1 and not np.isnan(wanted).any(), "Stairs.predict_at", "thresholds", "numbers", wanted)
+        require(
+            wanted.ndim == 1 and not np.isnan(wanted).any(),
+            "ThresholdSteps.predict_at",
+            "thresholds",
+            "numbers",
+            wanted,
+        )
         order = np.argsort(wanted, kind="stable")
         reached = np.searchsorted(wanted[order], self.thresholds, side="right")  # how many thresholds a step is under
         step = np.repeat(self.offsets[:-1, None], len(wanted) + 1, axis=1)

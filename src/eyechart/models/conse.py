@@ -27,7 +27,7 @@ EXAMPLES = {"classifier": "timm[resnet50]", "text": "sentence[minilm]"}
 
 
 class ConSE(Encoder):
-    """Encodes images and texts in the space of a sentence encoder; class prompts are bare names, as in the paper."""
+    """Encodes images and texts in the space of a sentence encoder; zero-shot prompts are names, as in the paper."""
 
     templates = "name"
 

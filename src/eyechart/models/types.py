@@ -216,7 +216,7 @@ class Scorer(Generator):
     def best(self, requests: Sequence[Request], choices: Sequence[str]) -> tuple[NDArray[np.int64], Floats]:
         """Return the index (n,) of each request's most likely choice, the first of equals, and its log-probability.
 
-        It is what `score` would find, perhaps sooner; choices.ByScore has it for models without a better way.
+        The result is that of `score`, possibly computed faster.
         """
 
 

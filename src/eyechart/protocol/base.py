@@ -6,7 +6,7 @@ A protocol is a class with one required method, `predict`. Its predictions defin
 metric is a function from predictions to estimates. A benchmark function names the protocol and the metrics:
 
     @pytest.mark.eyechart("imagenet", protocol="closed_world")
-    def test_closed_world(evaluate: Evaluate[ClassPredictions]) -> None:
+    def test_closed_world(evaluate: Evaluate[Classification]) -> None:
         evaluate(top1, mean_per_class_recall)
 """
 
@@ -35,7 +35,8 @@ class Predictions(ABC):
 
     A subclass is a frozen dataclass with the fields that its metrics need. `keys` are the image keys in the data set's
     order, `errors` are messages by the index of the image, and `variant` has every option, prompt and parser that the
-    answers depend on.
+    answers depend on: `context.variant(prompt, parser_version)` collects them. The gate does not compare answers of
+    two versions of a parser.
     """
 
     keys: tuple[str, ...]

@@ -53,7 +53,8 @@ class Context:
     `raw_names` are the class names of the case before they are checked, and `names_source` is where they come from.
     `get_model` creates another model by its specification and `release_model` releases it. `open_split` opens another
     split by benchmark and name, under the limit of the session, and `open_whole_split` without it. `templates` names
-    templates that replace those of the model or protocol. `label_policy` says how labels are compared.
+    templates that replace those of the model (zero-shot) or of the protocol (species). `label_sets` are those of the
+    selected images; `dataset.label_sets` are those of the whole split. `label_policy` says how labels are compared.
     `extra_variant` collects further settings for the record, such as the weights of a text encoder.
     """
 

@@ -77,6 +77,11 @@ def _registered(name: str) -> Protocol[Predictions]:
             f"The protocol '{name}' is not known{did_you_mean(name, [*protocol_targets()])}. Protocols: {listed}."
         )
     protocol: Protocol[Predictions] = resolve_name(protocol_targets()[name])()
+    if protocol.name != name:
+        raise SpecError(
+            f"The entry point '{name}' of eyechart.protocols names {_location(type(protocol))}, whose name is "
+            f"'{protocol.name}'. Expected equal names: rename one of them."
+        )
     return protocol
 
 

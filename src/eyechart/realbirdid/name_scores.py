@@ -61,9 +61,9 @@ def conditional_probabilities(probabilities: Floats, allowed: Bools | None = Non
 
 @dataclass(frozen=True)
 class NameScores:
-    """Scores of every name: `read(start, stop)` returns logits (rows, names), NaN where there is an error.
+    """Scores of every name: `read(start, stop)` returns (rows, names), NaN for an error.
 
-    `to_probabilities` converts the scores to probabilities.
+    Scores are logits, log-probabilities or probabilities; `to_probabilities` converts them to probabilities.
     """
 
     read: ReadScores

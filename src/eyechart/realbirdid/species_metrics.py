@@ -1,6 +1,7 @@
 """The metrics of species: functions from predictions to estimates, each for all label sets.
 
-Source: RealBirdID (see PROTOCOLS): metric 1 is information gain, metric 2 abstention, metric 3 selective accuracy.
+Source: RealBirdID, arXiv 2603.27033, Section 4: abstention is Metric 1, information gain Metric 2, selective accuracy
+Metric 3.
 """
 
 from collections.abc import Iterator, Mapping
@@ -57,13 +58,13 @@ GAIN_VARIANTS: Mapping[str, Mapping[str, Any]] = {
 
 
 def information_gains(predictions: SpeciesPredictions) -> Iterator[Estimate]:
-    """Yield `ig` and its variants, metric 1: the area under accuracy by information gain, of the answerable images."""
+    """Yield `ig` and its variants, Metric 2: the area under accuracy by information gain, of the answerable images."""
     for view in predictions.views.all:
         yield from gain_estimates(view, predictions.views.tree, predictions.seed)
 
 
 def abstention_tradeoffs(predictions: SpeciesPredictions) -> Iterator[Estimate]:
-    """Yield `ua_a` by each criterion, metric 2: how well uncertainty separates unanswerable from answerable images."""
+    """Yield `ua_a` by each criterion, Metric 1: how well uncertainty separates unanswerable from answerable images."""
     for view in predictions.views.all:
         yield from abstention_estimates(view, predictions.seed)
 
@@ -82,7 +83,7 @@ def level_accuracies(predictions: SpeciesPredictions) -> Iterator[Estimate]:
 
 
 def selective_accuracies(predictions: SpeciesPredictions) -> Iterator[Estimate]:
-    """Yield the areas under accuracy by coverage, metric 3, of both subsets at every level of the taxonomy."""
+    """Yield the areas under accuracy by coverage, Metric 3, of both subsets at every level of the taxonomy."""
     for view in predictions.views.all:
         for name, place, mask in view.sets():
             yield from area_estimates(view, name, place, mask, predictions.seed)
@@ -114,9 +115,9 @@ def range_changes(predictions: SpeciesPredictions) -> Iterator[Estimate]:
 
 
 def gain_estimates(view: RangeView, tree: Tree, seed: int) -> Iterator[Estimate]:
-    """Yield metric 1 of a label set: the area under accuracy by information gain."""
+    """Yield Metric 2 of a label set: the area under accuracy by information gain."""
     rows = np.flatnonzero(view.answered & view.observations.answerable)
-    stairs, truth, clusters = (
+    steps, truth, clusters = (
         view.summary.threshold_steps.select(rows),
         view.observations.species[rows],
         view.observations.clusters[rows],
@@ -131,8 +132,8 @@ def gain_estimates(view: RangeView, tree: Tree, seed: int) -> Iterator[Estimate]
     for name, how in GAIN_VARIANTS.items():
 
         def value(how: Mapping[str, Any] = how) -> Value:
-            area = information_gain(tree, stairs, truth, **how).area
-            return area, information_gain_interval(tree, stairs, truth, seed=seed, clusters=clusters, **how)
+            area = information_gain(tree, steps, truth, **how).area
+            return area, information_gain_interval(tree, steps, truth, seed=seed, clusters=clusters, **how)
 
         more: dict[str, Any] = {}
         if name == "ig":
@@ -142,7 +143,7 @@ def gain_estimates(view: RangeView, tree: Tree, seed: int) -> Iterator[Estimate]
 
 
 def abstention_estimates(view: RangeView, seed: int) -> Iterator[Estimate]:
-    """Yield metric 2 of a label set by each criterion, and the abstention rate that 95 % coverage costs."""
+    """Yield Metric 1 of a label set by each criterion, and the abstention rate that 95 % coverage costs."""
     without = ~view.observations.answerable[view.answered]
     n, clusters = len(without) if without.any() and not without.all() else 0, view.observations.clusters[view.answered]
 
@@ -225,7 +226,7 @@ def accuracy_estimates(view: RangeView, name: str, place: int, mask: Bools, seed
 
 
 def area_estimates(view: RangeView, name: str, place: int, mask: Bools, seed: int) -> Iterator[Estimate]:
-    """Yield metric 3 of a subset at one level: areas under accuracy by coverage, by criterion and class average."""
+    """Yield Metric 3 of a subset at one level: areas under accuracy by coverage, by criterion and class average."""
     right, truth, n = view.correct[place][mask], view.targets[place][mask], int(mask.sum())
     area_estimate = partial(estimate, labels=view.labels, category=name, n=n, method="bootstrap")
     sure, clusters = -view.uncertainty(MAIN, place)[mask], view.observations.clusters[mask]

@@ -50,7 +50,7 @@ def summarise(
     """Return the summary of probabilities, which are read in blocks.
 
     Args: `read` gives (stop - start, leaves) float32 of the rows from start to stop, which add up to 1 (and are divided
-    by their sum) or are all NaN; `rows`, how many there are; `ancestors` as for `Tree.of_levels`.
+    by their sum) or are all NaN; `rows`, how many there are; `ancestors` as for `Tree.from_levels`.
     Raises: DataError for a row that holds no probabilities.
     """
     tree, starts = Tree.from_levels(ancestors), level_starts(ancestors)
