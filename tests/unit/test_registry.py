@@ -172,9 +172,7 @@ def test_an_entry_point_has_the_name_of_its_protocol(site: Path) -> None:
     (facts / "entry_points.txt").write_text("[eyechart.protocols]\nother_name = mine:ZeroShot\n")
     protocol_targets.cache_clear()
     try:
-        with pytest.raises(
-            SpecError, match=r"'other_name' of eyechart\.protocols names .*ZeroShot, whose name is 'zero_"
-        ):
+        with pytest.raises(SpecError, match=r"'other_name' of eyechart\.protocols names .*ZeroShot, whose name"):
             get_protocol("other_name")
     finally:
         protocol_targets.cache_clear()
