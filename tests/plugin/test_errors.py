@@ -104,7 +104,7 @@ def test_a_broken_data_set_fails_with_the_sentence_alone(world: Any, tmp_path: P
     result.assert_outcomes(errors=1)
     result.stdout.fnmatch_lines(["*stray.png has no label*"])
     assert "Traceback" not in result.stdout.str()
-    assert "plainly" not in result.stdout.str()
+    assert "errors_as_failures" not in result.stdout.str()
 
 
 def test_a_store_that_is_a_file_fails_with_a_sentence(world: Any) -> None:

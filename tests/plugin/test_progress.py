@@ -31,7 +31,7 @@ class Screen:
         self.run = world.start(*world.usual, *arguments, stdout=slave, stderr=slave)
         os.close(slave)
 
-    def read_states(self, until: Callable[[str], bool] = lambda _: False) -> str:
+    def read(self, until: Callable[[str], bool] = lambda _: False) -> str:
         """Read to the end, or until something is there."""
         while not until(self.said) and (more := self.more()):
             self.said += more
@@ -116,7 +116,7 @@ def test_cases_that_count_unlike_things_have_answers_in_common() -> None:
 def test_other_questions_are_counted_anew(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     progress, states = Progress(SimpleNamespace(), SimpleNamespace(folder=tmp_path)), []
     monkeypatch.setattr(progress.board, "show", lambda shown, **_: states.extend(shown))
-    tell = progress.of_case("realbirdid/val/hf[x]")
+    tell = progress.make_progress("realbirdid/val/hf[x]")
     for done, total in ((500, 2700), (2700, 2700), (0, 59), (16, 59), (59, 59)):
         tell(done, total, "questions")
     assert [state["fresh"] for state in states] == [0, 2200, 0, 16, 59]

@@ -83,7 +83,17 @@ def test_some_rows_are_the_rows_of_all(found: Observations, data: st.DataObject)
     rows = data.draw(st.lists(st.integers(0, len(found) - 1), max_size=10) if len(found) else st.just([]))
     some = found.select(rows)
     assert some.ids == tuple(found.ids[row] for row in rows)
-    for name in ("species", "genus", "reason", "latitude", "longitude", "choices", "eligible", "unlisted", "located"):
+    for name in (
+        "species",
+        "genus",
+        "reason",
+        "latitude",
+        "longitude",
+        "choices",
+        "eligible",
+        "unlisted",
+        "has_location",
+    ):
         np.testing.assert_array_equal(getattr(some, name), getattr(found, name)[rows])
     np.testing.assert_array_equal(some.candidate_mask(0, len(rows)), found.candidate_mask(0, len(found))[rows])
 

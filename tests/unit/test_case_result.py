@@ -27,7 +27,7 @@ def result(tmp_path: Path) -> CaseResult[Any]:
     keys = tuple(map(str, range(N)))
     predictions = ClassPredictions(keys, np.zeros((N, 3), np.float32), {}, {}, targets=Targets())
     nothing: Any = None
-    settings: Any = type("Chosen", (), {"seed": 7})
+    settings: Any = type("Settings", (), {"seed": 7})
     return CaseResult(nothing, settings, nothing, nothing, ZeroShot(), predictions, tmp_path)
 
 
