@@ -89,7 +89,7 @@ def test_some_rows_are_the_rows_of_all(found: Observations, data: st.DataObject)
         "reason",
         "latitude",
         "longitude",
-        "choices",
+        "candidate_counts",
         "eligible",
         "unlisted",
         "has_location",
