@@ -30,7 +30,7 @@ Json = Any
 OPTION = r'[a-z_]+=(?:[^\s,"\[\]]|\[[^\[\]]*(?:\[[^\[\]]*\][^\[\]]*)*\])+'
 IN_CASES = re.compile(rf"(?<=@){OPTION}(?:,{OPTION})*")  # in the name of a case: images=5,order=random
 IN_TABLES = re.compile(
-    r'(^|[,;:"] ?)([a-z_]+) ([^\s,;"]+)(?= \(|[,;"]|$)'
+    r'(^|[,;:"] ?)([a-z_]+) ([^\s,;"]+(?: \d+)?)(?= \(|[,;"]|$)'
 )  # in a cell of a table: images 5, order random
 
 
@@ -82,12 +82,32 @@ def by_name(numbers: Json) -> dict[str, Json]:
 
 
 def compare_csv(file: str, before: list[str], after: list[str], place: tuple[str, ...]) -> Iterator[Difference]:
-    """Yield a difference for each column that is gone, new or has other cells, and one where rows are gone or new."""
+    """Yield a difference for each column that is gone, new or has other cells, and one where rows are gone or new.
+
+    The order of the rows of a table does not count, since tables are sorted by names of options.
+    """
     (old_head, old), (new_head, new) = (read_columns(lines) for lines in (before, after))
     for name in dict.fromkeys((*old_head, *new_head)):
         if name not in old_head or name not in new_head:
             yield Difference(file, (*place, f"column {name}"), *describe_presence(name in old_head, name in new_head))
-            continue
+    differences = list(compare_rows(file, old_head, old, new_head, new, place))
+    if differences and has_tables(file):
+        in_order = sort_rows(old_head, old), sort_rows(new_head, new)
+        if not any(compare_rows(file, old_head, in_order[0], new_head, in_order[1], place)):
+            return
+    yield from differences
+
+
+def compare_rows(
+    file: str,
+    old_head: Mapping[str, int],
+    old: Sequence[list[str]],
+    new_head: Mapping[str, int],
+    new: Sequence[list[str]],
+    place: tuple[str, ...],
+) -> Iterator[Difference]:
+    """Yield a difference for each column with other cells, and one where rows are gone or new."""
+    for name in (name for name in old_head if name in new_head):
         if TIMES.search(name):
             continue
         cells = [(old_row[old_head[name]], new_row[new_head[name]]) for old_row, new_row in zip(old, new, strict=False)]
@@ -98,6 +118,18 @@ def compare_csv(file: str, before: list[str], after: list[str], place: tuple[str
             yield Difference(file, (*place, where), *map(shorten, cells[row]))
     if len(old) != len(new):
         yield Difference(file, (*place, "rows"), str(len(old)), str(len(new)))
+
+
+def sort_rows(head: Mapping[str, int], rows: Sequence[list[str]]) -> list[list[str]]:
+    """Return rows sorted by their texts, without the order of a list of options, and then by their numbers."""
+    columns = [index for name, index in head.items() if not TIMES.search(name)]
+
+    def key(row: list[str]) -> tuple[list[str], list[float]]:
+        cells = [", ".join(sorted(row[index].split(", "))) for index in columns]
+        numbers = [cell for cell in cells if NUMBER.fullmatch(cell)]
+        return [cell for cell in cells if not NUMBER.fullmatch(cell)], [float(cell) for cell in numbers]
+
+    return sorted(rows, key=key)
 
 
 def read_columns(lines: list[str]) -> tuple[dict[str, int], list[list[str]]]:

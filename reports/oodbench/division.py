@@ -114,11 +114,14 @@ def division_sizes(pool: Runs, name: str, *, initial: bool) -> list[list[Divisio
 
 
 def division_entries(pool: Runs) -> Iterator[tuple[CaseRun, str]]:
-    """Yield one case per division with the title of its data set, divisions with hard samples first."""
+    """Yield one case per division with the title of its data set, divisions with hard samples first.
+
+    Of several lists of detectors that give the same division, the shortest one is shown.
+    """
     groups = [group for protocol in (EXISTENCE, PROGRESSION) for group in group_by_division(pool, protocol)]
     keys = set()
     for group in sorted(groups, key=lambda group: group.cases[0].option("hard_samples", "none") == "none"):
-        first = group.cases[0]
+        first = min(group.cases, key=lambda case: case.option("detectors").count("+"))
         if (key := (group.title, division_sha256(first))) not in keys and DIVISION in first.record.artifacts:
             keys.add(key)
             yield first, group.title

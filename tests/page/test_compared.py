@@ -150,7 +150,7 @@ def test_a_folder_with_something_else_is_left_alone(studio: Any, capsys: pytest.
     folder.mkdir()
     (folder / "index.html").write_text("my thesis", encoding="utf-8")
     assert main(["page", str(studio.run()), f"--out={folder}"]) == 2
-    assert "no page of eyechart" in capsys.readouterr().err
+    assert "files that are not a page of eyechart" in capsys.readouterr().err
     assert [path.name for path in folder.iterdir()] == ["index.html"]
 
 
