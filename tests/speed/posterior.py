@@ -134,10 +134,13 @@ class Bench:
 
     def nodes(self, request: Request, kind: str) -> tuple[int, int]:
         """How many inner nodes there are, and how many of them are likelier than every choice."""
-        ((_, trie, batch),) = self.model._behind([request], self.chosen[kind])
-        with torch.inference_mode():
+
+        def count(batch: Any, trie: Any) -> tuple[int, int]:
             edges = trie_scoring.log_probabilities(self.model._module, batch, trie, MAX_LOGITS[True])
-        return len(trie.nodes) - 1, int((trie.reached(edges)[0, 1:] > trie.totals(edges).max()).sum())
+            return len(trie.nodes) - 1, int((trie.node_sums(edges)[0, 1:] > trie.choice_sums(edges).max()).sum())
+
+        ((_, counts),) = self.model._of_each([request], self.chosen[kind], "end", count)
+        return counts
 
     def beside_an_answer(self, request: Request, kind: str, pairs: int) -> str:
         """How many greedy answers they take."""
