@@ -119,12 +119,20 @@ def division_entries(pool: Runs) -> Iterator[tuple[CaseRun, str]]:
     Of several lists of detectors that give the same division, the shortest one is shown.
     """
     groups = [group for protocol in (EXISTENCE, PROGRESSION) for group in group_by_division(pool, protocol)]
-    keys = set()
+    entries: dict[tuple[str, str], tuple[CaseRun, str]] = {}
     for group in sorted(groups, key=lambda group: group.cases[0].option("hard_samples", "none") == "none"):
-        first = min(group.cases, key=lambda case: case.option("detectors").count("+"))
-        if (key := (group.title, division_sha256(first))) not in keys and DIVISION in first.record.artifacts:
-            keys.add(key)
-            yield first, group.title
+        case = group.cases[0]
+        key = group.title, division_sha256(case)
+        if DIVISION in case.record.artifacts and (
+            key not in entries or count_detectors(case) < count_detectors(entries[key][0])
+        ):
+            entries[key] = case, group.title
+    yield from entries.values()
+
+
+def count_detectors(case: CaseRun) -> int:
+    """Return the number of detectors of a case's division."""
+    return len(case.option("detectors").split("+"))
 
 
 def count_by_category(columns: Columns, *, initial: bool) -> Counts:
