@@ -92,7 +92,7 @@ def test_the_class_list_is_read_once_where_it_comes_first(tmp_path: Path) -> Non
         (each["variant"]["images_per_request"], each["variant"]["prompt_order"]): share(each["served"])
         for each in found
     }
-    assert all(cached[images, "shared"] > 2 * cached[images, "paper"] for images in "13")
+    assert all(cached[images, "text-first"] > 2 * cached[images, "image-first"] for images in "13")
     for record in found:
         assert record["outcomes"]["unparsed"] == record["outcomes"]["error"] == 0
 
