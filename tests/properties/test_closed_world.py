@@ -95,7 +95,7 @@ def test_requests_that_cannot_be_are_refused(message: str, asks) -> None:
 @given(st.text(), st.lists(st.integers(0, 99), min_size=1))
 def test_a_request_holds_its_text_and_its_images_in_order(text: str, rows: list[int]) -> None:
     assert request_parts(text, rows) == (*rows, text)
-    assert request_parts(text, rows, "shared") == (text, *rows)
+    assert request_parts(text, rows, "text-first") == (text, *rows)
 
 
 def test_a_request_without_images_or_in_no_known_layout_is_refused() -> None:

@@ -21,7 +21,7 @@ from .paired import ratio
 
 REQUESTS = 24
 TOKENS = 16
-ORDERS = ("paper", "shared")
+ORDERS = ("image-first", "text-first")
 
 
 @dataclass
@@ -57,12 +57,12 @@ def facts(pairs: int) -> Iterator[str]:
 def fact(what: str, engine: VllmGenerator, pairs: int) -> str:
     """One model's."""
     bench = Bench(engine)
-    list(engine.generate(bench.asked["paper"][:2], TOKENS))  # what is first takes longer
-    middle, least, most = ratio(partial(bench.ask, "shared"), partial(bench.ask, "paper"), pairs)
-    long = bench.usage["paper"].prompt / pairs / REQUESTS
+    list(engine.generate(bench.asked["image-first"][:2], TOKENS))  # what is first takes longer
+    middle, least, most = ratio(partial(bench.ask, "text-first"), partial(bench.ask, "image-first"), pairs)
+    long = bench.usage["image-first"].prompt / pairs / REQUESTS
     return (
-        f"{what}, {REQUESTS} closed-world requests of {long:.0f} tokens: the cache holds {bench.hits('paper')} of them "
-        f"in the paper's order, {bench.hits('shared')} behind a shared prefix, which is {middle:.1f} times as fast "
+        f"{what}, {REQUESTS} closed-world requests of {long:.0f} tokens: the cache holds {bench.hits('image-first')} of them "
+        f"in the paper's order, {bench.hits('text-first')} behind a shared prefix, which is {middle:.1f} times as fast "
         f"({least:.1f}–{most:.1f})"
     )
 
