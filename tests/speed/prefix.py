@@ -61,8 +61,8 @@ def fact(what: str, engine: VllmGenerator, pairs: int) -> str:
     middle, least, most = ratio(partial(bench.ask, "text-first"), partial(bench.ask, "image-first"), pairs)
     long = bench.usage["image-first"].prompt / pairs / REQUESTS
     return (
-        f"{what}, {REQUESTS} closed-world requests of {long:.0f} tokens: the cache holds {bench.hits('image-first')} of them "
-        f"in the paper's order, {bench.hits('text-first')} behind a shared prefix, which is {middle:.1f} times as fast "
+        f"{what}, {REQUESTS} closed-world requests of {long:.0f} tokens: the cache holds {bench.hits('image-first')} of "
+        f"them in the paper's order, {bench.hits('text-first')} behind a shared prefix, which is {middle:.1f} times as fast "
         f"({least:.1f}–{most:.1f})"
     )
 
