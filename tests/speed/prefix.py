@@ -60,10 +60,10 @@ def fact(what: str, engine: VllmGenerator, pairs: int) -> str:
     list(engine.generate(bench.asked["image-first"][:2], TOKENS))  # what is first takes longer
     middle, least, most = ratio(partial(bench.ask, "text-first"), partial(bench.ask, "image-first"), pairs)
     long = bench.usage["image-first"].prompt / pairs / REQUESTS
+    first, last = bench.hits("text-first"), bench.hits("image-first")
     return (
-        f"{what}, {REQUESTS} closed-world requests of {long:.0f} tokens: the cache holds {bench.hits('image-first')} of "
-        f"them in the paper's order, {bench.hits('text-first')} behind a shared prefix, which is {middle:.1f} times as fast "
-        f"({least:.1f}–{most:.1f})"
+        f"{what}, {REQUESTS} closed-world requests of {long:.0f} tokens: the cache holds {last} of them with the image "
+        f"first, {first} with the text first, which is {middle:.1f} times as fast ({least:.1f}–{most:.1f})"
     )
 
 

@@ -105,9 +105,9 @@ def rate_mean_and_sd(group: LevelAnswers, seed: int) -> Iterator[Estimate]:
 def sd_interval(draws: Floats, sd: float, birds: int, wordings: int) -> Interval:
     """Return the percentile interval of a standard deviation, or a bound for it where all resamples are equal.
 
-    If all resamples are equal, unobserved birds may have a share of up to `unseen`; each rate then moves by at most
-    that share, and the deviation of k rates is at most half of that times √(k / (k - 1)). Resamples vary more than the
-    observations, so the interval is extended to contain the value.
+    If all resamples are equal, unobserved birds may have a share of up to `max_unseen_share(birds)`. Each rate then
+    moves by at most that share, and the deviation of k rates is at most half of that times √(k / (k - 1)). Resamples
+    vary more than the observations, so the interval is extended to contain the value.
     """
     if len({*draws[~np.isnan(draws)].tolist()}) > 1:
         low, high = percentile_interval(draws)

@@ -1,7 +1,7 @@
 """Errors of single requests to a server, and what they mean for other requests.
 
-After a `PassingError` it is asked again; a `RefusedError` is its outcome; a ModelError ends the run, and a `ShutError`
-every other that the process might begin.
+After a `TransientError` the request is sent again. A `RejectedError` is the outcome of the request. A `ModelError` ends
+the run, and an `EndpointError` also every later run of the process.
 """
 
 import re
