@@ -168,7 +168,7 @@ def test_recall_over_classes_of_one_image_is_drawn_as_accuracy_is(right):
 
 @every
 def test_a_resample_of_other_images_is_refused(value, draws, before):
-    with pytest.raises(ValueError, match=r"'samples' parameter of \w+_draws must be of length 400"):
+    with pytest.raises(ValueError, match=r"'samples' parameter of \w+_bootstrap must be of length 400"):
         draws(before, [np.ones(399, np.int64)])
 
 

@@ -56,9 +56,9 @@ def levels(draw):
 @st.composite
 def rows(draw, tree, least=1):
     """Some images' probabilities, in sixteenths."""
-    cuts = st.lists(st.integers(0, PARTS), min_size=tree.leaves - 1, max_size=tree.leaves - 1).map(sorted)
+    cuts = st.lists(st.integers(0, PARTS), min_size=tree.n_leaves - 1, max_size=tree.n_leaves - 1).map(sorted)
     drawn = draw(st.lists(cuts, min_size=least, max_size=4))
-    return np.array([np.diff([0, *row, PARTS]) / PARTS for row in drawn]).reshape(len(drawn), tree.leaves)
+    return np.array([np.diff([0, *row, PARTS]) / PARTS for row in drawn]).reshape(len(drawn), tree.n_leaves)
 
 
 cases = trees().flatmap(lambda tree: st.tuples(st.just(tree), rows(tree)))
@@ -70,7 +70,7 @@ def above(tree, node):
 
 
 def below(tree, node):
-    return [leaf for leaf in range(tree.leaves) if node in above(tree, leaf)]
+    return [leaf for leaf in range(tree.n_leaves) if node in above(tree, leaf)]
 
 
 def plain_node(tree, row, threshold):
@@ -83,10 +83,10 @@ def plain_node(tree, row, threshold):
 @given(trees())
 def test_counts_depths_and_information_are_those_of_the_leaves_below(tree) -> None:
     counts = [len(below(tree, node)) for node in range(tree.root + 1)]
-    assert tree.counts.tolist() == counts
+    assert tree.leaf_counts.tolist() == counts
     assert tree.depth.tolist() == [len([*above(tree, node)]) - 1 for node in range(tree.root + 1)]
-    assert (tree.information[tree.counts == tree.leaves] == 0).all()
-    assert tree.leaves == 1 or (tree.information[: tree.leaves] == 1).all()
+    assert (tree.information[tree.leaf_counts == tree.n_leaves] == 0).all()
+    assert tree.n_leaves == 1 or (tree.information[: tree.n_leaves] == 1).all()
 
 
 def test_information_is_the_share_of_bits() -> None:
@@ -97,7 +97,7 @@ def test_information_is_the_share_of_bits() -> None:
 def test_a_node_covers_itself_and_what_is_below_it(tree) -> None:
     nodes = np.arange(tree.root + 1)
     expected = [[node in above(tree, other) for other in nodes] for node in nodes]
-    assert tree.covers(nodes[:, None], nodes).tolist() == expected
+    assert tree.is_same_or_ancestor(nodes[:, None], nodes).tolist() == expected
 
 
 @given(levels())
@@ -120,14 +120,14 @@ def test_the_probabilities_of_every_level_sum_to_1(ancestors, data) -> None:
 @given(cases)
 def test_the_sums_are_one_sparse_product(case) -> None:
     tree, leaves = case
-    paths = [(leaf, node) for leaf in range(tree.leaves) for node in above(tree, leaf)]
-    product = leaves @ csr_array((np.ones(len(paths)), np.array(paths).T), (tree.leaves, tree.root + 1))
+    paths = [(leaf, node) for leaf in range(tree.n_leaves) for node in above(tree, leaf)]
+    product = leaves @ csr_array((np.ones(len(paths)), np.array(paths).T), (tree.n_leaves, tree.root + 1))
     np.testing.assert_array_equal(node_probabilities(tree, leaves), product)
 
 
 @given(trees(), weights)
 def test_a_parent_is_never_less_likely_than_its_child(tree, drawn) -> None:
-    leaves = drawn[:, : tree.leaves] / drawn[:, : tree.leaves].sum(axis=1, keepdims=True)
+    leaves = drawn[:, : tree.n_leaves] / drawn[:, : tree.n_leaves].sum(axis=1, keepdims=True)
     nodes = node_probabilities(tree, leaves)
     assert nodes.dtype == np.float32
     assert (nodes[:, tree.parents[:-1]] >= nodes[:, :-1]).all()
@@ -163,7 +163,7 @@ def test_every_step_is_less_likely_than_the_one_before_and_tells_more(case) -> N
     later = np.flatnonzero(found.images[1:] == found.images[:-1]) + 1
     assert (np.diff(found.thresholds)[later - 1] <= 0).all()
     later = later[found.nodes[later - 1] != tree.root]
-    assert (tree.counts[found.nodes[later]] < tree.counts[found.nodes[later - 1]]).all()
+    assert (tree.leaf_counts[found.nodes[later]] < tree.leaf_counts[found.nodes[later - 1]]).all()
 
 
 @given(cases)
@@ -267,7 +267,7 @@ LEVELS = {
 
 @pytest.mark.parametrize("ancestors", LEVELS.values(), ids=LEVELS)
 def test_levels_that_make_no_tree_are_refused(ancestors) -> None:
-    with pytest.raises(ValueError, match=r"The 'ancestors' parameter of Tree.of_levels must be"):
+    with pytest.raises(ValueError, match=r"The 'ancestors' parameter of Tree.from_levels must be"):
         Tree.from_levels(ancestors)
 
 
@@ -286,5 +286,5 @@ def test_rows_that_are_no_probabilities_are_refused(row) -> None:
 
 
 def test_a_threshold_that_is_no_number_is_refused() -> None:
-    with pytest.raises(ValueError, match=r"The 'thresholds' parameter of Stairs.at"):
+    with pytest.raises(ValueError, match=r"The 'thresholds' parameter of ThresholdSteps.predict_at"):
         tree_gt(GENERA, [[0, 0, 0, 1]], [0.5, math.nan])

@@ -29,7 +29,7 @@ TREES = {
 @st.composite
 def answers(draw, tree):
     """Some images: their probabilities in sixteenths, and the deepest node that is true."""
-    cuts = st.lists(st.integers(0, PARTS), min_size=tree.leaves - 1, max_size=tree.leaves - 1).map(sorted)
+    cuts = st.lists(st.integers(0, PARTS), min_size=tree.n_leaves - 1, max_size=tree.n_leaves - 1).map(sorted)
     drawn = draw(st.lists(st.tuples(cuts, st.integers(0, tree.root)), min_size=1, max_size=6))
     return np.array([np.diff([0, *row, PARTS]) / PARTS for row, _ in drawn]), np.array([true for _, true in drawn])
 
@@ -108,7 +108,7 @@ def test_a_lower_threshold_never_gains_less(case) -> None:
 def test_the_lowest_threshold_is_plain_species_accuracy(case) -> None:
     tree, (leaves, truth) = case
     found = of(tree, leaves, truth)
-    assert found.gain[-1] == pytest.approx(float(tree.leaves > 1))
+    assert found.gain[-1] == pytest.approx(float(tree.n_leaves > 1))
     assert found.accuracy[-1] == pytest.approx(np.mean(leaves.argmax(axis=1) == truth))
 
 
@@ -124,9 +124,9 @@ def test_what_is_wrong_gains_nothing_with_correct_only(case) -> None:
 @ways
 @pytest.mark.parametrize("tree", [TREES["species and genera"], TREES["and families"], TREES["a star"]])
 def test_a_perfect_species_model_has_1(how, tree) -> None:
-    truth = np.arange(tree.leaves)
-    assert of(tree, np.eye(tree.leaves), truth, **how).area == pytest.approx(1)
-    unsure = 0.75 * np.eye(tree.leaves) + 0.25 / tree.leaves  # the best, though not sure, is as perfect
+    truth = np.arange(tree.n_leaves)
+    assert of(tree, np.eye(tree.n_leaves), truth, **how).area == pytest.approx(1)
+    unsure = 0.75 * np.eye(tree.n_leaves) + 0.25 / tree.n_leaves  # the best, though not sure, is as perfect
     assert of(tree, unsure, truth, **how).area == pytest.approx(1)
 
 
@@ -184,7 +184,7 @@ def test_the_order_and_number_of_the_images_do_not_count(how, case, random) -> N
 @given(cases)
 def test_images_without_a_truth_are_left_out(case) -> None:
     tree, (leaves, truth) = case
-    more = np.concatenate([leaves, leaves[:1], np.full((1, tree.leaves), np.nan)])
+    more = np.concatenate([leaves, leaves[:1], np.full((1, tree.n_leaves), np.nan)])
     one, other = of(tree, leaves, truth), of(tree, more, [*truth, -1, -1])
     for ours, theirs in zip(one, other, strict=True):
         np.testing.assert_array_equal(ours, theirs)

@@ -29,7 +29,7 @@ SAID = {
     "errors": {},
     "usage": Usage(),
     "cost": None,
-    "sets": {},
+    "timings": {},
     "names": (),
     "seed": 7,
 }
