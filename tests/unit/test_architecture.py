@@ -4,6 +4,7 @@ So there are no cycles between packages. Within a package no file imports itself
 """
 
 import ast
+import tomllib
 from collections.abc import Iterator, Mapping
 from functools import cache
 from pathlib import Path
@@ -76,6 +77,11 @@ def test_every_import_is_found() -> None:
 
 def test_every_package_has_a_layer() -> None:
     assert {package(module) for module in modules()} - {""} == {*LAYER}
+
+
+def test_every_package_is_in_the_wheel() -> None:
+    listed = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["tool"]["setuptools"]["packages"]
+    assert sorted(listed) == sorted(name for name, path in modules().items() if path.name == "__init__.py")
 
 
 def test_imports_point_only_downwards() -> None:
