@@ -23,8 +23,9 @@ How values are compared: integers, booleans and texts exactly; numbers with a fr
 samples, which are rounded to six digits, to 1e-4, or 1e-6 absolute; those in tables of runs with real models to one
 unit of the last digit, since records hold the same numbers unrounded. With other vector instructions (set
 ATEN_CPU_CAPABILITY=default) some calibration errors differ by 4e-6, so that 1e-6 would fail on other machines.
-Fields in VOLATILE are left out, for the reason that stands there. The order of a table's rows does not count, since it
-follows names of options. The digest of a key is compared where the library versions in it are equal.
+Fields in VOLATILE are left out, for the reason that stands there. Rows are compared in their order, except in the
+files that `any_row_order` in `changes.toml` names. The digest of a key is compared where the library versions in it
+are equal.
 
 A change that is intended:
 - a name (a field, a column, a table, a case): add it to `changes.toml`, with the reason. It replaces text in the golden

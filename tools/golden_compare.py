@@ -84,14 +84,14 @@ def by_name(numbers: Json) -> dict[str, Json]:
 def compare_csv(file: str, before: list[str], after: list[str], place: tuple[str, ...]) -> Iterator[Difference]:
     """Yield a difference for each column that is gone, new or has other cells, and one where rows are gone or new.
 
-    The order of the rows of a table does not count, since tables are sorted by names of options.
+    The order of rows does not count in the files that `changes.toml` names in `any_row_order`.
     """
     (old_head, old), (new_head, new) = (read_columns(lines) for lines in (before, after))
     for name in dict.fromkeys((*old_head, *new_head)):
         if name not in old_head or name not in new_head:
             yield Difference(file, (*place, f"column {name}"), *describe_presence(name in old_head, name in new_head))
     differences = list(compare_rows(file, old_head, old, new_head, new, place))
-    if differences and has_tables(file):
+    if differences and file in read_changes().get("any_row_order", ()):
         in_order = sort_rows(old_head, old), sort_rows(new_head, new)
         if not any(compare_rows(file, old_head, in_order[0], new_head, in_order[1], place)):
             return
@@ -125,7 +125,7 @@ def sort_rows(head: Mapping[str, int], rows: Sequence[list[str]]) -> list[list[s
     columns = [index for name, index in head.items() if not TIMES.search(name)]
 
     def key(row: list[str]) -> tuple[list[str], list[float]]:
-        cells = [", ".join(sorted(row[index].split(", "))) for index in columns]
+        cells = [sort_options(row[index]) for index in columns]
         numbers = [cell for cell in cells if NUMBER.fullmatch(cell)]
         return [cell for cell in cells if not NUMBER.fullmatch(cell)], [float(cell) for cell in numbers]
 
@@ -153,7 +153,7 @@ def is_same(file: str, before: Json, after: Json) -> bool:
     if before == after:
         return isinstance(before, bool) == isinstance(after, bool)
     if has_tables(file) and isinstance(before, str) and isinstance(after, str) and ", " in before:
-        return sorted(before.split(", ")) == sorted(after.split(", "))
+        return sort_options(before) == sort_options(after)
     texts = [repr(value) if isinstance(value, int | float) else str(value) for value in (before, after)]
     if not all(map(NUMBER.fullmatch, texts)) or not any(re.search("[.e]", text) for text in texts):
         return False
@@ -161,6 +161,15 @@ def is_same(file: str, before: Json, after: Json) -> bool:
     if absolute == LAST_DIGIT:
         absolute = 1.01 * 10.0 ** -min(len(text.partition(".")[2]) for text in texts)
     return isclose(*map(float, texts), rel_tol=relative, abs_tol=absolute)
+
+
+def sort_options(text: str) -> str:
+    """Return a list of options in the order of its texts.
+
+    >>> sort_options("seed 2, order 1")
+    'order 1, seed 2'
+    """
+    return ", ".join(sorted(text.split(", ")))
 
 
 def has_tables(file: str) -> bool:
@@ -174,6 +183,11 @@ def shorten(value: Json) -> str:
     return text if len(text) <= 80 else f"{text[:60]}... ({len(text)} characters)"
 
 
+def read_changes() -> dict[str, Any]:
+    """Return the intended changes of `changes.toml`."""
+    return tomllib.loads((GOLDEN / CHANGES).read_text(encoding="utf-8"))
+
+
 def read_golden(file: str) -> Json:
     """Read a golden file with the names that `changes.toml` replaces; an empty value if there is no such file."""
     path = GOLDEN / file
@@ -181,7 +195,7 @@ def read_golden(file: str) -> Json:
         return {}
     data = path.read_bytes()
     text = (gzip.decompress(data) if path.suffix == ".gz" else data).decode()
-    changes = tomllib.loads((GOLDEN / CHANGES).read_text(encoding="utf-8"))
+    changes = read_changes()
     for change in changes.get("change", ()):
         if fnmatch(file, change["files"]):
             text = re.sub(change["before"], change["after"], text)

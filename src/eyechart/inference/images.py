@@ -48,8 +48,9 @@ def load_request(dataset: Dataset | None, template: RequestTemplate) -> Request 
 
     Returns the error of an image that cannot be read.
     """
-    if not template.images or dataset is None:
+    if not template.images:
         return Request(tuple(part for part in template.parts if isinstance(part, str)))
+    assert dataset is not None  # `keys.request_key` refuses requests about images without a data set
     files = [data for index in template.images for _, data in dataset.read([index])]
     try:
         images = [load_image(dataset, index, data) for index, data in zip(template.images, files, strict=True)]

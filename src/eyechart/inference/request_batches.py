@@ -6,7 +6,7 @@ They are frozen and can be pickled like the requests of `requests`.
 import re
 from abc import abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from hashlib import sha256
 from typing import Any, ClassVar
@@ -126,10 +126,8 @@ class Generate(RequestBatch):
         return GenerateByImage(
             self.name,
             tuple(
-                RequestTemplate(
-                    tuple(indices[part] if isinstance(part, int) else part for part in template.parts),
-                    template.max_tokens,
-                    template.schema,
+                replace(
+                    template, parts=tuple(indices[part] if isinstance(part, int) else part for part in template.parts)
                 )
                 for template in self.requests
             ),

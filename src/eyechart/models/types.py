@@ -216,7 +216,8 @@ class Scorer(Generator):
     def best(self, requests: Sequence[Request], choices: Sequence[str]) -> tuple[NDArray[np.int64], Floats]:
         """Return the index (n,) of each request's most likely choice, the first of equals, and its log-probability.
 
-        The result is that of `score`, possibly computed faster.
+        The result is that of `score`, possibly computed faster. Models without a faster way inherit it from
+        `models.choice_trie.ExhaustiveScorer`.
         """
 
 
