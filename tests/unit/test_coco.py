@@ -124,7 +124,7 @@ def test_the_order_of_the_file_changes_nothing(folder: Folder, seed: int) -> Non
 
 def test_an_image_without_annotation_has_nothing(folder: Folder) -> None:
     found = folder.open()
-    assert facts(found, "absent") == [[1, 1, 1]] * 3
+    assert facts(found, "known_absent") == [[1, 1, 1]] * 3
 
 
 @pytest.mark.parametrize("counts", [[10, 5, 3], "0;2N9"])
@@ -167,7 +167,7 @@ def test_faults_are_counted_by_kind(folder: Folder, left_out: Any) -> None:
 def test_a_broken_thing_alone_leaves_its_category_unknown(folder: Folder) -> None:
     found = folder.add(1, CAR, (1, 1, 0, 0)).open()
     assert facts(found, "known")[0] == facts(found, "countable")[0] == [1, 0, 1]
-    assert facts(found, "absent")[0] == [1, 0, 1]
+    assert facts(found, "known_absent")[0] == [1, 0, 1]
 
 
 def test_a_broken_thing_beside_another_leaves_the_number_open(folder: Folder) -> None:
@@ -198,7 +198,7 @@ def test_of_a_crowd_and_a_thing_in_one_box_the_crowd_is_kept(folder: Folder, lef
 
 def test_every_category_in_an_image(folder: Folder) -> None:
     found = folder.add(1, PERSON).add(1, CAR).add(1, APPLE).open()
-    assert facts(found, "absent")[0] == [0, 0, 0]
+    assert facts(found, "known_absent")[0] == [0, 0, 0]
 
 
 def test_pictures_that_are_missing(folder: Folder) -> None:

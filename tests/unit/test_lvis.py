@@ -103,7 +103,7 @@ def test_only_annotated_and_negative_categories_are_known(folder: Folder) -> Non
     found = folder.add(7, BAT).add(7, BAT, (5, 5, 5, 5)).look(7, negative=(SKI,)).look(5, negative=(CAT, BOW)).open()
     assert facts(found) == [[0, 2, 0, 0], [0] * 4, [0] * 4]
     assert facts(found, "known") == [[0, 1, 0, 1], [1, 0, 1, 0], [0] * 4]
-    assert facts(found, "absent") == [[0, 0, 0, 1], [1, 0, 1, 0], [0] * 4]
+    assert facts(found, "known_absent") == [[0, 0, 0, 1], [1, 0, 1, 0], [0] * 4]
     assert facts(found, "countable") == facts(found, "known")
 
 

@@ -174,7 +174,7 @@ def gain(trees: dict[int, Tree], species: Sequence[int], correct_only: bool = Fa
     total, reached, before = 0.0, 0.0, 1.0
     for threshold in thresholds(trees):
         nodes = [tree.at(threshold) for tree in trees.values()]
-        right = [place in tree.n_leaves[node] for place, tree, node in zip(species, trees.values(), nodes, strict=True)]
+        right = [place in tree.leaves[node] for place, tree, node in zip(species, trees.values(), nodes, strict=True)]
         worth = [
             tree.depth[node] / 3 if depth else tree.information[node]
             for tree, node in zip(trees.values(), nodes, strict=True)
