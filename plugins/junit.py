@@ -43,7 +43,7 @@ def record_properties(record: Record) -> Iterator[tuple[str, str]]:
 
 def metric_properties(metric: Metric) -> Iterator[tuple[str, str]]:
     """Yield the value, sample count and interval of a metric, under the name that floors use."""
-    among = metric.labels if metric.category == "A" else f"{metric.labels}, {metric.category}"
+    among = metric.labels if metric.subset_text == "A" else f"{metric.labels}, {metric.subset_text}"
     name = f"{PROPERTY}.{metric.name}[{among}]"
     if metric.value is not None:
         yield name, repr(metric.value)

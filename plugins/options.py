@@ -84,7 +84,7 @@ ADVANCED = (
     Option("power", "report the smallest regression that each comparison detects with a power of 80 %; without "
            "--eye-baseline, estimated from this session", flag=True),
     Option("floor", "fail if a metric is below a value, as BENCHMARK/PROTOCOL:METRIC>=VALUE, or above it with <=; "
-           "without a category, the metric over the images that have a label; repeatable",
+           "without a subset, the metric over the images that have a label; repeatable",
            metavar="FLOOR", repeatable=True),
     Option("summary", "write the result of the session and of the comparison to this Markdown file", metavar="FILE"),
     Option("templates", "prompt templates: 80, 7, 1, bird, name, or a file with one per line (default: those of the "

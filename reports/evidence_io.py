@@ -65,7 +65,9 @@ def estimate_from_metric(metric: Metric) -> Estimate:
         interval=None if metric.ci is None else Interval(*metric.ci),
         method=metric.ci_method,
         labels=metric.labels,
-        category=metric.category,
+        subset=metric.subset,
+        level=metric.level,
+        prompt=metric.prompt,
         higher_is_better=metric.higher_is_better,
     )
 

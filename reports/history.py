@@ -18,7 +18,7 @@ COLUMNS: Mapping[str, str] = {
     **dict.fromkeys(("model_dtype", "model_device", "data_fingerprint"), "string"),
     "limit": "int64",
     "seed": "int64",
-    **dict.fromkeys(("metric", "labels", "category"), "string"),
+    **dict.fromkeys(("metric", "labels", "subset", "level", "prompt"), "string"),
     "value": "float64",
     "n": "int64",
     "ci_low": "float64",
@@ -57,9 +57,7 @@ def case_columns(record: Record) -> Row:
 def metric_columns(metric: Metric) -> Row:
     """Return the cells of one metric; an undefined value or interval gives None."""
     return (
-        metric.name,
-        metric.labels,
-        metric.category,
+        *metric.key,
         metric.value,
         metric.n,
         *(metric.ci or (None, None)),

@@ -39,15 +39,15 @@ class RankedMetric:
 
     name: str
     labels: str
-    category: str
+    subset: str
 
     def find(self, case: CaseRun) -> Metric | None:
         """Return the metric of a case, or None if it has no value."""
-        metric = case.metric(self.name, self.labels, self.category)
+        metric = case.metric(self.name, self.labels, self.subset)
         return None if metric is None or metric.value is None else metric
 
     def __str__(self) -> str:
-        part = "" if self.category in WHOLE else f", {self.category}"
+        part = "" if self.subset in WHOLE else f", {self.subset}"
         return f"{self.name} under {self.labels}{part}"
 
 
@@ -83,7 +83,7 @@ class RankedModel:
 
 
 def leaderboards(runs: Runs, metric: str | None, labels: str | None, alpha: float) -> list[Table]:
-    """Return a table for each split, protocol, label set and category; the default metric is the accuracy."""
+    """Return a table for each split, protocol, label set and subset; the default metric is the accuracy."""
     names = metrics_with_direction(runs)
     if metric is not None and metric not in names:
         suggestion = did_you_mean(metric, names)
@@ -108,25 +108,23 @@ def metrics_with_direction(runs: Runs) -> list[str]:
 
 
 def ranked_metrics(group: ComparableCases, metric: str | None) -> list[RankedMetric]:
-    """Return the metrics to rank by: over all images, or if there is none, over each category."""
+    """Return the metrics to rank by: over all images, or if there is none, over each subset."""
     candidates = dict.fromkeys(
-        RankedMetric(recorded.name, recorded.labels, recorded.category)
+        metric_key(recorded)
         for case in group.cases
         for recorded in case.record.metrics
         if recorded.name == (metric or case.accuracy_name) and recorded.value is not None
     )
     headline_keys = {metric_key(recorded) for case in group.cases for recorded in headlines(case.record.metrics)}
-    headline_names = {(name, labels) for name, labels, _ in headline_keys}
+    headline_names = {(ranked.name, ranked.labels) for ranked in headline_keys}
     return [
-        ranked
-        for ranked in candidates
-        if metric_key(ranked) in headline_keys or (ranked.name, ranked.labels) not in headline_names
+        ranked for ranked in candidates if ranked in headline_keys or (ranked.name, ranked.labels) not in headline_names
     ]
 
 
-def metric_key(metric: Metric | RankedMetric) -> tuple[str, str, str]:
-    """Return the name, labels and category of a metric."""
-    return metric.name, metric.labels, metric.category
+def metric_key(metric: Metric) -> RankedMetric:
+    """Return the name, labels and subset of a metric."""
+    return RankedMetric(metric.name, metric.labels, metric.subset_text)
 
 
 def no_metric_error(runs: Runs, metric: str | None, labels: str | None) -> ReportError:
@@ -141,7 +139,7 @@ def no_metric_error(runs: Runs, metric: str | None, labels: str | None) -> Repor
 def leaderboard_table(group: ComparableCases, ranked: RankedMetric, reference: str, alpha: float) -> Table:
     """Return the leaderboard of one split and protocol."""
     ranks = assign_ranks(model_scores(group, ranked), alpha)
-    is_top1 = ranked.name == "acc1" and ranked.labels == reference and ranked.category in WHOLE
+    is_top1 = ranked.name == "acc1" and ranked.labels == reference and ranked.subset in WHOLE
     published = is_top1 and any(case.record.reported for case in group.cases)
     protocol = group.cases[0].record.protocol
     return Table(
@@ -149,13 +147,13 @@ def leaderboard_table(group: ComparableCases, ranked: RankedMetric, reference: s
         (*COLUMNS, f"{ranked.name}, %", *COMPARED, *(REPORTED if published else ())),
         tuple((*leaderboard_row(rank), *(reported_cells(rank.model.case) if published else ())) for rank in ranks),
         (*leaderboard_notes(alpha, ranked, ranks), *unpaired_note(ranks), *group.notes()),
-        {"split": group.title, "protocol": protocol, "labels": ranked.labels, "category": ranked.category},
+        {"split": group.title, "protocol": protocol, "labels": ranked.labels, "category": ranked.subset},
     )
 
 
 def leaderboard_notes(alpha: float, ranked: RankedMetric, ranks: Sequence[RankedModel]) -> Iterator[str]:
     """Yield the explanation of a leaderboard."""
-    if ranked.category == LABELLED:
+    if ranked.subset == LABELLED:
         yield f"{LABELLED}: images with a label. T4 has the accuracy that counts images without one, incl. N."
     better = "Lower" if any(rank.model.metric.higher_is_better is False for rank in ranks) else "Higher"
     yield (
@@ -184,8 +182,8 @@ def model_scores(group: ComparableCases, ranked: RankedMetric) -> list[ModelScor
 
 def select_metric(evidence: Evidence, ranked: RankedMetric) -> Evidence:
     """Return the evidence of one metric only."""
-    key = (ranked.name, ranked.labels, ranked.category)
-    items = tuple(proof for proof in evidence.metrics if (proof.name, proof.labels, proof.category) == key)
+    key = (ranked.name, ranked.labels, ranked.subset)
+    items = tuple(proof for proof in evidence.metrics if (proof.name, proof.labels, proof.subset_text) == key)
     return structs.replace(evidence, metrics=items)
 
 

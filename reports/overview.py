@@ -11,7 +11,7 @@ from pathlib import Path
 from msgspec import structs
 
 from eyechart.atomic import write_atomic
-from eyechart.gate.headlines import LABELLED, WITH_EMPTY, category_name, headlines
+from eyechart.gate.headlines import LABELLED, WITH_EMPTY, headlines, subset_name
 from eyechart.records import Metric
 
 from .classification.ablations import t11, t12, t14, t18
@@ -119,7 +119,7 @@ def metric_table(group: ComparableCases) -> Table:
     tasks = group.task_names()
     rows = tuple(
         (
-            *(case.model, tasks[id(case)], metric.name, metric.labels, category_name(metric, case.record.metrics)),
+            *(case.model, tasks[id(case)], metric.name, metric.labels, subset_name(metric, case.record.metrics)),
             *(metric_cell(metric), metric.ci_method),
         )
         for case in group.cases
@@ -153,8 +153,8 @@ def aggregate_rows(case: CaseRun, group: ComparableCases) -> Iterator[tuple[str,
     for metric in case.record.metrics:
         if metric.value is None:
             continue
-        rollup = case.labels[:1] == (metric.labels,) and metric in headline_metrics and metric.category != "all"
-        task_name = task if rollup else f"{task}/{metric.labels}/{metric.category}"
+        rollup = case.labels[:1] == (metric.labels,) and metric in headline_metrics and metric.subset_text != "all"
+        task_name = task if rollup else f"{task}/{metric.labels}/{metric.subset_text}"
         yield (
             case.model,
             benchmark,

@@ -131,10 +131,10 @@ class CaseRun:
             and agree_on_shared_keys(self.label_sets, other.label_sets)
         )
 
-    def metric(self, name: str, labels: str, category: str = "A") -> Metric | None:
-        """Return one metric of the record, or None."""
-        key = (name, labels, category)
-        matches = (m for m in self.record.metrics if (m.name, m.labels, m.category) == key)
+    def metric(self, name: str, labels: str, subset: str = "A") -> Metric | None:
+        """Return one metric of the record, or None; `subset` is its `subset_text`."""
+        key = (name, labels, subset)
+        matches = (m for m in self.record.metrics if (m.name, m.labels, m.subset_text) == key)
         return next(matches, None)
 
 

@@ -13,7 +13,7 @@ the store; nothing is imported from eyechart, so that modules, classes and funct
 - `--work DIR`: where sessions write; with an earlier one's folder, what it asked is not asked again
 
 Golden files, in tests/golden/migration:
-- `main/records.json`: each case's record, metrics by name, labels and category; of the sessions compressed
+- `main/records.json`: each case's record, metrics by name, labels, subset, level and prompt; of the sessions compressed
 - `NAME/samples.json.gz`: each case's csv files line by line, and its evidence without the resampled values
 - `NAME/tables.json.gz`: each table's csv; null: the reports made none of this run
 - `NAME/keys.json`: what is in each key file of the store, with the digest that names its entry
@@ -53,7 +53,7 @@ from pathlib import Path
 from runpy import run_module
 from typing import Any
 
-from golden_compare import GOLDEN, NAMED, describe, dump, find_differences, read_golden, write_golden
+from golden_compare import GOLDEN, LEVELS, NAMED, by_name, describe, dump, find_differences, read_golden, write_golden
 
 ROOT = Path(__file__).resolve().parents[1]
 SESSIONS = "sessions.toml"
@@ -97,9 +97,9 @@ def read_records(run: Path) -> tuple[dict[str, Any], dict[str, Any]]:
         if name in records:
             raise SystemExit(f"{run} has two records of {name}.")
         records[name] = {field: value for field, value in record.items() if field not in VOLATILE}
-        records[name]["metrics"] = {" ".join(map(str, map(row.get, NAMED))): row for row in record["metrics"]}
+        records[name]["metrics"] = by_name(record["metrics"])
         if len(records[name]["metrics"]) < len(record["metrics"]):
-            raise SystemExit(f"{run}: {name} has two metrics of one {', '.join(NAMED)}.")
+            raise SystemExit(f"{run}: {name} has two metrics of one {', '.join(NAMED + LEVELS)}.")
         samples[name] = {field: read_file(run / path) for field, path in files(record)}
     return {"run": strip(content["run"]), **strip(records)}, samples
 

@@ -24,7 +24,8 @@ TOLERANCES = {  # by a part of the file's name: relative and absolute, as measur
     "": (1e-5, 1e-9),
 }
 LARGEST = 1_000_000
-NAMED = ("name", "labels", "category")  # what tells numbers apart
+NAMED, LEVELS = ("name", "labels", "subset"), ("level", "prompt")  # what tells numbers apart
+OLD_NAMED = ("name", "labels", "category")  # the same in files written before schema 2 of records
 MOST_SHOWN = 60
 Json = Any
 OPTION = r'[a-z_]+=(?:[^\s,"\[\]]|\[[^\[\]]*(?:\[[^\[\]]*\][^\[\]]*)*\])+'
@@ -72,13 +73,61 @@ def find_differences(file: str, before: Json, after: Json, place: tuple[str, ...
 
 
 def is_named(value: Json) -> bool:
-    """Return whether a value is a list of numbers, each with a name, labels and a category."""
+    """Return whether a value is a list of numbers, each with its name, labels and subset."""
     return isinstance(value, list) and all(isinstance(number, dict) and {*NAMED} <= {*number} for number in value)
 
 
 def by_name(numbers: Json) -> dict[str, Json]:
-    """Return numbers by name, labels and category."""
-    return {" ".join(str(number[part]) for part in NAMED): number for number in numbers}
+    """Return numbers by what tells them apart, without level and prompt, which evidence omits where they are "".
+
+    >>> by_name([{"name": "acc", "labels": "range", "subset": "A", "level": "genus", "prompt": "", "value": 0.5}])
+    {'acc range A level=genus': {'name': 'acc', 'labels': 'range', 'subset': 'A', 'value': 0.5}}
+    """
+    return {named(number): {field: part for field, part in number.items() if field not in LEVELS} for number in numbers}
+
+
+def named(number: Json) -> str:
+    """Return what tells a number apart from the others of its case."""
+    levels = (f"{part}={number[part]}" for part in LEVELS if number.get(part))
+    return " ".join((*(str(number[part]) for part in NAMED), *levels))
+
+
+def split_category(value: Json) -> Json:
+    """Return a golden value with subset, level and prompt in the place of each number's category.
+
+    Records of schema 1 and their evidence had these in one text.
+
+    >>> split_category({"name": "abstention", "labels": "", "category": "UA/naive/01"})
+    {'name': 'abstention', 'labels': '', 'subset': 'UA', 'level': '', 'prompt': 'naive/01'}
+    >>> split_category({"name": "p_abstain", "labels": "", "category": "naive/angle/occlusion"})
+    {'name': 'p_abstain', 'labels': '', 'subset': 'angle/occlusion', 'level': '', 'prompt': 'naive'}
+    """
+    if isinstance(value, list):
+        return [split_category(part) for part in value]
+    if not isinstance(value, dict):
+        return value
+    if is_old_number(value):
+        return split_number(value)
+    if value and all(map(is_old_number, value.values())):
+        return by_name([split_number(part) for part in value.values()])
+    return {name: split_category(part) for name, part in value.items()}
+
+
+def is_old_number(value: Json) -> bool:
+    """Return whether a value is a number with a category."""
+    return isinstance(value, dict) and {*OLD_NAMED} <= {*value}
+
+
+def split_number(number: Json) -> Json:
+    """Return a number with subset, level and prompt in the place of its category."""
+    level, category = "", number["category"]
+    if number["name"] in ("p_abstain", "correct_reason"):
+        prompt, _, subset = category.partition("/")
+    else:
+        subset, _, prompt = category.partition("/")
+        subset, _, level = subset.partition(".")
+    others = {field: part for field, part in number.items() if field != "category"}
+    return {**others, "subset": subset, "level": level, "prompt": prompt}
 
 
 def compare_csv(file: str, before: list[str], after: list[str], place: tuple[str, ...]) -> Iterator[Difference]:
@@ -200,7 +249,7 @@ def read_golden(file: str) -> Json:
         if fnmatch(file, change["files"]):
             text = re.sub(change["before"], change["after"], text)
     renamed = Renamed(changes.get("options", {}), changes.get("option_values", {}))
-    return renamed.apply(json.loads(text), in_tables=has_tables(file))
+    return renamed.apply(split_category(json.loads(text)), in_tables=has_tables(file))
 
 
 @dataclass(frozen=True)

@@ -86,9 +86,9 @@ def published_order(entry: CaseRun) -> tuple[int, str]:
     return place, entry.record.split
 
 
-def metric_number(entry: CaseRun, name: str, category: str) -> NumberCell:
+def metric_number(entry: CaseRun, name: str, subset: str) -> NumberCell:
     """Return a metric of a case for one set."""
-    metric = entry.metric(name, OODBENCH, category)
+    metric = entry.metric(name, OODBENCH, subset)
     return NumberCell(None) if metric is None else NumberCell(metric.value, metric.n, metric.ci)
 
 

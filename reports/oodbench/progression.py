@@ -126,7 +126,7 @@ def pooled_share(total: Ints, draws: Ints, place: int, units: int) -> NumberCell
 
 def case_sets(entry: CaseRun) -> list[str]:
     """Return the sets of a case."""
-    return sorted({metric.category for metric in entry.record.metrics if metric.name == "e_acc"}, key=set_order)
+    return sorted({metric.subset for metric in entry.record.metrics if metric.name == "e_acc"}, key=set_order)
 
 
 def recorded_cells(entry: CaseRun, name: str) -> list[Cell]:

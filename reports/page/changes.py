@@ -95,7 +95,7 @@ class Changes:
             return {}
         decisions = [verdict.decision for verdict in verdicts]
         summary = {"decision": decisions[0], "count": decisions.count(decisions[0]), "of": len(verdicts)}
-        key_of_metric = metric and (metric.name, metric.labels, metric.category)
+        key_of_metric = metric and metric.key
         moved = next(
             (first_verdict for first_verdict in verdicts if first_verdict.comparison.metric.key == key_of_metric), None
         )
@@ -109,12 +109,12 @@ class Changes:
 
     def row(self, verdict: Verdict, case: CaseRun, places: SamplePlaces) -> dict[str, Any]:
         """Return a metric as `compare` writes it, and the filter of its samples."""
-        name, labels, category = map(one_line, verdict.comparison.metric.key)
+        metric = verdict.comparison.metric
         conditions = sample_filter(verdict.comparison.metric, places[id(case)][2]) if id(case) in places else {}
         return {
-            "name": name,
-            "labels": labels,
-            "category": category,
+            "name": one_line(metric.name),
+            "labels": one_line(metric.labels),
+            "category": one_line(metric.subset_text),
             "cells": [*map(cell_data, verdict_cells(verdict))],
             "samples": conditions,
         }
@@ -146,7 +146,7 @@ def case_key(case: CaseRun) -> Key:
 def sample_filter(proof: MetricEvidence, case_samples: CaseSamples) -> dict[str, Any]:
     """Return the filter of the sample list for what a metric lost and gained, with the counts.
 
-    A proportion has its own samples. For other metrics they are the samples of its label set and category whose outcome
+    A proportion has its own samples. For other metrics they are the samples of its label set and subset whose outcome
     changed.
     """
     labels = {"labels": proof.labels} if proof.labels in case_samples.samples.label_sets else {}
@@ -156,7 +156,7 @@ def sample_filter(proof: MetricEvidence, case_samples: CaseSamples) -> dict[str,
         side.label_sets.get(proof.labels) if side else None for side in (case_samples.previous, case_samples.samples)
     )
     conditions = {
-        "category": "" if proof.category in (*WHOLE, LABELLED) else proof.category,
+        "category": "" if proof.subset_text in (*WHOLE, LABELLED) else proof.subset_text,
         "find": QUESTION_PREFIXES.get(proof.name, ""),
     }
     if before is None or now is None:

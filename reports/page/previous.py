@@ -10,15 +10,14 @@ from numpy.typing import NDArray
 from eyechart.gate.compare import metric_title
 from eyechart.gate.evidence import Evidence, Floats, MetricEvidence
 from eyechart.gate.headlines import ANSWERED
+from eyechart.records import MetricKey
 
 from ..evidence_io import is_run, read_case_evidence, read_cases
 from ..runs import CaseRun, Runs, load
 from .samples import RIGHT, UNSCORED, WRONG, Codes, LabelOutcomes, Samples
 
-Key = tuple[str, str, str]  # a number's name, labels and category
 PreviousCase = CaseRun | Evidence
 PreviousCases = Mapping[int, PreviousCase]  # by the identity of the entry that is compared
-WHOLE = ("acc1", "A")
 Rows = NDArray[np.intp]
 KnownCases = Mapping[tuple[str, str], PreviousCase]  # what is known of cases, by case and protocol
 
@@ -111,10 +110,10 @@ def compare_outcomes(before: Floats, after: Floats) -> SampleChanges:
     return SampleChanges(np.flatnonzero((before == 1) & (after == 0)), np.flatnonzero((before == 0) & (after == 1)))
 
 
-def metric_keys(name: str, label_outcomes: LabelOutcomes, now: Samples, evidence: Evidence | None) -> list[Key]:
+def metric_keys(name: str, label_outcomes: LabelOutcomes, now: Samples, evidence: Evidence | None) -> list[MetricKey]:
     """Return the metrics with the outcomes of a label set: its accuracy, or all with the same per-sample outcomes."""
     if evidence is None or evidence.samples != len(now.items):
-        return [(WHOLE[0], name, WHOLE[1])]
+        return [("acc1", name, "A", "", "")]
     candidates = [
         (proof, evidence.sample_outcomes(proof))
         for proof in evidence.metrics

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from eyechart.gate.headlines import category_name, headlines
+from eyechart.gate.headlines import headlines, subset_name
 from eyechart.records import Metric, Record, Run
 
 from ..failures import failure_notes
@@ -64,7 +64,7 @@ def metric_fields(metric: Metric, record: Record) -> dict[str, Any]:
     return {
         "name": metric.name,
         "labels": one_line(metric.labels),
-        "category": one_line(category_name(metric, record.metrics)),
+        "category": one_line(subset_name(metric, record.metrics)),
         "value": metric.value,
         "n": metric.n,
         "ci": metric.ci,

@@ -56,9 +56,9 @@ class Level:
     @property
     def points(self) -> list[NumberCell]:
         """The abstention rate of each prompt."""
-        start = f"{self.images}/{self.name}/"
-        metrics = [m for m in self.entry.record.metrics if m.name == RATE and m.category.startswith(start)]
-        return [NumberCell(m.value, m.n, m.ci) for m in sorted(metrics, key=lambda m: m.category)]
+        rates = (m for m in self.entry.record.metrics if m.name == RATE and m.subset == self.images)
+        metrics = [m for m in rates if m.prompt.startswith(f"{self.name}/")]
+        return [NumberCell(m.value, m.n, m.ci) for m in sorted(metrics, key=lambda m: m.prompt)]
 
     @property
     def min_and_max(self) -> tuple[NumberCell, NumberCell]:
@@ -105,11 +105,11 @@ def unanswerable_levels(pool: Runs, name: str) -> list[TableLevels]:
 def iterate_levels(table_cases: TableCases) -> Iterator[Level]:
     """Yield the levels of every model in the order of the prompt set, unanswerable images first."""
     for entry in table_cases.group.cases:
-        spots = [m.category.split("/") for m in entry.record.metrics if m.name == RATE]
+        means = [m for m in entry.record.metrics if m.name == RATE and "/" not in m.prompt]
         for images in SETS:
-            for parts in spots:
-                if len(parts) == 2 and parts[0] == images:  # a set and a level, no wording
-                    yield Level(entry, table_cases.names[id(entry)], images, parts[1])
+            yield from (
+                Level(entry, table_cases.names[id(entry)], images, m.prompt) for m in means if m.subset == images
+            )
 
 
 def t4(pool: Runs, _: str | None) -> list[Table]:
@@ -131,7 +131,7 @@ def t4_table(levels: TableLevels) -> Table:
 
 def p_abstain(level: Level, issue: str, style: NumberFormat = THOUSANDTHS) -> NumberCell:
     """Return the abstention rate on images with a reason."""
-    return styled_metric(level.entry, "p_abstain", WORDS, f"{level.name}/{issue}", style)
+    return styled_metric(level.entry, "p_abstain", WORDS, f"{issue}/{level.name}", style)
 
 
 def f7(pool: Runs, _: str | None) -> list[Table]:

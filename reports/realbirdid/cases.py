@@ -44,9 +44,9 @@ def case_names(entries: Sequence[CaseRun]) -> list[str]:
     return disambiguate_titles([entry.model for entry in entries], [[entry] for entry in entries])
 
 
-def metric_estimate(entry: CaseRun, name: str, labels: str, category: str) -> NumberCell:
+def metric_estimate(entry: CaseRun, name: str, labels: str, subset: str) -> NumberCell:
     """Return one metric of a case, without a value if the record lacks it."""
-    metric = entry.metric(name, labels, category)
+    metric = entry.metric(name, labels, subset)
     return NumberCell(None) if metric is None else NumberCell(metric.value, metric.n, metric.ci)
 
 

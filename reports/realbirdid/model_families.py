@@ -118,9 +118,9 @@ def describe_data(entry: CaseRun) -> str:
     return f"{where}, fingerprint {record.data.fingerprint[:12]}{held}."
 
 
-def styled_metric(entry: CaseRun, name: str, labels: str, category: str, style: NumberFormat = PERCENT) -> NumberCell:
+def styled_metric(entry: CaseRun, name: str, labels: str, subset: str, style: NumberFormat = PERCENT) -> NumberCell:
     """Return one metric of a case in a number format."""
-    return replace(metric_estimate(entry, name, labels, category), style=style)
+    return replace(metric_estimate(entry, name, labels, subset), style=style)
 
 
 def mark_best(numbers: Sequence[NumberCell]) -> list[NumberCell]:

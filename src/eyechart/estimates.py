@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from eyechart.metrics.intervals import Interval
-from eyechart.records import Metric
+from eyechart.records import Metric, MetricKey, subset_text
 
 Floats = NDArray[np.float64]
 
@@ -16,10 +16,11 @@ Floats = NDArray[np.float64]
 class Estimate:
     """One value of a case, with the evidence by which it is compared with another run.
 
-    `value` is None where the metric is not defined; NaN becomes None. `category` is the subset of the samples, or the
-    level, that the value is computed on. `title` names its row in the terminal, "" for a value without a row: `acc5`
-    is printed in the column top-5 of the row with its title, every other value in the column before it.
-    `higher_is_better` is None for a value that the gate does not judge.
+    `value` is None where the metric is not defined; NaN becomes None. `subset` names the samples that the value is
+    computed on, `level` the level of the taxonomy and `prompt` the prompts of a prompt set (see `records.Metric`).
+    `title` names its row in the terminal, "" for a value without a row: `acc5` is printed in the column top-5 of the
+    row with its title, every other value in the column before it. `higher_is_better` is None for a value that the gate
+    does not judge.
 
     `correct` (samples,) has 1 for a correct sample, 0 for a wrong one and NaN for one that does not count: the value is
     its mean, and two runs are compared by McNemar's exact test. `bootstrap` returns the values (`evidence.RESAMPLES`,)
@@ -36,7 +37,9 @@ class Estimate:
     interval: Interval | None = None
     method: str = ""
     labels: str = ""
-    category: str = "A"
+    subset: str = "A"
+    level: str = ""
+    prompt: str = ""
     title: str = ""
     higher_is_better: bool | None = None
     correct: Floats | None = field(default=None, repr=False, compare=False)
@@ -52,9 +55,14 @@ class Estimate:
         object.__setattr__(self, "interval", bounds)
 
     @property
-    def key(self) -> tuple[str, str, str]:
-        """The name, labels and category, which identify the estimate within its case."""
-        return self.name, self.labels, self.category
+    def key(self) -> MetricKey:
+        """The name, labels, subset, level and prompt, which identify the estimate within its case."""
+        return self.name, self.labels, self.subset, self.level, self.prompt
+
+    @property
+    def subset_text(self) -> str:
+        """The subset, level and prompt as one text."""
+        return subset_text(self.subset, self.level, self.prompt)
 
     @property
     def metric(self) -> Metric:
@@ -62,7 +70,9 @@ class Estimate:
         return Metric(
             name=self.name,
             labels=self.labels,
-            category=self.category,
+            subset=self.subset,
+            level=self.level,
+            prompt=self.prompt,
             title=self.title,
             value=self.value,
             n=self.n,

@@ -29,18 +29,33 @@ FRACTIONS = frozenset((
     *("ece", "cochran_p", "mmd2_p"),
 ))  # fmt: skip
 T = TypeVar("T")
+MetricKey = tuple[str, str, str, str, str]  # name, labels, subset, level, prompt
+
+
+def subset_text(subset: str, level: str = "", prompt: str = "") -> str:
+    """Return subset, level and prompt as one text, as the terminal, the gate, JUnit files and the page print them.
+
+    >>> subset_text("A"), subset_text("A", "species"), subset_text("UA", prompt="naive/01")
+    ('A', 'A.species', 'UA/naive/01')
+    """
+    return "/".join(filter(None, (".".join(filter(None, (subset, level))), prompt)))
 
 
 class Metric(msgspec.Struct, frozen=True, kw_only=True):
-    """A value of a metric with its label set, category of images, n and interval; None where it is not defined.
+    """A value of a metric with its label set, subset, n and interval; None where it is not defined.
 
+    `subset` names the samples that count: A (all images, or all answerable ones), a category of labels (S, M+, …), a
+    set of pairs (ID, OOD-S, …) or a reason. `level` is a level of the taxonomy, such as genus, and `prompt` the level
+    of a prompt set, such as naive, or one of its prompts, such as naive/01; both are "" for a metric without one.
     `repeats_ci` is Student's interval of a mean over epochs, for the same images in other epochs. `higher_is_better` is
     None for a metric that the gate does not judge. `title` names its row in the terminal.
     """
 
     name: str
     labels: str
-    category: str = "A"
+    subset: str = "A"
+    level: str = ""
+    prompt: str = ""
     title: str = ""
     value: float | None
     n: int
@@ -48,6 +63,16 @@ class Metric(msgspec.Struct, frozen=True, kw_only=True):
     ci_method: str
     repeats_ci: tuple[float, float] | None = None
     higher_is_better: bool | None = None
+
+    @property
+    def key(self) -> MetricKey:
+        """The name, labels, subset, level and prompt, which identify the metric within its case."""
+        return self.name, self.labels, self.subset, self.level, self.prompt
+
+    @property
+    def subset_text(self) -> str:
+        """The subset, level and prompt as one text."""
+        return subset_text(self.subset, self.level, self.prompt)
 
 
 class ModelRecord(msgspec.Struct, frozen=True, kw_only=True):
@@ -259,7 +284,7 @@ def find_invalid_value(record: Record) -> str:
     """Return the first invalid metric of a record, with what was found and expected; "" if all are valid."""
     for metric in record.metrics:
         for problem in _invalid_values(metric):
-            title = f"{metric.name} ({metric.labels}, {metric.category})"
+            title = f"{metric.name} ({metric.labels}, {metric.subset_text})"
             return f"{record.case} ({record.protocol}): {title} has {problem}"
     return ""
 

@@ -111,7 +111,7 @@ def test_a_case_asks_about_the_files_pairs(world: World, record: dict[str, Any])
     assert record["data"]["labels"] == {"OODBench": sha256(asked.encode()).hexdigest()}
     assert record["variant"]["division"] == f"toys.json ({digest[:8]})"
     assert record["variant"]["detectors"] == f"{CLIP}+{OTHER}"
-    assert {"ID", "OOD-H"} <= {metric["category"] for metric in record["metrics"]}
+    assert {"ID", "OOD-H"} <= {metric["subset"] for metric in record["metrics"]}
 
 
 def test_a_case_that_divides_for_itself_makes_the_same_division(world: World, record: dict[str, Any]) -> None:

@@ -20,7 +20,7 @@ Table = Callable[[str], Rows]
 
 def metric(record: Record, name: str, category: str) -> Record:
     """One number of a record."""
-    found: list[Record] = [each for each in record["metrics"] if (each["name"], each["category"]) == (name, category)]
+    found: list[Record] = [each for each in record["metrics"] if (each["name"], each["subset"]) == (name, category)]
     (one,) = found
     return one
 

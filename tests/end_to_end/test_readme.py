@@ -74,18 +74,18 @@ def test_the_table_in_the_readme_is_what_the_terminal_says(session: tuple[str, d
 
 @pytest.mark.parametrize(("name", "least"), [("acc1", 0.78), ("acc5", 0.96)], ids=["top-1", "top-5"])
 def test_efficientnet_lite0_reaches_its_accuracy(session: tuple[str, dict[str, Any]], name: str, least: float) -> None:
-    found = metric(session[1], "imagenet/sample/timm[tf_efficientnet_lite0]", name=name, labels="ImGT", category="A")
+    found = metric(session[1], "imagenet/sample/timm[tf_efficientnet_lite0]", name=name, labels="ImGT", subset="A")
     assert found["n"] == 140
     assert found["value"] >= least
     assert found["ci"][0] < found["value"] < found["ci"][1]
 
 
-@pytest.mark.parametrize("category", ["A", "N", "S", "S+", "M", "M+"])
+@pytest.mark.parametrize("subset", ["A", "N", "S", "S+", "M", "M+"])
 @pytest.mark.parametrize("model", ["timm[tf_efficientnet_lite0]", "conse[]"])
 def test_every_category_of_the_multilabel_truth_has_a_number(
-    session: tuple[str, dict[str, Any]], model: str, category: str
+    session: tuple[str, dict[str, Any]], model: str, subset: str
 ) -> None:
-    found = metric(session[1], f"imagenet/sample/{model}", name="acc1", labels="multilabel", category=category)
+    found = metric(session[1], f"imagenet/sample/{model}", name="acc1", labels="multilabel", subset=subset)
     assert found["n"] > 0
     assert found["ci"][0] <= found["value"] <= found["ci"][1]
 
@@ -97,7 +97,7 @@ TOYBOX = {"sample": 0.9, "sample-fluent-3d": 0.55, "sample-noto-v1": 0.55}
 def test_toybox_clip_sees_the_toy_world_and_photographs_less(
     session: tuple[str, dict[str, Any]], split: str, least: float
 ) -> None:
-    wanted = {"name": "acc1", "labels": "ImGT", "category": "A"}
+    wanted = {"name": "acc1", "labels": "ImGT", "subset": "A"}
     drawn, photographs = (
         metric(session[1], f"toybox/{name}/open_clip[toybox-clip]", **wanted) for name in (split, "sample-cutouts")
     )

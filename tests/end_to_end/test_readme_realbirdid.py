@@ -13,6 +13,7 @@ from typing import Any
 
 import pytest
 
+from eyechart.records import subset_text
 from eyechart.reports.realbirdid.catalogue import FIGURES, TABLES
 
 README = (Path(__file__).parents[2] / "README.md").read_text(encoding="utf-8")
@@ -80,7 +81,11 @@ def test_a_folder_of_ones_own_is_asked_about_under_every_protocol(folder: Path) 
 
 def test_every_packaged_wording_is_put_and_has_its_number(folder: Path) -> None:
     (record,) = (each for each in records(folder) if (each["split"], each["protocol"]) == ("drawn", "abstention"))
-    told = {one["category"] for one in record["metrics"] if one["name"] == "abstention"}
+    told = {
+        subset_text(one["subset"], one["level"], one["prompt"])
+        for one in record["metrics"]
+        if one["name"] == "abstention"
+    }
     levels, numbers = ("naive", "unanswerable", "refuse"), [f"{number:02}" for number in range(1, 16)]
     assert told == {f"UA/{level}" for level in levels} | {f"UA/{'/'.join(each)}" for each in product(levels, numbers)}
 

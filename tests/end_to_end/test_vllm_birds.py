@@ -90,7 +90,8 @@ def assert_alike(found: Rows, expected: Rows, within: float) -> None:
 
 def named(record: dict[str, Any]) -> list[tuple[Any, ...]]:
     return [
-        tuple(each[fact] for fact in ("name", "labels", "category", "n", "ci_method")) for each in record["metrics"]
+        tuple(each[fact] for fact in ("name", "labels", "subset", "level", "prompt", "n", "ci_method"))
+        for each in record["metrics"]
     ]
 
 

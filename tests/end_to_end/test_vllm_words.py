@@ -42,7 +42,7 @@ def both(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Mapping[tuple[
 
 
 def named(record: dict[str, Any]) -> list[tuple[Any, ...]]:
-    facts = ("name", "labels", "category", "n", "ci_method")
+    facts = ("name", "labels", "subset", "n", "ci_method")
     return [tuple(each[fact] for fact in facts) for each in record["metrics"]]
 
 

@@ -90,7 +90,7 @@ def test_progression_has_three_questions_a_sample_and_the_records_shares(samples
     sets = np.array(held.categories)
     for metric in (metric_ for metric_ in case.record.metrics if metric_.name != "answered"):
         rows = slice(("e_acc", "c_acc", "l_acc").index(metric.name), None, 3)
-        right = (held.outcomes == RIGHT)[rows][sets[rows] == metric.category]
+        right = (held.outcomes == RIGHT)[rows][sets[rows] == metric.subset_text]
         assert metric.value == pytest.approx(float(right.mean()))
 
 
@@ -197,7 +197,7 @@ def test_what_a_stage_lost_is_looked_for_among_its_own_questions(samples_by_case
     for proof, count in lost.items():
         stage = {"e_acc": "existence:", "c_acc": "counting:", "l_acc": "logic:"}[proof.name]
         kinds = samples.label_sets["OODBench"].categories
-        mine = [row for row in wrong if samples.items[row][1].startswith(stage) and kinds[row] == proof.category]
+        mine = [row for row in wrong if samples.items[row][1].startswith(stage) and kinds[row] == proof.subset_text]
         assert count == len(mine)
 
 

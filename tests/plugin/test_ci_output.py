@@ -54,7 +54,7 @@ def test_junit_has_the_main_numbers_of_every_case(world: Any, workers: tuple[str
     found = {each["eyechart.case"]: each for each in properties(world.folder / "junit.xml").values()}
     assert len(found) == len(world.records) == 4
     for record in world.records:
-        told, (number,) = found[record["case"]], [m for m in record["metrics"] if (m["name"], m["category"]) == ACC]
+        told, (number,) = found[record["case"]], [m for m in record["metrics"] if (m["name"], m["subset"]) == ACC]
         assert float(told["eyechart.acc1[ImGT]"]) == number["value"]
         assert [float(end) for end in told["eyechart.acc1[ImGT].interval"].split()] == number["ci"]
         assert told["eyechart.acc1[ImGT].n"] == str(number["n"])
@@ -157,7 +157,7 @@ def test_hostile_text_stays_in_its_block(said: str) -> None:
 def test_a_hostile_name_stays_in_its_cell(said: str) -> None:
     from markdown_it import MarkdownIt
 
-    proof = MetricEvidence(name="acc1", labels=said, category="A", value=0.0, n=2, direction=1)
+    proof = MetricEvidence(name="acc1", labels=said, subset="A", value=0.0, n=2, direction=1)
     sizes = {"before": 1.0, "after": 0.0, "delta": -1.0, "n": 2, "n_clusters": 2}
     found = MetricComparison(said, "replay", proof, **sizes, ci=None, p=0.001, method="exact McNemar", lost=(0, 1))
     text = "\n".join(make_loss_table([Verdict(found, 0.001, LOSS)]))

@@ -54,7 +54,7 @@ def test_every_format_is_asked_about_under_every_protocol(asked: Any) -> None:
 def test_every_format_has_the_sets_of_both_benchmarks(asked: Any) -> None:
     for record in asked.first:
         if record["protocol"] == "existence":
-            sets = {metric["category"] for metric in record["metrics"] if metric["name"] != "answered"}
+            sets = {metric["subset"] for metric in record["metrics"] if metric["name"] != "answered"}
             assert sets == {"ID", "OOD-S", "OOD-H"}
             assert record["variant"]["detectors"] == "+".join(CLIPS)
             outcomes = record["outcomes"]

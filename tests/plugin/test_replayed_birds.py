@@ -11,6 +11,7 @@ import pytest
 from eyechart.data.dataset import Dataset
 from eyechart.plugins.exit_codes import ERRORS
 from eyechart.realbirdid.sample import open_realbirdid
+from eyechart.records import subset_text
 
 SPLIT = "sample-drawn"
 
@@ -46,7 +47,10 @@ def write(path: Path, rows: Sequence[tuple[str, ...]]) -> None:
 
 
 def numbers(record: dict[str, Any]) -> dict[tuple[str, str, str], float]:
-    return {(one["name"], one["category"], one["labels"]): one["value"] for one in record["metrics"]}
+    return {
+        (one["name"], subset_text(one["subset"], one["level"], one["prompt"]), one["labels"]): one["value"]
+        for one in record["metrics"]
+    }
 
 
 def test_who_names_every_bird_has_the_highest_marks(world: Any, sure: Any) -> None:

@@ -94,7 +94,7 @@ def test_every_line_of_a_case_adds_up_to_its_record(spoken: Any) -> None:
 
 
 def numbers(record: dict[str, Any]) -> dict[tuple[str, str, str], tuple[float, int]]:
-    return {(each["name"], each["labels"], each["category"]): (each["value"], each["n"]) for each in record["metrics"]}
+    return {(each["name"], each["labels"], each["subset"]): (each["value"], each["n"]) for each in record["metrics"]}
 
 
 @pytest.fixture(scope="module")
@@ -118,7 +118,7 @@ def test_every_record_says_what_was_asked_and_how_sure_it_is(everything: Any) ->
         assert all(record["variant"].values())
         headline = "mc_acc" if record["protocol"] == "multiple_choice" else "acc1"
         (first, *_) = (metric for metric in record["metrics"] if metric["labels"] == "multilabel")
-        assert (first["name"], first["category"], first["n"]) == (headline, "A", 2)
+        assert (first["name"], first["subset"], first["n"]) == (headline, "A", 2)
         assert first["ci"][0] <= first["value"] <= first["ci"][1]
         assert record["served"]["prompt_tokens"] > record["served"]["answer_tokens"] > 0
 

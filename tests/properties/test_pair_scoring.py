@@ -86,7 +86,7 @@ def metrics_of(estimates: Iterable[Estimate]) -> list[Metric]:
 
 
 def numbers(found: ExistencePredictions) -> dict[tuple[str, str], Metric]:
-    return {(one.name, one.category): one for one in metrics_of(existence_estimates(found))}
+    return {(one.name, one.subset): one for one in metrics_of(existence_estimates(found))}
 
 
 def pooled(found: ExistencePredictions, mask: Any) -> tuple[Any, Any]:
@@ -257,7 +257,7 @@ def asked(samples: list[Any]) -> ProgressionPredictions:
 @NUMBERS
 @given(st.lists(SAMPLE, min_size=1, max_size=12))
 def test_stages_are_shares_of_samples_without_an_error(samples: list[Any]) -> None:
-    scored = {(one.name, one.category): one for one in metrics_of(stage_accuracies(asked(samples)))}
+    scored = {(one.name, one.subset): one for one in metrics_of(stage_accuracies(asked(samples)))}
     for name in {sample[0] for sample in samples}:
         whole = [sample[2:] for sample in samples if sample[0] == name and MISSING not in sample[3]]
         right = [(e == YES, c == n[1], c == n[1] and x == (n[0] > n[1])) for n, (e, c, x) in whole]
@@ -269,7 +269,7 @@ def test_stages_are_shares_of_samples_without_an_error(samples: list[Any]) -> No
 @NUMBERS
 @given(st.lists(SAMPLE, min_size=1, max_size=12))
 def test_logic_is_never_better_than_counting(samples: list[Any]) -> None:
-    scored = {(one.name, one.category): one.value for one in metrics_of(stage_accuracies(asked(samples)))}
+    scored = {(one.name, one.subset): one.value for one in metrics_of(stage_accuracies(asked(samples)))}
     for _, name in scored:
         assert (scored["l_acc", name] or 0) <= (scored["c_acc", name] or 0)
 

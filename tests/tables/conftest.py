@@ -232,10 +232,10 @@ class Bench:
             )
         )  # fmt: skip
 
-    def metric(self, name, category, value, n=10, ci=None, method="bootstrap") -> Metric:
+    def metric(self, name, subset, value, n=10, ci=None, method="bootstrap") -> Metric:
         """One number."""
         better = True if name in MEASURES else None
-        return Metric(name=name, labels="OODBench", category=category, value=value, n=n, ci=ci, ci_method=method,
+        return Metric(name=name, labels="OODBench", subset=subset, value=value, n=n, ci=ci, ci_method=method,
                       higher_is_better=better)  # fmt: skip
 
     def file(self, name: str, rows: Any) -> File:
@@ -332,7 +332,7 @@ class Flock(Bench):
         self, protocol: str = "species", model: str = "a", *, rows: Any = (), metrics: Any = (),
         files: Mapping[str, Any] = {}, split: str = "val", notes: tuple[str, ...] = (), **variant: str,
     ) -> None:  # fmt: skip
-        """One case: the rows of its csv files as mappings, metrics as (name, labels, category, value, n, interval)."""
+        """One case: the rows of its csv files as mappings, metrics as the arguments of `number_of`."""
         number = len(self.records)
         chosen = WORDED if protocol == "abstention" else PUT
         self.records.append(
@@ -352,9 +352,12 @@ class Flock(Bench):
         self.case(protocol, model, **{"prompt": "species (01)", "templates": "", "stop": "unique prefix", **how})
 
 
-def number_of(name: str, labels: str, category: str, value: float | None, n: int = 40, ci: Any = None) -> Metric:
-    """One number of RealBirdID."""
-    return Metric(name=name, labels=labels, category=category, value=value, n=n, ci=ci, ci_method="bootstrap")
+def number_of(name: str, labels: str, text: str, value: float | None, n: int = 40, ci: Any = None) -> Metric:
+    """One number of RealBirdID, of a subset such as A.species, UA/naive/01 or image quality/naive."""
+    subset, _, prompt = text.rpartition("/") if name in ("p_abstain", "correct_reason") else text.partition("/")
+    subset, _, level = subset.partition(".")
+    return Metric(name=name, labels=labels, subset=subset, level=level, prompt=prompt, value=value, n=n, ci=ci,
+                  ci_method="bootstrap")  # fmt: skip
 
 
 @pytest.fixture

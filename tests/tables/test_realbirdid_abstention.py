@@ -21,7 +21,7 @@ def numbers(level="naive", given=(0.5, 0.25, 0), points=(0.1, 0.4, 0.4), test=(6
             (name, f"{images}/{level}", value, None)
             for name, value in zip(("cochran_q", "cochran_p"), test, strict=True)
         ),
-        *(("p_abstain", f"{level}/{issue}", share, None) for issue, share in zip((Q, A, V), given, strict=True)),
+        *(("p_abstain", f"{issue}/{level}", share, None) for issue, share in zip((Q, A, V), given, strict=True)),
         ("correct_reason", level, 0.6, None),
     ]
     return [(name, "observations", category, value, 40, ci) for name, category, value, ci in made]

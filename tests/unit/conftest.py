@@ -223,7 +223,7 @@ class Seats:
         original = np.array(context.labels, np.int64)
         compared = replace(found, targets=Targets((truth,), original, LabelPolicy(), context.dataset.classes))
         estimates = [each for metric in metrics or WORDS for each in metric(compared)]
-        return {(each.name, each.category): each.metric for each in estimates}
+        return {(each.name, each.subset_text): each.metric for each in estimates}
 
     def scored(self, context: Context, found: ClassPredictions, truth: LabelSet) -> ScoredLabels:
         """One round under a ground truth."""
@@ -284,7 +284,7 @@ def judged_numbers() -> Callable[..., list[MetricComparison]]:
     def judged_numbers(before: Evidence, after: Evidence) -> list[MetricComparison]:
         found = list(compare_metrics(before, after))
         proofs = [proof for proof in after.metrics if proof.direction and proof.value is not None]
-        labelled = {(proof.name, proof.labels, "A") for proof in proofs if proof.category == LABELLED}
+        labelled = {(proof.name, proof.labels, "A", "", "") for proof in proofs if proof.subset_text == LABELLED}
         whole = {proof.key for proof in before.metrics if proof.name == ANSWERED and proof.value == 1}
         sure = {proof.key for proof in proofs if proof.value == 1} & whole  # no error on either side: nothing to judge
         wanted = {proof for proof in proofs if proof.key not in labelled | sure}

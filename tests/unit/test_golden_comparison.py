@@ -13,7 +13,7 @@ import pytest
 from eyechart.protocol.registry import get_protocol, protocol_targets
 
 SCRIPT = Path(__file__).parents[2] / "tools/golden.py"
-METRIC = {"name": "acc1", "labels": "ImGT", "category": "A", "value": 0.8286, "n": 140, "ci": [0.7576, 0.882]}
+METRIC = {"name": "acc1", "labels": "ImGT", "subset": "A", "value": 0.8286, "n": 140, "ci": [0.7576, 0.882]}
 CASE = "imagenet/sample/conse[] zero_shot"
 RECORDS = {CASE: {"status": "passed", "metrics": {"acc1 ImGT A": METRIC}}, "toybox/sample/conse[] zero_shot": {}}
 LINES = ["key,top1,score1,said", "a,3,0.734912,hen", 'b,5,0.2,"a, b', 'c"', ""]
@@ -125,6 +125,24 @@ def test_an_intended_renaming_is_no_difference(golden: Any, folder: Path) -> Non
     change = "[[change]]\nfiles = '*/samples.*'\nbefore = ',said'\nafter = ',completion'\nwhy = 'a standard term'\n"
     (folder / "changes.toml").write_text(change, encoding="utf-8")
     assert golden.read_golden("main/samples.json.gz")[CASE]["predictions"]["csv"][0] == "key,top1,score1,completion"
+
+
+def test_a_category_of_an_old_file_is_compared_as_subset_level_and_prompt(golden: Any, folder: Path) -> None:
+    names = {
+        "acc": ("A.genus", "A level=genus"),
+        "abstention": ("UA/naive/01", "UA prompt=naive/01"),
+        "p_abstain": ("naive/angle/occlusion", "angle/occlusion prompt=naive"),
+        "correct_reason": ("naive", " prompt=naive"),
+    }
+    old = [{"name": name, "labels": "range", "category": category} for name, (category, _) in names.items()]
+    whole = {CASE: {"metrics": dict(zip("abcd", old, strict=True)), "evidence": {"metrics": old}}}
+    golden.write_golden("main/old.json", whole)
+    read = golden.read_golden("main/old.json")[CASE]
+    keys = [f"{name} range {text}" for name, (_, text) in names.items()]
+    assert {*read["metrics"]} == {*keys}
+    assert [*map(golden.by_name, ([number] for number in read["evidence"]["metrics"]))] == [
+        {key: read["metrics"][key]} for key in keys
+    ]
 
 
 def test_a_run_is_read_without_what_differs_from_run_to_run(golden: Any, tmp_path: Path) -> None:

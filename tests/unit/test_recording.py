@@ -34,7 +34,7 @@ def rows(folder: Path, record: Record, what: str = "") -> list[dict[str, str]]:
 
 def value(record: Record, name: str, labels: str, category: str = "A") -> float | None:
     wanted = (name, labels, category)
-    return next(metric.value for metric in record.metrics if (metric.name, metric.labels, metric.category) == wanted)
+    return next(metric.value for metric in record.metrics if (metric.name, metric.labels, metric.subset) == wanted)
 
 
 def test_the_record_says_who_was_asked_what(record: Record) -> None:

@@ -43,8 +43,8 @@ def collected(tmp_path, capsys):
 def test_every_number_of_every_run_is_a_row(stored, collected):
     rows_ = collected(stored.folder).rows
     metrics = [(run.name, m) for run in stored.runs for r in read_run(run).records for m in r.metrics]
-    assert [(row["run"], row["metric"], row["category"]) for row in rows_] == [
-        (run, metric.name, metric.category) for run, metric in metrics
+    assert [(row["run"], row["metric"], row["subset"], row["level"], row["prompt"]) for row in rows_] == [
+        (run, metric.name, metric.subset, metric.level, metric.prompt) for run, metric in metrics
     ]
     assert [float(row["value"]) if row["value"] else None for row in rows_] == [m.value for _, m in metrics]
 
@@ -151,7 +151,7 @@ def test_mills_file_is_the_one_of_the_overview(stored, tmp_path):
 
 def test_a_number_without_a_value_has_empty_cells(run_folder):
     run = read_run(run_folder)
-    undefined = Metric(name="ua_a", labels="all species", category="all", value=None, n=4, ci=None, ci_method="")
+    undefined = Metric(name="ua_a", labels="all species", subset="all", value=None, n=4, ci=None, ci_method="")
     run = replace(run, records=(replace(run.records[0], metrics=(undefined,)),))
     empty = [row for row in rows("r", run) if row[list(COLUMNS).index("value")] is None]
     low, high = (list(COLUMNS).index(name) for name in ("ci_low", "ci_high"))

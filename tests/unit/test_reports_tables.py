@@ -92,10 +92,10 @@ def test_table_4_of_a_run_has_the_numbers_of_its_records(table, run_folder):
     for record in read_run(run_folder).records:
         for metric in record.metrics:
             parts = ("S", "S+", "S-", "M", "M+", "M-")  # ImGT scores all of these images
-            if metric.name == "acc1" and metric.labels != "ImGT" and metric.category in parts:
+            if metric.name == "acc1" and metric.labels != "ImGT" and metric.subset in parts:
                 row = of(rows, model_name(record.model.spec), labels=metric.labels)
                 shown = "" if metric.value is None else f"{100 * metric.value:.2f}"
-                assert (row[metric.category], row[f"{metric.category} n"]) == (shown, str(metric.n))
+                assert (row[metric.subset], row[f"{metric.subset} n"]) == (shown, str(metric.n))
 
 
 def test_table_4_compares_over_the_images_that_both_ground_truths_score(table):

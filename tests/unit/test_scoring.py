@@ -45,7 +45,7 @@ def answered(
 
 
 def value(scored: ClassPredictions, name: str, category: str = "A") -> Metric:
-    return next(metric for metric in metrics(scored) if (metric.name, metric.category) == (name, category))
+    return next(metric for metric in metrics(scored) if (metric.name, metric.subset) == (name, category))
 
 
 def plain_loop(

@@ -1,4 +1,4 @@
-"""The metrics of classification: functions from predictions to estimates, one per label set and category.
+"""The metrics of classification: functions from predictions to estimates, one per label set and subset.
 
 Over several epochs an estimate is the mean over the epochs.
 """
@@ -52,24 +52,24 @@ def top1(predictions: Classification) -> Iterator[Estimate]:
     """
     for rounds in predictions.scores_by_labels:
         correct = [scored.correct for scored in rounds]
-        for category in ("A", *labelled_category(rounds), *rounds[0].reported):
-            yield from map(with_title, epoch_estimates(predictions, "acc1", rounds, correct, category))
+        for subset in ("A", *labelled_subset(rounds), *rounds[0].reported):
+            yield from map(with_title, epoch_estimates(predictions, "acc1", rounds, correct, subset))
 
 
 def top5(predictions: Classification) -> Iterator[Estimate]:
     """Yield `acc5`, the proportion of images with a correct class among the five best; nothing if no image has five."""
     for rounds in predictions.scores_by_labels:
         correct = [scored.correct5 for scored in rounds if scored.correct5 is not None]
-        for category in ("A", *labelled_category(rounds)) if correct else ():
-            yield from map(with_title, epoch_estimates(predictions, "acc5", rounds, correct, category))
+        for subset in ("A", *labelled_subset(rounds)) if correct else ():
+            yield from map(with_title, epoch_estimates(predictions, "acc5", rounds, correct, subset))
 
 
 def strict_top1(predictions: Classification) -> Iterator[Estimate]:
     """Yield `acc1_strict`, the proportion of correct text answers under the strict parser."""
     for rounds in predictions.scores_by_labels:
         correct = [scored.strict for scored in rounds if scored.strict is not None]
-        for category in ("A", *labelled_category(rounds)) if correct else ():
-            yield from epoch_estimates(predictions, "acc1_strict", rounds, correct, category)
+        for subset in ("A", *labelled_subset(rounds)) if correct else ():
+            yield from epoch_estimates(predictions, "acc1_strict", rounds, correct, subset)
 
 
 def mean_per_class_recall(predictions: Classification) -> Iterator[Estimate]:
@@ -95,8 +95,8 @@ def out_of_prompt(predictions: Classification) -> Iterator[Estimate]:
     Source: arXiv 2603.06578, Tables 5, 15 and 16.
     """
     for rounds in predictions.scores_by_labels:
-        for category in ("A", *rounds[0].reported):
-            yield from out_of_prompt_estimates(predictions, rounds, category)
+        for subset in ("A", *rounds[0].reported):
+            yield from out_of_prompt_estimates(predictions, rounds, subset)
 
 
 def confidence(predictions: ClassPredictions) -> Iterator[Estimate]:
@@ -123,8 +123,8 @@ def label_agreement(predictions: Classification) -> Iterator[Estimate]:
             yield accuracy_estimate("intersection", names, correct_under_both(first.correct, other.correct))
 
 
-def labelled_category(rounds: Sequence[ScoredLabels]) -> tuple[str, ...]:
-    """Return the category of the images with a label (S∪M), or nothing if every image that counts has one."""
+def labelled_subset(rounds: Sequence[ScoredLabels]) -> tuple[str, ...]:
+    """Return the subset of the images with a label (S∪M), or nothing if every image that counts has one."""
     whole = min(count_known(scored.correct) for scored in rounds)
     part = min(count_known(mask_outcomes(scored.correct, scored.categories[LABELLED])) for scored in rounds)
     return (LABELLED,) if rounds[0].counts_empty and part < whole else ()
@@ -140,19 +140,19 @@ def mask_outcomes(outcomes: Float64s, mask: Bools) -> Float64s:
     return np.where(mask, outcomes, np.nan)
 
 
-def accuracy_estimate(name: str, labels: str, correct: Float64s, category: str = "A") -> Estimate:
+def accuracy_estimate(name: str, labels: str, correct: Float64s, subset: str = "A") -> Estimate:
     """Return the accuracy of outcomes (n,) of 1, 0 and NaN, with Wilson's interval."""
-    return replace(proportion(name, labels, correct, category), higher_is_better=True, correct=correct)
+    return replace(proportion(name, labels, correct, subset), higher_is_better=True, correct=correct)
 
 
-def proportion(name: str, labels: str, values: Float64s, category: str = "A") -> Estimate:
+def proportion(name: str, labels: str, values: Float64s, subset: str = "A") -> Estimate:
     """Return the proportion of ones among values (n,) of 1, 0 and NaN, with Wilson's interval and no direction."""
     known = values[~np.isnan(values)]
     hits, n = int(known.sum()), len(known)
     return Estimate(
         name=name,
         labels=labels,
-        category=category,
+        subset=subset,
         value=accuracy(values) if n else None,
         n=n,
         interval=wilson(hits, n) if n else None,
@@ -162,7 +162,7 @@ def proportion(name: str, labels: str, values: Float64s, category: str = "A") ->
 
 def with_title(estimate: Estimate) -> Estimate:
     """Return the estimate with the title of its row in the terminal; only the categories A and S∪M have rows."""
-    return replace(estimate, title=estimate.labels if estimate.category in ("A", LABELLED) else "")
+    return replace(estimate, title=estimate.labels if estimate.subset in ("A", LABELLED) else "")
 
 
 def epoch_estimates(
@@ -170,15 +170,15 @@ def epoch_estimates(
     name: str,
     rounds: Sequence[ScoredLabels],
     outcomes: Sequence[Float64s],
-    category: str,
+    subset: str,
     make: Callable[[str, str, Float64s, str], Estimate] = accuracy_estimate,
 ) -> Iterator[Estimate]:
-    """Yield a proportion over the images of a category, averaged over epochs; nothing if it has no name."""
+    """Yield a proportion over the images of a subset, averaged over epochs; nothing if it has no name."""
     if name := predictions.name_of(name):
         parts = [
-            mask_outcomes(values, scored.categories[category]) for values, scored in zip(outcomes, rounds, strict=True)
+            mask_outcomes(values, scored.categories[subset]) for values, scored in zip(outcomes, rounds, strict=True)
         ]
-        estimates = [make(name, rounds[0].labels.name, part, category) for part in parts]
+        estimates = [make(name, rounds[0].labels.name, part, subset) for part in parts]
         yield mean_over_epochs(estimates, np.stack(parts, axis=1), predictions.targets.seed)
 
 
@@ -227,7 +227,7 @@ def recall_estimate(labels: str, correct: Float64s, of_class: Ints, classes: int
     return Estimate(
         name="mean_per_class_recall",
         labels=labels,
-        category="S",
+        subset="S",
         value=mean_recall(correct[kept], of_class[kept], classes) if n else None,
         n=n,
         interval=stratified_interval(correct[kept], of_class[kept]) if n else None,
@@ -238,9 +238,9 @@ def recall_estimate(labels: str, correct: Float64s, of_class: Ints, classes: int
 
 
 def out_of_prompt_estimates(
-    predictions: Classification, rounds: Sequence[ScoredLabels], category: str
+    predictions: Classification, rounds: Sequence[ScoredLabels], subset: str
 ) -> Iterator[Estimate]:
-    """Yield the proportion of answers out of the prompt in a category, and of each kind among them."""
+    """Yield the proportion of answers out of the prompt in a subset, and of each kind among them."""
     texts = [
         epoch.texts for epoch in predictions.rounds if epoch.texts is not None and epoch.texts.out_of_prompt is not None
     ]
@@ -249,19 +249,19 @@ def out_of_prompt_estimates(
     kinds = np.array(texts[0].out_of_prompt)
     first, labels = rounds[0], rounds[0].labels.name
     if texts[0].is_mapped:
-        right = mask_outcomes(np.where(kinds != "", first.correct, np.nan), first.categories[category])
-        yield proportion("oop_mapped", labels, right, category)
+        right = mask_outcomes(np.where(kinds != "", first.correct, np.nan), first.categories[subset])
+        yield proportion("oop_mapped", labels, right, subset)
         return
     out = [
         mask_outcomes(np.array([kind != "" for kind in epoch.texts.out_of_prompt or ()], np.float64), epoch.answered)
         for epoch in predictions.rounds
         if epoch.texts is not None
     ]
-    yield from epoch_estimates(predictions, "oop", rounds, out, category, proportion)
+    yield from epoch_estimates(predictions, "oop", rounds, out, subset, proportion)
     for kind in KINDS:
         if name := predictions.name_of(f"oop_{kind.lower()}"):
-            chosen = (kinds != "") & first.categories[category] & predictions.rounds[0].answered
-            yield proportion(name, labels, (kinds[chosen] == kind).astype(np.float64), category)
+            chosen = (kinds != "") & first.categories[subset] & predictions.rounds[0].answered
+            yield proportion(name, labels, (kinds[chosen] == kind).astype(np.float64), subset)
 
 
 def confidence_estimates(confidences: Float64s, correct: Float64s, labels: str, seed: int) -> list[Estimate]:

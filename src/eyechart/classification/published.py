@@ -30,7 +30,7 @@ def published_result(split: str, model: ModelSpec, metrics: Sequence[Metric]) ->
     if published is None:
         return None
     value, source = published
-    ours = next((metric.value for metric in metrics if metric.name == "acc1" and metric.category == "A"), None)
+    ours = next((metric.value for metric in metrics if metric.name == "acc1" and metric.subset_text == "A"), None)
     return Reported(value=value, source=source, delta=None if ours is None else ours - value)
 
 

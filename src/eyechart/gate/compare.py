@@ -63,7 +63,7 @@ class MetricComparison:
 
     @property
     def name(self) -> str:
-        """The metric's name with its labels and category."""
+        """The metric's name with its labels and subset."""
         return metric_title(self.metric)
 
     @property
@@ -162,8 +162,8 @@ def compare_metrics(before: Evidence, after: Evidence) -> Iterator[MetricCompari
         previous = old.get(metric.key)
         if metric.name == ANSWERED and previous is not None and previous.value == metric.value == 1:
             continue  # no error on either side: the p-value is 1
-        labelled = (metric.name, metric.labels, LABELLED)
-        if metric.category == "A" and labelled in old and labelled in new:
+        labelled = (metric.name, metric.labels, LABELLED, "", "")
+        if metric.subset_text == "A" and labelled in old and labelled in new:
             continue  # the same changes, among more samples whose outcome no answer can change
         if metric.direction and previous is not None and previous.value is not None and metric.value is not None:
             yield _compare_metric(before, after, previous, metric)
@@ -200,8 +200,8 @@ def _metric_titles(evidence: Evidence) -> list[str]:
 
 
 def metric_title(metric: MetricEvidence) -> str:
-    """Return a metric's name with its labels and category, such as `acc1 (ImGT, A)`."""
-    return f"{metric.name} ({metric.labels}, {metric.category})"
+    """Return a metric's name with its labels and subset, such as `acc1 (ImGT, A)`."""
+    return f"{metric.name} ({metric.labels}, {metric.subset_text})"
 
 
 def _compare_metric(before: Evidence, after: Evidence, old: MetricEvidence, new: MetricEvidence) -> MetricComparison:

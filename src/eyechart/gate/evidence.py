@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from eyechart.errors import ReportError
 from eyechart.estimates import Estimate
+from eyechart.records import MetricKey, subset_text
 
 SCHEMA = 1
 RESAMPLES = 1000
@@ -36,7 +37,9 @@ class MetricEvidence(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=Tr
 
     name: str
     labels: str
-    category: str
+    subset: str
+    level: str = ""
+    prompt: str = ""
     value: float | None
     n: int
     ci: tuple[float, float] | None = None
@@ -48,9 +51,14 @@ class MetricEvidence(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=Tr
     direction: int = 0
 
     @property
-    def key(self) -> tuple[str, str, str]:
-        """The metric's name, labels and category, which identify it within its case."""
-        return self.name, self.labels, self.category
+    def key(self) -> MetricKey:
+        """The metric's name, labels, subset, level and prompt, which identify it within its case."""
+        return self.name, self.labels, self.subset, self.level, self.prompt
+
+    @property
+    def subset_text(self) -> str:
+        """The subset, level and prompt as one text."""
+        return subset_text(self.subset, self.level, self.prompt)
 
     @property
     def sampling_units(self) -> int:
@@ -187,7 +195,9 @@ class PackedArrays:
         return MetricEvidence(
             name=estimate.name,
             labels=estimate.labels,
-            category=estimate.category,
+            subset=estimate.subset,
+            level=estimate.level,
+            prompt=estimate.prompt,
             value=estimate.value,
             n=estimate.n,
             ci=estimate.interval,

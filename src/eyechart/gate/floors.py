@@ -10,7 +10,7 @@ from eyechart.records import Metric, Record
 from eyechart.spec import did_you_mean
 
 FORM = re.compile(
-    r"(?P<where>[\w.-]+(?:/[\w.-]+)?/\w+):(?P<name>\w+)(?:\[(?P<labels>[^\],]*)(?:,(?P<category>[^\]]*))?\])?(?P<sign>>=|<=)(?P<value>[0-9.]+)"
+    r"(?P<where>[\w.-]+(?:/[\w.-]+)?/\w+):(?P<name>\w+)(?:\[(?P<labels>[^\],]*)(?:,(?P<subset>[^\]]*))?\])?(?P<sign>>=|<=)(?P<value>[0-9.]+)"
 )
 
 
@@ -24,7 +24,7 @@ class Floor:
     protocol: str
     name: str
     labels: str
-    category: str
+    subset: str
     is_maximum: bool
     value: float
 
@@ -41,8 +41,8 @@ class Floor:
         """Yield the metrics of a record that the floor applies to."""
         if self.covers(record):
             named = [m for m in record.metrics if m.name == self.name and self.labels in ("", m.labels)]
-            if self.category:
-                yield from (metric for metric in named if metric.category == self.category)
+            if self.subset:
+                yield from (metric for metric in named if metric.subset_text == self.subset)
             else:
                 yield from headlines(named) or named
 
@@ -70,12 +70,12 @@ def parse_floor(text: str) -> Floor:
         raise SpecError(
             f"{text} is no floor. Write BENCHMARK/PROTOCOL:METRIC>=VALUE, such as "
             "imagenet/zero_shot:acc1>=0.62, with BENCHMARK/SPLIT for one split, METRIC[LABELS] for one label set and "
-            "METRIC[LABELS,CATEGORY] for one category."
+            "METRIC[LABELS,SUBSET] for one subset."
         )
     benchmark, *split, protocol = match["where"].split("/")
-    labels, category = match["labels"] or "", match["category"] or ""
+    labels, subset = match["labels"] or "", match["subset"] or ""
     is_maximum = match["sign"] == "<="
-    return Floor(text, benchmark, "".join(split), protocol, match["name"], labels, category, is_maximum, value)
+    return Floor(text, benchmark, "".join(split), protocol, match["name"], labels, subset, is_maximum, value)
 
 
 def find_missed_floors(
@@ -115,11 +115,11 @@ def suggest_names(floor: Floor, records: Iterable[Record]) -> str:
 def describe_missed_floor(floor: Floor, record: Record, metric: Metric | None) -> str:
     """Return that a metric is on the wrong side of a floor, or has no value."""
     if metric is None:
-        subset = ", ".join(filter(None, (floor.labels, floor.category)))
-        named = f"{floor.name} ({subset})" if subset else floor.name
+        scope = ", ".join(filter(None, (floor.labels, floor.subset)))
+        named = f"{floor.name} ({scope})" if scope else floor.name
         reason = "has no value (n=0): no sample of it was scored"
         return f"{record.case} ({record.protocol}): {named} {reason}, and --eye-floor={floor.text}."
     value = "has no value" if metric.value is None else f"is {metric.value:.4f}"
-    name = f"{metric.name} ({metric.labels}, {metric.category})"
+    name = f"{metric.name} ({metric.labels}, {metric.subset_text})"
     hint = f" Values are fractions: 62 % is 0.62, and {floor.value:g} is more than all." if floor.value >= 2 else ""
     return f"{record.case} ({record.protocol}): {name} {value} (n={metric.n}), and --eye-floor={floor.text}.{hint}"

@@ -1,7 +1,7 @@
 """The headline metrics of a case: those over all samples, without images whose outcome no answer can change.
 
 A label set may count an image without any label as correct or as wrong, whatever the answer is. The published tables
-do so in their category A. The headline is then the same metric over the images with a label, the category S∪M.
+do so in their subset A. The headline is then the same metric over the images with a label, the subset S∪M.
 """
 
 from collections.abc import Iterable
@@ -10,8 +10,8 @@ from eyechart.records import Metric
 
 WHOLE = ("A", "all")
 LABELLED = "S∪M"
-ANSWERED, ASKED = "answered", "asked"  # the proportion of requested samples without an error, and its category
-WITH_EMPTY = "incl. N"  # added to the category A where S∪M is listed beside it
+ANSWERED, ASKED = "answered", "asked"  # the proportion of requested samples without an error, and its subset
+WITH_EMPTY = "incl. N"  # added to the subset A where S∪M is listed beside it
 
 
 def headlines(metrics: Iterable[Metric]) -> list[Metric]:
@@ -20,22 +20,22 @@ def headlines(metrics: Iterable[Metric]) -> list[Metric]:
     return [
         metric
         for metric in metrics
-        if metric.category == LABELLED or (metric.category in WHOLE and not counts_empty(metric, metrics))
+        if metric.subset_text == LABELLED or (metric.subset_text in WHOLE and not counts_empty(metric, metrics))
     ]
 
 
 def counts_empty(metric: Metric, metrics: Iterable[Metric]) -> bool:
     """Return whether a metric counts images without a label and has a counterpart over S∪M."""
     counterpart = (metric.name, metric.labels, LABELLED)
-    return metric.category in WHOLE and any((m.name, m.labels, m.category) == counterpart for m in metrics)
+    return metric.subset_text in WHOLE and any((m.name, m.labels, m.subset_text) == counterpart for m in metrics)
 
 
-def category_name(metric: Metric, metrics: Iterable[Metric]) -> str:
-    """Return the name of a metric's category in a list of metrics.
+def subset_name(metric: Metric, metrics: Iterable[Metric]) -> str:
+    """Return the name of a metric's subset in a list of metrics.
 
     >>> fields = {"name": "acc1", "labels": "ReaL", "value": 1.0, "n": 1, "ci": None, "ci_method": ""}
-    >>> both = [Metric(category=category, **fields) for category in ("A", "S∪M")]
-    >>> [category_name(metric, both) for metric in both]
+    >>> both = [Metric(subset=subset, **fields) for subset in ("A", "S∪M")]
+    >>> [subset_name(metric, both) for metric in both]
     ['A, incl. N', 'S∪M']
     """
-    return f"{metric.category}, {WITH_EMPTY}" if counts_empty(metric, metrics) else metric.category
+    return f"{metric.subset_text}, {WITH_EMPTY}" if counts_empty(metric, metrics) else metric.subset_text

@@ -57,14 +57,14 @@ def describe_detectable_loss(loss: float) -> str:
 def power_without_baseline(cases: Sequence[Evidence], alpha: float) -> Iterator[str]:
     """Yield for each metric of a session the smallest loss that a comparison with a similar session would detect."""
     metrics = [(evidence, metric) for evidence in cases for metric in evidence.metrics]
-    labelled = {(id(evidence), *metric.key[:2]) for evidence, metric in metrics if metric.category == LABELLED}
+    labelled = {(id(evidence), *metric.key[:2]) for evidence, metric in metrics if metric.subset_text == LABELLED}
     judged = [
         (evidence, metric)
         for evidence, metric in metrics
         if metric.direction
         and metric.value is not None
         and not (metric.name == ANSWERED and metric.value == 1)
-        and not (metric.category == "A" and (id(evidence), *metric.key[:2]) in labelled)
+        and not (metric.subset_text == "A" and (id(evidence), *metric.key[:2]) in labelled)
     ]
     for evidence, metric in judged:
         loss, method = minimum_detectable_effect(evidence, metric, alpha / len(judged))

@@ -159,7 +159,7 @@ def distribution_distance(predictions: DistributionPredictions) -> Iterator[Esti
         ("mmd2_p", apart.p, None, "permutation"),
     ):
         title = f"{APART} MMD² (× 100)" if name == "mmd2" else ""
-        named = partial(Estimate, name=name, labels=LABELS, category=APART, title=title)
+        named = partial(Estimate, name=name, labels=LABELS, subset=APART, title=title)
         yield named(value=value, n=n, interval=interval, method=method)
 
 

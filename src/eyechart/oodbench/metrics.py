@@ -32,10 +32,10 @@ Bools = NDArray[np.bool_]
 Floats = NDArray[np.float64]
 
 
-def set_estimate(name: str, category: str, value: float, n: int, interval: Interval | None, **more: Any) -> Estimate:
+def set_estimate(name: str, subset: str, value: float, n: int, interval: Interval | None, **more: Any) -> Estimate:
     """Return an estimate for a set of pairs; the default interval method is the bootstrap over images."""
     how = {"method": "bootstrap", "labels": LABELS} | more
-    return Estimate(name=name, category=category, value=value, n=n, interval=interval, **how)
+    return Estimate(name=name, subset=subset, value=value, n=n, interval=interval, **how)
 
 
 def yes_no_measures(predictions: ExistencePredictions) -> Iterator[Estimate]:

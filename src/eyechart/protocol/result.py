@@ -119,7 +119,7 @@ class CaseResult(Generic[P]):
         return Estimate(
             name=ANSWERED,
             labels=next(iter(self.predictions.label_hashes()), ""),
-            category=ASKED,
+            subset=ASKED,
             value=float(outcomes[known].mean()) if n else None,
             n=n,
             interval=interval,

@@ -28,9 +28,13 @@ Floats = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class LevelAnswers:
-    """Responses to the k prompts of a level: masks `answered` and `abstained` (k, n), and the observations (n,)."""
+    """Responses about a subset to the k prompts of a level, whose name is `prompt`.
 
-    category: str
+    `answered` and `abstained` (k, n) are masks, and `clusters` (n,) the observations.
+    """
+
+    subset: str
+    prompt: str
     answered: Bools
     abstained: Bools
     clusters: Ints
@@ -47,10 +51,12 @@ class LevelAnswers:
         return ratios(declined, answered)
 
 
-def level_estimate(name: str, category: str, value: float, n: int, interval: Interval | None, **more: Any) -> Estimate:
+def level_estimate(
+    name: str, subset: str, prompt: str, value: float, n: int, interval: Interval | None, **more: Any
+) -> Estimate:
     """Return an estimate of a prompt level, by default with a bootstrap interval over observations."""
     how = {"method": "bootstrap", "labels": LABELS} | more
-    return Estimate(name=name, category=category, value=value, n=n, interval=interval, **how)
+    return Estimate(name=name, subset=subset, prompt=prompt, value=value, n=n, interval=interval, **how)
 
 
 def abstention_rates(predictions: AbstentionPredictions) -> Iterator[Estimate]:
@@ -83,7 +89,7 @@ def level_answers(predictions: AbstentionPredictions) -> Iterator[LevelAnswers]:
         for name, mask in sets.items():
             if name == UNANSWERABLE or mask.any():
                 answered, declined = predictions.answered[part][:, mask], predictions.abstained[part][:, mask]
-                yield LevelAnswers(f"{name}/{level}", answered, declined, predictions.image_clusters[mask])
+                yield LevelAnswers(name, level, answered, declined, predictions.image_clusters[mask])
 
 
 def rate_mean_and_sd(group: LevelAnswers, seed: int) -> Iterator[Estimate]:
@@ -94,12 +100,12 @@ def rate_mean_and_sd(group: LevelAnswers, seed: int) -> Iterator[Estimate]:
     draws = group.bootstrap_rates(seed)[:, ~np.isnan(group.rates)]
     means = draws.mean(axis=1) if rates.size else np.zeros(0)
     interval = share_interval(means, value, units) if birds else None
-    title = " abstained, ".join(group.category.split("/"))
-    yield level_estimate("abstention", group.category, value, birds, interval, title=title)
+    title = f"{group.subset} abstained, {group.prompt}"
+    yield level_estimate("abstention", group.subset, group.prompt, value, birds, interval, title=title)
     known = len(rates) > 1
     sd = float(rates.std(ddof=1)) if known else float("nan")
     ci = sd_interval(draws.std(axis=1, ddof=1), sd, units, len(rates)) if known else None
-    yield level_estimate("abstention_sd", group.category, sd, birds, ci)
+    yield level_estimate("abstention_sd", group.subset, group.prompt, sd, birds, ci)
 
 
 def sd_interval(draws: Floats, sd: float, birds: int, wordings: int) -> Interval:
@@ -119,9 +125,10 @@ def sd_interval(draws: Floats, sd: float, birds: int, wordings: int) -> Interval
 def prompt_rates(group: LevelAnswers) -> Iterator[Estimate]:
     """Yield the abstention rate of each prompt, with Wilson's interval."""
     for place, (answered, abstained) in enumerate(zip(group.answered, group.abstained, strict=True)):
-        category = f"{group.category}/{numbered(place, len(group.answered))}"
-        estimate = proportion("abstention", LABELS, np.where(answered, abstained, np.nan), category, group.clusters)
-        yield replace(estimate, correct=None)  # the gate compares all images of a case, and this covers only some
+        prompt = f"{group.prompt}/{numbered(place, len(group.answered))}"
+        estimate = proportion("abstention", LABELS, np.where(answered, abstained, np.nan), group.subset, group.clusters)
+        # The gate compares all images of a case, and this covers only some.
+        yield replace(estimate, prompt=prompt, correct=None)
 
 
 def cochran_estimates(group: LevelAnswers) -> Iterator[Estimate]:
@@ -129,8 +136,8 @@ def cochran_estimates(group: LevelAnswers) -> Iterator[Estimate]:
     whole = group.answered.all(axis=0)
     if len(group.answered) > 1:
         test = cochran_q(group.abstained[:, whole].T, group.clusters[whole])
-        yield level_estimate("cochran_q", group.category, test.q, test.n, None, method=CHI_SQUARED)
-        yield level_estimate("cochran_p", group.category, test.p, test.n, None, method=CHI_SQUARED)
+        yield level_estimate("cochran_q", group.subset, group.prompt, test.q, test.n, None, method=CHI_SQUARED)
+        yield level_estimate("cochran_p", group.subset, group.prompt, test.p, test.n, None, method=CHI_SQUARED)
 
 
 def rates_by_reason(predictions: AbstentionPredictions, level: str, seed: int) -> Iterator[Estimate]:
@@ -139,9 +146,8 @@ def rates_by_reason(predictions: AbstentionPredictions, level: str, seed: int) -
     for place, reason in enumerate(REASONS):
         birds = predictions.reason == place
         answered, declined = predictions.answered[part][:, birds], predictions.abstained[part][:, birds]
-        yield pooled_proportion(
-            "p_abstain", f"{level}/{reason}", declined, answered, predictions.image_clusters[birds], seed
-        )
+        clusters = predictions.image_clusters[birds]
+        yield pooled_proportion("p_abstain", reason, level, declined, answered, clusters, seed)
 
 
 def correct_reason_rate(predictions: AbstentionPredictions, level: str, seed: int) -> Estimate:
@@ -161,7 +167,7 @@ def correct_reason_rate(predictions: AbstentionPredictions, level: str, seed: in
         )
 
     units = len(np.unique(predictions.image_clusters[with_reason.any(axis=0)]))
-    pool = pooled_proportion("correct_reason", level, right, with_reason, predictions.image_clusters, seed)
+    pool = pooled_proportion("correct_reason", "", level, right, with_reason, predictions.image_clusters, seed)
     return replace(pool, higher_is_better=True, bootstrap=bootstrap, n_clusters=units)
 
 
@@ -172,7 +178,9 @@ def reason_masks(predictions: AbstentionPredictions, level: str) -> tuple[Bools,
     return declined & (predictions.choice_indices[part] == predictions.reason), declined
 
 
-def pooled_proportion(name: str, category: str, part: Bools, whole: Bools, clusters: Ints, seed: int) -> Estimate:
+def pooled_proportion(
+    name: str, subset: str, prompt: str, part: Bools, whole: Bools, clusters: Ints, seed: int
+) -> Estimate:
     """Return a proportion of responses (k, n), with a bootstrap interval over observations (n,)."""
     counts = np.stack([(part & whole).sum(axis=0), whole.sum(axis=0)], axis=1)
     counts, units = counts[counts[:, 1] > 0], clusters[counts[:, 1] > 0]
@@ -181,4 +189,4 @@ def pooled_proportion(name: str, category: str, part: Bools, whole: Bools, clust
     drawn = cluster_bootstrap_totals(counts, units, RESAMPLES, seed)
     draws = ratios(drawn[:, 0], drawn[:, 1])
     interval = share_interval(draws, value, len(np.unique(units))) if n else None
-    return level_estimate(name, category, value, n, interval)
+    return level_estimate(name, subset, prompt, value, n, interval)

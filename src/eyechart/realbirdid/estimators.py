@@ -20,12 +20,12 @@ Value = tuple[float, Interval]
 
 
 def estimate(
-    name: str, labels: str, category: str, n: int, value: Callable[[], Value], method: str, **more: Any
+    name: str, labels: str, subset: str, n: int, value: Callable[[], Value], method: str, **more: Any
 ) -> Estimate:
     """Return an estimate over n images with its interval, without a value if n is 0."""
     number, interval = value() if n else (None, None)
     return Estimate(
-        name=name, labels=labels, category=category, value=number, n=n, interval=interval, method=method, **more
+        name=name, labels=labels, subset=subset, value=number, n=n, interval=interval, method=method, **more
     )
 
 
@@ -33,9 +33,10 @@ def proportion(
     name: str,
     labels: str,
     outcomes: Float64s,
-    category: str,
+    subset: str,
     clusters: Ints,
     *,
+    level: str = "",
     better: bool | None = None,
     title: str = "",
 ) -> Estimate:
@@ -45,7 +46,8 @@ def proportion(
     return Estimate(
         name=name,
         labels=labels,
-        category=category,
+        subset=subset,
+        level=level,
         title=title,
         value=k / n if n else None,
         n=n,

@@ -123,9 +123,9 @@ def flat_list_accuracies(predictions: FlatListPredictions) -> Iterator[Estimate]
     """Yield accuracy and abstention rate of both subsets, and the harmonic mean of the accuracies."""
     observations = predictions.observations
     for labels, right, stopped in outcomes_by_labels(predictions):
-        for category, mask in (("A", observations.answerable), ("UA", ~observations.answerable)):
-            yield proportion("acc", labels, np.where(mask, right, np.nan), category, observations.clusters, better=True)
-            yield proportion("abstained", labels, np.where(mask, stopped, np.nan), category, observations.clusters)
+        for subset, mask in (("A", observations.answerable), ("UA", ~observations.answerable)):
+            yield proportion("acc", labels, np.where(mask, right, np.nan), subset, observations.clusters, better=True)
+            yield proportion("abstained", labels, np.where(mask, stopped, np.nan), subset, observations.clusters)
         yield harmonic_mean_estimate(
             "hm", labels, right, observations, predictions.seed, title=metric_title("HM", labels)
         )

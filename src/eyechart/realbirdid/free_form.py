@@ -192,16 +192,17 @@ def free_form_accuracies(predictions: FreeFormPredictions) -> Iterator[Estimate]
     """Yield accuracy by level, abstention rate, and the harmonic mean; unparsed responses are wrong."""
     answerable = predictions.observations.answerable
     sets = (
-        ("acc", "A.species", predictions.correct, answerable, "A species"),
-        ("acc", "A.genus", predictions.correct_genus, answerable, ""),
-        ("acc", "UA.genus", predictions.correct_genus, ~answerable, ""),
-        ("acc", UNANSWERABLE, predictions.correct, ~answerable, ""),
-        ("abstained", ANSWERABLE, predictions.abstained, answerable, "A abstained"),
-        ("abstained", UNANSWERABLE, predictions.abstained, ~answerable, "UA abstained"),
+        ("acc", ANSWERABLE, "species", predictions.correct, answerable, "A species"),
+        ("acc", ANSWERABLE, "genus", predictions.correct_genus, answerable, ""),
+        ("acc", UNANSWERABLE, "genus", predictions.correct_genus, ~answerable, ""),
+        ("acc", UNANSWERABLE, "", predictions.correct, ~answerable, ""),
+        ("abstained", ANSWERABLE, "", predictions.abstained, answerable, "A abstained"),
+        ("abstained", UNANSWERABLE, "", predictions.abstained, ~answerable, "UA abstained"),
     )
-    for name, category, outcomes, mask, title in sets:
+    for name, subset, level, outcomes, mask, title in sets:
         known, better = np.where(mask, as_outcomes(predictions, outcomes), np.nan), True if name == "acc" else None
-        yield proportion(name, LABELS, known, category, predictions.observations.clusters, better=better, title=title)
+        clusters = predictions.observations.clusters
+        yield proportion(name, LABELS, known, subset, clusters, level=level, better=better, title=title)
     yield harmonic_mean_estimate(
         "hm", LABELS, as_outcomes(predictions, predictions.correct), predictions.observations, predictions.seed
     )

@@ -52,7 +52,7 @@ def load_prompt_set(name_or_path: str = OWN) -> PromptSet:
     """Return the packaged prompt set, `own`, or that of a user's TOML file: a list of prompts for each level.
 
     Raises DataError for an unreadable file, a file without levels, a level without prompts, a level name with `/` or
-    `,` (separators of categories), and an empty or repeated prompt.
+    `,` (separators of names of prompts), and an empty or repeated prompt.
 
     Source: arXiv 2603.27033, section 6: 15 prompts for each of three instructions. All but one are unpublished, so the
     packaged prompts are our own.

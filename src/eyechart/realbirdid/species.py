@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,7 +31,7 @@ from eyechart.realbirdid.name_scores import (
 from eyechart.realbirdid.options import SPECIES_NAMES
 from eyechart.realbirdid.predictions import BIRD_COLUMNS, BirdPredictions, format_numbers, format_outcomes, names_of
 from eyechart.realbirdid.species_summary import ProbabilitySummary, summarise
-from eyechart.records import OutcomeCounts
+from eyechart.records import OutcomeCounts, subset_text
 
 ALL, RANGE, ELIGIBLE = "all species", "range", "eligible"
 PREFIXES = {ALL: "all.", RANGE: "range."}
@@ -160,16 +160,25 @@ class RangeView:
         """Whether the finest known level of each image is correct (n,)."""
         return np.where(self.observations.answerable, self.correct[0], self.correct[1])
 
-    def sets(self) -> Iterator[tuple[str, int, NDArray[np.bool_]]]:
-        """Yield the subsets by level: name, index of the level, and mask (n,)."""
+    def subsets(self) -> Iterator["LevelSubset"]:
+        """Yield the answerable images at every level, then the unanswerable ones at every level but species."""
         for name, mask, first in (("A", self.observations.answerable, 0), ("UA", ~self.observations.answerable, 1)):
             for place, level in enumerate(self.observations.taxonomy.levels[first:], first):
-                yield f"{name}.{level}", place, mask & self.answered
+                yield LevelSubset(name, level, place, mask & self.answered)
 
     def uncertainty(self, criterion: Criterion, place: int) -> Float64s:
         """Return the uncertainty of each answer of a level by a criterion (n,); NaN without an answer."""
         level = self.summary.levels[place]
         return uncertainty(criterion, level.probability, level.second, level.entropy)
+
+
+class LevelSubset(NamedTuple):
+    """The images of a subset with an answer, `mask` (n,), at a level of the taxonomy with its index `place`."""
+
+    subset: str
+    level: str
+    place: int
+    mask: NDArray[np.bool_]
 
 
 class RangeViews:
@@ -233,7 +242,8 @@ def accuracy_curves(view: RangeView) -> Iterator[CurvePoints]:
 
     The risk of the risk-coverage curve is 1 - accuracy.
     """
-    for name, place, mask in view.sets():
+    for subset, level, place, mask in view.subsets():
+        name = subset_text(subset, level)
         right, truth = view.correct[place][mask], view.targets[place][mask]
         for criterion in CRITERIA if len(right) else ():
             curve = accuracy_coverage(-view.uncertainty(criterion, place)[mask], right)

@@ -42,6 +42,7 @@ from eyechart.realbirdid.species import (
     ALL,
     ELIGIBLE,
     RANGE,
+    LevelSubset,
     RangeView,
     SpeciesPredictions,
     criterion_name,
@@ -78,15 +79,15 @@ def tree_accuracies(predictions: SpeciesPredictions) -> Iterator[Estimate]:
 def level_accuracies(predictions: SpeciesPredictions) -> Iterator[Estimate]:
     """Yield accuracy, macro accuracy and calibration error of both subsets at every level of the taxonomy."""
     for view in predictions.views.all:
-        for name, place, mask in view.sets():
-            yield from accuracy_estimates(view, name, place, mask, predictions.seed)
+        for part in view.subsets():
+            yield from accuracy_estimates(view, part, predictions.seed)
 
 
 def selective_accuracies(predictions: SpeciesPredictions) -> Iterator[Estimate]:
     """Yield the areas under accuracy by coverage, Metric 3, of both subsets at every level of the taxonomy."""
     for view in predictions.views.all:
-        for name, place, mask in view.sets():
-            yield from area_estimates(view, name, place, mask, predictions.seed)
+        for part in view.subsets():
+            yield from area_estimates(view, part, predictions.seed)
 
 
 def range_changes(predictions: SpeciesPredictions) -> Iterator[Estimate]:
@@ -176,9 +177,9 @@ def abstention_estimates(view: RangeView, seed: int) -> Iterator[Estimate]:
 def tree_estimates(view: RangeView, seed: int) -> Iterator[Estimate]:
     """Yield TreeGT of a label set: accuracies at a cross-fitted threshold, and their harmonic mean."""
     right, answerable = cross_fitted_correct(view, seed), view.observations.answerable
-    for category, mask in (("A", answerable), ("UA", ~answerable)):
+    for subset, mask in (("A", answerable), ("UA", ~answerable)):
         outcomes = np.where(mask, right, np.nan)
-        yield proportion("tree_acc", view.labels, outcomes, category, view.observations.clusters, better=True)
+        yield proportion("tree_acc", view.labels, outcomes, subset, view.observations.clusters, better=True)
     yield harmonic_mean_estimate("tree_hm", view.labels, right, view.observations, seed)
 
 
@@ -190,8 +191,9 @@ def cross_fitted_correct(view: RangeView, seed: int) -> Float64s:
     return correct
 
 
-def accuracy_estimates(view: RangeView, name: str, place: int, mask: Bools, seed: int) -> Iterator[Estimate]:
+def accuracy_estimates(view: RangeView, part: LevelSubset, seed: int) -> Iterator[Estimate]:
     """Yield accuracy, macro accuracy and calibration error of a subset at one level."""
+    subset, level, place, mask = part
     right, truth = view.correct[place][mask], view.targets[place][mask]
     sure, n, clusters = view.summary.levels[place].probability[mask], len(right), view.observations.clusters[mask]
 
@@ -209,26 +211,27 @@ def accuracy_estimates(view: RangeView, name: str, place: int, mask: Bools, seed
             probability, masked_correct(mask, view, place), bootstrap_weights(view.observations, seed)
         )
 
-    shown = view.labels == ALL and name in ("A.species", "UA.genus")
-    title = name.replace(".", " ") if shown else ""
+    shown = view.labels == ALL and (subset, level) in (("A", "species"), ("UA", "genus"))
     yield proportion(
         "acc",
         view.labels,
         masked_correct(mask, view, place),
-        name,
+        subset,
         view.observations.clusters,
+        level=level,
         better=True,
-        title=title,
+        title=f"{subset} {level}" if shown else "",
     )
-    yield estimate("acc_macro", view.labels, name, n, macro, "stratified")
-    more = {"higher_is_better": False, "bootstrap": bootstrap, "n_clusters": len(np.unique(clusters))}
-    yield estimate("ece", view.labels, name, n, error, "folded normal", **more)
+    yield estimate("acc_macro", view.labels, subset, n, macro, "stratified", level=level)
+    more = {"higher_is_better": False, "bootstrap": bootstrap, "n_clusters": len(np.unique(clusters)), "level": level}
+    yield estimate("ece", view.labels, subset, n, error, "folded normal", **more)
 
 
-def area_estimates(view: RangeView, name: str, place: int, mask: Bools, seed: int) -> Iterator[Estimate]:
+def area_estimates(view: RangeView, part: LevelSubset, seed: int) -> Iterator[Estimate]:
     """Yield Metric 3 of a subset at one level: areas under accuracy by coverage, by criterion and class average."""
+    subset, level, place, mask = part
     right, truth, n = view.correct[place][mask], view.targets[place][mask], int(mask.sum())
-    area_estimate = partial(estimate, labels=view.labels, category=name, n=n, method="bootstrap")
+    area_estimate = partial(estimate, labels=view.labels, subset=subset, level=level, n=n, method="bootstrap")
     sure, clusters = -view.uncertainty(MAIN, place)[mask], view.observations.clusters[mask]
     interval = partial(auc_interval, seed=seed, clusters=clusters)
 

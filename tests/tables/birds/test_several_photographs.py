@@ -66,7 +66,7 @@ def test_the_share_of_a_reason_has_the_records_interval(noisy):
     (record,) = noisy.records
     for row in rows_of(noisy.pool(), "F8"):
         if row["Issue"] == "Q":
-            (metric,) = [m for m in record.metrics if (m.name, m.category) == ("correct_reason", row["Level"])]
+            (metric,) = [m for m in record.metrics if (m.name, m.subset_text) == ("correct_reason", row["Level"])]
             assert [float(row[f"Q %{end}"]) for end in ("", " low", " high")] == pytest.approx(
                 [100 * metric.value, *(100 * end for end in metric.ci)], abs=0.006
             )
@@ -77,7 +77,7 @@ def test_the_share_of_a_wording_has_the_records_interval(noisy):
     (record,) = noisy.records
     for row in rows_of(noisy.pool(), "wordings"):
         category = f"UA/{row['Level']}/{row['Wording']}"
-        (metric,) = [m for m in record.metrics if (m.name, m.category) == ("abstention", category)]
+        (metric,) = [m for m in record.metrics if (m.name, m.subset_text) == ("abstention", category)]
         ends = [float(row[f"Abstention {end}"]) for end in ("low", "high")]
         assert ends == pytest.approx([100 * end for end in metric.ci], abs=0.006)
 
@@ -130,7 +130,7 @@ def test_the_page_draws_the_interval_of_the_record(species):
 def test_the_page_draws_the_mean_over_repeats_that_the_record_has(species):
     said = read_samples(species, class_namer(()), READERS)
     mean = Metric(
-        name="repeated_acc", labels="species", category="A", value=0.7, n=9, ci=(0.4, 0.9), ci_method="clustered wilson"
+        name="repeated_acc", labels="species", subset="A", value=0.7, n=9, ci=(0.4, 0.9), ci_method="clustered wilson"
     )
     entry = replace(species, record=structs.replace(species.record, metrics=(mean,)))
     rows = accuracy_rows(SampleGroup("birds", "birds", (CaseSamples(entry, "species", said),), "species"))

@@ -247,7 +247,9 @@ def number() -> Callable[..., Metric]:
     """Look up the one metric of a name, a category and a label."""
 
     def number(record: Record, name: str, category: str, labels: str = "all species") -> Metric:
-        (found,) = [one for one in record.metrics if (one.name, one.category, one.labels) == (name, category, labels)]
+        (found,) = [
+            one for one in record.metrics if (one.name, one.subset_text, one.labels) == (name, category, labels)
+        ]
         return found
 
     return number

@@ -99,7 +99,7 @@ def hm(recording: Any, places: Any) -> Any:
 
 def bootstrap_of(estimates: Iterable[Estimate], key: tuple[str, str, str]) -> Any:
     """The values of a number in resamples."""
-    (bootstrap,) = (each.bootstrap for each in estimates if each.key == key)
+    (bootstrap,) = (each.bootstrap for each in estimates if (each.name, each.labels, each.subset_text) == key)
     assert bootstrap is not None
     return bootstrap()
 

@@ -138,7 +138,7 @@ def test_a_bird_whose_list_has_no_probability_is_no_more_likely_one_than_another
     without = [row for row in bird_world.rows(record) if row["range.species"] not in ("", "Corvus corax")]
     assert [row["observation"] for row in without] == ["o6", "o9", "o10", "o13", "o15", "o17", "o19"]
     assert all(float(row["range.species.p"]) * int(row["range.choices"]) == pytest.approx(1) for row in without)
-    told = {one.labels: one.n for one in record.metrics if (one.name, one.category) == ("ua_a", "all")}
+    told = {one.labels: one.n for one in record.metrics if (one.name, one.subset_text) == ("ua_a", "all")}
     assert told == {"all species": 22, "eligible": 16, "range": 16}
 
 

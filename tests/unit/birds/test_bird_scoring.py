@@ -37,14 +37,14 @@ def test_a_number_is_plain() -> None:
     found = estimate(
         "ig", "range", "A", 3, lambda: (np.float64(0.5), Interval(np.float64(0.25), np.float64(1))), "bootstrap"
     ).metric
-    assert (found.name, found.labels, found.category, found.n) == ("ig", "range", "A", 3)
+    assert (found.name, found.labels, found.subset_text, found.n) == ("ig", "range", "A", 3)
     assert (found.value, found.ci) == (0.5, (0.25, 1.0))
     assert {type(found.value), *map(type, found.ci or ())} == {float}
 
 
 def test_a_rate_is_of_those_that_have_an_outcome() -> None:
     found = proportion("acc", "range", SIDES[0], "UA.genus", np.arange(4)).metric
-    assert (found.name, found.labels, found.category, found.n) == ("acc", "range", "UA.genus", 3)
+    assert (found.name, found.labels, found.subset_text, found.n) == ("acc", "range", "UA.genus", 3)
     assert found.value == pytest.approx(2 / 3)
     assert found.ci == pytest.approx(tuple(wilson(2, 3)))
 
@@ -56,7 +56,7 @@ def test_a_rate_of_nobody_is_none() -> None:
 
 def test_a_harmonic_mean_is_of_both_sides_answers() -> None:
     found = harmonic(*SIDES, 0)
-    assert (found.value, found.n, found.category) == (pytest.approx(2 / (3 / 2 + 2)), 7, "all")
+    assert (found.value, found.n, found.subset_text) == (pytest.approx(2 / (3 / 2 + 2)), 7, "all")
     assert found.ci is not None
     assert found.ci[0] < 0.5 < found.ci[1]
 

@@ -39,7 +39,7 @@ def made(bird_world: Any) -> Made:
 
 def told(record: Record, name: str, labels: str = "all species") -> dict[str, tuple[float | None, int]]:
     """The values and sizes of a number, by category."""
-    return {one.category: (one.value, one.n) for one in record.metrics if (one.name, one.labels) == (name, labels)}
+    return {one.subset_text: (one.value, one.n) for one in record.metrics if (one.name, one.labels) == (name, labels)}
 
 
 def sound(one: Metric) -> bool:
@@ -52,7 +52,7 @@ def sound(one: Metric) -> bool:
 
 def names(record: Record) -> list[tuple[str, str, str]]:
     """What tells the numbers of a record apart."""
-    return [(one.name, one.labels, one.category) for one in record.metrics]
+    return [(one.name, one.labels, one.subset_text) for one in record.metrics]
 
 
 @pytest.mark.parametrize(("protocol", "count"), [("species", 3 * 55 + 3), ("flat_list", 16)])

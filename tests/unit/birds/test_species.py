@@ -121,7 +121,7 @@ def test_replayed_probabilities_have_the_records_of_their_model(pair: Any) -> No
     first, second, *_ = pair
     assert (first.outcomes, first.notes, len(first.metrics)) == (second.outcomes, second.notes, len(second.metrics))
     for one, other in zip(first.metrics, second.metrics, strict=True):
-        assert (one.name, one.labels, one.category, one.n) == (other.name, other.labels, other.category, other.n)
+        assert (one.name, one.labels, one.subset_text, one.n) == (other.name, other.labels, other.subset_text, other.n)
         exact = 1e-5 if one.labels == RANGE else 0
         assert one.value == pytest.approx(other.value, rel=0, abs=exact)
         assert one.ci == pytest.approx(other.ci, rel=0, abs=exact)

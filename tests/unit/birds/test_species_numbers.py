@@ -251,7 +251,7 @@ def test_what_lists_change_is_the_difference_of_the_same_birds(
 
 
 def test_the_same_birds_are_asked_with_a_list_and_without(case: Any) -> None:
-    told = {(one.labels, one.name, one.category): one.n for one in case[1].metrics}
+    told = {(one.labels, one.name, one.subset_text): one.n for one in case[1].metrics}
     both = [(name, category) for labels, name, category in told if labels == "eligible"]
     assert all(told["eligible", *each] == told["range", *each] < told["all species", *each] for each in both)
     assert len(both) == 3 + 4 + 3 + 5 * 9
@@ -259,7 +259,7 @@ def test_the_same_birds_are_asked_with_a_list_and_without(case: Any) -> None:
 
 def test_no_number_comes_twice_and_none_is_of_numpy(case: Any) -> None:
     metrics = case[1].metrics
-    assert len({(one.name, one.labels, one.category) for one in metrics}) == len(metrics) == 3 * 55 + 3
+    assert len({(one.name, one.labels, one.subset_text) for one in metrics}) == len(metrics) == 3 * 55 + 3
     assert {type(value) for one in metrics for value in values(one)} == {float, int}
 
 

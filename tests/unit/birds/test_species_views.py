@@ -57,9 +57,15 @@ def test_the_deepest_is_the_finest_that_is_known(case: Any) -> None:
 
 
 def test_sets_are_levels_of_either_kind(case: Any) -> None:
-    found = [(name, place, np.flatnonzero(mask).tolist()) for name, place, mask in case[1]["range"].sets()]
+    found = [(*where, np.flatnonzero(mask).tolist()) for *where, mask in case[1]["range"].subsets()]
     a, ua = [row for row in LISTED if row < 14], [row for row in LISTED if row >= 14]
-    kinds = [("A.species", 0, a), ("A.genus", 1, a), ("A.order", 2, a), ("UA.genus", 1, ua), ("UA.order", 2, ua)]
+    kinds = [
+        ("A", "species", 0, a),
+        ("A", "genus", 1, a),
+        ("A", "order", 2, a),
+        ("UA", "genus", 1, ua),
+        ("UA", "order", 2, ua),
+    ]
     assert found == kinds
 
 

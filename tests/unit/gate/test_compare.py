@@ -35,9 +35,7 @@ def found(p: float = NAN, delta: float = -0.1, **other: Any) -> MetricComparison
     from eyechart.gate.evidence import MetricEvidence
 
     better = other.pop("better", 1)
-    proof = MetricEvidence(
-        name=other.pop("name", "acc1"), labels="ImGT", category="A", value=0.5, n=10, direction=better
-    )
+    proof = MetricEvidence(name=other.pop("name", "acc1"), labels="ImGT", subset="A", value=0.5, n=10, direction=better)
     whole = {"case": "imagenet/val/m[]", "protocol": "mcq", "before": 0.5, "after": 0.5 + delta, "ci": None}
     counts = {"n": 10, "n_clusters": other.get("n", 10)}
     return MetricComparison(

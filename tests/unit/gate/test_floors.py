@@ -20,7 +20,7 @@ def records(run_folder: Any) -> list[Record]:
 
 def value(record: Record, name: str, labels: str, category: str = "A") -> float:
     (found,) = [
-        each.value for each in record.metrics if (each.name, each.labels, each.category) == (name, labels, category)
+        each.value for each in record.metrics if (each.name, each.labels, each.subset_text) == (name, labels, category)
     ]
     assert found is not None
     return found
@@ -69,13 +69,13 @@ def test_a_floor_without_labels_is_about_every_ground_truth_and_model(records: l
         for _, record, metric in find_missed_floors([parse_floor("imagenet/val/zero_shot:acc1>=1.1")], records)
     ]
     assert len({record.case for record, _ in found if record}) == 2
-    assert {(metric.labels, metric.category) for _, metric in found if metric} == {
+    assert {(metric.labels, metric.subset_text) for _, metric in found if metric} == {
         ("ImGT", "A"), ("ReGT", "S∪M"), ("WeaselGT", "A")}  # fmt: skip
 
 
 def test_a_floor_may_be_about_a_category_or_a_number_that_has_no_whole(records: list[Record]) -> None:
     (metric,) = {
-        metric.category
+        metric.subset_text
         for _, _, metric in find_missed_floors([parse_floor("imagenet/zero_shot:acc1[ReGT,S]>=2")], records)
         if metric
     }

@@ -123,7 +123,7 @@ def test_units_are_the_images_of_the_questions_that_count(kept: Any, world: Any,
     images: dict[str, set[int]] = {}
     for pair in pairs.tolist():
         images.setdefault(found.division.sets[pair], set()).add(int(found.division.rows[pair]))
-    told = {proof.category: proof.sampling_units for proof in kept(protocol, lie).metrics if proof.bootstrap_samples}
+    told = {proof.subset_text: proof.sampling_units for proof in kept(protocol, lie).metrics if proof.bootstrap_samples}
     assert told == {name: len(rows) for name, rows in images.items()}
 
 
@@ -154,6 +154,6 @@ def test_the_accuracies_are_drawn_of_images_with_all_their_samples(world: Any) -
 
 def bootstrap_of(estimates: Iterable[Estimate], key: tuple[str, str, str]) -> Any:
     """The values of a number in resamples."""
-    (bootstrap,) = (each.bootstrap for each in estimates if each.key == key)
+    (bootstrap,) = (each.bootstrap for each in estimates if (each.name, each.labels, each.subset_text) == key)
     assert bootstrap is not None
     return bootstrap()

@@ -117,7 +117,7 @@ def test_a_sample_with_an_error_is_neither_right_nor_wrong(recorded: Any, rows: 
 
 def test_the_record_has_the_measures_of_every_set_and_their_falls(recorded: Any, pair_world: Any) -> None:
     record = recorded(pair_world.talker())
-    named = [(one.name, one.category) for one in record.metrics]
+    named = [(one.name, one.subset_text) for one in record.metrics]
     sets, parts = ("ID", "OOD-S", "OOD-H"), (MEASURES, ("yes_rate", "unparsed"))
     own = [(name, of) for names in parts for of in sets for name in names]
     falls = [(f"{name}_{what}", of) for of in ("OOD-S", "OOD-H") for what in ("delta", "p") for name in MEASURES]
@@ -151,7 +151,7 @@ def test_the_record_says_every_choice(recorded: Any, pair_world: Any) -> None:
 def test_the_record_of_progression_has_its_stages(recorded: Any, pair_world: Any) -> None:
     pair_world.failed = {"first[]": {(5, 0), (5, 4)}}
     record = recorded(pair_world.talker(), "progression")
-    assert [(one.name, one.value, one.n) for one in record.metrics if one.category == "OOD-H"] == [
+    assert [(one.name, one.value, one.n) for one in record.metrics if one.subset_text == "OOD-H"] == [
         (stage, 1.0, 1) for stage in ("e_acc", "c_acc", "l_acc")
     ]
     assert record.variant["parser_version"] == "yes_no 2, number 2"

@@ -51,7 +51,7 @@ def ask(aviary: Any, talker: Any, levels: Path) -> Callable[..., AbstentionPredi
 
 def numbers(found: AbstentionPredictions) -> dict[tuple[str, str], Metric]:
     metrics = (abstention_rates, prompt_effects, abstention_reasons)
-    return {(one.name, one.category): one.metric for metric in metrics for one in metric(found)}
+    return {(one.name, one.subset_text): one.metric for metric in metrics for one in metric(found)}
 
 
 def values(found: AbstentionPredictions, name: str) -> dict[str, Any]:
@@ -98,9 +98,9 @@ def test_cochrans_q_is_over_the_wordings_of_a_level(ask: Any) -> None:
 
 def test_declining_is_counted_by_what_is_the_matter(ask: Any) -> None:
     found = values(ask(), "p_abstain")  # image quality: birds 3 and 6; angle: 4; vocalization: 5; 7 has no reason
-    assert found["plain/image quality"] == pytest.approx(2 / 6)
-    assert found["plain/angle/occlusion"] == pytest.approx(2 / 3)
-    assert (found["plain/vocalization"], found["polite/vocalization"]) == (0, 1)
+    assert found["image quality/plain"] == pytest.approx(2 / 6)
+    assert found["angle/occlusion/plain"] == pytest.approx(2 / 3)
+    assert (found["vocalization/plain"], found["vocalization/polite"]) == (0, 1)
 
 
 def test_the_right_reason_is_the_birds_own(ask: Any) -> None:
@@ -182,7 +182,7 @@ def test_an_error_is_left_out_of_its_wording_alone(ask: Any, talker: Any) -> Non
     assert found.errors == {6: "content filter"}
     one = numbers(found)
     assert (one["abstention", "UA/plain/02"].value, one["abstention", "UA/plain/02"].n) == (1 / 4, 4)
-    assert (one["cochran_q", "UA/plain"].n, one["p_abstain", "plain/angle/occlusion"].n) == (4, 2)
+    assert (one["cochran_q", "UA/plain"].n, one["p_abstain", "angle/occlusion/plain"].n) == (4, 2)
 
 
 def test_the_outcomes_add_up(ask: Any, talker: Any) -> None:

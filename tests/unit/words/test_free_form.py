@@ -35,7 +35,7 @@ def speaker(chooser: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def numbers(found: FreeFormPredictions) -> dict[tuple[str, str], Metric]:
-    return {(one.name, one.category): one for one in (each.metric for each in free_form_accuracies(found))}
+    return {(one.name, one.subset_text): one for one in (each.metric for each in free_form_accuracies(found))}
 
 
 def test_every_answer_has_its_depth_and_is_right_or_not(aviary: Any, speaker: Any) -> None:
