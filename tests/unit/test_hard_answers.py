@@ -25,10 +25,12 @@ def said(row: dict[str, Any]) -> str:
     return row["answer"] * row.get("times", 1)
 
 
-@pytest.mark.parametrize("row", ROWS, ids=lambda row: f"{row['kind']}-{ascii(row['answer'])[:40]}-{row['why']}")
-def test_a_hard_answer_is_read_as_a_person_reads_it(row: dict[str, Any]) -> None:
-    reading = PARSERS[row["kind"]](said(row), row["context"])
-    assert (reading.strict, reading.lenient) == (row["strict"], row["lenient"]), row["why"]
+@pytest.mark.parametrize("kind", PARSERS)
+def test_a_hard_answer_is_read_as_a_person_reads_it(subtests: pytest.Subtests, kind: str) -> None:
+    for row in (row for row in ROWS if row["kind"] == kind):
+        with subtests.test(row["why"], answer=ascii(row["answer"])[:40]):
+            reading = PARSERS[kind](said(row), row["context"])
+            assert (reading.strict, reading.lenient) == (row["strict"], row["lenient"])
 
 
 @pytest.mark.parametrize("kind", PARSERS)
@@ -51,8 +53,8 @@ def test_the_parsers_have_versions(kind: str) -> None:
 
 
 @pytest.mark.parametrize("kind", PARSERS)
-def test_a_megabyte_of_noise_is_read_in_one_pass(kind: str) -> None:
-    """Reading that goes back over what it has read would not end in a day; tests/speed has the times."""
+def test_200_kilobytes_of_noise_are_read_in_one_pass(kind: str) -> None:
+    """A parser that goes back over what it has read would take minutes or hours; tests/speed has the times."""
     context = next(row["context"] for row in ROWS if row["kind"] == kind)
     for row in (row for row in ROWS if "times" in row and row["kind"] == kind):
-        assert isinstance(PARSERS[kind](said(row) * 100, context), ParseResult)
+        assert isinstance(PARSERS[kind](said(row) * 20, context), ParseResult)

@@ -47,10 +47,11 @@ LEVELS = [
 
 
 @pytest.mark.parametrize("level", [-0.5, 0, 1, 1.5])
-@pytest.mark.parametrize(("function", "call"), LEVELS, ids=[name for name, _ in LEVELS])
-def test_a_level_is_above_0_and_below_1(function, call, level) -> None:
-    with pytest.raises(ValueError, match=rf"^The 'level' parameter of {function} must be .*\. Got {level} instead\.$"):
-        call(level)
+def test_a_level_is_above_0_and_below_1(subtests: pytest.Subtests, level) -> None:
+    for function, call in LEVELS:
+        sentence = rf"^The 'level' parameter of {function} must be .*\. Got {level} instead\.$"
+        with subtests.test(function), pytest.raises(ValueError, match=sentence):
+            call(level)
 
 
 @pytest.mark.parametrize(

@@ -31,6 +31,20 @@ def place(row):
     return tuple(row.get(key, "no") for key in ROW)
 
 
+def each(rows):
+    """Check every row in one test, which lists the rows that fail."""
+
+    def decorate(check):
+        def test(subtests: pytest.Subtests) -> None:
+            for row in rows:
+                with subtests.test("-".join(row.get(key, "") for key in (*ROW, "detectors", "column"))):
+                    check(row)
+
+        return test
+
+    return decorate
+
+
 EXISTENCE, PROGRESSION, ERRATA = read("existence"), read("bap"), read("errata")
 SOURCED = [row for row in EXISTENCE if row["table"] in SOURCES]
 SIZED = [row for row in EXISTENCE if row["num"]]
@@ -99,7 +113,7 @@ def test_the_tables_are_whole() -> None:
     assert Counter(row["table"] for row in PROGRESSION) == dict.fromkeys(["3", "14", "15", "16", "17"], 30)
 
 
-@pytest.mark.parametrize("erratum", ERRATA, ids=lambda e: f"{e['table']}-{e['model']}-{e['set']}-{e['column']}")
+@each(ERRATA)
 def test_errata_are_as_printed(erratum) -> None:
     rows = [row for row in EXISTENCE + PROGRESSION if place(row) == place(erratum)]
     assert [row[erratum["column"]] for row in rows] == [erratum["printed"]] != [erratum["holds"]]
@@ -128,7 +142,7 @@ def test_exchanging_precision_and_recall_repairs_two_models_of_table_1() -> None
     assert mismatch(exchanged).max() <= CONSISTENT
 
 
-@pytest.mark.parametrize("row", SIZED, ids=lambda row: "-".join(place(row)))
+@each(SIZED)
 def test_every_row_is_the_measures_of_whole_answers(row) -> None:
     cells, gap = rebuilt(corrected(row))
     assert gap <= ONE_ROUNDING
@@ -140,9 +154,7 @@ def test_the_errata_are_not_the_measures_of_whole_answers() -> None:
     assert wrong == {place(e) for e in ERRATA if e["why"] in ("size", "misprint")}
 
 
-@pytest.mark.parametrize(
-    "row", [row for row in EXISTENCE if row["table"] == "1"], ids=lambda row: "-".join(place(row)[2:])
-)
+@each([row for row in EXISTENCE if row["table"] == "1"])
 def test_table_1_pools_the_answers_of_the_four_sources(row) -> None:
     assert pooled(row) == printed(corrected(row))
 
@@ -193,7 +205,7 @@ def test_table_2_a_lower_threshold_sets_simple_and_hard_less_apart(threshold, di
     assert round(simple - hard, 2) == difference
 
 
-@pytest.mark.parametrize("row", read("detector_deltas"), ids=lambda row: f"{row['model']}-{row['detectors']}")
+@each(read("detector_deltas"))
 def test_table_9_differences_are_from_clip_and_blip2(row) -> None:
     base, other = (one(EXISTENCE, table="9", model=row["model"], detectors=d) for d in ("CLIP+BLIP2", row["detectors"]))
     found = {name: round(float(base[name]) - float(other[name]), 2) for name in MEASURES}
@@ -252,18 +264,14 @@ def is_share(percent, of):
     return abs(round(float(percent) * of / 100) / of * 100 - float(percent)) <= ONE_ROUNDING
 
 
-@pytest.mark.parametrize(
-    "row", [row for row in PROGRESSION if row["table"] != "3"], ids=lambda row: "-".join(place(row)[1:4])
-)
+@each([row for row in PROGRESSION if row["table"] != "3"])
 def test_progression_is_in_whole_samples(row) -> None:
     n, true = samples(row)
     assert n == true + true % 2 if row["cards"] == "2" else n <= true
     assert n == true or row["cards"] != "1"
 
 
-@pytest.mark.parametrize(
-    "row", [row for row in PROGRESSION if row["table"] == "3"], ids=lambda row: "-".join(place(row)[2:4])
-)
+@each([row for row in PROGRESSION if row["table"] == "3"])
 def test_table_3_pools_the_samples_of_the_four_sources(row) -> None:
     parts = [p for p in PROGRESSION if p["table"] != "3" and place(p)[2:] == place(row)[2:]]
     weights = [samples(part)[0] for part in parts]

@@ -228,16 +228,17 @@ def test_what_a_run_cannot_show_is_refused_with_the_remedy(make_run, name, label
         tables(name, load([make_run(labels=labels)]))
 
 
-@pytest.mark.parametrize("name", BUILDERS)
-def test_every_table_of_a_run_without_its_cases_says_which_it_needs(make_run, name):
-    folder = make_run(labels=("ImGT",), models={TIMM: ("supervised", [7] * 18)})
-    try:
-        assert all(table.rows for table in tables(name, load([folder])))
-    except ReportError as error:
-        message = str(error)
-        assert message.startswith(name)
-        assert "with: p" in message  # pytest, or python -m
-        assert not re.search(r"\.\.|…\.|\?\.", message)
+def test_every_table_of_a_run_without_its_cases_says_which_it_needs(make_run, subtests):
+    pool = load([make_run(labels=("ImGT",), models={TIMM: ("supervised", [7] * 18)})])
+    for name in BUILDERS:
+        with subtests.test(name):
+            try:
+                assert all(table.rows for table in tables(name, pool))
+            except ReportError as error:
+                message = str(error)
+                assert message.startswith(name)
+                assert "with: p" in message  # pytest, or python -m
+                assert not re.search(r"\.\.|…\.|\?\.", message)
 
 
 def test_a_table_that_would_have_no_row_is_refused(run_folder, monkeypatch):

@@ -79,13 +79,15 @@ BLOCKS = [(b"header %d" % number, b"EYE1 is no block " * number) for number in r
 PART = b"".join(frame_block(*block) for block in BLOCKS)
 
 
-@pytest.mark.parametrize("bit", range(0, 8 * len(PART), 7))
-def test_a_flipped_bit_loses_its_own_block_alone(bit: int) -> None:
-    data = bytearray(PART)
-    data[bit // 8] ^= 1 << bit % 8
-    ends = np.cumsum([len(frame_block(*block)) for block in BLOCKS])
-    hit = int(np.searchsorted(ends, bit // 8, side="right"))
-    assert list(scan_blocks(BytesIO(data))) == [block for number, block in enumerate(BLOCKS) if number != hit]
+def test_a_flipped_bit_loses_its_own_block_alone() -> None:
+    ends, wrong = np.cumsum([len(frame_block(*block)) for block in BLOCKS]), []
+    for bit in range(0, 8 * len(PART), 7):
+        data = bytearray(PART)
+        data[bit // 8] ^= 1 << bit % 8
+        hit = int(np.searchsorted(ends, bit // 8, side="right"))
+        if list(scan_blocks(BytesIO(data))) != [block for number, block in enumerate(BLOCKS) if number != hit]:
+            wrong.append(bit)
+    assert wrong == []
 
 
 @pytest.mark.parametrize("filler", [b"", b"\0" * 70_000, b"EYE1" * 20_000, b"EYE" * 40_000])
