@@ -4,7 +4,6 @@ import csv
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from hashlib import sha256
 from io import StringIO
 from pathlib import Path
 
@@ -15,9 +14,10 @@ from eyechart.errors import ReportError
 from eyechart.metrics.clusters import clustered_wilson
 from eyechart.metrics.intervals import wilson
 from eyechart.metrics.paired import change_interval
-from eyechart.records import File, Record
+from eyechart.records import Record
 
 from .render import CHANGE, NumberCell
+from .run_files import read_verified
 
 Bools = NDArray[np.bool_]
 Ints = NDArray[np.int64]
@@ -135,22 +135,6 @@ def read_epochs(
         return tuple(parse_rows(epoch, labels, empties) for epoch in rounds.values())
     except (KeyError, TypeError, ValueError) as error:
         raise ReportError(f"{path} cannot be read as answers ({error}). Run the case again.") from error
-
-
-def read_verified(path: Path, folder: Path, file: File) -> str:
-    """Return the text of a run's file, if it is inside the run's folder and its sha256 is that of the record."""
-    if not path.resolve().is_relative_to(folder.resolve()):
-        raise ReportError(f"The run {folder} names the file {path}, which lies outside of it. Use the run's own files.")
-    try:
-        content = path.read_bytes()
-    except OSError as error:
-        raise ReportError(f"{path} cannot be read ({error.strerror}). Run the case again.") from error
-    if (digest := sha256(content).hexdigest()) != file.sha256:
-        raise ReportError(
-            f"{path} has changed since the run: its sha256 is {digest[:12]}…, expected {file.sha256[:12]}…. "
-            "Restore the file, or run the case again."
-        )
-    return content.decode()
 
 
 def parse_rows(rows: Sequence[Mapping[str, str]], labels: Sequence[str], empties: Mapping[str, str]) -> ImageAnswers:

@@ -12,7 +12,7 @@ from eyechart.gate.evidence import Evidence, collect_evidence, read_evidence
 from eyechart.metrics.intervals import Interval
 from eyechart.records import FILE, Metric, Record, read_run
 
-from .answers import read_verified
+from .run_files import read_verified
 from .run_names import run_names
 
 Cases = Mapping[tuple[str, str], Evidence]  # by case and protocol

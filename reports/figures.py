@@ -12,12 +12,13 @@ from eyechart.errors import ReportError
 
 from .annotation.charts import f7
 from .classification.agreement import Matrix, matrices
-from .classification.categories import AFTER, BEFORE, CHANGED, CategoryRow, category_rows, groups_with_second_labels
+from .classification.categories import BEFORE, CHANGED, LABEL_CHANGE
 from .oodbench.catalogue import FIGURES as OODBENCH
+from .pages import Page
 from .panels import create_panels, format_counts, text_width, wrap_name
 from .realbirdid.catalogue import FIGURES as REALBIRDID
-from .render import one_line
-from .runs import ComparableCases, Runs
+from .render import CHANGE, one_line
+from .runs import Runs
 from .tables import known_name
 
 if TYPE_CHECKING:
@@ -56,30 +57,33 @@ def matplotlib_defaults() -> Iterator[None]:
 
 def f3(runs: Runs, labels: str | None) -> "Figure":
     """Draw Figure 3: for each model an arrow from its accuracy under the original labels to that under the new ones."""
-    groups = groups_with_second_labels(runs, labels, "F3")
-    rows = [category_rows(group, name) for group, name in groups]
-    figure, axes = create_panels([0.4 * len(row) + 1.2 for row in rows], 1, 7)
-    for (ax,), (group, name), category_rows_ in zip(axes, groups, rows, strict=True):
-        draw_arrows(ax, group, name, [row for row in category_rows_ if row.cells[CHANGED].value is not None])
+    pages = LABEL_CHANGE.get_pages(runs, labels)
+    figure, axes = create_panels([0.4 * len(page.cases) + 1.2 for page in pages], 1, 7)
+    for (ax,), page in zip(axes, pages, strict=True):
+        draw_arrows(ax, page)
     return figure
 
 
-def draw_arrows(ax: "Axes", group: ComparableCases, labels: str, rows: list[CategoryRow]) -> None:
+def draw_arrows(ax: "Axes", page: Page) -> None:
     """Draw one panel of Figure 3."""
+    cells = LABEL_CHANGE.cells(page).set_index(["column", "row"])
+    rows = cells.loc[CHANGED].dropna(subset="value").index
     for index, row in enumerate(rows):
-        before, after = (100 * (row.cells[name].value or 0) for name in (BEFORE, AFTER))
-        low, high = row.cells[AFTER].ci or (0.0, 0.0)
-        ax.hlines(index, 100 * low, 100 * high, color="tab:blue", alpha=0.2, linewidth=6)
+        before, after = (100 * cells["value"][name, row] for name in (BEFORE, "after"))
+        low, high = 100 * cells.loc[("after", row), ["low", "high"]].astype(float)
+        ax.hlines(index, low, high, color="tab:blue", alpha=0.2, linewidth=6)
         ax.plot(before, index, "o", color="tab:gray", markersize=4)
         ax.annotate("", (after, index), (before, index), arrowprops={"arrowstyle": "->", "color": "tab:blue"})
-        ax.annotate(row.cells[CHANGED].style(row.cells[CHANGED].value), (max(before, after), index), (6, 5),
+        ax.annotate(CHANGE(cells["value"][CHANGED, row]), (max(before, after), index), (6, 5),
                     textcoords="offset points", fontsize=8)  # fmt: skip
-    ax.set_yticks(range(len(rows)), [f"{wrap_name(row.model)}, {one_line(row.task)}" for row in rows], fontsize=8)
+    names = [f"{wrap_name(model)}, {one_line(task)}" for model, task in page.names.loc[rows].itertuples(index=False)]
+    ax.set_yticks(range(len(rows)), names, fontsize=8)
     ax.set_xlim(0, 112)
     ax.set_ylim(len(rows) - 0.5, -0.5)
-    ax.set_xlabel(f"accuracy (%), {one_line(group.reference)} → {one_line(labels)}, with the 95 % interval", fontsize=8)
-    sizes = sorted({row.cells[AFTER].n or 0 for row in rows})
-    ax.set_title(f"{one_line(group.title)}, {format_counts(sizes)}", fontsize=9)
+    what = f"{one_line(page.reference)} → {one_line(page.labels)}"
+    ax.set_xlabel(f"accuracy (%), {what}, with the 95 % interval", fontsize=8)
+    sizes = sorted(cells.loc["after"].loc[rows, "n"].astype(int).unique())
+    ax.set_title(f"{one_line(page.title)}, {format_counts(sizes)}", fontsize=9)
 
 
 def f9(runs: Runs, labels: str | None) -> "Figure":

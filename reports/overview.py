@@ -1,7 +1,7 @@
 """The overview of runs: Markdown, LaTeX and Mill's aggregate.csv."""
 
 import csv
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import replace
 from io import StringIO
@@ -15,10 +15,9 @@ from eyechart.gate.headlines import LABELLED, WITH_EMPTY, headlines, subset_name
 from eyechart.records import Metric
 
 from .classification.ablations import t11, t12, t14, t18
-from .classification.best_variant import best_variants
-from .classification.categories import category_notes, category_rows, category_table
+from .classification.categories import LABEL_CATEGORIES
 from .classification.multiple_choice import t17, t19
-from .classification.out_of_prompt import t5, t15, t16
+from .classification.out_of_prompt import MAPPED, OUT_OF_PROMPT, OUT_OF_PROMPT_KINDS
 from .classification.positions import t13
 from .classification.published import mill_tables
 from .classification.tasks import t6
@@ -43,7 +42,19 @@ OODBENCH_TABLES = tuple(
     OODBENCH[f"oodbench-{name}"] for name in ("T10", "T11", "T12", "T13", "T14", "T15", "T16", "T17")
 )
 REALBIRDID_TABLES = tuple(REALBIRDID[f"realbirdid-{name}"] for name in OVERVIEW)
-TEXT_TABLES = (t6, t5, t15, t16, t19, t11, t12, t13, t14, t17, t18)  # T7 is a part of T19
+TEXT_TABLES: tuple[Callable[[Runs, str | None], list[Table]], ...] = (
+    t6,
+    OUT_OF_PROMPT,
+    MAPPED,
+    OUT_OF_PROMPT_KINDS,
+    t19,
+    t11,
+    t12,
+    t13,
+    t14,
+    t17,
+    t18,
+)  # T7 is a part of T19
 
 
 def write_overview(runs: Runs, folder: Path) -> str:
@@ -85,10 +96,8 @@ def without_notes(group: ComparableCases) -> ComparableCases:
 
 def group_tables(group: ComparableCases) -> Iterator[Table]:
     """Yield the tables of a group: categories, Mill's table, the published tables, outcomes, and all metrics."""
-    for labels in group.other_labels:
-        if rows := category_rows(selected := best_variants(group, labels), labels):
-            notes = [*category_notes(group.reference, labels), *selected.notes()]
-            yield category_table(rows, group.title, group.reference, labels, notes)
+    with suppress(EmptyTableError):
+        yield from LABEL_CATEGORIES(Runs((group,), ()))
     yield from mill_tables(group, group.reference)
     for builder in (*TEXT_TABLES, *OODBENCH_TABLES, *REALBIRDID_TABLES):
         with suppress(EmptyTableError):

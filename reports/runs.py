@@ -4,6 +4,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from eyechart.data.dataset import ORIGINAL
 from eyechart.errors import ReportError, SpecError
@@ -12,8 +13,12 @@ from eyechart.spec import did_you_mean, parse_spec
 
 from .answers import ImageAnswers, read_epochs
 from .failures import status_suffix
+from .frames import read_samples
 from .oodbench.pairs import Pairs, read_pairs
 from .run_names import run_names
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 LABEL_RULES = ("equivalences", "categories")
 # As the published tables have them: answers in words first, then prompts, then classifiers that saw the labels.
@@ -89,6 +94,21 @@ class CaseRun:
         return tuple(
             dict.fromkeys(metric.labels for metric in self.record.metrics if metric.name == self.accuracy_name)
         )
+
+    def samples(self, columns: Sequence[str] = (), file: str = "") -> "pd.DataFrame":
+        """Return the answers of the case; see `frames.samples_frame`. Columns that were read once are kept."""
+        if not columns:
+            return read_samples(self, (), file)
+        known = self._files.get(file)
+        missing = [name for name in columns if known is None or name not in known]
+        frame = read_samples(self, missing, file) if missing else None
+        both = [part for part in (known, frame) if part is not None]
+        self._files[file] = both[0] if len(both) == 1 else both[0].join(both[1])
+        return self._files[file][[*columns]]
+
+    @cached_property
+    def _files(self) -> "dict[str, pd.DataFrame]":
+        return {}
 
     @cached_property
     def epochs(self) -> tuple[ImageAnswers, ...]:
@@ -253,6 +273,11 @@ class Runs:
     def notes(self) -> tuple[str, ...]:
         """Return the notes of all records."""
         return collect_notes(self.cases)
+
+    def describe(self) -> str:
+        """Return which protocols and label sets the runs have: `zero_shot under ImGT`."""
+        cases = dict.fromkeys((case.record.protocol, case.labels) for case in self.cases)
+        return "; ".join(f"{name} under {', '.join(labels)}" if labels else name for name, labels in cases)
 
     @property
     def cases(self) -> Iterator[CaseRun]:

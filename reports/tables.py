@@ -6,11 +6,10 @@ from eyechart.errors import ReportError
 from eyechart.spec import did_you_mean
 
 from .annotation.outcomes import f7
+from .classification import categories, out_of_prompt
 from .classification.ablations import t11, t12, t14, t18
 from .classification.agreement import f9
-from .classification.categories import f3, t2, t4
 from .classification.multiple_choice import t7, t17, t19
-from .classification.out_of_prompt import t5, t15, t16
 from .classification.positions import t13
 from .classification.published import mill_imagenet
 from .classification.tasks import t6
@@ -25,10 +24,10 @@ Builder = Callable[[Runs, str | None], list[Table]]
 
 BUILDERS: Mapping[str, Builder] = {
     "mill-imagenet": mill_imagenet,
-    "T2": t2,
-    "T4": t4,
-    "F3": f3,
-    "T5": t5,
+    "T2": categories.CATEGORY_SIZES,
+    "T4": categories.LABEL_CATEGORIES,
+    "F3": categories.LABEL_CHANGE,
+    "T5": out_of_prompt.OUT_OF_PROMPT,
     "T6": t6,
     "T7": t7,
     "T9": t9,
@@ -38,8 +37,8 @@ BUILDERS: Mapping[str, Builder] = {
     "T12": t12,
     "T13": t13,
     "T14": t14,
-    "T15": t15,
-    "T16": t16,
+    "T15": out_of_prompt.MAPPED,
+    "T16": out_of_prompt.OUT_OF_PROMPT_KINDS,
     "T17": t17,
     "T18": t18,
     "T19": t19,

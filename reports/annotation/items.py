@@ -20,7 +20,8 @@ from eyechart.errors import ReportError
 from eyechart.metrics.equivalence import expand_labels
 from eyechart.spec import did_you_mean
 
-from ..answers import Bools, Ints, ScoredLabels, read_verified
+from ..answers import Bools, Ints, ScoredLabels
+from ..run_files import read_verified
 from ..runs import CaseRun, Runs
 from .files import LABELS, MODEL, ORIGINAL, SECOND, Candidate, CategoryCounts, Item, SheetSource
 

@@ -8,7 +8,6 @@ from ..answers import Bools, paired_change
 from ..render import Cell, NumberCell, Table
 from ..runs import CaseRun, ComparableCases, EmptyTableError, Runs
 from .best_variant import accuracy
-from .categories import INTERVALS, WILSON, describe_runs
 from .estimators import (
     CATEGORY_COLUMNS,
     COVERED_BY_BLOCK,
@@ -22,6 +21,7 @@ from .estimators import (
     out_of_prompt_rate,
     text_columns,
 )
+from .pages import INTERVALS, WILSON
 
 NO_TEMPLATES, USUAL_TEMPLATES = "none", "80"  # templates; the published ones are marked by the dagger alone
 ORDERS = {"random": "Random", "same_class": "Same-Class"}
@@ -134,7 +134,7 @@ def select_ablations(ablation: Ablation, runs: Runs, labels: str | None) -> list
     if not selected:
         raise EmptyTableError(
             f"{ablation.table} compares {ablation.subject} of one model, all else equal; these runs have "
-            f"{describe_runs(runs)}. Make them with: {ablation.remedy}"
+            f"{runs.describe()}. Make them with: {ablation.remedy}"
         )
     return selected
 

@@ -9,7 +9,6 @@ from ..answers import Bools, proportion
 from ..render import Cell, Row, Table
 from ..runs import REPEATED_ACC, CaseRun, ComparableCases, EmptyTableError, Runs
 from .best_variant import accuracy, non_default_flags
-from .categories import describe_runs
 from .estimators import ColumnKey, as_count, column_keys, compared_images, coverage_note, mean_over_epochs
 
 MC, CW = "multiple_choice", "closed_world"
@@ -49,7 +48,7 @@ def multiple_choice_groups(
     ]
     if not result:
         raise EmptyTableError(
-            f"{name} compares settings of multiple choice; these runs have {describe_runs(runs)}. "
+            f"{name} compares settings of multiple choice; these runs have {runs.describe()}. "
             'Make them with: pytest -k "multiple_choice or closed_world" --eye-set=multiple_choice.setting=all'
         )
     return result
@@ -185,7 +184,7 @@ def t17(runs: Runs, labels: str | None) -> list[Table]:
     ]
     if not result:
         raise EmptyTableError(
-            f"T17 shows how far repeated evaluations of a closed world differ; these runs have {describe_runs(runs)}. "
+            f"T17 shows how far repeated evaluations of a closed world differ; these runs have {runs.describe()}. "
             "Make them with: pytest -k closed_world --eye-set=closed_world.epochs=31"
         )
     return [t17_table(group, label_set) for group, label_set in result]

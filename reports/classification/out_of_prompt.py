@@ -1,163 +1,160 @@
 """Answers out of the prompt: Tables 5, 15 and 16 of arXiv 2603.06578."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterator
 from dataclasses import replace
 
 import numpy as np
+import pandas as pd
 
 from eyechart.classification.out_of_prompt import KINDS
+from eyechart.errors import ReportError
 
-from ..answers import CATEGORIES, Bools, proportion, proportion_of_counts
-from ..render import Cell, NumberCell, Row, Table
-from ..runs import CaseRun, ComparableCases, EmptyTableError, Runs
+from ..frames import with_wilson
+from ..pages import Page
+from ..runs import CaseRun, Runs
+from ..table_definitions import TableDefinition
 from .best_variant import prompt_options, select_best
-from .categories import WILSON, describe_runs
-from .estimators import check_same_images, out_of_prompt_rate, text_columns
+from .pages import (
+    CATEGORIES,
+    CATEGORY_NOTE,
+    WILSON,
+    closed_world_pages,
+    create_page,
+    label_samples,
+    out_of_prompt,
+    share_by_category,
+)
 
-CLOSED, PLUS = "closed_world", "closed_world_plus"
-CATEGORY_NOTE = (
-    "S: one label; M: several; N: none. In S+ and M+ the original label is among them, in S- and M- it is not."
+PAPER = "arXiv 2603.06578"
+PLUS = "closed_world_plus"
+KIND_NOTE = (
+    "Abstain: the model declines. IN: exactly one of OpenAI's class names. Partial: all its words occur in one class "
+    "name of the prompt. Wrong: all others. OOP: number of answers out of the prompt."
 )
 
 
-def closed_world_groups(runs: Runs, labels: str | None, name: str) -> list[tuple[ComparableCases, str]]:
-    """Return the closed-world cases of every group and label set, fewest answers out of the prompt first."""
-    result = []
-    for group, label_set in runs.iter_labels(labels):
-        if cases := group.with_protocols(CLOSED).scored_under(label_set):
-            result.append(
-                (group.select(sorted(cases, key=lambda case: out_of_prompt_value(case, label_set))), label_set)
-            )
-    if not result:
-        raise EmptyTableError(
-            f"{name} needs closed-world answers; these runs have {describe_runs(runs)}. "
-            "Make them with: pytest -k closed_world"
-        )
-    return result
+def rate_cells(page: Page) -> pd.DataFrame:
+    """Return the rate of answers out of the prompt by category."""
+    return share_by_category(out_of_prompt(page), "out_of_prompt")
 
 
-def out_of_prompt_value(case: CaseRun, labels: str) -> float:
-    """Return the share of answers out of the prompt."""
-    return out_of_prompt_rate(case, (labels, "A")).value or 0.0
+OUT_OF_PROMPT = TableDefinition(
+    name="out-of-prompt",
+    alias="T5",
+    source=f"{PAPER}, Table 5",
+    summary="The rate of closed-world answers out of the prompt by label category.",
+    pages=closed_world_pages,
+    needs="needs closed-world answers",
+    command="pytest -k closed_world",
+    title="{page}: answers out of the prompt (%) on label categories, {labels}",
+    cells=rate_cells,
+    rows=("Model",),
+    columns=CATEGORIES,
+    notes=(WILSON, CATEGORY_NOTE),
+)
 
 
-def t5(runs: Runs, labels: str | None) -> list[Table]:
-    """Return Table 5: the rate of answers out of the prompt by label category."""
-    return [t5_table(group, label_set) for group, label_set in closed_world_groups(runs, labels, "T5")]
+def kind_cells(page: Page) -> pd.DataFrame:
+    """Return the share of each kind among the answers out of the prompt, and their number."""
+    samples = out_of_prompt(page)
+    outside = samples[samples["out_of_prompt"] == 1]
+    totals = outside.groupby("row").size().reindex(range(len(page.cases)), fill_value=0).rename("n").reset_index()
+    parts = [totals.rename(columns={"n": "count"}).assign(column="OOP")]
+    for kind in KINDS:
+        hits = outside[outside["oop"] == kind].groupby("row").size().reindex(totals["row"], fill_value=0)
+        parts.append(with_wilson(totals.assign(hits=hits.to_numpy(), column=kind)).drop(columns="n"))
+    return pd.concat(parts, ignore_index=True)
 
 
-def t5_table(group: ComparableCases, labels: str) -> Table:
-    """Return the rates of one group."""
-    names = group.model_names()
-    rows: list[Row] = [
-        (names[id(e)], *(out_of_prompt_rate(e, (labels, cell)) for cell in CATEGORIES)) for e in group.cases
-    ]
-    return create_table(
-        group, labels, "answers out of the prompt (%) on label categories", ("Model", *CATEGORIES), rows, WILSON
-    )
+OUT_OF_PROMPT_KINDS = replace(
+    OUT_OF_PROMPT,
+    name="out-of-prompt-kinds",
+    alias="T16",
+    source=f"{PAPER}, Table 16",
+    summary="What closed-world answers out of the prompt are: abstentions, other names, parts of names, wrong answers.",
+    title="{page}: kinds of answers out of the prompt (%), {labels}",
+    cells=kind_cells,
+    columns=(*KINDS, "OOP"),
+    notes=(KIND_NOTE, WILSON, CATEGORY_NOTE),
+)
 
 
-def t15(runs: Runs, labels: str | None) -> list[Table]:
-    """Return Table 15: answers out of the prompt in each category, and how many of them CW+ maps to a right class."""
-    groups = {id(e): group for group in runs.groups for e in group.cases}
+def mapped_pages(runs: Runs, labels: str | None) -> list[Page]:
+    """Return the closed-world pages; of cases some of which CW+ mapped, those alone, and after them their CW+ cases."""
+    groups = {id(case): group for group in runs.groups for case in group.cases}
+    pages = []
+    for page in closed_world_pages(runs, labels):
+        group = groups[id(page.cases[0])]
+        best = select_best(
+            group.with_protocols(PLUS).scored_under(page.labels),
+            lambda case: (case.model, prompt_options(case)), page.labels, group.reference,
+        )  # fmt: skip
+        by_settings = {(case.model, prompt_options(case)): case for case in best}
+        mapped = {id(case): by_settings.get((case.model, prompt_options(case))) for case in page.cases}
+        shown = [case for case in page.cases if mapped[id(case)] or not any(mapped.values())]
+        pluses = [case for case in map(mapped.get, map(id, shown)) if case]
+        notes = create_page(group.select([*shown, *pluses]), page.labels).notes
+        if unmapped := [case.record.case for case in page.cases if not mapped[id(case)]]:
+            notes = (
+                f"Not mapped: {', '.join(unmapped)}. Map them with: pytest -k {PLUS}", WILSON, CATEGORY_NOTE, *notes
+            )  # fmt: skip
+        else:
+            notes = (WILSON, CATEGORY_NOTE, *notes)
+        names = create_page(group.select(shown), page.labels, with_task=False).names
+        pages.append(replace(page, cases=(*shown, *pluses), names=names, notes=notes))
+    return pages
+
+
+def mapped_cells(page: Page) -> pd.DataFrame:
+    """Return by category: images, answers out of the prompt, and those that CW+ maps to a correct class."""
+    rows = len(page.names)
+    closed = replace(page, cases=page.cases[:rows])
+    samples = out_of_prompt(closed)
+    rates = share_by_category(samples, "out_of_prompt", head="Category")
+    cells = counts_and_rates(rates, "OOP")
+    cells.append(rates[["row", "Category"]].assign(column="Images", count=rates["n"]))
+    if len(page.cases) > rows:
+        mapped = label_samples(replace(page, cases=page.cases[rows:]))
+        check_same_images(samples, mapped, page.cases)
+        outside = mapped.where(samples["out_of_prompt"] == 1)[["correct", "category"]].assign(row=samples["row"])
+        cells += counts_and_rates(share_by_category(outside, "correct", CATEGORIES[:-1], "Category"), "mapped")
+    return pd.concat(cells, ignore_index=True).sort_values("Category", key=lambda names: names.map(CATEGORIES.index))
+
+
+def counts_and_rates(rates: pd.DataFrame, head: str) -> list[pd.DataFrame]:
+    """Return rates as two columns of cells: the number of images, and the percentage."""
+    counts = (rates["value"].fillna(0) * rates["n"]).round()
     return [
-        t15_table(group, groups[id(group.cases[0])], label_set)
-        for group, label_set in closed_world_groups(runs, labels, "T15")
+        rates[["row", "Category"]].assign(column=f"{head} #", count=counts),
+        rates.drop(columns="n").assign(column=f"{head} %"),
     ]
 
 
-def t15_table(group: ComparableCases, everything: ComparableCases, labels: str) -> Table:
-    """Return the counts of one group; None where nothing was mapped."""
-    mapped = find_mapped_cases(group.cases, everything, labels)
-    selected = group.select(case for case in group.cases if not mapped or id(case) in mapped)
-    names = selected.model_names()
-    rows = [(names[id(case)], *row) for case in selected.cases for row in t15_rows(case, mapped.get(id(case)), labels)]
-    with_mapped = selected.select((*selected.cases, *mapped.values()))
-    rule = group.cases[0].empty_label_rules.get(labels) or "excluded"
-    notes = [
-        "OOP: out of the prompt, % of the images with an answer. Mapped: to a right class in CW+, % of the former.",
-        f"N needs no mapping: images without a label count as {rule} under {labels}, in A, too.",
-    ]
-    if missing := [e.record.case for e in group.cases if id(e) not in mapped]:
-        notes.append(f"Not mapped: {', '.join(missing)}. Map them with: pytest -k closed_world_plus")
-    columns = ("Model", "Category", "Images", "OOP #", "OOP %", "mapped #", "mapped %")
-    return create_table(
-        with_mapped, labels, "answers out of the prompt by label category", columns, rows, *notes, WILSON
-    )
+def check_same_images(samples: pd.DataFrame, others: pd.DataFrame, cases: tuple[CaseRun, ...]) -> None:
+    """Raise ReportError unless two frames have the same images in the same order."""
+    if not np.array_equal(samples[["row", "key"]].to_numpy(), others[["row", "key"]].to_numpy()):
+        names = ", ".join(dict.fromkeys(case.record.case for case in cases))
+        raise ReportError(f"{cases[0].folder}: the answers to {names} are not about the same images.")
 
 
-def find_mapped_cases(cases: Iterable[CaseRun], everything: ComparableCases, labels: str) -> Mapping[int, CaseRun]:
-    """Return the CW+ case of each closed-world case by its id; of several encoders, the best."""
-    best = select_best(
-        everything.with_protocols(PLUS).scored_under(labels),
-        lambda case: (case.model, prompt_options(case)),
-        labels,
-        everything.reference,
-    )
-    by_settings = {(case.model, prompt_options(case)): case for case in best}
-    pairs = ((case, by_settings.get((case.model, prompt_options(case)))) for case in cases)
-    return {id(case): mapped for case, mapped in pairs if mapped is not None}
+def mapped_notes(page: Page) -> Iterator[str]:
+    """Yield the explanation of the table."""
+    rule = page.cases[0].empty_label_rules.get(page.labels) or "excluded"
+    yield "OOP: out of the prompt, % of the images with an answer. Mapped: to a right class in CW+, % of the former."
+    yield f"N needs no mapping: images without a label count as {rule} under {page.labels}, in A, too."
 
 
-def t15_rows(case: CaseRun, mapped_case: CaseRun | None, labels: str) -> Iterable[Row]:
-    """Yield the rows of one model, one category each."""
-    scored, is_out_of_prompt = case.answers.label_sets[labels], text_columns(case).out_of_prompt == 1
-    for category in CATEGORIES:
-        rate = out_of_prompt_rate(case, (labels, category))
-        mapped = (
-            mapped_accuracy(case, mapped_case, labels, is_out_of_prompt & scored.mask(category))
-            if mapped_case and category != "N"
-            else None
-        )
-        yield (category, rate.n, *count_and_percentage(rate), *count_and_percentage(mapped))
-
-
-def mapped_accuracy(case: CaseRun, mapped_case: CaseRun, labels: str, mask: Bools) -> NumberCell:
-    """Return the share of some answers that CW+ maps to a right class."""
-    _, mapped = check_same_images((case, mapped_case))
-    return proportion(mapped.answers.label_sets[labels].correct, mask)
-
-
-def count_and_percentage(rate: NumberCell | None) -> tuple[Cell, Cell]:
-    """Return a proportion as a count and a percentage without n."""
-    if rate is None:
-        return None, None
-    return round((rate.value or 0) * (rate.n or 0)), NumberCell(rate.value, ci=rate.ci)
-
-
-def t16(runs: Runs, labels: str | None) -> list[Table]:
-    """Return Table 16: the kinds of answers out of the prompt."""
-    return [t16_table(group, label_set) for group, label_set in closed_world_groups(runs, labels, "T16")]
-
-
-def t16_table(group: ComparableCases, labels: str) -> Table:
-    """Return the kinds of one group."""
-    names = group.model_names()
-    rows: list[Row] = [(names[id(case)], *kind_cells(case, labels)) for case in group.cases]
-    note = (
-        "Abstain: the model declines. IN: exactly one of OpenAI's class names. Partial: all its words occur in one "
-        "class name of the prompt. Wrong: all others. OOP: number of answers out of the prompt."
-    )
-    columns = ("Model", *KINDS, "OOP")
-    return create_table(group, labels, "kinds of answers out of the prompt (%)", columns, rows, note, WILSON)
-
-
-def kind_cells(case: CaseRun, labels: str) -> list[Cell]:
-    """Return the share of each kind, and the number of answers."""
-    text = text_columns(case)
-    kinds = text.kind[(text.out_of_prompt == 1) & case.answers.label_sets[labels].annotated]
-    shares = [proportion_of_counts(int(np.sum(kinds == kind)), len(kinds)) for kind in KINDS]
-    return [*(replace(share, n=None) for share in shares), len(kinds)]
-
-
-def create_table(
-    group: ComparableCases, labels: str, subject: str, columns: Sequence[str], rows: Iterable[Row], *notes: str
-) -> Table:
-    """Return a table with its notes."""
-    return Table(
-        f"{group.title}: {subject}, {labels}",
-        tuple(columns),
-        tuple(rows),
-        (*notes, CATEGORY_NOTE, *group.notes()),
-        {"split": group.title, "labels": labels},
-    )
+MAPPED = replace(
+    OUT_OF_PROMPT,
+    name="out-of-prompt-mapped",
+    alias="T15",
+    source=f"{PAPER}, Table 15",
+    summary="Closed-world answers out of the prompt by label category, and how many CW+ maps to a correct class.",
+    pages=mapped_pages,
+    title="{page}: answers out of the prompt by label category, {labels}",
+    cells=mapped_cells,
+    rows=("Model", "Category"),
+    columns=("Images", "OOP #", "OOP %", "mapped #", "mapped %"),
+    notes=mapped_notes,
+)
+TABLES = (OUT_OF_PROMPT, MAPPED, OUT_OF_PROMPT_KINDS)

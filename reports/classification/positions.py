@@ -6,8 +6,8 @@ from ..answers import Bools, paired_change, proportion
 from ..render import Cell, Table
 from ..runs import CaseRun, ComparableCases, EmptyTableError, Runs
 from .ablations import BATCHES, ablation_blocks, images_per_request, out_of_prompt_change
-from .categories import INTERVALS, describe_runs
 from .estimators import COVERED_BY_BLOCK, as_count, block_images, check_same_images, coverage_note, text_columns
+from .pages import INTERVALS
 
 RANDOM = "random"
 
@@ -20,7 +20,7 @@ def t13(runs: Runs, labels: str | None) -> list[Table]:
     if not selected:
         raise EmptyTableError(
             "T13 compares images by their position in requests of several sizes, in random order; these runs have "
-            f"{describe_runs(runs)}. Make them with: {BATCHES.remedy}"
+            f"{runs.describe()}. Make them with: {BATCHES.remedy}"
         )
     return [t13_table(group, label_set) for group, label_set in selected]
 

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from ..render import Cell, Table
 from ..runs import CaseRun, ComparableCases, EmptyTableError, Runs
 from .best_variant import TEXT_PROTOCOLS, accuracy, non_default_flags, prompt_options, select_best
-from .categories import INTERVALS, describe_runs
 from .estimators import COVERED_BY_BLOCK, accuracy_cell, accuracy_change, block_images, column_keys, coverage_note
+from .pages import INTERVALS
 
 ORDER = ("open_world", "closed_world_plus", "closed_world")
 CLOSED = "closed_world"
@@ -20,7 +20,7 @@ def t6(runs: Runs, labels: str | None) -> list[Table]:
     ]
     if not selected:
         raise EmptyTableError(
-            f"T6 puts CW, CW+ and OW side by side; these runs have {describe_runs(runs)}. "
+            f"T6 puts CW, CW+ and OW side by side; these runs have {runs.describe()}. "
             'Make them with: pytest -k "closed_world or open_world"'
         )
     return [t6_table(group, label_set) for group, label_set in selected]

@@ -10,8 +10,8 @@ from eyechart.spec import did_you_mean
 from ..answers import Bools, Floats, ImageAnswers, paired_change, proportion
 from ..render import CHANGE, Cell, NumberCell, Table
 from ..runs import CaseRun, ComparableCases, Runs
-from .categories import INTERVALS
 from .estimators import coverage_note, scored_by_all
+from .pages import INTERVALS
 
 NAME = "WeaselGT"
 # "domestic ferret" is the study's name for ImageNet's class 359, black-footed ferret.

@@ -17,7 +17,8 @@ from eyechart.metrics.yes_no import MISSING, NO, UNPARSED, YES, confusion_tables
 from eyechart.oodbench.division import SETS
 from eyechart.records import Record
 
-from ..answers import Bools, Ints, read_verified
+from ..answers import Bools, Ints
+from ..run_files import read_verified
 
 PREDICTIONS = "predictions"
 INITIAL = "'"  # marks a set of the initial benchmark: everything that was flagged, before downsampling

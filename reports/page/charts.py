@@ -11,8 +11,8 @@ import numpy as np
 from eyechart.gate.headlines import headlines
 from eyechart.metrics.clusters import clustered_wilson
 
-from ..answers import read_verified
 from ..render import one_line
+from ..run_files import read_verified
 from ..runs import CaseRun, Runs
 from .sample_groups import CaseSamples, SampleGroup, as_floats
 from .samples import WRONG, LabelOutcomes

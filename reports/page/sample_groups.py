@@ -13,7 +13,8 @@ from eyechart.data.dataset import Dataset
 from eyechart.errors import EyechartError, ReportError, VocabularyError
 
 from ..annotation.sheet import open_checked_split
-from ..answers import Floats, read_verified
+from ..answers import Floats
+from ..run_files import read_verified
 from ..runs import CaseRun, ComparableCases, Runs
 from .previous import PreviousCase, PreviousCases, SampleChanges, sample_changes, samples_from_evidence
 from .sample_readers import READERS

@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 
 from eyechart.errors import ReportError
 
-from ..answers import read_verified
 from ..render import one_line
+from ..run_files import read_verified
 from ..runs import CaseRun
 
 Line = Mapping[str, str]

@@ -1,0 +1,176 @@
+"""Runs as pandas frames: the numbers of cases, the answers of cases, and statistics of groups of answers.
+
+`metrics_frame` has one row per number, `samples_frame` one row per answer. Both begin with columns that say which case
+a row is of:
+
+| column | meaning |
+|---|---|
+| `row` | the index of the case in the list that was given: tables print cases in this order |
+| `benchmark`, `split`, `protocol`, `model`, `case` | as in the record; `model` is the name that tables print |
+| `limit`, `seed`, `fingerprint` | which images: the limit (NaN: all), its seed, and the fingerprint of the images |
+| `option_NAME` | the value of the option NAME of the protocol, one column per option |
+
+A frame of numbers then has `metric`, `labels`, `subset`, `level`, `prompt`, `value`, `n`, `low` and `high` (the 95 %
+interval), `method` and `higher_is_better`. A frame of answers has the columns of the case's csv file: see
+`docs/records.md`. Cells of a table are frames, too: the columns of `CELLS`, after those that name a row.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from functools import partial
+from io import StringIO
+from pathlib import Path
+from typing import Any, Protocol
+
+import numpy as np
+import pandas as pd
+
+from eyechart.errors import ReportError
+from eyechart.metrics.intervals import wilson
+from eyechart.metrics.paired import change_interval_from_counts
+from eyechart.records import Record
+
+from .run_files import read_verified
+
+CASE = ("row", "benchmark", "split", "protocol", "model", "case", "limit", "seed", "fingerprint")
+NUMBER = ("metric", "labels", "subset", "level", "prompt", "value", "n", "low", "high", "method", "higher_is_better")
+CELLS = ("column", "value", "n", "low", "high")  # of a number in a table: the head of its column, then the number
+OPTION = "option_"
+LABEL_CATEGORY = pd.CategoricalDtype(["S+", "S-", "M+", "M-", "N"])  # one label, several, none; with the original one
+
+
+class RecordedCase(Protocol):
+    """What frames need of a case: its record, the folder of its files, the name that tables print, its answers."""
+
+    @property
+    def record(self) -> Record:
+        """The record."""
+
+    @property
+    def folder(self) -> Path:
+        """The folder of the run."""
+
+    @property
+    def model(self) -> str:
+        """The name that tables print."""
+
+    def samples(self, columns: Sequence[str] = (), file: str = "") -> pd.DataFrame:
+        """Return some columns of a csv file of the case."""
+
+
+def case_columns(case: RecordedCase, row: int) -> dict[str, Any]:
+    """Return the columns that say which case a row is of."""
+    record = case.record
+    values = (
+        *(row, record.benchmark, record.split, record.protocol, case.model, record.case),
+        *(record.limit, record.seed, record.data.fingerprint),
+    )
+    return dict(zip(CASE, values, strict=True)) | {OPTION + name: value for name, value in record.variant.items()}
+
+
+def metrics_frame(cases: Iterable[RecordedCase]) -> pd.DataFrame:
+    """Return every number of some cases, one row each."""
+    rows = [
+        {**case_columns(case, row), **metric} for row, case in enumerate(cases) for metric in metric_rows(case.record)
+    ]
+    frame = pd.DataFrame(rows)
+    return frame if rows else frame.reindex(columns=[*CASE, *NUMBER])
+
+
+def metric_rows(record: Record) -> Iterable[dict[str, Any]]:
+    """Yield the columns of each number of a record; a number or an interval that is not defined is NaN."""
+    for metric in record.metrics:
+        low, high = metric.ci or (np.nan, np.nan)
+        value = np.nan if metric.value is None else metric.value
+        values = (
+            *(metric.name, metric.labels, metric.subset, metric.level, metric.prompt),
+            *(value, metric.n, low, high, metric.ci_method, metric.higher_is_better),
+        )
+        yield dict(zip(NUMBER, values, strict=True))
+
+
+def samples_frame(cases: Sequence[RecordedCase], columns: Sequence[str] = (), file: str = "") -> pd.DataFrame:
+    """Return the answers of some cases, one row each, in the order of their files.
+
+    `columns` are the columns to read; all without any. `file` is the name of a further file of the cases, such as
+    `division`; "" is the sample table. Raises ReportError if a case has no such file, if the file has changed since the
+    run, or if a column is missing.
+    """
+    parts = [case.samples(columns, file).assign(**case_columns(case, row)) for row, case in enumerate(cases)]
+    return pd.concat(parts, ignore_index=True) if parts else pd.DataFrame(columns=[*CASE, *columns])
+
+
+def read_samples(case: RecordedCase, columns: Sequence[str] = (), file: str = "") -> pd.DataFrame:
+    """Return a csv file of a case; see `samples_frame`.
+
+    Columns that end in `correct` are numbers: 1, 0, or NaN for an answer that does not count. The columns
+    `LABELS.category` are categorical, NaN for an image that the label set does not annotate. All other columns are
+    text, "" for an empty cell.
+    """
+    record, folder = case.record, case.folder
+    entry = record.artifacts.get(file) if file else record.predictions
+    if entry is None:
+        raise ReportError(f"The record of {record.case} in {folder} names no {file or 'answers'}. Run the case again.")
+    text = read_verified(folder / entry.path, folder, entry)
+    heads = text.partition("\n")[0].split(",")
+    if missing := [name for name in columns if name not in heads]:
+        raise ReportError(
+            f"{folder / entry.path} has no column {', '.join(missing)}; its columns are {', '.join(heads)}. "
+            "Run the case again."
+        )
+    wanted = [*columns] or heads
+    numbers = [name for name in heads if name.split(".")[-1] == "correct" and name in wanted]
+    kinds = [name for name in wanted if name.endswith(".category")]
+    read = partial(
+        pd.read_csv, StringIO(text), keep_default_na=False, na_values={name: [""] for name in (*numbers, *kinds)}
+    )
+    types = dict.fromkeys(wanted, "str") | dict.fromkeys(numbers, "float64") | dict.fromkeys(kinds, LABEL_CATEGORY)
+    try:
+        return read(usecols=wanted, dtype=types)[wanted]
+    except (ValueError, pd.errors.ParserError) as error:
+        raise ReportError(f"{folder / entry.path} cannot be read as answers ({error}). Run the case again.") from error
+
+
+def share(frame: pd.DataFrame, column: str, by: Sequence[str]) -> pd.DataFrame:
+    """Return the mean of 0s and 1s in each group, with its n and Wilson's interval; NaN does not count.
+
+    A group of a category without samples has n = 0 and no value, if its column in `by` is categorical.
+    """
+    groups = frame.groupby([*by], sort=True, observed=False)[column].agg(hits="sum", n="count").reset_index()
+    return with_wilson(groups)
+
+
+def with_wilson(groups: pd.DataFrame) -> pd.DataFrame:
+    """Return groups with `hits` and `n` as cells: the share, its n and Wilson's interval."""
+    ends = [wilson(int(hits), int(n)) for hits, n in zip(groups["hits"], groups["n"], strict=True)]
+    low, high = np.array(ends, np.float64).reshape(-1, 2).T
+    return groups.assign(value=groups["hits"] / groups["n"], low=low, high=high).drop(columns="hits")
+
+
+def change(frame: pd.DataFrame, before: str, after: str, by: Sequence[str]) -> pd.DataFrame:
+    """Return the mean change between two columns of 0s and 1s in each group, with the interval of Bonett and Price.
+
+    Samples with a value in both columns count; see `eyechart.metrics.paired.change_interval`.
+    """
+    moved = frame[after] - frame[before]
+    marked = frame[[*by]].assign(gained=moved > 0, lost=moved < 0, n=moved.notna())
+    groups = marked.groupby([*by], sort=True, observed=False)[["gained", "lost", "n"]].sum().reset_index()
+    ends = [
+        change_interval_from_counts(gained, lost, n) if n else (np.nan, np.nan)
+        for gained, lost, n in groups[["gained", "lost", "n"]].itertuples(index=False)
+    ]
+    low, high = np.array(ends, np.float64).reshape(-1, 2).T
+    value = (groups["gained"] - groups["lost"]) / groups["n"]
+    return groups.assign(value=value, low=low, high=high).drop(columns=["gained", "lost"])
+
+
+def select_metrics(frame: pd.DataFrame, columns: Mapping[str, Mapping[str, str]]) -> pd.DataFrame:
+    """Return the numbers of a frame of metrics as cells; a number that is missing has no cell.
+
+    `columns` has for the head of each column the values by which its number is found, such as
+    `{"AUC": {"metric": "auc", "subset": "A"}}`.
+    """
+    parts = [
+        frame[np.logical_and.reduce([frame[name] == value for name, value in wanted.items()])].assign(column=head)
+        for head, wanted in columns.items()
+    ]
+    return pd.concat(parts, ignore_index=True)
