@@ -102,7 +102,7 @@ def make_rows(record: Record) -> list[tuple[str, ...]]:
 
 def describe_usage(record: Record) -> str:
     """Return the requests, tokens and cost of a case; "" without cached tokens or cost."""
-    took = record.served
+    took = record.usage
     if took is None or not (took.cached_tokens or took.cost):
         return ""
     cached = f"{took.cached_tokens / max(1, took.prompt_tokens):.0%} from cache"

@@ -62,6 +62,7 @@ def estimate_from_metric(metric: Metric) -> Estimate:
         name=metric.name,
         value=metric.value,
         n=metric.n,
+        n_clusters=metric.n_clusters,
         interval=None if metric.ci is None else Interval(*metric.ci),
         method=metric.ci_method,
         labels=metric.labels,

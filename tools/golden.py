@@ -23,7 +23,8 @@ How values are compared: integers, booleans and texts exactly; numbers with a fr
 samples, which are rounded to six digits, to 1e-4, or 1e-6 absolute; those in tables of runs with real models to one
 unit of the last digit, since records hold the same numbers unrounded. With other vector instructions (set
 ATEN_CPU_CAPABILITY=default) some calibration errors differ by 4e-6, so that 1e-6 would fail on other machines.
-Fields in VOLATILE are left out, for the reason that stands there. Rows are compared in their order, except in the
+Fields in VOLATILE are left out, for the reason that stands there. Fields in ADDED, which numbers got after the files
+were written, are compared where a file has them. Rows are compared in their order, except in the
 files that `any_row_order` in `changes.toml` names. The digest of a key is compared where the library versions in it
 are equal.
 
@@ -79,9 +80,6 @@ VOLATILE = {
     "fresh": "how many answers the store did not hold",
     "arrays": "resampled values in the evidence, packed; intervals are made of them",
     "sha256": "of files whose content is compared",
-    "higher_is_better": "was added to numbers after the files were written",
-    "direction": "the same, in the evidence",
-    "title": "was added to numbers after the files were written",
 }
 
 

@@ -27,6 +27,7 @@ LARGEST = 1_000_000
 NAMED, LEVELS = ("name", "labels", "subset"), ("level", "prompt")  # what tells numbers apart
 OLD_NAMED = ("name", "labels", "category")  # the same in files written before schema 2 of records
 MOST_SHOWN = 60
+ADDED = frozenset(("direction", "higher_is_better", "n_clusters", "title"))  # compared where a file has them
 Json = Any
 OPTION = r'[a-z_]+=(?:[^\s,"\[\]]|\[[^\[\]]*(?:\[[^\[\]]*\][^\[\]]*)*\])+'
 IN_CASES = re.compile(rf"(?<=@){OPTION}(?:,{OPTION})*")  # in the name of a case: images=5,order=random
@@ -63,7 +64,7 @@ def find_differences(file: str, before: Json, after: Json, place: tuple[str, ...
         for name in sorted({*before, *after} - ({"digest", "versions"} if other else set())):
             if name in before and name in after:
                 yield from find_differences(file, before[name], after[name], (*place, name))
-            else:
+            elif name not in ADDED or name in before:
                 yield Difference(file, (*place, name), *describe_presence(name in before, name in after))
     elif isinstance(before, list) and isinstance(after, list) and len(before) == len(after):
         for number, pair in enumerate(zip(before, after, strict=True)):

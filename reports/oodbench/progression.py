@@ -174,8 +174,8 @@ def time_note(entries: Sequence[CaseRun]) -> str:
 
 def set_time(entry: CaseRun, name: str) -> str | None:
     """Return the time of a set, "kept" if answers come from an earlier run; None for a replay."""
-    served = entry.record.served
-    timing = served.sets.get(name) if served else None
+    usage = entry.record.usage
+    timing = usage.sets.get(name) if usage else None
     if timing is None or entry.record.model.backend == "replay":
         return None
     if timing.fresh < timing.answers:

@@ -76,8 +76,9 @@ class Estimate:
             title=self.title,
             value=self.value,
             n=self.n,
+            n_clusters=self.n if self.n_clusters is None else self.n_clusters,
             ci=None if self.interval is None else (self.interval.low, self.interval.high),
             ci_method=self.method,
-            repeats_ci=self.epochs_interval and (self.epochs_interval.low, self.epochs_interval.high),
+            epochs_ci=self.epochs_interval and (self.epochs_interval.low, self.epochs_interval.high),
             higher_is_better=self.higher_is_better,
         )

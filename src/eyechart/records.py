@@ -1,6 +1,6 @@
 """The JSON record of a case, and of a run with its cases. Values are fractions; readers ignore unknown keys.
 
->>> wilson = Metric(name="acc1", labels="ImGT", value=0.5, n=4, ci=(0.15, 0.85), ci_method="wilson")
+>>> wilson = Metric(name="acc1", labels="ImGT", value=0.5, n=4, n_clusters=4, ci=(0.15, 0.85), ci_method="wilson")
 >>> decode(encode(wilson), Metric) == wilson
 True
 """
@@ -15,7 +15,7 @@ import msgspec
 
 from eyechart.errors import ReportError
 
-SCHEMA = 1
+SCHEMA = 2
 PASSED, FAILED = "passed", "failed"
 FILE = "records.json"  # in the folder of a run
 EMPTY = "empty"  # the setting that says, for each label set, how an image without labels counts
@@ -59,9 +59,10 @@ class Metric(msgspec.Struct, frozen=True, kw_only=True):
     title: str = ""
     value: float | None
     n: int
+    n_clusters: int
     ci: tuple[float, float] | None
     ci_method: str
-    repeats_ci: tuple[float, float] | None = None
+    epochs_ci: tuple[float, float] | None = None
     higher_is_better: bool | None = None
 
     @property
@@ -181,7 +182,7 @@ class Record(msgspec.Struct, frozen=True, kw_only=True):
     outcomes: OutcomeCounts
     metrics: tuple[Metric, ...]
     reported: Reported | None = None
-    served: UsageRecord | None = None
+    usage: UsageRecord | None = None
     predictions: File | None = None
     artifacts: Mapping[str, File] = {}
     evidence: File | None = None
@@ -293,7 +294,7 @@ def _invalid_values(metric: Metric) -> Iterator[str]:
     """Yield what is invalid about a metric."""
     if metric.n < 0:
         yield f"n = {metric.n}, expected 0 or more"
-    for interval, name in ((metric.ci, "an interval"), (metric.repeats_ci, "an interval over repeats")):
+    for interval, name in ((metric.ci, "an interval"), (metric.epochs_ci, "an interval over repeats")):
         if interval is None:
             continue
         if not interval[0] <= interval[1]:

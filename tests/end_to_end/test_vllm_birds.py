@@ -137,7 +137,7 @@ def test_the_records_have_the_same_numbers(both: Both, protocol: str) -> None:
 
 @pytest.mark.parametrize("protocol", IN_WORDS)
 def test_they_read_and_said_as_many_tokens(both: Both, protocol: str) -> None:
-    hf, vllm = (both.records[model, protocol]["served"] for model in (HF, VLLM))
+    hf, vllm = (both.records[model, protocol]["usage"] for model in (HF, VLLM))
     for same in ("requests", "prompt_tokens", "answer_tokens"):
         assert vllm[same] == hf[same] > 0
     assert vllm["cached_tokens"] > hf["cached_tokens"] == 0

@@ -64,7 +64,7 @@ def test_the_records_have_the_same_numbers(both: Both, protocol: str) -> None:
 
 @pytest.mark.parametrize("protocol", PROTOCOLS)
 def test_they_read_as_many_tokens_and_vllm_keeps_what_questions_share(both: Both, protocol: str) -> None:
-    hf, vllm = (both.records[model, protocol]["served"] for model in (HF, VLLM))
+    hf, vllm = (both.records[model, protocol]["usage"] for model in (HF, VLLM))
     for same in ("requests", "prompt_tokens", "answer_tokens"):
         assert vllm[same] == hf[same] > 0
     assert (hf["cached_tokens"], vllm["cached_tokens"] > 0) == (0, True)
@@ -74,5 +74,5 @@ def test_the_share_from_the_cache_is_printed(both: Both) -> None:
     printed = {protocol: int(share) for protocol, share in SERVED.findall(both.printed)}
     assert {*printed} == {*PROTOCOLS}
     for protocol, share in printed.items():
-        took = both.records[VLLM, protocol]["served"]
+        took = both.records[VLLM, protocol]["usage"]
         assert share == round(100 * took["cached_tokens"] / took["prompt_tokens"]) > 0

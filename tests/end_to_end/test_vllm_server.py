@@ -188,7 +188,7 @@ def test_its_choices_are_read_as_json_and_stand_in_the_list(served: Served, read
 def test_only_what_is_no_choice_by_itself_is_asked_about_once(served: Served, readers: Any, protocol: str) -> None:
     rows, record = served.rows(served.spec, protocol), served.records[served.spec, protocol]
     open_ = {text for row in rows if readers[protocol].parse_exact(text := row["said"].strip()) < 0} - {""}
-    assert record["served"]["requests"] == len(rows) + len(open_)
+    assert record["usage"]["requests"] == len(rows) + len(open_)
     assert (bool(open_), record["outcomes"]["error"]) == (True, 0)
 
 

@@ -77,7 +77,7 @@ def rows(path: Path) -> list[dict[str, str]]:
 
 @pytest.mark.parametrize("protocol", PROTOCOLS[:-1])
 def test_they_read_and_said_as_many_tokens(both: Any, protocol: str) -> None:
-    hf, vllm = ({**both[1][model, protocol]["served"], "cached_tokens": 0} for model in (HF, VLLM))
+    hf, vllm = ({**both[1][model, protocol]["usage"], "cached_tokens": 0} for model in (HF, VLLM))
     assert vllm == hf
 
 
@@ -89,8 +89,7 @@ def test_the_class_list_is_read_once_where_it_comes_first(tmp_path: Path) -> Non
     )
     found = put(tmp_path, "closed_world and not plus", f"--eye-model={VLLM}", *choices)
     cached = {
-        (each["variant"]["images_per_request"], each["variant"]["prompt_order"]): share(each["served"])
-        for each in found
+        (each["variant"]["images_per_request"], each["variant"]["prompt_order"]): share(each["usage"]) for each in found
     }
     assert all(cached[images, "text-first"] > 2 * cached[images, "image-first"] for images in "13")
     for record in found:

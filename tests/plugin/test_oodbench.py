@@ -24,14 +24,14 @@ def timeless(records: list[dict[str, Any]]) -> list[dict[str, Any]]:
     """Records without what a clock says of their sets, or how much was asked just now."""
     kept = copy.deepcopy(records)
     for record in kept:
-        for took in (record["served"] or {}).get("sets", {}).values():
+        for took in (record["usage"] or {}).get("sets", {}).values():
             del took["seconds"], took["fresh"]
     return kept
 
 
 def fresh(records: list[dict[str, Any]]) -> list[tuple[int, int]]:
     """How much was asked in this run, and how much there is, case by case."""
-    sets = [record["served"]["sets"].values() for record in records if record["served"]]
+    sets = [record["usage"]["sets"].values() for record in records if record["usage"]]
     return [tuple(sum(took[what] for took in some) for what in ("fresh", "answers")) for some in sets]  # type: ignore[misc]
 
 
@@ -58,11 +58,11 @@ def test_every_format_has_the_sets_of_both_benchmarks(asked: Any) -> None:
             assert sets == {"ID", "OOD-S", "OOD-H"}
             assert record["variant"]["detectors"] == "+".join(CLIPS)
             outcomes = record["outcomes"]
-            assert sum(outcomes.values()) == record["served"]["requests"] - record["outcomes"]["error"]
+            assert sum(outcomes.values()) == record["usage"]["requests"] - record["outcomes"]["error"]
 
 
 def test_progression_asks_what_existence_did_not(asked: Any) -> None:
-    for (new, every), record in zip(fresh(asked.first), [one for one in asked.first if one["served"]], strict=True):
+    for (new, every), record in zip(fresh(asked.first), [one for one in asked.first if one["usage"]], strict=True):
         assert 0 < new <= every
         assert new == every or record["protocol"] == "progression"
 

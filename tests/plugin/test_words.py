@@ -120,11 +120,11 @@ def test_every_record_says_what_was_asked_and_how_sure_it_is(everything: Any) ->
         (first, *_) = (metric for metric in record["metrics"] if metric["labels"] == "multilabel")
         assert (first["name"], first["subset"], first["n"]) == (headline, "A", 2)
         assert first["ci"][0] <= first["value"] <= first["ci"][1]
-        assert record["served"]["prompt_tokens"] > record["served"]["answer_tokens"] > 0
+        assert record["usage"]["prompt_tokens"] > record["usage"]["answer_tokens"] > 0
 
 
 def test_all_names_of_imagenet_stand_in_its_prompt(everything: Any) -> None:
-    served = {(each["benchmark"], each["protocol"]): each["served"]["prompt_tokens"] for each in everything.records}
+    served = {(each["benchmark"], each["protocol"]): each["usage"]["prompt_tokens"] for each in everything.records}
     assert served["imagenet", "closed_world"] > 2 * 2000
     assert served["imagenet", "closed_world"] > 10 * served["imagenet", "open_world"]
 
@@ -140,7 +140,7 @@ def test_the_same_answers_make_cw_plus(everything: Any) -> None:
     found = {(record["split"], record["benchmark"], record["protocol"]): record for record in everything.records}
     for split in {key[:2] for key in found}:
         plain, plus = (found[*split, name] for name in ("closed_world", "closed_world_plus"))
-        assert plain["served"] == plus["served"]
+        assert plain["usage"] == plus["usage"]
         share, n = numbers(plain)["oop", "ImGT", "A"]
         _, outside = numbers(plus).get(("oop_mapped", "ImGT", "A"), (None, 0))  # a number of no answers is left out
         assert (n, outside) == (2, round(share * n))

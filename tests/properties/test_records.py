@@ -36,6 +36,7 @@ metrics = st.builds(
     prompt=words,
     value=st.none() | numbers,
     n=counts,
+    n_clusters=counts,
     ci=st.none() | st.tuples(numbers, numbers),
     ci_method=words,
 )

@@ -95,8 +95,8 @@ def record(folder: Path, model: str, truth: Any, other: Any, random: Any, worse:
 def acc1(labels: str, category: str, hits: Any) -> Metric:
     """How many answers are right."""
     ci = (0.1, 0.9)
-    return Metric(name="acc1", labels=labels, subset=category, value=float(hits.mean()), n=len(hits), ci=ci,
-                  ci_method="wilson")  # fmt: skip
+    return Metric(name="acc1", labels=labels, subset=category, value=float(hits.mean()), n=len(hits),
+                  n_clusters=len(hits), ci=ci, ci_method="wilson")  # fmt: skip
 
 
 def kept(folder: Path, path: str, content: bytes) -> File:

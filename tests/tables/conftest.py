@@ -226,7 +226,7 @@ class Bench:
                 data=DataRecord(fingerprint="f" * 64, n=9, expected_n=None, labels=labels),
                 limit=None, seed=42, outcomes=OutcomeCounts(),
                 metrics=tuple(self.metric(*metric) for metric in metrics),
-                served=UsageRecord(requests=0, prompt_tokens=0, cached_tokens=0, answer_tokens=0, sets=sets),
+                usage=UsageRecord(requests=0, prompt_tokens=0, cached_tokens=0, answer_tokens=0, sets=sets),
                 predictions=self.file(f"{number}.csv", rows) if rows else None,
                 artifacts={name: self.file(f"{number}-{name}.csv", found) for name, found in files.items()},
             )
@@ -235,8 +235,8 @@ class Bench:
     def metric(self, name, subset, value, n=10, ci=None, method="bootstrap") -> Metric:
         """One number."""
         better = True if name in MEASURES else None
-        return Metric(name=name, labels="OODBench", subset=subset, value=value, n=n, ci=ci, ci_method=method,
-                      higher_is_better=better)  # fmt: skip
+        return Metric(name=name, labels="OODBench", subset=subset, value=value, n=n, n_clusters=n, ci=ci,
+                      ci_method=method, higher_is_better=better)  # fmt: skip
 
     def file(self, name: str, rows: Any) -> File:
         """Write rows as csv."""
@@ -356,8 +356,8 @@ def number_of(name: str, labels: str, text: str, value: float | None, n: int = 4
     """One number of RealBirdID, of a subset such as A.species, UA/naive/01 or image quality/naive."""
     subset, _, prompt = text.rpartition("/") if name in ("p_abstain", "correct_reason") else text.partition("/")
     subset, _, level = subset.partition(".")
-    return Metric(name=name, labels=labels, subset=subset, level=level, prompt=prompt, value=value, n=n, ci=ci,
-                  ci_method="bootstrap")  # fmt: skip
+    return Metric(name=name, labels=labels, subset=subset, level=level, prompt=prompt, value=value, n=n,
+                  n_clusters=n, ci=ci, ci_method="bootstrap")  # fmt: skip
 
 
 @pytest.fixture

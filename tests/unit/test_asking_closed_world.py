@@ -300,7 +300,7 @@ def test_evaluations_are_asked_again_each_and_kept_each(sit: Any, talker: Any) -
     model = talker(lambda *_: next(said))
     context = sit(model, [0, 0, 0, 0], epochs=3)
     repeated = ClosedWorld().predict(context)
-    assert [found(each) for each in repeated.rounds[::2]] == [[CAT] * 4, [DOG] * 4]
+    assert [found(each) for each in repeated.epochs[::2]] == [[CAT] * 4, [DOG] * 4]
     assert len(model.asked) == 12
     numbers = sit.metrics(context, repeated, sit.truth([(0,)] * 4))
     assert {name for name, _ in numbers} == {"repeated_acc", "repeated_oop"}
@@ -309,7 +309,7 @@ def test_evaluations_are_asked_again_each_and_kept_each(sit: Any, talker: Any) -
     of_images = clustered_wilson([1, 1, 0, 1, 1, 0, 1, 0, 0, 1, 0, 0], np.repeat(np.arange(4), 3))
     assert mean.ci == pytest.approx(of_images)
     half = 4.302653 * 0.5 / 3**0.5
-    assert mean.repeats_ci == pytest.approx((0.5 - half, 0.5 + half))
+    assert mean.epochs_ci == pytest.approx((0.5 - half, 0.5 + half))
     assert numbers["repeated_oop", "A"].value == pytest.approx(0.25 / 3)
     ClosedWorld().predict(sit(model, [0, 0, 0, 0]))
     assert len(model.asked) == 12

@@ -170,7 +170,7 @@ def choice(sit: Any, letters: Any, matrix: Path) -> Callable[..., Any]:
 def test_every_setting_offers_its_own_right_options(choice: Any, talker: Any, setting: str) -> None:
     model = talker(lambda *_: "A")
     repeated = MultipleChoice().predict(choice(model, setting))
-    assert len(repeated.rounds) == 2
+    assert len(repeated.epochs) == 2
     assert len(model.asked) == len({*model.asked}) in (11, 12)  # two draws may be equal, and are asked once
     for (number,), text in model.asked:
         names = {*offered(text).values()}
@@ -178,9 +178,9 @@ def test_every_setting_offers_its_own_right_options(choice: Any, talker: Any, se
         assert ("ImGT" not in setting) or NAMES[LABELS[number]] in names
         others = {NAMES[label] for label in SECOND[number] if label != LABELS[number]}
         assert bool(others & names) == ("ReGT" in setting and bool(others))
-    variants = {tuple(each.variant.items()) for each in repeated.rounds}
+    variants = {tuple(each.variant.items()) for each in repeated.epochs}
     assert len(variants) == 1
-    assert repeated.rounds[0].variant["setting"] == setting
+    assert repeated.epochs[0].variant["setting"] == setting
 
 
 def test_the_original_labels_are_no_second_ground_truth(choice: Any, talker: Any, sit: Any) -> None:
@@ -320,7 +320,7 @@ def test_thirty_one_repeats_have_students_interval(sit: Any, choice: Any, talker
     half = t.ppf(0.975, 30) * runs.std(ddof=1) / sqrt(31)
     assert (mean.value, mean.n, mean.ci_method) == (pytest.approx(runs.mean()), 6, "clustered wilson")
     assert mean.ci == pytest.approx(clustered_wilson(answered, np.arange(31 * 6) % 6))
-    assert mean.repeats_ci == (pytest.approx(runs.mean() - half), pytest.approx(runs.mean() + half))
+    assert mean.epochs_ci == (pytest.approx(runs.mean() - half), pytest.approx(runs.mean() + half))
     assert {name for name, _ in numbers} == {"mc_acc"}
 
 
@@ -334,7 +334,7 @@ def test_a_number_that_one_repeat_alone_has_no_interval_over_repeats(sit: Any, c
     context = choice(talker(say), "ImGT+random", [0], [(0,)], epochs=3)
     numbers = sit.metrics(context, MultipleChoice().predict(context), sit.truth([(0,)]))
     assert numbers["mc_acc", "A"].ci == pytest.approx(wilson(0, 1))
-    assert numbers["mc_acc", "A"].repeats_ci is None
+    assert numbers["mc_acc", "A"].epochs_ci is None
 
 
 def test_repeats_that_agree_are_as_sure_as_their_images(sit: Any, choice: Any, talker: Any) -> None:
@@ -344,4 +344,4 @@ def test_repeats_that_agree_are_as_sure_as_their_images(sit: Any, choice: Any, t
     numbers = sit.metrics(context, MultipleChoice().predict(context), sit.truth([(label,) for label in LABELS]))
     mean = numbers["mc_acc", "A"]
     assert mean.ci == pytest.approx(wilson(5, 6))
-    assert mean.repeats_ci == pytest.approx((5 / 6, 5 / 6))
+    assert mean.epochs_ci == pytest.approx((5 / 6, 5 / 6))

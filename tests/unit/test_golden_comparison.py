@@ -149,13 +149,13 @@ def test_a_run_is_read_without_what_differs_from_run_to_run(golden: Any, tmp_pat
     (tmp_path / "answers.csv").write_text("\n".join(LINES), encoding="utf-8")
     file = {"path": "answers.csv", "sha256": "00"}
     record = {"case": "imagenet/sample/conse[]", "protocol": "zero_shot", "metrics": [METRIC], "seconds": 3.5,
-              "served": {"requests": 3, "sets": {"ID": {"answers": 3, "fresh": 2}}}, "predictions": file}  # fmt: skip
+              "usage": {"requests": 3, "sets": {"ID": {"answers": 3, "fresh": 2}}}, "predictions": file}  # fmt: skip
     run = {"run": {"exit_status": 0, "started": "today"}, "records": [record]}
     (tmp_path / "records.json").write_text(json.dumps(run), encoding="utf-8")
     records, samples = golden.read_records(tmp_path)
     assert records == {"run": {"exit_status": 0}, CASE: {
         "case": "imagenet/sample/conse[]", "protocol": "zero_shot", "metrics": {"acc1 ImGT A": METRIC},
-        "served": {"requests": 3, "sets": {"ID": {"answers": 3}}}, "predictions": {},
+        "usage": {"requests": 3, "sets": {"ID": {"answers": 3}}}, "predictions": {},
     }}  # fmt: skip
     assert samples == {CASE: {"predictions": {"csv": LINES}}}
 

@@ -151,7 +151,9 @@ def test_mills_file_is_the_one_of_the_overview(stored, tmp_path):
 
 def test_a_number_without_a_value_has_empty_cells(run_folder):
     run = read_run(run_folder)
-    undefined = Metric(name="ua_a", labels="all species", subset="all", value=None, n=4, ci=None, ci_method="")
+    undefined = Metric(
+        name="ua_a", labels="all species", subset="all", value=None, n=4, n_clusters=4, ci=None, ci_method=""
+    )
     run = replace(run, records=(replace(run.records[0], metrics=(undefined,)),))
     empty = [row for row in rows("r", run) if row[list(COLUMNS).index("value")] is None]
     low, high = (list(COLUMNS).index(name) for name in ("ci_low", "ci_high"))

@@ -60,7 +60,7 @@ def test_a_complete_answer_that_cannot_be_read_is_unparsed(sit: Any, talker: Any
 
 def test_every_round_of_repeats_has_its_truncated_replies(sit: Any, talker: Any) -> None:
     found = MultipleChoice().predict(sit(talker(cut("Let me think: B")), [0, 1], "multiple_choice", TWELVE, epochs=2))
-    assert [each.truncated for each in found.rounds] == [{0, 1}, {0, 1}]
+    assert [each.truncated for each in found.epochs] == [{0, 1}, {0, 1}]
 
 
 @pytest.mark.parametrize(

@@ -55,9 +55,9 @@ class ClosedWorld(Protocol[Classification]):
         if context.options["answer"] == "constrained":
             return predict_constrained(context)
         times = int(context.options["epochs"])
-        rounds = tuple(predict_epoch(context, number) for number in range(times))
+        epochs = tuple(predict_epoch(context, number) for number in range(times))
         renamed = {"acc1": "repeated_acc", "oop": "repeated_oop"}
-        return rounds[0] if times == 1 else EpochPredictions(rounds, renamed, Targets.from_context(context))
+        return epochs[0] if times == 1 else EpochPredictions(epochs, renamed, Targets.from_context(context))
 
 
 def predict_epoch(context: Context, number: int) -> ClassPredictions:

@@ -50,33 +50,33 @@ def top1(predictions: Classification) -> Iterator[Estimate]:
 
     Source: arXiv 2603.06578, section 2.2.
     """
-    for rounds in predictions.scores_by_labels:
-        correct = [scored.correct for scored in rounds]
-        for subset in ("A", *labelled_subset(rounds), *rounds[0].reported):
-            yield from map(with_title, epoch_estimates(predictions, "acc1", rounds, correct, subset))
+    for scored_epochs in predictions.scores_by_labels:
+        correct = [scored.correct for scored in scored_epochs]
+        for subset in ("A", *labelled_subset(scored_epochs), *scored_epochs[0].reported):
+            yield from map(with_title, epoch_estimates(predictions, "acc1", scored_epochs, correct, subset))
 
 
 def top5(predictions: Classification) -> Iterator[Estimate]:
     """Yield `acc5`, the proportion of images with a correct class among the five best; nothing if no image has five."""
-    for rounds in predictions.scores_by_labels:
-        correct = [scored.correct5 for scored in rounds if scored.correct5 is not None]
-        for subset in ("A", *labelled_subset(rounds)) if correct else ():
-            yield from map(with_title, epoch_estimates(predictions, "acc5", rounds, correct, subset))
+    for scored_epochs in predictions.scores_by_labels:
+        correct = [scored.correct5 for scored in scored_epochs if scored.correct5 is not None]
+        for subset in ("A", *labelled_subset(scored_epochs)) if correct else ():
+            yield from map(with_title, epoch_estimates(predictions, "acc5", scored_epochs, correct, subset))
 
 
 def strict_top1(predictions: Classification) -> Iterator[Estimate]:
     """Yield `acc1_strict`, the proportion of correct text answers under the strict parser."""
-    for rounds in predictions.scores_by_labels:
-        correct = [scored.strict for scored in rounds if scored.strict is not None]
-        for subset in ("A", *labelled_subset(rounds)) if correct else ():
-            yield from epoch_estimates(predictions, "acc1_strict", rounds, correct, subset)
+    for scored_epochs in predictions.scores_by_labels:
+        correct = [scored.strict for scored in scored_epochs if scored.strict is not None]
+        for subset in ("A", *labelled_subset(scored_epochs)) if correct else ():
+            yield from epoch_estimates(predictions, "acc1_strict", scored_epochs, correct, subset)
 
 
 def mean_per_class_recall(predictions: Classification) -> Iterator[Estimate]:
     """Yield `mean_per_class_recall` over the images with exactly one label."""
-    for rounds in predictions.scores_by_labels:
+    for scored_epochs in predictions.scores_by_labels:
         if predictions.name_of("mean_per_class_recall"):
-            labels, correct = rounds[0].labels, rounds[0].correct
+            labels, correct = scored_epochs[0].labels, scored_epochs[0].correct
             classes, seed = predictions.targets.classes, predictions.targets.seed
             yield recall_estimate(
                 labels.name,
@@ -94,9 +94,9 @@ def out_of_prompt(predictions: Classification) -> Iterator[Estimate]:
 
     Source: arXiv 2603.06578, Tables 5, 15 and 16.
     """
-    for rounds in predictions.scores_by_labels:
-        for subset in ("A", *rounds[0].reported):
-            yield from out_of_prompt_estimates(predictions, rounds, subset)
+    for scored_epochs in predictions.scores_by_labels:
+        for subset in ("A", *scored_epochs[0].reported):
+            yield from out_of_prompt_estimates(predictions, scored_epochs, subset)
 
 
 def confidence(predictions: ClassPredictions) -> Iterator[Estimate]:
@@ -117,17 +117,17 @@ def label_agreement(predictions: Classification) -> Iterator[Estimate]:
     Source: arXiv 2603.06578, Table 3, Im∩Re.
     """
     if isinstance(predictions, ClassPredictions):
-        first, *others = (rounds[0] for rounds in predictions.scores_by_labels)
+        first, *others = (scored_epochs[0] for scored_epochs in predictions.scores_by_labels)
         for other in others:
             names = f"{first.labels.name}∩{other.labels.name}"
             yield accuracy_estimate("intersection", names, correct_under_both(first.correct, other.correct))
 
 
-def labelled_subset(rounds: Sequence[ScoredLabels]) -> tuple[str, ...]:
+def labelled_subset(scored_epochs: Sequence[ScoredLabels]) -> tuple[str, ...]:
     """Return the subset of the images with a label (S∪M), or nothing if every image that counts has one."""
-    whole = min(count_known(scored.correct) for scored in rounds)
-    part = min(count_known(mask_outcomes(scored.correct, scored.categories[LABELLED])) for scored in rounds)
-    return (LABELLED,) if rounds[0].counts_empty and part < whole else ()
+    whole = min(count_known(scored.correct) for scored in scored_epochs)
+    part = min(count_known(mask_outcomes(scored.correct, scored.categories[LABELLED])) for scored in scored_epochs)
+    return (LABELLED,) if scored_epochs[0].counts_empty and part < whole else ()
 
 
 def count_known(outcomes: Float64s) -> int:
@@ -168,7 +168,7 @@ def with_title(estimate: Estimate) -> Estimate:
 def epoch_estimates(
     predictions: Classification,
     name: str,
-    rounds: Sequence[ScoredLabels],
+    scored_epochs: Sequence[ScoredLabels],
     outcomes: Sequence[Float64s],
     subset: str,
     make: Callable[[str, str, Float64s, str], Estimate] = accuracy_estimate,
@@ -176,27 +176,28 @@ def epoch_estimates(
     """Yield a proportion over the images of a subset, averaged over epochs; nothing if it has no name."""
     if name := predictions.name_of(name):
         parts = [
-            mask_outcomes(values, scored.categories[subset]) for values, scored in zip(outcomes, rounds, strict=True)
+            mask_outcomes(values, scored.categories[subset])
+            for values, scored in zip(outcomes, scored_epochs, strict=True)
         ]
-        estimates = [make(name, rounds[0].labels.name, part, subset) for part in parts]
+        estimates = [make(name, scored_epochs[0].labels.name, part, subset) for part in parts]
         yield mean_over_epochs(estimates, np.stack(parts, axis=1), predictions.targets.seed)
 
 
-def mean_over_epochs(rounds: Sequence[Estimate], outcomes: Float64s, seed: int) -> Estimate:
+def mean_over_epochs(estimates: Sequence[Estimate], outcomes: Float64s, seed: int) -> Estimate:
     """Return the mean over R epochs of outcomes (n, R), with its interval over images.
 
     The epochs of an image are one cluster, since they are not independent samples of images. `epochs_interval` is
     Student's interval of the mean, in which the images are fixed: arXiv 2603.06578, Tables 7, 17 and 19,
     mean ± t(R - 1) s / √R.
     """
-    first, values = rounds[0], [estimate.value for estimate in rounds if estimate.value is not None]
-    if len(rounds) == 1 or not values:
+    first, values = estimates[0], [estimate.value for estimate in estimates if estimate.value is not None]
+    if len(estimates) == 1 or not values:
         return first
     value = float(np.mean(values))
     return replace(
         first,
         value=value,
-        n=min(estimate.n for estimate in rounds),  # an error in one epoch excludes the image
+        n=min(estimate.n for estimate in estimates),  # an error in one epoch excludes the image
         interval=clustered_interval(value, outcomes),
         method="clustered wilson",
         correct=None,
@@ -206,7 +207,7 @@ def mean_over_epochs(rounds: Sequence[Estimate], outcomes: Float64s, seed: int) 
 
 
 def bootstrap_epoch_means(outcomes: Float64s, seed: int) -> Float64s:
-    """Return the mean over rounds of the shares (RESAMPLES,) of resamples of images, of outcomes (n, R)."""
+    """Return the mean over epochs of the shares (RESAMPLES,) of resamples of images, of outcomes (n, R)."""
     counted = ~np.isnan(outcomes)
     shares: Float64s = unit_bootstrap_shares(np.where(counted, outcomes, 0), counted, RESAMPLES, seed)
     return np.asarray(shares.mean(axis=1))
@@ -238,29 +239,29 @@ def recall_estimate(labels: str, correct: Float64s, of_class: Ints, classes: int
 
 
 def out_of_prompt_estimates(
-    predictions: Classification, rounds: Sequence[ScoredLabels], subset: str
+    predictions: Classification, scored_epochs: Sequence[ScoredLabels], subset: str
 ) -> Iterator[Estimate]:
     """Yield the proportion of answers out of the prompt in a subset, and of each kind among them."""
     texts = [
-        epoch.texts for epoch in predictions.rounds if epoch.texts is not None and epoch.texts.out_of_prompt is not None
+        epoch.texts for epoch in predictions.epochs if epoch.texts is not None and epoch.texts.out_of_prompt is not None
     ]
     if not texts or texts[0].out_of_prompt is None:
         return
     kinds = np.array(texts[0].out_of_prompt)
-    first, labels = rounds[0], rounds[0].labels.name
+    first, labels = scored_epochs[0], scored_epochs[0].labels.name
     if texts[0].is_mapped:
         right = mask_outcomes(np.where(kinds != "", first.correct, np.nan), first.categories[subset])
         yield proportion("oop_mapped", labels, right, subset)
         return
     out = [
         mask_outcomes(np.array([kind != "" for kind in epoch.texts.out_of_prompt or ()], np.float64), epoch.answered)
-        for epoch in predictions.rounds
+        for epoch in predictions.epochs
         if epoch.texts is not None
     ]
-    yield from epoch_estimates(predictions, "oop", rounds, out, subset, proportion)
+    yield from epoch_estimates(predictions, "oop", scored_epochs, out, subset, proportion)
     for kind in KINDS:
         if name := predictions.name_of(f"oop_{kind.lower()}"):
-            chosen = (kinds != "") & first.categories[subset] & predictions.rounds[0].answered
+            chosen = (kinds != "") & first.categories[subset] & predictions.epochs[0].answered
             yield proportion(name, labels, (kinds[chosen] == kind).astype(np.float64), subset)
 
 

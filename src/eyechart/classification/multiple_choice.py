@@ -289,11 +289,11 @@ class MultipleChoice(Protocol[EpochPredictions]):
         """Request a letter for every image in every epoch."""
         prompt = context.select_prompt(get_prompt("multiple_choice"))
         near = hard_distractors(context)
-        rounds = tuple(
+        epochs = tuple(
             ask_for_letters(context, draw_all_options(context, near, repeat), "multiple_choice", prompt, TOKENS)
             for repeat in range(int(context.options["epochs"]))
         )
-        return EpochPredictions(rounds, {"acc1": "mc_acc"}, Targets.from_context(context))
+        return EpochPredictions(epochs, {"acc1": "mc_acc"}, Targets.from_context(context))
 
 
 def draw_all_options(context: Context, near: Neighbours | None, repeat: int) -> dict[int, AnswerOptions]:

@@ -105,7 +105,7 @@ class Classification(Predictions):
 
     @property
     @abstractmethod
-    def rounds(self) -> "tuple[ClassPredictions, ...]":
+    def epochs(self) -> "tuple[ClassPredictions, ...]":
         """The predictions of each epoch."""
 
     @abstractmethod
@@ -116,7 +116,7 @@ class Classification(Predictions):
     def scores_by_labels(self) -> "tuple[tuple[ScoredLabels, ...], ...]":
         """The scores of every epoch under each label set."""
         return tuple(
-            tuple(ScoredLabels.score(predictions, labels, self.targets) for predictions in self.rounds)
+            tuple(ScoredLabels.score(predictions, labels, self.targets) for predictions in self.epochs)
             for labels in self.targets.label_sets
         )
 
@@ -126,26 +126,26 @@ class Classification(Predictions):
 
     def full_variant(self) -> dict[str, str]:
         """Return the options of the protocol and the label policy."""
-        return {**self.rounds[0].variant, **self.targets.variant}
+        return {**self.epochs[0].variant, **self.targets.variant}
 
     def error_messages(self) -> list[str]:
         """Return the errors of all epochs."""
-        return [with_key(epoch.keys[row], error) for epoch in self.rounds for row, error in epoch.errors.items()]
+        return [with_key(epoch.keys[row], error) for epoch in self.epochs for row, error in epoch.errors.items()]
 
     def describe_count(self) -> str:
         """Return the number of requested answers with its unit."""
-        count = sum(len(epoch.keys) - len(epoch.skipped) for epoch in self.rounds)
+        count = sum(len(epoch.keys) - len(epoch.skipped) for epoch in self.epochs)
         return f"{count} {'images' if isinstance(self, ClassPredictions) else 'answers'}"
 
     def answered_images(self) -> Float64s:
         """Return whether each image was answered in all epochs that requested it."""
-        rounds = [np.where(epoch.mask(epoch.skipped), np.nan, epoch.answered) for epoch in self.rounds]
-        return np.asarray(np.fmin.reduce(rounds), np.float64)
+        answered = [np.where(epoch.mask(epoch.skipped), np.nan, epoch.answered) for epoch in self.epochs]
+        return np.asarray(np.fmin.reduce(answered), np.float64)
 
     def count_outcomes(self) -> OutcomeCounts:
         """Return the number of answers of each outcome under the first label set, over all epochs."""
         first = self.scores_by_labels[0] if self.scores_by_labels else ()
-        counts = [scored.count_outcomes(epoch) for scored, epoch in zip(first, self.rounds, strict=bool(first))]
+        counts = [scored.count_outcomes(epoch) for scored, epoch in zip(first, self.epochs, strict=bool(first))]
         return OutcomeCounts(
             **{
                 name: sum(getattr(epoch_counts, name) for epoch_counts in counts)
@@ -155,7 +155,7 @@ class Classification(Predictions):
 
     def usage_record(self) -> UsageRecord | None:
         """Return requests, tokens and cost of text answers, None for other answers."""
-        texts = [epoch.texts for epoch in self.rounds if epoch.texts is not None]
+        texts = [epoch.texts for epoch in self.epochs if epoch.texts is not None]
         if not texts:
             return None
         usage = sum((predictions.usage for predictions in texts), Usage())
@@ -166,11 +166,11 @@ class Classification(Predictions):
 
     def notes(self) -> Iterator[str]:
         """Yield the numbers of unparsed and truncated answers, and notes of the engine."""
-        cut = sum(len(epoch.truncated) for epoch in self.rounds)
-        if unparsed := sum(len(epoch.unparsed) for epoch in self.rounds) - cut:
+        cut = sum(len(epoch.truncated) for epoch in self.epochs)
+        if unparsed := sum(len(epoch.unparsed) for epoch in self.epochs) - cut:
             yield f"{unparsed} of {self.describe_count()} got an answer that could not be read."
         yield from truncation_note(cut, self.describe_count())
-        yield from self.rounds[0].batch_notes
+        yield from self.epochs[0].batch_notes
 
     def data_notes(self) -> Iterator[str]:
         """Yield the notes of the label sets."""
@@ -178,14 +178,14 @@ class Classification(Predictions):
 
     def samples(self) -> Rows:
         """Yield a row per image: the five best classes with scores, the error, and the outcome under each label set."""
-        first, repeated = self.rounds[0], not isinstance(self, ClassPredictions)
+        first, repeated = self.epochs[0], not isinstance(self, ClassPredictions)
         tops = [f"{what}{rank}" for what in ("top", "score") for rank in range(1, TOP + 1)]
         names = [labels.name for labels in self.targets.label_sets]
         truths = [f"{name}.{what}" for name in names for what in ("labels", "category", "correct")]
         words = [*first.texts.columns(), "truncated"] if first.texts else []
         yield [*(["repeat"] if repeated else []), "key", "label", *tops, "error", *words, *truths]
-        for number, epoch in enumerate(self.rounds):
-            scored = [rounds[number] for rounds in self.scores_by_labels]
+        for number, epoch in enumerate(self.epochs):
+            scored = [by_epoch[number] for by_epoch in self.scores_by_labels]
             for row in sample_rows(epoch, self.targets, scored):
                 yield [number, *row] if repeated else row
 
@@ -213,7 +213,7 @@ class ClassPredictions(Classification):
     calibrated: bool = False
 
     @property
-    def rounds(self) -> "tuple[ClassPredictions, ...]":
+    def epochs(self) -> "tuple[ClassPredictions, ...]":
         """These predictions, the only epoch."""
         return (self,)
 
@@ -253,7 +253,7 @@ class ClassPredictions(Classification):
 
     def files(self) -> dict[str, Rows]:
         """Return the recall of every class, and for logits the calibration of confidences."""
-        scored = [rounds[0] for rounds in self.scores_by_labels]
+        scored = [by_epoch[0] for by_epoch in self.scores_by_labels]
         tables: dict[str, Rows] = {"recall": recall_rows(scored, self.targets.classes)}
         if self.calibrated:
             correct = {scored_labels.labels.name: scored_labels.correct for scored_labels in scored}
@@ -266,19 +266,19 @@ class ClassPredictions(Classification):
 class EpochPredictions(Classification):
     """Predictions of several epochs of the same images; `renamed` names the averaged metrics: {"acc1": "mc_acc"}."""
 
-    epochs: tuple[ClassPredictions, ...]
+    by_epoch: tuple[ClassPredictions, ...]
     renamed: Mapping[str, str]
     targets: Targets = Targets()
 
     @property
-    def rounds(self) -> tuple[ClassPredictions, ...]:
+    def epochs(self) -> tuple[ClassPredictions, ...]:
         """The epochs."""
-        return self.epochs
+        return self.by_epoch
 
     @property
     def keys(self) -> tuple[str, ...]:  # type: ignore[override]
         """The keys of the images."""
-        return self.epochs[0].keys
+        return self.by_epoch[0].keys
 
     def name_of(self, metric: str) -> str:
         """Return the name of the mean over epochs, "" for a metric that is not averaged."""

@@ -33,7 +33,7 @@ def counts_empty(metric: Metric, metrics: Iterable[Metric]) -> bool:
 def subset_name(metric: Metric, metrics: Iterable[Metric]) -> str:
     """Return the name of a metric's subset in a list of metrics.
 
-    >>> fields = {"name": "acc1", "labels": "ReaL", "value": 1.0, "n": 1, "ci": None, "ci_method": ""}
+    >>> fields = {"name": "acc1", "labels": "ReaL", "value": 1.0, "n": 1, "n_clusters": 1, "ci": None, "ci_method": ""}
     >>> both = [Metric(subset=subset, **fields) for subset in ("A", "S∪M")]
     >>> [subset_name(metric, both) for metric in both]
     ['A, incl. N', 'S∪M']

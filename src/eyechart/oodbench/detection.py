@@ -115,13 +115,23 @@ def flagged_shares(predictions: DetectionPredictions) -> Iterator[Estimate]:
     """
     flags = predictions.flags
     codes, n, images = flags.codes[flags.present], int(flags.present.sum()), np.nonzero(flags.present)[0]
-    method = "wilson" if len(np.unique(images)) == n else "clustered wilson"
+    n_clusters = len(np.unique(images))
+    method = "wilson" if n_clusters == n else "clustered wilson"
     for name, mask in (("flagged", codes > 0), ("case1", codes & OUTSCORED > 0), ("case2", codes & UNLIKELY > 0)):
         value, interval = (
             (int(mask.sum()) / n, clustered_wilson(mask.astype(np.float64), images)) if n else (None, None)
         )
         title = name if name == "flagged" else ""
-        yield Estimate(name=name, labels=LABELS, title=title, value=value, n=n, interval=interval, method=method)
+        yield Estimate(
+            name=name,
+            labels=LABELS,
+            title=title,
+            value=value,
+            n=n,
+            n_clusters=n_clusters,
+            interval=interval,
+            method=method,
+        )
 
 
 def bin_edges(values: NDArray[np.float64]) -> NDArray[np.float64]:

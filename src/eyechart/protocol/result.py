@@ -3,6 +3,7 @@
 import csv
 import re
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from hashlib import sha256
 from io import StringIO
 from pathlib import Path
@@ -78,10 +79,13 @@ class CaseResult(Generic[P]):
         )
 
     def write_record(self, seconds: float, environment: Mapping[str, str], command: str) -> Record:
-        """Write the files of the case and return its record; estimates without samples and value are left out."""
-        candidates = (*self.estimates, self.answered_estimate())
-        estimates = [estimate for estimate in candidates if estimate.n or estimate.value is not None]
-        metrics = tuple(estimate.metric for estimate in estimates)
+        """Write the files of the case and return its record; estimates without samples are left out."""
+        estimates = [estimate for estimate in (*self.estimates, self.answered_estimate()) if estimate.n]
+        evidence = self.make_evidence(estimates, environment)
+        metrics = tuple(
+            replace(estimate, n_clusters=item.sampling_units).metric
+            for estimate, item in zip(estimates, evidence.metrics, strict=True)
+        )
         settings, slug, whole = self.settings, self.case.slug, self.settings.limit is None
         return Record(
             case=str(self.case),
@@ -96,12 +100,12 @@ class CaseResult(Generic[P]):
             outcomes=self.predictions.count_outcomes(),
             metrics=metrics,
             reported=self.protocol.reported(self.case.whole_split, self.case.model, metrics) if whole else None,
-            served=self.predictions.usage_record(),
+            usage=self.predictions.usage_record(),
             predictions=self.write_csv(f"predictions/{slug}.csv", self.predictions.samples()),
             artifacts={
                 name: self.write_csv(f"{name}/{slug}.csv", rows) for name, rows in self.predictions.files().items()
             },
-            evidence=self.write_file(f"evidence/{slug}.json", encode(self.make_evidence(estimates, environment))),
+            evidence=self.write_file(f"evidence/{slug}.json", encode(evidence)),
             notes=self.notes(),
             loads=self.loads,
             seconds=seconds,
@@ -114,7 +118,7 @@ class CaseResult(Generic[P]):
         outcomes, clusters = self.predictions.answered_images(), self.predictions.clusters()
         known = ~np.isnan(outcomes)
         clusters = np.arange(len(outcomes)) if clusters is None else clusters
-        n = int(known.sum())
+        n, n_clusters = int(known.sum()), len(np.unique(clusters[known]))
         interval = clustered_wilson(outcomes, clusters) if n else None
         return Estimate(
             name=ANSWERED,
@@ -122,8 +126,9 @@ class CaseResult(Generic[P]):
             subset=ASKED,
             value=float(outcomes[known].mean()) if n else None,
             n=n,
+            n_clusters=n_clusters,
             interval=interval,
-            method="wilson" if len(np.unique(clusters[known])) == n else "clustered wilson",
+            method="wilson" if n_clusters == n else "clustered wilson",
             higher_is_better=True,
             correct=outcomes,
         )
@@ -213,7 +218,7 @@ def sample_mean(name: str, labels: str, values: Floats, clusters: Ints | None, s
     groups = np.arange(len(values)) if clusters is None else clusters
     known = ~np.isnan(values)
     n, binary = int(known.sum()), bool(np.isin(values[known], (0, 1)).all())
-    independent = len(np.unique(groups[known])) == n
+    n_clusters = len(np.unique(groups[known]))
     interval = clustered_wilson if binary else clustered_t_interval
 
     def bootstrap() -> Floats:
@@ -226,11 +231,11 @@ def sample_mean(name: str, labels: str, values: Floats, clusters: Ints | None, s
         value=float(values[known].mean()) if n else None,
         n=n,
         interval=interval(values[known], groups[known]) if n else None,
-        method=f"{'' if independent else 'clustered '}{'wilson' if binary else 'student'}",
+        method=f"{'' if n_clusters == n else 'clustered '}{'wilson' if binary else 'student'}",
         higher_is_better=True,
         correct=values if binary else None,
         bootstrap=None if binary else bootstrap,
-        n_clusters=len(np.unique(groups[known])),
+        n_clusters=n_clusters,
     )
 
 

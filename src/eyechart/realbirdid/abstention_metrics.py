@@ -44,19 +44,25 @@ class LevelAnswers:
         """The abstention rate of each prompt (k,), NaN without responses."""
         return ratios(self.abstained.sum(axis=1), self.answered.sum(axis=1))
 
+    def estimate(self, name: str, value: float, images: Bools, interval: Interval | None, **more: Any) -> Estimate:
+        """Return an estimate over images (n,), a mask, by default with a bootstrap interval over observations."""
+        return Estimate(
+            name=name,
+            labels=LABELS,
+            subset=self.subset,
+            prompt=self.prompt,
+            value=value,
+            n=int(images.sum()),
+            n_clusters=len(np.unique(self.clusters[images])),
+            interval=interval,
+            **({"method": "bootstrap"} | more),
+        )
+
     def bootstrap_rates(self, seed: int) -> Floats:
         """Return the rates (times, k) in bootstrap resamples of observations with all their responses."""
         table = np.concatenate([self.abstained & self.answered, self.answered]).T.astype(np.int64)
         declined, answered = np.split(cluster_bootstrap_totals(table, self.clusters, RESAMPLES, seed), 2, axis=1)
         return ratios(declined, answered)
-
-
-def level_estimate(
-    name: str, subset: str, prompt: str, value: float, n: int, interval: Interval | None, **more: Any
-) -> Estimate:
-    """Return an estimate of a prompt level, by default with a bootstrap interval over observations."""
-    how = {"method": "bootstrap", "labels": LABELS} | more
-    return Estimate(name=name, subset=subset, prompt=prompt, value=value, n=n, interval=interval, **how)
 
 
 def abstention_rates(predictions: AbstentionPredictions) -> Iterator[Estimate]:
@@ -94,18 +100,19 @@ def level_answers(predictions: AbstentionPredictions) -> Iterator[LevelAnswers]:
 
 def rate_mean_and_sd(group: LevelAnswers, seed: int) -> Iterator[Estimate]:
     """Yield the mean and the standard deviation of the prompts' rates, with intervals over observations."""
-    rates, birds = group.rates[~np.isnan(group.rates)], int(group.answered.any(axis=0).sum())
-    units = len(np.unique(group.clusters[group.answered.any(axis=0)]))
+    rates = group.rates[~np.isnan(group.rates)]
+    images: Bools = np.asarray(group.answered.any(axis=0))
+    units = len(np.unique(group.clusters[images]))
     value = float(rates.mean()) if rates.size else float("nan")
     draws = group.bootstrap_rates(seed)[:, ~np.isnan(group.rates)]
     means = draws.mean(axis=1) if rates.size else np.zeros(0)
-    interval = share_interval(means, value, units) if birds else None
+    interval = share_interval(means, value, units) if images.any() else None
     title = f"{group.subset} abstained, {group.prompt}"
-    yield level_estimate("abstention", group.subset, group.prompt, value, birds, interval, title=title)
+    yield group.estimate("abstention", value, images, interval, title=title)
     known = len(rates) > 1
     sd = float(rates.std(ddof=1)) if known else float("nan")
     ci = sd_interval(draws.std(axis=1, ddof=1), sd, units, len(rates)) if known else None
-    yield level_estimate("abstention_sd", group.subset, group.prompt, sd, birds, ci)
+    yield group.estimate("abstention_sd", sd, images, ci)
 
 
 def sd_interval(draws: Floats, sd: float, birds: int, wordings: int) -> Interval:
@@ -133,11 +140,11 @@ def prompt_rates(group: LevelAnswers) -> Iterator[Estimate]:
 
 def cochran_estimates(group: LevelAnswers) -> Iterator[Estimate]:
     """Yield Cochran's Q and its p-value over the prompts of a level."""
-    whole = group.answered.all(axis=0)
+    whole: Bools = np.asarray(group.answered.all(axis=0))
     if len(group.answered) > 1:
         test = cochran_q(group.abstained[:, whole].T, group.clusters[whole])
-        yield level_estimate("cochran_q", group.subset, group.prompt, test.q, test.n, None, method=CHI_SQUARED)
-        yield level_estimate("cochran_p", group.subset, group.prompt, test.p, test.n, None, method=CHI_SQUARED)
+        yield group.estimate("cochran_q", test.q, whole, None, method=CHI_SQUARED)
+        yield group.estimate("cochran_p", test.p, whole, None, method=CHI_SQUARED)
 
 
 def rates_by_reason(predictions: AbstentionPredictions, level: str, seed: int) -> Iterator[Estimate]:
@@ -166,9 +173,8 @@ def correct_reason_rate(predictions: AbstentionPredictions, level: str, seed: in
             predictions.observations.clusters,
         )
 
-    units = len(np.unique(predictions.image_clusters[with_reason.any(axis=0)]))
     pool = pooled_proportion("correct_reason", "", level, right, with_reason, predictions.image_clusters, seed)
-    return replace(pool, higher_is_better=True, bootstrap=bootstrap, n_clusters=units)
+    return replace(pool, higher_is_better=True, bootstrap=bootstrap)
 
 
 def reason_masks(predictions: AbstentionPredictions, level: str) -> tuple[Bools, Bools]:
@@ -188,5 +194,15 @@ def pooled_proportion(
     value = float(counts[:, 0].sum() / n) if n else float("nan")
     drawn = cluster_bootstrap_totals(counts, units, RESAMPLES, seed)
     draws = ratios(drawn[:, 0], drawn[:, 1])
-    interval = share_interval(draws, value, len(np.unique(units))) if n else None
-    return level_estimate(name, subset, prompt, value, n, interval)
+    n_clusters = len(np.unique(units))
+    return Estimate(
+        name=name,
+        labels=LABELS,
+        subset=subset,
+        prompt=prompt,
+        value=value,
+        n=n,
+        n_clusters=n_clusters,
+        interval=share_interval(draws, value, n_clusters) if n else None,
+        method="bootstrap",
+    )

@@ -17,15 +17,24 @@ from eyechart.metrics.resampling import bootstrap_counts
 Float64s = NDArray[np.float64]
 Ints = NDArray[np.int64]
 Value = tuple[float, Interval]
+NO_CLUSTERS: Ints = np.zeros(0, np.int64)  # of an estimate that is not defined
 
 
 def estimate(
-    name: str, labels: str, subset: str, n: int, value: Callable[[], Value], method: str, **more: Any
+    name: str, labels: str, subset: str, clusters: Ints, value: Callable[[], Value], method: str, **more: Any
 ) -> Estimate:
-    """Return an estimate over n images with its interval, without a value if n is 0."""
-    number, interval = value() if n else (None, None)
+    """Return an estimate over n images of observations `clusters` (n,) with its interval, without a value if n is 0."""
+    number, interval = value() if len(clusters) else (None, None)
     return Estimate(
-        name=name, labels=labels, subset=subset, value=number, n=n, interval=interval, method=method, **more
+        name=name,
+        labels=labels,
+        subset=subset,
+        value=number,
+        n=len(clusters),
+        n_clusters=len(np.unique(clusters)),
+        interval=interval,
+        method=method,
+        **more,
     )
 
 
@@ -42,7 +51,7 @@ def proportion(
 ) -> Estimate:
     """Return the proportion of correct images among those with an outcome (n,); `clusters` (n,) are observations."""
     known = ~np.isnan(outcomes)
-    k, n = int(outcomes[known].sum()), int(known.sum())
+    k, n, n_clusters = int(outcomes[known].sum()), int(known.sum()), len(np.unique(clusters[known]))
     return Estimate(
         name=name,
         labels=labels,
@@ -51,8 +60,9 @@ def proportion(
         title=title,
         value=k / n if n else None,
         n=n,
+        n_clusters=n_clusters,
         interval=clustered_wilson(outcomes, clusters) if n else None,
-        method="wilson" if len(np.unique(clusters[known])) == n else "clustered wilson",
+        method="wilson" if n_clusters == n else "clustered wilson",
         higher_is_better=better,
         correct=outcomes,
     )
@@ -75,10 +85,9 @@ def harmonic_mean_estimate(
     def bootstrap() -> Float64s:
         return harmonic_mean_bootstrap(right, ~observations.answerable, bootstrap_weights(observations, seed))
 
-    n = len(answerable) + len(unanswerable) if len(answerable) and len(unanswerable) else 0
-    units = len(np.unique(observations.clusters[~np.isnan(right)]))
-    more = {"higher_is_better": True, "bootstrap": bootstrap, "n_clusters": units, "title": title}
-    return estimate(name, labels, "all", n, value, "bootstrap", **more)
+    scored = observations.clusters[~np.isnan(right)] if len(answerable) and len(unanswerable) else NO_CLUSTERS
+    more = {"higher_is_better": True, "bootstrap": bootstrap, "title": title}
+    return estimate(name, labels, "all", scored, value, "bootstrap", **more)
 
 
 def answerability_strata(observations: Observations) -> NDArray[np.int64]:

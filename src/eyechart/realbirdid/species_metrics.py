@@ -31,6 +31,7 @@ from eyechart.metrics.stopping import correct_range, cross_fit_threshold
 from eyechart.metrics.sweep_changes import information_gain_change, ua_a_change
 from eyechart.metrics.thresholds import accuracy_coverage_area
 from eyechart.realbirdid.estimators import (
+    NO_CLUSTERS,
     Float64s,
     Value,
     bootstrap_weights,
@@ -110,9 +111,10 @@ def range_changes(predictions: SpeciesPredictions) -> Iterator[Estimate]:
         change = ua_a_change(first, second, kinds, seed=seed, clusters=before.observations.clusters[answered])
         return change.value, change.interval
 
-    n = len(kinds) if kinds.any() and not kinds.all() else 0
-    yield estimate("ig_change", RANGE, "A", len(rows), gain, "bootstrap")
-    yield estimate("ua_a_change", RANGE, "all", n, tradeoff, "bootstrap")
+    clusters = before.observations.clusters
+    both = clusters[answered] if kinds.any() and not kinds.all() else NO_CLUSTERS
+    yield estimate("ig_change", RANGE, "A", clusters[rows], gain, "bootstrap")
+    yield estimate("ua_a_change", RANGE, "all", both, tradeoff, "bootstrap")
 
 
 def gain_estimates(view: RangeView, tree: Tree, seed: int) -> Iterator[Estimate]:
@@ -138,15 +140,15 @@ def gain_estimates(view: RangeView, tree: Tree, seed: int) -> Iterator[Estimate]
 
         more: dict[str, Any] = {}
         if name == "ig":
-            more = {"higher_is_better": True, "bootstrap": bootstrap, "n_clusters": len(np.unique(clusters))}
-            more["title"] = metric_title("IG", view.labels)
-        yield estimate(name, view.labels, "A", len(rows), value, "bootstrap", **more)
+            more = {"higher_is_better": True, "bootstrap": bootstrap, "title": metric_title("IG", view.labels)}
+        yield estimate(name, view.labels, "A", clusters, value, "bootstrap", **more)
 
 
 def abstention_estimates(view: RangeView, seed: int) -> Iterator[Estimate]:
     """Yield Metric 1 of a label set by each criterion, and the abstention rate that 95 % coverage costs."""
     without = ~view.observations.answerable[view.answered]
-    n, clusters = len(without) if without.any() and not without.all() else 0, view.observations.clusters[view.answered]
+    clusters = view.observations.clusters[view.answered]
+    both = clusters if without.any() and not without.all() else NO_CLUSTERS
 
     def bootstrap() -> Float64s:
         every = np.where(view.answered, view.uncertainty(MAIN, 0), np.nan)
@@ -160,9 +162,8 @@ def abstention_estimates(view: RangeView, seed: int) -> Iterator[Estimate]:
 
         more: dict[str, Any] = {}
         if criterion == MAIN:
-            more = {"higher_is_better": True, "bootstrap": bootstrap, "n_clusters": len(np.unique(clusters))}
-            more["title"] = metric_title("UA/A", view.labels)
-        yield estimate(criterion_name("ua_a", criterion), view.labels, "all", n, value, "bootstrap", **more)
+            more = {"higher_is_better": True, "bootstrap": bootstrap, "title": metric_title("UA/A", view.labels)}
+        yield estimate(criterion_name("ua_a", criterion), view.labels, "all", both, value, "bootstrap", **more)
 
     unsure = view.uncertainty(MAIN, 0)[view.answered]
 
@@ -171,7 +172,7 @@ def abstention_estimates(view: RangeView, seed: int) -> Iterator[Estimate]:
             unsure, without, seed=seed, clusters=clusters
         )
 
-    yield estimate("abstained_at_95", view.labels, "all", n, cost, "bootstrap")
+    yield estimate("abstained_at_95", view.labels, "all", both, cost, "bootstrap")
 
 
 def tree_estimates(view: RangeView, seed: int) -> Iterator[Estimate]:
@@ -195,7 +196,7 @@ def accuracy_estimates(view: RangeView, part: LevelSubset, seed: int) -> Iterato
     """Yield accuracy, macro accuracy and calibration error of a subset at one level."""
     subset, level, place, mask = part
     right, truth = view.correct[place][mask], view.targets[place][mask]
-    sure, n, clusters = view.summary.levels[place].probability[mask], len(right), view.observations.clusters[mask]
+    sure, clusters = view.summary.levels[place].probability[mask], view.observations.clusters[mask]
 
     def macro() -> Value:
         return mean_per_class_recall(right, truth, int(truth.max()) + 1), clustered_stratified_interval(
@@ -222,17 +223,19 @@ def accuracy_estimates(view: RangeView, part: LevelSubset, seed: int) -> Iterato
         better=True,
         title=f"{subset} {level}" if shown else "",
     )
-    yield estimate("acc_macro", view.labels, subset, n, macro, "stratified", level=level)
-    more = {"higher_is_better": False, "bootstrap": bootstrap, "n_clusters": len(np.unique(clusters)), "level": level}
-    yield estimate("ece", view.labels, subset, n, error, "folded normal", **more)
+    yield estimate("acc_macro", view.labels, subset, clusters, macro, "stratified", level=level)
+    more = {"higher_is_better": False, "bootstrap": bootstrap, "level": level}
+    yield estimate("ece", view.labels, subset, clusters, error, "folded normal", **more)
 
 
 def area_estimates(view: RangeView, part: LevelSubset, seed: int) -> Iterator[Estimate]:
     """Yield Metric 3 of a subset at one level: areas under accuracy by coverage, by criterion and class average."""
     subset, level, place, mask = part
-    right, truth, n = view.correct[place][mask], view.targets[place][mask], int(mask.sum())
-    area_estimate = partial(estimate, labels=view.labels, subset=subset, level=level, n=n, method="bootstrap")
+    right, truth = view.correct[place][mask], view.targets[place][mask]
     sure, clusters = -view.uncertainty(MAIN, place)[mask], view.observations.clusters[mask]
+    area_estimate = partial(
+        estimate, labels=view.labels, subset=subset, level=level, clusters=clusters, method="bootstrap"
+    )
     interval = partial(auc_interval, seed=seed, clusters=clusters)
 
     def by(sure: Float64s) -> Value:
@@ -251,7 +254,7 @@ def area_estimates(view: RangeView, part: LevelSubset, seed: int) -> Iterator[Es
         value = accuracy_coverage_area(sure, right, balanced_weights(right, truth))
         return value, interval(sure, right, classes=truth, average="balanced")
 
-    every, units = (masked_correct(mask, view, place), -view.uncertainty(MAIN, place)), len(np.unique(clusters))
+    every = masked_correct(mask, view, place), -view.uncertainty(MAIN, place)
 
     @cache
     def resamples() -> Float64s:
@@ -264,9 +267,9 @@ def area_estimates(view: RangeView, part: LevelSubset, seed: int) -> Iterator[Es
         samples = bootstrap_weights(view.observations, seed)
         return auc_bootstrap(every[1], every[0], samples, classes=view.targets[place], average="macro")
 
-    yield area_estimate("auc", value=area, higher_is_better=True, bootstrap=resamples, n_clusters=units)
-    yield area_estimate("aurc", value=risk, higher_is_better=False, bootstrap=risks, n_clusters=units)
-    yield area_estimate("auc_macro", value=macro, higher_is_better=True, bootstrap=macro_resamples, n_clusters=units)
+    yield area_estimate("auc", value=area, higher_is_better=True, bootstrap=resamples)
+    yield area_estimate("aurc", value=risk, higher_is_better=False, bootstrap=risks)
+    yield area_estimate("auc_macro", value=macro, higher_is_better=True, bootstrap=macro_resamples)
     yield area_estimate("auc_balanced", value=balanced)
     for criterion in OTHERS:
         other = -view.uncertainty(criterion, place)[mask]

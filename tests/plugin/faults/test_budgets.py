@@ -59,6 +59,6 @@ def test_a_larger_budget_pays_for_the_rest_alone(spent: Any) -> None:
 
 
 def test_in_the_end_the_record_has_all_that_was_paid(spent: Any) -> None:
-    served = spent.record["served"]
+    served = spent.record["usage"]
     assert (served["prompt_tokens"], served["cached_tokens"], served["answer_tokens"]) == spent.server.tokens
     assert served["cost"] == pytest.approx(cost(spent.server.tokens))

@@ -78,7 +78,7 @@ def test_every_picture_is_asked_and_paid_once(clean: Any) -> None:
 
 def test_the_record_has_what_the_server_counted(clean: Any) -> None:
     read, cached, said = clean.server.tokens
-    served = clean.record["served"]
+    served = clean.record["usage"]
     assert (served["prompt_tokens"], served["cached_tokens"], served["answer_tokens"]) == (read, cached, said)
     assert served["requests"] == PICTURES
     assert served["cost"] == pytest.approx((2 * (read - cached) + cached + 8 * said) / 1e6)
@@ -131,7 +131,7 @@ def test_errors_that_another_attempt_would_not_change_are_kept(after: Any) -> No
 
 
 def test_after_faults_the_record_has_what_the_server_counted(after: Any) -> None:
-    served = after.record["served"]
+    served = after.record["usage"]
     assert (served["prompt_tokens"], served["cached_tokens"], served["answer_tokens"]) == after.server.tokens
 
 

@@ -132,5 +132,5 @@ def endings(exam: Any) -> tuple[object, ...]:
     """What a run leaves: the kept files, the record's numbers, every picture's answer."""
     files = {name.rpartition("/")[2]: content for name, content in exam.world.store.items()}
     del files["key.json"]  # which has the server's port
-    numbers = [exam.record[name] for name in ("outcomes", "metrics", "served")]
+    numbers = [exam.record[name] for name in ("outcomes", "metrics", "usage")]
     return files, numbers, exam.rows()

@@ -50,7 +50,7 @@ def test_two_processes_and_two_protocols_pay_once(shared: Any) -> None:
 
 def test_both_records_have_what_the_server_counted(shared: Any) -> None:
     for record in shared.records.values():
-        served = record["served"]
+        served = record["usage"]
         assert (served["prompt_tokens"], served["cached_tokens"], served["answer_tokens"]) == shared.server.tokens
         assert (served["requests"], served["cost"]) == (len(shared.paid), None)
 

@@ -130,7 +130,14 @@ def test_the_page_draws_the_interval_of_the_record(species):
 def test_the_page_draws_the_mean_over_repeats_that_the_record_has(species):
     said = read_samples(species, class_namer(()), READERS)
     mean = Metric(
-        name="repeated_acc", labels="species", subset="A", value=0.7, n=9, ci=(0.4, 0.9), ci_method="clustered wilson"
+        name="repeated_acc",
+        labels="species",
+        subset="A",
+        value=0.7,
+        n=9,
+        n_clusters=9,
+        ci=(0.4, 0.9),
+        ci_method="clustered wilson",
     )
     entry = replace(species, record=structs.replace(species.record, metrics=(mean,)))
     rows = accuracy_rows(SampleGroup("birds", "birds", (CaseSamples(entry, "species", said),), "species"))

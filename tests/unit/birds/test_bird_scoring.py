@@ -29,15 +29,20 @@ def refused() -> Any:
 
 
 def test_a_number_of_nobody_is_none_and_not_worked_out() -> None:
-    found = estimate("ig", "range", "A", 0, refused, "bootstrap").metric
+    found = estimate("ig", "range", "A", np.zeros(0, np.int64), refused, "bootstrap").metric
     assert (found.value, found.ci, found.n, found.ci_method) == (None, None, 0, "bootstrap")
 
 
 def test_a_number_is_plain() -> None:
     found = estimate(
-        "ig", "range", "A", 3, lambda: (np.float64(0.5), Interval(np.float64(0.25), np.float64(1))), "bootstrap"
+        "ig",
+        "range",
+        "A",
+        np.array([4, 7, 4]),
+        lambda: (np.float64(0.5), Interval(np.float64(0.25), np.float64(1))),
+        "bootstrap",
     ).metric
-    assert (found.name, found.labels, found.subset_text, found.n) == ("ig", "range", "A", 3)
+    assert (found.name, found.labels, found.subset_text, found.n, found.n_clusters) == ("ig", "range", "A", 3, 2)
     assert (found.value, found.ci) == (0.5, (0.25, 1.0))
     assert {type(found.value), *map(type, found.ci or ())} == {float}
 

@@ -165,10 +165,10 @@ def test_a_record_can_be_read_back(recorded: Any, pair_world: Any) -> None:
 
 
 def test_what_was_asked_stands_by_set(recorded: Any, pair_world: Any) -> None:
-    served = recorded(pair_world.talker()).served
-    sets = {name: (took.answers, took.fresh) for name, took in served.sets.items()}
+    usage = recorded(pair_world.talker()).usage
+    sets = {name: (took.answers, took.fresh) for name, took in usage.sets.items()}
     assert sets == dict.fromkeys(("ID", "OOD-S", "OOD-H"), (4, 4))
-    assert (served.requests, served.prompt_tokens, served.answer_tokens) == (12, 120, 24)
+    assert (usage.requests, usage.prompt_tokens, usage.answer_tokens) == (12, 120, 24)
 
 
 def test_errors_are_told_with_their_images(recorded: Any, pair_world: Any) -> None:

@@ -54,7 +54,7 @@ def test_every_bird_is_written(recorded: Any) -> None:
 
 def test_a_record_of_free_form_is_whole(recorded: Any, tmp_path: Path) -> None:
     found = recorded("free_form", lambda *_: "hm").write_record(1.0, {}, "pytest")
-    assert (found.outcomes.unparsed, found.served.requests, found.variant["extraction"]) == (8, 8, "inclusion")
+    assert (found.outcomes.unparsed, found.usage.requests, found.variant["extraction"]) == (8, 8, "inclusion")
     assert {"genera"} <= {*found.artifacts}
     assert any("8 of 8 images got an answer that could not be read" in note for note in found.notes)
     assert any("common names of several species were not looked for: Thrush" in note for note in found.notes)
