@@ -10,6 +10,8 @@ a row is of:
 | `limit`, `seed`, `fingerprint` | which images: the limit (NaN: all), its seed, and the fingerprint of the images |
 | `option_NAME` | the value of the option NAME of the protocol, one column per option |
 
+In a frame of answers these columns, but for `row`, are categorical: a text is kept once.
+
 A frame of numbers then has `metric`, `labels`, `subset`, `level`, `prompt`, `value`, `n`, `low` and `high` (the 95 %
 interval), `method` and `higher_is_better`. A frame of answers has the columns of the case's csv file: see
 `docs/records.md`. Cells of a table are frames, too: the columns of `CELLS`, after those that name a row.
@@ -95,8 +97,13 @@ def samples_frame(cases: Sequence[RecordedCase], columns: Sequence[str] = (), fi
     `division`; "" is the sample table. Raises ReportError if a case has no such file, if the file has changed since the
     run, or if a column is missing.
     """
-    parts = [case.samples(columns, file).assign(**case_columns(case, row)) for row, case in enumerate(cases)]
-    return pd.concat(parts, ignore_index=True) if parts else pd.DataFrame(columns=[*CASE, *columns])
+    if not cases:
+        return pd.DataFrame(columns=[*CASE, *columns])
+    parts = [case.samples(columns, file) for case in cases]
+    rows = np.repeat(np.arange(len(cases)), [len(part) for part in parts])
+    named = pd.DataFrame([case_columns(case, row) for row, case in enumerate(cases)]).drop(columns="row")
+    repeated = {name: pd.Categorical(values).take(rows) for name, values in named.items()}
+    return pd.concat([pd.DataFrame({"row": rows, **repeated}), pd.concat(parts, ignore_index=True)], axis=1)
 
 
 def read_samples(case: RecordedCase, columns: Sequence[str] = (), file: str = "") -> pd.DataFrame:

@@ -109,12 +109,12 @@ def mapped_cells(page: Page) -> pd.DataFrame:
     """Return by category: images, answers out of the prompt, and those that CW+ maps to a correct class."""
     rows = len(page.names)
     closed = replace(page, cases=page.cases[:rows])
-    samples = out_of_prompt(closed)
+    samples = out_of_prompt(closed, ["key"])
     rates = share_by_category(samples, "out_of_prompt", head="Category")
     cells = counts_and_rates(rates, "OOP")
     cells.append(rates[["row", "Category"]].assign(column="Images", count=rates["n"]))
     if len(page.cases) > rows:
-        mapped = label_samples(replace(page, cases=page.cases[rows:]))
+        mapped = label_samples(replace(page, cases=page.cases[rows:]), ["key"])
         check_same_images(samples, mapped, page.cases)
         outside = mapped.where(samples["out_of_prompt"] == 1)[["correct", "category"]].assign(row=samples["row"])
         cells += counts_and_rates(share_by_category(outside, "correct", CATEGORIES[:-1], "Category"), "mapped")

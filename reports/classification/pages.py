@@ -61,26 +61,24 @@ def closed_world_pages(runs: Runs, labels: str | None) -> list[Page]:
 
 
 def label_samples(page: Page, columns: Sequence[str] = ()) -> pd.DataFrame:
-    """Return the answers of a page: `row`, `key`, their score under both label sets, and further columns.
+    """Return the answers of a page: `row`, their score under both label sets, and further columns.
 
     `before` is 1 or 0 under the reference, `correct` under the page's labels; `category` is that of the image under the
     page's labels.
     """
-    read = dict.fromkeys(
-        ["key", f"{page.reference}.correct", f"{page.labels}.correct", f"{page.labels}.category", *columns]
-    )
-    samples = page.samples([*read])
+    read = [f"{page.reference}.correct", f"{page.labels}.correct", f"{page.labels}.category", *columns]
+    samples = page.samples([*dict.fromkeys(read)])
     scores = {
         "before": samples[f"{page.reference}.correct"],
         "correct": samples[f"{page.labels}.correct"],
         "category": samples[f"{page.labels}.category"],
     }
-    return samples[["row", "key", *columns]].assign(**scores)
+    return samples[["row", *columns]].assign(**scores)
 
 
-def out_of_prompt(page: Page) -> pd.DataFrame:
+def out_of_prompt(page: Page, columns: Sequence[str] = ()) -> pd.DataFrame:
     """Return the answers of a page with `out_of_prompt`: 1, 0, or NaN without an answer; images with labels alone."""
-    samples = label_samples(page, ["oop", "error", "request"])
+    samples = label_samples(page, ["oop", "error", "request", *columns])
     answered = (samples["error"] == "") & (samples["request"] != "")
     outside = (samples["oop"] != "").astype(float)
     return samples.assign(out_of_prompt=outside.where(answered & samples["category"].notna()))
