@@ -42,7 +42,10 @@ else:
     settings.load_profile("ci")
 
 WARM = run_path(str(Path(__file__).parent / "warm.py"))
-TOGETHER = ("tests/end_to_end/test_oodbench",)  # how files begin that look at one run, which takes a minute
+TOGETHER = (  # how files begin that share one run, or one import of vLLM, which take a minute
+    "tests/end_to_end/test_oodbench",
+    "tests/end_to_end/test_vllm",
+)
 
 BENCHMARKS = ("classification", "oodbench", "realbirdid")
 LONG = "tests/unit/test_train_mllm.py"  # among the last, one worker would wait minutes for it
@@ -266,6 +269,12 @@ def make_run(tmp_path: Path) -> Maker:
 @pytest.fixture(scope="module")
 def module_run(tmp_path_factory: pytest.TempPathFactory) -> Maker:
     """Make run folders that the tests of a module share."""
+    return Maker(tmp_path_factory.mktemp("runs"))
+
+
+@pytest.fixture(scope="session")
+def session_run(tmp_path_factory: pytest.TempPathFactory) -> Maker:
+    """Make run folders that the tests of a session share."""
     return Maker(tmp_path_factory.mktemp("runs"))
 
 

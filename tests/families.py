@@ -237,7 +237,52 @@ def paligemma(words_of: WordsOf, template: Template) -> Made:
     return t.PaliGemmaForConditionalGeneration(config), processor
 
 
+def internvl(words_of: WordsOf, template: Template) -> Made:
+    """Cuts an image into tiles."""
+    import transformers as t
+
+    names = {"start_image_token": "<img>", "end_image_token": "</img>", "context_image_token": "<IMG_CONTEXT>"}
+    tokenizer, words = words_of(names={**names, "video_token": "<video>"})
+    eye = t.InternVLVisionConfig(**SIGLIP, image_size=[56, 56], patch_size=[14, 14])
+    config = t.InternVLConfig(
+        vision_config=eye,
+        text_config=t.Qwen2Config(**words),
+        image_token_id=tokenizer.convert_tokens_to_ids("<IMG_CONTEXT>"),
+        image_seq_length=4,
+        downsample_ratio=0.5,
+    )
+    size = {"height": 56, "width": 56}
+    images = t.GotOcr2ImageProcessor(size=size, crop_to_patches=True, min_patches=1, max_patches=4, **HALF)
+    videos, chat = t.InternVLVideoProcessor(size=size), template("<IMG_CONTEXT>")
+    processor = t.InternVLProcessor(images, tokenizer, videos, image_seq_length=4, chat_template=chat)
+    return t.InternVLForConditionalGeneration(config), processor
+
+
+def idefics3(words_of: WordsOf, template: Template) -> Made:
+    """Splits an image, and puts a token before every part of it."""
+    import transformers as t
+
+    parts = ("fake_token_around_image", "image", "end_of_utterance")
+    named = dict(
+        zip(("fake_image_token", "image_token", "end_of_utterance_token"), map("<{}>".format, parts), strict=True)
+    )
+    tokenizer, words = words_of(names={**named, "global_image_token": "<global-img>"})
+    config = t.Idefics3Config(
+        vision_config={**SIGLIP, "image_size": 64, "patch_size": 16},
+        text_config=t.LlamaConfig(**words),
+        image_token_id=tokenizer.convert_tokens_to_ids("<image>"),
+        scale_factor=2,
+        pad_token_id=tokenizer.pad_token_id,
+    )
+    images = t.Idefics3ImageProcessor(size={"longest_edge": 128}, max_image_size={"longest_edge": 64}, **HALF)
+    processor = t.Idefics3Processor(images, tokenizer, image_seq_len=4, chat_template=template("<image>"))
+    return t.Idefics3ForConditionalGeneration(config), processor
+
+
 FAMILIES: Mapping[str, Callable[[WordsOf, Template], Made]] = {
     made.__name__: made
-    for made in (fast_vlm, qwen3_vl, qwen2_5_vl, qwen3_5, mistral3, gemma3, llama4, aya_vision, paligemma)
+    for made in (
+        *(fast_vlm, qwen3_vl, qwen2_5_vl, qwen3_5, mistral3, gemma3, llama4, aya_vision, paligemma),
+        *(internvl, idefics3),
+    )
 }

@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from io import BytesIO
 from pathlib import Path
+from shutil import copytree
 from typing import Any
 
 import msgspec
@@ -128,25 +129,47 @@ def dataset_of(root: Path, shots: Mapping[str, Shot]) -> Any:
     return replace(dataset, label_sets={**dataset.label_sets, "ReGT": new}), ordered
 
 
+@pytest.fixture(scope="session")
+def templates(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., Path]:
+    """Make a folder once for the same arguments; every test works on a copy."""
+    kept: dict[Any, Path] = {}
+
+    def template(make: Callable[..., None], *arguments: Any) -> Path:
+        asked = (make, *arguments)
+        if asked not in kept:
+            folder = tmp_path_factory.mktemp("template")
+            make(folder, *arguments)
+            kept[asked] = folder
+        return kept[asked]
+
+    return template
+
+
 @pytest.fixture
-def make_world(tmp_path: Path, make_run: Any) -> Callable[..., World]:
+def make_world(tmp_path: Path, session_run: Any, templates: Callable[..., Path]) -> Callable[..., World]:
     """Make a world of shots."""
 
     def make(shots: Mapping[str, Shot] = SHOTS, name: str = "world") -> World:
-        dataset, ordered = dataset_of(tmp_path / name / "data", shots)
-        folder, records = tmp_path / name / "run", []
-        for spec, labels in ((MODEL, [s.model for s in ordered]), (SECOND, [s.second for s in ordered])):
-            errors = {row: "it failed" for row, label in enumerate(labels) if label == FAILED}
-            unread = frozenset(row for row, label in enumerate(labels) if label == UNREAD)
-            scores = make_run.scores([max(label, 0) for label in labels], errors)
-            predictions = ClassPredictions(dataset.keys, np.array(scores), errors, {}, unread)
-            case = Case("imagenet", "tiny", parse_spec(spec), "supervised")
-            records.append(make_run.record(case, dataset, predictions, folder, None))
-        make_run.written(folder, tuple(records))
-        (tmp_path / name / "out").mkdir()
-        return World(shots, folder, tmp_path / name / "data", tmp_path / name / "out")
+        folder = tmp_path / name
+        copytree(templates(record_shots, session_run, tuple(shots.items())), folder)
+        return World(shots, folder / "run", folder / "data", folder / "out")
 
     return make
+
+
+def record_shots(root: Path, make_run: Any, shots: tuple[tuple[str, Shot], ...]) -> None:
+    """Draw shots and record a run of both models about them."""
+    dataset, ordered = dataset_of(root / "data", dict(shots))
+    folder, records = root / "run", []
+    for spec, labels in ((MODEL, [s.model for s in ordered]), (SECOND, [s.second for s in ordered])):
+        errors = {row: "it failed" for row, label in enumerate(labels) if label == FAILED}
+        unread = frozenset(row for row, label in enumerate(labels) if label == UNREAD)
+        scores = make_run.scores([max(label, 0) for label in labels], errors)
+        predictions = ClassPredictions(dataset.keys, np.array(scores), errors, {}, unread)
+        case = Case("imagenet", "tiny", parse_spec(spec), "supervised")
+        records.append(make_run.record(case, dataset, predictions, folder, None))
+    make_run.written(folder, tuple(records))
+    (root / "out").mkdir()
 
 
 @pytest.fixture
@@ -162,38 +185,46 @@ def shot() -> type[Shot]:
 
 
 @pytest.fixture
-def make_division(tmp_path: Path) -> Callable[..., Path]:
+def make_division(tmp_path: Path, templates: Callable[..., Path]) -> Callable[..., Path]:
     """Draw pictures with two things of three each, annotated as COCO does, and divide them by two detectors' logits."""
 
     def make(
         size: int = 12, names: tuple[str, ...] = ("cat", "dog", "hot dog"), limit: int | None = None, **rules: Any
     ) -> Path:
-        root, annotations = tmp_path / "data", tmp_path / "data" / "mine" / "annotations" / "instances_val2017.json"
-        (root / "mine" / "val2017").mkdir(parents=True)
-        annotations.parent.mkdir()
-        images = [{"id": n + 1, "file_name": f"{n:03d}.png", "width": 48 + n, "height": 36} for n in range(size)]
-        for number, image in enumerate(images):
-            (root / "mine" / "val2017" / str(image["file_name"])).write_bytes(encoded(number, "png"))
-        boxes = [
-            {"id": 2 * n + k, "image_id": n + 1, "category_id": (n + k) % 3 + 1, "bbox": [1, 1, 9, 9], "area": 81}
-            | {"iscrowd": 0, "segmentation": []}
-            for n in range(size)
-            for k in (0, 1)
-        ]
-        named = [{"id": n, "name": name, "supercategory": "thing"} for n, name in enumerate(names, 1)]
-        annotations.write_bytes(msgspec.json.encode({"images": images, "annotations": boxes, "categories": named}))
-        dataset = open_split(SplitRef("oodbench", "mine", "coco", str(root / "mine"), part="val")).subsample(limit, 42)
-        random = np.random.default_rng(0)
-        detectors = [Detector(f"clip[{name}]", "1 (01234567)", "ab") for name in ("a", "b<b>")]
-        outputs = [
-            DetectorOutput(detector, random.normal(size=(len(dataset), 3)).astype(np.float32) * 4, {})
-            for detector in detectors
-        ]
-        parameters = {"seed": "42", "threshold": "0.3"} | ({"limit": str(limit)} if limit else {})
-        divided = build_division(dataset, outputs, DivisionSettings(threshold=0.3, parameters=parameters, **rules))
-        return write_division(tmp_path / "divisions" / "mine.json", divided, dataset)[0]
+        copytree(templates(divide_drawings, size, names, limit, *sorted(rules.items())), tmp_path, dirs_exist_ok=True)
+        return tmp_path / "divisions" / "mine.json"
 
     return make
+
+
+def divide_drawings(
+    folder: Path, size: int, names: tuple[str, ...], limit: int | None, *rules: tuple[str, Any]
+) -> None:
+    """Draw pictures below a folder and write their division."""
+    root, annotations = folder / "data", folder / "data" / "mine" / "annotations" / "instances_val2017.json"
+    (root / "mine" / "val2017").mkdir(parents=True)
+    annotations.parent.mkdir()
+    images = [{"id": n + 1, "file_name": f"{n:03d}.png", "width": 48 + n, "height": 36} for n in range(size)]
+    for number, image in enumerate(images):
+        (root / "mine" / "val2017" / str(image["file_name"])).write_bytes(encoded(number, "png"))
+    boxes = [
+        {"id": 2 * n + k, "image_id": n + 1, "category_id": (n + k) % 3 + 1, "bbox": [1, 1, 9, 9], "area": 81}
+        | {"iscrowd": 0, "segmentation": []}
+        for n in range(size)
+        for k in (0, 1)
+    ]
+    named = [{"id": n, "name": name, "supercategory": "thing"} for n, name in enumerate(names, 1)]
+    annotations.write_bytes(msgspec.json.encode({"images": images, "annotations": boxes, "categories": named}))
+    dataset = open_split(SplitRef("oodbench", "mine", "coco", str(root / "mine"), part="val")).subsample(limit, 42)
+    random = np.random.default_rng(0)
+    detectors = [Detector(f"clip[{name}]", "1 (01234567)", "ab") for name in ("a", "b<b>")]
+    outputs = [
+        DetectorOutput(detector, random.normal(size=(len(dataset), 3)).astype(np.float32) * 4, {})
+        for detector in detectors
+    ]
+    parameters = {"seed": "42", "threshold": "0.3"} | ({"limit": str(limit)} if limit else {})
+    divided = build_division(dataset, outputs, DivisionSettings(threshold=0.3, parameters=parameters, **dict(rules)))
+    write_division(folder / "divisions" / "mine.json", divided, dataset)
 
 
 @dataclass
@@ -265,7 +296,12 @@ def photographs(tmp_path_factory: pytest.TempPathFactory, warm_python: Sequence[
     folder = tmp_path_factory.mktemp("photographs")
     lines = ["file,labels", *(f"{row.file},{wrong(row.label)}" for row in open_sample("sample").index)]
     (folder / "regt.csv").write_text("\n".join(lines), encoding="utf-8")
-    options = [f"--eye-labels=ReGT={folder / 'regt.csv'}", f"--eye-out={folder / 'runs'}", "--eye-offline"]
+    options = [
+        f"--eye-labels=ReGT={folder / 'regt.csv'}",
+        f"--eye-out={folder / 'runs'}",
+        "--eye-offline",
+        "--eye-limit=40",
+    ]
     command = ["pytest", "--pyargs", "eyechart.benchmarks", "-k", "imagenet/sample/", "-p", "no:cacheprovider"]
     run = [*warm_python, "-m", *command, *options, f"--eye-store={folder / 'store'}"]
     done = subprocess.run(run, cwd=folder, capture_output=True, text=True, check=False)
@@ -280,15 +316,14 @@ def wrong(label: int) -> str:
 
 
 @pytest.fixture
-def sheet(photographs: Path, tmp_path: Path) -> Path:
+def sheet(photographs: Path, tmp_path: Path, templates: Callable[..., Path]) -> Path:
     """A sheet of six photographs."""
-    path = tmp_path / "sheet.html"
-    options = [
-        "--labels=ReGT",
-        f"--model={MODEL}",
-        f"--second={SECOND}",
-        f"--store={photographs / 'store'}",
-        "--limit=6",
-    ]
-    assert main(["annotate", str(photographs / "runs" / "latest"), *options, f"--out={path}"]) == 0
-    return path
+    copytree(templates(write_sheet, photographs), tmp_path, dirs_exist_ok=True)
+    return tmp_path / "sheet.html"
+
+
+def write_sheet(folder: Path, photographs: Path) -> None:
+    """Write a sheet of six photographs into a folder."""
+    options = [f"--model={MODEL}", f"--second={SECOND}", f"--store={photographs / 'store'}", "--limit=6"]
+    run = str(photographs / "runs" / "latest")
+    assert main(["annotate", run, "--labels=ReGT", *options, f"--out={folder / 'sheet.html'}"]) == 0

@@ -12,6 +12,8 @@ import pytest
 from eyechart.reports.__main__ import main
 from eyechart.reports.annotation.files import SheetKey, key_path, read_key
 
+pytestmark = pytest.mark.slow
+
 
 def places(key: SheetKey, by: str) -> list[list[int]]:
     """Where each image offers what somebody suggested, from 1."""

@@ -7,6 +7,8 @@ import pytest
 
 from eyechart.reports.annotation.spot_check import SpotCheckOptions, write
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture
 def spot_check(make_division: Any) -> Path:

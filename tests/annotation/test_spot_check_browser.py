@@ -12,6 +12,8 @@ from eyechart.reports.__main__ import main
 from eyechart.reports.annotation.spot_check import SpotCheckOptions, write
 from eyechart.reports.annotation.spot_check_outcomes import read_outcome
 
+pytestmark = pytest.mark.slow
+
 Make = Callable[..., Path]
 HARM = "</script><img src=x onerror=\"document.title='pwned'\"><script>document.title='pwned'</script>" + "wide" * 60
 

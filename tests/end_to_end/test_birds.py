@@ -2,7 +2,7 @@
 
 import csv
 import subprocess
-import sys
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -101,18 +101,12 @@ def test_leaked_birds_are_counted_and_listed(imported: Path, root: Path, capsys:
     assert [line["observation_id"] for line in read(root / "list.csv")] == [str(FIRST + n) for n in (0, 1, FEW)]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("command", ["import", "overlap"])
-def test_a_refusal_is_a_sentence_and_status_2(command: str, tmp_path: Path) -> None:
+def test_a_refusal_is_a_sentence_and_status_2(command: str, tmp_path: Path, warm_python: Sequence[str]) -> None:
     more = ["--images", str(tmp_path)] if command == "import" else []
-    call = [
-        sys.executable,
-        "-m",
-        "eyechart.realbirdid",
-        command,
-        str(tmp_path / "none.csv"),
-        *more,
-        str(tmp_path / "out.csv"),
-    ]
+    files = [str(tmp_path / "none.csv"), *more, str(tmp_path / "out.csv")]
+    call = [*warm_python, "-m", "eyechart.realbirdid", command, *files]
     done = subprocess.run(call, capture_output=True, text=True, check=False)
     assert (done.returncode, done.stdout) == (2, "")
     assert "none.csv cannot be read" in done.stderr

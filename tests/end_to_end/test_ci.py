@@ -4,14 +4,15 @@ import json
 import os
 import re
 import subprocess
-import sys
 import xml.etree.ElementTree as ElementTree
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
 import pytest
 import yaml
+
+pytestmark = pytest.mark.slow
 
 ROOT = Path(__file__).parents[2]
 JOB = yaml.safe_load((ROOT / ".github" / "workflows" / "eyechart.yml").read_text(encoding="utf-8"))["jobs"]["gate"]
@@ -25,11 +26,14 @@ CASES = "imagenet/sample/timm and supervised"
 
 
 @pytest.fixture(scope="module")
-def run(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., int]:
+def run(tmp_path_factory: pytest.TempPathFactory, warm_python: Sequence[str]) -> Callable[..., int]:
     """Run one of the commands in an empty folder, as the workflow's shell does; its exit status."""
-    folder = tmp_path_factory.mktemp("job")
+    folder, programs = tmp_path_factory.mktemp("job"), tmp_path_factory.mktemp("programs")
+    for name, module in {"pytest": "-m pytest ", "python": ""}.items():  # start-up is not what is tested here
+        (programs / name).write_text(f'#!/bin/sh\nexec "{warm_python[0]}" {module}"$@"\n')
+        (programs / name).chmod(0o755)
     kept = {name: value for name, value in os.environ.items() if not name.startswith(NOT_KEPT)}
-    path = f"{Path(sys.executable).parent}{os.pathsep}{kept['PATH']}"
+    path = f"{programs}{os.pathsep}{kept['PATH']}"
     env = {"CASES": CASES, "GITHUB_STEP_SUMMARY": str(folder / "job.md"), "PATH": path, "PYTEST_ADDOPTS": OPTIONS}
     env |= {"PYTEST_XDIST_AUTO_NUM_WORKERS": "1"}
 

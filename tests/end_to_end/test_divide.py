@@ -17,6 +17,8 @@ from eyechart.oodbench.division_files import read_division
 from eyechart.toybox.coco import write
 from eyechart.toybox.styles import TRAINING
 
+pytestmark = pytest.mark.slow
+
 CLIP, OTHER, MLLM = "open_clip[toybox-clip]", "open_clip[toybox-clip-b]", "hf[toybox-mllm]"
 SCENES = 40
 BY = ["--max-pairs=4", "--threshold=0.05", "--templates=1"]

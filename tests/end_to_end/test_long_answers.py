@@ -9,6 +9,8 @@ import pytest
 
 from eyechart.toybox.sample import open_toybox
 
+pytestmark = pytest.mark.slow
+
 LONG = "word " * 200_000
 RUN = "runs/latest"
 CASES = "toybox/sample/ and closed_world and not plus"

@@ -12,6 +12,8 @@ import pytest
 
 from eyechart.reports.oodbench.catalogue import FIGURES, TABLES
 
+pytestmark = pytest.mark.slow
+
 MLLM, CLIPS = "hf[toybox-mllm]", ("open_clip[toybox-clip]", "open_clip[toybox-clip-b]")
 Table = Callable[[str], list[dict[str, str]]]
 MEASURES = ("Accuracy", "F1", "Precision", "Recall", "MCC")

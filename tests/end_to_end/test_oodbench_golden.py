@@ -5,6 +5,8 @@ from typing import Any
 
 import pytest
 
+pytestmark = pytest.mark.slow
+
 RUNS = ("all", "others", "thresholds", "detectors")
 
 

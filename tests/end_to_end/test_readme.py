@@ -12,6 +12,8 @@ import yaml
 
 from eyechart.gate.baselines import FOLDER, read_baselines
 
+pytestmark = pytest.mark.slow
+
 ROOT = Path(__file__).parents[2]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 COMMANDS = re.findall(r"^    (pip install .+)$", README, re.MULTILINE)

@@ -11,6 +11,8 @@ from typing import Any
 
 import pytest
 
+pytestmark = pytest.mark.slow
+
 README = (Path(__file__).parents[2] / "README.md").read_text(encoding="utf-8")
 SECTION = README.partition("\n## OODBench")[2].partition("\n## ")[0]
 FIRST, SECOND, *_ = re.findall(r"^    (.+)$", SECTION, re.MULTILINE)

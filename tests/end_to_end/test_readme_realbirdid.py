@@ -16,6 +16,8 @@ import pytest
 from eyechart.records import subset_text
 from eyechart.reports.realbirdid.catalogue import FIGURES, TABLES
 
+pytestmark = pytest.mark.slow
+
 README = (Path(__file__).parents[2] / "README.md").read_text(encoding="utf-8")
 SECTION = README.partition("\n## RealBirdID")[2].partition("\n## ")[0]
 COMMANDS = re.findall(r"^    (.+)$", SECTION, re.MULTILINE)

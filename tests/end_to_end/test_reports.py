@@ -4,26 +4,42 @@ import csv
 import subprocess
 import sys
 from io import StringIO
+from types import SimpleNamespace
 
 import pytest
 
+from eyechart.reports.__main__ import main
+
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture
-def reports(tmp_path):
-    """Run the command; no warning is tolerated in it either."""
+def typed(tmp_path):
+    """Run the command in a process of its own; no warning is tolerated in it either."""
 
-    def reports(*arguments, code=0):
+    def typed(*arguments, code=0):
         command = [sys.executable, "-W", "error", "-m", "eyechart.reports", *map(str, arguments)]
         done = subprocess.run(command, cwd=tmp_path, capture_output=True, encoding="utf-8", timeout=600, check=False)
         assert done.returncode == code, done.stderr
-        return done
+        return SimpleNamespace(out=done.stdout, err=done.stderr)
+
+    return typed
+
+
+@pytest.fixture
+def reports(capsys):
+    """Run the command in this process, where warnings are errors; its standard output and its standard error."""
+
+    def reports(*arguments):
+        assert main([*map(str, arguments)]) == 0
+        return capsys.readouterr()
 
     return reports
 
 
-def test_the_overview_is_printed_and_written_beside_the_run(reports, run_folder):
-    done = reports(run_folder)
-    assert done.stdout == (run_folder / "reports" / "overview.md").read_text(encoding="utf-8")
+def test_the_overview_is_printed_and_written_beside_the_run(typed, run_folder):
+    done = typed(run_folder)
+    assert done.out == (run_folder / "reports" / "overview.md").read_text(encoding="utf-8")
     assert {path.name for path in (run_folder / "reports").iterdir()} == {
         "overview.md",
         "overview.tex",
@@ -39,35 +55,35 @@ def test_the_overview_goes_where_it_is_told(reports, run_folder, tmp_path):
 
 @pytest.mark.parametrize("name", ["mill-imagenet", "T2", "T4", "F3", "T9", "T10", "F9"])
 def test_every_table_comes_in_every_format(reports, run_folder, name):
-    assert "\n| " in reports("table", name, run_folder).stdout
-    assert r"\toprule" in reports("table", name, run_folder, "--format", "tex").stdout
+    assert "\n| " in reports("table", name, run_folder).out
+    assert r"\toprule" in reports("table", name, run_folder, "--format", "tex").out
     made = reports("table", name, run_folder, "--format", "csv")
-    rows = list(csv.reader(StringIO(made.stdout)))
+    rows = list(csv.reader(StringIO(made.out)))
     assert len({len(row) for row in rows}) == 1
-    assert "note: imagenet/val: 18 images" in made.stderr
+    assert "note: imagenet/val: 18 images" in made.err
 
 
 def test_one_ground_truth_is_chosen(reports, run_folder):
-    rows = csv.DictReader(StringIO(reports("table", "T4", run_folder, "--format", "csv", "--labels", "ReGT").stdout))
+    rows = csv.DictReader(StringIO(reports("table", "T4", run_folder, "--format", "csv", "--labels", "ReGT").out))
     assert {row["labels"] for row in rows} == {"ReGT"}
 
 
-@pytest.mark.parametrize("name", ["F3", "F9"])
-def test_a_figure_is_drawn(reports, run_folder, name):
+@pytest.mark.parametrize(("name", "how"), [("F3", "typed"), ("F9", "reports")])
+def test_a_figure_is_drawn(request, run_folder, name, how):
     path = run_folder / "reports" / f"{name}.svg"
-    assert reports("figure", name, run_folder).stdout.strip() == str(path)
+    assert request.getfixturevalue(how)("figure", name, run_folder).out.strip() == str(path)
     assert path.read_text(encoding="utf-8").rstrip().endswith("</svg>")
 
 
 def test_several_runs_are_merged(reports, make_run):
     first, second = make_run("first"), make_run("second")
-    assert "replaces that of an earlier run" in reports("table", "T2", first, second).stdout
+    assert "replaces that of an earlier run" in reports("table", "T2", first, second).out
 
 
-def test_a_refusal_is_one_sentence(reports, run_folder):
-    done = reports("table", "T4x", run_folder, code=2)
-    assert done.stderr.startswith("python -m eyechart.reports: There is no table 'T4x'; did you mean T4 or T14?")
-    assert "Traceback" not in done.stderr
+def test_a_refusal_is_one_sentence(typed, run_folder):
+    done = typed("table", "T4x", run_folder, code=2)
+    assert done.err.startswith("python -m eyechart.reports: There is no table 'T4x'; did you mean T4 or T14?")
+    assert "Traceback" not in done.err
 
 
 def test_a_terminal_without_the_letters_gets_them_spelled(run_folder, tmp_path):

@@ -23,6 +23,8 @@ from eyechart.models.vllm.engine import _places
 from eyechart.models.vllm.generator import VllmGenerator
 from eyechart.spec import parse_spec
 
+pytestmark = pytest.mark.slow
+
 ENVIRONMENT = dict(os.environ)
 CODE = """
 from vllm.plugins import load_general_plugins

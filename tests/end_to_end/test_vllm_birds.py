@@ -1,12 +1,7 @@
 """Birds put to one model through vLLM are answered and scored as through transformers; the paper's tables follow."""
 
 import csv
-import json
-import subprocess
-import sys
-from collections.abc import Callable, Mapping
-from contextlib import redirect_stderr, redirect_stdout
-from dataclasses import dataclass
+from collections.abc import Callable
 from functools import cache
 from io import StringIO
 from itertools import zip_longest
@@ -15,62 +10,21 @@ from typing import Any
 
 import pytest
 
-from eyechart.reports.__main__ import main
+pytestmark = pytest.mark.slow
 
 HF, VLLM = "hf[toybox-mllm]", "vllm[toybox-mllm]"
 IN_WORDS, BY_NUMBER = ("abstention", "free_form"), ("flat_list", "species")
-IMAGES, WORDINGS = 64, 2
-WORDS = """
-naive = ["What species of bird is in this image?", "Tell me the species of this bird."]
-unanswerable = ["Name its species; some pictures do not show enough.", "Which bird? There may be no way to tell."]
-refuse = ["What species is it? If unsure, refuse and say why.", "Which bird? Rather decline than guess."]
-"""
+IMAGES = 12
 TABLES = ("T2", "T3", "T4", "T5")
 FIGURES = tuple(f"F{number}" for number in (*range(3, 12), *range(16, 20)))
 OVER_MODELS = ("T5", "F3", "F6")  # no model stands in these
 Rows = list[dict[str, str]]
 
 
-@dataclass(frozen=True)
-class Both:
-    """A run of both engines, one after the other in one process: its folder and its records."""
-
-    folder: Path
-    records: Mapping[tuple[str, str], dict[str, Any]]
-
-    def rows(self, model: str, protocol: str, artifact: str = "") -> Rows:
-        """What a case wrote."""
-        record = self.records[model, protocol]
-        file = record["artifacts"][artifact] if artifact else record["predictions"]
-        with (self.folder / file["path"]).open(encoding="utf-8", newline="") as lines:
-            return list(csv.DictReader(lines))
-
-    def report(self, *arguments: str) -> str:
-        """What the reports print."""
-        out, aside = StringIO(), StringIO()
-        with redirect_stdout(out), redirect_stderr(aside):
-            assert main([*arguments[:2], str(self.folder), *arguments[2:]]) == 0, aside.getvalue()
-        return out.getvalue()
-
-
 @pytest.fixture(scope="module")
-def both(tmp_path_factory: pytest.TempPathFactory) -> Both:
-    folder = tmp_path_factory.mktemp("both")
-    (folder / "mine.toml").write_text(WORDS)
-    command = [sys.executable, "-m", "pytest", "--pyargs", "eyechart.benchmarks", "--eye-offline"]
-    command += [f"--eye-limit={IMAGES}", "--eye-set=abstention.prompt_set=mine.toml", "-k", "realbirdid/sample-drawn/"]
-    command += [f"--eye-model={HF}", f"--eye-model={VLLM}", "-p", "no:cacheprovider"]
-    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False, timeout=600)
-    assert done.returncode == 0, done.stdout + done.stderr
-    latest = folder / "reports" / "runs" / "latest"
-    records = json.loads((latest / "records.json").read_text(encoding="utf-8"))["records"]
-    return Both(latest, {(each["model"]["spec"], each["protocol"]): each for each in records})
-
-
-@pytest.fixture(scope="module")
-def table(both: Both) -> Callable[[str], Rows]:
+def table(engine_runs: Any) -> Callable[[str], Rows]:
     """A table's csv as rows."""
-    return cache(lambda name: list(csv.DictReader(StringIO(both.report("table", name, "--format", "csv")))))
+    return cache(lambda name: list(csv.DictReader(StringIO(engine_runs.report("table", name, "--format", "csv")))))
 
 
 def number(text: str) -> float | str:
@@ -99,34 +53,35 @@ def numbers(record: dict[str, Any]) -> list[float | None]:
     return [number for each in record["metrics"] for number in (each["value"], *(each["ci"] or ()))]
 
 
-def test_each_engine_is_asked_in_every_way(both: Both) -> None:
-    assert {*both.records} == {(model, protocol) for model in (HF, VLLM) for protocol in (*IN_WORDS, *BY_NUMBER)}
+def test_each_engine_is_asked_in_every_way(engine_runs: Any) -> None:
+    met = {each for each, record in engine_runs.records.items() if record["split"] == "sample-drawn"}
+    assert met == {(model, protocol) for model in (HF, VLLM) for protocol in (*IN_WORDS, *BY_NUMBER)}
 
 
 @pytest.mark.parametrize("protocol", IN_WORDS)
-def test_they_say_the_same_words_and_are_understood_alike(both: Both, protocol: str) -> None:
-    said = both.rows(HF, protocol)
-    assert both.rows(VLLM, protocol) == said
+def test_they_say_the_same_words_and_are_understood_alike(engine_runs: Any, protocol: str) -> None:
+    said = engine_runs.rows(HF, protocol)
+    assert engine_runs.rows(VLLM, protocol) == said
     assert len({row["said"] for row in said}) > 5
     assert len({row["extracted"] for row in said}) > 1
 
 
 @pytest.mark.parametrize("protocol", BY_NUMBER)
-def test_they_are_as_sure_of_the_same_names(both: Both, protocol: str) -> None:
-    rows = both.rows(HF, protocol)
-    assert_alike(both.rows(VLLM, protocol), rows, within=1e-4)  # as log-probabilities are
+def test_they_are_as_sure_of_the_same_names(engine_runs: Any, protocol: str) -> None:
+    rows = engine_runs.rows(HF, protocol)
+    assert_alike(engine_runs.rows(VLLM, protocol), rows, within=1e-4)  # as log-probabilities are
     assert len(rows) == IMAGES
 
 
-def test_they_draw_the_same_curves(both: Both) -> None:
-    curves = {(row["labels"], row["curve"]) for row in both.rows(HF, "species", "curves")}
+def test_they_draw_the_same_curves(engine_runs: Any) -> None:
+    curves = {(row["labels"], row["curve"]) for row in engine_runs.rows(HF, "species", "curves")}
     assert {labels for labels, _ in curves} == {"all species", "eligible", "range"}
-    assert_alike(both.rows(VLLM, "species", "curves"), both.rows(HF, "species", "curves"), within=1e-4)
+    assert_alike(engine_runs.rows(VLLM, "species", "curves"), engine_runs.rows(HF, "species", "curves"), within=1e-4)
 
 
 @pytest.mark.parametrize("protocol", [*IN_WORDS, *BY_NUMBER])
-def test_the_records_have_the_same_numbers(both: Both, protocol: str) -> None:
-    hf, vllm = (both.records[model, protocol] for model in (HF, VLLM))
+def test_the_records_have_the_same_numbers(engine_runs: Any, protocol: str) -> None:
+    hf, vllm = (engine_runs.records[model, protocol] for model in (HF, VLLM))
     for same in ("outcomes", "data", "variant"):
         assert vllm[same] == hf[same]
     assert vllm["outcomes"]["error"] == 0
@@ -136,24 +91,24 @@ def test_the_records_have_the_same_numbers(both: Both, protocol: str) -> None:
 
 
 @pytest.mark.parametrize("protocol", IN_WORDS)
-def test_they_read_and_said_as_many_tokens(both: Both, protocol: str) -> None:
-    hf, vllm = (both.records[model, protocol]["usage"] for model in (HF, VLLM))
+def test_they_read_and_said_as_many_tokens(engine_runs: Any, protocol: str) -> None:
+    hf, vllm = (engine_runs.records[model, protocol]["usage"] for model in (HF, VLLM))
     for same in ("requests", "prompt_tokens", "answer_tokens"):
         assert vllm[same] == hf[same] > 0
     assert vllm["cached_tokens"] > hf["cached_tokens"] == 0
 
 
-def test_every_wording_was_put_to_every_unanswerable_bird(both: Both) -> None:
-    birds = [row["key"] for row in both.rows(HF, "species") if row["answerable"] == "0"]
-    asked = [(row["level"], row["wording"], row["key"]) for row in both.rows(HF, "abstention")]
+def test_every_wording_was_put_to_every_unanswerable_bird(engine_runs: Any) -> None:
+    birds = [row["key"] for row in engine_runs.rows(HF, "species") if row["answerable"] == "0"]
+    asked = [(row["level"], row["wording"], row["key"]) for row in engine_runs.rows(HF, "abstention")]
     levels = [(level, f"{place:02}") for level in ("naive", "unanswerable", "refuse") for place in (1, 2)]
     assert sorted(asked) == sorted((*level, bird) for level in levels for bird in birds)
 
 
 @pytest.mark.parametrize("name", [f"realbirdid-{name}" for name in (*TABLES, *FIGURES)])
-def test_every_table_has_the_same_numbers_for_both(both: Both, table: Callable[[str], Rows], name: str) -> None:
-    assert "\n| " in both.report("table", name)
-    assert r"\toprule" in both.report("table", name, "--format", "tex")
+def test_every_table_has_the_same_numbers_for_both(engine_runs: Any, table: Callable[[str], Rows], name: str) -> None:
+    assert "\n| " in engine_runs.report("table", name)
+    assert r"\toprule" in engine_runs.report("table", name, "--format", "tex")
     hf, vllm = ([{**row, "Model": ""} for row in table(name) if row.get("Model") == model] for model in (HF, VLLM))
     assert_alike(vllm, hf, within=0.011)  # what was rounded may be off by one at its end
     assert bool(hf) != (name.partition("-")[2] in OVER_MODELS)
@@ -161,8 +116,8 @@ def test_every_table_has_the_same_numbers_for_both(both: Both, table: Callable[[
 
 
 @pytest.mark.parametrize("name", [f"realbirdid-{name}" for name in FIGURES])
-def test_every_figure_is_drawn(both: Both, name: str) -> None:
-    path = Path(both.report("figure", name).strip())
+def test_every_figure_is_drawn(engine_runs: Any, name: str) -> None:
+    path = Path(engine_runs.report("figure", name).strip())
     drawn = path.read_text(encoding="utf-8")
     assert drawn.rstrip().endswith("</svg>")
     assert drawn.count("toybox-mllm") >= 2 * (name.partition("-")[2] not in ("F3", "F6"))

@@ -1,4 +1,4 @@
-"""A true server on loopback says through `openai[…]` what the engine says: of requests, and of birds in a run."""
+"""The packaged toybox-mllm answers alike through transformers, through vLLM in this process and through a server."""
 
 import csv
 import json
@@ -11,22 +11,31 @@ from pathlib import Path
 from runpy import run_path
 from typing import Any
 
+import numpy as np
 import pytest
 from PIL import Image
 
 from eyechart.models.generation import generate_all
+from eyechart.models.hf.generator import HfGenerator
 from eyechart.models.openai.generator import OpenAiGenerator
-from eyechart.models.types import Answer, Request
+from eyechart.models.types import Answer, Floats, Request, Scorer
 from eyechart.models.vllm.generator import VllmGenerator
 from eyechart.realbirdid.abstention_reasons import CHOICES, ReasonParser
 from eyechart.realbirdid.bird_vocabulary import BirdVocabulary
 from eyechart.realbirdid.sample import open_realbirdid
 from eyechart.reports.__main__ import main
 from eyechart.spec import parse_spec
+from eyechart.toybox.classes import names
+from eyechart.toybox.species import species
 from toybox.exam import groups, skills
+
+pytestmark = pytest.mark.slow
 
 TOKENS = 24
 ROOM = 1024
+REQUESTS, LEAST = 200, 198
+TEXTS = [Request((f"Someone wrote: {said}. Which is it?",)) for said in ("a gull", "a blurry picture", "a wren")]
+SECOND = "What is the main object in the second image?"
 SCHEMA = {
     "type": "object",
     "properties": {"1": {"type": "string"}},
@@ -44,6 +53,80 @@ Rows = list[dict[str, str]]
 
 
 @pytest.fixture(scope="module")
+def engine() -> Iterator[VllmGenerator]:
+    """The same model in this process."""
+    model = VllmGenerator(parse_spec(f"vllm[toybox-mllm,max_model_len={ROOM}]"), offline=True)
+    yield model
+    model.close()
+
+
+@pytest.fixture(scope="module")
+def exam() -> list[Request]:
+    """Questions of every skill in every group of styles, some about two pictures."""
+    each = -(-REQUESTS // (len(skills()) * len(groups()))) + 1
+    items = [item for skill in skills() for group in groups() for item in islice(skill.items(group, 12), each)]
+    asked = [Request((item.image, item.question.prompt)) for item in items]
+    two = [Request((one.parts[0], other.parts[0], SECOND)) for one, other in pairwise(asked)]
+    return [*asked[: REQUESTS - 20], *two[:20]]
+
+
+@dataclass(frozen=True)
+class Readings:
+    """What a model makes of pictures and of a text alone."""
+
+    answers: list[Answer]
+    texts: list[Answer]
+    best: list[int]
+    scores: dict[str, Floats]
+
+
+def read(model: Scorer, requests: list[Request]) -> Readings:
+    known = [each.name for each in species()]
+    scores = {
+        "names": model.score(requests[:4], names()),
+        "species": model.score(requests[:4], known, until="unique"),
+        "names of texts": model.score(TEXTS, names()),
+        "species of texts": model.score(TEXTS, known, until="unique"),
+    }
+    best = model.best(TEXTS, names())[0].tolist()
+    return Readings(generate_all(model, requests, TOKENS), generate_all(model, TEXTS, TOKENS), best, scores)
+
+
+@pytest.fixture(scope="module")
+def both(exam: list[Request], engine: VllmGenerator) -> tuple[Readings, Readings]:
+    """Through transformers and, after that, through vLLM, which takes the classes for itself while it works."""
+    first = read(HfGenerator(parse_spec("hf[toybox-mllm]"), offline=True), exam)
+    return first, read(engine, exam)
+
+
+def test_vllm_says_what_transformers_says(both: tuple[Readings, Readings]) -> None:
+    pairs = list(zip(*(one.answers for one in both), strict=True))
+    assert len(pairs) == REQUESTS
+    assert sum(one.tokens == other.tokens for one, other in pairs) >= LEAST
+    assert len({one.text for one, _ in pairs}) > 30
+
+
+@pytest.mark.parametrize("what", ["names", "species", "names of texts", "species of texts"])
+def test_choices_are_as_likely_through_both(both: tuple[Readings, Readings], what: str) -> None:
+    one, other = (each.scores[what] for each in both)
+    np.testing.assert_allclose(one, other, atol=1e-3)
+    assert np.ptp(one) > 1
+
+
+def test_species_have_probabilities(both: tuple[Readings, Readings]) -> None:
+    shares = [np.exp(each.scores["species"].astype(np.float64)) for each in both]
+    one, other = (each / each.sum(axis=1, keepdims=True) for each in shares)
+    np.testing.assert_allclose(one.sum(axis=1), 1, atol=1e-9)
+    np.testing.assert_allclose(one, other, atol=1e-3)
+
+
+def test_a_text_alone_is_read_alike_through_both(both: tuple[Readings, Readings]) -> None:
+    one, other = both
+    assert [answer.tokens for answer in one.texts] == [answer.tokens for answer in other.texts]
+    assert one.best == other.best == one.scores["names of texts"].argmax(axis=1).tolist()
+
+
+@pytest.fixture(scope="module")
 def url() -> Iterator[str]:
     """The packaged model behind vLLM's own server."""
     folder = Path(str(files("eyechart.samples"))) / "toybox-mllm"
@@ -56,14 +139,6 @@ def url() -> Iterator[str]:
 def server(url: str) -> Iterator[OpenAiGenerator]:
     """The server as a model."""
     model = OpenAiGenerator(parse_spec(f"openai[served,base_url={url}]"), offline=True)
-    yield model
-    model.close()
-
-
-@pytest.fixture(scope="module")
-def engine() -> Iterator[VllmGenerator]:
-    """The same model in this process."""
-    model = VllmGenerator(parse_spec(f"vllm[toybox-mllm,max_model_len={ROOM}]"), offline=True)
     yield model
     model.close()
 

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from shutil import copytree
 from typing import Any
 
 import numpy as np
@@ -24,10 +25,14 @@ FAILED = 11
 
 @dataclass(frozen=True)
 class Studio:
-    """Makes runs about a few photographs, whose original labels are `original`."""
+    """Makes runs about a few photographs, whose original labels are `original`.
+
+    A run or a page is made once for the same arguments. A test that changes files changes a copy (`copied`).
+    """
 
     make_run: Any
     dataset: Any
+    kept: dict[Any, Path] = field(default_factory=dict)
 
     @property
     def original(self) -> list[int]:
@@ -40,14 +45,18 @@ class Studio:
 
     def run(self, name: str = "run", texts: Mapping[int, str] = {}, **wrong: list[int]) -> Path:
         """A run of three models; `wrong` names the places where each says nonsense, `texts` what the last one says."""
-        folder = self.make_run.root / name
+        asked = ("run", name, *sorted(texts.items()), *sorted((who, *places) for who, places in wrong.items()))
+        if asked in self.kept:
+            return self.kept[asked]
+        folder = self.make_run.root / str(len(self.kept)) / name
         predictions = {
             SURE: ("supervised", self.scored(wrong.get("sure", [1]))),
             OTHER: ("zero_shot", self.scored(wrong.get("other", [0, 1, 2]))),
             WORDS: ("closed_world", self.worded(wrong.get("words", [0, 2]), texts)),
         }
         records = (self.record(spec, *what, folder) for spec, what in predictions.items())
-        return Path(self.make_run.written(folder, tuple(records)))
+        self.kept[asked] = Path(self.make_run.written(folder, tuple(records)))
+        return self.kept[asked]
 
     def record(self, spec: str, protocol: str, predictions: ClassPredictions, folder: Path) -> Any:
         case = Case("imagenet", "sample", parse_spec(spec), protocol)
@@ -73,20 +82,37 @@ class Studio:
         )
         return ClassPredictions(self.keys, np.zeros((SIZE, 0), np.float32), {FAILED: "it failed"}, {}, texts=spoken)
 
-    def page(self, *runs: Path, name: str = "page", **wanted: Any) -> Path:
+    def page(self, *runs: Path, **wanted: Any) -> Path:
         """Write the page of some runs and return its index."""
-        folder = Path(self.make_run.root / name)
-        write_page(PageOptions(runs or (self.run(),), **{"store": folder / "store", "figures": False} | wanted), folder)
-        return folder / "index.html"
+        runs = runs or (self.run(),)
+        asked = ("page", *runs, *sorted(wanted.items()))
+        if asked not in self.kept:
+            folder = Path(self.make_run.root / str(len(self.kept)) / "page")
+            usual = {"store": self.make_run.root / "store", "figures": False}
+            write_page(PageOptions(runs, **usual | wanted), folder)
+            self.kept[asked] = folder / "index.html"
+        return self.kept[asked]
 
 
 @pytest.fixture
-def studio(make_run: Any) -> Studio:
+def copied(tmp_path: Path) -> Callable[[Path], Path]:
+    """Copy the folder of a run, or of a page by its index, for a test that changes it."""
+
+    def copied(path: Path) -> Path:
+        folder = path if path.is_dir() else path.parent
+        there = copytree(folder, tmp_path / "copy" / folder.name, symlinks=True)
+        return there if path.is_dir() else there / path.name
+
+    return copied
+
+
+@pytest.fixture(scope="session")
+def studio(session_run: Any) -> Studio:
     """Photographs: the second ground truth denies the original label of every third, and that of the last."""
     dataset = open_sample("sample").subsample(SIZE, 42)
     place = {row: number for number, row in enumerate(dataset.selected)}
     labels = [relabelled(row.label, place.get(number, 1)) for number, row in enumerate(dataset.index)]
-    return Studio(make_run, replace(dataset, label_sets=dict(dataset.label_sets) | {"ReGT": truth(dataset, labels)}))
+    return Studio(session_run, replace(dataset, label_sets=dict(dataset.label_sets) | {"ReGT": truth(dataset, labels)}))
 
 
 def relabelled(label: int, place: int) -> tuple[int, ...]:

@@ -12,6 +12,8 @@ from eyechart.reports.compare import comparison_table, match_runs
 from eyechart.reports.render import format_cell
 from eyechart.reports.verdicts import DEFAULT_RULE, Rule
 
+pytestmark = pytest.mark.slow
+
 COLUMNS = {  # of the page, by the name that `compare` has for it
     "Model": "Case",
     "Change, points": "Δ",
@@ -131,9 +133,11 @@ def test_the_table_sorts_and_filters(studio: Any, folders: Any, opened: Any) -> 
     assert len({*order}) > 1
 
 
-def test_a_number_without_what_it_was_made_of_is_told_by_its_interval(studio: Any, folders: Any, opened: Any) -> None:
+def test_a_number_without_what_it_was_made_of_is_told_by_its_interval(
+    studio: Any, folders: Any, opened: Any, copied: Any
+) -> None:
     records = tuple(replace(record, evidence=None) for record in read_run(folders[0]).records)
-    old = studio.make_run.written(folders[0], records)
+    old = studio.make_run.written(copied(folders[0]), records)
     shown = rows(opened(studio.page(folders[1], baseline=old)))
     assert {row["Test"] for row in shown} == {"unpaired"}
     assert {first(row["Lost"]) for row in shown} == {"—"}

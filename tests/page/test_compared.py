@@ -11,6 +11,9 @@ from eyechart.gate.baselines import write_baselines
 from eyechart.gate.evidence import Evidence
 from eyechart.records import decode, read_run
 from eyechart.reports.__main__ import main
+from eyechart.reports.page.write import PageOptions, write_page
+
+pytestmark = pytest.mark.slow
 
 
 def index(page: Path) -> dict[str, Any]:
@@ -41,7 +44,7 @@ def test_a_run_is_not_compared_with_itself_and_alone_with_nothing(studio: Any) -
 
 def test_swapping_the_runs_swaps_the_signs(studio: Any) -> None:
     runs = studio.run("one", other=[0]), studio.run("two", other=[1, 2])
-    there, back = (index(studio.page(*pair, name=str(n))) for n, pair in enumerate((runs, runs[::-1])))
+    there, back = (index(studio.page(*pair)) for pair in (runs, runs[::-1]))
     deltas = [{case["model"]: case["change"]["cells"][2][0] for case in index_["cases"]} for index_ in (there, back)]
     assert deltas[0] == {model: pytest.approx(-delta) for model, delta in deltas[1].items()}
     assert deltas[0]["conse[]"] == pytest.approx(-1 / 8)
@@ -132,21 +135,23 @@ def test_a_trend_follows_a_case_over_its_runs(studio: Any, opened: Any) -> None:
     ],
 )
 def test_a_wrong_option_is_one_sentence(
-    studio: Any, capsys: pytest.CaptureFixture[str], options: list[str], said: str
+    studio: Any, capsys: pytest.CaptureFixture[str], tmp_path: Path, options: list[str], said: str
 ) -> None:
-    assert main(["page", str(studio.run()), f"--out={studio.make_run.root / 'out'}", *options]) == 2
+    assert main(["page", str(studio.run()), f"--out={tmp_path / 'out'}", *options]) == 2
     assert said in capsys.readouterr().err
 
 
-def test_the_command_says_where_the_page_is(studio: Any, capsys: pytest.CaptureFixture[str]) -> None:
-    run = studio.run()
+def test_the_command_says_where_the_page_is(studio: Any, copied: Any, capsys: pytest.CaptureFixture[str]) -> None:
+    run = copied(studio.run())
     assert main(["page", str(run), "--side=0"]) == 0
     assert capsys.readouterr().out.strip() == str(run / "reports/page/index.html")
     assert not (run / "reports/page/images").exists()
 
 
-def test_a_folder_with_something_else_is_left_alone(studio: Any, capsys: pytest.CaptureFixture[str]) -> None:
-    folder = studio.make_run.root / "thesis"
+def test_a_folder_with_something_else_is_left_alone(
+    studio: Any, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    folder = tmp_path / "thesis"
     folder.mkdir()
     (folder / "index.html").write_text("my thesis", encoding="utf-8")
     assert main(["page", str(studio.run()), f"--out={folder}"]) == 2
@@ -154,13 +159,12 @@ def test_a_folder_with_something_else_is_left_alone(studio: Any, capsys: pytest.
     assert [path.name for path in folder.iterdir()] == ["index.html"]
 
 
-def test_a_page_that_is_made_again_keeps_its_images_and_nothing_else(studio: Any) -> None:
-    run = studio.run()
-    page = studio.page(run)
+def test_a_page_that_is_made_again_keeps_its_images_and_nothing_else(studio: Any, copied: Any) -> None:
+    page = copied(studio.page())
     (page.parent / "data/old.js").write_text("old", encoding="ascii")
     images = {path: path.stat().st_mtime_ns for path in (page.parent / "images").rglob("*.webp")}
     before = {path: path.read_bytes() for path in (page.parent / "data").rglob("*.js") if path.name != "old.js"}
-    studio.page(run)
+    write_page(PageOptions((studio.run(),), store=studio.make_run.root / "store", figures=False), page.parent)
     assert {path: path.stat().st_mtime_ns for path in (page.parent / "images").rglob("*.webp")} == images
     assert {path: path.read_bytes() for path in (page.parent / "data").rglob("*.js")} == before
     assert len(images) == 12

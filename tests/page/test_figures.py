@@ -2,6 +2,10 @@
 
 from typing import Any
 
+import pytest
+
+pytestmark = pytest.mark.slow
+
 
 def test_risk_is_the_share_of_wrong_answers_among_those_kept(studio: Any, opened: Any) -> None:
     driver = opened(studio.page())

@@ -5,6 +5,8 @@ from typing import Any
 
 import pytest
 
+pytestmark = pytest.mark.slow
+
 HARM = (
     "</script></pre><script>document.title = 'owned'</script><img src=x onerror=\"document.title = 'owned'\">"
     "<svg onload=\"document.title = 'owned'\"><a href=\"javascript:document.title='owned'\">link</a>"
@@ -50,8 +52,8 @@ def test_a_line_of_a_megabyte_is_cut_and_it_is_said(shown: Any, text: str) -> No
     assert driver.page.evaluate("document.documentElement.scrollWidth") == 400
 
 
-def test_an_error_and_a_class_name_are_text_too(studio: Any, opened: Any) -> None:
-    page = studio.page()
+def test_an_error_and_a_class_name_are_text_too(studio: Any, opened: Any, copied: Any) -> None:
+    page = copied(studio.page())
     names = page.parent / "data/a0/names.js"
     names.write_text(names.read_text().replace("(355)", "<img src=x onerror=alert(1)>"), encoding="ascii")
     driver = opened(page)
@@ -70,8 +72,8 @@ PLANTED = {
 
 
 @pytest.mark.parametrize("planted", PLANTED)
-def test_a_planted_script_does_not_run(studio: Any, opened: Any, planted: str) -> None:
-    page = studio.page()
+def test_a_planted_script_does_not_run(studio: Any, opened: Any, copied: Any, planted: str) -> None:
+    page = copied(studio.page())
     text = page.read_text(encoding="utf-8")
     page.write_text(text.replace("<body>", f"<body>{PLANTED[planted]}"), encoding="utf-8")
     driver = opened(page)

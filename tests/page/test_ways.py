@@ -4,6 +4,8 @@ from typing import Any
 
 import pytest
 
+pytestmark = pytest.mark.slow
+
 PRESSES_J_BEFORE_ANYTHING_IS_PAINTED = """
 new MutationObserver((_, observer) => {
   if (document.querySelector(".cards")) {
@@ -125,8 +127,8 @@ def test_published_tables_and_figures_are_those_of_the_commands(studio: Any, ope
         assert image.evaluate("image => (image.loading = 'eager', image.decode().then(() => image.naturalWidth))") > 100
 
 
-def test_a_chunk_that_is_not_there_is_said(studio: Any, opened: Any) -> None:
-    page = studio.page()
+def test_a_chunk_that_is_not_there_is_said(studio: Any, opened: Any, copied: Any) -> None:
+    page = copied(studio.page())
     (page.parent / "data/a0/items.js").unlink()
     driver = opened(page)
     driver.go("#/samples/imagenet/sample")
@@ -134,8 +136,8 @@ def test_a_chunk_that_is_not_there_is_said(studio: Any, opened: Any) -> None:
     driver.complaints.clear()  # the browser's own
 
 
-def test_data_of_a_later_version_are_not_guessed_at(studio: Any, opened: Any) -> None:
-    page = studio.page()
+def test_data_of_a_later_version_are_not_guessed_at(studio: Any, opened: Any, copied: Any) -> None:
+    page = copied(studio.page())
     index = page.parent / "data/index.js"
     index.write_text(index.read_text().replace('\\"schema\\":1', '\\"schema\\":2', 1), encoding="ascii")
     driver = opened(page)
