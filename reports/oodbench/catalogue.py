@@ -29,9 +29,9 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 TABLES: Mapping[str, Callable[[Runs, str | None], list[Table]]] = {
-    "oodbench-F2": division.f2,
+    "oodbench-F2": division.SET_SIZES,
     "oodbench-F6": coverage.f6,
-    "oodbench-F8": division.f8,
+    "oodbench-F8": division.INITIAL_SET_SIZES,
     "oodbench-T8": hard_samples.t8,
     "oodbench-F11": hard_samples.f11,
     "oodbench-F12": spread.f12,

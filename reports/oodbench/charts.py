@@ -1,15 +1,19 @@
 """Figures of OODBench's division: the sizes of its sets, and their overlap with the models' own OOD sets."""
 
-from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
+import numpy as np
+import pandas as pd
+
+from ..pages import Page
 from ..panels import LEGEND_ASIDE, create_panels, set_title
 from ..render import one_line
-from ..runs import Runs
+from ..runs import CaseRun, Runs
+from ..table_definitions import TableDefinition
 from .cases import disambiguate_titles
 from .coverage import Coverage, coverages
-from .division import OOD_SETS, DivisionSizes, count_ood, division_sizes
+from .division import ALL, INITIAL_SET_SIZES, OOD, OOD_SETS, SET_SIZES, label_sets, set_sizes
 from .model_cases import all_entries
 
 if TYPE_CHECKING:
@@ -20,50 +24,57 @@ COLOURS = ("tab:orange", "tab:red", "tab:blue", "tab:purple", "tab:green", "tab:
 MOST = 80  # categories of one panel; the others share a bar
 BAR = 0.16  # inches
 INTERVAL_OFFSET = 0.44  # below the middle of a bar, so that the interval does not cover the number
-Bars = list[tuple[str, Counter[str]]]
 
 
 def f2(pool: Runs, _: str | None) -> "Figure":
     """Return Figure 2: the main benchmark by category."""
-    return category_figure(division_sizes(pool, "oodbench-F2", initial=False))
+    return category_figure(pool, SET_SIZES, initial=False)
 
 
 def f8(pool: Runs, _: str | None) -> "Figure":
     """Return Figure 8: the initial benchmark by category."""
-    return category_figure(division_sizes(pool, "oodbench-F8", initial=True))
+    return category_figure(pool, INITIAL_SET_SIZES, initial=True)
 
 
-def category_figure(groups: Sequence[Sequence[DivisionSizes]]) -> "Figure":
+def category_figure(pool: Runs, table: TableDefinition, *, initial: bool) -> "Figure":
     """Return a figure with one panel of all data sets for each setting, then one panel of categories per data set."""
-    drawn: list[tuple[str, Bars, Sequence[DivisionSizes]]] = []
-    for every in groups:
-        divided = every[0].entry.option("detectors")
-        if len(every) > 1:
-            drawn.append((f"all data sets, {divided}", [(sizes.source, sizes.total) for sizes in every], every))
-        drawn += [(f"{sizes.title}, {divided}", category_bars(sizes), [sizes]) for sizes in every]
-    figure, axes = create_panels([BAR * len(bars) + 1 for _, bars, _ in drawn], 1, 8)
-    titles = disambiguate_titles([title for title, *_ in drawn], [[sizes.entry for sizes in of] for *_, of in drawn])
-    for (ax,), title, (_, bars, (sizes, *_)) in zip(axes, titles, drawn, strict=True):
-        draw_stacked_bars(ax, bars, sizes)
-        set_title(ax, f"{title}: {sum(count_ood(counts) for _, counts in bars):,} pairs")
+    labels = label_sets(OOD_SETS, initial=initial)
+    panels = [panel for page in table.get_pages(pool) for panel in category_panels(page, initial=initial)]
+    figure, axes = create_panels([BAR * len(bars) + 1 for _, _, bars in panels], 1, 8)
+    titles = disambiguate_titles([title for title, *_ in panels], [cases for _, cases, _ in panels])
+    for (ax,), title, (*_, bars) in zip(axes, titles, panels, strict=True):
+        draw_stacked_bars(ax, bars, labels)
+        set_title(ax, f"{title}: {bars[OOD].sum():,} pairs")
     return figure
 
 
-def category_bars(sizes: DivisionSizes) -> Bars:
+def category_panels(page: Page, *, initial: bool) -> Iterator[tuple[str, Sequence[CaseRun], pd.DataFrame]]:
+    """Yield the title, the cases and the bars of each panel: the numbers of pairs by name of the bar."""
+    sizes, divided = set_sizes(page, initial=initial), page.cases[0].option("detectors")
+    totals = sizes["Category"] == ALL
+    if len(page.cases) > 1:
+        bars = sizes[totals & (sizes["row"] >= 0)]
+        yield f"all data sets, {divided}", page.cases, bars.set_index(bars["row"].map(page.names["Data"]))
+    for row, case in enumerate(page.cases):
+        bars = sizes[~totals & (sizes["row"] == row) & (sizes[OOD] > 0)].set_index("Category")
+        yield f"{page.names['split'][row]}, {divided}", [case], merge_smallest(bars)
+
+
+def merge_smallest(bars: pd.DataFrame) -> pd.DataFrame:
     """Return one bar per category; categories after the largest 80 share one bar."""
-    every = [item for item in sizes.sorted_categories() if count_ood(item[1])]
-    rest = sum((counts for _, counts in every[MOST:]), Counter[str]())
-    return every[:MOST] + [(f"{len(every) - MOST:,} more", rest)] * (len(every) > MOST)
+    if len(bars) <= MOST:
+        return bars
+    rest = bars[MOST:].sum().to_frame(f"{len(bars) - MOST:,} more").T
+    return pd.concat([bars[:MOST], rest])
 
 
-def draw_stacked_bars(ax: "Axes", bars: Bars, sizes: DivisionSizes) -> None:
+def draw_stacked_bars(ax: "Axes", bars: pd.DataFrame, labels: Mapping[str, str]) -> None:
     """Draw horizontal stacked bars, one colour per set."""
-    left = [0] * len(bars)
-    for name, colour in zip(OOD_SETS, COLOURS, strict=False):
-        widths = [counts[name] for _, counts in bars]
-        ax.barh(range(len(bars)), widths, left=left, color=colour, label=sizes.set_label(name))
-        left = [start + width for start, width in zip(left, widths, strict=True)]
-    ax.set_yticks(range(len(bars)), [one_line(name) for name, _ in bars], fontsize=6)
+    left = np.zeros(len(bars))
+    for (name, label), colour in zip(labels.items(), COLOURS, strict=False):
+        ax.barh(range(len(bars)), bars[name], left=left, color=colour, label=label)
+        left = left + bars[name].to_numpy()
+    ax.set_yticks(range(len(bars)), [one_line(str(name)) for name in bars.index], fontsize=6)
     ax.set_ylim(len(bars) - 0.5, -0.5)
     ax.locator_params(axis="x", integer=True)
     ax.set_xlabel("image–category pairs", fontsize=8)

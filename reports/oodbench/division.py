@@ -1,29 +1,33 @@
 """The sizes of a division's sets, by data set and category: Figures 2 and 8 of arXiv 2602.18094."""
 
-from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
 from functools import partial
+
+import pandas as pd
 
 from eyechart.oodbench.division import HARD_SAMPLES, ID, OOD_H, OOD_S
 
-from ..render import Row, Table
+from ..pages import Page
 from ..runs import CaseRun, Runs
+from ..table_definitions import TableDefinition
 from .cases import (
     EXISTENCE,
+    OODBENCH,
     PROGRESSION,
     data_notes,
+    disambiguate_titles,
     division_sha256,
     group_by_division,
-    nothing_to_show,
     published_order,
     set_label,
     source_name,
-    with_unique_titles,
 )
-from .pairs import INITIAL, Columns, read_artifact
+from .pairs import INITIAL
 
-DIVISION, ALL = "division", "all"
+PAPER = "arXiv 2602.18094"
+DIVISION, ALL, OOD = "division", "all", "OOD"
+COLUMNS = ("name", "set", "main")  # of the csv file of a division
 DIVISION_OPTIONS = (
     "detectors",
     "detector_templates",
@@ -32,102 +36,39 @@ DIVISION_OPTIONS = (
     "absent_categories",
 )  # options that define a division
 OOD_SETS = (OOD_S, OOD_H)
-Counts = Mapping[str, Counter[str]]
 
 
-@dataclass(frozen=True)
-class DivisionSizes:
-    """The number of pairs per set and category of one data set; `initial`: before downsampling."""
-
-    entry: CaseRun
-    title: str
-    initial: bool
-    counts: Counts
-
-    @property
-    def source(self) -> str:
-        """The name of the data set."""
-        return source_name(self.entry)
-
-    @property
-    def total(self) -> Counter[str]:
-        """The number of pairs per set, of all categories."""
-        return sum(self.counts.values(), Counter())
-
-    @property
-    def without_hard_samples(self) -> dict[str, dict[str, int]]:
-        """The counts without hard samples, which not all divisions have, and without categories that become empty."""
-        kept = {
-            name: {of: n for of, n in counts.items() if n and of != HARD_SAMPLES}
-            for name, counts in self.counts.items()
-        }
-        return {name: counts for name, counts in kept.items() if counts}
-
-    @property
-    def sets(self) -> tuple[str, ...]:
-        """The sets of the division, including hard samples if there are any."""
-        return (ID, *OOD_SETS, *[HARD_SAMPLES] * (HARD_SAMPLES in self.total))
-
-    def set_label(self, name: str) -> str:
-        """Return the name of a set in this benchmark."""
-        return f"{name}{INITIAL}" if self.initial and name in OOD_SETS else set_label(name)
-
-    def sorted_categories(self) -> list[tuple[str, Counter[str]]]:
-        """Return the categories, those with most OOD pairs first."""
-        return sorted(self.counts.items(), key=lambda item: (-count_ood(item[1]), item[0]))
+def division_pages(runs: Runs, _: str | None = None, *, initial: bool) -> list[Page]:
+    """Return a page per settings of the division, with a case for each data set and division."""
+    groups: dict[tuple[object, ...], list[tuple[CaseRun, str]]] = {}
+    known = set()
+    for case, split in division_cases(runs):
+        settings = (*map(case.option, DIVISION_OPTIONS), case.record.limit)
+        sizes = count_pairs(case.samples(COLUMNS, DIVISION), ["name", "set"], initial=initial)
+        sizes = sizes[(sizes > 0) & (sizes.index.get_level_values("set") != HARD_SAMPLES)]
+        key = (settings, split, frozenset(sizes.items()))
+        if key not in known:
+            groups.setdefault(settings, []).append((case, split))
+        known.add(key)
+    pages = [create_page(cases, initial=initial) for cases in groups.values()]
+    titles = disambiguate_titles([page.title for page in pages], [page.cases for page in pages])
+    return [replace(page, title=title) for page, title in zip(pages, titles, strict=True)]
 
 
-def count_ood(counts: Counter[str]) -> int:
-    """Return the number of OOD pairs."""
-    return sum(counts[name] for name in OOD_SETS)
-
-
-def f2(pool: Runs, _: str | None) -> list[Table]:
-    """Return Figure 2 as a table: the main benchmark."""
-    return sizes_tables(division_sizes(pool, "oodbench-F2", initial=False))
-
-
-def f8(pool: Runs, _: str | None) -> list[Table]:
-    """Return Figure 8 as a table: the initial benchmark, before downsampling."""
-    return sizes_tables(division_sizes(pool, "oodbench-F8", initial=True))
-
-
-def sizes_tables(groups: Sequence[Sequence[DivisionSizes]]) -> list[Table]:
-    """Return one table per settings of the division."""
-    return with_unique_titles(list(map(sizes_table, groups)), [[sizes.entry for sizes in of] for of in groups])
-
-
-def division_sizes(pool: Runs, name: str, *, initial: bool) -> list[list[DivisionSizes]]:
-    """Return the sizes of every division, grouped by settings."""
-    groups: dict[tuple[object, ...], list[DivisionSizes]] = {}
-    for entry, title in division_entries(pool):
-        counts = read_artifact(entry.record, entry.folder, DIVISION, partial(count_by_category, initial=initial))
-        sizes = DivisionSizes(entry, title, initial, counts)
-        home = groups.setdefault((*map(entry.option, DIVISION_OPTIONS), entry.record.limit), [])
-        if all(
-            (sizes.title, sizes.without_hard_samples) != (other.title, other.without_hard_samples) for other in home
-        ):
-            home.append(sizes)
-    if not groups:
-        raise nothing_to_show(pool, name, "shows how large the sets of a division are", "pytest -k oodbench")
-    return [sorted(every, key=lambda sizes: published_order(sizes.entry)) for every in groups.values()]
-
-
-def division_entries(pool: Runs) -> Iterator[tuple[CaseRun, str]]:
+def division_cases(runs: Runs) -> Iterator[tuple[CaseRun, str]]:
     """Yield one case per division with the title of its data set, divisions with hard samples first.
 
     Of several lists of detectors that give the same division, the shortest one is shown.
     """
-    groups = [group for protocol in (EXISTENCE, PROGRESSION) for group in group_by_division(pool, protocol)]
-    entries: dict[tuple[str, str], tuple[CaseRun, str]] = {}
+    groups = [group for protocol in (EXISTENCE, PROGRESSION) for group in group_by_division(runs, protocol)]
+    shortest: dict[tuple[str, str], tuple[CaseRun, str]] = {}
     for group in sorted(groups, key=lambda group: group.cases[0].option("hard_samples", "none") == "none"):
         case = group.cases[0]
         key = group.title, division_sha256(case)
-        if DIVISION in case.record.artifacts and (
-            key not in entries or count_detectors(case) < count_detectors(entries[key][0])
-        ):
-            entries[key] = case, group.title
-    yield from entries.values()
+        known = shortest.get(key)
+        if DIVISION in case.record.artifacts and (not known or count_detectors(case) < count_detectors(known[0])):
+            shortest[key] = case, group.title
+    yield from shortest.values()
 
 
 def count_detectors(case: CaseRun) -> int:
@@ -135,35 +76,86 @@ def count_detectors(case: CaseRun) -> int:
     return len(case.option("detectors").split("+"))
 
 
-def count_by_category(columns: Columns, *, initial: bool) -> Counts:
-    """Return the number of pairs by category name and set."""
-    counts: dict[str, Counter[str]] = {}
-    for name, of, main in zip(columns["name"], columns["set"], columns["main"], strict=True):
-        counts.setdefault(name, Counter())[of] += initial or main == "1"
-    return counts
+def create_page(cases: Iterable[tuple[CaseRun, str]], *, initial: bool) -> Page:
+    """Return the page of the divisions of one settings; its row -1 is for all data sets together."""
+    ordered = sorted(cases, key=lambda item: published_order(item[0]))
+    divided = [case for case, _ in ordered]
+    names = pd.DataFrame({"Data": map(source_name, divided), "split": [split for _, split in ordered]})
+    if len(divided) > 1:
+        names.loc[-1] = [ALL, ALL]
+    settings = ", ".join(f"{name} {divided[0].option(name) or '—'}" for name in DIVISION_OPTIONS)
+    return Page(
+        cases=tuple(divided), title=OODBENCH, names=names, notes=(f"Divided by: {settings}.", *data_notes(divided)),
+        context={"benchmark": "initial" if initial else "main", "divided": settings},
+    )  # fmt: skip
 
 
-def sizes_table(data_sets: Sequence[DivisionSizes]) -> Table:
-    """Return the table of one settings: the total of every data set, then its categories."""
-    names = max((sizes.sets for sizes in data_sets), key=len)
-    rows: list[Row] = []
-    if len(data_sets) > 1:
-        rows.append((ALL, ALL, *size_cells(sum((sizes.total for sizes in data_sets), Counter()), names)))
-    for sizes in data_sets:
-        rows.append((sizes.source, ALL, *size_cells(sizes.total, names)))
-        rows += [(sizes.source, category, *size_cells(counts, names)) for category, counts in sizes.sorted_categories()]
-    which = "initial" if data_sets[0].initial else "main"
-    settings = ", ".join(f"{name} {data_sets[0].entry.option(name) or '—'}" for name in DIVISION_OPTIONS)
-    meaning = "Numbers of image–category pairs; two opposite questions are asked about each pair."
-    return Table(
-        f"OODBench: sizes of the {which} benchmark's sets by category",
-        ("Data", "Category", *map(data_sets[0].set_label, names), "OOD"),
-        tuple(rows),
-        (meaning, f"Divided by: {settings}.", *data_notes([sizes.entry for sizes in data_sets])),
-        {"benchmark": which, "divided": settings},
+def count_pairs(pairs: pd.DataFrame, by: list[str], *, initial: bool) -> pd.Series:
+    """Return the number of pairs of each group, of the main benchmark or of the initial one."""
+    counted = pairs["set"].notna() if initial else pairs["main"] == "1"
+    return pairs.assign(pairs=counted.astype(int)).groupby(by)["pairs"].sum()
+
+
+def set_sizes(page: Page, *, initial: bool) -> pd.DataFrame:
+    """Return the numbers of pairs: `row`, `Category`, a column per set, and OOD.
+
+    The total of all data sets comes first, then of each data set the total and its categories, those with most OOD
+    pairs first. Hard samples have a column if there are any.
+    """
+    sizes = count_pairs(page.samples(COLUMNS, DIVISION), ["row", "name", "set"], initial=initial).unstack(fill_value=0)
+    mined = [name for name in sizes if name == HARD_SAMPLES and sizes[name].any()]
+    sizes = sizes.reindex(columns=[ID, *OOD_SETS, *mined], fill_value=0)
+    sizes[OOD] = sizes[[*OOD_SETS]].sum(axis=1)
+    categories = sizes.reset_index(names=["row", "Category"])
+    categories = categories.sort_values([OOD, "Category"], ascending=[False, True])
+    totals = sizes.groupby("row").sum().reset_index().assign(Category=ALL)
+    whole = sizes.sum().to_frame().T.assign(row=-1, Category=ALL)
+    parts = [whole, totals, categories] if len(page.cases) > 1 else [totals, categories]
+    return pd.concat(parts, ignore_index=True).sort_values("row", kind="stable", ignore_index=True)
+
+
+def label_sets(names: Iterable[str], *, initial: bool) -> dict[str, str]:
+    """Return the printed name of each set in the main or the initial benchmark."""
+    return {name: f"{name}{INITIAL}" if initial and name in OOD_SETS else set_label(name) for name in names}
+
+
+def size_cells(page: Page, *, initial: bool) -> pd.DataFrame:
+    """Return the number of pairs by data set, category and set."""
+    sizes = set_sizes(page, initial=initial)
+    return sizes.rename(columns=label_sets(sizes, initial=initial)).melt(
+        ["row", "Category"], var_name="column", value_name="count"
     )
 
 
-def size_cells(counts: Counter[str], names: Sequence[str]) -> list[int]:
-    """Return the counts of a row, with the total of OOD pairs last."""
-    return [*(counts[name] for name in names), count_ood(counts)]
+def size_columns(page: Page, *, initial: bool) -> list[str]:
+    """Return the sets and OOD."""
+    sizes = set_sizes(page, initial=initial).drop(columns=["row", "Category"])
+    return [*label_sets(sizes, initial=initial).values()]
+
+
+SET_SIZES = TableDefinition(
+    name="oodbench-set-sizes",
+    alias="oodbench-F2",
+    source=f"{PAPER}, Figure 2",
+    summary="The number of pairs of each set of OODBench's main benchmark by data set and category.",
+    pages=partial(division_pages, initial=False),
+    needs="shows how large the sets of a division are",
+    command="pytest -k oodbench",
+    title="{page}: sizes of the main benchmark's sets by category",
+    cells=partial(size_cells, initial=False),
+    rows=("Data", "Category"),
+    columns=partial(size_columns, initial=False),
+    notes=("Numbers of image–category pairs; two opposite questions are asked about each pair.",),
+)
+INITIAL_SET_SIZES = replace(
+    SET_SIZES,
+    name="oodbench-initial-set-sizes",
+    alias="oodbench-F8",
+    source=f"{PAPER}, Figure 8",
+    summary="The number of pairs of each set of OODBench's initial benchmark, before downsampling.",
+    pages=partial(division_pages, initial=True),
+    title="{page}: sizes of the initial benchmark's sets by category",
+    cells=partial(size_cells, initial=True),
+    columns=partial(size_columns, initial=True),
+)
+TABLES = (SET_SIZES, INITIAL_SET_SIZES)
