@@ -15,7 +15,7 @@ from .overview import write_overview
 from .page.command import page
 from .render import RENDERERS, Table
 from .runs import load
-from .tables import BUILDERS, tables
+from .tables import list_tables, table_builders, tables
 
 PROGRAM = "python -m eyechart.reports"
 
@@ -41,9 +41,9 @@ def overview(arguments: Sequence[str]) -> int:
     parser = argparse.ArgumentParser(
         prog=PROGRAM,
         description="Write overview.md, overview.tex and aggregate.csv, and print the first.",
-        epilog=f"One table: {PROGRAM} table NAME RUN…; one figure: {PROGRAM} figure NAME RUN…; two runs or models: "
-        f"{PROGRAM} compare A B; ranks: {PROGRAM} leaderboard RUN…; disputed images for annotators: "
-        f"{PROGRAM} annotate RUN…; overlap of a division with training texts: {PROGRAM} overlap FILE; "
+        epilog=f"All tables: {PROGRAM} tables; one: {PROGRAM} table NAME RUN…; one figure: {PROGRAM} figure NAME RUN…; "
+        f"two runs or models: {PROGRAM} compare A B; ranks: {PROGRAM} leaderboard RUN…; disputed images for "
+        f"annotators: {PROGRAM} annotate RUN…; overlap of a division with training texts: {PROGRAM} overlap FILE; "
         f"a spot check of one: {PROGRAM} check DIVISION.json, then checked; all runs as one long table: {PROGRAM} "
         "collect RUN…; -h after each.",
     )
@@ -59,7 +59,7 @@ def overview(arguments: Sequence[str]) -> int:
 def table(arguments: Sequence[str]) -> int:
     """Print one table."""
     parser = argparse.ArgumentParser(prog=f"{PROGRAM} table", description="Print one table.")
-    parser.add_argument("name", metavar="NAME", help=", ".join(BUILDERS))
+    parser.add_argument("name", metavar="NAME", help="a name or a paper's number, of " + ", ".join(table_builders()))
     add_runs_argument(parser)
     add_format_argument(parser)
     add_labels_argument(parser)
@@ -301,7 +301,15 @@ def default_folder(runs: Sequence[Path]) -> Path:
     return (last.parent if last.suffix == ".json" else last) / "reports"
 
 
+def list_all(arguments: Sequence[str]) -> int:
+    """Print the name of each table, its number in the paper, and what it shows."""
+    argparse.ArgumentParser(prog=f"{PROGRAM} tables", description="List the tables.").parse_args(arguments)
+    print(list_tables(), end="")
+    return 0
+
+
 COMMANDS = {
+    "tables": list_all,
     "table": table,
     "figure": figure,
     "compare": compare,

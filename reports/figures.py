@@ -7,10 +7,12 @@ from textwrap import fill
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import pandas as pd
 
 from eyechart.errors import ReportError
 
 from .annotation.charts import f7
+from .charts import FigureDefinition, label_rows
 from .classification.agreement import Matrix, matrices
 from .classification.categories import BEFORE, CHANGED, LABEL_CHANGE
 from .oodbench.catalogue import FIGURES as OODBENCH
@@ -19,7 +21,7 @@ from .panels import create_panels, format_counts, text_width, wrap_name
 from .realbirdid.catalogue import FIGURES as REALBIRDID
 from .render import CHANGE, one_line
 from .runs import Runs
-from .tables import known_name
+from .tables import known_name, registered
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -33,10 +35,11 @@ METADATA = {"Date": None, "Creator": "eyechart"}
 
 def draw(name: str, runs: Runs, labels: str | None, out: Path | None, folder: Path) -> Path:
     """Draw the named figure into a file and return its path."""
-    spelled = known_name(name, DRAWERS, "figure")
+    drawers = registered("eyechart.figures", DRAWERS)
+    spelled = known_name(name, drawers, "figure")
     path = out or folder / f"{spelled}.svg"
     with matplotlib_defaults():
-        figure = DRAWERS[spelled](runs, labels)
+        figure = drawers[spelled](runs, labels)
         path.parent.mkdir(parents=True, exist_ok=True)
         figure.savefig(path, format="svg", metadata=METADATA)
     return path
@@ -55,18 +58,9 @@ def matplotlib_defaults() -> Iterator[None]:
         yield
 
 
-def f3(runs: Runs, labels: str | None) -> "Figure":
-    """Draw Figure 3: for each model an arrow from its accuracy under the original labels to that under the new ones."""
-    pages = LABEL_CHANGE.get_pages(runs, labels)
-    figure, axes = create_panels([0.4 * len(page.cases) + 1.2 for page in pages], 1, 7)
-    for (ax,), page in zip(axes, pages, strict=True):
-        draw_arrows(ax, page)
-    return figure
-
-
-def draw_arrows(ax: "Axes", page: Page) -> None:
-    """Draw one panel of Figure 3."""
-    cells = LABEL_CHANGE.cells(page).set_index(["column", "row"])
+def draw_arrows(ax: "Axes", page: Page, frame: pd.DataFrame) -> None:
+    """Draw for each model an arrow from its accuracy under the original labels to that under the new ones."""
+    cells = frame.set_index(["column", "row"])
     rows = cells.loc[CHANGED].dropna(subset="value").index
     for index, row in enumerate(rows):
         before, after = (100 * cells["value"][name, row] for name in (BEFORE, "after"))
@@ -76,14 +70,23 @@ def draw_arrows(ax: "Axes", page: Page) -> None:
         ax.annotate("", (after, index), (before, index), arrowprops={"arrowstyle": "->", "color": "tab:blue"})
         ax.annotate(CHANGE(cells["value"][CHANGED, row]), (max(before, after), index), (6, 5),
                     textcoords="offset points", fontsize=8)  # fmt: skip
-    names = [f"{wrap_name(model)}, {one_line(task)}" for model, task in page.names.loc[rows].itertuples(index=False)]
-    ax.set_yticks(range(len(rows)), names, fontsize=8)
+    label_rows(ax, [f"{model}, {task}" for model, task in page.names.loc[rows].itertuples(index=False)])
     ax.set_xlim(0, 112)
-    ax.set_ylim(len(rows) - 0.5, -0.5)
     what = f"{one_line(page.reference)} → {one_line(page.labels)}"
     ax.set_xlabel(f"accuracy (%), {what}, with the 95 % interval", fontsize=8)
     sizes = sorted(cells.loc["after"].loc[rows, "n"].astype(int).unique())
     ax.set_title(f"{one_line(page.title)}, {format_counts(sizes)}", fontsize=9)
+
+
+LABEL_CHANGES = FigureDefinition(
+    name=LABEL_CHANGE.name,
+    alias=LABEL_CHANGE.alias,
+    source=LABEL_CHANGE.source,
+    summary="For each model an arrow from its accuracy under the original labels to that under the new ones.",
+    table=LABEL_CHANGE,
+    draw=draw_arrows,
+    height=lambda page: 0.4 * len(page.cases) + 1.2,
+)
 
 
 def f9(runs: Runs, labels: str | None) -> "Figure":
@@ -115,4 +118,10 @@ def draw_matrix(ax: "Axes", matrix: Matrix) -> None:
     ax.set_title(f"{matrix.kind}\n{fill(under, 60)}, {format_counts(sorted({*matrix.counts.flat}))}", fontsize=8)
 
 
-DRAWERS: Mapping[str, Callable[[Runs, str | None], "Figure"]] = {"F3": f3, "F7": f7, "F9": f9, **OODBENCH, **REALBIRDID}
+DRAWERS: Mapping[str, Callable[[Runs, str | None], "Figure"]] = {
+    "F3": LABEL_CHANGES,
+    "F7": f7,
+    "F9": f9,
+    **OODBENCH,
+    **REALBIRDID,
+}

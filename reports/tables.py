@@ -1,6 +1,11 @@
-"""The registry of tables: name → function from runs to tables."""
+"""The registry of tables: name → function from runs to tables.
+
+A package adds tables by the entry point `eyechart.tables`, and figures (see `figures.py`) by `eyechart.figures`.
+"""
 
 from collections.abc import Callable, Collection, Mapping
+from importlib.metadata import entry_points
+from typing import Any
 
 from eyechart.errors import ReportError
 from eyechart.spec import did_you_mean
@@ -48,12 +53,43 @@ BUILDERS: Mapping[str, Builder] = {
 }
 
 
-def known_name(name: str, known: Collection[str], kind: str) -> str:
-    """Return the registered spelling of a name, ignoring case; raise ReportError with the nearest name.
+def registered(group: str, packaged: Mapping[str, Any]) -> dict[str, Any]:
+    """Return tables or figures by name: the packaged ones, and those of other packages by the name of the entry point.
+
+    Raises ReportError if an entry point has the name of another table or figure.
+    """
+    result = dict(packaged)
+    for point in entry_points(group=group):
+        if point.name in result:
+            raise ReportError(
+                f"The entry point {point.name} = {point.value} of {group} has the name of another. Rename it, or "
+                "uninstall one of the packages."
+            )
+        result[point.name] = point.load()
+    return result
+
+
+def table_builders() -> dict[str, Builder]:
+    """Return every table by its name."""
+    return registered("eyechart.tables", BUILDERS)
+
+
+def list_tables() -> str:
+    """Return a line for each table: its name, its number in the paper, and what it shows."""
+    rows = [
+        (getattr(builder, "name", key), getattr(builder, "alias", ""), getattr(builder, "summary", ""))
+        for key, builder in table_builders().items()
+    ]
+    name, alias = (max(len(row[column]) for row in rows) for column in (0, 1))
+    return "".join(f"{row[0]:{name}}  {row[1]:{alias}}  {row[2]}".rstrip() + "\n" for row in rows)
+
+
+def known_name(name: str, known: Mapping[str, Any] | Collection[str], kind: str) -> str:
+    """Return the registered key of a name or of a paper's number, ignoring case; raise ReportError with the nearest.
 
     Every figure is also a table. The error for a figure name says so if only the table exists.
     """
-    spelled, table = ({word.casefold(): word for word in names}.get(name.casefold()) for names in (known, BUILDERS))
+    spelled, table = (key_by_name(names).get(name.casefold()) for names in (known, table_builders()))
     if spelled:
         return spelled
     if table:
@@ -61,13 +97,24 @@ def known_name(name: str, known: Collection[str], kind: str) -> str:
     raise ReportError(f"There is no {kind} '{name}'{did_you_mean(name, [*known])} The {kind}s are: {', '.join(known)}.")
 
 
+def key_by_name(known: Mapping[str, Any] | Collection[str]) -> dict[str, str]:
+    """Return the key of each name: the key itself, and the name and the alias of its definition."""
+    names: dict[str, str] = {}
+    for key in known:
+        definition = known[key] if isinstance(known, Mapping) else None
+        for name in (key, getattr(definition, "name", key), getattr(definition, "alias", key) or key):
+            names[name.casefold()] = key
+    return names
+
+
 def tables(name: str, runs: Runs, labels: str | None = None) -> list[Table]:
     """Return the tables of this name, one for each split and label set that has rows.
 
     Raises ReportError if there are none, with what is needed.
     """
-    spelled = known_name(name, BUILDERS, "table")
-    result = [table for table in BUILDERS[spelled](runs, labels) if table.rows]
+    builders = table_builders()
+    spelled = known_name(name, builders, "table")
+    result = [table for table in builders[spelled](runs, labels) if table.rows]
     if not result:
         raise EmptyTableError(
             f"{spelled} would have no rows, because these runs have no data for it. Evaluate "

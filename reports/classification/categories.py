@@ -6,7 +6,7 @@ from dataclasses import replace
 import pandas as pd
 
 from ..frames import change, share, with_wilson
-from ..pages import Page
+from ..pages import Page, create_page
 from ..runs import Runs
 from ..table_definitions import TableDefinition
 from .pages import (
@@ -14,7 +14,6 @@ from .pages import (
     CATEGORY_NOTE,
     INTERVALS,
     coverage_note,
-    create_page,
     label_samples,
     second_label_pages,
     share_by_category,

@@ -10,7 +10,7 @@ from eyechart.classification.out_of_prompt import KINDS
 from eyechart.errors import ReportError
 
 from ..frames import with_wilson
-from ..pages import Page
+from ..pages import Page, create_page
 from ..runs import CaseRun, Runs
 from ..table_definitions import TableDefinition
 from .best_variant import prompt_options, select_best
@@ -19,7 +19,6 @@ from .pages import (
     CATEGORY_NOTE,
     WILSON,
     closed_world_pages,
-    create_page,
     label_samples,
     out_of_prompt,
     share_by_category,

@@ -5,8 +5,8 @@ from collections.abc import Collection, Sequence
 import pandas as pd
 
 from ..frames import with_wilson
-from ..pages import Page
-from ..runs import ComparableCases, Runs
+from ..pages import Page, create_page
+from ..runs import Runs
 from .best_variant import best_variants
 
 CATEGORIES = ("A", "S", "S+", "S-", "M", "M+", "M-", "N")
@@ -16,22 +16,6 @@ CATEGORY_NOTE = (
 WILSON = "Brackets: 95 % intervals, Wilson."
 INTERVALS = "Brackets: 95 % intervals, Wilson for shares, Bonett and Price for Δ, whose images are paired."
 COVERED_BY_BLOCK = "The rows of one model cover the images that all of them have an answer to."
-
-
-def create_page(group: ComparableCases, labels: str, compared: Collection[str] = (), *, with_task: bool = True) -> Page:
-    """Return the page of some comparable cases; `compared` are the options that its rows show.
-
-    A case is named by its model and task, or by the model alone: the task is then added to it if there are several.
-    """
-    tasks, models = group.task_names(compared), group.model_names(compared)
-    names = {"Model": [case.model if with_task else models[id(case)] for case in group.cases]}
-    if with_task:
-        names["Task"] = [tasks[id(case)] for case in group.cases]
-    context = {"split": group.title} | ({"labels": labels} if labels else {})
-    return Page(
-        cases=group.cases, title=group.title, names=pd.DataFrame(names), labels=labels, reference=group.reference,
-        notes=group.notes(compared), context=context,
-    )  # fmt: skip
 
 
 def second_label_pages(runs: Runs, labels: str | None) -> list[Page]:

@@ -67,6 +67,23 @@ def test_a_package_adds_a_model_a_protocol_a_data_set_and_a_metric(run: Any) -> 
     assert {row[2] for row in rows} == {"ImGT", "margin"}
 
 
+def test_a_package_adds_a_table_and_a_figure(run: Any, site: Path, tmp_path: Path) -> None:
+    run("--eye-model=colours[]")
+    environment = {**environ, "PYTHONPATH": pathsep.join([str(site), environ.get("PYTHONPATH", "")])}
+
+    def report(*arguments: str) -> str:
+        command = [sys.executable, "-m", "eyechart.reports", *arguments]
+        done = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False)
+        assert done.returncode == 0, done.stderr
+        return done.stdout
+
+    assert "accuracy-by-colour  " in report("tables")
+    (line,) = report("table", "accuracy-by-colour", "reports/runs/latest", "--format", "csv").splitlines()[1:]
+    assert line.split(",")[4:6] == ["100.00", "4"]
+    drawn = Path(report("figure", "accuracy-by-colour", "reports/runs/latest").strip())
+    assert "colours[]" in (tmp_path / drawn).read_text(encoding="utf-8")
+
+
 def test_a_metric_of_a_package_is_gated(run: Any) -> None:
     run("--eye-model=colours[]", "--eye-baseline=kept", "--eye-update-baseline", python=[sys.executable])
     said, _ = run("--eye-model=colours[]", "--eye-baseline=kept")

@@ -1,0 +1,88 @@
+"""Charts of cells: a figure as a declaration, and bars and dots with intervals over the frames of tables.
+
+The frames are those of `TableDefinition.cells`: one row per number, with `row`, `column`, `value`, `low` and `high`.
+Values are drawn in per cent.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import pandas as pd
+
+from .pages import Page
+from .panels import create_panels, set_title, wrap_name
+from .runs import Runs
+from .table_definitions import TableDefinition
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+COLOURS = ("tab:blue", "tab:orange", "tab:green", "tab:red", "tab:purple", "tab:brown", "tab:pink", "tab:olive")
+TEXT = 6  # points
+
+
+@dataclass(frozen=True, kw_only=True)
+class FigureDefinition:
+    """A figure with a panel for each page of a table.
+
+    - `name`, `alias`, `source`, `summary`: as of a table. `table` has the pages and the cells.
+    - `draw(axes, page, cells)` draws the cells of one page under the title of the table, which it may replace.
+    - `height(page)` is the height of its panel, `width` that of the figure, in inches.
+    """
+
+    name: str
+    alias: str = ""
+    source: str = ""
+    summary: str
+    table: TableDefinition
+    draw: Callable[["Axes", Page, pd.DataFrame], None]
+    height: Callable[[Page], float]
+    width: float = 7
+
+    def __call__(self, runs: Runs, labels: str | None = None) -> "Figure":
+        """Return the figure. Raises EmptyTableError if the runs have no page."""
+        pages = self.table.get_pages(runs, labels)
+        figure, axes = create_panels([self.height(page) for page in pages], 1, self.width)
+        for (ax,), page in zip(axes, pages, strict=True):
+            set_title(ax, page.fill(self.table.title))
+            self.draw(ax, page, self.table.cells(page))
+        return figure
+
+
+def label_rows(ax: "Axes", names: Sequence[str]) -> None:
+    """Name the rows of a panel from top to bottom, long names in several lines."""
+    ax.set_yticks(range(len(names)), [wrap_name(name) for name in names], fontsize=TEXT + 1)
+    ax.set_ylim(len(names) - 0.5, -0.5)
+
+
+def draw_bars(
+    ax: "Axes", cells: pd.DataFrame, columns: Sequence[str], colours: Mapping[str, str] | None = None
+) -> None:
+    """Draw horizontal bars: the columns beside one another in each row, with intervals and numbers."""
+    height = 0.8 / len(columns)
+    for place, column in enumerate(columns):
+        part = cells[(cells["column"] == column) & cells["value"].notna()]
+        offsets = part["row"] + (place - (len(columns) - 1) / 2) * height
+        colour = colours[column] if colours else COLOURS[place % len(COLOURS)]
+        ax.barh(offsets, 100 * part["value"], height, color=colour, label=column)
+        draw_intervals(ax, part, offsets)
+        for offset, value, high in zip(offsets, part["value"], part["high"].fillna(part["value"]), strict=True):
+            ax.annotate(f"{100 * value:.1f}", (100 * max(value, high), offset), (3, 0), textcoords="offset points",
+                        fontsize=TEXT, va="center")  # fmt: skip
+
+
+def draw_dots(ax: "Axes", cells: pd.DataFrame, columns: Sequence[str]) -> None:
+    """Draw a point with its interval for each row; several columns beside one another, each in its colour."""
+    for place, column in enumerate(columns):
+        part = cells[(cells["column"] == column) & cells["value"].notna()]
+        offsets = part["row"] + (place - (len(columns) - 1) / 2) * 0.8 / len(columns)
+        ax.plot(100 * part["value"], offsets, "o", color=COLOURS[place % len(COLOURS)], markersize=4, label=column)
+        draw_intervals(ax, part, offsets)
+
+
+def draw_intervals(ax: "Axes", cells: pd.DataFrame, offsets: pd.Series) -> None:
+    """Draw the interval of each cell as a horizontal line."""
+    known = cells["low"].notna()
+    ax.hlines(offsets[known], 100 * cells["low"][known], 100 * cells["high"][known], color="black", linewidth=0.8)

@@ -1,0 +1,209 @@
+"""Frames of runs, and tables that are declared over them."""
+
+import csv
+import json
+from collections.abc import Callable
+from io import StringIO
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from eyechart.errors import ReportError
+from eyechart.metrics.intervals import wilson
+from eyechart.metrics.paired import change_interval
+from eyechart.reports import frames, tables
+from eyechart.reports.pages import Page, protocol_pages
+from eyechart.reports.render import CORRELATION, NumberCell, to_csv, to_markdown
+from eyechart.reports.runs import Runs, load
+from eyechart.reports.table_definitions import TableDefinition
+from eyechart.reports.tables import list_tables
+from eyechart.reports.tables import tables as make_tables
+
+
+@pytest.fixture
+def runs(run_folder: Path) -> Runs:
+    return load([run_folder])
+
+
+def page(**fields: Any) -> Page:
+    names = pd.DataFrame({"Family": ["x", "y", "x"], "Model": ["a", "b", "c"]})
+    return Page(**{"cases": (), "title": "data/val", "names": names, "labels": "L", "reference": "R"} | fields)
+
+
+def definition(cells: Any = (), **fields: Any) -> TableDefinition:
+    return TableDefinition(**{
+        "name": "example", "summary": "", "pages": lambda runs, labels: [], "needs": "needs answers",
+        "command": "pytest -k x", "title": "{page}: {labels} after {reference}", "cells": lambda page: cells,
+        "rows": ("Model",), "columns": ("x", "Δ"),
+    } | fields)  # fmt: skip
+
+
+def cells(*rows: tuple[Any, ...], names: str = "row column value n low high") -> pd.DataFrame:
+    return pd.DataFrame(rows, columns=names.split())
+
+
+def test_cells_are_arranged_by_case_and_column() -> None:
+    frame = cells((1, "Δ", 0.1, 9, -0.1, 0.3), (0, "x", 0.5, 8, 0.2, 0.8), (1, "x", np.nan, 0, np.nan, np.nan))
+    table = definition().make(page(), frame)
+    assert table.title == "data/val: L after R"
+    assert table.columns == ("Model", "x", "Δ")
+    assert [row[0] for row in table.rows] == ["a", "b"]
+    assert table.rows[0][1:] == (NumberCell(0.5, 8, (0.2, 0.8)), None)
+    text = to_csv([table]).splitlines()
+    assert text == [
+        "Model,x,x n,x low,x high,Δ,Δ n,Δ low,Δ high",
+        "a,50.00,8,20.00,80.00,,,,",
+        "b,,0,,,+10.0,9,-10.0,+30.0",
+    ]
+
+
+def test_counts_texts_and_formats() -> None:
+    frame = cells((0, "x", 3, np.nan, None), (0, "Δ", np.nan, 0.25, None), (1, "x", np.nan, np.nan, "kept"),
+                  names="row column count value text")  # fmt: skip
+    table = definition(formats={"Δ": CORRELATION}).make(page(), frame)
+    assert to_csv([table]).splitlines()[1:] == ["a,3,0.25", "b,kept,"]
+
+
+def test_ranks_are_dense_and_equal_values_share_one() -> None:
+    frame = cells((0, "x", 0.5), (1, "x", 0.1 + 0.2), (2, "x", 0.3), (0, "Δ", 1.0), names="row column value")
+    table = definition(ranked=("x",)).make(page(), frame)
+    ranks = [cell.rank for row in table.rows for cell in row[1:2] if isinstance(cell, NumberCell)]
+    assert ranks == [1, 2, 2]
+    assert isinstance(table.rows[0][2], NumberCell)
+    assert table.rows[0][2].rank is None
+
+
+def test_sections_are_lines_of_their_own_and_a_column_in_csv() -> None:
+    frame = cells(*((row, "x", row / 10) for row in range(3)), names="row column value")
+    table = definition(rows=("Family", "Model"), columns=("x",), sections="Family").make(page(), frame)
+    assert [row[0] for row in table.rows] == ["x", "a", "c", "y", "b"]
+    assert [row["Family"] for row in csv.DictReader(StringIO(to_csv([table])))] == ["x", "y", "x"]
+
+
+def test_names_of_rows_may_be_in_the_cells() -> None:
+    frame = cells((0, "all", "x", 0.1), (0, "S", "x", 0.2), names="row Category column value")
+    table = definition(rows=("Model", "Category"), columns=("x",)).make(page(), frame)
+    assert [row[:2] for row in table.rows] == [("a", "all"), ("a", "S")]
+
+
+def test_heads_and_notes_name_the_page() -> None:
+    table = definition(heads={"x": "{labels} ∩ {reference}"}, notes=("Of {page}.",)).make(
+        page(notes=("Images.",)), cells((0, "x", 0.1), names="row column value")
+    )
+    assert table.columns == ("Model", "L ∩ R", "Δ")
+    assert table.notes == ("Of data/val.", "Images.")
+    assert "| L ∩ R |" in to_markdown(table)
+
+
+def test_a_column_that_the_table_does_not_have_is_refused() -> None:
+    with pytest.raises(ValueError, match=r"example: cells of the columns \['y'\]\. Expected \['x', 'Δ'\]"):
+        definition().make(page(), cells((0, "y", 0.1), names="row column value"))
+
+
+def test_runs_without_a_page_are_refused(runs: Runs) -> None:
+    with pytest.raises(ReportError, match=r"^example needs answers; these runs have .*zero_shot under ImGT.*-k x$"):
+        definition()(runs)
+
+
+def test_metrics_are_those_of_the_records(runs: Runs, run_folder: Path) -> None:
+    frame = frames.metrics_frame([*runs.cases])
+    records = json.loads((run_folder / "records.json").read_text(encoding="utf-8"))["records"]
+    assert len(frame) == sum(len(record["metrics"]) for record in records)
+    assert [*frame.columns[: len(frames.CASE)]] == [*frames.CASE]
+    assert {*frames.NUMBER} <= {*frame.columns}
+    values = {
+        (record["case"], metric["name"], metric["labels"], metric["subset"]): metric["value"]
+        for record in records
+        for metric in record["metrics"]
+    }
+    names = ["case", "metric", "labels", "subset", "value"]
+    for *key, value in frame[names].itertuples(index=False):
+        assert value == values[tuple(key)] or (np.isnan(value) and values[tuple(key)] is None)
+    assert frame["option_names"].dropna().unique().tolist() == ["mill (e55fe991)"]
+
+
+def test_samples_are_those_of_the_files(runs: Runs) -> None:
+    cases = [*runs.cases]
+    frame = frames.samples_frame(cases)
+    for row, case in enumerate(cases):
+        assert case.record.predictions
+        with (case.folder / case.record.predictions.path).open(encoding="utf-8", newline="") as file:
+            rows = [*csv.DictReader(file)]
+        part = frame[frame["row"] == row]
+        assert part["key"].tolist() == [line["key"] for line in rows]
+        assert part["model"].unique().tolist() == [case.model]
+        expected = [float(line["ReGT.correct"] or "nan") for line in rows]
+        assert np.array_equal(part["ReGT.correct"], expected, equal_nan=True)
+    some = frames.samples_frame(cases, ["key", "ImGT.category"])
+    assert some["ImGT.category"].dtype == frames.LABEL_CATEGORY
+    assert "ReGT.correct" not in some
+
+
+def test_a_missing_column_or_file_is_named(runs: Runs) -> None:
+    (case, *_) = runs.cases
+    with pytest.raises(ReportError, match=r"\.csv has no column colour; its columns are key,.*Run the case again\.$"):
+        case.samples(["colour"])
+    with pytest.raises(ReportError, match=r"names no colours\. Run the case again\.$"):
+        case.samples([], "colours")
+
+
+def test_a_changed_file_is_refused(runs: Runs) -> None:
+    (case, *_) = runs.cases
+    assert case.record.predictions
+    path = case.folder / case.record.predictions.path
+    path.write_text(path.read_text(encoding="utf-8") + "\n", encoding="utf-8")
+    with pytest.raises(ReportError, match="has changed since the run"):
+        case.samples(["key"])
+
+
+def test_shares_and_changes_are_those_of_plain_loops() -> None:
+    rng = np.random.default_rng(0)
+    kinds = pd.CategoricalDtype(["a", "b", "none"])
+    frame = pd.DataFrame(
+        {"row": rng.integers(0, 3, 200), "kind": pd.Categorical(rng.choice(["a", "b"], 200)).astype(kinds)}
+    )
+    for name in ("before", "after"):
+        frame[name] = rng.choice([0.0, 1.0, np.nan], 200, p=[0.4, 0.4, 0.2])
+    shares = frames.share(frame, "after", ["row", "kind"]).set_index(["row", "kind"])
+    changes = frames.change(frame, "before", "after", ["row", "kind"]).set_index(["row", "kind"])
+    for row in range(3):
+        assert shares.loc[(row, "none"), "n"] == changes.loc[(row, "none"), "n"] == 0
+        assert np.isnan(shares.loc[(row, "none"), "value"])
+        for kind in "ab":
+            part = frame[(frame["row"] == row) & (frame["kind"] == kind)]
+            known = part["after"].dropna()
+            assert tuple(shares.loc[(row, kind), ["value", "n"]]) == (known.mean(), len(known))
+            assert tuple(shares.loc[(row, kind), ["low", "high"]]) == tuple(wilson(int(known.sum()), len(known)))
+            moved = (part["after"] - part["before"]).dropna()
+            assert tuple(changes.loc[(row, kind), ["value", "n"]]) == (pytest.approx(moved.mean()), len(moved))
+            interval = change_interval(part["before"].to_numpy(), part["after"].to_numpy())
+            assert tuple(changes.loc[(row, kind), ["low", "high"]]) == pytest.approx(tuple(interval))
+
+
+def test_numbers_are_selected_by_their_fields(runs: Runs) -> None:
+    (selected, *_) = protocol_pages("zero_shot")(runs, "ReGT")
+    chosen = frames.select_metrics(selected.metrics, {"top-1": {"metric": "acc1", "labels": "ReGT", "subset": "S"}})
+    assert chosen["column"].unique().tolist() == ["top-1"]
+    metrics = [case.metric("acc1", "ReGT", "S") for case in selected.cases]
+    assert chosen["value"].tolist() == [metric.value for metric in metrics if metric]
+
+
+def test_every_name_and_number_of_a_table_finds_it(runs: Runs) -> None:
+    by_number, by_name = (to_csv(make_tables(name, runs)) for name in ("t4", "Label-Categories"))
+    assert by_number == by_name
+    assert "label-categories " in list_tables()
+
+
+def test_a_table_of_another_package_may_not_have_a_known_name(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Point:
+        name, value = "T4", "package:TABLE"
+
+        def load(self) -> Callable[..., Any]:
+            return definition()
+
+    monkeypatch.setattr(tables, "entry_points", lambda group: [Point()] if group == "eyechart.tables" else [])
+    with pytest.raises(ReportError, match=r"T4 = package:TABLE of eyechart\.tables has the name of another\. Rename"):
+        tables.table_builders()
