@@ -2,6 +2,7 @@
 
 import platform
 import shlex
+import subprocess
 import sys
 import time
 from collections.abc import Callable, Generator, Iterator
@@ -36,6 +37,15 @@ def command_line() -> str:
     return shlex.join(["pytest", *sys.argv[1:]])
 
 
+def git_commit(folder: Path) -> str:
+    """Return the commit of a folder's git repository, with -dirty if files are changed; "" outside of one."""
+    command = ("git", "-C", str(folder), "describe", "--always", "--dirty", "--abbrev=40", "--exclude=*")
+    try:
+        return subprocess.run(command, capture_output=True, text=True, timeout=10, check=True).stdout.strip()
+    except (OSError, subprocess.SubprocessError):
+        return ""
+
+
 class Recorder:
     """Attaches the record of each case to its report and, on the controller, writes it to the run's folder."""
 
@@ -46,16 +56,25 @@ class Recorder:
         self.records: dict[str, Record] = {}
         self.started = started
         self.has_cases = False
+        self.git_commit = ""
+
+    def start_cases(self) -> None:
+        """Store that the session has cases, and the commit of the project before the first one runs."""
+        if not self.has_cases:
+            self.has_cases = True
+            self.git_commit = git_commit(self.config.rootpath) if self.is_controller else ""
 
     def pytest_runtest_logstart(self, nodeid: str) -> None:
-        """Store whether the session has a case, also if a worker runs it."""
-        self.has_cases = self.has_cases or find_case(self.config, nodeid) is not None
+        """Store that the session has a case, also if a worker runs it."""
+        if find_case(self.config, nodeid) is not None:
+            self.start_cases()
 
     @pytest.hookimpl(wrapper=True)
     def pytest_runtest_setup(self, item: pytest.Item) -> Generator[None]:
         """Store the start time of a case, before its fixtures run."""
         item.stash[STARTED] = time.time()
-        self.has_cases = self.has_cases or get_case(item) is not None
+        if get_case(item) is not None:
+            self.start_cases()
         return (yield)
 
     @pytest.hookimpl(wrapper=True)
@@ -176,4 +195,5 @@ class Recorder:
             workers=int(getattr(self.config.option, "numprocesses", 0) or 0),
             loads=sum(record.loads for record in self.records.values()),
             command=command_line(),
+            git_commit=self.git_commit,
         )

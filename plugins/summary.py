@@ -1,4 +1,4 @@
-"""The summary at the end of a session: one line for each case and label set, with intervals."""
+"""The summary at the end of a session: one line for each case and metric or label set, with intervals."""
 
 from collections import Counter
 from collections.abc import Iterable, Mapping
@@ -13,13 +13,13 @@ from eyechart.records import PASSED, Metric, Record
 from .cases import find_case
 from .recorder import Recorder
 
-FIRST, SECOND = "acc1", "acc5"  # the metrics of the two value columns; the second has only top-5 accuracy
+FIRST, SECOND = "acc1", "acc5"  # keys of the two value columns; the second has only top-5 accuracy
 METHODS: Mapping[str, str] = {  # the titles of a record's ci_method
     "wilson": "Wilson",
     "clustered wilson": "Wilson at the effective number (several samples of an image or observation)",
     "bootstrap": "bootstrap over images or observations",
 }
-COLUMNS = ("case", "protocol", "labels", "n", "top-1", "top-5", "errors", "")  # the last column marks failed cases
+COLUMNS = ("case", "protocol", "metric/labels", "n", "value", "top-5", "errors", "")  # the last marks failed cases
 
 
 class Summary:

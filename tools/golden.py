@@ -23,8 +23,8 @@ How values are compared: integers, booleans and texts exactly; numbers with a fr
 samples, which are rounded to six digits, to 1e-4, or 1e-6 absolute; those in tables of runs with real models to one
 unit of the last digit, since records hold the same numbers unrounded. With other vector instructions (set
 ATEN_CPU_CAPABILITY=default) some calibration errors differ by 4e-6, so that 1e-6 would fail on other machines.
-Fields in VOLATILE are left out, for the reason that stands there. Fields in ADDED, which numbers got after the files
-were written, are compared where a file has them. Rows are compared in their order, except in the
+Fields in VOLATILE are left out, for the reason that stands there. Fields in ADDED, which were added after the files
+were written, are compared where a file has a value. Rows are compared in their order, except in the
 files that `any_row_order` in `changes.toml` names. The digest of a key is compared where the library versions in it
 are equal.
 
@@ -73,6 +73,9 @@ VOLATILE = {
     "command": "names the folders of the run",
     "path": "names of files hold digests of names; their content is compared",
     "environment": "library versions and the machine",
+    "device_name": "the machine",
+    "git_commit": "the state of the repository",
+    "store_entries": "digests of keys, which depend on library versions",
     "libraries": "library versions",
     "pillow": "a library version, in keys",
     "loads": "depends on what the store held and on the number of workers",

@@ -27,7 +27,9 @@ LARGEST = 1_000_000
 NAMED, LEVELS = ("name", "labels", "subset"), ("level", "prompt")  # what tells numbers apart
 OLD_NAMED = ("name", "labels", "category")  # the same in files written before schema 2 of records
 MOST_SHOWN = 60
-ADDED = frozenset(("direction", "higher_is_better", "n_clusters", "title"))  # compared where a file has them
+ADDED = frozenset(  # fields that were added after the files were written, compared where a file has a value
+    ("class_names", "direction", "higher_is_better", "n_clusters", "title")
+)
 Json = Any
 OPTION = r'[a-z_]+=(?:[^\s,"\[\]]|\[[^\[\]]*(?:\[[^\[\]]*\][^\[\]]*)*\])+'
 IN_CASES = re.compile(rf"(?<=@){OPTION}(?:,{OPTION})*")  # in the name of a case: images=5,order=random
@@ -62,9 +64,11 @@ def find_differences(file: str, before: Json, after: Json, place: tuple[str, ...
             return
         other = before.get("versions") != after.get("versions")
         for name in sorted({*before, *after} - ({"digest", "versions"} if other else set())):
+            if name in ADDED and before.get(name) is None:
+                continue
             if name in before and name in after:
                 yield from find_differences(file, before[name], after[name], (*place, name))
-            elif name not in ADDED or name in before:
+            else:
                 yield Difference(file, (*place, name), *describe_presence(name in before, name in after))
     elif isinstance(before, list) and isinstance(after, list) and len(before) == len(after):
         for number, pair in enumerate(zip(before, after, strict=True)):

@@ -1,7 +1,9 @@
-"""The JSON record of a case, and of a run with its cases. Values are fractions; readers ignore unknown keys.
+"""The JSON records of cases and of a run. docs/records.md lists every field, and docs/records.schema.json its type.
 
->>> wilson = Metric(name="acc1", labels="ImGT", value=0.5, n=4, n_clusters=4, ci=(0.15, 0.85), ci_method="wilson")
->>> decode(encode(wilson), Metric) == wilson
+Values are fractions; readers ignore unknown keys.
+
+>>> accuracy = Metric(name="acc1", labels="ImGT", value=0.5, n=4, n_clusters=4, ci=(0.15, 0.85), ci_method="wilson")
+>>> decode(encode(accuracy), Metric) == accuracy
 True
 """
 
@@ -9,7 +11,7 @@ import re
 from collections.abc import Iterator, Mapping
 from math import isfinite
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Annotated, Any, TypeVar
 
 import msgspec
 
@@ -41,29 +43,39 @@ def subset_text(subset: str, level: str = "", prompt: str = "") -> str:
     return "/".join(filter(None, (".".join(filter(None, (subset, level))), prompt)))
 
 
+def doc(text: str) -> msgspec.Meta:
+    """Return the description of a field, for the JSON Schema and docs/records.md."""
+    return msgspec.Meta(description=text)
+
+
 class Metric(msgspec.Struct, frozen=True, kw_only=True):
-    """A value of a metric with its label set, subset, n and interval; None where it is not defined.
+    """One value of a metric. Name, labels, subset, level and prompt identify it within its case."""
 
-    `subset` names the samples that count: A (all images, or all answerable ones), a category of labels (S, M+, …), a
-    set of pairs (ID, OOD-S, …) or a reason. `level` is a level of the taxonomy, such as genus, and `prompt` the level
-    of a prompt set, such as naive, or one of its prompts, such as naive/01; both are "" for a metric without one.
-    `repeats_ci` is Student's interval of a mean over epochs, for the same images in other epochs. `higher_is_better` is
-    None for a metric that the gate does not judge. `title` names its row in the terminal.
-    """
-
-    name: str
-    labels: str
-    subset: str = "A"
-    level: str = ""
-    prompt: str = ""
-    title: str = ""
-    value: float | None
-    n: int
-    n_clusters: int
-    ci: tuple[float, float] | None
-    ci_method: str
-    epochs_ci: tuple[float, float] | None = None
-    higher_is_better: bool | None = None
+    name: Annotated[str, doc("Name of the metric, such as acc1.")]
+    labels: Annotated[str, doc("Label set that answers are compared with, such as ImGT; of RealBirdID the species.")]
+    subset: Annotated[
+        str,
+        doc(
+            "Samples that the value is over: A (all images; of RealBirdID the answerable ones), UA (unanswerable), "
+            "all (both), a category of labels (S, S+, M, N, …), a set of pairs (ID, OOD-S, …), or a reason to abstain; "
+            '"" if none is meant.'
+        ),
+    ] = "A"
+    level: Annotated[str, doc('Level of the taxonomy, such as genus; "" without one.')] = ""
+    prompt: Annotated[
+        str, doc('Level of a prompt set, such as naive, or one of its prompts, such as naive/01; "" without one.')
+    ] = ""
+    title: Annotated[str, doc('Title of its row in the terminal, "" for a value that is not shown.')] = ""
+    value: Annotated[float | None, doc("The value; accuracies and shares are fractions. null: not defined.")]
+    n: Annotated[int, doc("Number of samples that count, at least 1: images, pairs or answers.")]
+    n_clusters: Annotated[int, doc("Number of independent sampling units of these samples: images or observations.")]
+    ci: Annotated[tuple[float, float] | None, doc("95 % confidence interval, null without one.")]
+    ci_method: Annotated[str, doc("Method of the interval: wilson, clustered wilson, bootstrap, student, …")]
+    epochs_ci: Annotated[
+        tuple[float, float] | None,
+        doc("Student's 95 % interval of a mean over epochs, of the same images in other epochs; null for one epoch."),
+    ] = None
+    higher_is_better: Annotated[bool | None, doc("Direction; null for a metric that the gate does not judge.")] = None
 
     @property
     def key(self) -> MetricKey:
@@ -77,19 +89,17 @@ class Metric(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ModelRecord(msgspec.Struct, frozen=True, kw_only=True):
-    """The model; `name` is the resolved name, such as the dated model behind an alias of a server.
+    """The model."""
 
-    `alias` is NAME of --eye-model=NAME=SPEC, the name of the model in cases, baselines and reports.
-    """
-
-    spec: str
-    alias: str = ""
-    name: str = ""
-    backend: str
-    revision: str
-    weights_sha256: str
-    dtype: str
-    device: str = ""
+    spec: Annotated[str, doc("Specification, as --eye-model takes it.")]
+    alias: Annotated[str, doc("NAME of --eye-model=NAME=SPEC, the name in cases, baselines and reports.")] = ""
+    name: Annotated[str, doc("Resolved name, such as the dated model behind an alias of a server.")] = ""
+    backend: Annotated[str, doc("Backend: open_clip, hf, vllm, …")]
+    revision: Annotated[str, doc('Revision of the weights on their hub, "" if unknown.')]
+    weights_sha256: Annotated[str, doc('sha256 of the weights, "" for a model behind an interface.')]
+    dtype: Annotated[str, doc("Number format of the computation, such as float32.")]
+    device: Annotated[str, doc('Device of the model: cpu, cuda, cuda:1; "" for a server.')] = ""
+    device_name: Annotated[str, doc('Name of the GPU or CPU, such as NVIDIA H200; "" if unknown.')] = ""
 
     @property
     def title(self) -> str:
@@ -100,117 +110,118 @@ class ModelRecord(msgspec.Struct, frozen=True, kw_only=True):
 class File(msgspec.Struct, frozen=True, kw_only=True):
     """A file in the folder of the run."""
 
-    path: str
-    sha256: str
+    path: Annotated[str, doc("Path, relative to the folder of the run.")]
+    sha256: Annotated[str, doc("sha256 of its content.")]
 
 
 class DataRecord(msgspec.Struct, frozen=True, kw_only=True):
-    """The data; `labels` has the sha256 of each label set.
+    """The images and labels."""
 
-    `root` is the data root, a folder as an absolute path, "" for packaged splits; `class_names` is a JSON list.
-    """
-
-    fingerprint: str
-    n: int
-    expected_n: int | None
-    labels: Mapping[str, str] = {}
-    root: str = ""
-    class_names: File | None = None
+    fingerprint: Annotated[str, doc("sha256 of the keys and images of the case.")]
+    n: Annotated[int, doc("Number of images of the case.")]
+    expected_n: Annotated[int | None, doc("Number of images that the split should have, null if unknown.")]
+    labels: Annotated[Mapping[str, str], doc("sha256 of each label set by its name.")] = {}
+    root: Annotated[str, doc('Data root, an absolute path or the address of a hub; "" for packaged splits.')] = ""
+    class_names: Annotated[
+        File | None,
+        doc("JSON list of class names: the split's own, else those of the prompts; null without names."),
+    ] = None
 
 
 class OutcomeCounts(msgspec.Struct, frozen=True, kw_only=True):
-    """The number of answers of each outcome under the first label set, without images that it excludes.
+    """The number of answers of each outcome under the primary label set, without images that it excludes."""
 
-    `truncated` answers ended at the token limit before they were complete; they count as wrong, like `unparsed` ones.
-    """
-
-    correct: int = 0
-    wrong: int = 0
-    unparsed: int = 0
-    error: int = 0
-    truncated: int = 0
+    correct: Annotated[int, doc("Correct answers.")] = 0
+    wrong: Annotated[int, doc("Wrong answers.")] = 0
+    unparsed: Annotated[int, doc("Answers that could not be parsed; they count as wrong.")] = 0
+    error: Annotated[int, doc("Requests that ended in an error; no metric counts them.")] = 0
+    truncated: Annotated[int, doc("Answers cut off at the token limit; they count as wrong.")] = 0
 
 
 class SubsetTiming(msgspec.Struct, frozen=True, kw_only=True):
-    """The answers of one subset, each request once: their number, how many are new in this run, and their time."""
+    """The answers of one set of pairs, each request once."""
 
-    answers: int
-    fresh: int
-    seconds: float
+    answers: Annotated[int, doc("Number of answers.")]
+    fresh: Annotated[int, doc("Answers that the store did not hold before this run.")]
+    seconds: Annotated[float, doc("Time to generate all of them, when they were generated.")]
 
 
 class UsageRecord(msgspec.Struct, frozen=True, kw_only=True):
-    """Requests, tokens, cached prompt tokens and cost in USD of text answers, when they were generated.
+    """Requests, tokens and cost of text answers, as when they were generated; stored answers count too."""
 
-    `sets` has the timing of each subset of image–category pairs, where a division has several.
-    """
-
-    requests: int
-    prompt_tokens: int
-    cached_tokens: int
-    answer_tokens: int
-    cost: float | None = None
-    sets: Mapping[str, SubsetTiming] = {}
+    requests: Annotated[int, doc("Number of requests.")]
+    prompt_tokens: Annotated[int, doc("Prompt tokens, with cached ones.")]
+    cached_tokens: Annotated[int, doc("Prompt tokens that were read from a prefix cache.")]
+    answer_tokens: Annotated[int, doc("Generated tokens.")]
+    cost: Annotated[float | None, doc("Cost in USD, null if no prices are known.")] = None
+    sets: Annotated[Mapping[str, SubsetTiming], doc("Timing of each set of pairs of a division.")] = {}
 
 
 class Reported(msgspec.Struct, frozen=True, kw_only=True):
     """A published value for this model, split and metric."""
 
-    value: float
-    source: str
-    delta: float | None
+    value: Annotated[float, doc("The published value, a fraction.")]
+    source: Annotated[str, doc("Where it is published.")]
+    delta: Annotated[float | None, doc("Value of this run minus the published one, null without a value.")]
 
 
 class Record(msgspec.Struct, frozen=True, kw_only=True):
-    """The record of one case.
+    """The record of one case: a benchmark split, a model, a protocol and its options."""
 
-    `status` is the outcome of its test, passed or failed; `test` is the node id of the test.
-    """
-
-    schema: int = SCHEMA
-    case: str
-    status: str = PASSED
-    test: str = ""
-    benchmark: str
-    split: str
-    protocol: str
-    variant: Mapping[str, str]
-    model: ModelRecord
-    data: DataRecord
-    limit: int | None
-    seed: int
-    outcomes: OutcomeCounts
-    metrics: tuple[Metric, ...]
-    reported: Reported | None = None
-    usage: UsageRecord | None = None
-    predictions: File | None = None
-    artifacts: Mapping[str, File] = {}
-    evidence: File | None = None
-    notes: tuple[str, ...] = ()
-    loads: int = 0
-    seconds: float = 0.0
-    environment: Mapping[str, str] = {}
-    command: str = ""
+    schema: Annotated[int, doc("Version of this format.")] = SCHEMA
+    case: Annotated[str, doc("Name of the case: BENCHMARK/SPLIT/MODEL, with options that are not the default.")]
+    status: Annotated[str, doc("Outcome of its test: passed or failed.")] = PASSED
+    test: Annotated[str, doc("Node id of its test.")] = ""
+    benchmark: Annotated[str, doc("Benchmark, such as imagenet.")]
+    split: Annotated[str, doc("Split, such as val.")]
+    protocol: Annotated[str, doc("Protocol, such as zero_shot.")]
+    variant: Annotated[Mapping[str, str], doc("Options, prompts and parsers that the metrics depend on.")]
+    model: Annotated[ModelRecord, doc("The model.")]
+    data: Annotated[DataRecord, doc("The images and labels.")]
+    limit: Annotated[int | None, doc("Value of --eye-limit, null for all images.")]
+    seed: Annotated[int, doc("Value of --eye-seed.")]
+    outcomes: Annotated[OutcomeCounts, doc("Number of answers of each outcome.")]
+    metrics: Annotated[tuple[Metric, ...], doc("Metrics in the order of the benchmark function, then `answered`.")]
+    reported: Annotated[Reported | None, doc("Published value, null if none is known.")] = None
+    usage: Annotated[UsageRecord | None, doc("Requests and tokens, null for a model without text requests.")] = None
+    predictions: Annotated[File | None, doc("Sample table, a csv file.")] = None
+    artifacts: Annotated[Mapping[str, File], doc("Further csv files by name, such as curves.")] = {}
+    evidence: Annotated[File | None, doc("Outcomes of samples and resampled values, to compare runs.")] = None
+    store_entries: Annotated[
+        tuple[str, ...],
+        doc("Digests of the entries of the store that hold the answers; the folder of ABC… is AB/ABC…."),
+    ] = ()
+    notes: Annotated[tuple[str, ...], doc("What a reader of the metrics needs to know about answers and data.")] = ()
+    loads: Annotated[int, doc("How often weights of a model were loaded for this case.")] = 0
+    seconds: Annotated[float, doc("Duration of the test.")] = 0.0
+    environment: Annotated[
+        Mapping[str, str], doc("Platform, and versions of Python, eyechart, numpy and the model's libraries.")
+    ] = {}
+    command: Annotated[str, doc("Command line of the session.")] = ""
 
 
 class Run(msgspec.Struct, frozen=True, kw_only=True):
-    """One session of pytest; `loads` is the number of times that weights of a model were loaded."""
+    """One session of pytest."""
 
-    schema: int = SCHEMA
-    eyechart: str
-    started: str
-    seconds: float
-    exit_status: int
-    workers: int
-    loads: int
-    command: str
+    schema: Annotated[int, doc("Version of this format.")] = SCHEMA
+    eyechart: Annotated[str, doc("Version of eyechart.")]
+    started: Annotated[str, doc("Start, in UTC, as ISO 8601.")]
+    seconds: Annotated[float, doc("Duration of the session.")]
+    exit_status: Annotated[int, doc("Exit status of pytest.")]
+    workers: Annotated[int, doc("Number of workers of pytest-xdist, 0 without it.")]
+    loads: Annotated[int, doc("How often weights of a model were loaded.")]
+    command: Annotated[str, doc("Command line of the session.")]
+    git_commit: Annotated[
+        str,
+        doc('Commit of the git repository of the project, with -dirty if files are changed; "" outside of one.'),
+    ] = ""
 
 
 class Records(msgspec.Struct, frozen=True, kw_only=True):
-    """The content of records.json."""
+    """The content of records.json. A line of records.jsonl is one `Record`, written when its case ends."""
 
-    run: Run
-    records: tuple[Record, ...]
+    run: Annotated[Run, doc("The session.")]
+    records: Annotated[tuple[Record, ...], doc("One record for each case, sorted by case and protocol.")]
 
 
 def encode(value: Any) -> bytes:
@@ -244,8 +255,9 @@ def empty_label_rules(variant: Mapping[str, str]) -> dict[str, str]:
 
 
 def json_schema() -> dict[str, Any]:
-    """Return the JSON Schema of records.json."""
-    return msgspec.json.schema(Records)
+    """Return the JSON Schema of records.json, which docs/records.schema.json holds."""
+    dialect = {"$schema": "https://json-schema.org/draft/2020-12/schema", "title": "records.json of eyechart"}
+    return {**dialect, **msgspec.json.schema(Records)}
 
 
 class _SchemaVersion(msgspec.Struct):
@@ -262,10 +274,9 @@ def read_run(folder: Path) -> Records:
     try:
         data = path.read_bytes()
         schema = decode(data, _Versioned).run.schema  # first, since a later schema may have other fields
-        if schema > SCHEMA:
-            raise ReportError(
-                f"{path} has schema {schema}; this eyechart reads up to {SCHEMA}. Upgrade eyechart to read it."
-            )
+        if schema != SCHEMA:
+            remedy = "Upgrade eyechart to read it." if schema > SCHEMA else "Run the suite again."
+            raise ReportError(f"{path} has schema {schema}; this eyechart reads schema {SCHEMA}. {remedy}")
         records = decode(data, Records)
     except OSError as error:
         raise ReportError(
@@ -294,7 +305,7 @@ def _invalid_values(metric: Metric) -> Iterator[str]:
     """Yield what is invalid about a metric."""
     if metric.n < 0:
         yield f"n = {metric.n}, expected 0 or more"
-    for interval, name in ((metric.ci, "an interval"), (metric.epochs_ci, "an interval over repeats")):
+    for interval, name in ((metric.ci, "an interval"), (metric.epochs_ci, "an interval over epochs")):
         if interval is None:
             continue
         if not interval[0] <= interval[1]:

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 import yaml
+from jsonschema import Draft202012Validator
 
 from eyechart.gate.baselines import FOLDER, read_baselines
 
@@ -50,6 +51,16 @@ def golden_files(main_job: tuple[str, Path], golden: Any) -> dict[str, Any]:
 def metric(records: dict[str, Any], case: str, **wanted: str) -> dict[str, Any]:
     found = next(record for record in records["records"] if record["case"] == case)
     return next(row for row in found["metrics"] if all(row[name] == value for name, value in wanted.items()))
+
+
+def test_the_schema_in_docs_describes_every_record(session: tuple[str, dict[str, Any]]) -> None:
+    schema = json.loads((ROOT / "docs" / "records.schema.json").read_bytes())
+    Draft202012Validator(schema).validate(session[1])
+    for record in session[1]["records"]:
+        assert record["store_entries"]
+        assert record["model"]["device_name"]
+        assert record["data"]["class_names"]
+        assert all(0 < metric["n_clusters"] <= metric["n"] for metric in record["metrics"])
 
 
 def test_there_are_two_commands() -> None:

@@ -44,7 +44,15 @@ def changed(run_folder: Path) -> Callable[[Callable[[Any], None]], Path]:
 
 def test_a_run_of_a_later_schema_is_refused(changed: Callable[[Callable[[Any], None]], Path]) -> None:
     path = changed(lambda raw: raw["run"].update(schema=SCHEMA + 1))
-    with pytest.raises(ReportError, match=rf"has schema {SCHEMA + 1}; this eyechart reads up to {SCHEMA}\. Upgrade"):
+    with pytest.raises(ReportError, match=rf"has schema {SCHEMA + 1}; this eyechart reads schema {SCHEMA}\. Upgrade"):
+        read_run(path)
+
+
+def test_a_run_of_an_earlier_schema_is_refused_with_the_remedy(
+    changed: Callable[[Callable[[Any], None]], Path],
+) -> None:
+    path = changed(lambda raw: (raw["run"].update(schema=1), raw["records"][0].pop("metrics")))
+    with pytest.raises(ReportError, match=rf"has schema 1; this eyechart reads schema {SCHEMA}\. Run the suite again"):
         read_run(path)
 
 

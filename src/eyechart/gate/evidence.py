@@ -18,7 +18,7 @@ from eyechart.errors import ReportError
 from eyechart.estimates import Estimate
 from eyechart.records import MetricKey, subset_text
 
-SCHEMA = 1
+SCHEMA = 2
 RESAMPLES = 1000
 STEPS = 32_767  # a bootstrap value is stored as a fraction of the largest deviation from the metric's value, in int16
 CLOSE = 1e-9  # the largest difference between a stored proportion and one that is computed again

@@ -22,13 +22,17 @@ ModelT = TypeVar("ModelT", bound=Model)
 
 @dataclass(frozen=True)
 class Runner:
-    """Where answers are stored, the limit and seed of the session, and the engine that answers what is missing."""
+    """Where answers are stored, the limit and seed of the session, and the engine that answers what is missing.
+
+    `digests` collects the digests of the store's entries that were used.
+    """
 
     store: Store
     limit: int | None
     seed: int
     progress: Progress
     engine: Engine = field(default_factory=LocalEngine)
+    digests: set[str] = field(default_factory=set, compare=False)
 
     @overload
     def run(
@@ -59,6 +63,7 @@ class Runner:
         it is called before the first answers are stored.
         """
         entry = self.store.entry(request_key(request, model, dataset))
+        self.digests.add(entry.key.digest)
         if isinstance(request, TextRequest):
             return read_or_compute(entry, lambda: self.engine.answer_texts(request, model))
         if isinstance(request, ImageRequest):

@@ -1,10 +1,12 @@
 """Device, precision and numeric options of backends on torch."""
 
 import gc
+import platform
 import sys
 from contextlib import AbstractContextManager, ExitStack, contextmanager
 from functools import cache
 from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -164,3 +166,35 @@ def _version(package: str) -> str:
         return version(package)
     except PackageNotFoundError:
         return ""
+
+
+@cache
+def device_name(device: str) -> str:
+    """Return the name of the GPU or CPU that a device such as cuda:1 is, "" if it is unknown.
+
+    The driver is not initialised for it, since processes could not be forked afterwards.
+
+    >>> device_name("")
+    ''
+    """
+    if device == "cpu":
+        names = _field_values("model name", Path("/proc/cpuinfo")) or [platform.processor()]
+    elif device.startswith("cuda"):
+        names = [
+            name
+            for path in Path("/proc/driver/nvidia/gpus").glob("*/information")
+            for name in _field_values("Model", path)
+        ]
+    else:
+        names = []
+    return ", ".join(dict.fromkeys(names))
+
+
+def _field_values(name: str, path: Path) -> list[str]:
+    """Return the values of a field in a file of Linux with lines NAME: VALUE, none if it cannot be read."""
+    try:
+        lines = path.read_text(encoding="utf-8", errors="replace").splitlines()
+    except OSError:
+        return []
+    cells = (line.partition(":") for line in lines)
+    return [value.strip() for field, _, value in cells if field.strip() == name and value.strip()]

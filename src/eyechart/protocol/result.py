@@ -20,6 +20,7 @@ from eyechart.gate.evidence import RESAMPLES, Evidence, collect_evidence, digest
 from eyechart.gate.headlines import ANSWERED, ASKED
 from eyechart.metrics.clusters import clustered_t_interval, clustered_wilson
 from eyechart.metrics.resampling import unit_bootstrap_shares
+from eyechart.models.runtime import device_name
 from eyechart.models.types import Identity, Usage
 from eyechart.protocol.base import Floats, Ints, Metric, P, Protocol, Rows
 from eyechart.protocol.settings import Case, Settings
@@ -43,6 +44,8 @@ class CaseResult(Generic[P]):
         self.protocol, self.predictions, self.run = protocol, predictions, run
         self.estimates: list[Estimate] = []
         self.loads = 0
+        self.class_names: tuple[str, ...] = ()
+        self.store_entries: tuple[str, ...] = ()
 
     def add(self, metrics: Iterable[Metric[P]]) -> tuple[Estimate, ...]:
         """Compute metrics from the predictions, add their estimates and return them."""
@@ -81,6 +84,7 @@ class CaseResult(Generic[P]):
     def write_record(self, seconds: float, environment: Mapping[str, str], command: str) -> Record:
         """Write the files of the case and return its record; estimates without samples are left out."""
         estimates = [estimate for estimate in (*self.estimates, self.answered_estimate()) if estimate.n]
+        environment = {**environment, "numpy": np.__version__, **self.identity.libraries}
         evidence = self.make_evidence(estimates, environment)
         metrics = tuple(
             replace(estimate, n_clusters=item.sampling_units).metric
@@ -106,10 +110,11 @@ class CaseResult(Generic[P]):
                 name: self.write_csv(f"{name}/{slug}.csv", rows) for name, rows in self.predictions.files().items()
             },
             evidence=self.write_file(f"evidence/{slug}.json", encode(evidence)),
+            store_entries=self.store_entries,
             notes=self.notes(),
             loads=self.loads,
             seconds=seconds,
-            environment={**environment, **self.identity.libraries},
+            environment=environment,
             command=command,
         )
 
@@ -145,6 +150,7 @@ class CaseResult(Generic[P]):
             weights_sha256=identity.weights_sha256,
             dtype=identity.dtype,
             device=identity.device,
+            device_name=device_name(identity.device),
         )
 
     def data_record(self) -> DataRecord:
@@ -164,10 +170,10 @@ class CaseResult(Generic[P]):
         return {**self.case.options, **self.predictions.full_variant()}
 
     def write_class_names(self) -> File | None:
-        """Write the split's own class names, once for all cases of the split; None if it has none."""
-        if not self.dataset.names:
+        """Write the class names, once for all cases of a split with the same ones; None without names."""
+        if not self.class_names:
             return None
-        content = encode(self.dataset.names)
+        content = encode(self.class_names)
         name = re.sub(r"[^A-Za-z0-9_.=-]", "-", f"{self.case.benchmark}-{self.case.split}")[:100]
         return self.write_file(f"class_names/{name}-{sha256(content).hexdigest()[:8]}.json", content)
 
@@ -189,7 +195,7 @@ class CaseResult(Generic[P]):
             seed=self.settings.seed,
             samples=len(self.dataset),
             keys=self.dataset.keys,
-            environment={**environment, **self.identity.libraries},
+            environment=environment,
             metrics=metrics,
             arrays=arrays,
             clusters=msgspec.UNSET if clusters is None else digest(pack_clusters(clusters)),
