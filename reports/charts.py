@@ -1,13 +1,14 @@
-"""Charts of cells: a figure as a declaration, and bars and dots with intervals over the frames of tables.
+"""Charts of cells: a figure as a declaration, and bars, dots, curves, matrices and strips over long frames.
 
 The frames are those of `TableDefinition.cells`: one row per number, with `row`, `column`, `value`, `low` and `high`.
-Values are drawn in per cent.
+Bars, dots and strips draw values in per cent, along x, with the rows from top to bottom.
 """
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+import numpy as np
 import pandas as pd
 
 from .pages import Page
@@ -20,7 +21,9 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 COLOURS = ("tab:blue", "tab:orange", "tab:green", "tab:red", "tab:purple", "tab:brown", "tab:pink", "tab:olive")
+DASHES = ("-", "--", ":", "-.")
 TEXT = 6  # points
+DARK, BAND = 0.6, 0.35  # the value from which text is white, and half the height of a strip
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -86,3 +89,36 @@ def draw_intervals(ax: "Axes", cells: pd.DataFrame, offsets: pd.Series) -> None:
     """Draw the interval of each cell as a horizontal line."""
     known = cells["low"].notna()
     ax.hlines(offsets[known], 100 * cells["low"][known], 100 * cells["high"][known], color="black", linewidth=0.8)
+
+
+def draw_curves(ax: "Axes", points: pd.DataFrame, by: str, x: str = "x", y: str = "y") -> None:
+    """Draw a line through the points (x, y) of each value of `by`, in the order of the frame."""
+    for place, (name, part) in enumerate(points.groupby(by, sort=False)):
+        ax.plot(part[x], part[y], color=COLOURS[place % len(COLOURS)], linestyle=DASHES[place // len(COLOURS) % 4],
+                linewidth=1, label=wrap_name(str(name)))  # fmt: skip
+
+
+def draw_matrix(ax: "Axes", cells: pd.DataFrame, text: Callable[[float], str], colours: str, low: float = 0) -> None:
+    """Draw the value of each `row` and `column` as a colour between `low` and 1, with its text.
+
+    `row` and `column` are categorical; their categories are the names at the left and beneath.
+    """
+    rows, columns = cells["row"].cat, cells["column"].cat
+    values = np.full((len(rows.categories), len(columns.categories)), np.nan)
+    values[rows.codes, columns.codes] = cells["value"]
+    ax.imshow(values, vmin=low, vmax=1, cmap=colours, aspect="auto")
+    for (row, column), value in np.ndenumerate(values):
+        if not np.isnan(value):
+            shade = "white" if abs(value) > DARK else "black"
+            ax.text(column, row, text(value), ha="center", va="center", fontsize=TEXT, color=shade)
+    ax.set_xticks(range(values.shape[1]), [wrap_name(name) for name in columns.categories], rotation=90, fontsize=TEXT)
+    ax.set_yticks(range(values.shape[0]), [wrap_name(name) for name in rows.categories], fontsize=TEXT)
+
+
+def draw_strips(ax: "Axes", cells: pd.DataFrame) -> None:
+    """Draw the values of each row as points with intervals from top to bottom of its band, and their mean as a line."""
+    for row, part in cells.dropna(subset="value").groupby("row"):
+        offsets = pd.Series(np.linspace(row - BAND, row + BAND, len(part)), part.index)
+        draw_intervals(ax, part, offsets)
+        ax.plot(100 * part["value"], offsets, "o", color=COLOURS[0], markersize=3)
+        ax.vlines(100 * part["value"].mean(), row - BAND, row + BAND, color="black", linewidth=1)

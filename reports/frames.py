@@ -12,9 +12,9 @@ a row is of:
 
 In a frame of answers these columns, but for `row`, are categorical: a text is kept once.
 
-A frame of numbers then has `metric`, `labels`, `subset`, `level`, `prompt`, `value`, `n`, `low` and `high` (the 95 %
-interval), `method` and `higher_is_better`. A frame of answers has the columns of the case's csv file: see
-`docs/records.md`. Cells of a table are frames, too: the columns of `CELLS`, after those that name a row.
+A frame of numbers then has `metric`, `labels`, `subset`, `level`, `prompt`, `value`, `n`, `n_clusters`, `low` and
+`high` (the 95 % interval), `method` and `higher_is_better`; a frame of answers has the columns of the case's csv file:
+`docs/records.md` explains both. Cells of a table are frames, too: `table_definitions.TableDefinition`.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -34,8 +34,10 @@ from eyechart.records import Record
 from .run_files import read_verified
 
 CASE = ("row", "benchmark", "split", "protocol", "model", "case", "limit", "seed", "fingerprint")
-NUMBER = ("metric", "labels", "subset", "level", "prompt", "value", "n", "low", "high", "method", "higher_is_better")
-CELLS = ("column", "value", "n", "low", "high")  # of a number in a table: the head of its column, then the number
+NUMBER = (
+    *("metric", "labels", "subset", "level", "prompt"),
+    *("value", "n", "n_clusters", "low", "high", "method", "higher_is_better"),
+)
 OPTION = "option_"
 LABEL_CATEGORY = pd.CategoricalDtype(["S+", "S-", "M+", "M-", "N"])  # one label, several, none; with the original one
 
@@ -85,7 +87,7 @@ def metric_rows(record: Record) -> Iterable[dict[str, Any]]:
         value = np.nan if metric.value is None else metric.value
         values = (
             *(metric.name, metric.labels, metric.subset, metric.level, metric.prompt),
-            *(value, metric.n, low, high, metric.ci_method, metric.higher_is_better),
+            *(value, metric.n, metric.n_clusters, low, high, metric.ci_method, metric.higher_is_better),
         )
         yield dict(zip(NUMBER, values, strict=True))
 
