@@ -131,7 +131,7 @@ def read_epochs(
     try:
         rounds: dict[str, list[dict[str, str]]] = {} if rows else {"": []}
         for row in rows:
-            rounds.setdefault(row.get("repeat", ""), []).append(row)
+            rounds.setdefault(row.get("epoch", ""), []).append(row)
         return tuple(parse_rows(epoch, labels, empties) for epoch in rounds.values())
     except (KeyError, TypeError, ValueError) as error:
         raise ReportError(f"{path} cannot be read as answers ({error}). Run the case again.") from error
@@ -144,15 +144,15 @@ def parse_rows(rows: Sequence[Mapping[str, str]], labels: Sequence[str], empties
         np.array([int(row["label"] or -1) for row in rows], np.int64),
         {name: parse_scored_labels(rows, name) for name in labels},
         empties,
-        parse_text_columns(rows) if rows and "oop" in rows[0] else None,
+        parse_text_columns(rows) if rows and "out_of_prompt" in rows[0] else None,
     )
 
 
 def parse_text_columns(rows: Sequence[Mapping[str, str]]) -> TextColumns:
     """Return the columns that only text answers have."""
-    kind = np.array([row["oop"] for row in rows], dtype="U7")
+    kind = np.array([row["out_of_prompt"] for row in rows], dtype="U7")
     unanswered = np.array([bool(row["error"]) or not row["request"] for row in rows])
-    position = np.array([int(row["place"] or 0) for row in rows], np.int64)
+    position = np.array([int(row["position"] or 0) for row in rows], np.int64)
     return TextColumns(kind, position, np.where(unanswered, np.nan, (kind != "").astype(float)))
 
 

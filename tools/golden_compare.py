@@ -13,6 +13,8 @@ from math import isclose
 from pathlib import Path
 from typing import Any
 
+from golden_samples import earlier_layout, is_shared_layout
+
 GOLDEN = Path(__file__).resolve().parents[1] / "tests/golden/migration"
 CHANGES = "changes.toml"
 TIMES = re.compile(r"\btime\b", re.IGNORECASE)  # columns of tables that say how long answers took
@@ -138,9 +140,13 @@ def split_number(number: Json) -> Json:
 def compare_csv(file: str, before: list[str], after: list[str], place: tuple[str, ...]) -> Iterator[Difference]:
     """Yield a difference for each column that is gone, new or has other cells, and one where rows are gone or new.
 
-    The order of rows does not count in the files that `changes.toml` names in `any_row_order`.
+    The order of rows does not count in the files that `changes.toml` names in `any_row_order`. A sample table with the
+    columns that all protocols share is compared in the layout of the golden files (`golden_samples.py`).
     """
     (old_head, old), (new_head, new) = (read_columns(lines) for lines in (before, after))
+    if is_shared_layout([*new_head]) and not is_shared_layout([*old_head]):
+        names, new = earlier_layout([*new_head], new, [*old_head])
+        new_head = {name: index for index, name in enumerate(names)}
     for name in dict.fromkeys((*old_head, *new_head)):
         if name not in old_head or name not in new_head:
             yield Difference(file, (*place, f"column {name}"), *describe_presence(name in old_head, name in new_head))

@@ -13,6 +13,7 @@ from eyechart.protocol.base import Predictions, Protocol, Rows
 from eyechart.protocol.context import Context, ask
 from eyechart.protocol.options import Option
 from eyechart.protocol.prompts import Prompt
+from eyechart.protocol.sample_table import SHARED_COLUMNS, shared_cells
 from eyechart.records import OutcomeCounts
 
 PROMPT = Prompt("colour_word", "What colour is this picture? Answer with one word.", "own")
@@ -34,6 +35,8 @@ class ColourAnswers(Predictions):
     texts: tuple[str, ...]
     classes: np.ndarray
     correct: Mapping[str, np.ndarray]
+    names: tuple[str, ...]
+    targets: tuple[str, ...]
 
     def label_hashes(self) -> Mapping[str, str]:
         """Return the sha256 of each label set."""
@@ -51,11 +54,18 @@ class ColourAnswers(Predictions):
         )
 
     def samples(self) -> Rows:
-        """Yield a header, then one row per image."""
-        yield ["key", "text", "class", "error", *(f"{name}.correct" for name in self.correct)]
+        """Yield a header, then one row per image; both begin with the columns that all protocols share."""
+        yield [*SHARED_COLUMNS, "response", *(f"{name}.correct" for name in self.correct)]
         for row, key in enumerate(self.keys):
-            outcomes = ("" if np.isnan(correct[row]) else int(correct[row]) for correct in self.correct.values())
-            yield [key, self.texts[row], int(self.classes[row]), self.errors.get(row, ""), *outcomes]
+            outcomes = ["" if np.isnan(correct[row]) else int(correct[row]) for correct in self.correct.values()]
+            shared = shared_cells(
+                key=key,
+                target=self.targets[row],
+                prediction=self.names[self.classes[row]] if self.classes[row] >= 0 else "",
+                correct=next(iter(self.correct.values()))[row],
+                error=self.errors.get(row, ""),
+            )
+            yield [*shared, self.texts[row], *outcomes]
 
 
 class ColourWord(Protocol[ColourAnswers]):
@@ -86,6 +96,8 @@ class ColourWord(Protocol[ColourAnswers]):
                 )
                 for labels in context.label_sets
             },
+            names=context.names,
+            targets=tuple(context.names[label] if label >= 0 else "" for label in context.labels),
         )
 
 

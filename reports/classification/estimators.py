@@ -74,7 +74,7 @@ def text_columns(case: CaseRun) -> TextColumns:
     if case.answers.text is None:
         raise ReportError(
             f"The answers to {case.record.case} in {case.folder} do not say which are out of the prompt: there is no "
-            "column 'oop'. Run the case again."
+            "column 'out_of_prompt'. Run the case again."
         )
     return case.answers.text
 

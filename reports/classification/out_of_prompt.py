@@ -60,7 +60,7 @@ def kind_cells(page: Page) -> pd.DataFrame:
     totals = outside.groupby("row").size().reindex(range(len(page.cases)), fill_value=0).rename("n").reset_index()
     parts = [totals.rename(columns={"n": "count"}).assign(column="OOP")]
     for kind in KINDS:
-        hits = outside[outside["oop"] == kind].groupby("row").size().reindex(totals["row"], fill_value=0)
+        hits = outside[outside["kind"] == kind].groupby("row").size().reindex(totals["row"], fill_value=0)
         parts.append(with_wilson(totals.assign(hits=hits.to_numpy(), column=kind)).drop(columns="n"))
     return pd.concat(parts, ignore_index=True)
 

@@ -61,10 +61,14 @@ def label_samples(page: Page, columns: Sequence[str] = ()) -> pd.DataFrame:
 
 
 def out_of_prompt(page: Page, columns: Sequence[str] = ()) -> pd.DataFrame:
-    """Return the answers of a page with `out_of_prompt`: 1, 0, or NaN without an answer; images with labels alone."""
-    samples = label_samples(page, ["oop", "error", "request", *columns])
+    """Return the answers of a page with `out_of_prompt`: 1, 0, or NaN without an answer; images with labels alone.
+
+    `kind` is the kind of an answer out of the prompt, "" for others.
+    """
+    read = ["out_of_prompt", "error", "request", *columns]
+    samples = label_samples(page, read).rename(columns={"out_of_prompt": "kind"})
     answered = (samples["error"] == "") & (samples["request"] != "")
-    outside = (samples["oop"] != "").astype(float)
+    outside = (samples["kind"] != "").astype(float)
     return samples.assign(out_of_prompt=outside.where(answered & samples["category"].notna()))
 
 

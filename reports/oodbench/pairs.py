@@ -124,15 +124,15 @@ def pairs_from_columns(columns: Columns) -> Pairs:
     if len(np.unique(2 * place + question)) < len(place):
         raise ValueError("a question was asked twice")
     answers, expected = np.full((len(numbers), 2), MISSING, np.int64), np.zeros((len(numbers), 2), bool)
-    cells = zip(columns["answer"], columns["correct"], strict=True)
+    cells = zip(columns["prediction"], columns["correct"], strict=True)
     answers[place, question] = [CODES[answer] if correct else MISSING for answer, correct in cells]
-    expected[place, question] = [{"yes": True, "no": False}[word] for word in columns["expected"]]
+    expected[place, question] = [{"yes": True, "no": False}[word] for word in columns["target"]]
     return Pairs(
         numbers,
         tuple(columns["key"][row] for row in first),
         parse_integers(columns["category"])[first],
-        tuple(columns["name"][row] for row in first),
-        np.array(columns["set"], dtype=np.str_)[first],
+        tuple(columns["category_name"][row] for row in first),
+        np.array(columns["subset"], dtype=np.str_)[first],
         parse_integers(columns["main"])[first].astype(bool),
         parse_integers(columns["present"])[first].astype(bool),
         answers,

@@ -30,6 +30,7 @@ from .cases import (
 from .pairs import PREDICTIONS, Columns, read_artifact
 
 MEASURES = {"E-Acc": "e", "C-Acc": "c", "L-Acc": "l"}
+STAGES = ("existence", "counting", "logic")  # the questions of the measures
 TIMES = 2000
 MEANING = (
     "E: is the first category there? C: how many of the second are there? L: are there more of the first than second?",
@@ -56,10 +57,14 @@ class Samples:
 
 def samples_from_columns(columns: Columns) -> Samples:
     """Return the samples of the columns of a CSV file."""
+    questions = [np.flatnonzero(np.array(columns["question"]) == stage) for stage in STAGES]
+    samples = np.array(columns["sample"])[np.array(questions)]  # raises ValueError if a question is missing
+    if (samples != samples[0]).any():
+        raise ValueError("a sample has not each question once")
     keys = {key: place for place, key in enumerate(dict.fromkeys(columns["key"]))}
-    right = [[float(cell or "nan") for cell in columns[name]] for name in MEASURES.values()]
-    images = np.array([keys[key] for key in columns["key"]], np.int64)
-    return Samples(images, columns["set"], np.array(right, np.float64).T)
+    correct = np.array([float(cell or "nan") for cell in columns["correct"]], np.float64)
+    images = np.array([keys[columns["key"][row]] for row in questions[0]], np.int64)
+    return Samples(images, tuple(columns["subset"][row] for row in questions[0]), correct[np.array(questions)].T)
 
 
 def t3(pool: Runs, _: str | None) -> list[Table]:

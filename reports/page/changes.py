@@ -28,13 +28,12 @@ from ..verdicts import (
 from .previous import PreviousCase, PreviousCases
 from .published import cell_data
 from .sample_groups import CaseSamples
-from .sample_readers import STAGES
 from .samples import RIGHT, WRONG, LabelOutcomes
 from .summary import first_metric
 
 # By the id of a case: its sample group, its position there, its samples.
 SamplePlaces = Mapping[int, tuple[str, int, CaseSamples]]
-QUESTION_PREFIXES = {f"{mark}_acc": f"{stage}:" for stage, mark in STAGES.items()}  # by metric
+QUESTION_PREFIXES = {"e_acc": "existence:", "c_acc": "counting:", "l_acc": "logic:"}  # by metric
 NO_BASELINE, NOT_COMPARABLE = "no baseline", "not comparable"
 
 

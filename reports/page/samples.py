@@ -118,14 +118,14 @@ def read_classification(rows: Sequence[Line], class_name: ClassNamer) -> Samples
     first_epoch = rounds[0]
     names = [name.removesuffix(".correct") for name in first_epoch[0] if name.endswith(".correct")]
     label_sets = {name: class_outcomes(rounds, name, class_name) for name in names}
-    has_text = "said" in first_epoch[0]
+    has_text = "response" in first_epoch[0]
     return Samples(
         items=tuple((row["key"], "") for row in first_epoch),
         label_sets=label_sets,
         answers=tuple(class_name(row["top1"]) if row["top1"] and not row["error"] else "" for row in first_epoch),
         errors=merge_texts(rounds, "error"),
-        raw=merge_texts(rounds, "said") if has_text else (),
-        kinds=column(first_epoch, "oop") if has_text else (),
+        raw=merge_texts(rounds, "response") if has_text else (),
+        kinds=column(first_epoch, "out_of_prompt") if has_text else (),
         best=() if has_text else tuple(top5(row, class_name) for row in first_epoch),
         more=tuple(tuple(text_details(row, class_name)) for row in first_epoch) if has_text else (),
         unit="image",
@@ -136,7 +136,7 @@ def split_epochs(rows: Sequence[Line]) -> list[list[Line]]:
     """Return the rows of each epoch."""
     rounds: dict[str, list[Line]] = {}
     for row in rows:
-        rounds.setdefault(row.get("repeat", ""), []).append(row)
+        rounds.setdefault(row.get("epoch", ""), []).append(row)
     return [*rounds.values()]
 
 
@@ -174,10 +174,10 @@ def text_details(row: Line, class_name: ClassNamer) -> Iterator[tuple[str, str]]
     """Yield the details of a text answer."""
     if options := format_options(row, class_name):
         yield "options", options
-    if row["strict"] != row["top1"]:
-        yield "read strictly", class_name(row["strict"]) if row["strict"] else "nothing"
+    if row["strict_top1"] != row["top1"]:
+        yield "read strictly", class_name(row["strict_top1"]) if row["strict_top1"] else "nothing"
     if row["request"]:
-        yield "asked in", f"request {row['request']}, place {row['place']}"
+        yield "asked in", f"request {row['request']}, place {row['position']}"
 
 
 def class_namer(names: Sequence[str]) -> ClassNamer:

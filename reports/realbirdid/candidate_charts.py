@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure, SubFigure
 
-COLOURS = {"frequency": "tab:gray", "entropy": "tab:blue", "p": "tab:orange"}
+COLOURS = {"frequency": "tab:gray", "entropy": "tab:blue", "probability": "tab:orange"}
 LABELS = {"frequency": "Frequency", **MEASURES}
 ACROSS, WIDE, HIGH, MORE = 3, 4.2, 2.2, 0.9  # models beside one another; inches of a panel, and of all else
 BAR = 0.27

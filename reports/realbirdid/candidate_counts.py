@@ -19,7 +19,7 @@ from .model_families import SETS, TableCases, select_cases
 
 MOST = 40  # bins of one figure
 KINDS = {"A": "answerable", "UA": "unanswerable"}
-MEASURES = {"entropy": "Entropy", "p": "Max probability"}  # of the species' probabilities
+MEASURES = {"entropy": "Entropy", "probability": "Max probability"}  # of the species' probabilities
 VALUE = NumberFormat(1, 3)
 MEANING = (
     "Choices: how many species the image's range list has. Frequency: the share of the set's images, with Wilson's "
@@ -106,8 +106,8 @@ def iterate_image_sets(table_cases: TableCases) -> Iterator[BinnedImages]:
 def parse_columns(table: Columns) -> ImageConfidences:
     """Return the images that have an answer under their range list."""
     every = {name: np.array([float(text or "nan") for text in table[f"range.species.{name}"]]) for name in MEASURES}
-    answered = ~np.isnan(every["p"])
-    choices, answerable = parse_integers(table["range.choices"]), np.array(table["answerable"]) == "1"
+    answered = ~np.isnan(every["probability"])
+    choices, answerable = parse_integers(table["range.candidates"]), np.array(table["subset"]) == "A"
     observations = np.unique(table["observation"], return_inverse=True)[1].astype(np.int64)
     return select_images(ImageConfidences(choices, answerable, observations, every), answered)
 
@@ -146,7 +146,7 @@ def bin_images(
 def build_bin(sure: ImageConfidences, low: int, high: int) -> Bin:
     """Return the bin of images with `low` to `high` candidates."""
     inside = (sure.choices >= low) & (sure.choices <= high)
-    possible = {"entropy": (0.0, log(max(high, 1))), "p": (1 / max(high, 1), 1.0)}
+    possible = {"entropy": (0.0, log(max(high, 1))), "probability": (1 / max(high, 1), 1.0)}
     units = sure.observations[inside]
     means = {name: mean_estimate(values[inside], units, *possible[name]) for name, values in sure.measures.items()}
     frequency = replace(clustered_proportion(inside, sure.observations), n=int(inside.sum()))

@@ -120,15 +120,15 @@ def selective_accuracy(images: Images, share: float) -> NumberCell:
 
 def sort_images(columns: Columns) -> dict[tuple[str, str], Images]:
     """Return the sorted images of every label set and image set from the sample table."""
-    answerable = np.array(columns["answerable"]) == "1"
+    answerable = np.array(columns["subset"]) == "A"
     observations = np.unique(columns["observation"], return_inverse=True)[1].astype(np.int64)
-    listed = np.array(columns["range.species.p"]) != ""
+    listed = np.array(columns["range.species.probability"]) != ""
     prefixes = {ALL: ("all", True), ELIGIBLE: ("all", listed), RANGE: ("range", listed)}
     images = {}
     for labels, (prefix, eligible) in prefixes.items():
         for of in SETS:
             kind, level = of.split(".")
-            correct, sure = (parse_numbers(columns[f"{prefix}.{level}.{name}"]) for name in ("correct", "p"))
+            correct, sure = (parse_numbers(columns[f"{prefix}.{level}.{name}"]) for name in ("correct", "probability"))
             rows = np.flatnonzero(eligible & (answerable == (kind == "A")) & ~np.isnan(correct))
             rows = rows[np.argsort(-sure[rows], kind="stable")]
             images[labels, of] = Images(correct[rows], observations[rows])

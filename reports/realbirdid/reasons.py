@@ -10,6 +10,7 @@ from eyechart.data.observations import REASONS
 from eyechart.gate.evidence import RESAMPLES
 from eyechart.metrics.degenerate_intervals import share_interval
 from eyechart.metrics.resampling import cluster_bootstrap_totals, ratios
+from eyechart.realbirdid.abstention import ABSTAIN
 
 from ..answers import Floats, Ints
 from ..oodbench.measures import interval_or_none
@@ -116,8 +117,8 @@ def read_confusions(levels: TableLevels) -> Iterator[Confusion]:
 
 def parse_confusions(columns: Columns, levels: Sequence[Level]) -> list[Confusion]:
     """Return the matrix of each level, over abstentions on unanswerable images."""
-    names = ("level", "observation", "reason", "extracted", "answerable", "abstained")
-    rows = [row[:4] for row in zip(*(columns[name] for name in names), strict=True) if row[4:] == ("0", "1")]
+    names = ("level", "observation", "reason", "stated_reason", "target", "prediction")
+    rows = [row[:4] for row in zip(*(columns[name] for name in names), strict=True) if row[4:] == (ABSTAIN, ABSTAIN)]
     places = {name: place for place, name in enumerate(dict.fromkeys(columns["observation"]))}  # as the record has them
     return [build_confusion(level, [row[1:] for row in rows if row[0] == level.name], places) for level in levels]
 

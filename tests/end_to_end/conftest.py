@@ -101,8 +101,10 @@ def others(bench: Bench) -> Iterator[str]:
             written = csv.writer(file)
             written.writerow(["split", "key", "category", "question", "answer"])
             for lot, (about, row) in zip(lots, once.items(), strict=True):
-                wrong = lot < share * (1 + (row["set"] != "ID"))
-                written.writerow([*about, {"yes": "No.", "no": "Yes."}.get(row["answer"]) if wrong else row["said"]])
+                wrong = lot < share * (1 + (row["subset"] != "ID"))
+                written.writerow(
+                    [*about, {"yes": "No.", "no": "Yes."}.get(row["prediction"]) if wrong else row["response"]]
+                )
         yield f"replay[path={name}.csv,of=existence,name={name}]"
 
 

@@ -121,7 +121,7 @@ def test_all_data_sets_are_pooled_by_their_answers(bench: Any, table: Table) -> 
     rows = of(table("T1"), data=" + ".join(KINDS.values()))
     for model, name in product(MODELS, SETS):
         asked = [bench.lines(bench.cases("existence", kind, reasoning="direct")[model]) for kind in KINDS]
-        said = [row for each in asked for row in of(each, set=name, main="1")]
+        said = [row for each in asked for row in of(each, subset=name, main="1")]
         found = only(rows, Model=model, Data_Type=name)
         assert (found["Num"], found["Accuracy"]) == (str(len(said)), share(said, "correct"))
 
@@ -135,9 +135,10 @@ def test_all_data_sets_are_pooled_by_their_samples(bench: Any, table: Table) -> 
     samples = [row for kind in KINDS for row in bench.lines(bench.cases("progression", kind)[MLLM])]
     assert len(table("T3")) == len(SETS)
     for row in table("T3"):
-        chosen = of(samples, set=row["Data Type"])
-        assert [row[head] for head in STAGES] == [share(chosen, head[0].lower()) for head in STAGES]
-        assert {row[f"{head} n"] for head in STAGES} == {str(len(chosen))}
+        chosen = of(samples, subset=row["Data Type"])
+        for head, question in zip(STAGES, ("existence", "counting", "logic"), strict=True):
+            answers = of(chosen, question=question)
+            assert (row[head], row[f"{head} n"]) == (share(answers, "correct"), str(len(answers)))
 
 
 def test_scales_are_compared_data_set_by_data_set(table: Table) -> None:
@@ -193,7 +194,7 @@ def test_models_own_sets_are_the_pairs_they_get_wrong(bench: Any, table: Table, 
     shared = of(rows, asked=of(rows, Model="mild")[0]["asked"])
     wrong: dict[str, set[str]] = {}
     for model, record in bench.cases("existence", kind, reasoning="direct").items():
-        asked = [row for row in bench.lines(record) if row["set"] in SETS[1:]]
+        asked = [row for row in bench.lines(record) if row["subset"] in SETS[1:]]
         wrong[model] = {row["pair"] for row in asked if row["correct"] == "0"}
         every = {row["pair"] for row in asked}
         assert only(shared, Model=model, Data_Type="OOD")["Own"] == f"{100 * len(wrong[model]) / len(every):.2f}"

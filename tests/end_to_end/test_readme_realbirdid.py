@@ -156,7 +156,7 @@ def test_an_import_is_asked_about_like_the_folder_that_it_came_of(
     mine, drawn = (firsts(read(answers(folder, record)), "observation") for record in by_split(made))
     assert {*mine} == {*drawn}
     for name, row in mine.items():
-        for same in ("species", "genus", "answerable", "reason", "all.species"):
+        for same in ("target", "subset", "species", "genus", "reason", "all.species"):
             assert row[same] == drawn[name][same]
 
 

@@ -62,8 +62,8 @@ def test_each_engine_is_asked_in_every_way(engine_runs: Any) -> None:
 def test_they_say_the_same_words_and_are_understood_alike(engine_runs: Any, protocol: str) -> None:
     said = engine_runs.rows(HF, protocol)
     assert engine_runs.rows(VLLM, protocol) == said
-    assert len({row["said"] for row in said}) > 5
-    assert len({row["extracted"] for row in said}) > 1
+    assert len({row["response"] for row in said}) > 5
+    assert len({row["stated_reason" if protocol == "abstention" else "prediction"] for row in said}) > 1
 
 
 @pytest.mark.parametrize("protocol", BY_NUMBER)
@@ -99,8 +99,8 @@ def test_they_read_and_said_as_many_tokens(engine_runs: Any, protocol: str) -> N
 
 
 def test_every_wording_was_put_to_every_unanswerable_bird(engine_runs: Any) -> None:
-    birds = [row["key"] for row in engine_runs.rows(HF, "species") if row["answerable"] == "0"]
-    asked = [(row["level"], row["wording"], row["key"]) for row in engine_runs.rows(HF, "abstention")]
+    birds = [row["key"] for row in engine_runs.rows(HF, "species") if row["subset"] == "UA"]
+    asked = [(row["level"], row["prompt"], row["key"]) for row in engine_runs.rows(HF, "abstention")]
     levels = [(level, f"{place:02}") for level in ("naive", "unanswerable", "refuse") for place in (1, 2)]
     assert sorted(asked) == sorted((*level, bird) for level in levels for bird in birds)
 

@@ -236,7 +236,7 @@ def served(url: str, tmp_path_factory: pytest.TempPathFactory, warm_python: Sequ
 
 @pytest.mark.parametrize("protocol", PROTOCOLS)
 def test_a_server_says_of_birds_what_the_engine_says(served: Served, protocol: str) -> None:
-    hf, other = ([row["said"].strip() for row in served.rows(model, protocol)] for model in (HF, served.spec))
+    hf, other = ([row["response"].strip() for row in served.rows(model, protocol)] for model in (HF, served.spec))
     assert other == hf
     assert len({*hf}) > 3
 
@@ -253,7 +253,8 @@ def readers() -> Mapping[str, Any]:
 @pytest.mark.parametrize("protocol", PROTOCOLS)
 def test_its_choices_are_read_as_json_and_stand_in_the_list(served: Served, readers: Any, protocol: str) -> None:
     names = CHOICES if protocol == "abstention" else readers[protocol].choices
-    chosen = {row["extracted"] for row in served.rows(served.spec, protocol)} - {""}
+    column = "stated_reason" if protocol == "abstention" else "prediction"
+    chosen = {row[column] for row in served.rows(served.spec, protocol)} - {""}
     assert "json_answers" in served.records[served.spec, protocol]["variant"]["parser_version"]
     assert chosen
     assert chosen <= {*names}
@@ -262,7 +263,7 @@ def test_its_choices_are_read_as_json_and_stand_in_the_list(served: Served, read
 @pytest.mark.parametrize("protocol", PROTOCOLS)
 def test_only_what_is_no_choice_by_itself_is_asked_about_once(served: Served, readers: Any, protocol: str) -> None:
     rows, record = served.rows(served.spec, protocol), served.records[served.spec, protocol]
-    open_ = {text for row in rows if readers[protocol].parse_exact(text := row["said"].strip()) < 0} - {""}
+    open_ = {text for row in rows if readers[protocol].parse_exact(text := row["response"].strip()) < 0} - {""}
     assert record["usage"]["requests"] == len(rows) + len(open_)
     assert (bool(open_), record["outcomes"]["error"]) == (True, 0)
 

@@ -83,8 +83,8 @@ def test_the_numbers_of_every_level_follow_from_the_csv(scored: tuple[dict[str, 
     record, rows = scored
     tree = read_taxonomy(packaged_root() / record["split"] / "taxonomy.csv")
     assert tree.levels == ("species", "genus", "family", "order")[: 4 if record["split"] == "sample" else 2]
-    for kind, answerable, levels in (("A", "1", tree.levels), ("UA", "0", tree.levels[1:])):
-        some = [row for row in rows if row["answerable"] == answerable]
+    for kind, levels in (("A", tree.levels), ("UA", tree.levels[1:])):
+        some = [row for row in rows if row["subset"] == kind]
         for level in levels:
             right = [row[f"all.{level}"] == known(tree, row, level) for row in some]
             assert value(record, "acc", kind, level) == pytest.approx(np.mean(right))
@@ -102,8 +102,8 @@ def known(tree: Taxonomy, row: dict[str, str], level: str) -> str:
 
 def test_the_trade_off_is_the_auroc_of_the_csv(scored: tuple[dict[str, Any], list[dict[str, str]]]) -> None:
     record, rows = scored
-    without = [row["answerable"] == "0" for row in rows]
-    unsure = [1 - float(row["all.species.p"]) for row in rows]
+    without = [row["subset"] == "UA" for row in rows]
+    unsure = [1 - float(row["all.species.probability"]) for row in rows]
     assert value(record, "ua_a", "all") == pytest.approx(roc_auc_score(without, unsure), abs=1e-3)
 
 
@@ -111,14 +111,14 @@ def test_lists_leave_out_whoever_has_none(scored: tuple[dict[str, Any], list[dic
     record, rows = scored
     told = [row for row in rows if row["range.species"]]
     assert 0 < len(told) < len(rows)
-    assert {row["range.choices"] for row in rows if not row["range.species"]} == {"0"}
-    answerable = sum(row["answerable"] == "1" for row in told)
+    assert {row["range.candidates"] for row in rows if not row["range.species"]} == {"0"}
+    answerable = sum(row["subset"] == "A" for row in told)
     assert [one["n"] for one in record["metrics"] if (one["labels"], one["name"]) == ("range", "ig")] == [answerable]
 
 
 def test_who_is_alone_on_a_list_is_certain(scored: tuple[dict[str, Any], list[dict[str, str]]]) -> None:
     _, rows = scored
-    listed = [row for row in rows if row["range.choices"] == "1"]
+    listed = [row for row in rows if row["range.candidates"] == "1"]
     assert {row["range.species.p"] for row in listed} <= {"1"}
 
 

@@ -308,9 +308,10 @@ class Existing:
         for question, expected, letter in zip(("positive", "negative"), ("yes", "no"), said, strict=True):
             word, error = WORD[letter], letter == "!"
             yield {
-                "pair": number, "key": f"{name}{place}", "category": place % 3, "name": "cat", "set": of,
-                "main": int(main), "present": 1, "question": question, "expected": expected, "answer": word,
-                "correct": "" if error else int(word == expected), "said": word, "error": "timeout" if error else "",
+                "key": f"{name}{place}", "target": expected, "prediction": word,
+                "correct": "" if error else int(word == expected), "subset": of, "error": "timeout" if error else "",
+                "pair": number, "category": place % 3, "category_name": "cat", "main": int(main), "present": 1,
+                "question": question, "response": word,
             }  # fmt: skip
 
 

@@ -33,9 +33,9 @@ def answer(pair, row, place, said):
     """A question's row: the positive one is to be answered yes."""
     expected = ("yes", "no")[place]
     given = {"y": expected, "n": ("no", "yes")[place], "?": "", "e": ""}[said]
-    more = {"question": ("positive", "negative")[place], "expected": expected, "answer": given}
-    right = "" if said == "e" else int(said == "y")
-    return {**row, "pair": pair, **more, "correct": right, "said": "", "error": "refused" * (said == "e")}
+    more = {"question": ("positive", "negative")[place], "category_name": row["name"], "subset": row["set"]}
+    shared = {"target": expected, "prediction": given, "correct": "" if said == "e" else int(said == "y")}
+    return {**row, "pair": pair, **more, **shared, "error": "refused" * (said == "e")}
 
 
 def answered(model):

@@ -30,8 +30,8 @@ def answers(wrong):
         failed = row["pair"] % 10 < wrong[row["set"]]
         for question, expected in (("positive", "yes"), ("negative", "no")):
             given = {"yes": "no", "no": "yes"}[expected] if failed else expected
-            more = {"question": question, "expected": expected, "answer": given, "correct": int(not failed)}
-            rows.append({**row, **more, "said": given, "error": ""})
+            shared = {"target": expected, "prediction": given, "correct": int(not failed), "subset": row["set"]}
+            rows.append({**row, **shared, "category_name": row["name"], "question": question})
     return rows
 
 

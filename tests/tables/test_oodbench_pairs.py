@@ -86,7 +86,8 @@ def test_a_question_asked_twice_is_refused(refused):
 
 
 @pytest.mark.parametrize(
-    ("column", "cell"), [("answer", "perhaps"), ("question", "third"), ("pair", "x"), ("expected", ""), ("main", "1.5")]
+    ("column", "cell"),
+    [("prediction", "perhaps"), ("question", "third"), ("pair", "x"), ("target", ""), ("main", "1.5")],
 )
 def test_a_cell_that_cannot_be_is_refused(refused, column, cell):
     said = refused(lambda rows: [{**rows[0], column: cell}, *rows[1:]])

@@ -8,9 +8,13 @@ from eyechart.records import SubsetTiming
 SETS = ("ID", "OOD-S", "OOD-H")
 
 
-def sample(key, right, name="ID"):
-    """A sample's row with E, C and L right (1), wrong (0) or an error (nothing)."""
-    return {"key": key, "set": name, **dict(zip("ecl", right, strict=True)), "error": ""}
+def questions(*samples, name="ID"):
+    """The rows of samples (key, whether E, C and L are right: 1, wrong: 0, or an error: nothing)."""
+    return [
+        {"key": key, "correct": correct, "subset": name, "sample": number, "question": question}
+        for number, (key, right) in enumerate(samples)
+        for question, correct in zip(("existence", "counting", "logic"), right, strict=True)
+    ]
 
 
 @pytest.fixture
@@ -21,9 +25,9 @@ def asked(bench):
         "ID": SubsetTiming(answers=24, fresh=24, seconds=3725.4),
         "OOD-S": SubsetTiming(answers=24, fresh=3, seconds=1.0),
     }
-    bench.case("progression", "hf[a]", metrics=own, rows=[sample("x", "111")], sets=times)
-    bench.case("progression", "hf[b]", metrics=own, rows=[sample("x", "110"), sample("y", "100"), sample("z", "000")])
-    rows = [sample("x", "111"), sample("x", ("1", "", ""))]
+    bench.case("progression", "hf[a]", metrics=own, rows=questions(("x", "111")), sets=times)
+    bench.case("progression", "hf[b]", metrics=own, rows=questions(("x", "110"), ("y", "100"), ("z", "000")))
+    rows = questions(("x", "111"), ("x", ("1", "", "")))
     bench.case("progression", "hf[b]", "lvis", metrics=own[:3], rows=rows)
     return bench
 

@@ -128,5 +128,5 @@ def test_answers_without_the_column_are_refused(session):
     made = session()
     made.classifier(made.right())
     made.records = [replace(made.records[0], protocol="closed_world")]
-    with pytest.raises(ReportError, match=r"has no column oop, .*\. Run the case again"):
+    with pytest.raises(ReportError, match=r"has no column out_of_prompt, .*\. Run the case again"):
         tables("T5", made.pool())

@@ -27,11 +27,14 @@ def numbers(level="naive", given=(0.5, 0.25, 0), points=(0.1, 0.4, 0.4), test=(6
     return [(name, "observations", category, value, 40, ci) for name, category, value, ci in made]
 
 
+ACTIONS = ("answer", "abstain")
+
+
 def said(level="naive", answers=()):
     """Rows of answers: image, its issue, and the reason given, nothing for one that does not abstain."""
     return [
-        {"level": level, "wording": f"{at:02}", "key": key, "observation": key, "answerable": int(not issue),
-         "reason": issue, "error": "", "said": "…", "extracted": reason or "none", "abstained": int(bool(reason))}
+        {"level": level, "prompt": f"{at:02}", "key": key, "observation": key, "target": ACTIONS[bool(issue)],
+         "reason": issue, "response": "…", "stated_reason": reason or "none", "prediction": ACTIONS[bool(reason)]}
         for at, (key, issue, reason) in enumerate(answers)
     ]  # fmt: skip
 
@@ -138,7 +141,7 @@ def test_answers_that_are_all_alike_are_as_sure_as_their_images_are_many(flock):
 
 
 def test_an_unknown_issue_has_a_row_of_its_own(flock):
-    rows = [row | {"answerable": 0} for row in said("naive", ANSWERS)]
+    rows = [row | {"target": "abstain"} for row in said("naive", ANSWERS)]
     flock.case("abstention", "a", metrics=numbers(), rows=rows)
     assert [row["Issue"] for row in flock.rows("realbirdid-F8")] == ["Q", "A", "V", "not known", "all"]
 

@@ -139,7 +139,7 @@ def test_a_mean_over_repeats_covers_the_reannotated_images_and_keeps_students_in
     (case,) = [found for found in asked.records if found.variant.get("setting") == SETTINGS[0]]
     with (asked.folder / case.predictions.path).open(encoding="utf-8", newline="") as file:
         rows = [row for row in csv.DictReader(file) if row["ImGT.correct"] and row["ReGT.correct"]]
-    rounds = [[float(row["ImGT.correct"]) for row in rows if row["repeat"] == repeat] for repeat in "01"]
+    rounds = [[float(row["ImGT.correct"]) for row in rows if row["epoch"] == repeat] for repeat in "01"]
     low, high = t_interval([np.mean(each) for each in rounds])
     shown = made[SETTINGS[0]]
     assert [float(shown[f"ImGT{part}"]) for part in ("", " low", " high")] == pytest.approx(

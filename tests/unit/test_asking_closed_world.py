@@ -62,8 +62,8 @@ def test_the_columns_say_where_an_image_was_shown(sit: Any, talker: Any) -> None
     columns = ClosedWorld().predict(sit(model, [0] * 12, images_per_request=5)).texts.columns()
     for request, (rows, _) in enumerate(model.asked):
         assert [columns["request"][row] for row in rows] == [str(request)] * len(rows)
-        assert [columns["place"][row] for row in rows] == ["1", "2", "3", "4", "5"][: len(rows)]
-    assert (columns["said"][3], columns["strict"][3], columns["oop"][3]) == ("dog", "1", "")
+        assert [columns["position"][row] for row in rows] == ["1", "2", "3", "4", "5"][: len(rows)]
+    assert (columns["response"][3], columns["strict_top1"][3], columns["out_of_prompt"][3]) == ("dog", "1", "")
 
 
 def test_images_of_one_class_are_shown_together(sit: Any, talker: Any) -> None:

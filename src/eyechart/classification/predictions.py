@@ -1,6 +1,7 @@
 """Predictions of classification protocols, their comparison with label sets, and their sample table."""
 
 from abc import abstractmethod
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -25,6 +26,7 @@ from eyechart.models.types import Floats, Usage
 from eyechart.protocol.base import Predictions, Rows, truncation_note, with_key
 from eyechart.protocol.context import Context
 from eyechart.protocol.result import make_usage_record
+from eyechart.protocol.sample_table import SHARED_COLUMNS, shared_cells
 from eyechart.records import OutcomeCounts, UsageRecord
 
 Bools = NDArray[np.bool_]
@@ -64,31 +66,46 @@ class TextPredictions:
         """Return the text columns of the sample table."""
         blank = ("",) * len(self.completions)
         return {
-            "said": self.completions,
-            "strict": [str(place) if place >= 0 else "" for place in self.strict_classes.tolist()],
-            "oop": self.out_of_prompt or blank,
+            "response": self.completions,
+            "strict_top1": [str(place) if place >= 0 else "" for place in self.strict_classes.tolist()],
+            "out_of_prompt": self.out_of_prompt or blank,
             "request": [str(place) if place >= 0 else "" for place in self.requests.tolist()],
-            "place": [str(place + 1) if place >= 0 else "" for place in self.positions.tolist()],
+            "position": [str(place + 1) if place >= 0 else "" for place in self.positions.tolist()],
             **(self.details or {}),
         }
 
 
 @dataclass(frozen=True)
 class Targets:
-    """What predictions are compared with: label sets, the original label of each image (n,), and the policy."""
+    """What predictions are compared with: label sets, the original label of each image (n,), and the policy.
+
+    `names` are the class names of the case, () if the classes have none.
+    """
 
     label_sets: tuple[LabelSet, ...] = ()
     original: Ints = field(default_factory=lambda: np.zeros(0, np.int64))
     policy: LabelPolicy = field(default_factory=LabelPolicy)
     classes: int = 0
     seed: int = 0
+    names: tuple[str, ...] = ()
 
     @classmethod
     def from_context(cls, context: Context) -> "Targets":
         """Return the targets of a case."""
         original = np.array(context.labels, np.int64)
-        classes = context.dataset.classes
-        return cls(tuple(context.label_sets), original, context.label_policy, classes, context.runner.seed)
+        names, classes = context.raw_names, context.dataset.classes
+        names = names if len(names) == classes else ()
+        return cls(tuple(context.label_sets), original, context.label_policy, classes, context.runner.seed, names)
+
+    @cached_property
+    def class_texts(self) -> tuple[str, ...]:
+        """The name of each class, with its index if several classes have the name; () if the classes have none."""
+        counts = Counter(self.names)
+        return tuple(f"{name} ({index})" if counts[name] > 1 else name for index, name in enumerate(self.names))
+
+    def class_text(self, index: int) -> str:
+        """Return the name of a class, or its index if the classes have no names."""
+        return self.class_texts[index] if self.class_texts else str(index)
 
     @cached_property
     def variant(self) -> dict[str, str]:
@@ -177,17 +194,18 @@ class Classification(Predictions):
         yield from (str(note) for labels in self.targets.label_sets for note in labels.notes)
 
     def samples(self) -> Rows:
-        """Yield a row per image: the five best classes with scores, the error, and the outcome under each label set."""
+        """Yield a row per image: the five best classes with their scores, and the outcome under each label set."""
         first, repeated = self.epochs[0], not isinstance(self, ClassPredictions)
         tops = [f"{what}{rank}" for what in ("top", "score") for rank in range(1, TOP + 1)]
         names = [labels.name for labels in self.targets.label_sets]
         truths = [f"{name}.{what}" for name in names for what in ("labels", "category", "correct")]
         words = [*first.texts.columns(), "truncated"] if first.texts else []
-        yield [*(["repeat"] if repeated else []), "key", "label", *tops, "error", *words, *truths]
+        yield [*SHARED_COLUMNS, *(["epoch"] if repeated else []), "label", *tops, *words, *truths]
         for number, epoch in enumerate(self.epochs):
             scored = [by_epoch[number] for by_epoch in self.scores_by_labels]
-            for row in sample_rows(epoch, self.targets, scored):
-                yield [number, *row] if repeated else row
+            shared = shared_rows(epoch, self.targets, scored)
+            for cells, row in zip(shared, sample_rows(epoch, self.targets, scored), strict=True):
+                yield [*cells, *([number] if repeated else []), *row]
 
 
 @dataclass(frozen=True)
@@ -327,6 +345,10 @@ class ScoredLabels:
         """Whether images without a label count, as correct or as wrong, and there are any."""
         return self.labels.empty != "exclude" and bool(self.categories["N"].any())
 
+    def finest_category(self, row: int) -> str:
+        """Return the finest category of an image, "" if the label set does not annotate it."""
+        return next((name for name in ("N", "S+", "S-", "M+", "M-") if self.categories[name][row]), "")
+
     def count_outcomes(self, predictions: ClassPredictions) -> OutcomeCounts:
         """Return the number of images of each outcome; unparsed and truncated answers are counted separately."""
         cut = predictions.mask(predictions.truncated)
@@ -363,10 +385,26 @@ def make_predictions(
     return ClassPredictions(dataset.keys, scores, kept.errors, variant, batch_notes=kept.notes)
 
 
-def sample_rows(epoch: ClassPredictions, targets: Targets, scored: Sequence[ScoredLabels]) -> Iterator[list[Any]]:
-    """Yield the sample row of every image of one epoch."""
-    words = epoch.texts.columns() if epoch.texts else {}
+def shared_rows(epoch: ClassPredictions, targets: Targets, scored: Sequence[ScoredLabels]) -> Iterator[list[Any]]:
+    """Yield the shared cells of every image of one epoch, under the first label set."""
+    first = scored[0] if scored else None
     for row, key in enumerate(epoch.keys):
+        labels = first.labels.labels[row].tolist() if first else []
+        best = int(epoch.top[row, 0])
+        yield shared_cells(
+            key=key,
+            target="; ".join(targets.class_text(label) for label in labels if label >= 0),
+            prediction=targets.class_text(best) if best >= 0 else "",
+            correct=first.correct[row] if first else None,
+            subset=first.finest_category(row) if first and first.reported else "",
+            error=epoch.errors.get(row, ""),
+        )
+
+
+def sample_rows(epoch: ClassPredictions, targets: Targets, scored: Sequence[ScoredLabels]) -> Iterator[list[Any]]:
+    """Yield the further cells of every image of one epoch."""
+    words = epoch.texts.columns() if epoch.texts else {}
+    for row in range(len(epoch.keys)):
         best: list[int] = epoch.top[row].tolist()
         classes = [str(place) if place >= 0 else "" for place in best]
         known = best if epoch.texts is None else [-1] * TOP  # words have no scores
@@ -375,13 +413,13 @@ def sample_rows(epoch: ClassPredictions, targets: Targets, scored: Sequence[Scor
         texts = [column[row] for column in words.values()]
         texts += [str(int(row in epoch.truncated))] if words else []
         truths = [cell for scored_labels in scored for cell in label_cells(scored_labels, row)]
-        yield [key, label, *classes, *values, epoch.errors.get(row, ""), *texts, *truths]
+        yield [label, *classes, *values, *texts, *truths]
 
 
 def label_cells(scored: ScoredLabels, row: int) -> Iterator[str]:
     """Yield the cells of an image under a label set: labels, finest category, and 1, 0 or nothing."""
     yield ";".join(str(label) for label in scored.labels.labels[row].tolist() if label >= 0)
-    yield next((name for name in ("N", "S+", "S-", "M+", "M-") if scored.categories[name][row]), "")
+    yield scored.finest_category(row)
     correct = scored.correct[row]
     yield "" if np.isnan(correct) else str(int(correct))
 

@@ -17,9 +17,11 @@ from eyechart.oodbench.options import DETECTOR_TEMPLATES, THRESHOLD
 from eyechart.oodbench.predictions import LABELS
 from eyechart.protocol.base import Predictions, Protocol, Rows
 from eyechart.protocol.context import Context
+from eyechart.protocol.sample_table import SHARED_COLUMNS, shared_cells
 from eyechart.records import OutcomeCounts
 
 LOGIT_BINS, SHARE_BINS = 40, 20
+DETECTED, MISSED = "detected", "missed"  # a pair that is flagged is missed
 
 
 @dataclass(frozen=True)
@@ -53,14 +55,21 @@ class DetectionPredictions(Predictions):
         yield from map(str, self.annotation.excluded)
 
     def samples(self) -> Rows:
-        """Yield every present pair with its two flags and its purified probability."""
-        yield ["key", "category", "name", "case1", "case2", "probability"]
-        flags = self.flags
-        codes = flags.codes
-        for row, category in zip(*(part.tolist() for part in np.nonzero(flags.present)), strict=True):
-            code, share = int(codes[row, category]), flags.probability[row, category]
-            cells = [int(code & OUTSCORED > 0), int(code & UNLIKELY > 0), f"{share:.6g}"]
-            yield [self.keys[row], category, self.names[category], *cells]
+        """Yield every present pair with its two flags and its purified probability, both "" for an error."""
+        yield [*SHARED_COLUMNS, "category", "category_name", "outscored", "unlikely", "probability"]
+        flags, codes = self.flags, self.flags.codes
+        pairs = flags.present | (self.annotation.present & ~self.usable[:, None])
+        for row, category in zip(*(part.tolist() for part in np.nonzero(pairs)), strict=True):
+            code, error = int(codes[row, category]), self.errors.get(row, "")
+            shared = shared_cells(
+                key=self.keys[row],
+                target=DETECTED,
+                prediction="" if error else MISSED if code else DETECTED,
+                correct=None if error else code == 0,
+                error=error,
+            )
+            flagged = [int(code & OUTSCORED > 0), int(code & UNLIKELY > 0), f"{flags.probability[row, category]:.6g}"]
+            yield [*shared, category, self.names[category], *([""] * 3 if error else flagged)]
 
     def files(self) -> dict[str, Rows]:
         """Return the histograms of logits and probabilities."""

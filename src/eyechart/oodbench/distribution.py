@@ -21,6 +21,7 @@ from eyechart.oodbench.predictions import LABELS
 from eyechart.protocol.base import Predictions, Protocol, Rows, with_key
 from eyechart.protocol.context import Context
 from eyechart.protocol.options import OptionValues, RequestedValues, flag
+from eyechart.protocol.sample_table import SHARED_COLUMNS, shared_cells
 from eyechart.records import OutcomeCounts
 
 APART = "OOD"
@@ -93,13 +94,14 @@ class DistributionPredictions(Predictions):
         return OutcomeCounts(error=len(self.error_messages()))
 
     def samples(self) -> Rows:
-        """Yield every pair that is compared."""
-        yield ["sample", "key", "category", "name", "set"]
+        """Yield every pair that is compared; a pair has no answer."""
+        yield [*SHARED_COLUMNS, "side", "category", "category_name"]
         for side, sample in self.sides.items():
             for place in sample.indices.tolist():
                 category = int(sample.division.categories[place])
                 key = sample.dataset.keys[sample.division.rows[place]]
-                yield [side, key, category, sample.dataset.names[category], sample.division.sets[place]]
+                shared = shared_cells(key=key, subset=sample.division.sets[place])
+                yield [*shared, side, category, sample.dataset.names[category]]
 
 
 class Distribution(Protocol[DistributionPredictions]):

@@ -16,6 +16,7 @@ from eyechart.oodbench.division_files import labels_sha256
 from eyechart.oodbench.yes_no_prompts import QUESTIONS
 from eyechart.protocol.base import Predictions, Rows, answered_images, truncation_note, with_key
 from eyechart.protocol.result import make_usage_record
+from eyechart.protocol.sample_table import SHARED_COLUMNS, shared_cells
 from eyechart.records import OutcomeCounts, SubsetTiming, UsageRecord
 
 Ints = NDArray[np.int64]
@@ -23,6 +24,7 @@ Bools = NDArray[np.bool_]
 Floats = NDArray[np.float64]
 PRIME = "'"  # of the initial benchmark, as in the paper's tables
 LABELS = "OODBench"
+STAGES = ("existence", "counting", "logic")  # the questions of progression
 ANSWER_TEXT = {YES: "yes", NO: "no", UNPARSED: "", MISSING: ""}
 
 
@@ -165,24 +167,23 @@ class ExistencePredictions(PairPredictions):
 
     def samples(self) -> Rows:
         """Yield every question with its expected answer, parsed answer and completion."""
-        columns = ("pair", "key", "category", "name", "set", "main", "present")
-        yield [*columns, "question", "expected", "answer", "correct", "said", "error", "truncated"]
+        about = ("pair", "category", "category_name", "main", "present")
+        yield [*SHARED_COLUMNS, *about, "question", "response", "truncated"]
         cut = self.truncated_mask(self.answers)
         for place, pair in enumerate(self.places.tolist()):
-            for side, name in enumerate(QUESTIONS):
+            number, key, category, category_name, subset, main, present = self.pair_cells(pair)
+            for side, question in enumerate(QUESTIONS):
                 answer, expected = int(self.answers[place, side]), bool(self.expected[place, side])
-                correct = "" if answer == MISSING else int(answer >= 0 and (answer == YES) == expected)
-                error = self.errors.get(place, "") if answer == MISSING else ""
-                cells = [
-                    name,
-                    ANSWER_TEXT[int(expected)],
-                    ANSWER_TEXT[answer],
-                    correct,
-                    self.completions[place][side],
-                    error,
-                    int(cut[place, side]),
-                ]
-                yield [*self.pair_cells(pair), *cells]
+                shared = shared_cells(
+                    key=key,
+                    target=ANSWER_TEXT[int(expected)],
+                    prediction=ANSWER_TEXT[answer],
+                    correct=None if answer == MISSING else answer >= 0 and (answer == YES) == expected,
+                    subset=subset,
+                    error=self.errors.get(place, "") if answer == MISSING else "",
+                )
+                about_pair = [number, category, category_name, main, present]
+                yield [*shared, *about_pair, question, self.completions[place][side], int(cut[place, side])]
 
 
 @dataclass(frozen=True)
@@ -244,24 +245,36 @@ class ProgressionPredictions(PairPredictions):
         )
 
     def samples(self) -> Rows:
-        """Yield every sample with both categories, the three answers, and whether they are correct."""
-        pair = ("first", "second", "first_name", "second_name", "first_count", "second_count")
-        answer_columns = ("existence_said", "existence", "counting_said", "counting", "logic_said", "logic")
-        yield ["sample", "key", "set", *pair, *answer_columns, "e", "c", "l", "error", "truncated"]
-        for sample in range(len(self.first)):
-            yield [sample, *self.sample_cells(sample)]
+        """Yield the three questions of every sample; an error in one of them leaves none of them correct or wrong."""
+        pair = ("first_category", "first_name", "first_count", "second_category", "second_name", "second_count")
+        yield [*SHARED_COLUMNS, "sample", "question", *pair, "response", "truncated"]
+        correct = np.where(self.missing[:, None], np.nan, self.correct)
+        cut = self.truncated_mask(correct)
+        for sample, first in enumerate(self.first.tolist()):
+            answers = zip(STAGES, self.targets(sample), self.answers(sample), self.completions[sample], strict=True)
+            for stage, (question, target, answer, completion) in enumerate(answers):
+                shared = shared_cells(
+                    key=self.keys[self.division.rows[first]],
+                    target=target,
+                    prediction=answer,
+                    correct=correct[sample, stage],
+                    subset=self.division.sets[first],
+                    error=self.errors.get(sample, ""),
+                )
+                yield [*shared, sample, question, *self.category_cells(sample), completion, int(cut[sample, stage])]
 
-    def sample_cells(self, sample: int) -> list[Any]:
-        """Return the cells of one sample without its number."""
-        division = self.division
-        pair = [int(self.first[sample]), int(self.second[sample])]
-        categories = [int(division.categories[place]) for place in pair]
+    def targets(self, sample: int) -> tuple[str, str, str]:
+        """Return the expected answers to the three questions of a sample."""
+        first, second = self.counts[sample].tolist()
+        return ANSWER_TEXT[YES], str(second), ANSWER_TEXT[YES if first > second else NO]
+
+    def answers(self, sample: int) -> tuple[str, str, str]:
+        """Return the parsed answers to the three questions of a sample, "" for none."""
         existence, counting, logic = (int(codes[sample]) for codes in (self.existence, self.counting, self.logic))
-        answers = [ANSWER_TEXT[existence], "" if counting < 0 else counting, ANSWER_TEXT[logic]]
-        both = [cell for pair_of_cells in zip(self.completions[sample], answers, strict=True) for cell in pair_of_cells]
-        right = [""] * 3 if self.missing[sample] else self.correct[sample].tolist()
-        names = [self.names[category] for category in categories]
-        where = [self.keys[division.rows[pair[0]]], division.sets[pair[0]]]
-        counts, error = self.counts[sample].tolist(), self.errors.get(sample, "")
-        cut = "" if self.truncated is None else int(self.truncated[sample].sum())
-        return [*where, *categories, *names, *counts, *both, *right, error, cut or 0]
+        return ANSWER_TEXT[existence], "" if counting < 0 else str(counting), ANSWER_TEXT[logic]
+
+    def category_cells(self, sample: int) -> list[Any]:
+        """Return the index, the name and the number of objects of both categories of a sample."""
+        categories = self.division.categories[[self.first[sample], self.second[sample]]].tolist()
+        numbers = zip(categories, self.counts[sample].tolist(), strict=True)
+        return [cell for category, count in numbers for cell in (category, self.names[category], count)]

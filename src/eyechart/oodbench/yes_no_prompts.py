@@ -31,7 +31,7 @@ KINDS = (
 )
 MAX_TOKENS, MAX_TOKENS_COT = 64, 1024
 PARSERS = ("lenient", "strict", "authors")
-KEY_COLUMNS, ANSWER_COLUMNS = ("key", "category", "question"), ("said", "answer")
+KEY_COLUMNS, ANSWER_COLUMNS = ("key", "category", "question"), ("response", "answer")
 EXPECTED = (
     "Expected a csv with the columns key, category, question (positive or negative) and answer, such as the csv of "
     "predictions of a case of existence."
@@ -208,7 +208,7 @@ def parse_target(line: CsvLine, dataset: Dataset, find: ClassMatcher) -> tuple[i
 
 
 def line_response(line: CsvLine) -> Response:
-    """Return the answer of a line: its error if there is one, else the column `said`, else the column `answer`."""
+    """Return the answer of a line: its error if there is one, else the column `response`, else `answer`."""
     error = line.cells.get("error", "")
     return Response(
         "" if error else next(line.cells[name] for name in ANSWER_COLUMNS if name in line.cells), error=error

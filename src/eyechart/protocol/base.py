@@ -53,7 +53,10 @@ class Predictions(ABC):
 
     @abstractmethod
     def samples(self) -> Rows:
-        """Yield the sample table: a header, then one row per sample."""
+        """Yield the sample table: a header that begins with `SHARED_COLUMNS`, then one row per sample.
+
+        The cells of these columns come from `shared_cells` of `protocol.sample_table`.
+        """
 
     def files(self) -> dict[str, Rows]:
         """Return further tables by name, such as curves or a confusion matrix, each with a header."""

@@ -23,6 +23,7 @@ from eyechart.metrics.resampling import unit_bootstrap_shares
 from eyechart.models.runtime import device_name
 from eyechart.models.types import Identity, Usage
 from eyechart.protocol.base import Floats, Ints, Metric, P, Protocol, Rows
+from eyechart.protocol.sample_table import check_rows
 from eyechart.protocol.settings import Case, Settings
 from eyechart.records import DataRecord, File, ModelRecord, Record, SubsetTiming, UsageRecord, encode
 
@@ -105,7 +106,9 @@ class CaseResult(Generic[P]):
             metrics=metrics,
             reported=self.protocol.reported(self.case.whole_split, self.case.model, metrics) if whole else None,
             usage=self.predictions.usage_record(),
-            predictions=self.write_csv(f"predictions/{slug}.csv", self.predictions.samples()),
+            predictions=self.write_csv(
+                f"predictions/{slug}.csv", check_rows(self.protocol.name, self.predictions.samples())
+            ),
             artifacts={
                 name: self.write_csv(f"{name}/{slug}.csv", rows) for name, rows in self.predictions.files().items()
             },

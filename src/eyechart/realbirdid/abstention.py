@@ -14,6 +14,7 @@ from eyechart.protocol.base import Protocol, Rows, answered_images, truncation_n
 from eyechart.protocol.context import Context
 from eyechart.protocol.prompts import get_prompt
 from eyechart.protocol.result import make_usage_record
+from eyechart.protocol.sample_table import SHARED_COLUMNS
 from eyechart.realbirdid.abstention_reasons import ANSWERED, CHOICES, ReasonParser
 from eyechart.realbirdid.bird_vocabulary import BirdVocabulary
 from eyechart.realbirdid.extraction import complete_texts, extract_choices, extraction_variant, truncated_responses
@@ -29,6 +30,7 @@ Bools = NDArray[np.bool_]
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
 REASON_CHOICES = tuple(reason for reason in CHOICES if reason != ANSWERED)
+ANSWER, ABSTAIN = "answer", "abstain"
 REASON_LIST = ", ".join(REASONS)
 
 
@@ -71,6 +73,11 @@ class AbstentionPredictions(BirdPredictions):
         return abstained
 
     @cached_property
+    def correct(self) -> Floats:
+        """Whether each response (k, r) names an answerable bird or abstains on another: 1, 0, NaN for an error."""
+        return np.where(self.answered, self.parsed & (self.abstained != self.answerable), np.nan)
+
+    @cached_property
     def levels(self) -> Mapping[str, slice]:
         """The slice of the prompts of each level."""
         slices, start = {}, 0
@@ -109,10 +116,9 @@ class AbstentionPredictions(BirdPredictions):
 
     def count_outcomes(self) -> OutcomeCounts:
         """Count the outcomes: naming an answerable image and abstaining on an unanswerable one are correct."""
-        right = self.parsed & (self.abstained != self.answerable)
         return OutcomeCounts(
-            correct=int(right.sum()),
-            wrong=int((self.parsed & ~right).sum()),
+            correct=int((self.correct == 1).sum()),
+            wrong=int((self.parsed & (self.correct == 0)).sum()),
             unparsed=int((self.answered & ~self.parsed).sum()) - (cut := len(self.truncated - {*self.errors})),
             error=len(self.errors),
             truncated=cut,
@@ -132,17 +138,23 @@ class AbstentionPredictions(BirdPredictions):
             yield "no bird of the split is unanswerable, so that there is nothing to abstain from."
 
     def samples(self) -> Rows:
-        """Yield one row per response: prompt, completion, extracted reason, and whether it is an abstention."""
-        about = ("key", "observation", "answerable", "reason")
-        yield ["level", "wording", *about, "error", "said", "extracted", "abstained", "truncated"]
-        for wording, level, name in self.numbered_prompts():
+        """Yield one row per response: whether the model should abstain and does, the prompt, and the stated reason."""
+        yield [*SHARED_COLUMNS, "level", "prompt", "observation", "reason", "response", "stated_reason", "truncated"]
+        for prompt, level, name in self.numbered_prompts():
             for place, row in enumerate(self.image_indices.tolist()):
-                key, observation, _, _, answerable, reason = self.bird_cells(row)
-                chosen = int(self.choice_indices[wording, place])
-                at = wording * len(self.image_indices) + place
-                cells = [self.errors.get(at, ""), self.completions[at], CHOICES[chosen] if chosen >= 0 else ""]
-                declined = int(self.abstained[wording, place]) if self.answered[wording, place] else ""
-                yield [level, name, key, observation, answerable, reason, *cells, declined, int(at in self.truncated)]
+                observation, _, _, reason = self.bird_cells(row)
+                chosen = int(self.choice_indices[prompt, place])
+                at = prompt * len(self.image_indices) + place
+                parsed, abstained = self.parsed[prompt, place], self.abstained[prompt, place]
+                shared = self.shared_cells(
+                    row,
+                    target=ANSWER if self.answerable[place] else ABSTAIN,
+                    prediction="" if not parsed else ABSTAIN if abstained else ANSWER,
+                    correct=self.correct[prompt, place],
+                    error=self.errors.get(at, ""),
+                )
+                cells = [self.completions[at], CHOICES[chosen] if chosen >= 0 else "", int(at in self.truncated)]
+                yield [*shared, level, name, observation, reason, *cells]
 
     def numbered_prompts(self) -> Iterator[tuple[int, str, str]]:
         """Yield the index, the level and the number of every prompt."""

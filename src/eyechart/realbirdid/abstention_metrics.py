@@ -16,8 +16,7 @@ from eyechart.metrics.intervals import Interval
 from eyechart.metrics.resampling import cluster_bootstrap_totals, percentile_interval, ratios, unit_bootstrap_shares
 from eyechart.realbirdid.abstention import AbstentionPredictions
 from eyechart.realbirdid.estimators import answerability_strata, proportion
-from eyechart.realbirdid.free_form import ANSWERABLE, UNANSWERABLE
-from eyechart.realbirdid.predictions import LABELS
+from eyechart.realbirdid.predictions import ANSWERABLE, LABELS, UNANSWERABLE
 from eyechart.realbirdid.prompt_sets import prompt_number as numbered
 
 CHI_SQUARED = "chi-squared"

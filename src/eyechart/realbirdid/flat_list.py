@@ -13,6 +13,7 @@ from eyechart.models.types import Floats
 from eyechart.protocol.base import Protocol, Rows
 from eyechart.protocol.context import Context, missing_scores_reason
 from eyechart.protocol.options import PROMPT
+from eyechart.protocol.sample_table import SHARED_COLUMNS
 from eyechart.realbirdid.estimators import Float64s, harmonic_mean_estimate, proportion
 from eyechart.realbirdid.name_scores import (
     ReadScores,
@@ -53,11 +54,14 @@ class FlatListPredictions(BirdPredictions):
 
     def samples(self) -> Rows:
         """Yield one row per image: the top name, its level, its probability, and whether it is correct."""
-        titles = ("answer", "level", "p", "correct")
-        yield [*BIRD_COLUMNS, "error", *(f"{prefix}{title}" for prefix in PREFIXES.values() for title in titles)]
+        titles = ("answer", "answer_level", "probability", "correct")
+        names = (f"{prefix}{title}" for prefix in PREFIXES.values() for title in titles)
+        yield [*SHARED_COLUMNS, *BIRD_COLUMNS, *names]
         columns = [column for labels in PREFIXES for column in self.sample_columns(labels)]
+        correct = correct_answers(self, ALL)
         for row, cells in enumerate(zip(*columns, strict=True)):
-            yield [*self.bird_cells(row), self.errors.get(row, ""), *cells]
+            shared = self.shared_cells(row, prediction=cells[0], correct=correct[row], error=self.errors.get(row, ""))
+            yield [*shared, *self.bird_cells(row), *cells]
 
     def sample_columns(self, labels: str) -> Iterator[list[str]]:
         """Yield the columns of one label set for all images."""

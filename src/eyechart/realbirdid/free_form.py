@@ -14,6 +14,7 @@ from eyechart.protocol.context import Context
 from eyechart.protocol.options import PROMPT, OptionValues
 from eyechart.protocol.prompts import get_prompt
 from eyechart.protocol.result import make_usage_record
+from eyechart.protocol.sample_table import SHARED_COLUMNS
 from eyechart.realbirdid.bird_vocabulary import BirdVocabulary
 from eyechart.realbirdid.estimators import harmonic_mean_estimate, proportion
 from eyechart.realbirdid.extraction import (
@@ -25,14 +26,13 @@ from eyechart.realbirdid.extraction import (
 )
 from eyechart.realbirdid.name_scores import require_observations
 from eyechart.realbirdid.options import EXTRACTION
-from eyechart.realbirdid.predictions import BIRD_COLUMNS, LABELS, BirdPredictions
+from eyechart.realbirdid.predictions import ANSWERABLE, BIRD_COLUMNS, LABELS, UNANSWERABLE, BirdPredictions
 from eyechart.realbirdid.prompts import ask
 from eyechart.records import OutcomeCounts, UsageRecord
 
 Bools = NDArray[np.bool_]
 Ints = NDArray[np.int64]
 SPECIES, GENUS, ABSTAINED, NOT_PARSED = "species", "genus", "abstained", ""
-ANSWERABLE, UNANSWERABLE = "A", "UA"
 Floats = NDArray[np.float64]
 
 
@@ -128,19 +128,17 @@ class FreeFormPredictions(BirdPredictions):
             yield f"common names of several species were not looked for: {', '.join(self.vocabulary.shared)}."
 
     def samples(self) -> Rows:
-        """Yield one row per image: completion, extracted name, its level, and whether it is correct."""
-        yield [*BIRD_COLUMNS, "error", "said", "extracted", "level", "correct", "truncated"]
+        """Yield one row per image: the extracted name, whether it is correct, the response, and the name's level."""
+        yield [*SHARED_COLUMNS, *BIRD_COLUMNS, "response", "answer_level", "truncated"]
         for row in range(len(self.keys)):
-            correct = int(self.correct[row]) if self.answered[row] else ""
-            cells = [
-                self.errors.get(row, ""),
-                self.completions[row],
-                self.extracted_name(row),
-                self.answer_level(row),
-                correct,
-                int(row in self.truncated),
-            ]
-            yield [*self.bird_cells(row), *cells]
+            shared = self.shared_cells(
+                row,
+                prediction=self.extracted_name(row),
+                correct=self.correct[row] if self.answered[row] else None,
+                error=self.errors.get(row, ""),
+            )
+            cells = [self.completions[row], self.answer_level(row), int(row in self.truncated)]
+            yield [*shared, *self.bird_cells(row), *cells]
 
 
 class FreeForm(Protocol[FreeFormPredictions]):

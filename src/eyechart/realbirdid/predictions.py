@@ -10,9 +10,11 @@ from numpy.typing import NDArray
 from eyechart.data.dataset import Dataset
 from eyechart.data.observations import REASONS, SHOWN, Observations
 from eyechart.protocol.base import Predictions, Rows
+from eyechart.protocol.sample_table import shared_cells
 
 LABELS = "observations"
-BIRD_COLUMNS = ("key", "observation", "species", "genus", "answerable", "reason")
+BIRD_COLUMNS = ("observation", "species", "genus", "reason")  # after the shared columns
+ANSWERABLE, UNANSWERABLE = "A", "UA"  # the subsets of images
 
 
 @dataclass(frozen=True)
@@ -45,8 +47,23 @@ class BirdPredictions(Predictions):
             *exact_duplicates(self.dataset),
         )
 
+    def shared_cells(
+        self, row: int, target: str = "", prediction: str = "", correct: float | None = None, error: str = ""
+    ) -> list[Any]:
+        """Return the shared cells of an image; the target is by default its species, or its genus if unanswerable."""
+        _, species, genus, _ = self.bird_cells(row)
+        subset = ANSWERABLE if species else UNANSWERABLE
+        return shared_cells(
+            key=self.keys[row],
+            target=target or species or genus,
+            prediction=prediction,
+            correct=correct,
+            subset=subset,
+            error=error,
+        )
+
     def bird_cells(self, row: int) -> list[Any]:
-        """Return the cells that identify an image and its true labels."""
+        """Return the cells of `BIRD_COLUMNS`: the observation and the true labels of an image."""
         observations = self.observations
         species, genus, reason = (
             int(observations.species[row]),
@@ -56,7 +73,7 @@ class BirdPredictions(Predictions):
         names = observations.taxonomy.names
         known = names[0][species] if species >= 0 else ""
         why = REASONS[reason] if reason >= 0 else ""
-        return [self.keys[row], observations.ids[row], known, names[1][genus], int(species >= 0), why]
+        return [observations.ids[row], known, names[1][genus], why]
 
     def files(self) -> dict[str, Rows]:
         """Return the table of genera, and that of images whose range list lacks their species."""
@@ -69,8 +86,8 @@ class BirdPredictions(Predictions):
         observations = self.observations
         yield ["key", "observation", "species", "choices"]
         for row in np.flatnonzero(observations.unlisted).tolist():
-            key, observation, species, *_ = self.bird_cells(row)
-            yield [key, observation, species, int(observations.candidate_counts[row])]
+            observation, species, *_ = self.bird_cells(row)
+            yield [self.keys[row], observation, species, int(observations.candidate_counts[row])]
 
 
 def exact_duplicates(dataset: Dataset) -> Iterator[str]:

@@ -19,6 +19,7 @@ from eyechart.protocol.base import Protocol, Rows
 from eyechart.protocol.context import Context, missing_scores_reason
 from eyechart.protocol.curves import thin_curve
 from eyechart.protocol.options import PROMPT
+from eyechart.protocol.sample_table import SHARED_COLUMNS
 from eyechart.realbirdid.name_scores import (
     ReadScores,
     ToProbabilities,
@@ -64,15 +65,22 @@ class SpeciesPredictions(BirdPredictions):
         return {**super().files(), "curves": curve_rows(self.views)}
 
     def samples(self) -> Rows:
-        """Yield one row per image: for every level the top name, probabilities, entropy, and outcome."""
+        """Yield one row per image: for every level the top name, probabilities, entropy, and outcome.
+
+        The prediction is the top species over all species, and for an unanswerable image the top genus.
+        """
         levels = self.observations.taxonomy.levels
-        numbers = ("", ".p", ".p2", ".entropy", ".correct")
+        numbers = ("", ".probability", ".second_probability", ".entropy", ".correct")
         titles = [f"{prefix}{level}{number}" for prefix in PREFIXES.values() for level in levels for number in numbers]
-        yield [*BIRD_COLUMNS, "error", *titles, "range.choices"]
+        yield [*SHARED_COLUMNS, *BIRD_COLUMNS, *titles, "range.candidates"]
         columns = [column for labels in PREFIXES for column in self.sample_columns(labels)]
         rows = zip(*columns, self.observations.candidate_counts.tolist(), strict=True)
+        species, genera = columns[0], columns[len(numbers)]
+        correct, answerable = self.views[ALL].finest_correct, self.observations.answerable
         for row, cells in enumerate(rows):
-            yield [*self.bird_cells(row), self.errors.get(row, ""), *cells]
+            prediction = species[row] if answerable[row] else genera[row]
+            shared = self.shared_cells(row, prediction=prediction, correct=correct[row], error=self.errors.get(row, ""))
+            yield [*shared, *self.bird_cells(row), *cells]
 
     def sample_columns(self, labels: str) -> Iterator[list[str]]:
         """Yield the columns of one label set, level by level."""

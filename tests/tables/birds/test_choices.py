@@ -28,7 +28,7 @@ def said(three):
     found = next(e for e in three.groups[0].with_protocols("species").cases if e.model == "hf_clip[b]")
     text = (found.folder / found.record.predictions.path).read_text(encoding="utf-8")
     every = csv.DictReader(StringIO(text))
-    return [row for row in every if row["answerable"] == "1" and row["range.species.p"]]
+    return [row for row in every if row["subset"] == "A" and row["range.species.probability"]]
 
 
 @pytest.fixture
@@ -40,17 +40,17 @@ def bins(three):
 
 def test_every_number_of_choices_has_its_frequency_and_means(said, bins):
     for row in bins:
-        some = [each for each in said if each["range.choices"] == row["Choices"]]
+        some = [each for each in said if each["range.candidates"] == row["Choices"]]
         assert int(row["Frequency n"]) == len(some)
         assert float(row["Frequency"]) == pytest.approx(100 * len(some) / len(said), abs=0.01)
-        for head, name in (("Entropy", "entropy"), ("Max probability", "p")):
+        for head, name in (("Entropy", "entropy"), ("Max probability", "probability")):
             expected = np.mean([float(each[f"range.species.{name}"]) for each in some])
             assert float(row[head]) == pytest.approx(expected, abs=0.001)
 
 
 def test_no_interval_goes_beyond_what_so_many_choices_can_have(three):
     for found in (some for each in collect_bins(three) for chosen in each.image_sets for some in chosen.bins):
-        for name, (least, most) in {"entropy": (0, np.log(found.high)), "p": (1 / found.high, 1)}.items():
+        for name, (least, most) in {"entropy": (0, np.log(found.high)), "probability": (1 / found.high, 1)}.items():
             number = found.means[name]
             low, high = number.ci or (number.value, number.value)
             assert least - 1e-6 <= low <= number.value <= high <= most + 1e-6
@@ -58,7 +58,7 @@ def test_no_interval_goes_beyond_what_so_many_choices_can_have(three):
 
 def test_the_numbers_of_choices_ascend_and_hold_every_image(said, bins):
     places = [int(row["Choices"]) for row in bins]
-    assert places == sorted({int(each["range.choices"]) for each in said})
+    assert places == sorted({int(each["range.candidates"]) for each in said})
     assert sum(int(row["Frequency n"]) for row in bins) == len(said) == 32
 
 
@@ -66,7 +66,7 @@ def test_the_correlation_is_spearmans(three, said):
     (found,) = collect_bins(three)
     chosen = next(each for each in found.image_sets if (each.model, each.kind) == ("hf_clip[b]", "A"))
     for name, number in chosen.correlations.items():
-        pairs = [(int(row["range.choices"]), float(row[f"range.species.{name}"])) for row in said]
+        pairs = [(int(row["range.candidates"]), float(row[f"range.species.{name}"])) for row in said]
         assert number.value == pytest.approx(spearmanr(*zip(*pairs, strict=True)).statistic, abs=1e-6)
         assert number.ci[0] < number.value < number.ci[1]
 
@@ -115,8 +115,9 @@ def test_an_interval_stays_where_probabilities_can_be():
 
 
 def test_images_without_an_answer_under_their_list_are_left_out():
-    told = {"range.choices": ("2", "0", "3"), "answerable": ("1", "1", "0"), "observation": ("a", "b", "c")}
-    found = parse_columns({**told, "range.species.p": ("0.9", "", "0.4"), "range.species.entropy": ("0.1", "", "0.6")})
+    told = {"range.candidates": ("2", "0", "3"), "subset": ("A", "A", "UA"), "observation": ("a", "b", "c")}
+    numbers = {"range.species.probability": ("0.9", "", "0.4"), "range.species.entropy": ("0.1", "", "0.6")}
+    found = parse_columns({**told, **numbers})
     assert (found.choices.tolist(), found.answerable.tolist()) == ([2, 3], [True, False])
 
 

@@ -80,8 +80,8 @@ def test_every_model_has_a_curve_and_its_area_as_in_the_record(three, figure, en
 
 def test_the_tradeoff_is_the_receivers_curve_of_the_answers(three, figure, entry):
     said = answers(entry)
-    unanswerable = [row["answerable"] == "0" for row in said]
-    x, y, _ = roc_curve(unanswerable, [-float(row["all.species.p"]) for row in said], drop_intermediate=False)
+    unanswerable = [row["subset"] == "UA" for row in said]
+    x, y, _ = roc_curve(unanswerable, [-float(row["all.species.probability"]) for row in said], drop_intermediate=False)
     line = figure(three, "F9").axes[0].get_lines()[1]  # encoders stand first, by their names
     drawn = {tuple(np.round(point, 3)) for point in line.get_xydata()}
     assert len(drawn) > 10
@@ -95,8 +95,8 @@ def test_chance_is_drawn_beside_tradeoffs_alone(three, figure):
 
 @pytest.mark.parametrize("share", [0.25, 0.5, 0.75])
 def test_an_accuracy_in_the_table_is_that_of_the_surest_answers(three, entry, share):
-    said = [row for row in answers(entry) if row["answerable"] == "1"]
-    surest = sorted(said, key=lambda row: -float(row["all.species.p"]))[: round((1 - share) * len(said))]
+    said = [row for row in answers(entry) if row["subset"] == "A"]
+    surest = sorted(said, key=lambda row: -float(row["all.species.probability"]))[: round((1 - share) * len(said))]
     right = 100 * np.mean([int(row["all.species.correct"]) for row in surest])
     (row,) = (row for row in rows(three, "realbirdid-F17") if row["Model"] == entry.model)
     head = f"A species, {100 * share:g} % left out (all species)"

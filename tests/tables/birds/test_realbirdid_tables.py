@@ -76,8 +76,8 @@ def percent(part):
 
 def test_table_2_has_the_auroc_of_the_answers(rows, said):
     answers = said("species")
-    unsure = [1 - float(row["all.species.p"]) for row in answers]
-    expected = roc_auc_score([row["answerable"] == "0" for row in answers], unsure)
+    unsure = [1 - float(row["all.species.probability"]) for row in answers]
+    expected = roc_auc_score([row["subset"] == "UA" for row in answers], unsure)
     (row,) = (row for row in rows("realbirdid-T2") if row["Model"] == "a")
     assert float(row["UA/A"]) == pytest.approx(100 * expected, abs=0.006)
     assert (row["UA/A n"], row["IG n"]) == ("60", "40")
@@ -86,12 +86,12 @@ def test_table_2_has_the_auroc_of_the_answers(rows, said):
 def test_table_3_has_the_accuracies_of_the_answers(rows, said):
     answers = said("species")
     row = rows("realbirdid-T3")[0]
-    for head, level, answerable in (
-        ("A Species", "species", "1"),
-        ("A Genus", "genus", "1"),
-        ("UA Genus", "genus", "0"),
+    for head, level, subset in (
+        ("A Species", "species", "A"),
+        ("A Genus", "genus", "A"),
+        ("UA Genus", "genus", "UA"),
     ):
-        right = [int(each[f"all.{level}.correct"]) for each in answers if each["answerable"] == answerable]
+        right = [int(each[f"all.{level}.correct"]) for each in answers if each["subset"] == subset]
         assert (row[f"{head} Acc"], row[f"{head} Acc n"]) == (percent(right), str(len(right)))
     assert (row["Family"], row["Model"]) == ("Encoder-Based", "a")
 
@@ -105,20 +105,20 @@ def test_table_3_under_range_has_the_listed_images_alone(rows, said):
 def test_figure_4_has_the_flat_lists_answers(rows, said):
     answers = said("flat_list")
     row = rows("realbirdid-F4")[0]
-    for head, kind in (("Answerable", "1"), ("Unanswerable", "0")):
-        assert row[head] == percent([int(each["all.correct"]) for each in answers if each["answerable"] == kind])
+    for head, subset in (("Answerable", "A"), ("Unanswerable", "UA")):
+        assert row[head] == percent([int(each["all.correct"]) for each in answers if each["subset"] == subset])
     assert row["A abstained"] == percent(
-        [each["all.level"] == "genus" for each in answers if each["answerable"] == "1"]
+        [each["all.answer_level"] == "genus" for each in answers if each["subset"] == "A"]
     )
     assert [row["Method"] for row in rows("realbirdid-F4")] == ["Flat list", "TreeGT"] * 2
 
 
 def test_figure_19_is_about_the_listed_images_with_paired_intervals(rows, said):
     answers = [row for row in said("species") if row["range.species"]]
-    without = [row["answerable"] == "0" for row in answers]
+    without = [row["subset"] == "UA" for row in answers]
     row = rows("realbirdid-F19")[0]
     for head, prefix in (("UA/A without", "all"), ("UA/A with", "range")):
-        unsure = [1 - float(each[f"{prefix}.species.p"]) for each in answers]
+        unsure = [1 - float(each[f"{prefix}.species.probability"]) for each in answers]
         assert float(row[head]) == pytest.approx(100 * roc_auc_score(without, unsure), abs=0.006)
     assert row["UA/A Δ n"] == str(len(answers))
     assert float(row["UA/A Δ low"]) < float(row["UA/A Δ"]) < float(row["UA/A Δ high"])
@@ -143,22 +143,25 @@ def test_table_5_counts_the_observations(rows, asked):
 
 def unanswered(said):
     """The answers to unanswerable images."""
-    return [row for row in said("abstention") if row["answerable"] == "0"]
+    return [row for row in said("abstention") if row["subset"] == "UA"]
 
 
 def test_table_4_has_the_shares_of_the_answers(rows, said):
     for row in rows("realbirdid-T4"):
         of = [each for each in unanswered(said) if each["level"] == row["Level"]]
         for head, issue in zip(("quality", "angle/occlusion", "vocalization"), REASONS, strict=True):
-            given = [int(each["abstained"]) for each in of if each["reason"] == issue]
+            given = [int(each["prediction"] == "abstain") for each in of if each["reason"] == issue]
             assert (row[head], row[f"{head} n"]) == (f"{np.mean(given):.3f}", str(len(given)))
 
 
 def test_figure_7_has_the_spread_over_wordings(rows, said):
     row = rows("realbirdid-F7")[0]
     answers = [each for each in unanswered(said) if each["level"] == "naive"]
-    wordings = sorted({each["wording"] for each in answers})
-    rates = [np.mean([int(each["abstained"]) for each in answers if each["wording"] == one]) for one in wordings]
+    wordings = sorted({each["prompt"] for each in answers})
+    rates = [
+        np.mean([each["prediction"] == "abstain" for each in answers if each["prompt"] == wording])
+        for wording in wordings
+    ]
     assert (row["Level"], row["Images"], row["Wordings"], row["df"]) == ("naive", "unanswerable", "3", "2")
     expected = [100 * value for value in (np.mean(rates), np.std(rates, ddof=1), min(rates), max(rates))]
     assert [float(row[name]) for name in ("Mean", "SD", "Min", "Max")] == pytest.approx(expected, abs=0.006)
@@ -186,8 +189,8 @@ def test_every_wording_is_there_with_its_text(rows, asked):
 def test_free_words_have_the_shares_of_the_answers(rows, said):
     answers = said("free_form")
     (row,) = rows("realbirdid-free-form")
-    for head, kind in (("A Species", "1"), ("Unanswerable", "0")):
-        assert row[head] == percent([int(each["correct"]) for each in answers if each["answerable"] == kind])
+    for head, subset in (("A Species", "A"), ("Unanswerable", "UA")):
+        assert row[head] == percent([int(each["correct"]) for each in answers if each["subset"] == subset])
 
 
 @pytest.mark.parametrize("kind", RENDERERS)

@@ -94,8 +94,8 @@ def test_the_accuracy_where_nothing_is_left_out_has_the_records_interval(species
 
 def test_the_accuracy_of_the_surest_images_is_that_of_their_observations(noisy, species):
     text = (species.folder / species.record.predictions.path).read_text(encoding="utf-8")
-    birds = [row for row in csv.DictReader(StringIO(text)) if row["answerable"] == "1"]
-    birds.sort(key=lambda row: -float(row["all.species.p"]))
+    birds = [row for row in csv.DictReader(StringIO(text)) if row["subset"] == "A"]
+    birds.sort(key=lambda row: -float(row["all.species.probability"]))
     (row,) = rows_of(noisy.pool(), "F17")
     surest = birds[: int(row["A species, 50 % left out (all species) n"])]
     low, high = clustered_wilson(

@@ -110,8 +110,9 @@ def paired(existing: Any) -> Runs:
             "ID": SubsetTiming(answers=24, fresh=24, seconds=3725.4),
             "OOD-S": SubsetTiming(answers=24, fresh=3, seconds=1.0),
         }
-        rows = [{"key": f"k{place}", "set": name, "e": 1, "c": place % 2, "l": 0, "error": ""}
-                for place, name in enumerate(SETS * 4)]  # fmt: skip
+        rows = [{"key": f"k{place}", "correct": correct, "subset": name, "sample": place, "question": question}
+                for place, name in enumerate(SETS * 4)
+                for question, correct in {"existence": 1, "counting": place % 2, "logic": 0}.items()]  # fmt: skip
         for source in SOURCES:
             existing.bench.case("progression", model, source, metrics=metrics, rows=rows, sets=times)
     return Runs(existing.bench.pool().groups, ())
@@ -131,8 +132,8 @@ def answered(wrong: int) -> Iterator[dict[str, Any]]:
         failed = row["pair"] % 10 < wrong and row["set"] != "ID"
         for question, expected in (("positive", "yes"), ("negative", "no")):
             given = {"yes": "no", "no": "yes"}[expected] if failed else expected
-            more = {"question": question, "expected": expected, "answer": given, "correct": int(not failed)}
-            yield {**row, **more, "said": given, "error": ""}
+            shared = {"target": expected, "prediction": given, "correct": int(not failed), "subset": row["set"]}
+            yield {**row, **shared, "category_name": row["name"], "question": question}
 
 
 @pytest.fixture

@@ -6,13 +6,14 @@ from typing import Any
 import numpy as np
 import pytest
 
+from eyechart.protocol.sample_table import SHARED_COLUMNS
 from eyechart.realbirdid.predictions import exact_duplicates, format_numbers, format_outcomes, genus_rows, names_of
 from eyechart.realbirdid.species_replay import SpeciesReplay
 from eyechart.records import Records, Run, decode, encode
 from eyechart.spec import parse_spec
 
 BROKEN = frozenset({1, 15})
-ABOUT = ["key", "observation", "species", "genus", "answerable", "reason", "error"]
+ABOUT = [*SHARED_COLUMNS, "observation", "species", "genus", "reason"]
 
 
 @pytest.fixture(scope="module")
@@ -25,43 +26,46 @@ def case(make_bird_world: Any) -> Any:
 def test_the_columns_are_those_of_the_readme(case: Any) -> None:
     (first, *_) = case[0].rows(case[1])
     told = [f"{prefix}.{level}{what}" for prefix in ("all", "range") for level in ("species", "genus", "order")
-            for what in ("", ".p", ".p2", ".entropy", ".correct")]  # fmt: skip
-    assert [*first] == [*ABOUT, *told, "range.choices"]
+            for what in ("", ".probability", ".second_probability", ".entropy", ".correct")]  # fmt: skip
+    assert [*first] == [*ABOUT, *told, "range.candidates"]
 
 
 def test_every_bird_has_a_row_that_says_which_it_is(case: Any) -> None:
     world, record = case
     rows = world.rows(record)
     assert [row["observation"] for row in rows] == [f"o{row}" for row in range(22)]
-    known = [(row["species"] or row["genus"], row["reason"], row["answerable"]) for row in rows]
-    assert known == [(name, why, str(int(" " in name))) for name, why, _ in world.birds]
+    known = [(row["species"] or row["genus"], row["target"], row["reason"], row["subset"]) for row in rows]
+    assert known == [(name, name, why, "A" if " " in name else "UA") for name, why, _ in world.birds]
     assert all(row["genus"] == (row["species"] or row["genus"]).split()[0] for row in rows)
-    assert [int(row["range.choices"]) for row in rows] == [len(told.strip("?")) for *_, told in world.birds]
+    assert [int(row["range.candidates"]) for row in rows] == [len(told.strip("?")) for *_, told in world.birds]
 
 
 def test_an_error_is_a_row_of_nothing_else(case: Any) -> None:
     row = case[0].rows(case[1])[1]
     assert "s01" in row["error"]
     assert {
-        value for name, value in row.items() if name.startswith(("all.", "range.")) and name != "range.choices"
+        value for name, value in row.items() if name.startswith(("all.", "range.")) and name != "range.candidates"
     } == {""}
 
 
 def test_what_is_unknown_is_neither_right_nor_wrong(case: Any) -> None:
-    rows = [row for row in case[0].rows(case[1]) if row["answerable"] == "0" and not row["error"]]
+    rows = [row for row in case[0].rows(case[1]) if row["subset"] == "UA" and not row["error"]]
     assert {row["all.species.correct"] for row in rows} == {""}
     assert {row["all.genus.correct"] for row in rows} == {"0", "1"}
 
 
 def test_a_bird_without_a_place_has_nothing_by_list_though_it_has_choices(case: Any) -> None:
     row = case[0].rows(case[1])[8]
-    assert (row["range.choices"], row["range.species"], row["range.genus.p"]) == ("2", "", "")
+    assert (row["range.candidates"], row["range.species"], row["range.genus.probability"]) == ("2", "", "")
 
 
 def test_outcomes_are_of_the_finest_level_that_is_known(case: Any) -> None:
     world, record = case
-    finest = {"1": "all.species.correct", "0": "all.genus.correct"}
-    told = [row[finest[row["answerable"]]] for row in world.rows(record)]
+    finest = {"A": "all.species", "UA": "all.genus"}
+    rows = world.rows(record)
+    told = [row["correct"] for row in rows]
+    assert told == [row[f"{finest[row['subset']]}.correct"] for row in rows]
+    assert [row["prediction"] for row in rows] == [row[finest[row["subset"]]] for row in rows]
     counts = record.outcomes
     assert (counts.correct, counts.wrong, counts.error) == tuple(map(told.count, ("1", "0", "")))
     assert (counts.error, counts.unparsed) == (2, 0)
@@ -137,7 +141,9 @@ def test_a_bird_whose_list_has_no_probability_is_no_more_likely_one_than_another
     )
     without = [row for row in bird_world.rows(record) if row["range.species"] not in ("", "Corvus corax")]
     assert [row["observation"] for row in without] == ["o6", "o9", "o10", "o13", "o15", "o17", "o19"]
-    assert all(float(row["range.species.p"]) * int(row["range.choices"]) == pytest.approx(1) for row in without)
+    assert all(
+        float(row["range.species.probability"]) * int(row["range.candidates"]) == pytest.approx(1) for row in without
+    )
     told = {one.labels: one.n for one in record.metrics if (one.name, one.subset_text) == ("ua_a", "all")}
     assert told == {"all species": 22, "eligible": 16, "range": 16}
 

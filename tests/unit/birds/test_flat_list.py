@@ -9,6 +9,7 @@ import pytest
 
 from eyechart.data.observations import Observations
 from eyechart.errors import VocabularyError
+from eyechart.protocol.sample_table import SHARED_COLUMNS
 from eyechart.realbirdid.flat_list import (
     UNANSWERED,
     candidate_mask_with_genera,
@@ -50,12 +51,12 @@ def test_the_likeliest_of_the_list_is_chosen(case: Any, labels: str, prefix: str
     world, found, _, rows = case
     for row, (place, told) in enumerate(zip(found.top_names[labels].indices, rows, strict=True)):
         if place == UNANSWERED:
-            assert {told[f"{prefix}.{what}"] for what in ("answer", "level", "p", "correct")} == {""}
+            assert {told[f"{prefix}.{what}"] for what in ("answer", "answer_level", "probability", "correct")} == {""}
             continue
         name, share = plain(world, row, labels == RANGE)
         assert (world.names[place], told[f"{prefix}.answer"]) == (name, name)
-        assert told[f"{prefix}.level"] == ("species" if " " in name else "genus")
-        assert float(told[f"{prefix}.p"]) == pytest.approx(share, abs=1e-5)
+        assert told[f"{prefix}.answer_level"] == ("species" if " " in name else "genus")
+        assert float(told[f"{prefix}.probability"]) == pytest.approx(share, abs=1e-5)
 
 
 def test_who_has_no_picture_no_list_or_no_place_has_no_answer(case: Any) -> None:
@@ -70,18 +71,18 @@ def told(rows: list[dict[str, str]], labels: str) -> list[dict[str, str]]:
     """The answers under a list of whoever has one, each with the cells that matter."""
     prefix = "range" if labels == "range" else "all"
     kept = [row for row in rows if row["all.answer" if labels == "all species" else "range.answer"]]
-    return [row | {what: row[f"{prefix}.{what}"] for what in ("answer", "level", "correct")} for row in kept]
+    return [row | {what: row[f"{prefix}.{what}"] for what in ("answer", "answer_level", "correct")} for row in kept]
 
 
 @pytest.mark.parametrize("labels", LABELS)
 def test_numbers_are_counts_of_the_csv(case: Any, number: Any, labels: str) -> None:
     record, rates = case[2], []
-    for kind, category in (("1", "A"), ("0", "UA")):
-        some = [row for row in told(case[3], labels) if row["answerable"] == kind]
+    for category in ("A", "UA"):
+        some = [row for row in told(case[3], labels) if row["subset"] == category]
         right = [row["answer"] == (row["species"] or row["genus"]) for row in some]
         assert [int(row["correct"]) for row in some] == right
         rates.append(sum(right) / len(some))
-        stopped = sum(row["level"] == "genus" for row in some) / len(some)
+        stopped = sum(row["answer_level"] == "genus" for row in some) / len(some)
         found = [number(record, name, category, labels) for name in ("acc", "abstained")]
         assert [(one.value, one.n) for one in found] == [(rates[-1], len(some)), (stopped, len(some))]
     mean = number(record, "hm", "all", labels)
@@ -96,15 +97,17 @@ def test_every_number_comes_once_and_is_plain(case: Any) -> None:
 
 def test_outcomes_are_those_of_the_whole_list(case: Any) -> None:
     _, _, record, rows = case
-    right = [row["all.correct"] for row in rows]
+    right = [row["correct"] for row in rows]
+    assert right == [row["all.correct"] for row in rows]
+    assert [row["prediction"] for row in rows] == [row["all.answer"] for row in rows]
     assert (record.outcomes.correct, record.outcomes.wrong) == (right.count("1"), right.count("0"))
     assert record.outcomes.error == right.count("") == 2
     assert [row["key"] for row in rows if row["error"]] == ["s01", "s03"]
 
 
 def test_the_columns_are_those_of_the_readme(case: Any) -> None:
-    cells = ["answer", "level", "p", "correct"]
-    expected = ["key", "observation", "species", "genus", "answerable", "reason", "error"]
+    cells = ["answer", "answer_level", "probability", "correct"]
+    expected = [*SHARED_COLUMNS, "observation", "species", "genus", "reason"]
     assert [*case[3][0]] == [*expected, *(f"{prefix}.{cell}" for prefix in ("all", "range") for cell in cells)]
 
 

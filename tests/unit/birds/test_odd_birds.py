@@ -84,9 +84,9 @@ def test_nobodys_lists_have_no_numbers(made: Made) -> None:
 def test_who_is_alone_on_a_list_is_certain(made: Made) -> None:
     record, rows = made("lists are of one")
     by_list = [row for row in rows if row["range.species"]]
-    assert {(row["range.species"], row["range.species.p"], row["range.species.entropy"]) for row in by_list} == {
-        ("Corvus corax", "1", "0")
-    }
+    assert {
+        (row["range.species"], row["range.species.probability"], row["range.species.entropy"]) for row in by_list
+    } == {("Corvus corax", "1", "0")}
     assert told(record, "ua_a", "range")["all"] == (0.5, len(by_list)) == (0.5, 22)
     assert told(record, "auc", "range") == told(record, "acc", "range")
 
@@ -118,7 +118,7 @@ def test_errors_alone_are_counted_and_never_wrong(made: Made, protocol: str) -> 
     assert [(one.name, one.value, one.n) for one in record.metrics] == [("answered", 0.0, 22)]
     assert all(row["error"] for row in rows)
     said = {value for row in rows for name, value in row.items() if name.startswith(("all.", "range."))}
-    assert said <= {"", *(row.get("range.choices", "") for row in rows)}
+    assert said <= {"", *(row.get("range.candidates", "") for row in rows)}
 
 
 @pytest.mark.parametrize("protocol", ["species", "flat_list"])

@@ -129,7 +129,7 @@ def test_replayed_probabilities_have_the_records_of_their_model(pair: Any) -> No
 
 def test_replayed_probabilities_have_the_answers_of_their_model(pair: Any) -> None:
     *_, mine, its = pair
-    names = [column for column in mine[0] if not column.endswith((".p", ".p2", ".entropy"))]
+    names = [column for column in mine[0] if not column.endswith((".probability", ".second_probability", ".entropy"))]
     assert [[row[name] for name in names] for row in mine] == [[row[name] for name in names] for row in its]
     for column in {*mine[0]} - {*names}:
         told = [[float(row[column] or "nan") for row in rows] for rows in (mine, its)]

@@ -77,8 +77,8 @@ def test_curves_go_from_end_to_end(case: Any, number: Any, name: str) -> None:
 
 
 def test_a_threshold_keeps_what_its_point_says(case: Any) -> None:
-    told = [row for row in case[2] if row["answerable"] == "1" and row["all.species"]]
-    sure = np.array([float(row["all.species.p"]) for row in told])
+    told = [row for row in case[2] if row["subset"] == "A" and row["all.species"]]
+    sure = np.array([float(row["all.species.probability"]) for row in told])
     right = np.array([row["all.species.correct"] == "1" for row in told])
     for threshold, x, y in case[1]["all species", "accuracy A.species"]:
         kept = sure - 1 >= threshold - 1e-9

@@ -11,7 +11,7 @@ import pytest
 from eyechart.records import Metric, Record
 
 LABELS = ("all species", "eligible", "range")
-SETS = {"A.species": "1", "A.genus": "1", "A.order": "1", "UA.genus": "0", "UA.order": "0"}
+SETS = ("A.species", "A.genus", "A.order", "UA.genus", "UA.order")
 BROKEN = frozenset({1, 15})
 SEED = 0  # the runner's own
 
@@ -20,7 +20,9 @@ class Image:
     """A bird at one level: how sure the model is by each criterion, its class and whether it is right."""
 
     def __init__(self, row: dict[str, str], column: str, truth: str) -> None:
-        p, second, entropy = (float(row[f"{column}.{what}"]) for what in ("p", "p2", "entropy"))
+        p, second, entropy = (
+            float(row[f"{column}.{what}"]) for what in ("probability", "second_probability", "entropy")
+        )
         self.sure = {"max_probability": p, "entropy": -entropy, "margin": p - second}
         self.truth, self.right = truth, row[column] == truth
         assert row[f"{column}.correct"] in ("", str(int(self.right)))
@@ -44,10 +46,11 @@ def images(case: Any) -> Callable[..., list[Image]]:
         return world.tree.names[2][world.tree.parents[1][genus]] if level == "order" else row[level]
 
     def images(labels: str, category: str = "all.species") -> list[Image]:
-        level, wanted = category.partition(".")[2], SETS.get(category, "01")
+        subset, _, level = category.partition(".")
+        wanted = (subset,) if category in SETS else ("A", "UA")
         column = f"{'range' if labels == 'range' else 'all'}.{level}"
         listed = "all.species" if labels == "all species" else "range.species"
-        told = [row for row in rows if row[listed] and row["answerable"] in wanted]
+        told = [row for row in rows if row[listed] and row["subset"] in wanted]
         return [Image(row, column, truth(row, level)) for row in told]
 
     return images
@@ -115,7 +118,7 @@ def test_the_trade_off_is_a_count_of_pairs(case: Any, number: Any, criterion: st
     for labels in LABELS:
         source = f"{'range' if labels == 'range' else 'all'}.species"
         told = [row for row in case[2] if row["all.species" if labels == "all species" else "range.species"]]
-        sides = [[Image(row, source, row["species"]) for row in told if row["answerable"] == kind] for kind in "01"]
+        sides = [[Image(row, source, row["species"]) for row in told if row["subset"] == kind] for kind in ("UA", "A")]
         pairs = [one.sure[criterion] - other.sure[criterion] for one, other in product(*sides)]
         expected = sum(0.5 if not gap else float(gap < 0) for gap in pairs) / len(pairs)
         found = number(case[1], name, "all", labels)
@@ -126,7 +129,9 @@ def test_what_most_unanswerable_birds_cost_is_a_count(case: Any, number: Any) ->
     for labels in LABELS:
         source = f"{'range' if labels == 'range' else 'all'}.species"
         told = [row for row in case[2] if row["all.species" if labels == "all species" else "range.species"]]
-        a, ua = (sorted(float(row[f"{source}.p"]) for row in told if row["answerable"] == kind) for kind in "10")
+        a, ua = (
+            sorted(float(row[f"{source}.probability"]) for row in told if row["subset"] == kind) for kind in ("A", "UA")
+        )
         cut = ua[math.ceil(0.95 * len(ua)) - 1]
         found = number(case[1], "abstained_at_95", "all", labels)
         assert (found.value, found.n) == (sum(p <= cut for p in a) / len(a), len(told))

@@ -13,15 +13,15 @@ from eyechart.models.types import Answer
 from eyechart.oodbench.division_files import labels_sha256
 from eyechart.oodbench.existence import Existence
 from eyechart.protocol.registry import get_protocol
+from eyechart.protocol.sample_table import SHARED_COLUMNS
 from eyechart.protocol.settings import Case
 from eyechart.records import Record, decode, encode
 from eyechart.spec import parse_spec
 
 PAIR = "pair key category name set main present"
-QUESTIONS = f"{PAIR} question expected answer correct said error truncated"
+QUESTIONS = "pair category category_name main present question response truncated"
 SAMPLES = (
-    "sample key set first second first_name second_name first_count second_count existence_said existence "
-    "counting_said counting logic_said logic e c l error truncated"
+    "sample question first_category first_name first_count second_category second_name second_count response truncated"
 )
 MEASURES = ("acc", "f1", "precision", "recall", "mcc")
 REFUSED = Answer("", (), False, error="refused")
@@ -58,13 +58,13 @@ def rows(tmp_path: Path) -> Callable[..., list[dict[str, str]]]:
 
 def test_every_question_has_a_row(recorded: Any, rows: Any, pair_world: Any) -> None:
     found = rows(recorded(pair_world.talker(lambda kind, row, *_: "Well, no." if row == 2 else None)))
-    assert " ".join(found[0]) == QUESTIONS
+    assert [*found[0]] == [*SHARED_COLUMNS, *QUESTIONS.split()]
     assert [row["question"] for row in found] == ["positive", "negative"] * 6
     (one, other) = (row for row in found if (row["key"], row["category"]) == ("s02", "3"))
-    shared = {"pair": one["pair"], "key": "s02", "category": "3", "name": "cup, plate", "set": "OOD-S", "main": "1"}
-    said = {"present": "1", "said": "Well, no.", "answer": "no", "error": "", "truncated": "0"}
-    assert one == shared | said | {"question": "positive", "expected": "yes", "correct": "0"}
-    assert other == shared | said | {"question": "negative", "expected": "no", "correct": "1"}
+    pair = {"key": "s02", "subset": "OOD-S", "pair": one["pair"], "category": "3", "category_name": "cup, plate"}
+    same = {"main": "1", "present": "1", "response": "Well, no.", "prediction": "no", "error": "", "truncated": "0"}
+    assert one == pair | same | {"question": "positive", "target": "yes", "correct": "0"}
+    assert other == pair | same | {"question": "negative", "target": "no", "correct": "1"}
 
 
 @pytest.mark.parametrize(
@@ -72,13 +72,17 @@ def test_every_question_has_a_row(recorded: Any, rows: Any, pair_world: Any) -> 
 )
 def test_what_is_no_answer_is_told_apart(recorded: Any, rows: Any, pair_world: Any, say: Any, cells: Any) -> None:
     found = rows(recorded(pair_world.talker(lambda kind, row, *_: say if row == 2 else None)))
-    told = [tuple(row[name] for name in ("answer", "correct", "said", "error")) for row in found if row["key"] == "s02"]
+    told = [
+        tuple(row[name] for name in ("prediction", "correct", "response", "error"))
+        for row in found
+        if row["key"] == "s02"
+    ]
     assert {*told} == {cells}
 
 
 def test_pairs_of_the_initial_benchmark_are_marked(recorded: Any, rows: Any, pair_world: Any) -> None:
     found = rows(recorded(pair_world.talker(), max_pairs=1, division_scope="initial"))
-    assert {(row["set"], row["main"]) for row in found} == {("ID", "1")} | {
+    assert {(row["subset"], row["main"]) for row in found} == {("ID", "1")} | {
         (name, main) for name in ("OOD-S", "OOD-H") for main in "01"
     }
 
@@ -90,29 +94,35 @@ def test_the_division_is_kept_pair_by_pair(recorded: Any, rows: Any, pair_world:
     assert {row["set"]: row["flags"] for row in found if row["set"].startswith("OOD")} == {"OOD-S": "02", "OOD-H": "22"}
     assert [row["pair"] for row in found] == [str(place) for place in range(len(found))]
     assert {row["set"] for row in found if row["hardness"]} == {"Hard"}
-    asked = {row["pair"]: [row[name] for name in PAIR.split()] for row in rows(record)}
-    assert asked.items() <= {row["pair"]: [row[name] for name in PAIR.split()] for row in found}.items()
+    names = ("key", "category", "category_name", "subset", "main", "present")
+    asked = {row["pair"]: [row[name] for name in names] for row in rows(record)}
+    assert asked.items() <= {row["pair"]: [row[name] for name in PAIR.split()[1:]] for row in found}.items()
 
 
 def test_every_sample_has_a_row(recorded: Any, rows: Any, pair_world: Any) -> None:
     pair_world.failed = {"first[]": {(5, 0), (5, 4)}}
     record = recorded(pair_world.talker(lambda kind, *_: "6!" if kind.endswith("counting") else None), "progression")
-    (row,) = [row for row in rows(record) if row["set"] == "OOD-H"]
-    assert " ".join(row) == SAMPLES
-    first, more = ("cat", "No") if row["first"] == "0" else ("é", "Yes")
-    assert (row["key"], row["first_name"], row["existence_said"], row["logic_said"]) == ("s05", first, "Yes", more)
-    assert (row["existence"], row["counting"], row["logic"]) == ("yes", "6", more.lower())
-    right = str(int(row["second_count"] == "6"))
-    assert (row["e"], row["c"], row["l"], row["error"]) == ("1", right, right, "")
+    found = [row for row in rows(record) if row["subset"] == "OOD-H"]
+    assert [*found[0]] == [*SHARED_COLUMNS, *SAMPLES.split()]
+    assert [row["question"] for row in found] == ["existence", "counting", "logic"]
+    first, more = ("cat", "No") if found[0]["first_category"] == "0" else ("é", "Yes")
+    count = found[0]["second_count"]
+    assert {(row["key"], row["first_name"], row["second_count"], row["error"]) for row in found} == {
+        ("s05", first, count, "")
+    }
+    assert [row["response"] for row in found] == ["Yes", "6!", more]
+    assert [row["prediction"] for row in found] == ["yes", "6", more.lower()]
+    assert [row["target"] for row in found] == ["yes", count, more.lower()]
+    assert [row["correct"] for row in found] == ["1", *[str(int(count == "6"))] * 2]
 
 
 def test_a_sample_with_an_error_is_neither_right_nor_wrong(recorded: Any, rows: Any, pair_world: Any) -> None:
     pair_world.failed = {"first[]": {(5, 0), (5, 4)}}
     model = pair_world.talker(lambda kind, row, *_: REFUSED if (kind, row) == ("progression_logic", 5) else None)
     record = recorded(model, "progression")
-    (row,) = [row for row in rows(record) if row["set"] == "OOD-H"]
-    assert [row[name] for name in ("e", "c", "l", "logic", "error")] == ["", "", "", "", "refused"]
-    assert (row["existence"], record.outcomes.error) == ("yes", 1)
+    found = [row for row in rows(record) if row["subset"] == "OOD-H"]
+    assert [(row["correct"], row["error"]) for row in found] == [("", "refused")] * 3
+    assert (found[0]["prediction"], found[2]["prediction"], record.outcomes.error) == ("yes", "", 1)
 
 
 def test_the_record_has_the_measures_of_every_set_and_their_falls(recorded: Any, pair_world: Any) -> None:
@@ -200,9 +210,13 @@ def test_what_the_division_left_out_is_noted(recorded: Any, pair_world: Any) -> 
 def test_a_detector_writes_what_it_flags(recorded: Any, rows: Any, pair_world: Any) -> None:
     record = recorded(pair_world.get_model("first[]"), "detection")
     found = rows(record)
-    assert list(found[0]) == ["key", "category", "name", "case1", "case2", "probability"]
-    assert {(row["key"], row["category"]) for row in found if row["case2"] == "1"} == {
+    assert [*found[0]] == [*SHARED_COLUMNS, "category", "category_name", "outscored", "unlikely", "probability"]
+    assert {(row["key"], row["category"]) for row in found if row["unlikely"] == "1"} == {
         *(("s00", "1"), ("s01", "2"), ("s03", "0"))
+    }
+    assert {(row["target"], row["prediction"], row["correct"], row["unlikely"]) for row in found} == {
+        ("detected", "detected", "1", "0"),
+        ("detected", "missed", "0", "1"),
     }
     values = {one.name: (one.value, one.n) for one in record.metrics}
     images = len(pair_world.sit(pair_world.get_model("first[]")).dataset)
@@ -224,13 +238,17 @@ def test_a_detector_s_logits_are_all_in_bins(recorded: Any, rows: Any, pair_worl
 def test_a_detector_is_asked_in_the_split_s_own_names(pair_world: Any, recorded: Any, rows: Any) -> None:
     record = recorded(pair_world.get_model("first[]"), "detection", asked=("a", "b", "c", "d", "e"))
     assert record.variant["names"] == "split"
-    assert {row["name"] for row in rows(record)} == {*pair_world.names}
+    assert {row["category_name"] for row in rows(record)} == {*pair_world.names}
 
 
 def test_an_image_without_logits_is_an_error_of_the_detector(pair_world: Any, recorded: Any, rows: Any) -> None:
     dataset = replace(pair_world.dataset(broken=frozenset({0})))
     record = recorded(pair_world.get_model("first[]"), "detection", dataset=dataset)
-    assert (record.outcomes.error, len(rows(record))) == (1, 17)
+    failed = [row for row in rows(record) if row["error"]]
+    assert (record.outcomes.error, len(rows(record)) - len(failed)) == (1, 17)
+    assert {(row["key"], row["target"], row["prediction"], row["correct"], row["probability"]) for row in failed} == {
+        ("s00", "detected", "", "", "")
+    }
     assert recorded.errors[0].startswith("Image imagenet/memory: s00")
 
 

@@ -89,9 +89,9 @@ def test_a_missing_question_is_an_error_of_its_pair(replayed: Ask, pair_world: A
 
 
 def test_what_a_case_wrote_is_such_a_file(replayed: Ask, pair_world: Any) -> None:
-    head = "pair,key,category,name,set,main,present,question,expected,answer,correct,said,error"
+    head = "key,target,prediction,correct,subset,error,pair,category,category_name,main,present,question,response"
     rows = [line.split(",") for line in every(pair_world, truth(pair_world))]
-    lines = [f"0,{key},{k},name,ID,1,1,{side},yes,,1,{said},{'lost' * (key == 's01')}" for key, k, side, said in rows]
+    lines = [f"{key},yes,,1,ID,{'lost' * (key == 's01')},0,{k},name,1,1,{side},{said}" for key, k, side, said in rows]
     found = replayed(head, *lines)
     assert {*found.errors.values()} == {"lost"}
     assert (found.answers[found.division.rows[found.places] != 1] >= 0).all()

@@ -9,6 +9,7 @@ import pytest
 
 from eyechart.models.types import Answer
 from eyechart.plugins.summary import make_rows
+from eyechart.protocol.sample_table import SHARED_COLUMNS
 from eyechart.protocol.settings import Case
 from eyechart.realbirdid.abstention import Abstention
 from eyechart.realbirdid.free_form import FreeForm
@@ -37,18 +38,20 @@ def recorded(aviary: Any, talker: Any, tmp_path: Path, make_run: Any, evaluate_p
 def test_every_bird_is_written(recorded: Any) -> None:
     said = ["Corvus corax", "A Corvus?", FAILED, "Unknown", "Turdus merula", "hm", "Corvus", ""]
     head, *rows = recorded("free_form", lambda shown, _: said[shown[0]]).predictions.samples()
-    about = ["key", "observation", "species", "genus", "answerable", "reason"]
-    assert head == [*about, "error", "said", "extracted", "level", "correct", "truncated"]
+    about = ["observation", "species", "genus", "reason"]
+    assert head == [*SHARED_COLUMNS, *about, "response", "answer_level", "truncated"]
     assert {row.pop() for row in rows} == {0}
-    assert rows[0] == ["s00", "o0", "Corvus corax", "Corvus", 1, "", "", "Corvus corax", "Corvus corax", "species", 1]
-    assert rows[1][7:] == ["A Corvus?", "Corvus", "genus", 0]
-    assert rows[2][6:] == ["content filter", "", "", "", ""]
-    assert rows[3] == ["s03", "o3", "", "Corvus", 0, "image quality", "", "Unknown", "cannot tell", "abstained", 1]
-    assert [row[8:] for row in rows[4:]] == [
-        ["Turdus merula", "species", 0],
-        ["", "", 0],
-        ["Corvus", "genus", 0],
-        ["", "", 0],
+    raven = "Corvus corax"
+    assert rows[0] == ["s00", raven, raven, 1, "A", "", "o0", raven, "Corvus", "", raven, "species"]
+    assert (rows[1][2:4], rows[1][10:]) == (["Corvus", 0], ["A Corvus?", "genus"])
+    assert (rows[2][2:6], rows[2][10:]) == (["", "", "A", "content filter"], ["", ""])
+    assert rows[3][:6] == ["s03", "Corvus", "cannot tell", 1, "UA", ""]
+    assert rows[3][6:] == ["o3", "", "Corvus", "image quality", "Unknown", "abstained"]
+    assert [(*row[2:4], row[11]) for row in rows[4:]] == [
+        ("Turdus merula", 0, "species"),
+        ("", 0, ""),
+        ("Corvus", 0, "genus"),
+        ("", 0, ""),
     ]
 
 
@@ -72,12 +75,13 @@ def say(shown: tuple[int, ...], text: str) -> Any:
 
 def test_every_answer_to_every_wording_is_written(recorded: Any) -> None:
     head, *rows = recorded("abstention", say, TWO).predictions.samples()
-    about = ["level", "wording", "key", "observation", "answerable", "reason"]
-    assert head == [*about, "error", "said", "extracted", "abstained", "truncated"]
+    about = ["level", "prompt", "observation", "reason"]
+    assert head == [*SHARED_COLUMNS, *about, "response", "stated_reason", "truncated"]
     assert {row.pop() for row in rows} == {0}
-    assert rows[0] == ["plain", "01", "s03", "o3", 0, "image quality", "", "", "", 0]
-    assert rows[4] == ["plain", "01", "s07", "o7", 0, "", "content filter", "", "", ""]
-    assert rows[6] == ["plain", "02", "s04", "o4", 0, "angle/occlusion", "", "a matter of song", "vocalization", 1]
+    assert rows[0] == ["s03", "abstain", "", 0, "UA", "", "plain", "01", "o3", "image quality", "", ""]
+    assert rows[4] == ["s07", "abstain", "", "", "UA", "content filter", "plain", "01", "o7", "", "", ""]
+    assert rows[6][:6] == ["s04", "abstain", "abstain", 1, "UA", ""]
+    assert rows[6][6:] == ["plain", "02", "o4", "angle/occlusion", "a matter of song", "vocalization"]
     assert len(rows) == 10
 
 
