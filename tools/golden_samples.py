@@ -64,9 +64,9 @@ def source_of(name: str, head: Sequence[str]) -> Source:
         "extracted": "stated_reason" if "stated_reason" in head else "prediction",
         "case1": "outscored",
         "case2": "unlikely",
-        "wording": "prompt",
+        "wording": lambda row: row["prompt"].removeprefix(f"{row['prompt_level']}/"),
         "sample": "side" if "side" in head else "sample",
-        "level": "level" if "level" in head else "answer_level",
+        "level": "prompt_level" if "prompt_level" in head else "answer_level",
     }
     prefix, dot, part = name.rpartition(".")
     present = RENAMED.get(name) or (f"{prefix}.{PARTS[part]}" if dot and part in PARTS else name)

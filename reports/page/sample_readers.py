@@ -176,7 +176,10 @@ def read_abstention(rows: Sequence[Line], _: ClassNamer) -> Samples:
     """Return one item per prompt and bird; right is to abstain on unanswerable images and answer the others."""
     outcomes = label_outcomes(rows, "correct", single_labels(rows, "target"))
     return Samples(
-        items=tuple((row["key"], f"{row['level']}, wording {row['prompt']}") for row in rows),
+        items=tuple(
+            (row["key"], f"{row['prompt_level']}, wording {row['prompt'].removeprefix(row['prompt_level'] + '/')}")
+            for row in rows
+        ),
         label_sets={"abstention": LabelOutcomes(outcomes.labels, answerability(rows), outcomes.outcomes)},
         answers=column(rows, "stated_reason"),
         errors=column(rows, "error"),

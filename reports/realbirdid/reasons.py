@@ -117,7 +117,7 @@ def read_confusions(levels: TableLevels) -> Iterator[Confusion]:
 
 def parse_confusions(columns: Columns, levels: Sequence[Level]) -> list[Confusion]:
     """Return the matrix of each level, over abstentions on unanswerable images."""
-    names = ("level", "observation", "reason", "stated_reason", "target", "prediction")
+    names = ("prompt_level", "observation", "reason", "stated_reason", "target", "prediction")
     rows = [row[:4] for row in zip(*(columns[name] for name in names), strict=True) if row[4:] == (ABSTAIN, ABSTAIN)]
     places = {name: place for place, name in enumerate(dict.fromkeys(columns["observation"]))}  # as the record has them
     return [build_confusion(level, [row[1:] for row in rows if row[0] == level.name], places) for level in levels]

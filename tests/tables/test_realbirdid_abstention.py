@@ -33,8 +33,9 @@ ACTIONS = ("answer", "abstain")
 def said(level="naive", answers=()):
     """Rows of answers: image, its issue, and the reason given, nothing for one that does not abstain."""
     return [
-        {"level": level, "prompt": f"{at:02}", "key": key, "observation": key, "target": ACTIONS[bool(issue)],
-         "reason": issue, "response": "…", "stated_reason": reason or "none", "prediction": ACTIONS[bool(reason)]}
+        {"prompt_level": level, "prompt": f"{level}/{at:02}", "key": key, "observation": key,
+         "target": ACTIONS[bool(issue)], "reason": issue, "stated_reason": reason or "none",
+         "prediction": ACTIONS[bool(reason)]}
         for at, (key, issue, reason) in enumerate(answers)
     ]  # fmt: skip
 

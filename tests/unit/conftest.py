@@ -1,5 +1,7 @@
 """What several unit tests look at: packaged pictures with one label, pictures in memory, a model that talks."""
 
+import re
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache
@@ -30,8 +32,10 @@ from eyechart.inference.runner import Runner
 from eyechart.inference.store import Store
 from eyechart.models.openai.generator import OpenAiGenerator
 from eyechart.models.types import Answer, Generator, Identity, Request, TextEncoder, Usage
+from eyechart.protocol.base import Predictions
 from eyechart.protocol.context import Context, refuse_model
 from eyechart.protocol.registry import get_protocol
+from eyechart.protocol.sample_table import check_rows
 from eyechart.records import Metric
 from eyechart.spec import parse_spec
 
@@ -305,3 +309,32 @@ def unchanged(judged_numbers: Callable[..., list[MetricComparison]]) -> Callable
         return {each.metric.name for each in found}
 
     return unchanged
+
+
+@pytest.fixture
+def sample_table() -> Callable[..., list[dict[str, str]]]:
+    """Return the rows of a sample table; its shared columns mean what they mean everywhere, and all are described."""
+
+    def rows_of(protocol: str, predictions: Predictions) -> list[dict[str, str]]:
+        head, *rows = check_rows(protocol, predictions.samples())
+        table = [dict(zip(head, map(str, row), strict=True)) for row in rows]
+        outcomes, counts = predictions.count_outcomes(), Counter(row["correct"] for row in table)
+        if protocol != "progression":  # whose answers about logic count by themselves in the outcomes
+            assert counts["1"] == outcomes.correct
+            assert counts["0"] == outcomes.wrong + outcomes.unparsed + outcomes.truncated
+        assert {row["key"] for row in table if row.get("side") != "reference"} <= {*predictions.keys}
+        assert not [row for row in table if row["error"] and row["correct"]]
+        assert not [row for row in table if row["correct"] == "1" and not row["prediction"]]
+        assert [name for name in head if not is_described(name)] == []
+        return table
+
+    return rows_of
+
+
+def is_described(column: str) -> bool:
+    """Whether the page of sample tables names a column, by itself or as one of a label set or level."""
+    named = {*re.findall(r"`([^`\n]+)`", (Path(__file__).parents[2] / "docs/samples.md").read_text(encoding="utf-8"))}
+    labels, *_, part = column.split(".") * 2
+    forms = {column, re.sub("[234]$", "1", column), f"NAME.{part}", f".{part}"}
+    level = column.count(".") == 1 and part not in ("correct", "labels", "category")
+    return bool((forms | ({f"{labels}.LEVEL"} if level else set())) & named)

@@ -1,19 +1,14 @@
-"""The columns that the sample tables of all protocols share: what is refused, and that the page describes every column."""
+"""The columns that the sample tables of all protocols share: what is refused."""
 
-import csv
 import re
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
 
 from eyechart.errors import ReportError
-from eyechart.protocol.registry import PROTOCOLS
 from eyechart.protocol.sample_table import SHARED_COLUMNS, check_rows, shared_cells
 
-ROOT = Path(__file__).parents[2]
-PAGE = ROOT / "docs/samples.md"
 HEAD = [*SHARED_COLUMNS, "response"]
 ROW = [*shared_cells(key="a", target="hen", prediction="hen", correct=1.0), "A hen."]
 
@@ -31,7 +26,9 @@ def test_a_table_with_the_shared_columns_is_unchanged() -> None:
 @pytest.mark.parametrize("column", SHARED_COLUMNS)
 def test_a_missing_column_is_refused_with_the_protocol_and_its_name(column: str) -> None:
     head = [name for name in HEAD if name != column]
-    with pytest.raises(ReportError, match=rf"of the protocol mine has no column {column}\. Expected it to begin with key"):
+    with pytest.raises(
+        ReportError, match=rf"of the protocol mine has no column {column}\. Expected it to begin with key"
+    ):
         list(check_rows("mine", rows(head)))
 
 
@@ -49,13 +46,3 @@ def test_a_missing_column_is_refused_with_the_protocol_and_its_name(column: str)
 def test_what_breaks_the_contract_is_refused(lines: list[list[Any]], message: str) -> None:
     with pytest.raises(ReportError, match=re.escape(message)):
         list(check_rows("mine", rows(*lines)))
-
-
-def test_every_protocol_and_shared_column_is_described() -> None:
-    page = PAGE.read_text(encoding="utf-8")
-    described = {name.replace(" ", "_") for name in re.findall(r"(?m)^\| ([^`|]+) \|", page) for name in name.split(", ")}
-    assert {*SHARED_COLUMNS} == {*re.findall(r"(?m)^\| `(\w+)` \|", page)}
-    names = {"CW+": "closed_world_plus"}
-    assert {*PROTOCOLS} <= {names.get(name, name) for name in described} | {"zero_shot"}
-
-

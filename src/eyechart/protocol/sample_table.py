@@ -68,9 +68,9 @@ SHARED_COLUMNS and each row with shared_cells(…) of eyechart.protocol.sample_t
             raise ReportError(f"{table}: row {number} has {len(row)} cells. Expected {len(header)}, as in the header.")
         correct, error = str(row[SHARED_COLUMNS.index("correct")]), row[SHARED_COLUMNS.index("error")]
         if correct not in OUTCOMES or (correct and error):
-            found = f"correct is {correct!r}" + (f" beside the error {error!r}" if error else "")
+            beside = f" beside the error {error!r}" if error else ""
             raise ReportError(
-                f'{table}: in row {number} ({row[0]}) {found}. Expected 1, 0, or "" for a sample that does not count '
-                "or ended in an error."
+                f"{table}: in row {number} ({row[0]}) correct is {correct!r}{beside}. "
+                'Expected 1, 0, or "" for a sample that does not count or ended in an error.'
             )
         yield row

@@ -139,7 +139,8 @@ class AbstentionPredictions(BirdPredictions):
 
     def samples(self) -> Rows:
         """Yield one row per response: whether the model should abstain and does, the prompt, and the stated reason."""
-        yield [*SHARED_COLUMNS, "level", "prompt", "observation", "reason", "response", "stated_reason", "truncated"]
+        about = ("prompt_level", "prompt", "observation", "reason")
+        yield [*SHARED_COLUMNS, *about, "response", "stated_reason", "truncated"]
         for prompt, level, name in self.numbered_prompts():
             for place, row in enumerate(self.image_indices.tolist()):
                 observation, _, _, reason = self.bird_cells(row)
@@ -154,7 +155,7 @@ class AbstentionPredictions(BirdPredictions):
                     error=self.errors.get(at, ""),
                 )
                 cells = [self.completions[at], CHOICES[chosen] if chosen >= 0 else "", int(at in self.truncated)]
-                yield [*shared, level, name, observation, reason, *cells]
+                yield [*shared, level, f"{level}/{name}", observation, reason, *cells]
 
     def numbered_prompts(self) -> Iterator[tuple[int, str, str]]:
         """Yield the index, the level and the number of every prompt."""

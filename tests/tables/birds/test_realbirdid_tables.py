@@ -148,7 +148,7 @@ def unanswered(said):
 
 def test_table_4_has_the_shares_of_the_answers(rows, said):
     for row in rows("realbirdid-T4"):
-        of = [each for each in unanswered(said) if each["level"] == row["Level"]]
+        of = [each for each in unanswered(said) if each["prompt_level"] == row["Level"]]
         for head, issue in zip(("quality", "angle/occlusion", "vocalization"), REASONS, strict=True):
             given = [int(each["prediction"] == "abstain") for each in of if each["reason"] == issue]
             assert (row[head], row[f"{head} n"]) == (f"{np.mean(given):.3f}", str(len(given)))
@@ -156,7 +156,7 @@ def test_table_4_has_the_shares_of_the_answers(rows, said):
 
 def test_figure_7_has_the_spread_over_wordings(rows, said):
     row = rows("realbirdid-F7")[0]
-    answers = [each for each in unanswered(said) if each["level"] == "naive"]
+    answers = [each for each in unanswered(said) if each["prompt_level"] == "naive"]
     wordings = sorted({each["prompt"] for each in answers})
     rates = [
         np.mean([each["prediction"] == "abstain" for each in answers if each["prompt"] == wording])

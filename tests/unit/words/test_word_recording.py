@@ -75,13 +75,13 @@ def say(shown: tuple[int, ...], text: str) -> Any:
 
 def test_every_answer_to_every_wording_is_written(recorded: Any) -> None:
     head, *rows = recorded("abstention", say, TWO).predictions.samples()
-    about = ["level", "prompt", "observation", "reason"]
+    about = ["prompt_level", "prompt", "observation", "reason"]
     assert head == [*SHARED_COLUMNS, *about, "response", "stated_reason", "truncated"]
     assert {row.pop() for row in rows} == {0}
-    assert rows[0] == ["s03", "abstain", "", 0, "UA", "", "plain", "01", "o3", "image quality", "", ""]
-    assert rows[4] == ["s07", "abstain", "", "", "UA", "content filter", "plain", "01", "o7", "", "", ""]
+    assert rows[0] == ["s03", "abstain", "", 0, "UA", "", "plain", "plain/01", "o3", "image quality", "", ""]
+    assert rows[4] == ["s07", "abstain", "", "", "UA", "content filter", "plain", "plain/01", "o7", "", "", ""]
     assert rows[6][:6] == ["s04", "abstain", "abstain", 1, "UA", ""]
-    assert rows[6][6:] == ["plain", "02", "o4", "angle/occlusion", "a matter of song", "vocalization"]
+    assert rows[6][6:] == ["plain", "plain/02", "o4", "angle/occlusion", "a matter of song", "vocalization"]
     assert len(rows) == 10
 
 
