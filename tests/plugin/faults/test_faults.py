@@ -87,7 +87,7 @@ def test_the_record_has_what_the_server_counted(clean: Any) -> None:
 @pytest.mark.parametrize("sentence", [*LASTING, *KEPT])
 def test_each_error_is_one_sentence_beside_its_picture(faulty: Any, sentence: str) -> None:
     (row,) = [row for row in faulty.first_rows if sentence in row["error"]]
-    assert (row["top1"], row["said"], row["ImGT.correct"]) == ("", "", "")
+    assert (row["top1"], row["response"], row["ImGT.correct"]) == ("", "", "")
     assert row["error"].endswith(". The next run asks again") == (sentence in LASTING)
     assert f"  {row['key']}: {row['error']}\n" in faulty.said
 

@@ -69,7 +69,7 @@ def test_every_picture_has_the_answer_under_its_key(shared: Any, protocol: str) 
     own = {picture: said for asked in shared.server.asked for picture, said in answers(shared, asked)}
     for row in shared.rows(shared.records[protocol]):
         (path,) = shared.world.data.glob(f"imagenet/tiny/*/{Path(row['key']).name}*")
-        assert row["said"] == own[seen(path)]
+        assert row["response"] == own[seen(path)]
 
 
 def answers(exam: Any, asked: Any) -> list[tuple[str, str]]:
