@@ -30,7 +30,7 @@ from .verdicts import (
 
 T = TypeVar("T")
 COUNTS = ("Before n", "After n")
-KEY_COLUMNS = ("Case", "Protocol", "Metric", "Labels", "Category")
+KEY_COLUMNS = ("Case", "Protocol", "Metric", "Labels", "Subset")
 NOTES = (
     "Values in %; brackets: 95 % intervals of the change. n: the samples that both sides have.",
     "Lost: right before and wrong after; gained: wrong before and right after.",
@@ -130,7 +130,8 @@ def comparison_row(key: Key, verdict: Verdict, *, both: bool) -> Row:
     comparison = verdict.comparison
     counts: Sequence[Cell] = comparison.counts or (comparison.n, comparison.n)
     cells = with_counts(verdict_cells(verdict), counts) if both else verdict_cells(verdict)
-    return (*key, *comparison.metric.key, *cells)
+    metric = comparison.metric
+    return (*key, metric.name, metric.labels, metric.subset_text, *cells)
 
 
 def with_counts(row: Sequence[T], counts: Sequence[T]) -> tuple[T, ...]:

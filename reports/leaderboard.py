@@ -147,7 +147,7 @@ def leaderboard_table(group: ComparableCases, ranked: RankedMetric, reference: s
         (*COLUMNS, f"{ranked.name}, %", *COMPARED, *(REPORTED if published else ())),
         tuple((*leaderboard_row(rank), *(reported_cells(rank.model.case) if published else ())) for rank in ranks),
         (*leaderboard_notes(alpha, ranked, ranks), *unpaired_note(ranks), *group.notes()),
-        {"split": group.title, "protocol": protocol, "labels": ranked.labels, "category": ranked.subset},
+        {"split": group.title, "protocol": protocol, "labels": ranked.labels, "subset": ranked.subset},
     )
 
 

@@ -134,7 +134,7 @@ def metric_table(group: ComparableCases) -> Table:
         for case in group.cases
         for metric in case.record.metrics
     )
-    columns = ("Model", "Task", "Metric", "Labels", "Category", "%", "Interval (95 %)")
+    columns = ("Model", "Task", "Metric", "Labels", "Subset", "%", "Interval (95 %)")
     note = f"{LABELLED}: images with a label. {WITH_EMPTY}: includes those without one, whose score is fixed."
     return Table(f"{group.title}: every metric", columns, rows, (note, *group.notes()))
 

@@ -113,7 +113,7 @@ class Changes:
         return {
             "name": one_line(metric.name),
             "labels": one_line(metric.labels),
-            "category": one_line(metric.subset_text),
+            "subset": one_line(metric.subset_text),
             "cells": [*map(cell_data, verdict_cells(verdict))],
             "samples": conditions,
         }

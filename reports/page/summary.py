@@ -64,7 +64,7 @@ def metric_fields(metric: Metric, record: Record) -> dict[str, Any]:
     return {
         "name": metric.name,
         "labels": one_line(metric.labels),
-        "category": one_line(subset_name(metric, record.metrics)),
+        "subset": one_line(subset_name(metric, record.metrics)),
         "value": metric.value,
         "n": metric.n,
         "ci": metric.ci,

@@ -71,7 +71,7 @@ def test_the_page_has_the_cells_of_compare_in_its_order(studio: Any, folders: An
     assert len(shown) == len(wanted) > 20
     names = {*COLUMNS.values()} - {"Case"}
     assert [readable_cells(row) for row in shown] == [{name: row[name] for name in names} for row in wanted]
-    metrics = [f"{row['Metric']}, {row['Labels']}, {row['Category']}" for row in wanted]
+    metrics = [f"{row['Metric']}, {row['Labels']}, {row['Subset']}" for row in wanted]
     assert [row["Metric"] for row in shown] == metrics
     assert [row["Model"] in line["Case"] for row, line in zip(shown, wanted, strict=True)] == [True] * len(shown)
 

@@ -59,7 +59,7 @@ def rows(*places, specs=None):
     """The rows, by what they are about, as plain values."""
     made = comparison_table(match_models(places, specs) if specs else match_runs(places))
     cells = [dict(zip(made.columns, map(plain, row), strict=True)) for row in made.rows]
-    return {(row["Case"], row["Protocol"], row["Metric"], row["Labels"], row["Category"]): row for row in cells}
+    return {(row["Case"], row["Protocol"], row["Metric"], row["Labels"], row["Subset"]): row for row in cells}
 
 
 def plain(cell):

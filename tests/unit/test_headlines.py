@@ -87,9 +87,7 @@ def test_the_page_shows_the_accuracy_over_images_with_a_label(make_run: Make) ->
     folder = make_run(labels=("ReGT",))
     pool = load([folder])
     shown = [row["metric"] for _, row in case_rows(pool, {})]
-    assert {(row["name"], row["labels"], row["category"], row["n"]) for row in shown} == {
-        ("acc1", "ReGT", LABELLED, 16)
-    }
+    assert {(row["name"], row["labels"], row["subset"], row["n"]) for row in shown} == {("acc1", "ReGT", LABELLED, 16)}
     rows = {(row[3], row[5]) for row in metric_rows(pool)}
     assert {("acc1", LABELLED), ("acc1", "A, incl. N"), ("ece", "A")} <= rows
     assert ("acc1", "A") not in rows

@@ -68,7 +68,7 @@ function fields(index: Index): Field<Row>[] {
   return [
     { name: "Verdict", value: ({ cells }) => textOf(cells[VERDICT]), show: ({ cells }) => <Decision decision={textOf(cells[VERDICT])} /> },
     { name: "Model", value: (row) => about(row).model, show: (row) => <Look index={index} row={about(row)} />, head: true },
-    { name: "Metric", value: ({ name, labels, category }) => `${name}, ${labels}, ${category}` },
+    { name: "Metric", value: ({ name, labels, subset }) => `${name}, ${labels}, ${subset}` },
     number("Change, points", DELTA),
     moved("Lost", LOST, "lost"),
     moved("Gained", GAINED, "gained"),

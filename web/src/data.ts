@@ -6,7 +6,7 @@ export type Cut = string | [string, number]; // a text, or its beginning and its
 export type Column = Uint8Array | Int16Array | Int32Array;
 
 export interface Metric {
-  name: string; labels: string; category: string; value: number | null; n: number; ci: [number, number] | null; how: string;
+  name: string; labels: string; subset: string; value: number | null; n: number; ci: [number, number] | null; how: string;
 }
 // A text, or a number with its text; 1 marks the best value of its kind, 2 the second best.
 export type Cell = string | [number | null, string] | [number | null, string, number];
@@ -14,7 +14,7 @@ export type Cell = string | [number | null, string] | [number | null, string, nu
 export interface Moves {
   labels?: string; of?: string; category?: string; find?: string; lost?: number; gained?: number; unit?: string;
 }
-export interface Change { name: string; labels: string; category: string; cells: Cell[]; samples: Moves }
+export interface Change { name: string; labels: string; subset: string; cells: Cell[]; samples: Moves }
 export interface CaseVerdict { decision: string; count: number; of: number }
 export interface Since {
   baseline: string; rule: string; counts: Record<string, number>; notCompared: string[]; notes: string[];

@@ -15,7 +15,7 @@ const FIELDS: Field<Row>[] = [
   { name: "Task", value: (row) => row[2] },
   { name: "Metric", value: (row) => row[3] },
   { name: "Labels", value: (row) => row[4] },
-  { name: "Category", value: (row) => row[5] },
+  { name: "Subset", value: (row) => row[5] },
   { name: "%", number: true, value: (row) => row[6], show: (row) => <>{percent(row[6])} <span class="hint">{interval(row[8])}</span></> },
   { name: "n", number: true, value: (row) => row[7], show: (row) => count(row[7]) },
   { name: "Interval", value: (row) => (row[8] ? row[9] : null) },

@@ -44,7 +44,7 @@ function fields(index: Index): Field<Case>[] {
 }
 
 function metric({ metric: found }: Case): string | null {
-  return found && `${found.name}, ${found.labels}${found.category === "A" ? "" : `, ${found.category}`}`;
+  return found && `${found.name}, ${found.labels}${found.subset === "A" ? "" : `, ${found.subset}`}`;
 }
 
 function Value({ row }: { row: Case }) {
