@@ -48,11 +48,23 @@ TOGETHER = (  # how files begin that share one run, or one import of vLLM, which
 )
 
 BENCHMARKS = ("classification", "oodbench", "realbirdid")
-LONG = "tests/unit/test_train_mllm.py"  # among the last, one worker would wait minutes for it
+FIRST = (  # the longest, for which one worker would wait in the end; README's first command answers for others
+    "tests/end_to_end/test_readme.py",
+    "tests/unit/test_train_mllm.py",
+    "tests/end_to_end/test_vllm",
+)
+LONG = ("tests/annotation", "tests/end_to_end", "tests/page")
+LATER = ("tests/annotation/test_browser", "tests/end_to_end/test_oodbench", "tests/page/test_kinds")  # those others
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    items.sort(key=lambda item: not item.nodeid.startswith(LONG))
+    """Sort files: the first, the other long ones, those that use their answers, and short ones, which fill gaps."""
+    items.sort(key=lambda item: order(item.nodeid))
+
+
+def order(name: str) -> int:
+    """Return the place of a test's file among the others."""
+    return 0 if name.startswith(FIRST) else 2 if name.startswith(LATER) else 1 if name.startswith(LONG) else 3
 
 
 class Files(LoadFileScheduling):  # type: ignore[misc]
@@ -76,6 +88,15 @@ def warm_python(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str,
     """What stands for `python` in commands whose tests are not about how Python starts: see `warm.py`."""
     with WARM["interpreter"](tmp_path_factory.mktemp("warm") / "socket", os.environ) as command:
         yield command
+
+
+@pytest.fixture(scope="session")
+def answers(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return a store of answers that tests share, in all workers; README's first command leaves there what it asked."""
+    folder = tmp_path_factory.getbasetemp()
+    store = (folder.parent if "PYTEST_XDIST_WORKER" in os.environ else folder) / "answers"
+    store.mkdir(exist_ok=True)
+    return store
 
 
 def metrics_of(protocol: str) -> list[Any]:

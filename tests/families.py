@@ -273,6 +273,7 @@ def idefics3(words_of: WordsOf, template: Template) -> Made:
         image_token_id=tokenizer.convert_tokens_to_ids("<image>"),
         scale_factor=2,
         pad_token_id=tokenizer.pad_token_id,
+        tie_word_embeddings=True,
     )
     images = t.Idefics3ImageProcessor(size={"longest_edge": 128}, max_image_size={"longest_edge": 64}, **HALF)
     processor = t.Idefics3Processor(images, tokenizer, image_seq_len=4, chat_template=template("<image>"))

@@ -291,9 +291,10 @@ def opened(browser: Any) -> Iterator[Callable[..., SheetDriver]]:
 
 
 @pytest.fixture(scope="session")
-def photographs(tmp_path_factory: pytest.TempPathFactory, warm_python: Sequence[str]) -> Path:
+def photographs(tmp_path_factory: pytest.TempPathFactory, warm_python: Sequence[str], answers: Path) -> Path:
     """A run of the packaged photographs with both default models, under labels that dispute what they see."""
     folder = tmp_path_factory.mktemp("photographs")
+    (folder / "store").symlink_to(answers)
     lines = ["file,labels", *(f"{row.file},{wrong(row.label)}" for row in open_sample("sample").index)]
     (folder / "regt.csv").write_text("\n".join(lines), encoding="utf-8")
     options = [

@@ -109,9 +109,11 @@ def others(bench: Bench) -> Iterator[str]:
 
 
 @pytest.fixture(scope="session")
-def bench(tmp_path_factory: pytest.TempPathFactory, warm_python: Sequence[str]) -> Bench:
+def bench(tmp_path_factory: pytest.TempPathFactory, warm_python: Sequence[str], answers: Path) -> Bench:
     """Everything that can be asked about the packaged pairs."""
     made = Bench(tmp_path_factory.mktemp("oodbench"), warm_python)
+    (made.folder / ".eyechart").mkdir()
+    (made.folder / ".eyechart" / "store").symlink_to(answers)
     all_flagged, coco = "--eye-set=existence.division_scope=initial", "oodbench/sample-coco and existence"
     more = ("--eye-set=existence.reasoning=direct,cot", "--eye-set=distribution.reference=oodbench/sample-lvis")
     made.put("all", "oodbench", (MLLM, A, B), all_flagged, "--eye-set=existence.hard_samples=own", *more)

@@ -20,7 +20,7 @@ from eyechart.toybox.styles import TRAINING
 pytestmark = pytest.mark.slow
 
 CLIP, OTHER, MLLM = "open_clip[toybox-clip]", "open_clip[toybox-clip-b]", "hf[toybox-mllm]"
-SCENES = 40
+SCENES = 20
 BY = ["--max-pairs=4", "--threshold=0.05", "--templates=1"]
 QUICK = {"OMP_NUM_THREADS": "1", "CUDA_VISIBLE_DEVICES": ""}
 

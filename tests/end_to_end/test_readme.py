@@ -2,8 +2,10 @@
 
 import json
 import re
+import shutil
 import subprocess
 import sys
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -21,8 +23,8 @@ COMMANDS = re.findall(r"^    (pip install .+)$", README, re.MULTILINE)
 
 
 @pytest.fixture(scope="module")
-def main_job(tmp_path_factory: pytest.TempPathFactory) -> tuple[str, Path]:
-    """The main job's terminal, and the folder of its runs and its store."""
+def main_job(tmp_path_factory: pytest.TempPathFactory, answers: Path) -> tuple[str, Path]:
+    """The main job's terminal, and the folder of its runs and its store, which becomes that of other tests, too."""
     folder = tmp_path_factory.mktemp("main")
     command = COMMANDS[0].partition("&&")[2].split()
     assert command[0] == "pytest"
@@ -32,6 +34,8 @@ def main_job(tmp_path_factory: pytest.TempPathFactory) -> tuple[str, Path]:
         [sys.executable, "-m", *command, *options], cwd=ROOT, capture_output=True, text=True, check=False
     )
     assert done.returncode == 0, done.stdout + done.stderr
+    with suppress(OSError):  # another worker has begun to fill it
+        shutil.copytree(folder / "store", folder / "copy").rename(answers)
     return done.stdout, folder
 
 

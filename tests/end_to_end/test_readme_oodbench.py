@@ -19,7 +19,7 @@ FIRST, SECOND, *_ = re.findall(r"^    (.+)$", SECTION, re.MULTILINE)
 FORMATS, PROTOCOLS = ("cityscapes", "coco", "lvis", "nuscenes"), ("existence", "progression")
 CLIPS, MLLM = ["open_clip[toybox-clip]", "open_clip[toybox-clip-b]"], "hf[toybox-mllm]"
 SMALLER = {  # what is added to each command
-    "eyechart.toybox": ["--scenes=70"],
+    "eyechart.toybox": ["--scenes=40"],
     "eyechart.oodbench": ["--max-pairs=6", "--offline"],
     "pytest": ["--pyargs", "eyechart.benchmarks", f"--eye-model={MLLM}", "--eye-offline", "-p", "no:cacheprovider"],
 }

@@ -27,7 +27,7 @@ ENCODERS, MLLM = ("open_clip[toybox-clip]", "conse[]"), "hf[toybox-mllm]"
 PROTOCOLS = ("abstention", "flat_list", "free_form", "species")
 ASKED = ["--pyargs", "eyechart.benchmarks", "--eye-offline", "-p", "no:cacheprovider"]
 SMALLER = {  # what is added to each command
-    "eyechart.toybox": ["--birds=24"],
+    "eyechart.toybox": ["--birds=12"],
     "pytest": [*ASKED, "--eye-limit=6"],
     "eyechart.reports": ["--format", "csv"],
 }

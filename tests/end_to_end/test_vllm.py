@@ -236,14 +236,14 @@ SEVERAL = """
 import sys
 from eyechart.models.torchvision_repair import repair
 repair()  # in the engines' processes too, which begin with this file
-from PIL import Image
-from eyechart.models.hf.generator import HfGenerator
-from eyechart.models.types import Request
-from eyechart.models.generation import generate_all
-from eyechart.models.vllm.generator import VllmGenerator
-from eyechart.spec import parse_spec
-
 if __name__ == "__main__":
+    from PIL import Image
+    from eyechart.models.hf.generator import HfGenerator
+    from eyechart.models.types import Request
+    from eyechart.models.generation import generate_all
+    from eyechart.models.vllm.generator import VllmGenerator
+    from eyechart.spec import parse_spec
+
     asked = [Request((f"what is {place}?", Image.new("RGB", (60, 60), (place * 9, 0, 0)))) for place in range(8)]
     reference = HfGenerator(parse_spec("hf[toybox-mllm]"), offline=True)
     expected = [answer.tokens for answer in generate_all(reference, asked, 8)]

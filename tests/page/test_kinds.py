@@ -41,9 +41,10 @@ CASES = "(realbirdid/sample/ or oodbench/sample-lvis/) and not conse and not cli
 
 
 @pytest.fixture(scope="session")
-def kinds(tmp_path_factory: pytest.TempPathFactory, warm_python: Sequence[str]) -> Path:
+def kinds(tmp_path_factory: pytest.TempPathFactory, warm_python: Sequence[str], answers: Path) -> Path:
     """A run of pairs and birds by the packaged models."""
     folder = tmp_path_factory.mktemp("kinds")
+    (folder / "store").symlink_to(answers)
     options = ["--eye-limit=20", f"--eye-out={folder / 'runs'}", f"--eye-store={folder / 'store'}", "--eye-offline"]
     command = ["pytest", "--pyargs", "eyechart.benchmarks", "-k", CASES, "-p", "no:cacheprovider", *options]
     done = subprocess.run([*warm_python, "-m", *command], cwd=folder, capture_output=True, text=True, check=False)
