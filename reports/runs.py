@@ -1,10 +1,10 @@
 """Load runs and group their records into cases that can be compared."""
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from eyechart.data.dataset import ORIGINAL
 from eyechart.errors import ReportError, SpecError
@@ -30,6 +30,7 @@ TASK_NAMES: Mapping[str, str] = {  # as the published tables call them; any othe
     "multiple_choice": "MC",
     "mcq": "MCQ",
 }
+T = TypeVar("T")
 ACC1, REPEATED_ACC, MC_ACC = "acc1", "repeated_acc", "mc_acc"  # of one answer an image, then means over rounds
 
 
@@ -105,6 +106,17 @@ class CaseRun:
         both = [part for part in (known, frame) if part is not None]
         self._files[file] = both[0] if len(both) == 1 else both[0].join(both[1])
         return self._files[file][[*columns]]
+
+    def compute(self, function: "Callable[[CaseRun], T]") -> T:
+        """Return the result of a function of the case, computed once."""
+        if function not in self._results:
+            self._results[function] = function(self)
+        result: T = self._results[function]
+        return result
+
+    @cached_property
+    def _results(self) -> "dict[Callable[[CaseRun], Any], Any]":
+        return {}
 
     @cached_property
     def _files(self) -> "dict[str, pd.DataFrame]":

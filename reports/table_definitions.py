@@ -26,7 +26,7 @@ class TableDefinition:
     - `pages(runs, labels)`: the selections of comparable cases, of which each becomes a table. A page has a title, the
       cases in the order of their rows, and a frame `names` with the columns that name each case. If there are none,
       `needs` says what the table shows and `command` how to evaluate it.
-    - `title`: of a page, with the fields `{page}`, `{reference}` and `{labels}`.
+    - `title`: of a page, with the fields `{page}`, `{reference}` and `{labels}`; the suffix of the page follows.
     - `cells(page)`: a frame with a row per cell: `row` (the index of the case), the further names in `rows`, `column`,
       and either `value` with `n`, `low` and `high`, or `count` (a whole number), or `text`. Further columns: `rank`
       (printed in parentheses), `highlight` (1: best, 2: second), `half_width` (the interval is printed as ±).
@@ -38,6 +38,7 @@ class TableDefinition:
     - `formats`: of columns, by their names. Without one a column with a Δ in its name is a change, others are per cent.
     - `ranked`: the columns whose values are ranked, or a function of the page.
     - `sections`: the name of a column of `rows` whose values are printed as lines of their own; in csv it is a column.
+      Rows without a value have no such line.
     """
 
     name: str
@@ -77,7 +78,7 @@ class TableDefinition:
         rows = self.arrange(page, columns, add_ranks(cells, ranked) if ranked else cells)
         notes = self.notes(page) if callable(self.notes) else (page.fill(note) for note in self.notes)
         heads = [page.fill(self.heads[name]) if name in self.heads else name for name in columns]
-        title = page.fill(self.title)
+        title = page.fill(self.title) + page.suffix
         plain = Table(title, (*self.rows, *columns), tuple(rows), context=page.context)
         shown = self.with_sections(rows) if self.sections else tuple(rows)
         names = tuple(name for name in self.rows if not self.sections or name != self.sections)
@@ -120,7 +121,8 @@ class TableDefinition:
         blocks: dict[Cell, list[Row]] = {}
         for row in rows:
             blocks.setdefault(row[at], []).append((*row[:at], *row[at + 1 :]))
-        return tuple(line for head, block in blocks.items() for line in ((head, *[""] * (len(block[0]) - 1)), *block))
+        heads: dict[Cell, list[Row]] = {head: [(head, *[""] * (len(rows[0]) - 2))] if head else [] for head in blocks}
+        return tuple(line for head, block in blocks.items() for line in (*heads[head], *block))
 
 
 def is_missing(value: Any) -> bool:

@@ -7,12 +7,11 @@ from eyechart.protocol.options import is_fraction
 
 from ..render import Row, Table
 from ..runs import Runs
-from .cases import nothing_to_show, source_name
-from .existence import TIME, measure_cells
+from .cases import nothing_to_show
 from .measures import HEADS
-from .model_cases import IGNORED_OPTIONS, OOD_SETS, ModelCases, all_entries, existence_cases, model_labels, table_notes
-from .pairs import INITIAL
-from .progression import time_note
+from .model_cases import ModelCases, all_entries, existence_cases, measure_cells, model_labels, table_notes
+from .pages import IGNORED_OPTIONS, TIME, source_name, time_note
+from .pair_frames import INITIAL, OOD_SETS
 
 UNKNOWN = -1.0  # the threshold of a division whose file does not record it
 COMMAND = 'pytest -k "oodbench and existence" --eye-set=existence.division_scope=initial'

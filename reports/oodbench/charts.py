@@ -6,12 +6,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pandas as pd
 
-from ..pages import Page
+from ..pages import Page, disambiguate_titles
 from ..panels import LEGEND_ASIDE, create_panels, set_title
 from ..render import one_line
 from ..runs import CaseRun, Runs
 from ..table_definitions import TableDefinition
-from .cases import disambiguate_titles
 from .coverage import Coverage, coverages
 from .division import ALL, INITIAL_SET_SIZES, OOD, OOD_SETS, SET_SIZES, label_sets, set_sizes
 from .model_cases import all_entries

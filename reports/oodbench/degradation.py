@@ -15,19 +15,19 @@ from ..answers import Floats
 from ..render import Cell, NumberCell, NumberFormat, Row, Table
 from ..runs import Runs
 from .cases import nothing_to_show, with_unique_titles
-from .existence import data_sets_label
 from .measures import HEADS, TIMES, interval_or_none
 from .model_cases import (
-    OOD_SETS,
-    SUFFIX_OPTIONS,
     ModelCases,
     all_entries,
+    data_sets_label,
     existence_cases,
     group_by_pairs,
     model_labels,
     pool_data_sets,
     table_notes,
 )
+from .pages import SHOWN_OPTIONS
+from .pair_frames import OOD_SETS
 
 DELTA_STYLE, P_STYLE = NumberFormat(100, 2, signed=True), NumberFormat(1, 4)
 FALL = f"Δ: ID minus OOD, in % points; brackets: 95 % intervals of {TIMES:,} resamples of images, within each data set."
@@ -121,7 +121,7 @@ def build_tables(
 ) -> list[Table]:
     """Return one table per group, all with different titles."""
     return with_unique_titles(
-        list(map(make, groups)), [all_entries([fall.block for fall in of]) for of in groups], SUFFIX_OPTIONS
+        list(map(make, groups)), [all_entries([fall.block for fall in of]) for of in groups], SHOWN_OPTIONS
     )
 
 

@@ -17,9 +17,9 @@ from ..answers import Ints
 from ..render import NumberCell, NumberFormat, Row
 from ..runs import model_name
 from .ablations import Ablation, AblationCases
-from .existence import TIME, measure_cells, model_set_time
 from .measures import HEADS, TIMES, interval_or_none
-from .model_cases import ModelCases
+from .model_cases import ModelCases, measure_cells, model_set_time
+from .pages import TIME
 from .pairs import Pairs
 
 OPTION = "existence.detectors"

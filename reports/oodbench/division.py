@@ -8,24 +8,23 @@ import pandas as pd
 
 from eyechart.oodbench.division import HARD_SAMPLES, ID, OOD_H, OOD_S
 
-from ..pages import Page
+from ..pages import Page, disambiguate_titles
 from ..runs import CaseRun, Runs
 from ..table_definitions import TableDefinition
-from .cases import (
+from .pages import (
     EXISTENCE,
     OODBENCH,
+    PAPER,
     PROGRESSION,
     data_notes,
-    disambiguate_titles,
     division_sha256,
     group_by_division,
     published_order,
     set_label,
     source_name,
 )
-from .pairs import INITIAL
+from .pair_frames import INITIAL
 
-PAPER = "arXiv 2602.18094"
 DIVISION, ALL, OOD = "division", "all", "OOD"
 COLUMNS = ("name", "set", "main")  # of the csv file of a division
 DIVISION_OPTIONS = (

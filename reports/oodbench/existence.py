@@ -1,30 +1,33 @@
 """Measures of existence by set: Tables 1, 10 to 13 and 18 of arXiv 2602.18094."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from functools import partial
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 
-from ..render import Cell, NumberCell, Row, Table
+import pandas as pd
+
+from ..pages import Page, number_repeats
 from ..runs import Runs
-from .cases import SOURCES, nothing_to_show, source_name
-from .measures import HEADS, RATES, measure_numbers
-from .model_cases import (
-    INITIAL_SETS,
-    OOD_SETS,
-    ModelCases,
-    build_tables,
+from ..table_definitions import TableDefinition
+from .measures import COLUMNS, HEADS, MEANING, RATES, measure_cells
+from .pages import (
+    PAPER,
+    SOURCES,
+    TIME,
     existence_cases,
+    existence_page,
     group_by_pairs,
-    model_labels,
-    pool_data_sets,
-    table_notes,
+    pooled_pages,
+    set_time,
+    source_name,
+    source_pages,
+    suffix,
+    time_note,
 )
-from .pairs import INITIAL
-from .progression import set_time, time_note
+from .pair_frames import INITIAL, INITIAL_SETS, OOD_SETS, page_pairs
 
-TIME = "Time"
-COLUMNS = ("Model", "Data Type", "Num", *HEADS.values())
-CHANCE_CELLS: tuple[Cell, ...] = (*(NumberCell(0.5) for name in HEADS if name != "mcc"), NumberCell(0.0))
-CHANCE_HEAD = ("Random Chance", "ID/OOD-S/OOD-H", None)
+SET, NUMBERS = "Data Type", (*COLUMNS, *RATES.values())
+CHANCE, EVERY_SET = "Random Chance", "ID/OOD-S/OOD-H"
+COMMAND = 'pytest -k "oodbench and existence"'
 BOTH = " --eye-set=existence.reasoning=direct,cot --eye-data=ROOT"
 APOSTROPHE = (
     "Rows with an apostrophe: the initial benchmark, all flagged pairs before downsampling; it contains the sets of "
@@ -32,138 +35,147 @@ APOSTROPHE = (
 )
 
 
-def t1(pool: Runs, labels: str | None) -> list[Table]:  # noqa: ARG001
-    """Return Table 1: every model and set, all data sets pooled."""
-    return build_tables(group_by_pairs(pool_data_sets(existence_cases(pool, "oodbench-T1"))), t1_table)
+def set_cells(
+    page: Page, pairs: pd.DataFrame, columns: Sequence[str], sets: Mapping[int, Sequence[str]] | None = None
+) -> pd.DataFrame:
+    """Return the measures of each row of a page and each set that has pairs, with `set` and the column Data Type.
 
-
-def t1_table(blocks: Sequence[ModelCases]) -> Table:
-    """Return the table of models with the same pairs of the same data sets."""
-    names = model_labels(blocks)
-    data = data_sets_label(blocks[0])
-    rows = [
-        (names[id(b)], f"{name}{b.suffix}", *measure_cells(b, name))
-        for b in blocks
-        for name in b.sets()
-        if name not in INITIAL_SETS
+    `pairs` are those of `page_pairs`, or some of them. `sets` names the sets of each row, which may be empty.
+    """
+    groups = {(row, name): part for (row, name), part in pairs.groupby(["row", "set"], observed=True)}
+    wanted = [*groups] if sets is None else [(row, name) for row, names in sets.items() for name in names]
+    parts = [
+        measure_cells(groups.get(key, pairs.iloc[:0]), page.cases[key[0]].record.seed).assign(row=key[0], set=key[1])
+        for key in wanted
     ]
-    pooling_note = f"The answers of {data} are pooled: each data set is weighted by its Num."
-    return Table(
-        f"OODBench: existence (%), {data}",
-        (*COLUMNS, *RATES.values()),
-        ((*CHANCE_HEAD, *CHANCE_CELLS, NumberCell(0.5), None), *rows),
-        (pooling_note, *table_notes(blocks)),
-        {"data": data, "pairs": blocks[0].pairs_key[0][1][:12]},
-    )
+    cells = pd.concat(parts, ignore_index=True) if parts else pd.DataFrame(columns=["row", "set", "column"])
+    cells[SET] = cells["set"] + page.names["Suffix"].loc[cells["row"]].to_numpy()
+    return cells[cells["column"].isin(columns)]
 
 
-def data_sets_label(block: ModelCases) -> str:
-    """Return the data sets of a table, such as `COCO + LVIS`."""
-    return " + ".join(map(source_name, block.entries))
+def chance_cells(columns: Sequence[str], sets: str) -> pd.DataFrame:
+    """Return the cells of random answers: half of them are right and half are yes, and nothing correlates."""
+    values = {name: 0.5 for name in (*HEADS.values(), "Yes") if name in columns} | {"MCC": 0.0}
+    return pd.DataFrame({"row": -1, SET: sets, "column": [*values], "value": [*values.values()]})
 
 
-def measure_cells(block: ModelCases, name: str, heads: Sequence[str] = (*HEADS, *RATES)) -> list[Cell]:
-    """Return the number of answers, then each measure with its interval."""
-    counts = block.counts(name)
-    numbers = measure_numbers(counts, block.strata(name), block.images(name), block.seed)
-    return [int(counts[:, :4].sum()), *(numbers[head] for head in heads)]
+def with_chance(page: Page) -> Page:
+    """Return a page with a row before all cases, for random answers."""
+    first = pd.DataFrame(dict.fromkeys(page.names, ""), index=[-1]).assign(Model=CHANCE)
+    return replace(page, names=pd.concat([first, page.names]))
 
 
-def source_tables(name: str, wanted: str) -> Callable[[Runs, str | None], list[Table]]:
-    """Return the function of Tables 10 to 13: one data set, the initial benchmark if available, and the time."""
-
-    def build(pool: Runs, labels: str | None) -> list[Table]:  # noqa: ARG001
-        blocks = [block for block in existence_cases(pool, name) if source_name(block.entries[0]) == wanted]
-        if not blocks:
-            what, command = f"shows the existence measures on {wanted}", f'pytest -k "oodbench and existence"{BOTH}'
-            raise nothing_to_show(pool, name, what, f"{command}, where ROOT holds {wanted}")
-        return build_tables(group_by_pairs(blocks), partial(source_table, wanted=wanted))
-
-    return build
+def pooled_cells(page: Page) -> pd.DataFrame:
+    """Return the measures and rates of each set of the main benchmark, after those of random answers."""
+    pairs = page_pairs(page)
+    pairs = pairs[~pairs["set"].isin(INITIAL_SETS)]
+    return pd.concat([chance_cells(NUMBERS, EVERY_SET), set_cells(page, pairs, NUMBERS)], ignore_index=True)
 
 
-def source_table(blocks: Sequence[ModelCases], wanted: str) -> Table:
-    """Return the table of one data set and division."""
-    names = model_labels(blocks)
-    rows = [
-        (names[id(b)], f"{name}{b.suffix}", *measure_cells(b, name), model_set_time(b, name))
-        for b in blocks
-        for name in b.sets()
-    ]
-    wide = any(block.initial for block in blocks)
-    notes = (*[APOSTROPHE] * wide, time_note([block.entries[0] for block in blocks]))
-    record = blocks[0].entries[0].record
-    return Table(
-        f"{record.benchmark}/{record.split}: {wanted}, existence (%)",
-        (*COLUMNS, *RATES.values(), TIME),
-        ((*CHANCE_HEAD, *CHANCE_CELLS, NumberCell(0.5), None, None), *rows),
-        (*notes, *table_notes(blocks)),
-        {"split": f"{record.benchmark}/{record.split}", "pairs": blocks[0].pairs_key[0][1][:12]},
-    )
+def pooled_notes(page: Page) -> Iterator[str]:
+    """Yield the explanation of Table 1."""
+    yield f"The answers of {page.context['data']} are pooled: each data set is weighted by its Num."
+    yield MEANING
 
 
-def model_set_time(block: ModelCases, name: str) -> str | None:
+POOLED = TableDefinition(
+    name="oodbench-existence",
+    alias="oodbench-T1",
+    source=f"{PAPER}, Table 1",
+    summary="How well models recognise present and absent categories by set, all data sets pooled.",
+    pages=lambda runs, labels: [*map(with_chance, pooled_pages(runs, labels))],
+    needs="shows how well models recognise present and absent categories",
+    command=COMMAND,
+    title="OODBench: existence (%), {page}",
+    cells=pooled_cells,
+    rows=("Model", SET),
+    columns=NUMBERS,
+    notes=pooled_notes,
+)
+
+
+def source_cells(page: Page) -> pd.DataFrame:
+    """Return the measures and rates of each set and its time, after those of random answers."""
+    cells = set_cells(page, page_pairs(page), NUMBERS)
+    rows = cells[["row", "set", SET]].drop_duplicates()
+    times = [set_duration(page, row, name) for row, name in rows[["row", "set"]].itertuples(index=False)]
+    parts = [chance_cells(NUMBERS, EVERY_SET), cells, rows.assign(column=TIME, text=times)]
+    return pd.concat(parts, ignore_index=True)
+
+
+def set_duration(page: Page, row: int, name: str) -> str | None:
     """Return the time of a set; for the initial benchmark only its whole sets are timed."""
-    if name in INITIAL_SETS:
-        return set_time(block.entries[0], name.removesuffix(INITIAL))
-    return None if block.initial and name in OOD_SETS else set_time(block.entries[0], name)
+    case = page.cases[row]
+    if case.option("division_scope") == "initial" and name in OOD_SETS:
+        return None
+    return set_time(case, name.removesuffix(INITIAL))
 
 
-def t18(pool: Runs, labels: str | None) -> list[Table]:  # noqa: ARG001
-    """Return Table 18: models of several scales, data set by data set."""
-    singles = [block for block in existence_cases(pool, "oodbench-T18") if not block.suffix]
-    tables = sorted(
-        (of for of in group_by_pairs(singles) if has_several_models(of)), key=lambda of: of[0].entries[0].record.split
+def source_notes(page: Page) -> Iterator[str]:
+    """Yield the explanation of the tables of one data set."""
+    if any(case.option("division_scope") == "initial" for case in page.cases):
+        yield APOSTROPHE
+    yield time_note(page.cases)
+    yield MEANING
+
+
+def source_table(number: int, source: str) -> TableDefinition:
+    """Return the table of a data set: main and initial benchmark and the time."""
+    return replace(
+        POOLED,
+        name=f"oodbench-existence-{source.casefold()}",
+        alias=f"oodbench-T{number}",
+        source=f"{PAPER}, Table {number}",
+        summary=f"How well models recognise present and absent categories of {source} by set, and the time.",
+        pages=lambda runs, labels: [*map(with_chance, source_pages(source)(runs, labels))],
+        needs=f"shows the existence measures on {source}",
+        command=f"{COMMAND}{BOTH}, where ROOT holds {source}",
+        title=f"{{page}}: {source}, existence (%)",
+        cells=source_cells,
+        columns=(*NUMBERS, TIME),
+        notes=source_notes,
     )
-    if not tables:
-        what = "compares models of several scales on the same pairs without chain of thought"
-        raise nothing_to_show(
-            pool, "oodbench-T18", what, 'pytest -k "oodbench and existence" --eye-model=A --eye-model=B'
-        )
-    return [t18_table(tables)]
 
 
-def has_several_models(blocks: Sequence[ModelCases]) -> bool:
-    """Return whether there are several models."""
-    return len({block.model for block in blocks}) > 1
+def scale_pages(runs: Runs, labels: str | None) -> list[Page]:  # noqa: ARG001
+    """Return one page of all data sets with several models on the same pairs, without chain of thought."""
+    groups = group_by_pairs((case,) for case in existence_cases(runs) if not suffix(case))
+    several = [rows for rows in groups if len({case.model for (case,) in rows}) > 1]
+    several.sort(key=lambda rows: rows[0][0].record.split)
+    pages = [existence_page(rows, source_name(rows[0][0])) for rows in several]
+    heads = number_repeats([page.title for page in pages])
+    if not pages:
+        return []
+    names = [page.names.assign(Data=head) for page, head in zip(pages, heads, strict=True)]
+    cases = tuple(case for page in pages for case in page.cases)
+    page = Page(
+        cases=cases, title="", names=pd.concat(names, ignore_index=True).assign(Pooled=range(len(cases))),
+        notes=tuple(dict.fromkeys(note for page in pages for note in page.notes)),
+    )  # fmt: skip
+    return [with_chance(page)]
 
 
-def t18_table(tables: Sequence[Sequence[ModelCases]]) -> Table:
-    """Return a table with one section per data set; in CSV files the data set is a column."""
-    sections = {title: list(scale_rows(blocks)) for title, blocks in section_titles(tables)}
-    blank = ("",) * len(COLUMNS[1:])
-    chance: Row = ("Random Chance", "-", None, *CHANCE_CELLS)
-    rows = [row for title, section in sections.items() for row in ((title, *blank), *section)]
-    plain = [(title, *row) for title, section in sections.items() for row in section]
-    notes = tuple(dict.fromkeys(note for blocks in tables for note in table_notes(blocks)))
-    table = partial(Table, "OODBench: models of several scales, existence (%)")
-    data = table(("Data", *COLUMNS), (("", *chance), *plain))
-    return table(COLUMNS, (chance, *rows), notes, data=data)
+def scale_cells(page: Page) -> pd.DataFrame:
+    """Return the measures of the OOD sets, after those of random answers."""
+    columns, pairs = (*COLUMNS,), page_pairs(page)
+    cells = set_cells(page, pairs[pairs["set"].isin((*OOD_SETS, *INITIAL_SETS))], columns)
+    return pd.concat([chance_cells(columns, "-"), cells], ignore_index=True)
 
 
-def section_titles(tables: Sequence[Sequence[ModelCases]]) -> Iterator[tuple[str, Sequence[ModelCases]]]:
-    """Yield each data set with its name, numbered if it has several divisions."""
-    counts: dict[str, int] = {}
-    for blocks in tables:
-        name = source_name(blocks[0].entries[0])
-        counts[name] = counts.get(name, 0) + 1
-        yield name if counts[name] == 1 else f"{name} ({counts[name]})", blocks
-
-
-def scale_rows(blocks: Sequence[ModelCases]) -> Iterator[Row]:
-    """Yield a row per model and OOD set."""
-    names = model_labels(blocks)
-    for block in blocks:
-        for name in block.sets():
-            if name in (*OOD_SETS, *INITIAL_SETS):
-                yield names[id(block)], name, *measure_cells(block, name, tuple(HEADS))
-
-
-TABLES: Mapping[str, Callable[[Runs, str | None], list[Table]]] = {
-    "oodbench-T1": t1,
-    **{
-        f"oodbench-T{place}": source_tables(f"oodbench-T{place}", wanted)
-        for place, wanted in enumerate(SOURCES.values(), 10)
-    },
-    "oodbench-T18": t18,
-}
+SCALES = replace(
+    POOLED,
+    name="oodbench-scales",
+    alias="oodbench-T18",
+    source=f"{PAPER}, Table 18",
+    summary="How well several models recognise categories out of distribution, data set by data set.",
+    pages=scale_pages,
+    needs="compares models of several scales on the same pairs without chain of thought",
+    command=f"{COMMAND} --eye-model=A --eye-model=B",
+    title="OODBench: models of several scales, existence (%)",
+    cells=scale_cells,
+    rows=("Data", "Model", SET),
+    columns=COLUMNS,
+    notes=(MEANING,),
+    sections="Data",
+)
+TABLES = (POOLED, *(source_table(number, source) for number, source in enumerate(SOURCES.values(), 10)), SCALES)

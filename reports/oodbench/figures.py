@@ -8,16 +8,16 @@ import numpy as np
 
 from eyechart.oodbench.division import OOD_H
 
+from ..pages import disambiguate_titles
 from ..panels import LEGEND_ASIDE, LETTER_WIDTH, SMALLEST_FONT, create_panels, format_counts, text_width, wrap_name
 from ..render import one_line
 from ..runs import Runs
 from .ablations import AblationCases, benchmark_label
-from .cases import disambiguate_titles
 from .degradation import SetDegradation, drop_nan, pooled_degradations
 from .detectors import F13, detector_specs
-from .existence import data_sets_label
 from .measures import HEADS, measure_numbers
-from .model_cases import SUFFIX_OPTIONS, all_entries, model_labels
+from .model_cases import all_entries, data_sets_label, model_labels
+from .pages import SHOWN_OPTIONS
 from .signatures import ReferenceComparison, reference_comparisons
 
 if TYPE_CHECKING:
@@ -159,7 +159,7 @@ def with_headings(groups: Sequence[Sequence[AnyFall]]) -> list[tuple[str, Sequen
     cases = [all_entries([fall.block for fall in of]) for of in groups]
     return list(
         zip(
-            disambiguate_titles([data_sets_label(of[0].block) for of in groups], cases, SUFFIX_OPTIONS),
+            disambiguate_titles([data_sets_label(of[0].block) for of in groups], cases, SHOWN_OPTIONS),
             groups,
             strict=True,
         )

@@ -7,10 +7,10 @@ import numpy as np
 
 from eyechart.oodbench.division import HARD_SAMPLES, OOD_H
 
+from ..pages import disambiguate_titles
 from ..panels import LEGEND_ASIDE, create_panels, format_counts, legend_above, set_title
 from ..render import one_line
 from ..runs import ComparableCases, Runs
-from .cases import disambiguate_titles
 from .hard_samples import DELTAS, degradation_cells, fit_degradation, hard_sample_groups, sorted_by_degradation
 from .spread import PEARSON, SPEARMAN, VARIANCE, ResamplingTest, Spread, spreads
 

@@ -10,18 +10,9 @@ from eyechart.oodbench.division import HARD_SAMPLES, ID, OOD_H
 from ..answers import Floats, clustered_proportion
 from ..render import FRACTION, NumberCell, NumberFormat, Row, Table
 from ..runs import CaseRun, ComparableCases, Runs
-from .cases import (
-    BOOTSTRAP,
-    EXISTENCE,
-    OODBENCH,
-    data_notes,
-    group_by_division,
-    metric_number,
-    nothing_to_show,
-    set_label,
-    with_unique_titles,
-)
+from .cases import metric_number, nothing_to_show, with_unique_titles
 from .division import DIVISION
+from .pages import BOOTSTRAP, EXISTENCE, OODBENCH, data_notes, group_by_division, set_label
 from .pairs import Columns, read_artifact
 
 HEADS = {"acc": "Accuracy", "f1": "F1", "precision": "Precision", "recall": "Recall", "mcc": "MCC"}

@@ -11,7 +11,8 @@ from eyechart.spec import split_outside_brackets
 from ..answers import Floats, Ints
 from ..render import NumberCell, NumberFormat, Row, Table
 from ..runs import CaseRun, ComparableCases, Runs
-from .cases import DETECTION, EXISTENCE, PROGRESSION, data_notes, group_by_division, nothing_to_show, with_unique_titles
+from .cases import nothing_to_show, with_unique_titles
+from .pages import DETECTION, EXISTENCE, PROGRESSION, data_notes, group_by_division
 from .pairs import Columns, read_artifact
 
 LOGIT, PROBABILITY = "logit", "probability"

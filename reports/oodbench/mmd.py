@@ -5,16 +5,8 @@ from dataclasses import replace
 
 from ..render import FRACTION, Cell, NumberCell, NumberFormat, Row, Table
 from ..runs import CaseRun, Runs
-from .cases import (
-    DATA_OPTIONS,
-    DISTRIBUTION,
-    data_notes,
-    metric_number,
-    nothing_to_show,
-    pool_data_sets,
-    source_name,
-    with_unique_titles,
-)
+from .cases import metric_number, nothing_to_show, with_unique_titles
+from .pages import DATA_OPTIONS, DISTRIBUTION, data_notes, pool_data_sets, source_name
 
 OOD, OWN = "OOD", ("reference", "bandwidth")
 SMALL = NumberFormat(10_000, 3)

@@ -6,30 +6,15 @@ from functools import cached_property
 
 import numpy as np
 
-from eyechart.oodbench.division import OOD_H, OOD_S, SETS
+from eyechart.oodbench.division import SETS
 
 from ..answers import Bools, Ints
-from ..render import Table
+from ..render import Cell, Table
 from ..runs import CaseRun, Runs, collect_notes
-from .cases import EXISTENCE, nothing_to_show, published_order, source_name, with_unique_titles
-from .pairs import INITIAL
-
-IGNORED_OPTIONS = (
-    "source",
-    "division",
-    "names",
-    "division_scope",
-    "hard_samples",
-)  # options that follow from the data set, or that only add pairs
-COT, SAMPLE = "^CoT", "sample-"
-SUFFIX_OPTIONS = ("reasoning",)  # shown as a suffix of the set's name
-OOD_SETS = (OOD_S, OOD_H)
-INITIAL_SETS = (OOD_S + INITIAL, OOD_H + INITIAL)
-MEANING = (
-    "Num: answers, two opposite questions per pair. Accuracy to MCC in %, yes is the positive class; an unparsed "
-    "answer counts as wrong, a pair with an error is left out. Yes and Unparsed: shares of the answers. "
-    "Brackets: 95 % intervals, bootstrap over images with all their pairs, within each data set."
-)
+from .cases import nothing_to_show, with_unique_titles
+from .measures import HEADS, MEANING, RATES, measure_numbers
+from .pages import COT, EXISTENCE, IGNORED_OPTIONS, SAMPLE, SHOWN_OPTIONS, published_order, set_time, source_name
+from .pair_frames import INITIAL, INITIAL_SETS, OOD_SETS
 
 
 @dataclass(frozen=True)
@@ -145,7 +130,7 @@ def group_by_pairs(blocks: Sequence[ModelCases]) -> list[list[ModelCases]]:
 
 def build_tables(groups: Sequence[Sequence[ModelCases]], make: Callable[[Sequence[ModelCases]], Table]) -> list[Table]:
     """Return one table per group, all with different titles."""
-    return with_unique_titles(list(map(make, groups)), [all_entries(blocks) for blocks in groups], SUFFIX_OPTIONS)
+    return with_unique_titles(list(map(make, groups)), [all_entries(blocks) for blocks in groups], SHOWN_OPTIONS)
 
 
 def all_entries(blocks: Sequence[ModelCases]) -> list[CaseRun]:
@@ -195,3 +180,22 @@ def data_set_note(entry: CaseRun) -> str:
         f"{source_name(entry)}: {record.benchmark}/{record.split}, {record.data.n:,} images{chosen}, fingerprint "
         f"{record.data.fingerprint[:12]}; pairs {sizes} ({pairs.identity[:12]})."
     )
+
+
+def data_sets_label(block: ModelCases) -> str:
+    """Return the data sets of a table, such as `COCO + LVIS`."""
+    return " + ".join(map(source_name, block.entries))
+
+
+def measure_cells(block: ModelCases, name: str, heads: Sequence[str] = (*HEADS, *RATES)) -> list[Cell]:
+    """Return the number of answers, then each measure with its interval."""
+    counts = block.counts(name)
+    numbers = measure_numbers(counts, block.strata(name), block.images(name), block.seed)
+    return [int(counts[:, :4].sum()), *(numbers[head] for head in heads)]
+
+
+def model_set_time(block: ModelCases, name: str) -> str | None:
+    """Return the time of a set; for the initial benchmark only its whole sets are timed."""
+    if name in INITIAL_SETS:
+        return set_time(block.entries[0], name.removesuffix(INITIAL))
+    return None if block.initial and name in OOD_SETS else set_time(block.entries[0], name)

@@ -14,8 +14,9 @@ from eyechart.oodbench.division import HARD_SAMPLES, ID, OOD_H
 from ..answers import Floats, Ints
 from ..render import FRACTION, NumberCell, NumberFormat, Row, Table
 from ..runs import ComparableCases, Runs
-from .cases import data_notes, with_unique_titles
+from .cases import with_unique_titles
 from .hard_samples import hard_sample_groups, overlap_rows
+from .pages import data_notes
 from .pairs import Pairs
 
 TIMES, SIZE = 1000, 500

@@ -5,7 +5,8 @@ from collections.abc import Sequence
 from eyechart.errors import ReportError
 from eyechart.spec import did_you_mean
 
-from ..oodbench.cases import disambiguate_titles, nothing_to_show
+from ..oodbench.cases import nothing_to_show
+from ..pages import disambiguate_titles
 from ..render import NumberCell
 from ..runs import CaseRun, ComparableCases, Runs
 
