@@ -19,10 +19,10 @@ from .pages import (
     SOURCES,
     TIME,
     progression_pages,
-    settings_pages,
     set_label,
     set_order,
     set_time,
+    settings_pages,
     time_note,
 )
 
