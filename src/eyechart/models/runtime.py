@@ -172,13 +172,16 @@ def _version(package: str) -> str:
 def device_name(device: str) -> str:
     """Return the name of the GPU or CPU that a device such as cuda:1 is, "" if it is unknown.
 
-    The driver is not initialised for it, since processes could not be forked afterwards.
+    The driver is not initialised for it, since processes could not be forked afterwards; without it the names are those
+    of all GPUs of the machine.
 
     >>> device_name("")
     ''
     """
     if device == "cpu":
         names = _field_values("model name", Path("/proc/cpuinfo")) or [platform.processor()]
+    elif device.startswith("cuda") and "torch" in sys.modules and sys.modules["torch"].cuda.is_initialized():
+        names = [sys.modules["torch"].cuda.get_device_name(device)]
     elif device.startswith("cuda"):
         names = [
             name

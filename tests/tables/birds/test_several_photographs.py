@@ -82,6 +82,21 @@ def test_the_share_of_a_wording_has_the_records_interval(noisy):
         assert ends == pytest.approx([100 * end for end in metric.ci], abs=0.006)
 
 
+def test_every_metric_says_of_how_many_observations_its_images_are(noisy):
+    noisy.species("hf[c]", 1.0)
+    noisy.abstention("hf[c]")
+    clusters, answerable = noisy.seen.clusters, noisy.seen.answerable
+    observations = {
+        "A": len({*clusters[answerable]}),
+        "UA": len({*clusters[~answerable]}),
+        "all": len({*clusters}),
+    }
+    for metric in (metric for record in noisy.records for metric in record.metrics):
+        assert 0 < metric.n_clusters < metric.n, metric
+        if metric.labels in ("all species", "observations") and metric.subset in observations:
+            assert metric.n_clusters == observations[metric.subset], metric
+
+
 @pytest.mark.parametrize("labels", ["all species", "eligible", "range"])
 def test_the_accuracy_where_nothing_is_left_out_has_the_records_interval(species, labels):
     found = read_case(species, "a")
