@@ -12,15 +12,16 @@ Row = tuple[str | int | float | None, ...]
 # In this order; the type as pyarrow calls it.
 COLUMNS: Mapping[str, str] = {
     **dict.fromkeys(
-        ("run", "started", "eyechart", "case", "benchmark", "split", "protocol", "variant", "status"), "string"
+        ("run", "started", "eyechart", "git_commit", "case", "benchmark", "split", "protocol", "variant", "status"),
+        "string",
     ),
     **dict.fromkeys(("model_alias", "model_spec", "model_name", "model_revision", "model_weights_sha256"), "string"),
-    **dict.fromkeys(("model_dtype", "model_device", "data_fingerprint"), "string"),
+    **dict.fromkeys(("model_dtype", "model_device", "model_device_name", "data_fingerprint"), "string"),
     "limit": "int64",
     "seed": "int64",
     **dict.fromkeys(("metric", "labels", "subset", "level", "prompt"), "string"),
     "value": "float64",
-    "n": "int64",
+    **dict.fromkeys(("n", "n_clusters"), "int64"),
     "ci_low": "float64",
     "ci_high": "float64",
     "ci_method": "string",
@@ -31,7 +32,7 @@ COLUMNS: Mapping[str, str] = {
 
 def rows(run: str, records: Records) -> Iterator[Row]:
     """Yield the metrics of a run, one row each."""
-    session = (run, records.run.started, records.run.eyechart)
+    session = (run, records.run.started, records.run.eyechart, records.run.git_commit)
     for record in records.records:
         case = case_columns(record)
         yield from ((*session, *case, *metric_columns(m), record.seconds, record.command) for m in record.metrics)
@@ -50,6 +51,7 @@ def case_columns(record: Record) -> Row:
         model.weights_sha256,
         model.dtype,
         model.device,
+        model.device_name,
     )
     return (*case, *model_columns, record.data.fingerprint, record.limit, record.seed)
 
@@ -60,6 +62,7 @@ def metric_columns(metric: Metric) -> Row:
         *metric.key,
         metric.value,
         metric.n,
+        metric.n_clusters,
         *(metric.ci or (None, None)),
         (metric.ci_method),
     )
