@@ -145,8 +145,12 @@ def share(frame: pd.DataFrame, column: str, by: Sequence[str]) -> pd.DataFrame:
 
     A group of a category without samples has n = 0 and no value, if its column in `by` is categorical.
     """
-    groups = frame.groupby([*by], sort=True, observed=False)[column].agg(hits="sum", n="count").reset_index()
-    return with_wilson(groups)
+    return with_wilson(count_hits(frame, column, by))
+
+
+def count_hits(frame: pd.DataFrame, column: str, by: Sequence[str]) -> pd.DataFrame:
+    """Return the sum of 0s and 1s in each group as `hits`, and their number as `n`; NaN does not count."""
+    return frame.groupby([*by], sort=True, observed=False)[column].agg(hits="sum", n="count").reset_index()
 
 
 def with_wilson(groups: pd.DataFrame) -> pd.DataFrame:
@@ -161,9 +165,18 @@ def change(frame: pd.DataFrame, before: str, after: str, by: Sequence[str]) -> p
 
     Samples with a value in both columns count; see `eyechart.metrics.paired.change_interval`.
     """
+    return with_change_interval(count_changes(frame, before, after, by))
+
+
+def count_changes(frame: pd.DataFrame, before: str, after: str, by: Sequence[str]) -> pd.DataFrame:
+    """Return how many samples of each group have a higher value after (`gained`), a lower one (`lost`), and n."""
     moved = frame[after] - frame[before]
     marked = frame[[*by]].assign(gained=moved > 0, lost=moved < 0, n=moved.notna())
-    groups = marked.groupby([*by], sort=True, observed=False)[["gained", "lost", "n"]].sum().reset_index()
+    return marked.groupby([*by], sort=True, observed=False)[["gained", "lost", "n"]].sum().reset_index()
+
+
+def with_change_interval(groups: pd.DataFrame) -> pd.DataFrame:
+    """Return groups with `gained`, `lost` and `n` as cells: the change, its n and the interval of Bonett and Price."""
     ends = [
         change_interval_from_counts(gained, lost, n) if n else (np.nan, np.nan)
         for gained, lost, n in groups[["gained", "lost", "n"]].itertuples(index=False)

@@ -14,13 +14,13 @@ from eyechart.atomic import write_atomic
 from eyechart.gate.headlines import LABELLED, WITH_EMPTY, headlines, subset_name
 from eyechart.records import Metric
 
-from .classification.ablations import t11, t12, t14, t18
+from .classification.ablations import ANSWER_TABLE, BATCH_TABLE, ENCODER_TABLE, ORDER_TABLE
 from .classification.categories import LABEL_CATEGORIES
 from .classification.multiple_choice import t17, t19
 from .classification.out_of_prompt import MAPPED, OUT_OF_PROMPT, OUT_OF_PROMPT_KINDS
-from .classification.positions import t13
+from .classification.positions import POSITIONS
 from .classification.published import mill_tables
-from .classification.tasks import t6
+from .classification.tasks import TASKS
 from .failures import failure_notes
 from .oodbench.catalogue import TABLES as OODBENCH
 from .realbirdid.catalogue import OVERVIEW
@@ -43,17 +43,17 @@ OODBENCH_TABLES = tuple(
 )
 REALBIRDID_TABLES = tuple(REALBIRDID[f"realbirdid-{name}"] for name in OVERVIEW)
 TEXT_TABLES: tuple[Callable[[Runs, str | None], list[Table]], ...] = (
-    t6,
+    TASKS,
     OUT_OF_PROMPT,
     MAPPED,
     OUT_OF_PROMPT_KINDS,
     t19,
-    t11,
-    t12,
-    t13,
-    t14,
+    BATCH_TABLE,
+    ORDER_TABLE,
+    POSITIONS,
+    ANSWER_TABLE,
     t17,
-    t18,
+    ENCODER_TABLE,
 )  # T7 is a part of T19
 
 

@@ -31,6 +31,7 @@ class TableDefinition:
       and either `value` with `n`, `low` and `high`, or `count` (a whole number), or `text`. Further columns: `rank`
       (printed in parentheses), `highlight` (1: best, 2: second), `half_width` (the interval is printed as ±).
     - `rows`: the columns that name a row, from `page.names` or the cells, in the printed order.
+    - `order`: the columns of the cells by which rows are sorted; equal rows keep the order of the cells.
     - `columns`: the values of `column` in the printed order, or a function of the page; `heads`: what is printed for
       some of them, with the fields of `title`.
     - `notes`: sentences beneath the table with the fields of `title`, or a function of the page; the notes of the page
@@ -51,6 +52,7 @@ class TableDefinition:
     title: str
     cells: Callable[[Page], pd.DataFrame]
     rows: tuple[str, ...]
+    order: tuple[str, ...] = ("row",)
     columns: tuple[str, ...] | Callable[[Page], Sequence[str]]
     heads: Mapping[str, str] = field(default_factory=dict)
     notes: tuple[str, ...] | Callable[[Page], Iterable[str]] = ()
@@ -90,7 +92,7 @@ class TableDefinition:
             raise ValueError(f"{self.name}: cells of the columns {unknown}. Expected {list(columns)}.")
         inner = [name for name in self.rows if name not in page.names]
         table: dict[tuple[Any, ...], dict[str, Cell]] = {}
-        for cell in cells.to_dict("records"):
+        for cell in cells.sort_values([*self.order], kind="stable").to_dict("records"):
             names = (cell["row"], *(cell[name] for name in inner))
             table.setdefault(names, {})[cell["column"]] = self.make_cell(cell)
         named = page.names.to_dict("index")
@@ -99,7 +101,7 @@ class TableDefinition:
                 *({**named[key[0]], **dict(zip(inner, key[1:], strict=True))}[name] for name in self.rows),
                 *(row.get(column) for column in columns),
             )
-            for key, row in sorted(table.items(), key=lambda item: item[0][0])
+            for key, row in table.items()
         ]
 
     def make_cell(self, cell: Mapping[str, Any]) -> Cell:

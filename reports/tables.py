@@ -11,13 +11,10 @@ from eyechart.errors import ReportError
 from eyechart.spec import did_you_mean
 
 from .annotation.outcomes import f7
-from .classification import categories, out_of_prompt
-from .classification.ablations import t11, t12, t14, t18
+from .classification import ablations, categories, out_of_prompt, positions, tasks
 from .classification.agreement import f9
 from .classification.multiple_choice import t7, t17, t19
-from .classification.positions import t13
 from .classification.published import mill_imagenet
-from .classification.tasks import t6
 from .classification.weasel import t9, t10
 from .oodbench.catalogue import TABLES as OODBENCH
 from .realbirdid.catalogue import TABLES as REALBIRDID
@@ -33,19 +30,19 @@ BUILDERS: Mapping[str, Builder] = {
     "T4": categories.LABEL_CATEGORIES,
     "F3": categories.LABEL_CHANGE,
     "T5": out_of_prompt.OUT_OF_PROMPT,
-    "T6": t6,
+    "T6": tasks.TASKS,
     "T7": t7,
     "T9": t9,
     "T10": t10,
     "F9": f9,
-    "T11": t11,
-    "T12": t12,
-    "T13": t13,
-    "T14": t14,
+    "T11": ablations.BATCH_TABLE,
+    "T12": ablations.ORDER_TABLE,
+    "T13": positions.POSITIONS,
+    "T14": ablations.ANSWER_TABLE,
     "T15": out_of_prompt.MAPPED,
     "T16": out_of_prompt.OUT_OF_PROMPT_KINDS,
     "T17": t17,
-    "T18": t18,
+    "T18": ablations.ENCODER_TABLE,
     "T19": t19,
     "F7": f7,
     **OODBENCH,

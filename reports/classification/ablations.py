@@ -1,48 +1,135 @@
-"""Ablations of one option, all else equal: Tables 11 to 14 and 18 of arXiv 2603.06578."""
+"""Ablations of one option, all else equal: Tables 11, 12, 14 and 18 of arXiv 2603.06578."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
-from ..answers import Bools, paired_change
-from ..render import Cell, NumberCell, Table
-from ..runs import CaseRun, ComparableCases, EmptyTableError, Runs
+import pandas as pd
+
+from ..frames import change, share
+from ..pages import Page, create_page
+from ..runs import CaseRun, Runs
+from ..table_definitions import TableDefinition
 from .best_variant import accuracy
-from .estimators import (
-    CATEGORY_COLUMNS,
+from .pages import (
     COVERED_BY_BLOCK,
-    accuracy_cell,
-    accuracy_change,
-    as_count,
-    block_images,
-    check_same_images,
-    column_keys,
+    DELTA,
+    INTERVALS,
+    LABELLED,
+    OUT_OF_PROMPT_FORMATS,
+    WILSON,
+    accuracy_cells,
+    accuracy_changes,
+    accuracy_columns,
+    as_counts,
+    cover_blocks,
     coverage_note,
-    out_of_prompt_rate,
-    text_columns,
+    label_samples,
+    out_of_prompt,
+    with_base,
+    with_blocks,
 )
-from .pages import INTERVALS, WILSON
 
 NO_TEMPLATES, USUAL_TEMPLATES = "none", "80"  # templates; the published ones are marked by the dagger alone
 ORDERS = {"random": "Random", "same_class": "Same-Class"}
 RESPONSES = {"id": "ID", "name": "Class name"}
+PAPER = "arXiv 2603.06578"
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Ablation:
-    """The definition of a table: the option, the options that depend on it, and the names and order of its values."""
+    """An option whose values a table compares, the options that depend on it, and the names and order of its values."""
 
-    table: str
     protocol: str
     options: tuple[str, ...]
     head: str
-    subject: str
-    remedy: str
     format_value: Callable[[CaseRun], str]
     sort_key: Callable[[CaseRun], Any]
-    categories: tuple[str, ...] = CATEGORY_COLUMNS
+    fixed: Mapping[str, str] = field(default_factory=dict)  # options that have one value, which is their default
+    categories: tuple[str, ...] = LABELLED
     changes: Literal["", "accuracy", "all"] = ""  # which numbers stand with their change from the first row
     with_out_of_prompt: bool = True  # whether answers out of the prompt are counted
+
+    def pages(self, runs: Runs, labels: str | None) -> list[Page]:
+        """Return a page for every group and label set with a model that has several values of the option.
+
+        A block has the cases of a model that differ only in the option; its base is the first. Models are sorted by
+        their best accuracy.
+        """
+        pages = []
+        for group, label_set in runs.iter_labels(labels):
+            blocks: dict[tuple[str, str], list[CaseRun]] = {}
+            for case in group.with_protocols(self.protocol).scored_under(group.reference, label_set):
+                if any(case.option(name, value) != value for name, value in self.fixed.items()):
+                    continue
+                blocks.setdefault((case.model, case.prompt_settings_without(self.options)), []).append(case)
+            several = [sorted(block, key=self.sort_key) for block in blocks.values() if len(block) > 1]
+            several.sort(key=lambda block: max(accuracy(case, group.reference) for case in block))
+            if cases := [case for block in several for case in block]:
+                page = create_page(group.select(cases), label_set, self.options, with_task=False)
+                values = page.names.assign(**{self.head: [self.format_value(case) for case in cases]})
+                numbers = [number for number, block in enumerate(several) for _ in block]
+                pages.append(with_blocks(replace(page, names=values), numbers, [True] * len(cases)))
+        return pages
+
+    def columns(self, page: Page) -> Iterator[str]:
+        """Yield the columns: accuracies, those over all images with their changes, and answers out of the prompt."""
+        for head in accuracy_columns(page, self.categories):
+            yield head
+            if self.changes and head in (page.reference, "A"):
+                yield head + DELTA
+        if self.with_out_of_prompt:
+            yield "OOP"
+        if self.with_out_of_prompt and self.changes == "all":
+            yield "OOP Δ"
+
+    def cells(self, page: Page) -> pd.DataFrame:
+        """Return the cells of the columns."""
+        read = out_of_prompt if self.with_out_of_prompt else label_samples
+        samples = cover_blocks(page, read(page, ["key"]))
+        cells, moved = [accuracy_cells(page, samples, self.categories)], with_base(page, samples)
+        if self.changes:
+            cells.append(accuracy_changes(page, moved, ("A",)))
+        if self.with_out_of_prompt:
+            cells.append(as_counts(share(samples, "out_of_prompt", ["row"])).assign(column="OOP"))
+        if self.with_out_of_prompt and self.changes == "all":
+            changes = change(moved, "out_of_prompt_base", "out_of_prompt", ["row"])
+            cells.append(as_counts(changes).assign(column="OOP Δ"))
+        return pd.concat(cells, ignore_index=True)
+
+    def notes(self, page: Page) -> Iterator[str]:
+        """Yield the options that depend on each value, and the explanation of the table."""
+        if len(self.options) > 1:
+            yield from dict.fromkeys(
+                f"{self.format_value(case)}: {', '.join(f'{name} {case.option(name)}' for name in self.options)}."
+                for case in sorted(page.cases, key=self.sort_key)
+            )
+        if self.with_out_of_prompt:
+            yield "OOP: number of answers out of the prompt."
+        if self.changes:
+            yield "Δ: change from the first row of the model, over the same images."
+        if self.protocol == "open_world":
+            yield "†: class names and answers in templates, the mean of their embeddings."
+        yield INTERVALS if self.changes else WILSON
+        yield f"{coverage_note((page.reference, page.labels))} {COVERED_BY_BLOCK}"
+
+    def define(self, alias: str, name: str, subject: str, summary: str, command: str) -> TableDefinition:
+        """Return the table."""
+        return TableDefinition(
+            name=name,
+            alias=alias,
+            source=f"{PAPER}, Table {alias[1:]}",
+            summary=summary,
+            pages=self.pages,
+            needs=f"compares {subject} of one model, all else equal",
+            command=command,
+            title=f"{{page}}: {subject}, accuracy (%), {{reference}} and {{labels}}",
+            cells=self.cells,
+            rows=("Model", self.head),
+            columns=lambda page: [*self.columns(page)],
+            notes=self.notes,
+            formats=OUT_OF_PROMPT_FORMATS,
+        )
 
 
 def value_name_and_order(
@@ -81,130 +168,39 @@ def embedding_space_order(case: CaseRun) -> tuple[bool, str, bool, str]:
 
 CLOSED = "pytest -k closed_world"
 BATCHES = Ablation(
-    "T11", "closed_world", ("images_per_request",), "Batch", "images per request",
-    f"{CLOSED} --eye-set=closed_world.images_per_request=1,5,10",
-    lambda case: case.option("images_per_request"), images_per_request,
+    protocol="closed_world", options=("images_per_request",), head="Batch",
+    format_value=lambda case: case.option("images_per_request"), sort_key=images_per_request,
 )  # fmt: skip
+ORDER_NAME, ORDER_KEY = value_name_and_order("image_order", ORDERS)
 ORDERINGS = Ablation(
-    "T12", "closed_world", ("image_order",), "In-Batch Ordering", "the order of images",
-    f"{CLOSED} --eye-set=closed_world.images_per_request=10 --eye-set=closed_world.image_order=random,same_class",
-    *value_name_and_order("image_order", ORDERS),
-    categories=("A",), changes="all",
+    protocol="closed_world", options=("image_order",), head="In-Batch Ordering", format_value=ORDER_NAME,
+    sort_key=ORDER_KEY, categories=("A",), changes="all",
 )  # fmt: skip
+ANSWER_NAME, ANSWER_KEY = value_name_and_order("answer", RESPONSES)
 ANSWERS = Ablation(
-    "T14", "closed_world", ("answer", "prompt", "parser_version"), "Response", "answers by class id and by class name",
-    f"{CLOSED} --eye-set=closed_world.answer=name,id", *value_name_and_order("answer", RESPONSES), changes="accuracy",
+    protocol="closed_world", options=("answer", "prompt", "parser_version"), head="Response", format_value=ANSWER_NAME,
+    sort_key=ANSWER_KEY, changes="accuracy",
 )  # fmt: skip
 ENCODERS = Ablation(
-    "T18", "open_world", ("text_encoder", "mapping", "text_templates"), "Emb. Space", "text embedding spaces",
-    "pytest -k open_world --eye-set=open_world.text_encoder=A,B --eye-set=open_world.text_templates=none,80",
-    embedding_space, embedding_space_order, with_out_of_prompt=False,
+    protocol="open_world", options=("text_encoder", "mapping", "text_templates"), head="Emb. Space",
+    format_value=embedding_space, sort_key=embedding_space_order, with_out_of_prompt=False,
 )  # fmt: skip
 
-
-def t11(runs: Runs, labels: str | None) -> list[Table]:
-    """Return Table 11: one, five and ten images per request."""
-    return [ablation_table(BATCHES, group, label_set) for group, label_set in select_ablations(BATCHES, runs, labels)]
-
-
-def t12(runs: Runs, labels: str | None) -> list[Table]:
-    """Return Table 12: requests with mixed classes, and requests of one class each."""
-    return [
-        ablation_table(ORDERINGS, group, label_set) for group, label_set in select_ablations(ORDERINGS, runs, labels)
-    ]
-
-
-def t14(runs: Runs, labels: str | None) -> list[Table]:
-    """Return Table 14: class ids and class names as answers."""
-    return [ablation_table(ANSWERS, group, label_set) for group, label_set in select_ablations(ANSWERS, runs, labels)]
-
-
-def t18(runs: Runs, labels: str | None) -> list[Table]:
-    """Return Table 18: text encoders that map open-world answers, without and with templates."""
-    return [ablation_table(ENCODERS, group, label_set) for group, label_set in select_ablations(ENCODERS, runs, labels)]
-
-
-def select_ablations(ablation: Ablation, runs: Runs, labels: str | None) -> list[tuple[ComparableCases, str]]:
-    """Return the groups with a model that has several values of the option, reduced to these cases."""
-    selected = [
-        (group.with_protocols(ablation.protocol).select(case for block in blocks for case in block), label_set)
-        for group, label_set in runs.iter_labels(labels)
-        if (blocks := ablation_blocks(ablation, group, label_set))
-    ]
-    if not selected:
-        raise EmptyTableError(
-            f"{ablation.table} compares {ablation.subject} of one model, all else equal; these runs have "
-            f"{runs.describe()}. Make them with: {ablation.remedy}"
-        )
-    return selected
-
-
-def ablation_blocks(ablation: Ablation, group: ComparableCases, labels: str) -> list[list[CaseRun]]:
-    """Return the cases of each model that differ only in the option, ordered by value; models by best accuracy."""
-    blocks_by_model: dict[tuple[str, str], list[CaseRun]] = {}
-    for case in group.with_protocols(ablation.protocol).scored_under(group.reference, labels):
-        blocks_by_model.setdefault((case.model, case.prompt_settings_without(ablation.options)), []).append(case)
-    blocks = [sorted(block, key=ablation.sort_key) for block in blocks_by_model.values() if len(block) > 1]
-    return sorted(blocks, key=lambda block: max(accuracy(case, group.reference) for case in block))
-
-
-def ablation_table(ablation: Ablation, group: ComparableCases, labels: str) -> Table:
-    """Return the table of one group, one value of the option per row."""
-    names = group.model_names(ablation.options)
-    rows = [
-        {
-            "Model": names[id(case)],
-            ablation.head: ablation.format_value(case),
-            **dict(row_cells(ablation, case, block, group, labels)),
-        }
-        for block in ablation_blocks(ablation, group, labels)
-        for case in block
-    ]
-    return Table(
-        f"{group.title}: {ablation.subject}, accuracy (%), {group.reference} and {labels}",
-        tuple(rows[0]),
-        tuple(tuple(row.values()) for row in rows),
-        (
-            *ablation_notes(ablation, group.cases),
-            f"{coverage_note((group.reference, labels))} {COVERED_BY_BLOCK}",
-            *group.notes(ablation.options),
-        ),
-        {"split": group.title, "labels": labels},
-    )
-
-
-def row_cells(
-    ablation: Ablation, case: CaseRun, block: Sequence[CaseRun], group: ComparableCases, labels: str
-) -> Iterator[tuple[str, Cell]]:
-    """Yield the cells of one row; those over all images with their change from the block's first row."""
-    first, images = block[0], block_images(block, (group.reference, labels))
-    for head, key in column_keys(group.reference, labels, ablation.categories).items():
-        yield head, accuracy_cell(case, key, images)
-        if ablation.changes and key[1] == "A":
-            yield f"{head} Δ", accuracy_change(first, case, key, images) if case is not first else None
-    if ablation.with_out_of_prompt:
-        yield "OOP", as_count(out_of_prompt_rate(case, (labels, "A"), images))
-    if ablation.with_out_of_prompt and ablation.changes == "all":
-        yield "OOP Δ", out_of_prompt_change(first, case, images) if case is not first else None
-
-
-def out_of_prompt_change(before: CaseRun, after: CaseRun, images: Bools) -> NumberCell:
-    """Return how many more answers are out of the prompt, over the same images."""
-    before_values, after_values = (text_columns(case).out_of_prompt for case in check_same_images((before, after)))
-    return as_count(paired_change(before_values, after_values, images), signed=True)
-
-
-def ablation_notes(ablation: Ablation, cases: Sequence[CaseRun]) -> Iterator[str]:
-    """Yield the explanation of the table and the options that depend on each value."""
-    if len(ablation.options) > 1:
-        yield from dict.fromkeys(
-            f"{ablation.format_value(case)}: {', '.join(f'{name} {case.option(name)}' for name in ablation.options)}."
-            for case in sorted(cases, key=ablation.sort_key)
-        )
-    if ablation.with_out_of_prompt:
-        yield "OOP: number of answers out of the prompt."
-    if ablation.changes:
-        yield "Δ: change from the first row of the model, over the same images."
-    if ablation.protocol == "open_world":
-        yield "†: class names and answers in templates, the mean of their embeddings."
-    yield INTERVALS if ablation.changes else WILSON
+BATCH_TABLE = BATCHES.define(
+    "T11", "images-per-request", "images per request", "Accuracy with one, five and ten images per request.",
+    f"{CLOSED} --eye-set=closed_world.images_per_request=1,5,10",
+)  # fmt: skip
+ORDER_TABLE = ORDERINGS.define(
+    "T12", "image-order", "the order of images", "Accuracy in requests of mixed classes and of one class each.",
+    f"{CLOSED} --eye-set=closed_world.images_per_request=10 --eye-set=closed_world.image_order=random,same_class",
+)  # fmt: skip
+ANSWER_TABLE = ANSWERS.define(
+    "T14", "answers-by-id-and-name", "answers by class id and by class name",
+    "Accuracy of answers by class id and by class name.", f"{CLOSED} --eye-set=closed_world.answer=name,id",
+)  # fmt: skip
+ENCODER_TABLE = ENCODERS.define(
+    "T18", "text-encoders", "text embedding spaces",
+    "Accuracy in open world by the text encoder that maps answers, without and with templates.",
+    "pytest -k open_world --eye-set=open_world.text_encoder=A,B --eye-set=open_world.text_templates=none,80",
+)  # fmt: skip
+TABLES = (BATCH_TABLE, ORDER_TABLE, ANSWER_TABLE, ENCODER_TABLE)

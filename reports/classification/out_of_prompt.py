@@ -3,21 +3,20 @@
 from collections.abc import Iterator
 from dataclasses import replace
 
-import numpy as np
 import pandas as pd
 
 from eyechart.classification.out_of_prompt import KINDS
-from eyechart.errors import ReportError
 
 from ..frames import with_wilson
 from ..pages import Page, create_page
-from ..runs import CaseRun, Runs
+from ..runs import Runs
 from ..table_definitions import TableDefinition
 from .best_variant import prompt_options, select_best
 from .pages import (
     CATEGORIES,
     CATEGORY_NOTE,
     WILSON,
+    check_same_images,
     closed_world_pages,
     label_samples,
     out_of_prompt,
@@ -108,13 +107,13 @@ def mapped_cells(page: Page) -> pd.DataFrame:
     """Return by category: images, answers out of the prompt, and those that CW+ maps to a correct class."""
     rows = len(page.names)
     closed = replace(page, cases=page.cases[:rows])
-    samples = out_of_prompt(closed, ["key"])
+    samples = out_of_prompt(closed)
     rates = share_by_category(samples, "out_of_prompt", head="Category")
     cells = counts_and_rates(rates, "OOP")
     cells.append(rates[["row", "Category"]].assign(column="Images", count=rates["n"]))
     if len(page.cases) > rows:
-        mapped = label_samples(replace(page, cases=page.cases[rows:]), ["key"])
-        check_same_images(samples, mapped, page.cases)
+        check_same_images(page.cases, page.samples(["key"]))
+        mapped = label_samples(replace(page, cases=page.cases[rows:]))
         outside = mapped.where(samples["out_of_prompt"] == 1)[["correct", "category"]].assign(row=samples["row"])
         cells += counts_and_rates(share_by_category(outside, "correct", CATEGORIES[:-1], "Category"), "mapped")
     return pd.concat(cells, ignore_index=True).sort_values("Category", key=lambda names: names.map(CATEGORIES.index))
@@ -127,13 +126,6 @@ def counts_and_rates(rates: pd.DataFrame, head: str) -> list[pd.DataFrame]:
         rates[["row", "Category"]].assign(column=f"{head} #", count=counts),
         rates.drop(columns="n").assign(column=f"{head} %"),
     ]
-
-
-def check_same_images(samples: pd.DataFrame, others: pd.DataFrame, cases: tuple[CaseRun, ...]) -> None:
-    """Raise ReportError unless two frames have the same images in the same order."""
-    if not np.array_equal(samples[["row", "key"]].to_numpy(), others[["row", "key"]].to_numpy()):
-        names = ", ".join(dict.fromkeys(case.record.case for case in cases))
-        raise ReportError(f"{cases[0].folder}: the answers to {names} are not about the same images.")
 
 
 def mapped_notes(page: Page) -> Iterator[str]:

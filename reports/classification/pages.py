@@ -1,15 +1,24 @@
 """Pages of classification tables: cases over the same images, under a label set and the original labels."""
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Hashable, Iterable, Sequence
+from dataclasses import replace
 
+import numpy as np
 import pandas as pd
 
-from ..frames import with_wilson
+from eyechart.errors import ReportError
+
+from ..frames import change, count_changes, count_hits, share, with_change_interval, with_wilson
 from ..pages import Page, create_page
-from ..runs import Runs
+from ..render import NumberFormat
+from ..runs import CaseRun, Runs
 from .best_variant import best_variants
 
 CATEGORIES = ("A", "S", "S+", "S-", "M", "M+", "M-", "N")
+LABELLED = CATEGORIES[:-1]  # of images with labels
+SCORES = ("before", "correct", "out_of_prompt")  # columns of answers: 1, 0 or NaN
+DELTA = " Δ"  # ends the head of a column of changes
+OUT_OF_PROMPT_FORMATS = {"OOP": NumberFormat(1, 0), "OOP Δ": NumberFormat(1, 0, signed=True)}
 CATEGORY_NOTE = (
     "S: one label; M: several; N: none. In S+ and M+ the original label is among them, in S- and M- it is not."
 )
@@ -73,19 +82,94 @@ def out_of_prompt(page: Page, columns: Sequence[str] = ()) -> pd.DataFrame:
 
 
 def share_by_category(
-    samples: pd.DataFrame, column: str, categories: Sequence[str] = CATEGORIES, head: str = "column"
+    samples: pd.DataFrame,
+    column: str,
+    categories: Sequence[str] = CATEGORIES,
+    head: str = "column",
+    by: Sequence[str] = ("row",),
 ) -> pd.DataFrame:
-    """Return the mean of 0s and 1s per case and label category, with n and Wilson's interval.
+    """Return the mean of 0s and 1s per case and label category, with n and Wilson's interval; see `sum_categories`."""
+    return with_wilson(sum_categories(count_hits(samples, column, [*by, "category"]), categories, head))
+
+
+def sum_categories(groups: pd.DataFrame, categories: Sequence[str], head: str = "column") -> pd.DataFrame:
+    """Return counts by the finest categories as counts by some categories, whose names are in the column `head`.
 
     S is S+ and S- together, M the same, A every image with labels. A category without images has n = 0.
     """
-    groups = samples.groupby(["row", "category"], observed=False)[column].agg(hits="sum", n="count").reset_index()
+    counts = [name for name in ("hits", "gained", "lost", "n") if name in groups]
+    by = [name for name in groups if name not in (*counts, "category")]
     parts = [
         groups[[category == "A" or str(leaf).startswith(category) for leaf in groups["category"]]]
-        .groupby("row")[["hits", "n"]].sum().reset_index().assign(**{head: category})
+        .groupby(by)[counts].sum().reset_index().assign(**{head: category})
         for category in categories
     ]  # fmt: skip
-    return with_wilson(pd.concat(parts, ignore_index=True))
+    return pd.concat(parts, ignore_index=True)
+
+
+def accuracy_columns(page: Page, categories: Sequence[str] = LABELLED) -> tuple[str, ...]:
+    """Return the columns of most tables: accuracy under the original labels, then under the page's by category."""
+    return page.reference, *([] if page.labels == page.reference else categories)
+
+
+def accuracy_cells(page: Page, samples: pd.DataFrame, categories: Sequence[str] = LABELLED) -> pd.DataFrame:
+    """Return the cells of `accuracy_columns`."""
+    cells = [share(samples, "before", ["row"]).assign(column=page.reference)]
+    if page.labels != page.reference:
+        cells.append(share_by_category(samples, "correct", categories))
+    return pd.concat(cells, ignore_index=True)
+
+
+def accuracy_changes(page: Page, samples: pd.DataFrame, categories: Sequence[str] = LABELLED) -> pd.DataFrame:
+    """Return the cells of `accuracy_columns` with a Δ: the changes from the base of each row; see `with_base`."""
+    cells = [change(samples, "before_base", "before", ["row"]).assign(column=page.reference)]
+    if page.labels != page.reference:
+        groups = count_changes(samples, "correct_base", "correct", ["row", "category"])
+        cells.append(with_change_interval(sum_categories(groups, categories)))
+    return pd.concat(cells, ignore_index=True).assign(column=lambda frame: frame["column"] + DELTA)
+
+
+def with_blocks(page: Page, blocks: Iterable[Hashable], is_base: Iterable[bool]) -> Page:
+    """Return the page with two more columns in `names`: `block`, and `base`, the row that a row is compared with.
+
+    The rows of a block cover the same images. The base is the first row of the block for which `is_base` is true; it is
+    NaN for this row, and for all rows of a block without one.
+    """
+    rows, block = page.names.index.to_series(), pd.factorize(pd.Series([*blocks], dtype=object))[0]
+    base = rows.where([*is_base]).groupby(block).transform("first")
+    return replace(page, names=page.names.assign(block=block, base=base.where(base != rows)))
+
+
+def cover_blocks(page: Page, samples: pd.DataFrame) -> pd.DataFrame:
+    """Return answers whose scores are NaN unless both label sets score the image in all rows of the block.
+
+    `samples` has the column `key`; see `with_blocks`. Raises ReportError unless the rows are about the same images.
+    """
+    check_same_images(page.cases, samples)
+    scored = samples[["before", "correct"]].notna().all(axis=1)
+    covered = scored.groupby([samples["row"].map(page.names["block"]), samples["key"]]).transform("all")
+    return samples.assign(**{name: samples[name].where(covered) for name in SCORES if name in samples})
+
+
+def with_base(page: Page, samples: pd.DataFrame) -> pd.DataFrame:
+    """Return the answers of the rows that have a base, with the scores of the base: `correct_base` and so on."""
+    scores = [name for name in SCORES if name in samples]
+    base = samples[["row", "key", *scores]].rename(columns={"row": "base", **{name: f"{name}_base" for name in scores}})
+    compared = samples.assign(base=samples["row"].map(page.names["base"])).dropna(subset="base")
+    return compared.astype({"base": "int64"}).merge(base, on=["base", "key"], validate="many_to_one")
+
+
+def check_same_images(cases: Sequence[CaseRun], samples: pd.DataFrame) -> None:
+    """Raise ReportError unless the answers of all cases are about the same images in the same order."""
+    images = dict(iter(samples.groupby("row")["key"]))
+    for row, case in enumerate(cases):
+        if not np.array_equal(images[row], images[0]):
+            raise ReportError(f"{case.folder}: the answers to {case.record.case} are not about the same images.")
+
+
+def as_counts(cells: pd.DataFrame) -> pd.DataFrame:
+    """Return shares and their intervals as numbers of images."""
+    return cells.assign(**{name: cells[name] * cells["n"] for name in ("value", "low", "high")})
 
 
 def coverage_note(label_sets: Collection[str], columns: str = "All columns") -> str:

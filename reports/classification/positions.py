@@ -1,71 +1,68 @@
 """The position of an image in its request: Table 13 of arXiv 2603.06578."""
 
-from collections.abc import Iterator
+from dataclasses import replace
 
-from ..answers import Bools, paired_change, proportion
-from ..render import Cell, Table
-from ..runs import CaseRun, ComparableCases, EmptyTableError, Runs
-from .ablations import BATCHES, ablation_blocks, images_per_request, out_of_prompt_change
-from .estimators import COVERED_BY_BLOCK, as_count, block_images, check_same_images, coverage_note, text_columns
-from .pages import INTERVALS
+import pandas as pd
 
-RANDOM = "random"
+from ..frames import change, share
+from ..pages import Page
+from .ablations import BATCH_TABLE, BATCHES, images_per_request
+from .pages import COVERED_BY_BLOCK, DELTA, INTERVALS, as_counts, cover_blocks, coverage_note, out_of_prompt, with_base
 
-
-def t13(runs: Runs, labels: str | None) -> list[Table]:
-    """Return Table 13: the same images in requests of one, five and ten, by their position in the largest."""
-    selected = [
-        (group, label_set) for group, label_set in runs.iter_labels(labels) if request_size_blocks(group, label_set)
-    ]
-    if not selected:
-        raise EmptyTableError(
-            "T13 compares images by their position in requests of several sizes, in random order; these runs have "
-            f"{runs.describe()}. Make them with: {BATCHES.remedy}"
-        )
-    return [t13_table(group, label_set) for group, label_set in selected]
+MIXED = replace(BATCHES, fixed={"image_order": "random"})
+POSITION = "Img Pos."
 
 
-def request_size_blocks(group: ComparableCases, labels: str) -> list[list[CaseRun]]:
-    """Return the cases of the models with requests of several sizes."""
-    mixed = [case for case in group.cases if case.option("image_order", RANDOM) == RANDOM]
-    return ablation_blocks(BATCHES, group.select(mixed), labels)
+def position_cells(page: Page) -> pd.DataFrame:
+    """Return accuracy and answers out of the prompt at each position, with the changes from the smallest requests."""
+    heads = {page.reference: "before", "A": "correct"}
+    samples = cover_blocks(page, out_of_prompt(page, ["key", "position"]))
+    parts = []
+    for _, block in samples.groupby(samples["row"].map(page.names["block"])):
+        placed = with_positions(page, block)
+        by = ["row", "position"]
+        parts += [share(placed, score, by).assign(column=head) for head, score in heads.items()]
+        parts.append(as_counts(share(placed, "out_of_prompt", by)).assign(column="OOP"))
+        moved = with_base(page, placed)
+        parts += [
+            change(moved, f"{score}_base", score, by).assign(column=head + DELTA) for head, score in heads.items()
+        ]
+        parts.append(as_counts(change(moved, "out_of_prompt_base", "out_of_prompt", by)).assign(column="OOP Δ"))
+        parts = [part.astype({"position": int}) for part in parts]
+    cells = pd.concat(parts, ignore_index=True)
+    return cells.assign(block=cells["row"].map(page.names["block"]), **{POSITION: cells["position"].astype(str)})
 
 
-def t13_table(group: ComparableCases, labels: str) -> Table:
-    """Return the table of one group."""
-    blocks = request_size_blocks(group, labels)
-    selected = group.select(case for block in blocks for case in block)
-    names = selected.model_names(BATCHES.options)
-    rows = [row for block in blocks for row in block_rows(names[id(block[0])], block, group.reference, labels)]
-    notes = (
+def with_positions(page: Page, samples: pd.DataFrame) -> pd.DataFrame:
+    """Return the answers of a block with the position of each image in its largest requests.
+
+    Positions are compared if there are requests of as many images; others are NaN.
+    """
+    rows = samples["row"].unique()
+    sizes = [images_per_request(page.cases[row]) for row in rows]
+    largest = samples[samples["row"] == rows[-1]].set_index("key")["position"]
+    positions = pd.to_numeric(samples["key"].map(largest), errors="coerce")
+    return samples.assign(position=pd.Categorical(positions.where(positions.isin(sizes)), sizes))
+
+
+POSITIONS = replace(
+    BATCH_TABLE,
+    name="positions-in-requests",
+    alias="T13",
+    source="arXiv 2603.06578, Table 13",
+    summary="Accuracy of the same images in requests of several sizes, by their position in the largest requests.",
+    pages=MIXED.pages,
+    needs="compares images by their position in requests of several sizes, in random order",
+    title="{page}: places in a request, accuracy (%), {reference} and {labels}",
+    cells=position_cells,
+    rows=("Model", POSITION, "Batch"),
+    order=("block", "position", "row"),
+    columns=lambda page: [head for name in (page.reference, "A", "OOP") for head in (name, name + DELTA)],
+    notes=lambda page: (
         "Img Pos.: the position of an image in the largest requests; all rows of a position cover the same images.",
-        f"{coverage_note((group.reference, labels))} {COVERED_BY_BLOCK}",
+        f"{coverage_note((page.reference, page.labels))} {COVERED_BY_BLOCK}",
         "Batch: images per request. OOP: number of answers out of the prompt. Δ: change from the smallest requests.",
         INTERVALS,
-    )
-    return Table(
-        f"{group.title}: places in a request, accuracy (%), {group.reference} and {labels}",
-        tuple(rows[0]),
-        tuple(tuple(row.values()) for row in rows),
-        (*notes, *selected.notes(BATCHES.options)),
-        {"split": group.title, "labels": labels},
-    )
-
-
-def block_rows(name: str, block: list[CaseRun], reference: str, labels: str) -> Iterator[dict[str, Cell]]:
-    """Yield the rows of one model: the images at each position, in requests of every size."""
-    largest, images = text_columns(check_same_images(block)[-1]).position, block_images(block, (reference, labels))
-    for position in map(images_per_request, block):
-        for case in block:
-            head: dict[str, Cell] = {"Model": name, "Img Pos.": str(position), "Batch": str(images_per_request(case))}
-            yield head | dict(row_cells(case, block[0], reference, labels, images & (largest == position)))
-
-
-def row_cells(case: CaseRun, first: CaseRun, reference: str, labels: str, images: Bools) -> Iterator[tuple[str, Cell]]:
-    """Yield the cells of one row, each with its change from the smallest requests."""
-    for head, name in {reference: reference, "A": labels}.items():
-        before, after = (row.answers.label_sets[name] for row in (first, case))
-        yield head, proportion(after.correct, images)
-        yield f"{head} Δ", paired_change(before.correct, after.correct, images) if case is not first else None
-    yield "OOP", as_count(proportion(text_columns(case).out_of_prompt, images))
-    yield "OOP Δ", out_of_prompt_change(first, case, images) if case is not first else None
+    ),
+)
+TABLES = (POSITIONS,)
