@@ -13,9 +13,8 @@ a row is of:
 In a frame of answers these columns, but for `row`, are categorical: a text is kept once.
 
 A frame of numbers then has `metric`, `labels`, `subset`, `level`, `prompt`, `value`, `n`, `n_clusters`, `low` and
-`high` (the 95 % interval), `method` and `higher_is_better`; a frame of answers has the columns of the case's csv file:
-`docs/records.md` and
-`docs/samples.md` explain them. Cells of a table are frames, too: `table_definitions.TableDefinition`.
+`high` (the 95 % interval), `method` and `higher_is_better`: see `docs/records.md`. A frame of answers has the columns
+of the case's csv file: see `docs/samples.md`. Cells of a table are frames, too: `table_definitions.TableDefinition`.
 """
 
 from collections.abc import Iterable, Mapping, Sequence

@@ -184,7 +184,7 @@ class Record(msgspec.Struct, frozen=True, kw_only=True):
     metrics: Annotated[tuple[Metric, ...], doc("Metrics in the order of the benchmark function, then `answered`.")]
     reported: Annotated[Reported | None, doc("Published value, null if none is known.")] = None
     usage: Annotated[UsageRecord | None, doc("Requests and tokens, null for a model without text requests.")] = None
-    predictions: Annotated[File | None, doc("Sample table, a csv file.")] = None
+    predictions: Annotated[File | None, doc("Sample table, a csv file; docs/samples.md describes its columns.")] = None
     artifacts: Annotated[Mapping[str, File], doc("Further csv files by name, such as curves.")] = {}
     evidence: Annotated[File | None, doc("Outcomes of samples and resampled values, to compare runs.")] = None
     store_entries: Annotated[

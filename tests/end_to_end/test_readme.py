@@ -14,6 +14,7 @@ import yaml
 from jsonschema import Draft202012Validator
 
 from eyechart.gate.baselines import FOLDER, read_baselines
+from eyechart.protocol.sample_table import SHARED_COLUMNS
 
 pytestmark = pytest.mark.slow
 
@@ -129,3 +130,23 @@ def test_each_model_was_loaded_once(session: tuple[str, dict[str, Any]]) -> None
 @pytest.mark.parametrize("name", ["records.json", "samples.json.gz", "tables.json.gz", "keys.json"])
 def test_the_main_job_leaves_what_the_golden_files_have(golden_files: dict[str, Any], golden: Any, name: str) -> None:
     golden.check(f"main/{name}", golden_files[f"main/{name}"])
+
+
+def test_the_example_of_the_page_of_samples_joins_all_cases(main_job: tuple[str, Path], session: Any) -> None:
+    """Every protocol's outcomes are counts of its shared columns; logic in progression needs a right count, too."""
+    page = (ROOT / "docs" / "samples.md").read_text(encoding="utf-8")
+    (example,) = re.findall(r"```python\n(.+?)```", page, re.DOTALL)
+    values: dict[str, Any] = {}
+    exec(example.replace('"reports/runs/latest"', repr(str(main_job[1] / "runs" / "latest"))), values)
+    samples = values["samples"]
+    assert tuple(samples.columns[:6]) == SHARED_COLUMNS
+    assert not samples[[*SHARED_COLUMNS]].drop(columns="correct").isna().any(axis=None)
+    for record in session[1]["records"]:
+        rows = samples[(samples["case"] == record["case"]) & (samples["protocol"] == record["protocol"])]
+        outcomes = record["outcomes"]
+        if record["protocol"] != "progression":
+            assert (rows["correct"] == 1).sum() == outcomes["correct"]
+            assert (rows["correct"] == 0).sum() == sum(outcomes[name] for name in ("wrong", "unparsed", "truncated"))
+        first = next((metric for metric in record["metrics"] if metric["name"] == "acc1"), None)
+        if first and not record["protocol"].startswith("multiple"):
+            assert rows["correct"].mean() == pytest.approx(first["value"])
