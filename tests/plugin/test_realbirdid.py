@@ -119,7 +119,7 @@ def test_lists_leave_out_whoever_has_none(scored: tuple[dict[str, Any], list[dic
 def test_who_is_alone_on_a_list_is_certain(scored: tuple[dict[str, Any], list[dict[str, str]]]) -> None:
     _, rows = scored
     listed = [row for row in rows if row["range.candidates"] == "1"]
-    assert {row["range.species.p"] for row in listed} <= {"1"}
+    assert {row["range.species.probability"] for row in listed} <= {"1"}
 
 
 def test_a_second_run_asks_nothing_and_writes_the_same(asked: Any) -> None:
