@@ -25,8 +25,10 @@ from typing import Any, Protocol
 
 import numpy as np
 import pandas as pd
+from numpy.typing import ArrayLike
 
 from eyechart.errors import ReportError
+from eyechart.metrics.clusters import clustered_wilson
 from eyechart.metrics.intervals import wilson
 from eyechart.metrics.paired import change_interval_from_counts
 from eyechart.records import Record
@@ -157,6 +159,18 @@ def with_wilson(groups: pd.DataFrame) -> pd.DataFrame:
     ends = [wilson(int(hits), int(n)) for hits, n in zip(groups["hits"], groups["n"], strict=True)]
     low, high = np.array(ends, np.float64).reshape(-1, 2).T
     return groups.assign(value=groups["hits"] / groups["n"], low=low, high=high).drop(columns="hits")
+
+
+def clustered_share(correct: ArrayLike, clusters: ArrayLike) -> dict[str, float]:
+    """Return the fields of a cell: the mean of 0s and 1s, its n, and Wilson's interval over clusters, such as images.
+
+    There is no value if there are no samples.
+    """
+    outcomes = np.asarray(correct, np.float64)
+    if not len(outcomes):
+        return {"value": np.nan, "n": 0, "low": np.nan, "high": np.nan}
+    low, high = clustered_wilson(outcomes, clusters)
+    return {"value": float(outcomes.mean()), "n": len(outcomes), "low": low, "high": high}
 
 
 def change(frame: pd.DataFrame, before: str, after: str, by: Sequence[str]) -> pd.DataFrame:

@@ -29,7 +29,8 @@ class TableDefinition:
     - `title`: of a page, with the fields `{page}`, `{reference}` and `{labels}`; the suffix of the page follows.
     - `cells(page)`: a frame with a row per cell: `row` (the index of the case), the further names in `rows`, `column`,
       and either `value` with `n`, `low` and `high`, or `count` (a whole number), or `text`. Further columns: `rank`
-      (printed in parentheses), `highlight` (1: best, 2: second), `half_width` (the interval is printed as ±).
+      (printed in parentheses), `highlight` (1: best, 2: second), `half_width` (the interval is printed as ±),
+      `format` (of this cell alone).
     - `rows`: the columns that name a row, from `page.names` or the cells, in the printed order.
     - `order`: the columns of the cells by which rows are sorted; equal rows keep the order of the cells.
     - `columns`: the values of `column` in the printed order, or a function of the page; `heads`: what is printed for
@@ -111,7 +112,8 @@ class TableDefinition:
             whole: int | str = count if text is None else text
             return whole
         column = cell["column"]
-        style = self.formats.get(column, CHANGE if "Δ" in column else PERCENT)
+        style = optional(cell.get("format"), lambda style: style)
+        style = style or self.formats.get(column, CHANGE if "Δ" in column else PERCENT)
         value, low, high = (optional(cell.get(name), float) for name in ("value", "low", "high"))
         n, rank, highlight = (optional(cell.get(name), int) for name in ("n", "rank", "highlight"))
         ci = None if low is None or high is None else (low, high)

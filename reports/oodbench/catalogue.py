@@ -28,30 +28,30 @@ from . import (
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
+DEFINITIONS = (
+    *division.TABLES,
+    *coverage.TABLES,
+    *hard_samples.TABLES,
+    *spread.TABLES,
+    *logits.TABLES,
+    *progression.TABLES,
+    *existence.TABLES,
+    *degradation.TABLES,
+    *signatures.TABLES,
+)
 TABLES: Mapping[str, Callable[[Runs, str | None], list[Table]]] = {
-    "oodbench-F2": division.SET_SIZES,
-    "oodbench-F6": coverage.f6,
-    "oodbench-F8": division.INITIAL_SET_SIZES,
-    "oodbench-T8": hard_samples.t8,
-    "oodbench-F11": hard_samples.f11,
-    "oodbench-F12": spread.f12,
-    "oodbench-F14": logits.f14,
-    "oodbench-F15": logits.f15,
-    "oodbench-F16": logits.f16,
+    **{table.alias or table.name: table for table in DEFINITIONS},
     "oodbench-mmd": mmd.mmd,
     "oodbench-population": overlap.raise_nothing_to_show,
-    **{table.alias: table for table in (*progression.TABLES, *existence.TABLES)},
     "oodbench-T2": ablations.T2,
     "oodbench-T9": detectors.T9,
     "oodbench-F13": detectors.F13,
-    **degradation.TABLES,
-    **signatures.TABLES,
 }
 FIGURES: Mapping[str, Callable[[Runs, str | None], "Figure"]] = {
     "oodbench-F2": charts.f2,
-    "oodbench-F6": charts.f6,
+    "oodbench-F6": charts.COVERAGE_CHART,
     "oodbench-F8": charts.f8,
-    "oodbench-F11": hard_sample_charts.f11,
+    "oodbench-F11": hard_sample_charts.HARD_SAMPLE_CHART,
     "oodbench-F12": hard_sample_charts.f12,
     "oodbench-F14": logit_charts.f14,
     "oodbench-F15": logit_charts.f15,

@@ -6,14 +6,15 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pandas as pd
 
+from ..charts import FigureDefinition
 from ..pages import Page, disambiguate_titles
 from ..panels import LEGEND_ASIDE, create_panels, set_title
 from ..render import one_line
 from ..runs import CaseRun, Runs
 from ..table_definitions import TableDefinition
-from .coverage import Coverage, coverages
-from .division import ALL, INITIAL_SET_SIZES, OOD, OOD_SETS, SET_SIZES, label_sets, set_sizes
-from .model_cases import all_entries
+from .coverage import ADDITIONAL, COVERAGE, COVERED, KIND, KINDS, OWN
+from .division import ALL, INITIAL_SET_SIZES, OOD, SET_SIZES, label_sets, set_sizes
+from .pair_frames import OOD_SETS
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -80,35 +81,35 @@ def draw_stacked_bars(ax: "Axes", bars: pd.DataFrame, labels: Mapping[str, str])
     ax.legend(**LEGEND_ASIDE)
 
 
-def f6(pool: Runs, _: str | None) -> "Figure":
-    """Return Figure 6: the pairs that a model answers wrongly, then the additional ones of each further model."""
-    divisions = coverages(pool)
-    figure, axes = create_panels([0.4 * len(sets) + 0.1 * len(sets[0].blocks) + 1 for sets in divisions], 1, 8)
-    titles = disambiguate_titles(
-        [sets[0].split for sets in divisions], [all_entries(sets[0].blocks) for sets in divisions]
-    )
-    for (ax,), title, sets in zip(axes, titles, divisions, strict=True):
-        draw_coverage(ax, sets)
-        set_title(ax, f"{title}, n={sets[0].n:,} pairs")
-    return figure
-
-
-def draw_coverage(ax: "Axes", sets: Sequence[Coverage]) -> None:
+def draw_coverage(ax: "Axes", page: Page, cells: pd.DataFrame) -> None:
     """Draw one bar per set with one part per model, and the interval of the total at its end."""
-    left = [0.0] * len(sets)
-    for place, block in enumerate(sets[0].blocks):
-        widths = [100 * (coverage.shares[place][1].value or 0) for coverage in sets]
-        colour = COLOURS[place % len(COLOURS)]
-        bars = ax.barh(
-            range(len(sets)), widths, left=left, color=colour, edgecolor="white", label=one_line(block.model)
-        )
+    kinds, rows = [*dict.fromkeys(cells[KIND])], range(len(page.cases))
+    shares = cells.astype({KIND: str}).set_index(["column", "row", KIND]).sort_index()
+    left = np.zeros(len(kinds))
+    for row, model in enumerate(page.names["Model"]):
+        widths = 100 * shares["value"][ADDITIONAL, row].loc[kinds].to_numpy(float)
+        colour = COLOURS[row % len(COLOURS)]
+        bars = ax.barh(range(len(kinds)), widths, left=left, color=colour, edgecolor="white", label=one_line(model))
         ax.bar_label(bars, [f"{width:.2f}" if width > 3 else "" for width in widths], label_type="center", fontsize=6)
-        left = [start + width for start, width in zip(left, widths, strict=True)]
-    for row, coverage in enumerate(sets):
-        low, high = coverage.shares[-1][2].ci or (0.0, 0.0)
-        ax.hlines(row + INTERVAL_OFFSET, 100 * low, 100 * high, color="black", linewidth=1)
-    ax.set_yticks(range(len(sets)), [coverage.kind for coverage in sets], fontsize=8)
-    ax.set_ylim(len(sets) - 0.5, -0.5)
+        left = left + widths
+    for place, kind in enumerate(kinds):
+        low, high = (100 * shares[end][COVERED, rows[-1], kind] for end in ("low", "high"))
+        ax.hlines(place + INTERVAL_OFFSET, low, high, color="black", linewidth=1)
+    ax.set_yticks(range(len(kinds)), kinds, fontsize=8)
+    ax.set_ylim(len(kinds) - 0.5, -0.5)
     ax.set_xlim(0, 100)
     ax.set_xlabel("pairs in a model's own OOD set (%), with the 95 % interval of all together", fontsize=8)
     ax.legend(**LEGEND_ASIDE, title="first, then additionally", title_fontsize=7)
+    set_title(ax, f"{page.title}{page.suffix}, n={int(shares['n'][OWN, 0, kinds[0]]):,} pairs")
+
+
+COVERAGE_CHART = FigureDefinition(
+    name=COVERAGE.name,
+    alias=COVERAGE.alias,
+    source=COVERAGE.source,
+    summary="The pairs that a model answers wrongly, then the additional ones of each further model.",
+    table=COVERAGE,
+    draw=draw_coverage,
+    height=lambda page: 0.4 * len(KINDS) + 0.1 * len(page.cases) + 1,
+    width=8,
+)

@@ -1,34 +1,27 @@
 """Degradation of models from ID to OOD, with permutation tests: section B.2 and Figure 9 of arXiv 2602.18094."""
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from functools import cached_property
-from typing import TypeVar
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+from typing import Any, NamedTuple
 
 import numpy as np
+import pandas as pd
 
 from eyechart.metrics.degradation import Degradation, degradation
 from eyechart.metrics.resampling import percentile_interval
 from eyechart.oodbench.division import ID
 
-from ..answers import Floats
-from ..render import Cell, NumberCell, NumberFormat, Row, Table
+from ..answers import Bools, Floats, Ints
+from ..pages import Page, with_suffixes
+from ..render import NumberFormat
 from ..runs import Runs
-from .cases import nothing_to_show, with_unique_titles
-from .measures import HEADS, TIMES, interval_or_none
-from .model_cases import (
-    ModelCases,
-    all_entries,
-    data_sets_label,
-    existence_cases,
-    group_by_pairs,
-    model_labels,
-    pool_data_sets,
-    table_notes,
-)
-from .pages import SHOWN_OPTIONS
-from .pair_frames import OOD_SETS
+from ..table_definitions import TableDefinition
+from .existence import COMMAND, SET
+from .measures import HEADS, MEANING, TIMES
+from .pages import PAPER, SHOWN_OPTIONS, Pooled, data_page, existence_cases, group_by_pairs, pool_models
+from .pair_frames import CONFUSION, OOD_SETS, page_pairs, pairs_sha256
 
+NUM, MEASURE, DELTA, SHUFFLED_DELTA, P = "Num", "Measure", "Δ", "Shuffled Δ", "p"
 DELTA_STYLE, P_STYLE = NumberFormat(100, 2, signed=True), NumberFormat(1, 4)
 FALL = f"Δ: ID minus OOD, in % points; brackets: 95 % intervals of {TIMES:,} resamples of images, within each data set."
 SHUFFLED = (
@@ -36,140 +29,130 @@ SHUFFLED = (
     "(an image in both sets exchanges its pairs of both); brackets: 95 % Monte Carlo intervals, Clopper and Pearson."
 )
 SPREAD = "Shuffled Δ: the mean of the permutations and, in brackets, their central 95 %."
+SetOfRow = tuple[int, str]  # a row of a page and an OOD set
 
 
-@dataclass(frozen=True)
-class SetDegradation:
-    """The degradation of a model from ID to one OOD set."""
-
-    block: ModelCases
-    name: str
-
-    @cached_property
-    def measures(self) -> Mapping[str, Degradation]:
-        """The degradation of every measure."""
-        in_tables, ood_tables = (self.block.counts(name)[:, :4] for name in (ID, self.name))
-        strata = (self.block.strata(ID), self.block.strata(self.name))
-        clusters = (self.block.images(ID), self.block.images(self.name))
-        return degradation(in_tables, ood_tables, TIMES, self.block.seed, strata, clusters)
-
-    @property
-    def set_label(self) -> str:
-        """The set, with a suffix for chain-of-thought prompts."""
-        return self.name + self.block.suffix
-
-    @property
-    def n(self) -> int:
-        """The number of answers to both sets."""
-        return sum(int(self.block.counts(name)[:, :4].sum()) for name in (ID, self.name))
-
-    def delta(self, measure: str) -> NumberCell:
-        """Return the degradation of a measure with its interval."""
-        result = self.measures[measure]
-        return NumberCell(result.delta, ci=interval_or_none(result.ci), style=DELTA_STYLE)
-
-    def p_value(self, measure: str) -> NumberCell:
-        """Return the p-value of a measure's degradation with its Monte Carlo interval."""
-        result = self.measures[measure]
-        return NumberCell(result.p, ci=interval_or_none(result.p_ci), style=P_STYLE)
+def pooled_degradation_pages(runs: Runs, labels: str | None) -> list[Page]:  # noqa: ARG001
+    """Return a page for all models with the same pairs in ID and OOD, all data sets of a model pooled."""
+    return with_suffixes(comparable_pages(group_by_pairs(pool_models(existence_cases(runs)))), SHOWN_OPTIONS)
 
 
-AnyDegradation = TypeVar("AnyDegradation", bound=SetDegradation)
+def degradation_pages(runs: Runs, labels: str | None) -> list[Page]:  # noqa: ARG001
+    """Return the pages of pooled data sets, then a page for each data set that is not among them."""
+    cases = existence_cases(runs)
+    pooled = comparable_pages(group_by_pairs(pool_models(cases)))
+    known = {pairs_key(page.cases[: (page.names["Pooled"] == 0).sum()]) for page in pooled}
+    alone = [rows for rows in group_by_pairs((case,) for case in cases) if pairs_key(rows[0]) not in known]
+    return with_suffixes([*pooled, *comparable_pages(alone)], SHOWN_OPTIONS)
 
 
-def answer_count(fall: SetDegradation) -> int:
-    """Return the number of answers to both sets."""
-    return fall.n
+def pairs_key(cases: Pooled) -> tuple[tuple[str, str], ...]:
+    """Return the split and the hash of the pairs of each case."""
+    return tuple((case.record.split, case.compute(pairs_sha256)) for case in cases)
 
 
-def degradations(tables: Iterable[Sequence[ModelCases]]) -> list[list[SetDegradation]]:
-    """Return the degradations of every model, grouped by pairs."""
-    groups = [[SetDegradation(block, name) for block in blocks for name in ood_sets(block)] for blocks in tables]
-    return [of for of in groups if of]
+def comparable_pages(groups: list[list[Pooled]]) -> list[Page]:
+    """Return the pages of some groups that have pairs in ID and in an OOD set."""
+    return [page for page in map(data_page, groups) if comparable_sets(page)]
 
 
-def ood_sets(block: ModelCases) -> Iterator[str]:
-    """Yield the OOD sets that can be compared with ID."""
-    sets = {*block.sets()}
-    yield from (name for name in OOD_SETS if {ID, name} <= sets)
+class PairCounts(NamedTuple):
+    """The confusion tables (m, 4), data sets (m,) and images (m,) of pairs, and whether they are answered (m,)."""
+
+    confusion: Ints
+    data: Ints
+    images: Ints
+    answered: Bools
+
+    def select(self, mask: Bools) -> "PairCounts":
+        """Return some of the pairs."""
+        return PairCounts(self.confusion[mask], self.data[mask], self.images[mask], self.answered[mask])
 
 
-def pooled_degradations(pool: Runs, name: str) -> list[list[SetDegradation]]:
-    """Return the degradations with all data sets pooled."""
-    groups = degradations(group_by_pairs(pool_data_sets(existence_cases(pool, name))))
-    if not groups:
-        raise nothing_to_show(
-            pool, name, "shows how far models fall from ID to OOD", 'pytest -k "oodbench and existence"'
+def comparable_sets(page: Page) -> dict[SetOfRow, tuple[PairCounts, PairCounts]]:
+    """Return the pairs in ID and those in the OOD set, by row and OOD set."""
+    groups = {
+        (row, name): PairCounts(
+            pairs[CONFUSION].to_numpy(np.int64), pairs["data"].to_numpy(np.int64), pairs["image"].to_numpy(np.int64),
+            pairs["answered"].to_numpy(bool),
         )
-    return groups
+        for (row, name), pairs in page_pairs(page).groupby(["row", "set"], observed=True)
+    }  # fmt: skip
+    return {
+        (row, name): (groups[row, ID], pairs)
+        for (row, name), pairs in groups.items()
+        if name in OOD_SETS and (row, ID) in groups
+    }
 
 
-def degradation_tables(pool: Runs, labels: str | None) -> list[Table]:  # noqa: ARG001
-    """Return tables of the degradation of every measure: all data sets pooled, then each data set."""
-    groups = pooled_degradations(pool, "oodbench-degradation")
-    pooled_keys = {of[0].block.pairs_key for of in groups}
-    alone = degradations(
-        blocks
-        for blocks in group_by_pairs(existence_cases(pool, "oodbench-degradation"))
-        if blocks[0].pairs_key not in pooled_keys
-    )
-    return build_tables([*groups, *alone], wide_table)
+def count_answers(sets: Iterable[PairCounts]) -> int:
+    """Return the number of answers to the pairs of some sets, of pairs with both answers."""
+    return sum(int(pairs.confusion[pairs.answered].sum()) for pairs in sets)
 
 
-def build_tables(
-    groups: Sequence[Sequence[AnyDegradation]], make: Callable[[Sequence[AnyDegradation]], Table]
-) -> list[Table]:
-    """Return one table per group, all with different titles."""
-    return with_unique_titles(
-        list(map(make, groups)), [all_entries([fall.block for fall in of]) for of in groups], SHOWN_OPTIONS
-    )
+def compute_degradation(page: Page, row: int, sets: Iterable[PairCounts]) -> Mapping[str, Degradation]:
+    """Return the degradation of every measure from ID to an OOD set, of pairs with both answers."""
+    before, after = (pairs.select(pairs.answered) for pairs in sets)
+    strata, images = (before.data, after.data), (before.images, after.images)
+    return degradation(before.confusion, after.confusion, TIMES, page.cases[row].record.seed, strata, images)
 
 
-def wide_table(falls: Sequence[SetDegradation]) -> Table:
-    """Return a table with one row per degradation."""
-    names = model_labels([fall.block for fall in falls])
-    heads = [head for measure in HEADS.values() for head in (f"{measure} Δ", f"{measure} p")]
-    rows: list[Row] = [
-        (names[id(f.block)], f.set_label, f.n, *(cell for m in HEADS for cell in (f.delta(m), f.p_value(m))))
-        for f in falls
-    ]
-    return degradation_table(falls, "fall from ID to OOD", ("Model", "Data Type", "Num", *heads), rows, FALL, SHUFFLED)
+def name_rows(page: Page, cells: list[dict[str, Any]]) -> pd.DataFrame:
+    """Return cells with `row` and `set` as a frame with the column Data Type."""
+    frame = pd.DataFrame(cells)
+    return frame.assign(**{SET: frame["set"] + page.names["Suffix"].loc[frame["row"]].to_numpy()})
 
 
-def degradation_table(
-    falls: Sequence[SetDegradation], what: str, columns: Sequence[str], rows: Sequence[Row], *notes: str
-) -> Table:
-    """Return a table of degradations on the same pairs."""
-    block = falls[0].block
-    return Table(
-        f"OODBench: {what}, {data_sets_label(block)}",
-        tuple(columns),
-        tuple(rows),
-        (*notes, *table_notes([fall.block for fall in falls])),
-        {"data": data_sets_label(block), "pairs": block.pairs_key[0][1][:12]},
-    )
+def cell(column: str, value: float, ci: tuple[float, float] = (np.nan, np.nan)) -> dict[str, Any]:
+    """Return the fields of a cell with an interval."""
+    return {"column": column, "value": value, "low": ci[0], "high": ci[1]}
 
 
-def f9(pool: Runs, labels: str | None) -> list[Table]:  # noqa: ARG001
-    """Return Figure 9 as a table: the degradation of each measure, and that under permutations."""
-    columns = ("Model", "Data Type", "Num", "Measure", "Δ", "Shuffled Δ", "p")
-    notes = (FALL, SHUFFLED, SPREAD)
-    return build_tables(
-        pooled_degradations(pool, "oodbench-F9"),
-        lambda of: degradation_table(
-            of, "permutation test of the fall", columns, list(long_rows(of, permutation_cells)), *notes
-        ),
-    )
+def degradation_cells(page: Page) -> pd.DataFrame:
+    """Return the degradation of every measure and its p-value, by row and OOD set."""
+    cells: list[dict[str, Any]] = []
+    for (row, name), sets in comparable_sets(page).items():
+        at = {"row": row, "set": name}
+        cells.append({**at, "column": NUM, "count": count_answers(sets)})
+        for measure, result in compute_degradation(page, row, sets).items():
+            cells.append({**at, **cell(f"{HEADS[measure]} Δ", result.delta, result.ci)})
+            cells.append({**at, **cell(f"{HEADS[measure]} p", result.p, result.p_ci)})
+    return name_rows(page, cells)
 
 
-def permutation_cells(fall: SetDegradation, measure: str) -> Iterator[Cell]:
-    """Yield the cells of one measure in Figure 9."""
-    null = drop_nan(fall.measures[measure].null_samples)
-    yield fall.delta(measure)
-    yield NumberCell(
-        float(null.mean()) if null.size else None, ci=interval_or_none(percentile_interval(null)), style=DELTA_STYLE
-    )
-    yield fall.p_value(measure)
+DEGRADATION = TableDefinition(
+    name="oodbench-degradation",
+    source=f"{PAPER}, Section B.2",
+    summary="How far each measure falls from pairs in distribution to those out of it, with permutation tests.",
+    pages=degradation_pages,
+    needs="shows how far models fall from ID to OOD",
+    command=COMMAND,
+    title="OODBench: fall from ID to OOD, {page}",
+    cells=degradation_cells,
+    rows=("Model", SET),
+    columns=(NUM, *(f"{head} {column}" for head in HEADS.values() for column in (DELTA, P))),
+    notes=(FALL, SHUFFLED, MEANING),
+    formats={
+        f"{head} {column}": style for head in HEADS.values() for column, style in ((DELTA, DELTA_STYLE), (P, P_STYLE))
+    },
+)
+
+
+def permutation_cells(page: Page) -> pd.DataFrame:
+    """Return the degradation of every measure, that under permutations, and the p-value."""
+    cells: list[dict[str, Any]] = []
+    for (row, name), sets in comparable_sets(page).items():
+        n = count_answers(sets)
+        for measure, result in compute_degradation(page, row, sets).items():
+            at = {"row": row, "set": name, NUM: n, MEASURE: HEADS[measure]}
+            null = drop_nan(result.null_samples)
+            mean = float(null.mean()) if null.size else np.nan
+            cells += [
+                {**at, **cell(DELTA, result.delta, result.ci)},
+                {**at, **cell(SHUFFLED_DELTA, mean, percentile_interval(null))},
+                {**at, **cell(P, result.p, result.p_ci)},
+            ]
+    return name_rows(page, cells)
 
 
 def drop_nan(draws: Floats) -> Floats:
@@ -178,19 +161,18 @@ def drop_nan(draws: Floats) -> Floats:
     return finite
 
 
-def long_rows(
-    falls: Sequence[AnyDegradation],
-    cells: Callable[[AnyDegradation, str], Iterator[Cell]],
-    size: Callable[[AnyDegradation], int] = answer_count,
-) -> Iterator[Row]:
-    """Yield one row per degradation and measure."""
-    names = model_labels([fall.block for fall in falls])
-    for fall in falls:
-        for measure, head in HEADS.items():
-            yield names[id(fall.block)], fall.set_label, size(fall), head, *cells(fall, measure)
-
-
-TABLES: Mapping[str, Callable[[Runs, str | None], list[Table]]] = {
-    "oodbench-degradation": degradation_tables,
-    "oodbench-F9": f9,
-}
+PERMUTATION = replace(
+    DEGRADATION,
+    name="oodbench-permutation",
+    alias="oodbench-F9",
+    source=f"{PAPER}, Figure 9",
+    summary="How far each measure falls, and how far it falls under permutations of images between ID and OOD.",
+    pages=pooled_degradation_pages,
+    title="OODBench: permutation test of the fall, {page}",
+    cells=permutation_cells,
+    rows=("Model", SET, NUM, MEASURE),
+    columns=(DELTA, SHUFFLED_DELTA, P),
+    notes=(FALL, SHUFFLED, SPREAD, MEANING),
+    formats={DELTA: DELTA_STYLE, SHUFFLED_DELTA: DELTA_STYLE, P: P_STYLE},
+)
+TABLES = (DEGRADATION, PERMUTATION)

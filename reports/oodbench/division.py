@@ -6,9 +6,9 @@ from functools import partial
 
 import pandas as pd
 
-from eyechart.oodbench.division import HARD_SAMPLES, ID, OOD_H, OOD_S
+from eyechart.oodbench.division import HARD_SAMPLES, ID
 
-from ..pages import Page, disambiguate_titles
+from ..pages import Page, with_suffixes
 from ..runs import CaseRun, Runs
 from ..table_definitions import TableDefinition
 from .pages import (
@@ -23,7 +23,7 @@ from .pages import (
     set_label,
     source_name,
 )
-from .pair_frames import INITIAL
+from .pair_frames import INITIAL, OOD_SETS
 
 DIVISION, ALL, OOD = "division", "all", "OOD"
 COLUMNS = ("name", "set", "main")  # of the csv file of a division
@@ -34,7 +34,6 @@ DIVISION_OPTIONS = (
     "max_pairs",
     "absent_categories",
 )  # options that define a division
-OOD_SETS = (OOD_S, OOD_H)
 
 
 def division_pages(runs: Runs, _: str | None = None, *, initial: bool) -> list[Page]:
@@ -49,9 +48,7 @@ def division_pages(runs: Runs, _: str | None = None, *, initial: bool) -> list[P
         if key not in known:
             groups.setdefault(settings, []).append((case, split))
         known.add(key)
-    pages = [create_page(cases, initial=initial) for cases in groups.values()]
-    titles = disambiguate_titles([page.title for page in pages], [page.cases for page in pages])
-    return [replace(page, title=title) for page, title in zip(pages, titles, strict=True)]
+    return with_suffixes([create_page(cases, initial=initial) for cases in groups.values()])
 
 
 def division_cases(runs: Runs) -> Iterator[tuple[CaseRun, str]]:

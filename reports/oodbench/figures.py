@@ -1,24 +1,23 @@
 """Figures of existence: 9 (permutation tests), 10 (equivalence) and 13 (number of detectors) of arXiv 2602.18094."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from textwrap import fill
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING
 
 import numpy as np
 
+from eyechart.metrics.degradation import Degradation, Equivalence
 from eyechart.oodbench.division import OOD_H
 
-from ..pages import disambiguate_titles
+from ..pages import Page
 from ..panels import LEGEND_ASIDE, LETTER_WIDTH, SMALLEST_FONT, create_panels, format_counts, text_width, wrap_name
 from ..render import one_line
 from ..runs import Runs
 from .ablations import AblationCases, benchmark_label
-from .degradation import SetDegradation, drop_nan, pooled_degradations
+from .degradation import P_STYLE, PERMUTATION, SetOfRow, comparable_sets, compute_degradation, count_answers, drop_nan
 from .detectors import F13, detector_specs
 from .measures import HEADS, measure_numbers
-from .model_cases import all_entries, data_sets_label, model_labels
-from .pages import SHOWN_OPTIONS
-from .signatures import ReferenceComparison, reference_comparisons
+from .signatures import EQUIVALENCE, equivalences
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -27,48 +26,41 @@ if TYPE_CHECKING:
 DRAWN = ("acc", "f1")  # of Figure 13
 BAND, ROW, ACROSS = 0.45, 1.8, 11  # inches of a violin, of a row of histograms, and of a row of violins
 TITLE = 56  # letters of a line above a panel of Figure 13
-AnyFall = TypeVar("AnyFall", bound=SetDegradation)
 
 
-def f9(pool: Runs, _: str | None) -> "Figure":
+def f9(pool: Runs, labels: str | None) -> "Figure":
     """Return Figure 9: a violin of the degradation under permutations per model, and the observed one with interval."""
     rows = [
-        (head, of)
-        for head, groups in with_headings(pooled_degradations(pool, "oodbench-F9"))
-        for of in group_by_set(groups)
+        (page, name, keys)
+        for page in PERMUTATION.get_pages(pool, labels)
+        for name, keys in group_by_set(page, comparable_sets(page)).items()
     ]
-    names = [[*map(wrap_name, model_labels([fall.block for fall in falls]).values())] for _, falls in rows]
-    heights = [BAND * len(falls) + 1.0 for _, falls in rows]
-    width = ACROSS + text_width((name for row in names for name in row), SMALLEST_FONT)
+    models = [[wrap_name(page.names["Model"][row]) for row, _ in keys] for page, _, keys in rows]
+    heights = [BAND * len(keys) + 1.0 for *_, keys in rows]
+    width = ACROSS + text_width((name for names in models for name in names), SMALLEST_FONT)
     figure, axes = create_panels(heights, len(HEADS), width)
-    for line, (head, falls), marks, height in zip(axes, rows, names, heights, strict=True):
-        for place, (ax, (measure, name)) in enumerate(zip(line, HEADS.items(), strict=True)):
-            draw_violins(ax, falls, measure)
-            ax.set_yticks(range(len(falls)), ["" if place else mark for mark in marks], fontsize=SMALLEST_FONT)
-            ax.set_title(f"{name}, ID − {falls[0].set_label}", fontsize=8)
-        line[0].set_ylabel(row_label(head, falls, height), fontsize=SMALLEST_FONT)
+    for line, (page, name, keys), names, height in zip(axes, rows, models, heights, strict=True):
+        sets = comparable_sets(page)
+        falls = [compute_degradation(page, row, sets[row, of]) for row, of in keys]
+        for place, (ax, (measure, head)) in enumerate(zip(line, HEADS.items(), strict=True)):
+            draw_violins(ax, [fall[measure] for fall in falls])
+            ax.set_yticks(range(len(keys)), names if place == 0 else [""] * len(keys), fontsize=SMALLEST_FONT)
+            ax.set_title(f"{head}, ID − {name}", fontsize=8)
+        counts = format_counts(sorted({count_answers(sets[key]) for key in keys}))
+        line[0].set_ylabel(label_row(page, counts, height), fontsize=SMALLEST_FONT)
     return figure
 
 
-def draw_violins(ax: "Axes", falls: Sequence[SetDegradation], measure: str) -> None:
+def draw_violins(ax: "Axes", falls: Sequence[Degradation]) -> None:
     """Draw one panel of Figure 9."""
     for place, fall in enumerate(falls):
-        result = fall.measures[measure]
-        if (null := drop_nan(result.null_samples)).size:
+        if (null := drop_nan(fall.null_samples)).size:
             ax.violinplot([100 * null], [place], widths=0.6, showextrema=False, orientation="horizontal")
-        if not np.isnan(result.delta):
-            ax.hlines(place, 100 * result.ci.low, 100 * result.ci.high, color="tab:red", linewidth=1)
-            ax.plot(100 * result.delta, place, "D", color="tab:red", markersize=3)
-        text = f"p={fall.p_value(measure).style(result.p)}"
-        ax.text(
-            0.98,
-            place - 0.38,
-            text,
-            transform=ax.get_yaxis_transform(),
-            ha="right",
-            va="center",
-            fontsize=SMALLEST_FONT,
-        )
+        if not np.isnan(fall.delta):
+            ax.hlines(place, 100 * fall.ci.low, 100 * fall.ci.high, color="tab:red", linewidth=1)
+            ax.plot(100 * fall.delta, place, "D", color="tab:red", markersize=3)
+        ax.text(0.98, place - 0.38, f"p={P_STYLE(fall.p)}", transform=ax.get_yaxis_transform(), ha="right",
+                va="center", fontsize=SMALLEST_FONT)  # fmt: skip
     ax.axvline(0, color="tab:gray", linewidth=0.5)
     ax.set_ylim(len(falls) - 0.5, -0.6)
     ax.set_xlabel("Δ (% points)", fontsize=SMALLEST_FONT)
@@ -76,27 +68,28 @@ def draw_violins(ax: "Axes", falls: Sequence[SetDegradation], measure: str) -> N
     ax.tick_params(axis="x", labelsize=SMALLEST_FONT)
 
 
-def f10(pool: Runs, _: str | None) -> "Figure":
+def f10(pool: Runs, labels: str | None) -> "Figure":
     """Return Figure 10: the difference between a model's degradation and the references' mean, with the margins."""
     rows = [
-        (model_labels([comparison.block for comparison in of]), head, fall)
-        for head, groups in with_headings(reference_comparisons(pool, "oodbench-F10"))
-        for of in group_by_set(groups)
-        for fall in of
+        (page, name, key, results[key][1])
+        for page in EQUIVALENCE.get_pages(pool, labels)
+        for results in (equivalences(page),)
+        for name, keys in group_by_set(page, results).items()
+        for key in keys
     ]
     figure, axes = create_panels([ROW] * len(rows), len(HEADS), 13)
-    for line, (names, head, fall) in zip(axes, rows, strict=True):
-        for ax, (measure, shown) in zip(line, HEADS.items(), strict=True):
-            draw_difference(ax, fall, measure)
-            ax.set_title(f"{shown}, ID − {fall.set_label}", fontsize=7)
-        name = fill(one_line(names[id(fall.block)]), max_letters(ROW), break_on_hyphens=False)
-        line[0].set_ylabel(f"{name}\n{row_label(head, [fall], ROW)}", fontsize=SMALLEST_FONT)
+    for line, (page, name, key, results) in zip(axes, rows, strict=True):
+        for ax, (measure, head) in zip(line, HEADS.items(), strict=True):
+            draw_difference(ax, results[measure])
+            ax.set_title(f"{head}, ID − {name}", fontsize=7)
+        model = fill(one_line(page.names["Model"][key[0]]), max_letters(ROW), break_on_hyphens=False)
+        counts = format_counts([count_answers(comparable_sets(page)[key])])
+        line[0].set_ylabel(f"{model}\n{label_row(page, counts, ROW)}", fontsize=SMALLEST_FONT)
     return figure
 
 
-def draw_difference(ax: "Axes", fall: ReferenceComparison, measure: str) -> None:
+def draw_difference(ax: "Axes", result: Equivalence) -> None:
     """Draw one panel of Figure 10: the resamples, their central 90 % shaded, the margins dashed."""
-    result = fall.equivalence[measure]
     if (draws := drop_nan(result.bootstrap_samples)).size:
         ax.hist(100 * draws, bins=40, color="tab:blue" if result.equivalent else "tab:orange")
         ax.axvspan(100 * result.ci.low, 100 * result.ci.high, color="tab:gray", alpha=0.3)
@@ -146,39 +139,23 @@ def draw_trend(ax: "Axes", cases: AblationCases, measure: str, label: str) -> No
         ax.vlines(count, 100 * low, 100 * high, color=line.get_color(), alpha=0.4, linewidth=3)
 
 
-def group_by_set(falls: Sequence[AnyFall]) -> list[list[AnyFall]]:
-    """Return the degradations grouped by set and by use of chain of thought."""
-    kinds: dict[tuple[str, str], list[AnyFall]] = {}
-    for fall in falls:
-        kinds.setdefault((fall.block.suffix, fall.name), []).append(fall)
-    return [of for _, of in sorted(kinds.items(), key=lambda item: (item[0][0], item[0][1] == OOD_H))]
+def group_by_set(page: Page, keys: Iterable[SetOfRow]) -> dict[str, list[SetOfRow]]:
+    """Return the rows and sets of a page by the name of the set, chain of thought and OOD-H last."""
+    suffixes, groups = page.names["Suffix"], dict[str, list[SetOfRow]]()
+    for row, name in sorted(keys, key=lambda key: (suffixes[key[0]], key[1] == OOD_H)):
+        groups.setdefault(name + suffixes[row], []).append((row, name))
+    return groups
 
 
-def with_headings(groups: Sequence[Sequence[AnyFall]]) -> list[tuple[str, Sequence[AnyFall]]]:
-    """Return the groups of degradations with headings that distinguish them."""
-    cases = [all_entries([fall.block for fall in of]) for of in groups]
-    return list(
-        zip(
-            disambiguate_titles([data_sets_label(of[0].block) for of in groups], cases, SHOWN_OPTIONS),
-            groups,
-            strict=True,
-        )
-    )
-
-
-def row_label(head: str, falls: Sequence[SetDegradation], height: float) -> str:
+def label_row(page: Page, counts: str, height: float) -> str:
     """Return the label at the left of a row, wrapped to the height of the row."""
-    return fill(f"{one_line(head)}, {count_answers(falls)}", max_letters(height), break_on_hyphens=False)
+    head = one_line(page.title + page.suffix)
+    return fill(f"{head}, {counts}", max_letters(height), break_on_hyphens=False)
 
 
 def max_letters(height: float) -> int:
     """Return the number of small letters that fit along a row of this height in inches."""
     return max(20, int((height - 0.4) / (LETTER_WIDTH * SMALLEST_FONT / 72)))
-
-
-def count_answers(falls: Sequence[SetDegradation]) -> str:
-    """Return the text of the numbers of answers."""
-    return format_counts(sorted({fall.n for fall in falls}))
 
 
 def count_flagged_answers(series: Sequence[AblationCases]) -> str:

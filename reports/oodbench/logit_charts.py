@@ -1,21 +1,16 @@
 """Figures of detectors' logits and probabilities, for all categories and by category."""
 
-from collections.abc import Sequence
 from math import ceil
 from typing import TYPE_CHECKING
 
+import pandas as pd
+
+from ..pages import Page
 from ..panels import create_panels, legend_above, wrap_name
 from ..render import one_line
 from ..runs import Runs
-from .logits import (
-    LOGIT,
-    PROBABILITY,
-    DetectorHistograms,
-    Histogram,
-    detector_histograms,
-    first_detectors,
-    other_detectors,
-)
+from ..table_definitions import TableDefinition
+from .logits import ABSENT, FIRST_DETECTOR, LOGITS, OTHER_DETECTORS, PRESENT, PROBABLE, histograms
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -23,80 +18,88 @@ if TYPE_CHECKING:
 
 ACROSS, MOST = 8, 80  # small panels in a row, and altogether
 TITLE, SMALL, BOTTOM = 0.6, 0.95, 0.25  # inches
-SHOWN = {(LOGIT, "0"): ("tab:gray", "absent"), (LOGIT, "1"): ("tab:blue", "present")}
+SHOWN = {ABSENT: ("tab:gray", "absent"), PRESENT: ("tab:blue", "present")}
 
 
-def f14(pool: Runs, _: str | None) -> "Figure":
+def f14(pool: Runs, labels: str | None) -> "Figure":
     """Return Figure 14: one row per detector with its logits and its purified probabilities."""
-    detectors = [histograms for of in detector_histograms(pool, "oodbench-F14") for histograms in of]
-    figure, axes = create_panels([2.6] * len(detectors), 2, 9)
-    for (left, right), histograms in zip(axes, detectors, strict=True):
+    rows = [
+        (page, model, bins)
+        for page in LOGITS.get_pages(pool, labels)
+        for model, (_, bins) in zip(
+            page.names["Detector"], histograms(page, ("row", "Values")).groupby("row"), strict=True
+        )
+    ]
+    figure, axes = create_panels([2.6] * len(rows), 2, 9)
+    for (left, right), (page, model, bins) in zip(axes, rows, strict=True):
         for kind, (colour, label) in SHOWN.items():
-            draw_histogram(left, histograms.overall.get(kind), colour, label)
-        draw_histogram(right, histograms.overall.get((PROBABILITY, "1")), "tab:blue", "present")
+            draw_histogram(left, bins[bins["Values"] == kind], colour, label)
+        draw_histogram(right, bins[bins["Values"] == PROBABLE], "tab:blue", "present")
         right.set_xlim(0, 1)
         for ax, label in ((left, "logit"), (right, "probability, purified")):
-            ax.set_title(f"{wrap_name(histograms.entry.model)}, {one_line(histograms.group.title)}", fontsize=8)
+            ax.set_title(f"{wrap_name(model)}, {one_line(page.title)}", fontsize=8)
             ax.set_xlabel(label, fontsize=8)
             ax.set_ylabel("share of pairs", fontsize=8)
             legend_above(ax)
     return figure
 
 
-def draw_histogram(ax: "Axes", bins: Histogram | None, colour: str, label: str) -> None:
+def draw_histogram(ax: "Axes", bins: pd.DataFrame, colour: str, label: str) -> None:
     """Draw a histogram as shares of its values, with the number of pairs in the legend."""
-    if bins is not None:
-        shares, named = bins.count / bins.n, f"{label}, n={bins.n:,}"
-        ax.bar(bins.low, shares, bins.high - bins.low, align="edge", color=colour, alpha=0.6, label=named)
+    if n := int(bins["count"].sum()):
+        widths = bins["high"] - bins["low"]
+        ax.bar(bins["low"], bins["count"] / n, widths, align="edge", color=colour, alpha=0.6, label=f"{label}, n={n:,}")
 
 
-def f15(pool: Runs, _: str | None) -> "Figure":
+def f15(pool: Runs, labels: str | None) -> "Figure":
     """Return Figure 15: the first detector's logits, one small panel per category."""
-    return category_panels(first_detectors(pool))
+    return category_panels(FIRST_DETECTOR, pool, labels)
 
 
-def f16(pool: Runs, _: str | None) -> "Figure":
+def f16(pool: Runs, labels: str | None) -> "Figure":
     """Return Figure 16: the second detector's logits, one small panel per category."""
-    return category_panels(other_detectors(pool))
+    return category_panels(OTHER_DETECTORS, pool, labels)
 
 
-def category_panels(detectors: Sequence[DetectorHistograms]) -> "Figure":
+def category_panels(table: TableDefinition, pool: Runs, labels: str | None) -> "Figure":
     """Return a figure with one block of small panels per detector and data set."""
     from matplotlib.figure import Figure
 
-    rows = [ceil(min(len(histograms.categories), MOST) / ACROSS) for histograms in detectors]
+    pages = table.get_pages(pool, labels)
+    blocks = [histograms(page, ("row", "Category", "Values")) for page in pages]
+    rows = [ceil(min(bins["Category"].nunique(), MOST) / ACROSS) for bins in blocks]
     heights = [SMALL * count + TITLE + BOTTOM for count in rows]
     figure = Figure(figsize=(11, sum(heights)))
-    parts = figure.subfigures(len(detectors), 1, squeeze=False, height_ratios=heights)
-    for (part,), histograms, count, height in zip(parts, detectors, rows, heights, strict=True):
-        draw_categories(part, histograms, count, height)
+    parts = figure.subfigures(len(pages), 1, squeeze=False, height_ratios=heights)
+    for (part,), page, bins, count in zip(parts, pages, blocks, rows, strict=True):
+        draw_categories(part, page, bins, count)
     return figure
 
 
-def draw_categories(part: "SubFigure", detector: DetectorHistograms, rows: int, height: float) -> None:
-    """Draw the panels of one detector and data set."""
-    names = detector.categories[:MOST]
-    which = f"{len(names):,} of {len(detector.categories):,} categories, those with most pairs"
-    which = which if len(names) < len(detector.categories) else f"{len(names):,} categories"
-    title = f"{detector.entry.model}, {detector.group.title}: logits of {which}; blue: present, grey: absent"
+def draw_categories(part: "SubFigure", page: Page, bins: pd.DataFrame, rows: int) -> None:
+    """Draw the panels of one detector and data set, on an axis that all categories share."""
+    height, total = SMALL * rows + TITLE + BOTTOM, bins["Category"].nunique()
+    which = f"{MOST:,} of {total:,} categories, those with most pairs" if total > MOST else f"{total:,} categories"
+    model, split = page.names["Detector"][0], page.context["split"]
+    title = f"{model}, {split}: logits of {which}; blue: present, grey: absent"
     part.suptitle(one_line(title), fontsize=9, y=1 - 0.15 / height)
     part.subplots_adjust(
         left=0.03, right=0.99, bottom=BOTTOM / height, top=1 - TITLE / height, hspace=0.75, wspace=0.15
     )
     axes = part.subplots(rows, ACROSS, squeeze=False).flat
-    for ax, name in zip(axes, names, strict=False):
-        draw_category(ax, detector, name)
-    for ax in axes[len(names) :]:
+    logits = bins[bins["Values"].isin([*SHOWN])]
+    for ax, (name, shown) in zip(axes, bins.groupby("Category", observed=True), strict=False):
+        draw_category(ax, str(name), shown)
+        ax.set_xlim(logits["low"].min(), logits["high"].max())
+    for ax in axes[min(total, MOST) :]:
         ax.set_axis_off()
 
 
-def draw_category(ax: "Axes", detector: DetectorHistograms, name: str) -> None:
-    """Draw one category, on the axis that all categories share."""
+def draw_category(ax: "Axes", name: str, bins: pd.DataFrame) -> None:
+    """Draw the logits of one category."""
     for kind, (colour, label) in SHOWN.items():
-        draw_histogram(ax, detector.histograms.get(kind, {}).get(name), colour, label)
-    shown = [bins for kind, bins in detector.overall.items() if kind in SHOWN]
-    ax.set_xlim(min(bins.low[0] for bins in shown), max(bins.high[-1] for bins in shown))
-    present = detector.histograms.get((LOGIT, "1"), {}).get(name)
-    ax.set_title(f"{one_line(name)} (n={present.n if present else 0:,})", fontsize=6, pad=2)
+        draw_histogram(ax, bins[bins["Values"] == kind], colour, label)
+    present = bins.loc[bins["Values"] == PRESENT, "count"].sum()
+    ax.set_title(f"{one_line(name)} (n={present:,})", fontsize=6, pad=2)
     ax.tick_params(labelsize=6, length=2, pad=1)
     ax.set_yticks([])

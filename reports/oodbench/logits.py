@@ -1,23 +1,24 @@
 """Distributions of detectors' logits and probabilities: Figures 14 to 16 of arXiv 2602.18094."""
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from functools import cached_property
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
 import numpy as np
+import pandas as pd
 
 from eyechart.spec import split_outside_brackets
 
 from ..answers import Floats, Ints
-from ..render import NumberCell, NumberFormat, Row, Table
-from ..runs import CaseRun, ComparableCases, Runs
-from .cases import nothing_to_show, with_unique_titles
-from .pages import DETECTION, EXISTENCE, PROGRESSION, data_notes, group_by_division
-from .pairs import Columns, read_artifact
+from ..pages import Page, with_suffixes
+from ..render import NumberFormat
+from ..runs import Runs
+from ..table_definitions import TableDefinition
+from .pages import DETECTION, EXISTENCE, PAPER, PROGRESSION, data_notes, settings_pages
 
 LOGIT, PROBABILITY = "logit", "probability"
 KINDS = {(LOGIT, "1"): "logit, present", (LOGIT, "0"): "logit, absent", (PROBABILITY, "1"): "probability, present"}
-QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95)
+PRESENT, ABSENT, PROBABLE = KINDS.values()
+QUANTILES = {f"{100 * q:g} %": q for q in (0.05, 0.25, 0.5, 0.75, 0.95)}
 VALUE = NumberFormat(1, 3)
 COMMAND = 'pytest -k "oodbench and detection" --eye-model=A --eye-model=B'
 MEANING = (
@@ -26,198 +27,145 @@ MEANING = (
 )
 
 
-@dataclass(frozen=True)
-class Histogram:
-    """A histogram: lower ends, upper ends and counts (bins,), in ascending order."""
-
-    low: Floats
-    high: Floats
-    count: Ints
-
-    @property
-    def n(self) -> int:
-        """The number of values."""
-        return int(self.count.sum())
-
-    @property
-    def rows(self) -> list[tuple[float, float, int]]:
-        """The ends and the count of each bin."""
-        return list(zip(self.low.tolist(), self.high.tolist(), self.count.tolist(), strict=True))
-
-    @cached_property
-    def cumulative(self) -> Floats:
-        """The share of the values below each bin, and 1, (bins + 1,)."""
-        return np.concatenate(([0.0], np.cumsum(self.count) / self.n))
-
-    def quantile(self, q: float) -> float:
-        """Return the q-quantile, assuming a uniform distribution within each bin."""
-        place = int(np.clip(np.searchsorted(self.cumulative, q) - 1, 0, len(self.count) - 1))
-        part = (q - self.cumulative[place]) / (self.cumulative[place + 1] - self.cumulative[place])
-        return float(self.low[place] + np.clip(part, 0, 1) * (self.high[place] - self.low[place]))
-
-    def number(self, q: float) -> NumberCell:
-        """Return a quantile with its 95 % interval between order statistics; no interval for too few values."""
-        from scipy.stats import binom  # half a second that few tables need
-
-        low, high = binom.ppf(0.025, self.n, q), binom.ppf(0.975, self.n, q) + 1
-        sure = low >= 1 and high <= self.n
-        ends = (self.quantile((low - 0.5) / self.n), self.quantile((high - 0.5) / self.n)) if sure else None
-        return NumberCell(self.quantile(q), ci=ends, style=VALUE)
+def logit_pages(runs: Runs, labels: str | None) -> list[Page]:
+    """Return a page per data set, with detectors in the order of the division, else by name."""
+    order = detector_order(runs)
+    pages = []
+    for page in settings_pages(DETECTION)(runs, labels):
+        cases = sorted(page.cases, key=lambda case: order.get(case.record.model.spec, len(order)))
+        pages.append(replace(page, cases=tuple(cases), names=pd.DataFrame({"Detector": [e.model for e in cases]})))
+    return pages
 
 
-Kind = tuple[str, str]
-Logits = Mapping[Kind, Mapping[str, Histogram]]  # by kind, then by category
-
-
-@dataclass(frozen=True)
-class DetectorHistograms:
-    """The histograms of one detector and data set."""
-
-    group: ComparableCases
-    entry: CaseRun
-    histograms: Logits
-
-    @cached_property
-    def overall(self) -> Mapping[Kind, Histogram]:
-        """The histograms over all categories."""
-        return {kind: merge_histograms(by_category.values()) for kind, by_category in self.histograms.items()}
-
-    @property
-    def categories(self) -> list[str]:
-        """The categories, by descending number of pairs."""
-        present = self.histograms.get((LOGIT, "1"), {})
-        names = dict.fromkeys(name for by_category in self.histograms.values() for name in by_category)
-        return sorted(names, key=lambda name: (-present[name].n if name in present else 0, name))
-
-
-def histograms_from_columns(columns: Columns) -> Logits:
-    """Return the histograms of the columns of a CSV file of bins."""
-    kinds = list(zip(columns["what"], columns["present"], strict=True))
-    bins = list(zip(map(float, columns["low"]), map(float, columns["high"]), map(int, columns["count"]), strict=True))
-    rows: dict[Kind, dict[str, list[tuple[float, float, int]]]] = {}
-    for kind, name, row in zip(kinds, columns["name"], bins, strict=True):
-        rows.setdefault(kind, {}).setdefault(name, []).append(row)
-    order = sorted(rows, key=lambda kind: [*KINDS].index(kind) if kind in KINDS else len(KINDS))
-    return {
-        kind: {name: build_histogram(histogram_rows) for name, histogram_rows in rows[kind].items()} for kind in order
-    }
-
-
-def build_histogram(bins: Iterable[tuple[float, float, int]]) -> Histogram:
-    """Return a histogram: bins with equal ends are merged, empty bins are dropped."""
-    counts: dict[tuple[float, float], int] = {}
-    for low, high, count in bins:
-        counts[low, high] = counts.get((low, high), 0) + count
-    kept = sorted((ends, count) for ends, count in counts.items() if count)
-    ends = np.array([ends for ends, _ in kept], np.float64).reshape(-1, 2)
-    return Histogram(ends[:, 0], ends[:, 1], np.array([count for _, count in kept], np.int64))
-
-
-def merge_histograms(histograms: Iterable[Histogram]) -> Histogram:
-    """Return the sum of several histograms with the same bins."""
-    return build_histogram(row for histogram in histograms for row in histogram.rows)
-
-
-def detector_histograms(pool: Runs, name: str) -> list[list[DetectorHistograms]]:
-    """Return the histograms of every data set, with detectors in the order of the division, else by name."""
-    order = detector_order(pool)
-    groups = []
-    for group in group_by_division(pool, DETECTION):
-        entries = sorted(group.cases, key=lambda e: (order.get(e.record.model.spec, len(order)), e.model))
-        groups.append(
-            [
-                DetectorHistograms(group, e, read_artifact(e.record, e.folder, "logits", histograms_from_columns))
-                for e in entries
-            ]
-        )
-    if not groups:
-        raise nothing_to_show(pool, name, "shows the distributions of detectors' logits", COMMAND)
-    return groups
-
-
-def detector_order(pool: Runs) -> dict[str, int]:
+def detector_order(runs: Runs) -> dict[str, int]:
     """Return the position of each detector in the first division that uses it."""
-    entries = (e for group in pool.groups for e in group.with_protocols(EXISTENCE, PROGRESSION).cases)
+    divided = (case for group in runs.groups for case in group.with_protocols(EXISTENCE, PROGRESSION).cases)
     positions: dict[str, int] = {}
-    for entry in entries:
-        for place, spec in enumerate(split_outside_brackets(entry.option("detectors"), "+")):
-            positions.setdefault(spec, place)
+    for case in divided:
+        for index, spec in enumerate(split_outside_brackets(case.option("detectors"), "+")):
+            positions.setdefault(spec, index)
     return positions
 
 
-def f14(pool: Runs, _: str | None) -> list[Table]:
-    """Return Figure 14 as a table: all categories together, one row per detector and kind of value."""
-    groups = detector_histograms(pool, "oodbench-F14")
-    return with_unique_titles(list(map(overall_table, groups)), [of[0].group.cases for of in groups])
+def first_detector_pages(runs: Runs, labels: str | None) -> list[Page]:
+    """Return a page for the first detector of every data set."""
+    return detector_pages((page, 0) for page in logit_pages(runs, labels))
 
 
-def overall_table(detectors: Sequence[DetectorHistograms]) -> Table:
-    """Return the table of one data set."""
-    rows = [
-        (detector.entry.model, *histogram_cells(kind, bins))
-        for detector in detectors
-        for kind, bins in detector.overall.items()
-    ]
-    group = detectors[0].group
-    return Table(
-        f"{group.title}: detectors' logits and probabilities",
-        ("Detector", *column_heads()),
-        tuple(rows),
-        (*MEANING, *data_notes(group.cases)),
-        {"split": group.title, "asked": group.cases[0].prompt_settings},
+def other_detector_pages(runs: Runs, labels: str | None) -> list[Page]:
+    """Return a page for each of the other detectors of every data set."""
+    return detector_pages((page, row) for page in logit_pages(runs, labels) for row in range(1, len(page.cases)))
+
+
+def detector_pages(selected: Iterator[tuple[Page, int]]) -> list[Page]:
+    """Return a page for some rows of pages."""
+    pages = []
+    for page, row in selected:
+        case = page.cases[row]
+        context = {"split": page.title, "detector": case.model, "asked": case.prompt_settings}
+        title = f"{page.title}: {case.model}"
+        pages.append(
+            replace(page, cases=(case,), title=title, context=context, notes=data_notes([case]),
+                    names=page.names.iloc[[row]].reset_index(drop=True))
+        )  # fmt: skip
+    return with_suffixes(pages)
+
+
+def histograms(page: Page, by: Sequence[str]) -> pd.DataFrame:
+    """Return the bins of the values' distribution in each group: the columns `by`, `low`, `high` and `count`.
+
+    The groups are in the order of the rows, of the categories (those with most present pairs first) and of the kinds
+    of values. Bins with equal ends are added up; empty bins are left out.
+    """
+    bins = page.samples(["what", "present", "name", "low", "high", "count"], "logits")
+    bins = bins.astype({"low": float, "high": float, "count": int})
+    kinds = {kind: KINDS.get(kind, ", ".join(kind)) for kind in zip(bins["what"], bins["present"], strict=True)}
+    order = [*KINDS.values(), *(label for kind, label in kinds.items() if kind not in KINDS)]
+    kind = pd.Categorical(list(map(kinds.get, zip(bins["what"], bins["present"], strict=True))), order)
+    present = bins["count"].where(kind == PRESENT, 0).groupby(bins["name"]).sum()
+    categories = sorted(present.index, key=lambda name: (-present[name], name))
+    bins = bins.assign(Values=kind, Category=pd.Categorical(bins["name"], categories))
+    merged = bins.groupby([*by, "low", "high"], observed=True)["count"].sum().reset_index()
+    return merged[merged["count"] > 0].reset_index(drop=True)
+
+
+def quantile_cells(page: Page, by: Sequence[str]) -> pd.DataFrame:
+    """Return the number of values and their quantiles with 95 % intervals, in each group."""
+    bins = histograms(page, by)
+    index, groups = bins.groupby([*by], observed=True).ngroup().to_numpy(), bins[[*by]].drop_duplicates()
+    n = np.bincount(index, bins["count"]).astype(np.int64)
+    q = np.array([*QUANTILES.values()])
+    shares = np.stack([np.broadcast_to(q, (len(n), len(q))), *order_statistic_shares(n[:, None], q)], axis=1)
+    ends = np.searchsorted(index, np.arange(len(n) + 1))
+    low, high, count = (bins[name].to_numpy() for name in ("low", "high", "count"))
+    values = np.array(
+        [quantiles(low[a:b], high[a:b], count[a:b], share) for a, b, share in zip(ends, ends[1:], shares, strict=False)]
     )
+    groups = groups.reset_index(drop=True)
+    parts = [groups.assign(column="Num", count=n)]
+    for place, head in enumerate(QUANTILES):
+        value, below, above = values[:, :, place].T
+        parts.append(groups.assign(column=head, value=value, low=below, high=above))
+    return pd.concat(parts, ignore_index=True)
 
 
-def column_heads() -> list[str]:
-    """Return the column heads that both tables share."""
-    return ["Values", "Num", *(f"{100 * q:g} %" for q in QUANTILES)]
+def quantiles(low: Floats, high: Floats, count: Ints, q: Floats) -> Floats:
+    """Return the q-quantiles of a histogram, with a uniform distribution within each bin; NaN for NaN.
+
+    `low`, `high` and `count` (bins,) are the ends of the bins in ascending order and the number of values in each.
+    """
+    below = np.concatenate(([0.0], np.cumsum(count) / count.sum()))
+    at = np.clip(np.searchsorted(below, q) - 1, 0, len(count) - 1)
+    part = (q - below[at]) / (below[at + 1] - below[at])
+    values: Floats = low[at] + np.clip(part, 0, 1) * (high[at] - low[at])
+    return values
 
 
-def histogram_cells(kind: Kind, bins: Histogram) -> Row:
-    """Return the cells of one histogram."""
-    return KINDS.get(kind, ", ".join(kind)), bins.n, *map(bins.number, QUANTILES)
+def order_statistic_shares(n: Ints, q: Floats) -> tuple[Floats, Floats]:
+    """Return the shares of n values that lie below the ends of a q-quantile's 95 % interval; NaN for too few values.
+
+    The interval lies between two order statistics.
+    """
+    from scipy.stats import binom  # half a second that few tables need
+
+    low, high = binom.ppf(0.025, n, q), binom.ppf(0.975, n, q) + 1
+    enough = (low >= 1) & (high <= n)
+    return np.where(enough, (low - 0.5) / n, np.nan), np.where(enough, (high - 0.5) / n, np.nan)
 
 
-def f15(pool: Runs, _: str | None) -> list[Table]:
-    """Return Figure 15 as a table: every category of the first detector."""
-    return category_tables(first_detectors(pool))
-
-
-def f16(pool: Runs, _: str | None) -> list[Table]:
-    """Return Figure 16 as a table: every category of the second and further detectors."""
-    return category_tables(other_detectors(pool))
-
-
-def category_tables(detectors: Sequence[DetectorHistograms]) -> list[Table]:
-    """Return one table per detector and data set."""
-    return with_unique_titles(list(map(category_table, detectors)), [[detector.entry] for detector in detectors])
-
-
-def first_detectors(pool: Runs) -> list[DetectorHistograms]:
-    """Return the histograms of the first detector of every data set."""
-    return [first for first, *_ in detector_histograms(pool, "oodbench-F15")]
-
-
-def other_detectors(pool: Runs) -> list[DetectorHistograms]:
-    """Return the histograms of the other detectors."""
-    detectors = [detector for _, *rest in detector_histograms(pool, "oodbench-F16") for detector in rest]
-    if not detectors:
-        raise nothing_to_show(pool, "oodbench-F16", "shows a second detector's logits, of which there is none", COMMAND)
-    return detectors
-
-
-def category_table(detector: DetectorHistograms) -> Table:
-    """Return the table of one detector and data set."""
-    rows: list[Row] = [
-        (name, *histogram_cells(kind, bins[name]))
-        for name in detector.categories
-        for kind, bins in detector.histograms.items()
-        if name in bins
-    ]
-    return Table(
-        f"{detector.group.title}: {detector.entry.model}, logits and probabilities by category",
-        ("Category", *column_heads()),
-        tuple(rows),
-        (*MEANING, *data_notes([detector.entry])),
-        {"split": detector.group.title, "detector": detector.entry.model, "asked": detector.entry.prompt_settings},
-    )
+LOGITS = TableDefinition(
+    name="oodbench-logits",
+    alias="oodbench-F14",
+    source=f"{PAPER}, Figure 14",
+    summary="Quantiles of each detector's logits and probabilities, of all categories together.",
+    pages=logit_pages,
+    needs="shows the distributions of detectors' logits",
+    command=COMMAND,
+    title="{page}: detectors' logits and probabilities",
+    cells=lambda page: quantile_cells(page, ("row", "Values")),
+    rows=("Detector", "Values"),
+    columns=("Num", *QUANTILES),
+    notes=MEANING,
+    formats=dict.fromkeys(QUANTILES, VALUE),
+)
+FIRST_DETECTOR = replace(
+    LOGITS,
+    name="oodbench-logits-by-category",
+    alias="oodbench-F15",
+    source=f"{PAPER}, Figure 15",
+    summary="Quantiles of the first detector's logits and probabilities by category.",
+    pages=first_detector_pages,
+    title="{page}, logits and probabilities by category",
+    cells=lambda page: quantile_cells(page, ("row", "Category", "Values")),
+    rows=("Category", "Values"),
+)
+OTHER_DETECTORS = replace(
+    FIRST_DETECTOR,
+    name="oodbench-logits-of-other-detectors",
+    alias="oodbench-F16",
+    source=f"{PAPER}, Figure 16",
+    summary="Quantiles of the logits and probabilities of the second and further detectors by category.",
+    pages=other_detector_pages,
+    needs="shows a second detector's logits, of which there is none",
+)
+TABLES = (LOGITS, FIRST_DETECTOR, OTHER_DETECTORS)

@@ -1,33 +1,42 @@
 """Comparison of a model's degradation with reference models: section B.2.2 and Figure 10 of arXiv 2602.18094."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from functools import cached_property
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from typing import Any
 
 import numpy as np
+import pandas as pd
 
 from eyechart.errors import ReportError
 from eyechart.metrics.degradation import Equivalence, degradation_band, tost
-from eyechart.metrics.intervals import Interval
-from eyechart.oodbench.division import ID
 from eyechart.spec import did_you_mean
 
 from ..answers import Ints
-from ..render import MISSING, PERCENT, Cell, NumberCell, Table
+from ..pages import Page
+from ..render import MISSING, PERCENT
 from ..runs import Runs
-from .cases import nothing_to_show
 from .degradation import (
+    DELTA,
     DELTA_STYLE,
     FALL,
-    SetDegradation,
-    build_tables,
-    degradation_table,
-    long_rows,
-    pooled_degradations,
+    MEASURE,
+    NUM,
+    PERMUTATION,
+    PairCounts,
+    SetOfRow,
+    cell,
+    comparable_sets,
+    compute_degradation,
+    count_answers,
+    name_rows,
+    pooled_degradation_pages,
 )
-from .measures import HEADS, TIMES, interval_or_none
-from .model_cases import model_labels
+from .existence import COMMAND
+from .measures import HEADS, MEANING, TIMES
+from .pages import PAPER, pair_settings
 
+BAND_LOW, BAND_HIGH, LIES = "Band low", "Band high", "Δ lies"
+DIFFERENCE, MARGIN, EQUIVALENT = "δ", "η", "Equivalent"
 BAND = "Band: from the lowest lower to the highest upper end of the reference models' intervals of Δ."
 ALIKE = (
     f"δ: the model's Δ less the mean Δ of the reference models, in % points, over pairs that all have answered; "
@@ -37,130 +46,141 @@ ALIKE = (
 )
 
 
-@dataclass(frozen=True)
-class ReferenceComparison(SetDegradation):
-    """A model's degradation and those of reference models with the same pairs and settings."""
+def reference_pages(runs: Runs, labels: str | None) -> list[Page]:
+    """Return the pages of degradations on which models have reference models.
 
-    references: tuple[SetDegradation, ...] = ()
-
-    @cached_property
-    def bands(self) -> Mapping[str, Interval]:
-        """The band of the reference models' degradations."""
-        return {measure: degradation_band([fall.measures[measure].ci for fall in self.references]) for measure in HEADS}
-
-    @cached_property
-    def equivalence(self) -> Mapping[str, Equivalence]:
-        """The test of equivalence with the mean degradation of the reference models."""
-        in_rows, ood_rows = (self.all_answered(name) for name in (ID, self.name))
-        strata, images = (in_rows[1], ood_rows[1]), (in_rows[2], ood_rows[2])
-        return tost(in_rows[0], ood_rows[0], TIMES, self.block.seed, strata, images)
-
-    def all_answered(self, name: str) -> tuple[Ints, Ints, Ints]:
-        """Return confusion tables (models, m, 4), data sets (m,) and images (m,) of pairs that all models answered."""
-        rows = [block.rows(name) for block in (self.block, *(fall.block for fall in self.references))]
-        kept = np.all([answered for *_, answered in rows], axis=0)
-        return np.stack([counts[kept, :4] for counts, *_ in rows]), rows[0][1][kept], rows[0][2][kept]
-
-
-def reference_comparisons(pool: Runs, name: str) -> list[list[ReferenceComparison]]:
-    """Return each model with its reference models: those of `--reference`, or else all other models."""
-    groups = pooled_degradations(pool, name)
-    chosen = reference_models(pool, [fall for of in groups for fall in of])
-    comparisons = [
-        [comparison for fall in of if (comparison := with_references(fall, of, chosen)).references] for of in groups
-    ]
-    if not any(comparisons):
-        what = "compares models with reference models that were asked the same pairs in the same way"
-        raise nothing_to_show(pool, name, what, 'pytest -k "oodbench and existence" --eye-model=A --eye-model=B')
-    return [of for of in comparisons if of]
-
-
-def with_references(
-    fall: SetDegradation, others: Sequence[SetDegradation], chosen: Sequence[str]
-) -> ReferenceComparison:
-    """Return a degradation with those of its reference models; a model that `--reference` names gets none."""
-    alike = [
-        other
-        for other in others
-        if (other.name, other.block.prompt_settings()) == (fall.name, fall.block.prompt_settings())
-        and other.block.model != fall.block.model
-    ]
-    if chosen:
-        alike = [other for other in alike if other.block.model in chosen and fall.block.model not in chosen]
-    return ReferenceComparison(fall.block, fall.name, tuple(alike))
-
-
-def reference_models(pool: Runs, falls: Sequence[SetDegradation]) -> tuple[str, ...]:
-    """Return the names of the reference models as shown in tables; raise ReportError for an unknown model."""
-    known = {fall.block.entries[0].record.model.title: fall.block.model for fall in falls}
+    The column Role of the names is "reference" for the models of `--reference` and "compared" for others; "" if no
+    model is named, then all others with the same pairs and settings are references. Raises ReportError for a name that
+    no model has.
+    """
+    pages = pooled_degradation_pages(runs, labels)
+    known = {case.record.model.title: case.model for page in pages for case in page.cases}
     known |= {model: model for model in known.values()}
-    for name in pool.references:
-        if name not in known:
-            raise ReportError(
-                f"--reference={name} is no model that these runs asked{did_you_mean(name, [*known])} "
-                f"There are: {', '.join(known)}."
-            )
-    return tuple(known[name] for name in pool.references)
+    if unknown := next((name for name in runs.references if name not in known), None):
+        raise ReportError(
+            f"--reference={unknown} is no model that these runs asked{did_you_mean(unknown, [*known])} "
+            f"There are: {', '.join(known)}."
+        )
+    chosen = {known[name] for name in runs.references}
+    roles = [
+        [("reference" if case.model in chosen else "compared") * bool(chosen) for case in page.cases] for page in pages
+    ]
+    marked = [replace(page, names=page.names.assign(Role=role)) for page, role in zip(pages, roles, strict=True)]
+    return [page for page in marked if references(page)]
 
 
-def signature_tables(pool: Runs, labels: str | None) -> list[Table]:  # noqa: ARG001
-    """Return the tables of behavioural signatures: each model's degradation and the band of its reference models."""
-    columns = ("Model", "Data Type", "Num", "Measure", "Δ", "Band low", "Band high", "Δ lies")
-    return build_tables(
-        reference_comparisons(pool, "oodbench-signature"),
-        lambda of: degradation_table(
-            of, "behavioural signature", columns, list(long_rows(of, band_cells)), FALL, BAND, *reference_notes(of)
-        ),
-    )
+def references(page: Page) -> dict[SetOfRow, list[int]]:
+    """Return the rows of the reference models of each row and OOD set that has some."""
+    rows, role = [*comparable_sets(page)], page.names["Role"]
+    alike = {
+        (row, name): [other for other, same in rows if same == name and are_comparable(page, row, other)]
+        for row, name in rows
+        if role[row] != "reference"
+    }
+    return {key: others for key, others in alike.items() if others}
 
 
-def band_cells(fall: ReferenceComparison, measure: str) -> Iterator[Cell]:
-    """Yield the cells of one measure: the degradation, both ends of the band, and the position relative to the band."""
-    low, high = fall.bands[measure]
-    delta = fall.measures[measure].delta
-    yield fall.delta(measure)
-    yield from (NumberCell(end, style=DELTA_STYLE) for end in (low, high))
-    yield MISSING if np.isnan([low, delta]).any() else "below" if delta < low else "above" if delta > high else "inside"
+def are_comparable(page: Page, row: int, other: int) -> bool:
+    """Return whether a row can be a reference of another: another model, asked in the same way."""
+    cases = page.cases[row], page.cases[other]
+    same_settings = pair_settings(cases[0]) == pair_settings(cases[1])
+    return same_settings and cases[0].model != cases[1].model and page.names["Role"][other] != "compared"
 
 
-def f10(pool: Runs, labels: str | None) -> list[Table]:  # noqa: ARG001
-    """Return Figure 10 as a table: the test of equivalence with the reference models."""
-    columns = ("Model", "Data Type", "Num", "Measure", "δ", "η", "Equivalent")
-    return build_tables(
-        reference_comparisons(pool, "oodbench-F10"),
-        lambda of: degradation_table(
-            of,
-            "equivalence of falls",
-            columns,
-            list(long_rows(of, equivalence_cells, count_shared_answers)),
-            ALIKE,
-            *reference_notes(of),
-        ),
-    )
-
-
-def count_shared_answers(fall: ReferenceComparison) -> int:
-    """Return the number of the model's answers to pairs that all models answered."""
-    return sum(int(fall.all_answered(name)[0][0].sum()) for name in (ID, fall.name))
-
-
-def equivalence_cells(fall: ReferenceComparison, measure: str) -> Iterator[Cell]:
-    """Yield the cells of one measure: the difference, the margin, and the decision."""
-    result = fall.equivalence[measure]
-    yield NumberCell(result.delta, ci=interval_or_none(result.ci), style=DELTA_STYLE)
-    yield NumberCell(result.eta, style=PERCENT)
-    yield MISSING if np.isnan(result.delta) else "yes" if result.equivalent else "no"
-
-
-def reference_notes(comparisons: Sequence[ReferenceComparison]) -> Iterator[str]:
+def reference_notes(page: Page) -> Iterator[str]:
     """Yield one note per model that lists its reference models."""
-    names = model_labels([fall.block for of in comparisons for fall in (of, *of.references)])
-    for block, references in {id(fall.block): (fall.block, fall.references) for fall in comparisons}.values():
-        others = ", ".join(names[id(other.block)] for other in references)
-        yield f"Reference of {names[id(block)]}{block.suffix}: {others}."
+    by_row = {row: others for (row, _), others in references(page).items()}
+    names = page.names["Model"]
+    for row, others in by_row.items():
+        yield f"Reference of {names[row]}{page.names['Suffix'][row]}: {', '.join(names[other] for other in others)}."
 
 
-TABLES: Mapping[str, Callable[[Runs, str | None], list[Table]]] = {
-    "oodbench-signature": signature_tables,
-    "oodbench-F10": f10,
-}
+def band_cells(page: Page) -> pd.DataFrame:
+    """Return each degradation, the ends of the references' band, and where the degradation lies."""
+    sets = comparable_sets(page)
+    degradations = {key: compute_degradation(page, key[0], pairs) for key, pairs in sets.items()}
+    cells: list[dict[str, Any]] = []
+    for (row, name), others in references(page).items():
+        n = count_answers(sets[row, name])
+        for measure, result in degradations[row, name].items():
+            at = {"row": row, "set": name, NUM: n, MEASURE: HEADS[measure]}
+            low, high = degradation_band([degradations[other, name][measure].ci for other in others])
+            cells += [
+                {**at, **cell(DELTA, result.delta, result.ci)},
+                {**at, **cell(BAND_LOW, low)},
+                {**at, **cell(BAND_HIGH, high)},
+                {**at, "column": LIES, "text": describe_position(result.delta, low, high)},
+            ]
+    return name_rows(page, cells)
+
+
+def describe_position(delta: float, low: float, high: float) -> str:
+    """Return where a degradation lies: below, above or inside the band."""
+    if np.isnan([low, delta]).any():
+        return MISSING
+    return "below" if delta < low else "above" if delta > high else "inside"
+
+
+SIGNATURE = replace(
+    PERMUTATION,
+    name="oodbench-signature",
+    alias="",
+    source=f"{PAPER}, Section B.2.2",
+    summary="Whether each model falls as far as reference models do.",
+    pages=reference_pages,
+    needs="compares models with reference models that were asked the same pairs in the same way",
+    command=f"{COMMAND} --eye-model=A --eye-model=B",
+    title="OODBench: behavioural signature, {page}",
+    cells=band_cells,
+    columns=(DELTA, BAND_LOW, BAND_HIGH, LIES),
+    notes=lambda page: (FALL, BAND, *reference_notes(page), MEANING),
+    formats=dict.fromkeys((DELTA, BAND_LOW, BAND_HIGH), DELTA_STYLE),
+)
+
+
+def equivalences(page: Page) -> dict[SetOfRow, tuple[int, dict[str, Equivalence]]]:
+    """Return the number of shared answers and the test of equivalence of each measure, by row and OOD set."""
+    sets, results = comparable_sets(page), {}
+    for (row, name), others in references(page).items():
+        sides = zip(*(sets[at, name] for at in (row, *others)), strict=True)
+        (before, first), (after, second) = map(shared_counts, sides)
+        strata, images = (first.data, second.data), (first.images, second.images)
+        n = int(before[0].sum() + after[0].sum())
+        results[row, name] = n, tost(before, after, TIMES, page.cases[row].record.seed, strata, images)
+    return results
+
+
+def shared_counts(pairs: Sequence[PairCounts]) -> tuple[Ints, PairCounts]:
+    """Return the confusion tables (models, m, 4) of the pairs that all models answered, and those of the first."""
+    kept = np.all([part.answered for part in pairs], axis=0)
+    return np.stack([part.confusion[kept] for part in pairs]), pairs[0].select(kept)
+
+
+def equivalence_cells(page: Page) -> pd.DataFrame:
+    """Return the difference to the reference models, the margin, and the decision."""
+    cells: list[dict[str, Any]] = []
+    for (row, name), (n, results) in equivalences(page).items():
+        for measure, result in results.items():
+            at = {"row": row, "set": name, NUM: n, MEASURE: HEADS[measure]}
+            decision = MISSING if np.isnan(result.delta) else "yes" if result.equivalent else "no"
+            cells += [
+                {**at, **cell(DIFFERENCE, result.delta, result.ci)},
+                {**at, **cell(MARGIN, result.eta)},
+                {**at, "column": EQUIVALENT, "text": decision},
+            ]
+    return name_rows(page, cells)
+
+
+EQUIVALENCE = replace(
+    SIGNATURE,
+    name="oodbench-equivalence",
+    alias="oodbench-F10",
+    source=f"{PAPER}, Figure 10",
+    summary="The test whether each model falls as far as the mean of reference models.",
+    title="OODBench: equivalence of falls, {page}",
+    cells=equivalence_cells,
+    columns=(DIFFERENCE, MARGIN, EQUIVALENT),
+    notes=lambda page: (ALIKE, *reference_notes(page), MEANING),
+    formats={DIFFERENCE: DELTA_STYLE, MARGIN: PERCENT},
+)
+TABLES = (SIGNATURE, EQUIVALENCE)

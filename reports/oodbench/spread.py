@@ -1,34 +1,40 @@
 """Compare degradations on OOD-H with those on hard samples: Figure 12 and Section C.1 of arXiv 2602.18094."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import partial
+from typing import Any
 
 import numpy as np
+import pandas as pd
 
 from eyechart.errors import ReportError
 from eyechart.metrics.intervals import Interval, clopper_pearson
 from eyechart.metrics.resampling import percentile_interval
-from eyechart.metrics.statistical_tests import Correlation, FTest, correlation, f_test, monte_carlo_p_value
+from eyechart.metrics.statistical_tests import correlation, f_test, monte_carlo_p_value
 from eyechart.oodbench.division import HARD_SAMPLES, ID, OOD_H
 
 from ..answers import Floats, Ints
-from ..render import FRACTION, NumberCell, NumberFormat, Row, Table
-from ..runs import ComparableCases, Runs
-from .cases import with_unique_titles
-from .hard_samples import hard_sample_groups, overlap_rows
-from .pages import data_notes
-from .pairs import Pairs
+from ..frames import clustered_share
+from ..pages import Page
+from ..render import FRACTION, PERCENT, NumberFormat
+from ..runs import CaseRun
+from ..table_definitions import TableDefinition
+from .division import DIVISION
+from .hard_samples import COMMAND, hard_sample_pages
+from .pages import PAPER
+from .pair_frames import CONFUSION, read_pairs
 
 TIMES, SIZE = 1000, 500
 POINTS = NumberFormat(10_000, 2)  # a variance of fractions in squared percentage points
 COEFFICIENT = NumberFormat(1, 2)
 VARIANCE, PEARSON, SPEARMAN = "variance", "Pearson", "Spearman"
+EVIDENCE, STATISTIC, VALUE, BASELINE, P = "Evidence", "Statistic", "Value", "Baseline", "p"
 OWN = (
     "Own hard samples are the first detector's most probable categories, on which it hardly ever fails itself: that "
     "hardly any is in OOD-H (5) follows from this. Give an object detector's results: "
     "--eye-set=existence.hard_samples=FILE.json."
 )
-BESIDE = "of OOD-H with hard samples"
 
 
 @dataclass(frozen=True)
@@ -51,70 +57,30 @@ class ResamplingTest:
 
 
 @dataclass(frozen=True)
-class Spread:
-    """The degradations of a division's models on hard samples and on OOD-H (models,), and the tests."""
+class Degradations:
+    """The degradations of models: on hard samples and on OOD-H (models,), on resampled hard samples (times, models)."""
 
-    group: ComparableCases
     hard: Floats
     ood: Floats
-    size: int
-    with_replacement: bool
-    n_samples: int
-    tests: Mapping[str, ResamplingTest]
+    resampled: Floats
 
     @property
-    def variance_test(self) -> FTest:
-        """The F-test of a larger variance on hard samples."""
-        return f_test(self.hard, self.ood)
-
-    @property
-    def correlations(self) -> Correlation:
-        """The correlations between both degradations."""
-        return correlation(self.hard, self.ood)
-
-    @property
-    def baseline_label(self) -> str:
-        """How the baseline was sampled."""
-        how = "with replacement" if self.with_replacement else "without replacement"
-        return f"{TIMES:,} times {self.size:,} of {self.n_samples:,} hard samples, {how}"
+    def tests(self) -> dict[str, ResamplingTest]:
+        """The tests of the variance of degradations on OOD-H, and of their correlations with those on hard samples."""
+        baseline, observed = [correlation(self.hard, row) for row in self.resampled], correlation(self.hard, self.ood)
+        variances = self.resampled.var(axis=1, ddof=1)
+        return {
+            VARIANCE: ResamplingTest(float(self.ood.var(ddof=1)), variances),
+            PEARSON: ResamplingTest(observed.pearson, np.array([result.pearson for result in baseline])),
+            SPEARMAN: ResamplingTest(observed.spearman, np.array([result.spearman for result in baseline])),
+        }
 
 
-def spreads(pool: Runs) -> list[Spread]:
-    """Return the comparison for every division with hard samples and two or more models."""
-    return [compute_spread(group) for group in hard_sample_groups(pool, "oodbench-F12", least=2)]
-
-
-def compute_spread(group: ComparableCases) -> Spread:
-    """Return the degradations of one division's models, and the tests against resampled hard samples."""
-    pairs = [entry.pairs for entry in group.cases]
-    mined = np.stack([correct_counts(case_pairs, HARD_SAMPLES) for case_pairs in check_same_hard_samples(group, pairs)])
-    start, far = (
-        np.array([accuracy(correct_counts(case_pairs, name).sum(axis=0)) for case_pairs in pairs])
-        for name in (ID, OOD_H)
-    )
-    falls, ood = start - accuracy(mined.sum(axis=1)), start - far
-    chosen, replaced = draw_baseline(mined.shape[1])
-    totals = np.stack([mined[:, rows].sum(axis=1) for rows in chosen])
-    tested = resampling_tests(start - accuracy(totals), falls, ood)
-    return Spread(group, falls, ood, chosen.shape[1], replaced, mined.shape[1], tested)
-
-
-def check_same_hard_samples(group: ComparableCases, pairs: list[Pairs]) -> list[Pairs]:
-    """Return the pairs; raise ReportError if the models have different hard samples."""
-    wanted = pairs[0].numbers[pairs[0].in_set(HARD_SAMPLES)].tolist()
-    for entry, case_pairs in zip(group.cases, pairs, strict=True):
-        if case_pairs.numbers[case_pairs.in_set(HARD_SAMPLES)].tolist() != wanted:
-            raise ReportError(
-                f"{entry.folder}: the answers to {entry.record.case} are not about the same hard samples as those of "
-                f"{group.cases[0].model}, though the division is. Run both again."
-            )
-    return pairs
-
-
-def correct_counts(pairs: Pairs, name: str) -> Ints:
-    """Return the numbers of correct answers and of answers to each pair of a set, (m, 2)."""
-    counts = pairs.tables[pairs.in_set(name)]
-    return np.column_stack((counts[:, 0] + counts[:, 3], counts.sum(axis=1)))
+def correct_counts(case: CaseRun, name: str) -> Ints:
+    """Return the numbers of correct answers and of answers to each pair of a set, (m, 2), in the division's order."""
+    pairs = case.compute(read_pairs)
+    pairs = pairs[pairs["main"] & (pairs["subset"] == name)].sort_values("pair")
+    return np.column_stack([pairs["tp"] + pairs["tn"], pairs[CONFUSION].sum(axis=1)]).astype(np.int64)
 
 
 def accuracy(totals: Ints) -> Floats:
@@ -123,85 +89,137 @@ def accuracy(totals: Ints) -> Floats:
         return np.asarray(totals[..., 0] / totals[..., 1], np.float64)
 
 
-def draw_baseline(n: int) -> tuple[Ints, bool]:
-    """Return indices (times, size) of resamples of n hard samples, and whether they are drawn with replacement.
+def hard_sample_numbers(case: CaseRun) -> list[int]:
+    """Return the numbers of the hard samples in the division."""
+    pairs = case.compute(read_pairs)
+    return sorted(pairs.loc[pairs["main"] & (pairs["subset"] == HARD_SAMPLES), "pair"])
+
+
+def compute_degradations(page: Page) -> Degradations:
+    """Return the degradations of the models of a page. Raises ReportError if they have different hard samples."""
+    first = page.cases[0]
+    for case in page.cases:
+        if hard_sample_numbers(case) != hard_sample_numbers(first):
+            raise ReportError(
+                f"{case.folder}: the answers to {case.record.case} are not about the same hard samples as those of "
+                f"{first.model}, though the division is. Run both again."
+            )
+    hard = np.stack([correct_counts(case, HARD_SAMPLES) for case in page.cases])
+    start, far = (
+        np.array([accuracy(correct_counts(case, name).sum(axis=0)) for case in page.cases]) for name in (ID, OOD_H)
+    )
+    totals = np.stack([hard[:, rows].sum(axis=1) for rows in draw_baseline(hard.shape[1])])
+    return Degradations(start - accuracy(hard.sum(axis=1)), start - far, start - accuracy(totals))
+
+
+def draw_baseline(n: int) -> Ints:
+    """Return indices (times, size) of resamples of n hard samples.
 
     The size is 500 without replacement, or n with replacement if n is at most 500. Pairs are resampled, because the
     published test compares sets with the same number of pairs.
     """
     rng = np.random.default_rng(0)
     if n <= SIZE:
-        return rng.integers(0, n, (TIMES, n)), True
-    return np.stack([rng.choice(n, SIZE, replace=False) for _ in range(TIMES)]), False
+        return rng.integers(0, n, (TIMES, n))
+    return np.stack([rng.choice(n, SIZE, replace=False) for _ in range(TIMES)])
 
 
-def resampling_tests(baseline: Floats, falls: Floats, ood: Floats) -> dict[str, ResamplingTest]:
-    """Return the tests of the variance of OOD-H degradations and of their correlations with those on hard samples.
-
-    `falls` and `ood` (models,) are the degradations on all hard samples and on OOD-H. `baseline` (times, models) are
-    the degradations on resampled hard samples.
-    """
-    resampled, observed = [correlation(falls, row) for row in baseline], correlation(falls, ood)
-    return {
-        VARIANCE: ResamplingTest(float(ood.var(ddof=1)), baseline.var(axis=1, ddof=1)),
-        PEARSON: ResamplingTest(observed.pearson, np.array([result.pearson for result in resampled])),
-        SPEARMAN: ResamplingTest(observed.spearman, np.array([result.spearman for result in resampled])),
-    }
+def baseline_label(page: Page) -> str:
+    """Return the size of the resamples and how they were drawn, such as `500 of 900 hard samples`."""
+    n = len(hard_sample_numbers(page.cases[0]))
+    return f"{min(n, SIZE):,} of {n:,} hard samples{', with replacement' if n <= SIZE else ''}"
 
 
-def f12(pool: Runs, _: str | None) -> list[Table]:
-    """Return Figure 12 as a table, with the tests on full sets and the overlap of hard samples with OOD-H."""
-    divisions = spreads(pool)
-    return with_unique_titles(list(map(spread_table, divisions)), [spread.group.cases for spread in divisions])
+def evidence_cells(page: Page) -> pd.DataFrame:
+    """Return the five comparisons of the paper."""
+    degradations = compute_degradations(page)
+    return pd.DataFrame(
+        [
+            {"row": 0, EVIDENCE: evidence, STATISTIC: name, "column": column, **cell}
+            for evidence, name, cells in (
+                *compare_full_sets(degradations), *compare_resamples(degradations), *overlap_shares(page)
+            )
+            for column, cell in cells.items()
+        ]
+    )  # fmt: skip
 
 
-def spread_table(spread: Spread) -> Table:
-    """Return the table of one division with the five comparisons of the paper."""
-    notes = (
-        "1: do falls (ID − set, accuracy) vary more between models on hard samples? One-sided F-test.",
-        "2: do the same models fall? Two-sided; brackets: 95 % intervals by Fisher's transformation; n: models.",
-        f"3 and 4: OOD-H against a baseline of {spread.baseline_label}.",
-        "Baseline: its median and its 5 % and 95 % quantiles; p: of the left tail, with its Monte Carlo interval.",
-        "A variance is in squared percentage points.",
-        "5: hard samples that are in OOD-H before downsampling; brackets: 95 % intervals, Wilson over images.",
-    )
-    return Table(
-        f"{spread.group.title}: hard samples against OOD-H over {len(spread.hard)} models",
-        ("Evidence", "Statistic", "Value", "Baseline", "p"),
-        (*full_sets(spread), *baselines(spread), *overlap_rows(spread.group.cases[0])),
-        (
-            *notes,
-            *[OWN] * (spread.group.cases[0].option("hard_samples") == "own"),
-            *data_notes(spread.group.cases),
-        ),
-        {"split": spread.group.title, "asked": spread.group.cases[0].prompt_settings},
-    )
+Evidence = tuple[str, str, dict[str, dict[str, Any]]]  # its number, the statistic, and the cell of each column
 
 
-def full_sets(spread: Spread) -> list[Row]:
-    """Return the rows of the F-test and of both correlations."""
-    test, both = spread.variance_test, spread.correlations
+def number(
+    value: float, n: int | None = None, ci: tuple[float, float] = (np.nan, np.nan), style: NumberFormat | None = None
+) -> dict[str, Any]:
+    """Return the fields of a cell."""
+    return {"value": value, "n": n, "low": ci[0], "high": ci[1], "format": style}
+
+
+def compare_full_sets(degradations: Degradations) -> Iterator[Evidence]:
+    """Yield the F-test and both correlations."""
+    test, both = f_test(degradations.hard, degradations.ood), correlation(degradations.hard, degradations.ood)
     head = f"F({test.df1}, {test.df2}), variance on hard samples to that on OOD-H"
-    r, rho = coefficient(both.pearson, both.pearson_ci, both.n), coefficient(both.spearman, both.spearman_ci, both.n)
-    return [
-        ("1", head, NumberCell(test.f, both.n, style=COEFFICIENT), None, NumberCell(test.p, style=FRACTION)),
-        ("2", PEARSON, r, None, NumberCell(both.pearson_p, style=FRACTION)),
-        ("2", SPEARMAN, rho, None, NumberCell(both.spearman_p, style=FRACTION)),
-    ]
+    yield "1", head, {VALUE: number(test.f, both.n), P: number(test.p)}
+    yield "2", PEARSON, {VALUE: number(both.pearson, both.n, both.pearson_ci), P: number(both.pearson_p)}
+    yield "2", SPEARMAN, {VALUE: number(both.spearman, both.n, both.spearman_ci), P: number(both.spearman_p)}
 
 
-def coefficient(value: float, ci: Interval, n: int) -> NumberCell:
-    """Return a correlation over n models."""
-    return NumberCell(value, n, None if np.isnan(ci.low) else (ci.low, ci.high), style=COEFFICIENT)
+def compare_resamples(degradations: Degradations) -> Iterator[Evidence]:
+    """Yield the three resampling tests."""
+    for name, test in degradations.tests.items():
+        varies = name == VARIANCE
+        evidence, of, style = (
+            ("3", "of falls on OOD-H", POINTS) if varies else ("4", "of OOD-H with hard samples", None)
+        )
+        baseline = number(float(np.median(test.baseline)), ci=percentile_interval(test.baseline, 0.9), style=style)
+        cells = {VALUE: number(test.statistic, style=style), BASELINE: baseline, P: number(test.p, ci=test.p_ci)}
+        yield evidence, f"{name} {of}", cells
 
 
-def baselines(spread: Spread) -> list[Row]:
-    """Return the rows of the three resampling tests."""
-    rows: list[Row] = []
-    for name, test in spread.tests.items():
-        evidence, what, style = ("3", "of falls on OOD-H", POINTS) if name == VARIANCE else ("4", BESIDE, COEFFICIENT)
-        low, high = percentile_interval(test.baseline, 0.9)
-        baseline = NumberCell(float(np.median(test.baseline)), ci=(low, high), style=style)
-        p = NumberCell(test.p, ci=(test.p_ci.low, test.p_ci.high), style=FRACTION)
-        rows.append((evidence, f"{name} {what}", NumberCell(test.statistic, style=style), baseline, p))
-    return rows
+def overlap_shares(page: Page) -> Iterator[Evidence]:
+    """Yield the share of OOD-H pairs that are hard samples, and the share of hard samples that are OOD-H pairs.
+
+    A hard sample is an OOD-H pair if all detectors fail on it, even if the set OOD-H does not list it.
+    """
+    pair = ["key", "category"]
+    pairs = page.cases[0].samples([*pair, "set", "flags"], DIVISION)
+    hard = pairs[pairs["set"] == HARD_SAMPLES]
+    failed = hard[(hard["flags"] != "") & ~hard["flags"].str.contains("0")]
+    sets = {HARD_SAMPLES: hard, OOD_H: pd.concat([pairs[pairs["set"] == OOD_H], failed])}
+    sets = {name: part[pair].drop_duplicates().sort_values(pair) for name, part in sets.items()}
+    names = {OOD_H: "OOD-H that is hard samples (%)", HARD_SAMPLES: "hard samples that are OOD-H (%)"}
+    for (name, label), other in zip(names.items(), (HARD_SAMPLES, OOD_H), strict=True):
+        both = sets[name].merge(sets[other], "left", pair, indicator=True)
+        share = clustered_share((both["_merge"] == "both").to_numpy(), pd.factorize(both["key"])[0])
+        yield "5", label, {VALUE: {**share, "format": PERCENT}}
+
+
+def evidence_notes(page: Page) -> Iterator[str]:
+    """Yield the explanation of the five comparisons."""
+    n = len(hard_sample_numbers(page.cases[0]))
+    how = "with replacement" if n <= SIZE else "without replacement"
+    yield "1: do falls (ID − set, accuracy) vary more between models on hard samples? One-sided F-test."
+    yield "2: do the same models fall? Two-sided; brackets: 95 % intervals by Fisher's transformation; n: models."
+    yield (f"3 and 4: OOD-H against a baseline of {TIMES:,} times {min(n, SIZE):,} of {n:,} hard samples, {how}.")
+    yield "Baseline: its median and its 5 % and 95 % quantiles; p: of the left tail, with its Monte Carlo interval."
+    yield "A variance is in squared percentage points."
+    yield "5: hard samples that are in OOD-H before downsampling; brackets: 95 % intervals, Wilson over images."
+    if page.cases[0].option("hard_samples") == "own":
+        yield OWN
+
+
+EVIDENCE_TABLE = TableDefinition(
+    name="oodbench-hard-sample-evidence",
+    alias="oodbench-F12",
+    source=f"{PAPER}, Figure 12 and Section C.1",
+    summary="Whether models fall on OOD-H as they do on hard samples: variance, correlation, resampling and overlap.",
+    pages=partial(hard_sample_pages, models=2),
+    needs="compares hard samples with pairs out of distribution, in 2 models or more",
+    command=f"{COMMAND} --eye-model=A --eye-model=B",
+    title="{page}: hard samples against OOD-H",
+    cells=evidence_cells,
+    rows=(EVIDENCE, STATISTIC),
+    columns=(VALUE, BASELINE, P),
+    notes=evidence_notes,
+    formats={VALUE: COEFFICIENT, BASELINE: COEFFICIENT, P: FRACTION},
+)
+TABLES = (EVIDENCE_TABLE,)

@@ -7,7 +7,8 @@ import pytest
 from eyechart.errors import ReportError
 from eyechart.metrics.degradation import degradation
 from eyechart.reports.__main__ import main
-from eyechart.reports.oodbench.degradation import pooled_degradations
+from eyechart.reports.oodbench.degradation import PERMUTATION, comparable_sets, compute_degradation
+from eyechart.reports.oodbench.pair_frames import CONFUSION, read_pairs
 from eyechart.reports.tables import tables
 
 GOOD, POOR, DEAF = "yn", "ny", "nn"
@@ -48,11 +49,12 @@ def test_every_fall_has_its_interval_and_its_p_value(three):
 
 
 def test_a_fall_is_that_of_its_pairs(three):
-    pool = three.bench.pool()
-    ((_, fall, *_),) = pooled_degradations(pool, "x")
-    pairs = pool.groups[0].cases[0].pairs
-    own = degradation(pairs.tables[pairs.in_set("ID")], pairs.tables[pairs.in_set("OOD-H")], 2000, 42)
-    assert (fall.measures["mcc"].delta, fall.measures["mcc"].ci, fall.measures["mcc"].p) == own["mcc"][:3]
+    (page,) = PERMUTATION.get_pages(three.bench.pool())
+    result = compute_degradation(page, 0, comparable_sets(page)[0, "OOD-H"])["mcc"]
+    pairs = read_pairs(page.cases[0])
+    counts = [pairs.loc[pairs["subset"] == name, CONFUSION].to_numpy() for name in ("ID", "OOD-H")]
+    own = degradation(*counts, 2000, 42)["mcc"]
+    assert (result.delta, result.ci, result.p) == (own.delta, own.ci, own.p)
 
 
 def test_data_sets_are_pooled_then_shown_alone(three):

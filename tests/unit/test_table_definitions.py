@@ -67,6 +67,12 @@ def test_counts_texts_and_formats() -> None:
     assert to_csv([table]).splitlines()[1:] == ["a,3,0.25", "b,kept,"]
 
 
+def test_a_cell_may_have_a_format_of_its_own() -> None:
+    frame = cells((0, "x", 0.5, CORRELATION), (1, "x", 0.5, None), names="row column value format")
+    table = definition(columns=("x",)).make(page(), frame)
+    assert to_csv([table]).splitlines()[1:] == ["a,0.50", "b,50.00"]
+
+
 def test_ranks_are_dense_and_equal_values_share_one() -> None:
     frame = cells((0, "x", 0.5), (1, "x", 0.1 + 0.2), (2, "x", 0.3), (0, "Δ", 1.0), names="row column value")
     table = definition(ranked=("x",)).make(page(), frame)
