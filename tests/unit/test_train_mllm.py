@@ -1,4 +1,4 @@
-"""The trainer of toybox-mllm, on a few classes for a few steps, and for a minute."""
+"""The trainer of toybox-mllm, on a few classes for a few steps, and for as many as teach it to see."""
 
 import json
 import random
@@ -56,7 +56,7 @@ def whole(train: Train) -> Path:
 
 @pytest.fixture(scope="module")
 def taught(train: Train) -> Path:
-    return train("minute", steps=60, batch=36)
+    return train("taught", steps=40, batch=24)
 
 
 def _state(folder: Path, name: str) -> dict[str, Any]:
@@ -71,12 +71,10 @@ def test_a_few_steps_of_each_stage_lower_its_loss(whole: Path) -> None:
     assert sum(words[-2:]) < 0.9 * sum(words[:2])
 
 
-@pytest.mark.parametrize("stops", [(2, 5), (5,)], ids=["in both stages", "in the second"])
-def test_a_run_that_was_stopped_ends_as_one_that_was_not(whole: Path, train: Train, stops: tuple[int, ...]) -> None:
-    name = f"stopped {stops}"
-    for stop in stops:
-        train(name, stop=stop)
-    parts = train(name)
+def test_a_run_that_was_stopped_in_both_stages_ends_as_one_that_was_not(whole: Path, train: Train) -> None:
+    for stop in (2, 5):
+        train("stopped", stop=stop)
+    parts = train("stopped")
     assert _state(parts, Words.state)["losses"] == _state(whole, Words.state)["losses"]
     assert (parts / "model.safetensors").read_bytes() == (whole / "model.safetensors").read_bytes()
 
@@ -159,11 +157,12 @@ def test_birds_are_shifted_and_mirrored_not_recoloured() -> None:
     assert len({*moved.flatten().tolist()}) == 1
 
 
+@pytest.mark.slow
 def test_a_minutes_training_teaches_to_see(taught: Path) -> None:
     model = create_model(parse_spec(f"hf[{taught}]"), offline=True)
-    drawn = crowds(sprites(("fluent-3d",), FEW), 9, 40, 96, 0.1, (1,))
+    drawn = crowds(sprites(("fluent-3d",), FEW), 9, 300, 96, 0.1, (1,))
     images = [Image.fromarray(one) for one in drawn.pixels.add(1).mul(127.5).byte().permute(0, 2, 3, 1).numpy()]
     known = [names()[label] for label in FEW]
     scores = model.score([Request((image, "What is this?")) for image in images], known)
     right = sum(FEW[best] == label for best, label in zip(scores.argmax(1), drawn.labels[:, 0].tolist(), strict=True))
-    assert right >= 17  # who guesses among four has that many in one try of a hundred
+    assert right >= 93  # who guesses among four has that many in one try of a hundred

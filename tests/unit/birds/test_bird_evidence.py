@@ -128,16 +128,17 @@ def level(view: Any, rows: Any, place: int) -> tuple[Any, Any, Any]:
     return view.summary.levels[place].probability[rows], view.correct[place][rows], view.targets[place][rows]
 
 
-@pytest.mark.parametrize("key", AREAS, ids="-".join)
 @pytest.mark.parametrize("labels", ["all species", "eligible", "range"])
 def test_draws_are_the_numbers_of_birds_written_down_as_often_as_they_are_drawn(
-    world: Any, benchmark_metrics: Any, key: tuple[str, str], labels: str
+    subtests: pytest.Subtests, world: Any, benchmark_metrics: Any, labels: str
 ) -> None:
     predictions = replace(world.found(world.comparing()), seed=3)
     views = RangeViews(predictions)
-    estimates = (each for metric in benchmark_metrics("species") for each in metric(predictions))
-    found = bootstrap_of(estimates, (key[0], labels, key[1]))
+    estimates = [each for metric in benchmark_metrics("species") for each in metric(predictions)]
     samples = [np.repeat(np.arange(22), counts) for counts in bootstrap_weights(world.seen, 3)][:20]
     told = [rows[views[labels].answered[rows]] for rows in samples]
-    plain = [AREAS[key](views[labels], rows, views) for rows in told]
-    assert found[:20] == pytest.approx(np.array(plain), nan_ok=True)
+    for (name, category), area in AREAS.items():
+        with subtests.test(f"{name}-{category}"):
+            found = bootstrap_of(estimates, (name, labels, category))
+            plain = [area(views[labels], rows, views) for rows in told]
+            assert found[:20] == pytest.approx(np.array(plain), nan_ok=True)
