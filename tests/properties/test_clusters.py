@@ -4,7 +4,7 @@ from itertools import product
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import norm, t
 
@@ -137,7 +137,6 @@ def test_many_clusters_of_many_sizes_are_tested_exactly() -> None:
 
 
 @given(st.lists(st.tuples(st.sampled_from([0.0, 1.0]), st.integers(0, 3)), min_size=2, max_size=20))
-@settings(max_examples=50)
 def test_the_effective_number_is_by_the_variances_and_by_how_well_they_are_known(rows) -> None:
     values, clusters = (np.array([row[side] for row in rows]) for side in range(2))
     apart = values - values.mean()

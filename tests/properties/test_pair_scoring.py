@@ -24,7 +24,7 @@ SETS = ("ID", "OOD-S", "OOD-H", "Hard")
 PAIR = st.tuples(
     st.sampled_from(SETS), st.booleans(), st.booleans(), st.tuples(*[st.integers(UNPARSED, YES)] * 2), st.booleans()
 )
-NUMBERS = settings(max_examples=60)
+NUMBERS = settings(max_examples=30)
 SAID = {
     "errors": {},
     "usage": Usage(),
@@ -194,9 +194,10 @@ def test_pairs_of_one_image_are_drawn_together() -> None:
     once = [(name, True, True, (1, place % 2), False) for place in range(30) for name in SETS]
     often = [pair for pair in once for _ in range(3)]
     alone, apart, together = told(once), told(often), told(often, images=[at // 3 for at in range(len(often))])
+    found = numbers(together)
     for key, one in numbers(alone).items():
-        assert numbers(together)[key].ci == (None if one.ci is None else pytest.approx(one.ci))
-    wide, narrow = (numbers(each)["acc", "ID"].ci for each in (together, apart))
+        assert found[key].ci == (None if one.ci is None else pytest.approx(one.ci))
+    wide, narrow = found["acc", "ID"].ci, numbers(apart)["acc", "ID"].ci
     assert wide is not None
     assert narrow is not None
     assert wide[1] - wide[0] > 1.5 * (narrow[1] - narrow[0])

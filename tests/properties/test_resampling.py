@@ -141,7 +141,7 @@ def test_no_draws_have_no_percentiles() -> None:
     assert np.isnan([percentile_interval([]), percentile_interval([np.nan])]).all()
 
 
-@settings(max_examples=30)  # each draws thousands of resamples
+@settings(max_examples=10)  # each draws thousands of resamples
 @given(st.integers(1, 4), seeds)
 def test_numbers_of_draws_are_all_that_can_be_drawn(n, seed) -> None:
     chosen = (np.bincount(rows, minlength=n) for rows in product(range(n), repeat=n))

@@ -129,7 +129,7 @@ def test_sessions_of_drawn_metrics_without_a_change_fail_in_at_most_one_per_cent
 @pytest.mark.parametrize("heavy", [False, True], ids=["normal", "rarely-changed"])
 @pytest.mark.parametrize("n", [12, 40])
 def test_few_units_do_not_reject_too_often(n, heavy) -> None:
-    metrics, random = 10_000, np.random.default_rng(4)
+    metrics, random = 5000, np.random.default_rng(4)
     changes = random.normal(size=(metrics, n)) * (random.random((metrics, n)) < (0.2 if heavy else 1))
     draws = changes @ random.multinomial(n, np.ones(n) / n, 300).T / n
     p = np.array(

@@ -321,6 +321,12 @@ def existing(bench: Bench) -> Existing:
     return Existing(bench)
 
 
+@pytest.fixture(scope="module")
+def module_existing(module_run: Any) -> Existing:
+    """Begin a run of OODBench's existence protocol that the tests of a module share."""
+    return Existing(Bench(module_run))
+
+
 PUT = {"species_names": "scientific", "prompt": "own", "templates": "bird (01234567)", "scale": "100"}
 WORDED = {"prompt_set": "own", "abstention_images": "unanswerable", "extraction": "choice"}
 

@@ -1,6 +1,7 @@
 """Figures 9, 10 and 13 of OODBench: SVG that parses, has its models, and is the same every time."""
 
 from dataclasses import replace
+from functools import cache
 from xml.etree import ElementTree
 
 import pytest
@@ -12,31 +13,38 @@ GOOD, DEAF = "yn", "nn"
 NAMES = ("oodbench-F9", "oodbench-F10", "oodbench-F13")
 
 
-@pytest.fixture
-def asked(existing):
+@pytest.fixture(scope="module")
+def asked(module_existing):
     """Three models under one detector and two."""
     for model, deaf in (("hf[a]", 3), ("hf[$b$]", 4), ("hf[c]", 6)):
         said = {"ID": GOOD * 9 + DEAF, "OOD-S": GOOD * 5 + DEAF * 2, "OOD-H": DEAF * deaf + GOOD * (8 - deaf)}
         for detectors in ("x[]", "x[]+y[]"):
-            existing(model, "coco", said, detectors=detectors)
-    return existing.bench
+            module_existing(model, "coco", said, detectors=detectors)
+    return module_existing.bench
 
 
-@pytest.fixture
-def drawn(asked, tmp_path):
-    """Draw a figure and give its file and its texts."""
+@pytest.fixture(scope="module")
+def draw_figure(asked, tmp_path_factory):
+    """Draw a figure and return its file and its texts."""
 
-    def drawn(name, out="figure.svg", references=()):
-        path = draw(name, replace(asked.pool(), references=references), None, tmp_path / out, tmp_path)
+    def draw_figure(name, references=()):
+        folder = tmp_path_factory.mktemp("figure")
+        path = draw(name, replace(asked.pool(), references=references), None, folder / "figure.svg", folder)
         return path, [text.text for text in ElementTree.parse(path).iter("{http://www.w3.org/2000/svg}text")]
 
-    return drawn
+    return draw_figure
+
+
+@pytest.fixture(scope="module")
+def drawn(draw_figure):
+    """Return the file and the texts of a figure that is drawn once."""
+    return cache(draw_figure)
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_a_figure_names_every_model_and_is_the_same_every_time(drawn, name):
-    one, texts = drawn(name, "one.svg")
-    two, _ = drawn(name, "two.svg")
+def test_a_figure_names_every_model_and_is_the_same_every_time(drawn, draw_figure, name):
+    one, texts = drawn(name)
+    two, _ = draw_figure(name)
     assert one.read_bytes() == two.read_bytes()
     assert all(any(model in (text or "") for text in texts) for model in ("hf[a]", "hf[$b$]", "hf[c]"))
 

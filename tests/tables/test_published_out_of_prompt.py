@@ -102,7 +102,7 @@ class Model:
         self.truths.append((said if chosen else agrees, labels, None))
 
 
-@pytest.fixture(params=["InternVL3.5", "GPT-4o", "Qwen3-VL", "LLaVA-OV"])
+@pytest.fixture(params=["GPT-4o", "LLaVA-OV"])  # unit/test_golden_tables has the four models' tables agree
 def published(request, session, mapped):
     """The tables of the rebuilt model's answers, in CW and CW+, and its name."""
     model = Model(request.param, mapped)

@@ -9,7 +9,7 @@ from eyechart.models.registry import create_model
 from eyechart.spec import parse_spec
 
 pytestmark = pytest.mark.usefixtures("one_thread")
-SIZE, TRIALS = 16, 3
+SIZE, TRIALS = 16, 2
 
 
 @pytest.mark.parametrize("spec", ["timm[]", "open_clip[toybox-clip]", "conse[]"])

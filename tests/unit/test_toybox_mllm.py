@@ -97,9 +97,9 @@ def test_it_reads_several_pictures_in_their_order(model: HfGenerator) -> None:
     assert sum(map(eq, found, expected)) >= 32
 
 
-@pytest.mark.parametrize("vocabulary", ["mill", "openai", "kisel", "wordnet"])
-def test_a_list_of_a_thousand_names_leaves_room_for_an_answer(model: HfGenerator, vocabulary: str) -> None:
-    prompt = WORDINGS["table_20"][0].replace("{list}", "\n".join(load_class_names(vocabulary).names))
+def test_the_longest_list_of_a_thousand_names_leaves_room_for_an_answer(model: HfGenerator) -> None:
+    lists = ["\n".join(load_class_names(vocabulary).names) for vocabulary in ("mill", "openai", "kisel", "wordnet")]
+    prompt = WORDINGS["table_20"][0].replace("{list}", max(lists, key=len))
     (answer,) = generate_all(model, [Request((GREY, prompt))], 4)
     assert answer.tokens
 

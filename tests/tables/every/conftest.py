@@ -1,6 +1,7 @@
 """Runs of models with long names from which every table and every figure can be made."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from functools import wraps
 from pathlib import Path
 from runpy import run_path
 from typing import Any
@@ -30,7 +31,20 @@ MAPPED = {"a beast": 356, "I don't know": 7, "ferret": 359}
 BIN = ("what", "name", "present", "low", "high", "count")
 
 
-@pytest.fixture
+def once(make: Callable[..., Runs]) -> Callable[..., Runs]:
+    """Make a run for the first test that needs it, and give the same one to all others, which only read it."""
+    made: list[Runs] = []
+
+    @wraps(make)
+    def run(**parts: Any) -> Runs:
+        if not made:
+            made.append(make(**parts))
+        return made[0]
+
+    return pytest.fixture(run)
+
+
+@once
 def worded(session: Any) -> Runs:
     """Answers in words about classes: every task, batch size, order, setting and encoder."""
     made = session(labels=("ImGT", "ReGT", "WeaselGT"))
@@ -48,7 +62,7 @@ def worded(session: Any) -> Runs:
     return made.pool()
 
 
-@pytest.fixture
+@once
 def repeated(session: Any) -> Runs:
     """Redrawn options in every setting, and a closed world that was asked several times."""
     from eyechart.classification.multiple_choice import SETTINGS
@@ -62,7 +76,7 @@ def repeated(session: Any) -> Runs:
     return made.pool()
 
 
-@pytest.fixture
+@once
 def classified(make_run: Any) -> Runs:
     """Classifiers under three ground truths."""
     from eyechart.reports.runs import load
@@ -78,7 +92,7 @@ def answers(wrong: int, size: int = 12) -> dict[str, str]:
             + "yn" * (size - wrong)}  # fmt: skip
 
 
-@pytest.fixture
+@once
 def asked(existing: Any) -> Runs:
     """Questions about the pairs of one data set, of four models."""
     for number, model in enumerate(MLLMS):
@@ -86,7 +100,7 @@ def asked(existing: Any) -> Runs:
     return Runs(existing.bench.pool().groups, ())
 
 
-@pytest.fixture
+@once
 def detected(existing: Any) -> Runs:
     """Questions about pairs that two and three detectors flag, of four models."""
     for number, model in enumerate(MLLMS):
@@ -95,7 +109,7 @@ def detected(existing: Any) -> Runs:
     return Runs(existing.bench.pool().groups, ())
 
 
-@pytest.fixture
+@once
 def paired(existing: Any) -> Runs:
     """Questions about image–category pairs: four data sets, thresholds, detectors, both benchmarks."""
     for number, model in enumerate(MLLMS):
@@ -136,7 +150,7 @@ def answered(wrong: int) -> Iterator[dict[str, Any]]:
             yield {**row, **shared, "category_name": row["name"], "question": question}
 
 
-@pytest.fixture
+@once
 def hard(bench: Any) -> Runs:
     """Hard samples beside pairs out of distribution, and what detectors said of every pair."""
     for number, model in enumerate(MLLMS):
@@ -164,7 +178,7 @@ def hard(bench: Any) -> Runs:
     return Runs(bench.pool().groups, ())
 
 
-@pytest.fixture
+@once
 def birds(aviary: Any) -> Runs:
     """Birds: two encoders and four models that answer in words."""
     for place, model in enumerate((ENCODER, OTHER, *MLLMS[:2])):
@@ -175,7 +189,7 @@ def birds(aviary: Any) -> Runs:
     return Runs(aviary.pool().groups, ())
 
 
-@pytest.fixture
+@once
 def few_birds(aviary: Any) -> Runs:
     """Birds: an encoder and two models that answer in words."""
     for place, model in enumerate((ENCODER, *SHORT_AND_LONG)):
@@ -186,7 +200,7 @@ def few_birds(aviary: Any) -> Runs:
     return Runs(aviary.pool().groups, ())
 
 
-@pytest.fixture
+@once
 def free_form(flock: Any) -> Runs:
     """Free words about birds."""
     for model in MLLMS:

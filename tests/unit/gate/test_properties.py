@@ -157,7 +157,7 @@ def no_stricter(alone: Verdict, beside: Verdict) -> bool:
     return same and (alone.decision == UNTESTED or beside.adjusted >= alone.adjusted)
 
 
-@settings(max_examples=40)  # each writes and reads several runs
+@settings(max_examples=25)  # each writes and reads several runs
 @given(st.lists(runs(SHARES), min_size=1, max_size=3))
 def test_the_tests_of_a_session_are_those_of_statsmodels(sides: Any, several: list[Runs]) -> None:
     found = [each for of in several for each in compare_metrics(*sides(of))]
