@@ -7,8 +7,11 @@ from hashlib import sha256
 from typing import Any
 
 import numpy as np
+import pytest
 from jsonschema import Draft202012Validator
 from record_schema import SCHEMA_FILE
+
+pytestmark = pytest.mark.slow
 
 KEPT = {"schema", "case", "benchmark", "protocol", "split", "variant", "model", "data", "seed", "outcomes", "metrics",
         "reported", "predictions", "seconds", "environment", "command"}  # fmt: skip

@@ -8,6 +8,8 @@ import pytest
 
 from eyechart.realbirdid.sample import open_realbirdid
 
+pytestmark = pytest.mark.slow
+
 CASES, SPECIES = "sample-drawn", "sample-drawn and species"
 WATCHER = """
 import json

@@ -13,6 +13,8 @@ from eyechart.gate.evidence import MetricEvidence
 from eyechart.plugins.exit_codes import MEANINGS
 from eyechart.plugins.github_summary import FAILURES, LENGTH, NAME, fence_block, inline_code, make_loss_table
 
+pytestmark = pytest.mark.slow
+
 ACC = ("acc1", "A")
 OWN = "def pytest_runtest_setup(item):\n    item.user_properties.append(('owner', {'eyechart': 'me'}))\n"
 FORGED = "</code>`" + "`" * 5 + "<script>alert(1)</script>"

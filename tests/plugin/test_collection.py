@@ -6,6 +6,8 @@ import pytest
 
 from eyechart.plugins.case_ids import case_pattern
 
+pytestmark = pytest.mark.slow
+
 HEAVY = """
 import sys
 

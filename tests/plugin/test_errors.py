@@ -6,6 +6,8 @@ from typing import Any
 
 import pytest
 
+pytestmark = pytest.mark.slow
+
 BROKEN = "tiny-03.png"
 WARNS = """
 import warnings

@@ -9,6 +9,8 @@ import pytest
 
 from eyechart.records import FAILED, PASSED
 
+pytestmark = pytest.mark.slow
+
 OWN = """
 import pytest
 

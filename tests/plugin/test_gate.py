@@ -10,6 +10,8 @@ from typing import Any
 
 import pytest
 
+pytestmark = pytest.mark.slow
+
 HELD, UPDATE = "--eye-baseline=kept", "--eye-update-baseline"
 REGRESSION, ERRORS, USAGE = 10, 12, 4
 

@@ -6,6 +6,8 @@ from typing import Any
 
 import pytest
 
+pytestmark = pytest.mark.slow
+
 HELD, USAGE, REGRESSION = "--eye-baseline=kept", 4, 10
 ALLOWED = "--eye-max-errors=18"
 

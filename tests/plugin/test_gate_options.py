@@ -5,6 +5,8 @@ from typing import Any
 
 import pytest
 
+pytestmark = pytest.mark.slow
+
 USAGE, REGRESSION = 4, 10
 ALONE = "is about a comparison, and this session makes none. Name baselines with --eye-baseline"
 UPDATE = "--eye-update-baseline"

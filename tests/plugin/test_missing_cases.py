@@ -8,6 +8,8 @@ from typing import Any
 
 import pytest
 
+pytestmark = pytest.mark.slow
+
 HELD, STRICT, UPDATE = "--eye-baseline=kept", "--eye-strict", "--eye-update-baseline"
 ABSENT = 11
 OWN = """

@@ -19,6 +19,8 @@ from typing import Any
 
 import pytest
 
+pytestmark = pytest.mark.slow
+
 SESSIONS, INTERPRETERS, LIMIT = 24, 2, 16
 MODELS = ("open_clip[toybox-clip]", "tiny[]", "tinyclass[]", "replay[path=a.csv]", "replay[path=b.csv]")
 CASES = """imagenet/tiny and not open_clip or cutouts/open_clip and zero_shot or coco/open_clip and detection

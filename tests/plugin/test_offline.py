@@ -4,6 +4,8 @@ from typing import Any
 
 import pytest
 
+pytestmark = pytest.mark.slow
+
 REFUSED = """
 import os
 import socket

@@ -9,6 +9,8 @@ import pytest
 
 from eyechart.plugins.exit_codes import ERRORS
 
+pytestmark = pytest.mark.slow
+
 MLLM, CLIPS = "hf[toybox-mllm]", ("open_clip[toybox-clip]", "open_clip[toybox-clip-b]")
 FORMATS = ("cityscapes", "coco", "lvis", "nuscenes")
 COCO = "oodbench/sample-coco"

@@ -5,6 +5,8 @@ from typing import Any
 
 import pytest
 
+pytestmark = pytest.mark.slow
+
 TWO = "[eyechart.models]\ntiny = otherpackage:Other\n"
 
 

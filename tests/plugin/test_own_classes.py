@@ -9,6 +9,8 @@ import numpy as np
 import pytest
 from PIL import Image
 
+pytestmark = pytest.mark.slow
+
 BLOCKED = """
 import sys
 

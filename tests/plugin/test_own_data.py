@@ -7,6 +7,8 @@ from typing import Any
 import pytest
 from PIL import Image
 
+pytestmark = pytest.mark.slow
+
 COLLECT = ("--pyargs", "eyechart.benchmarks", "--collect-only")
 HEAVY = """
 import sys

@@ -16,6 +16,8 @@ import pytest
 
 from eyechart.plugins.progress import Progress, format_line
 
+pytestmark = pytest.mark.slow
+
 OFTEN = "import eyechart.plugins.progress as progress\nprogress.QUIET_SECONDS = 0\n"
 COLUMNS = 60
 CLEAR = "\x1b[2K"

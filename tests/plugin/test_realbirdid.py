@@ -14,6 +14,8 @@ from eyechart.data.taxonomy import Taxonomy, read_taxonomy
 from eyechart.realbirdid.sample import packaged_root
 from eyechart.toybox import birds as birds_of_the_toybox
 
+pytestmark = pytest.mark.slow
+
 ENCODERS, MLLM = ("open_clip[toybox-clip]", "conse[]"), "hf[toybox-mllm]"
 SPLITS, TOY = ("sample", "sample-drawn"), "realbirdid/sample-drawn"
 FEW = "--eye-set=abstention.prompt_set=wordings.toml"

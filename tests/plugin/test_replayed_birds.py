@@ -13,6 +13,8 @@ from eyechart.plugins.exit_codes import ERRORS
 from eyechart.realbirdid.sample import open_realbirdid
 from eyechart.records import subset_text
 
+pytestmark = pytest.mark.slow
+
 SPLIT = "sample-drawn"
 
 

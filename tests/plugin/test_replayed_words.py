@@ -6,6 +6,8 @@ from typing import Any
 
 import pytest
 
+pytestmark = pytest.mark.slow
+
 SAID = ("tench", "A goldfish.", "I don't know", "fish")
 INCLUSION = ("--eye-set=closed_world_plus.mapping=inclusion", "--eye-set=open_world.mapping=inclusion")
 

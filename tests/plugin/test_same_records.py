@@ -4,6 +4,8 @@ from typing import Any
 
 import pytest
 
+pytestmark = pytest.mark.slow
+
 IMAGES = 2 * (18 + 6)
 CASES = 4
 BATCH = 4

@@ -4,6 +4,10 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import pytest
+
+pytestmark = pytest.mark.slow
+
 
 def test_a_case_that_needs_scores_is_skipped_with_the_reason(world: Any, tiny_chat: Callable[[str], Path]) -> None:
     cases = "toybox/sample-cutouts and (test_posterior or test_mcq)"

@@ -11,6 +11,8 @@ import pytest
 
 from eyechart.inference.store import scan_blocks
 
+pytestmark = pytest.mark.slow
+
 MODELS = ("hf[toybox-mllm]", "hf[toybox-mllm,batch_size=5]")
 CUTOUTS = ("-k", "toybox/sample-cutouts/ and (mcq or closed_world) and not plus", "--eye-limit=12")
 EVERYTHING = "mcq or closed_world or open_world or multiple_choice"

@@ -156,6 +156,7 @@ CHANCES = {
 }
 
 
+@pytest.mark.slow
 @TRUTHS
 @pytest.mark.parametrize("chance", CHANCES.values(), ids=CHANCES)
 @pytest.mark.parametrize("n", [30, 300, 3000])

@@ -14,6 +14,8 @@ from hypothesis.extra.numpy import arrays
 from eyechart.metrics.degradation import degradation, degradation_band, is_equivalent, tost
 from eyechart.metrics.yes_no import MEASURES, confusion_measures
 
+pytestmark = pytest.mark.slow
+
 # Both questions of a pair right, the first alone, the second alone, neither.
 KINDS = np.array([[1, 0, 0, 1], [1, 1, 0, 0], [0, 0, 1, 1], [0, 1, 1, 0]])
 GOOD, FAIR, POOR = (0.85, 0.04, 0.08, 0.03), (0.7, 0.06, 0.18, 0.06), (0.4, 0.05, 0.45, 0.1)

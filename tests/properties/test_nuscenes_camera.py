@@ -4,6 +4,7 @@ import math
 from itertools import product
 
 import numpy as np
+import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 from scipy.optimize import linprog
@@ -83,6 +84,7 @@ def possible(found: Scene, left: float, top: float, right: float, bottom: float)
     return bool(linprog(np.zeros(3), planes @ axes, bounds, bounds=[(-1, 1)] * 3).status == 0)
 
 
+@pytest.mark.slow
 @given(scenes())
 def test_every_point_of_the_box_in_the_picture_is_in_the_rectangle(found: Scene) -> None:
     points = np.array([at(cube, *found) for cube in GRID])
@@ -103,6 +105,7 @@ def test_a_box_is_shown_where_a_point_of_it_can_be_in_the_picture(found: Scene) 
         assert possible(found, -1, -1, WIDTH + 1, HEIGHT + 1)
 
 
+@pytest.mark.slow
 @given(scenes())
 def test_no_side_of_the_rectangle_can_be_moved_in(found: Scene) -> None:
     left, top, right, bottom = seen = rectangle(*found)
@@ -113,6 +116,7 @@ def test_no_side_of_the_rectangle_can_be_moved_in(found: Scene) -> None:
     assert possible(found, -1, bottom - 1, WIDTH + 1, HEIGHT + 1)
 
 
+@pytest.mark.slow
 @given(scenes())
 def test_nothing_in_the_picture_is_beyond_the_rectangle(found: Scene) -> None:
     left, top, right, bottom = seen = rectangle(*found)

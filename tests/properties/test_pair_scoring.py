@@ -20,6 +20,8 @@ from eyechart.oodbench.metrics import answer_shares, degradation, stage_accuraci
 from eyechart.oodbench.predictions import ExistencePredictions, ProgressionPredictions
 from eyechart.records import Metric
 
+pytestmark = pytest.mark.slow
+
 SETS = ("ID", "OOD-S", "OOD-H", "Hard")
 PAIR = st.tuples(
     st.sampled_from(SETS), st.booleans(), st.booleans(), st.tuples(*[st.integers(UNPARSED, YES)] * 2), st.booleans()

@@ -19,6 +19,8 @@ from eyechart.metrics.resampling import (
     permutation_totals,
 )
 
+pytestmark = pytest.mark.slow
+
 TIMES = 20_000
 cells = st.integers(0, 2)
 tables = st.integers(0, 8).flatmap(lambda m: arrays(np.int64, (m, 3), elements=cells))

@@ -9,6 +9,8 @@ import pytest
 from eyechart.reports.__main__ import main
 from eyechart.reports.figures import draw
 
+pytestmark = pytest.mark.slow
+
 GOOD, DEAF = "yn", "nn"
 NAMES = ("oodbench-F9", "oodbench-F10", "oodbench-F13")
 

@@ -6,6 +6,8 @@ import pytest
 
 from eyechart.errors import ReportError
 
+pytestmark = pytest.mark.slow
+
 # Of ten pairs each, how many a model gets wrong: the falls on hard samples, and those on OOD-H.
 WRONG = {"hf[d]": (9, 2), "hf[a]": (1, 3), "hf[b]": (3, 3), "hf[c]": (5, 4)}
 SETS = ("ID", "OOD-H", "Hard")

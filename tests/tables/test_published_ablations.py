@@ -9,6 +9,8 @@ from pathlib import Path
 
 import pytest
 
+pytestmark = pytest.mark.slow
+
 GOLDEN = Path(__file__).parents[1] / "golden"
 # The new labels and the original one, by category.
 TRUTHS = {"S+": ((1,), 1), "S-": ((1,), 4), "M+": ((1, 2), 1), "M-": ((1, 2), 4), "N": ((), 4)}

@@ -20,6 +20,8 @@ from eyechart.models.registry import create_model
 from eyechart.parsers import class_name, json_answers
 from eyechart.spec import parse_spec
 
+pytestmark = pytest.mark.slow
+
 GOLDEN = Path(__file__).parents[1] / "golden"
 CELLS = ("S+", "S-", "M+", "M-", "N")
 NAMES = load_class_names("kisel").names

@@ -21,6 +21,8 @@ from eyechart.models.torchvision_repair import repair
 from eyechart.protocol.registry import get_protocol, protocol_targets
 from eyechart.spec import parse_spec
 
+pytestmark = pytest.mark.slow
+
 repair()  # before any test imports open_clip itself
 NAME = "imageomics/bioclip"
 BIOCLIP, API = f"open_clip[hf-hub:{NAME}]", f"/api/models/{NAME}"

@@ -8,8 +8,12 @@ from inspect import isclass
 from pkgutil import walk_packages
 from types import ModuleType
 
+import pytest
+
 import eyechart
 from eyechart import plugins
+
+pytestmark = pytest.mark.slow
 
 MODULES = [
     found.name

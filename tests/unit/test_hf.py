@@ -19,6 +19,8 @@ from eyechart.models.hf.generator import BATCHES_AHEAD, HfGenerator
 from eyechart.models.types import Generator, Request, Usage
 from eyechart.spec import parse_spec
 
+pytestmark = pytest.mark.slow
+
 FAMILIES = ("fast_vlm", "qwen3_vl")
 Tiny = Callable[[str], Path]
 

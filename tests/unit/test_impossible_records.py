@@ -10,6 +10,8 @@ import pytest
 from eyechart.records import read_run
 from eyechart.reports.__main__ import main
 
+pytestmark = pytest.mark.slow
+
 IMPOSSIBLE: dict[str, dict[str, Any]] = {
     "the value 2.5, expected a fraction from 0 to 1": {"value": 2.5},
     "the value -0.5, expected a fraction from 0 to 1": {"value": -0.5},

@@ -102,6 +102,7 @@ def batches(labels):
         yield scores
 
 
+@pytest.mark.slow
 def test_real_accuracy_is_timms_on_50_000_random_predictions() -> None:
     torch = importlib.import_module("torch")
     module, labels = real()

@@ -9,6 +9,8 @@ from eyechart.errors import ModelError
 from eyechart.fixtures.models import ModelPool
 from eyechart.spec import parse_spec
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture
 def pool() -> ModelPool:

@@ -23,6 +23,8 @@ from eyechart.toybox.oodbench_sample import CHOSEN, NUMBERS, PICTURES, WRITERS, 
 from eyechart.toybox.scenes import RenderedScene
 from eyechart.toybox.styles import STYLES
 
+pytestmark = pytest.mark.slow
+
 SIZES = {"sample-coco": 50, "sample-lvis": 50, "sample-nuscenes": 60, "sample-cityscapes": 60}
 PAIRS = {"sample-coco": 108, "sample-lvis": 84, "sample-nuscenes": 106, "sample-cityscapes": 163}
 

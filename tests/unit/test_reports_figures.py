@@ -10,6 +10,8 @@ from eyechart.reports.figures import DRAWERS, draw
 from eyechart.reports.runs import load
 from eyechart.reports.tables import BUILDERS
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture
 def drawn(run_folder, tmp_path):

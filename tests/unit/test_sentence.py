@@ -18,6 +18,8 @@ from eyechart.models.torchvision_repair import repair
 from eyechart.models.types import Encoder, Floats, TextEncoder
 from eyechart.spec import parse_spec
 
+pytestmark = pytest.mark.slow
+
 repair()  # before any test imports transformers itself
 TEXTS = ["tench", "a photo of a great white shark, in the open sea.", "Siberian husky", "tench", "a"]
 QUERY = "Instruct: Name what is meant\nQuery:"

@@ -18,6 +18,8 @@ from eyechart.data.splits import PUBLISHED, PublishedSplit, list_splits, open_sp
 from eyechart.data.validation import identify_validation_images
 from eyechart.errors import DataError
 
+pytestmark = pytest.mark.slow
+
 VAL = [f"ILSVRC2012_val_{number:08d}.JPEG" for number in (1, 2, 3)]
 SYNSETS = [*synset_classes()]
 

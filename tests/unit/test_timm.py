@@ -71,6 +71,7 @@ def test_it_is_a_classifier_and_an_image_encoder(lite0: TimmClassifier) -> None:
     assert isinstance(lite0, ImageEncoder)
 
 
+@pytest.mark.slow
 def test_packaged_weights_reach_their_accuracy(logits: Floats, exact: Any) -> None:
     assert logits.dtype == np.float32
     assert logits.shape == (140, 1000)
@@ -194,6 +195,7 @@ def test_offline_and_missing(empty_hub: Path) -> None:
         _ = model.identity
 
 
+@pytest.mark.slow
 def test_no_network(tmp_path: Path) -> None:
     code = "from eyechart.models.timm_classifier import TimmClassifier; from eyechart.spec import parse_spec\n"
     code += "TimmClassifier(parse_spec('timm[test_vit]')).identity"

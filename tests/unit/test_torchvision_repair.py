@@ -8,6 +8,8 @@ from pathlib import Path
 
 import pytest
 
+pytestmark = pytest.mark.slow
+
 REPAIR = "from eyechart.models.torchvision_repair import repair; first = repair(); "
 
 

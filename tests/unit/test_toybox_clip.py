@@ -22,6 +22,8 @@ from eyechart.toybox.packaged import splits
 from eyechart.toybox.sample import open_toybox
 from toybox import score_clip
 
+pytestmark = pytest.mark.slow
+
 NAMES = ("toybox-clip", "toybox-clip-b")
 CHANCE = 0.01
 LEAST = {"sample": 0.9, "sample-fluent-3d": 0.85, "sample-noto-v1": 0.55, "sample-cutouts": 0.05}

@@ -18,6 +18,8 @@ from eyechart.toybox.outlines import fill_holes
 from eyechart.toybox.scenes import RenderedScene, box
 from eyechart.toybox.styles import TRAINING
 
+pytestmark = pytest.mark.slow
+
 COUNT, SEED = 60, 7
 CITYSCAPES = {"sky", "road", "person", "rider", "car", "truck", "bus", "train", "motorcycle", "bicycle", "building"}
 CITYSCAPES |= {"vegetation", "traffic light", "traffic sign"}

@@ -37,6 +37,7 @@ def drawn() -> list[RenderedScene]:
     return [render(scene) for scene in several]
 
 
+@pytest.mark.slow
 def test_the_same_command_gives_the_same_bytes(world: Path, tmp_path: Path) -> None:
     main([str(tmp_path), *SMALL])
     assert files(tmp_path) == files(world)

@@ -29,7 +29,7 @@ from toybox.sprites import sprites  # noqa: E402
 from toybox.train_mllm import Words  # noqa: E402
 from toybox.training import Plan  # noqa: E402
 
-pytestmark = pytest.mark.usefixtures("one_thread")
+pytestmark = [pytest.mark.usefixtures("one_thread"), pytest.mark.slow]
 FEW = (0, 2, 40, 80)
 SHORT = Plan(seed=3, steps=11, batch=12, workers=0, classes=FEW)
 QUESTIONS = ("What is this?", "Which?\nA) cat\nB) dog face", "How many cat are there in the picture?")
@@ -157,7 +157,6 @@ def test_birds_are_shifted_and_mirrored_not_recoloured() -> None:
     assert len({*moved.flatten().tolist()}) == 1
 
 
-@pytest.mark.slow
 def test_a_minutes_training_teaches_to_see(taught: Path) -> None:
     model = create_model(parse_spec(f"hf[{taught}]"), offline=True)
     drawn = crowds(sprites(("fluent-3d",), FEW), 9, 300, 96, 0.1, (1,))

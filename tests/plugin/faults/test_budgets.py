@@ -5,6 +5,8 @@ from typing import Any
 
 import pytest
 
+pytestmark = pytest.mark.slow
+
 PICTURES = 18
 PRICES = {"price_in": 2, "price_cached": 1, "price_out": 8}
 BUDGETS = {  # about as much as nine pictures take, and more than eighteen

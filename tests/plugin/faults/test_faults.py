@@ -5,6 +5,8 @@ from typing import Any
 
 import pytest
 
+pytestmark = pytest.mark.slow
+
 KEY = "sk-very-secret-0123456789"
 PICTURES = 18
 TOO_LONG = "This model's maximum context length is 512 tokens, yours has 900"

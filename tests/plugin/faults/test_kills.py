@@ -13,6 +13,8 @@ from typing import Any
 
 import pytest
 
+pytestmark = pytest.mark.slow
+
 PICTURES = 18
 CONCURRENCY = 3
 KILLED = -signal.SIGKILL

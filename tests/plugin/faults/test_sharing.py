@@ -10,6 +10,8 @@ from typing import Any
 import pytest
 from PIL import Image
 
+pytestmark = pytest.mark.slow
+
 PICTURES, IMAGES = 18, 5
 NAME = "toy-2026-01-01"  # as the server calls itself
 CHOICES = (

@@ -8,6 +8,8 @@ from eyechart.reports.figures import DRAWERS, draw
 from eyechart.reports.realbirdid.chart_styles import case_styles
 from eyechart.reports.tables import tables
 
+pytestmark = pytest.mark.slow
+
 NAMES = [name for name in DRAWERS if name.startswith("realbirdid-")]
 OF_ONE = ("realbirdid-F7", "realbirdid-F8")  # only who answers in words is in these
 MEANS = ("realbirdid-F3", "realbirdid-F6")  # no model has its name in these

@@ -19,6 +19,8 @@ from eyechart.reports.realbirdid.catalogue import TABLES
 from eyechart.reports.render import RENDERERS, to_csv
 from eyechart.reports.tables import tables
 
+pytestmark = pytest.mark.slow
+
 ENCODER, TALKER = "open_clip[a]", "hf[b]"
 
 

@@ -21,6 +21,8 @@ from eyechart.reports.render import to_csv
 from eyechart.reports.runs import Runs
 from eyechart.reports.tables import tables
 
+pytestmark = pytest.mark.slow
+
 TABLES = ("T2", "T3", "T4", "F4", "F5", "F7", "F8", "F10", "F11", "F16", "F17", "F19", "wordings")
 SPOTS = ("A.species", "A.genus", "UA.genus")
 

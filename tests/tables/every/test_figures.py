@@ -7,6 +7,8 @@ import pytest
 
 from eyechart.reports.figures import DRAWERS, matplotlib_defaults
 
+pytestmark = pytest.mark.slow
+
 lay_out = run_path(str(Path(__file__).parents[2] / "layout.py"))["lay_out"]
 ELSEWHERE = {"F7"}  # in tests/annotation
 CURVES = tuple(f"realbirdid-F{number}" for number in (5, 9, 10, 17, 18))

@@ -10,6 +10,8 @@ from eyechart.reports.render import to_csv
 from eyechart.reports.runs import Runs
 from eyechart.reports.tables import BUILDERS, tables
 
+pytestmark = pytest.mark.slow
+
 POOLS = ("worded", "repeated", "classified", "paired", "hard", "birds", "free_form")
 
 

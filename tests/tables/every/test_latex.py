@@ -9,6 +9,8 @@ from eyechart.errors import ReportError
 from eyechart.reports.render import NumberCell, Table, to_latex
 from eyechart.reports.tables import BUILDERS, tables
 
+pytestmark = pytest.mark.slow
+
 ELSEWHERE = {"F7", "oodbench-population"}  # in tests/annotation and tests/tables/test_oodbench_population.py
 BY_POOL: Mapping[str, tuple[str, ...]] = {
     "worded": ("mill-imagenet", "T2", "T4", "F3", "T5", "T6", "T9", "T10", "F9", "T11", "T12", "T13", "T14", "T15",

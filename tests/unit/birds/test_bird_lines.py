@@ -6,6 +6,8 @@ import pytest
 
 from eyechart.plugins.summary import make_rows
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture
 def lines(bird_world: Any) -> dict[str, list[tuple[str, ...]]]:

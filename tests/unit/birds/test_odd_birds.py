@@ -9,6 +9,8 @@ import pytest
 
 from eyechart.records import Metric, Record
 
+pytestmark = pytest.mark.slow
+
 LABELS = ("all species", "eligible", "range")
 KINDS = {
     "all answerable": lambda birds: birds[:14],

@@ -29,6 +29,8 @@ from eyechart.gate.evidence import RESAMPLES, Evidence
 from eyechart.metrics.intervals import wilson
 from eyechart.metrics.resampling import unit_bootstrap_shares
 
+pytestmark = pytest.mark.slow
+
 SHARES, DRAWN, ALONE = ("acc1", "acc5", "intersection"), ("f1", "brier", "auc"), ("ig", "ece")
 NAN = float("nan")
 ALPHA, DROP = st.sampled_from([0.001, 0.01, 0.05, 0.4]), st.sampled_from([0.0, 0.1, 0.5])
