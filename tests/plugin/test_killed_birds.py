@@ -74,12 +74,12 @@ def whole(new_world: Callable[[], Any]) -> Any:
     return world
 
 
-def test_killed_while_abstentions_are_asked_for(whole: Any, cold: Any) -> None:
+def test_killed_while_abstentions_are_asked_for(whole: Any, world: Any) -> None:
     for moment in MOMENTS:
-        cold.environment["DIES"] = moment
-        assert put(cold, cold.plugin(DIES)).ret == KILLED
-        assert [path for path in cold.folder.rglob("*.part") if path.stat().st_size]
-    assert put(cold).ret == 0
-    assert cold.files == whole.files
-    assert cold.records == whole.records
-    assert cold.store == whole.store
+        world.environment["DIES"] = moment
+        assert put(world, world.plugin(DIES)).ret == KILLED
+        assert [path for path in world.folder.rglob("*.part") if path.stat().st_size]
+    assert put(world).ret == 0
+    assert world.files == whole.files
+    assert world.records == whole.records
+    assert world.store == whole.store

@@ -48,26 +48,26 @@ def test_a_killed_run_resumes_and_ends_as_if_it_had_never_stopped(
     assert cold.store == serial.store
 
 
-def test_a_killed_worker_fails_its_case_alone(cold: Any, serial: Any) -> None:
-    cold.order("tiny", batch=3, do="die")
-    result = cold.run("-n", "2")
+def test_a_killed_worker_fails_its_case_alone(world: Any, serial: Any) -> None:
+    world.order("tiny", batch=3, do="die")
+    result = world.run("-n", "2")
     result.assert_outcomes(failed=1, passed=CASES - 1)
     result.stdout.fnmatch_lines(["*worker 'gw?' crashed while running*imagenet/tiny/tiny[[][]]*"])
     killed = [record for record in serial.records if record["case"] == "imagenet/tiny/tiny[]"]
-    assert cold.records == [record for record in serial.records if record not in killed]
+    assert world.records == [record for record in serial.records if record not in killed]
 
 
-def test_after_a_killed_worker_only_the_missing_pictures_are_asked(cold: Any, serial: Any) -> None:
-    cold.order("tiny", batch=3, do="die")
-    cold.run("-n", "2")
-    cold.passes()
-    assert cold.asked == IMAGES + BATCH
-    assert cold.records == serial.records
-    assert cold.store == serial.store
+def test_after_a_killed_worker_only_the_missing_pictures_are_asked(world: Any, serial: Any) -> None:
+    world.order("tiny", batch=3, do="die")
+    world.run("-n", "2")
+    world.passes()
+    assert world.asked == IMAGES + BATCH
+    assert world.records == serial.records
+    assert world.store == serial.store
 
 
-def test_a_worker_killed_in_its_second_model_leaves_none_behind(cold: Any, serial: Any) -> None:
-    cold.order("tinyclass", batch=3, do="die")
-    cold.run("-n", "1").assert_outcomes(failed=1, passed=CASES - 1)
-    cold.passes()
-    assert cold.records == serial.records
+def test_a_worker_killed_in_its_second_model_leaves_none_behind(world: Any, serial: Any) -> None:
+    world.order("tinyclass", batch=3, do="die")
+    world.run("-n", "1").assert_outcomes(failed=1, passed=CASES - 1)
+    world.passes()
+    assert world.records == serial.records

@@ -112,10 +112,10 @@ alone = cache(Alone)
 @pytest.mark.parametrize("family", FAMILIES)
 def test_scores_equal_brute_force(checkpoint: Tiny, questions: list[Request], family: str, cut: str) -> None:
     folder = checkpoint(family, cut)
-    scores = ours(folder, ",batch_size=5").score(questions[:7], CHOICES)
-    expected = [[alone(folder).score(question, choice) for choice in CHOICES] for question in questions[:7]]
+    scores = ours(folder, ",batch_size=3").score(questions[:4], CHOICES)
+    expected = [[alone(folder).score(question, choice) for choice in CHOICES] for question in questions[:4]]
     np.testing.assert_allclose(scores, expected, rtol=0, atol=1e-5)
-    assert any(question.images for question in questions[:7])
+    assert {len(question.images) for question in questions[:4]} == {0, 1, 2}
 
 
 def has(row: tuple[int, ...], part: tuple[int, ...]) -> bool:
@@ -190,7 +190,7 @@ def test_the_best_is_the_first_of_the_likeliest(tiny_chat: Tiny, questions: list
     words = st.sampled_from(["cat", "a", " cat", "er", '"', "}", "s", "what "])
     some = st.lists(st.lists(words, max_size=3).map("".join), min_size=1, max_size=12)
 
-    @settings(max_examples=25)
+    @settings(max_examples=15)
     @given(some, st.integers(0, 8))
     def holds(choices: list[str], start: int) -> None:
         scores = model.score(questions[start : start + 4], choices)

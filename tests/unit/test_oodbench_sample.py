@@ -3,6 +3,7 @@
 import csv
 import shutil
 from collections import Counter
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -19,7 +20,7 @@ from eyechart.oodbench.sample import open_oodbench, packaged_root, splits
 from eyechart.toybox import lvis
 from eyechart.toybox.__main__ import SEED, main
 from eyechart.toybox.classes import classes
-from eyechart.toybox.oodbench_sample import CHOSEN, NUMBERS, PICTURES, WRITERS, write
+from eyechart.toybox.oodbench_sample import CHOSEN, PICTURES, WRITERS, write
 from eyechart.toybox.scenes import RenderedScene
 from eyechart.toybox.styles import STYLES
 
@@ -30,9 +31,22 @@ PAIRS = {"sample-coco": 108, "sample-lvis": 84, "sample-nuscenes": 106, "sample-
 
 
 @pytest.fixture(scope="module")
-def remade(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def scenes() -> dict[str, Sequence[RenderedScene]]:
+    """What was drawn for each format, once `remade` has written it."""
+    return {}
+
+
+@pytest.fixture(scope="module")
+def remade(tmp_path_factory: pytest.TempPathFactory, scenes: dict[str, Sequence[RenderedScene]]) -> Path:
     folder = tmp_path_factory.mktemp("remade")
-    write(folder, SEED)
+
+    def keep(kind: str, writer: Callable[..., Sequence[RenderedScene]]) -> Callable[..., Sequence[RenderedScene]]:
+        return lambda *arguments: scenes.setdefault(kind, writer(*arguments))
+
+    with pytest.MonkeyPatch.context() as patch:
+        for kind, writer in [*WRITERS.items()]:
+            patch.setitem(WRITERS, kind, keep(kind, writer))
+        write(folder, SEED)
     return folder
 
 
@@ -99,8 +113,11 @@ def read(kind: str, found: Dataset) -> dict[str, Counter[str]]:
     return dict(zip(found.keys, counts, strict=True))
 
 
-def test_the_counts_are_the_things_that_were_drawn(kind: str, sample: Dataset, tmp_path: Path) -> None:
-    pictures = WRITERS[kind](tmp_path, SEED, CHOSEN, NUMBERS[kind])
+@pytest.mark.usefixtures("remade")
+def test_the_counts_are_the_things_that_were_drawn(
+    kind: str, sample: Dataset, scenes: dict[str, Sequence[RenderedScene]]
+) -> None:
+    pictures = scenes[kind]
     files = [PICTURES[kind](place, one.scene) for place, one in enumerate(pictures)]
     wanted = [drawn(kind, place, one) for place, one in enumerate(pictures)]
     assert read(kind, sample) == dict(zip((file[:-4] for file in files), wanted, strict=True))
