@@ -205,8 +205,8 @@ def test_pairs_of_one_image_are_drawn_together() -> None:
     assert wide[1] - wide[0] > 1.5 * (narrow[1] - narrow[0])
     of_three, of_one = ({each.key: each.n_clusters for each in existence_estimates(of)} for of in (together, alone))
     assert of_three == of_one
-    assert of_three["acc", "OODBench", "ID"] == 30
-    assert of_three["acc_delta", "OODBench", "OOD-H"] == 60
+    assert of_three["acc", "OODBench", "ID", "", ""] == 30
+    assert of_three["acc_delta", "OODBench", "OOD-H", "", ""] == 60
     assert None not in of_three.values()
 
 
