@@ -49,7 +49,7 @@ class FigureDefinition:
         pages = self.table.get_pages(runs, labels)
         figure, axes = create_panels([self.height(page) for page in pages], 1, self.width)
         for (ax,), page in zip(axes, pages, strict=True):
-            set_title(ax, page.fill(self.table.title))
+            set_title(ax, page.fill(self.table.title) + page.suffix)
             self.draw(ax, page, self.table.cells(page))
         return figure
 

@@ -1,150 +1,120 @@
 """Ablations of the division: cases that differ in one option only, such as the threshold (arXiv 2602.18094, T2)."""
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import replace
+
+import pandas as pd
 
 from eyechart.protocol.options import is_fraction
 
-from ..render import Row, Table
-from ..runs import Runs
-from .cases import nothing_to_show
-from .measures import HEADS
-from .model_cases import ModelCases, all_entries, existence_cases, measure_cells, model_labels, table_notes
-from .pages import IGNORED_OPTIONS, TIME, source_name, time_note
-from .pair_frames import INITIAL, OOD_SETS
+from ..pages import Page
+from ..runs import CaseRun, Runs
+from ..table_definitions import TableDefinition
+from .existence import SET, set_cells
+from .measures import COLUMNS, MEANING
+from .pages import IGNORED_OPTIONS, PAPER, Pages, existence_cases, existence_page, source_name, suffix
+from .pair_frames import INITIAL, OOD_SETS, page_pairs
 
-UNKNOWN = -1.0  # the threshold of a division whose file does not record it
+THRESHOLD, UNKNOWN = "Threshold T", -1.0  # of a division whose file does not record it
 COMMAND = 'pytest -k "oodbench and existence" --eye-set=existence.division_scope=initial'
 MAIN_NOTE = (
     "Main benchmark: flagged pairs were downsampled. The published table uses all of them (the initial benchmark): add "
     "--eye-set=existence.division_scope=initial."
 )
 INITIAL_NOTE = "Sets with an apostrophe are those of the initial benchmark: all flagged pairs, before downsampling."
+Series = Sequence[CaseRun]  # cases of one model and data set that differ in the compared options only
 
 
-@dataclass(frozen=True)
-class AblationCases:
-    """The cases of one model and data set that differ in the compared options only, in the order of their values."""
+def ablation_pages(options: Sequence[str], select: Callable[[Series], Iterable[Series]]) -> Pages:
+    """Return the function that returns a page per data set with the series of two or more cases.
 
-    blocks: tuple[ModelCases, ...]
+    The cases of a series differ in some options only, of which the first one is varied. `select` returns series of them
+    in the order of their rows. The names of a page also have the columns Series (its number) and Initial: whether all
+    cases of the series asked about the initial benchmark, which has every flagged pair.
+    """
 
-    @property
-    def split(self) -> str:
-        """The benchmark and split."""
-        record = self.blocks[0].entries[0].record
-        return f"{record.benchmark}/{record.split}"
+    def pages(runs: Runs, labels: str | None) -> list[Page]:  # noqa: ARG001
+        by_split: dict[str, list[Series]] = {}
+        for cases in differing_cases(runs, options):
+            split = f"{cases[0].record.benchmark}/{cases[0].record.split}"
+            by_split.setdefault(split, []).extend(series for series in select(cases) if len(series) > 1)
+        return [ablation_page(split, series, options) for split, series in by_split.items() if series]
 
-    @property
-    def initial(self) -> bool:
-        """Whether all cases asked about the initial benchmark, which has every flagged pair."""
-        return all(block.initial for block in self.blocks)
-
-    def set_label(self, name: str) -> str:
-        """Return the name of a set, of the initial benchmark if all cases asked about it."""
-        return name + INITIAL if self.initial else name
+    return pages
 
 
-@dataclass(frozen=True)
-class Ablation:
-    """A table of an ablation: the compared options (the first one is varied), selection of cases, and rows."""
-
-    table: str
-    choices: tuple[str, ...]
-    head: str
-    subject: str
-    command: str
-    select: Callable[[Sequence[ModelCases]], Iterable[Sequence[ModelCases]]]
-    rows: Callable[[AblationCases, str], Iterator[Row]]
-    notes: tuple[str, ...] = ()
-    extra_columns: tuple[str, ...] = ()
-
-    def __call__(self, pool: Runs, labels: str | None) -> list[Table]:  # noqa: ARG002
-        """Return one table per data set."""
-        return [self.build_table(split, series) for split, series in self.cases_by_split(pool).items()]
-
-    def cases_by_split(self, pool: Runs) -> dict[str, list[AblationCases]]:
-        """Return by data set the cases that differ in the compared options only and have two or more values."""
-        by_split: dict[str, list[AblationCases]] = {}
-        for blocks in differing_cases(pool, self.table, self.choices):
-            for kept in self.select(blocks):
-                if len(kept) > 1:
-                    cases = AblationCases(tuple(kept))
-                    by_split.setdefault(cases.split, []).append(cases)
-        if not by_split:
-            what = f"compares {self.subject} of one model, all else equal"
-            raise nothing_to_show(pool, self.table, what, f"{COMMAND} {self.command}")
-        return by_split
-
-    def model_labels(self, series: Sequence[AblationCases]) -> Mapping[int, str]:
-        """Return the text of the column Model, by the identity of the model's cases."""
-        return model_labels([block for cases in series for block in cases.blocks], self.choices)
-
-    def build_table(self, split: str, series: Sequence[AblationCases]) -> Table:
-        """Return the table of one data set."""
-        names, blocks = self.model_labels(series), [block for cases in series for block in cases.blocks]
-        return Table(
-            f"{split}: {source_name(blocks[0].entries[0])}, {self.subject}, existence (%), {benchmark_label(series)}",
-            ("Model", self.head, "Data Type", "Num", *HEADS.values(), *self.extra_columns),
-            tuple(row for cases in series for row in self.rows(cases, names[id(cases.blocks[0])])),
-            (
-                *self.notes,
-                *benchmark_notes(series),
-                *[time_note(all_entries(blocks))] * (TIME in self.extra_columns),
-                *table_notes(blocks, self.choices),
-            ),
-            {"split": split},
-        )
-
-
-def benchmark_label(series: Sequence[AblationCases]) -> str:
-    """Return which benchmark the estimates are about: main, initial, or both."""
-    names = {"initial" if cases.initial else "main" for cases in series}
-    return f"{' and '.join(sorted(names))} benchmark"
-
-
-def benchmark_notes(series: Sequence[AblationCases]) -> Iterator[str]:
-    """Yield what the marked sets are, and how to produce the published table if the main benchmark was used."""
-    yield INITIAL_NOTE
-    if not all(cases.initial for cases in series):
-        yield MAIN_NOTE
-
-
-def differing_cases(pool: Runs, name: str, choices: Sequence[str]) -> list[list[ModelCases]]:
+def differing_cases(runs: Runs, options: Sequence[str]) -> list[list[CaseRun]]:
     """Return the groups of cases that differ in some options only; the initial benchmark replaces the main one."""
-    blocks_by_setting: dict[tuple[str, ...], dict[str, ModelCases]] = {}
-    for block in sorted(existence_cases(pool, name), key=lambda block: block.initial):
-        entry = block.entries[0]
-        data = (entry.record.split, entry.record.data.fingerprint, str(entry.record.limit))
-        key = (*data, block.model, block.suffix, entry.prompt_settings_without((*IGNORED_OPTIONS, *choices)))
-        blocks_by_setting.setdefault(key, {})[entry.option(choices[0])] = block
-    return [[*values.values()] for _, values in sorted(blocks_by_setting.items(), key=lambda item: item[0])]
+    groups: dict[tuple[str, ...], dict[str, CaseRun]] = {}
+    for case in sorted(existence_cases(runs), key=is_initial):
+        data = (case.record.split, case.record.data.fingerprint, str(case.record.limit))
+        settings = case.prompt_settings_without((*IGNORED_OPTIONS, *options))
+        groups.setdefault((*data, case.model, suffix(case), settings), {})[case.option(options[0])] = case
+    return [[*cases.values()] for _, cases in sorted(groups.items(), key=lambda item: item[0])]
 
 
-def division_threshold(block: ModelCases) -> float:
+def is_initial(case: CaseRun) -> bool:
+    """Return whether all flagged pairs were asked about."""
+    return case.option("division_scope") == "initial"
+
+
+def ablation_page(split: str, series: Sequence[Series], options: Sequence[str]) -> Page:
+    """Return the page of the series of one data set; its suffix is the benchmark that they are about."""
+    cases = [case for part in series for case in part]
+    page = existence_page([(case,) for case in cases], f"{split}: {source_name(cases[0])}", options)
+    initial = [all(map(is_initial, part)) for part in series]
+    number = [index for index, part in enumerate(series) for _ in part]
+    names = page.names.assign(Series=number, Initial=[initial[index] for index in number])
+    benchmarks = sorted({"initial" if whole else "main" for whole in initial})
+    return replace(
+        page, names=names, context={"split": split}, suffix=f", {' and '.join(benchmarks)} benchmark"
+    )  # fmt: skip
+
+
+def ablation_sets(page: Page, sets: Sequence[str]) -> dict[int, list[str]]:
+    """Return the names of some sets for each row, those of the initial benchmark if its series is about it."""
+    return {row: [name + INITIAL * initial for name in sets] for row, initial in enumerate(page.names["Initial"])}
+
+
+def ablation_notes(page: Page) -> Iterator[str]:
+    """Yield what the marked sets are, and how to make the published table if the main benchmark was used."""
+    yield INITIAL_NOTE
+    if not page.names["Initial"].all():
+        yield MAIN_NOTE
+    yield MEANING
+
+
+def division_threshold(case: CaseRun) -> float:
     """Return the threshold of a division, -1 if its file does not record it."""
-    threshold = block.entries[0].option("threshold")
+    threshold = case.option("threshold")
     return float(threshold) if is_fraction(threshold) else UNKNOWN
 
 
-def t2_rows(cases: AblationCases, model: str) -> Iterator[Row]:
-    """Yield a row per threshold and OOD set."""
-    for block in cases.blocks:
-        for name in map(cases.set_label, OOD_SETS):
-            threshold = division_threshold(block)
-            yield (
-                model,
-                "unknown" if threshold == UNKNOWN else f"{threshold:g}",
-                name + block.suffix,
-                *measure_cells(block, name, tuple(HEADS)),
-            )
+def sort_by_threshold(cases: Series) -> list[Series]:
+    """Return one series, the highest threshold first."""
+    return [sorted(cases, key=division_threshold, reverse=True)]
 
 
-T2 = Ablation(
-    "oodbench-T2",
-    ("threshold",),
-    "Threshold T",
-    "thresholds",
-    "--eye-set=existence.threshold=0.05,0.01,0.005",
-    lambda blocks: [sorted(blocks, key=division_threshold, reverse=True)],
-    t2_rows,
+def threshold_cells(page: Page) -> pd.DataFrame:
+    """Return the measures of the OOD sets under each threshold."""
+    thresholds = [division_threshold(case) for case in page.cases]
+    names = ["unknown" if value == UNKNOWN else f"{value:g}" for value in thresholds]
+    cells = set_cells(page, page_pairs(page), COLUMNS, ablation_sets(page, OOD_SETS))
+    return cells.assign(**{THRESHOLD: cells["row"].map(dict(enumerate(names)))})
+
+
+THRESHOLDS = TableDefinition(
+    name="oodbench-thresholds",
+    alias="oodbench-T2",
+    source=f"{PAPER}, Table 2",
+    summary="How well a model recognises categories out of distribution under several thresholds of the division.",
+    pages=ablation_pages(("threshold",), sort_by_threshold),
+    needs="compares thresholds of one model, all else equal",
+    command=f"{COMMAND} --eye-set=existence.threshold=0.05,0.01,0.005",
+    title="{page}, thresholds, existence (%)",
+    cells=threshold_cells,
+    rows=("Model", THRESHOLD, SET),
+    columns=COLUMNS,
+    notes=ablation_notes,
 )
+TABLES = (THRESHOLDS,)

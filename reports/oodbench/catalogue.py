@@ -38,14 +38,13 @@ DEFINITIONS = (
     *existence.TABLES,
     *degradation.TABLES,
     *signatures.TABLES,
+    *ablations.TABLES,
+    *detectors.TABLES,
+    *mmd.TABLES,
 )
 TABLES: Mapping[str, Callable[[Runs, str | None], list[Table]]] = {
     **{table.alias or table.name: table for table in DEFINITIONS},
-    "oodbench-mmd": mmd.mmd,
     "oodbench-population": overlap.raise_nothing_to_show,
-    "oodbench-T2": ablations.T2,
-    "oodbench-T9": detectors.T9,
-    "oodbench-F13": detectors.F13,
 }
 FIGURES: Mapping[str, Callable[[Runs, str | None], "Figure"]] = {
     "oodbench-F2": charts.f2,

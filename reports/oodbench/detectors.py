@@ -2,26 +2,29 @@
 
 import shlex
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from itertools import pairwise
 
 import numpy as np
+import pandas as pd
 
 from eyechart.errors import SpecError
 from eyechart.metrics.resampling import cluster_bootstrap_totals, percentile_interval
 from eyechart.metrics.yes_no import confusion_measures
 from eyechart.oodbench.division import OOD_H
-from eyechart.protocol.options import SET
+from eyechart.protocol.options import SET as SET_OPTION
 from eyechart.spec import parse_spec, split_outside_brackets
 
-from ..answers import Ints
-from ..render import NumberCell, NumberFormat, Row
-from ..runs import model_name
-from .ablations import Ablation, AblationCases
-from .measures import HEADS, TIMES, interval_or_none
-from .model_cases import ModelCases, measure_cells, model_set_time
-from .pages import TIME
-from .pairs import Pairs
+from ..pages import Page
+from ..render import NumberFormat
+from ..runs import CaseRun, model_name
+from .ablations import COMMAND, THRESHOLDS, Series, ablation_notes, ablation_pages, ablation_sets
+from .existence import SET, set_cells, set_duration
+from .measures import COLUMNS, HEADS, TIMES
+from .pages import PAPER, TIME, time_note
+from .pair_frames import CONFUSION, page_pairs
 
+DETECTORS = "OOD Detectors"
 OPTION = "existence.detectors"
 CHOICES = ("detectors", "detector_templates")
 DELTA_STYLE = NumberFormat(100, 2, signed=True)
@@ -30,36 +33,34 @@ DELTA = (
 )
 
 
-def detector_specs(block: ModelCases) -> tuple[str, ...]:
+def detector_specs(case: CaseRun) -> tuple[str, ...]:
     """Return the specifications of a division's detectors."""
-    return tuple(split_outside_brackets(block.entries[0].option("detectors"), "+"))
+    return tuple(split_outside_brackets(case.option("detectors"), "+"))
 
 
-def detectors_label(block: ModelCases) -> str:
+def detectors_label(case: CaseRun) -> str:
     """Return the detectors in the style of Table 9, `A & B`."""
-    return " & ".join(map(model_name, detector_specs(block)))
+    return " & ".join(map(model_name, detector_specs(case)))
 
 
-def group_by_count(blocks: Sequence[ModelCases]) -> Iterator[Sequence[ModelCases]]:
+def group_by_count(cases: Series) -> Iterator[Series]:
     """Yield the cases with each number of detectors, in command order."""
-    for count in sorted({len(detector_specs(block)) for block in blocks}):
-        yield in_command_order([block for block in blocks if len(detector_specs(block)) == count])
+    for count in sorted({len(detector_specs(case)) for case in cases}):
+        yield in_command_order([case for case in cases if len(detector_specs(case)) == count])
 
 
-def in_command_order(blocks: Sequence[ModelCases]) -> list[ModelCases]:
+def in_command_order(cases: Series) -> list[CaseRun]:
     """Return cases in the order of the runs, and within a run in the order of the detectors in its command."""
-    runs = list(dict.fromkeys(block.entries[0].folder for block in blocks))
-    return sorted(blocks, key=lambda block: (runs.index(block.entries[0].folder), command_position(block)))
+    runs = list(dict.fromkeys(case.folder for case in cases))
+    return sorted(cases, key=lambda case: (runs.index(case.folder), command_position(case)))
 
 
-def command_position(block: ModelCases) -> int:
+def command_position(case: CaseRun) -> int:
     """Return the position of a case's detectors in the command; the end if the command does not name them."""
     values = [
-        normalise_specs(value)
-        for text in option_values(block.entries[0].record.command)
-        for value in split_outside_brackets(text)
+        normalise_specs(value) for text in option_values(case.record.command) for value in split_outside_brackets(text)
     ]
-    wanted = "+".join(detector_specs(block))
+    wanted = "+".join(detector_specs(case))
     known = wanted if wanted in values else "own"
     return values.index(known) if known in values else len(values)
 
@@ -70,8 +71,8 @@ def option_values(command: str) -> list[str]:
         words = shlex.split(command)
     except ValueError:
         return []
-    settings = [after for word, after in pairwise(words) if word == SET]
-    settings += [word.partition("=")[2] for word in words if word.startswith(f"{SET}=")]
+    settings = [after for word, after in pairwise(words) if word == SET_OPTION]
+    settings += [word.partition("=")[2] for word in words if word.startswith(f"{SET_OPTION}=")]
     return [setting.partition("=")[2] for setting in settings if setting.startswith(f"{OPTION}=")]
 
 
@@ -83,83 +84,93 @@ def normalise_specs(detectors: str) -> str:
         return detectors
 
 
-def t9_rows(cases: AblationCases, model: str) -> Iterator[Row]:
-    """Yield the OOD-H row of each division, and its difference from the first division."""
-    name, (first, *_) = cases.set_label(OOD_H), cases.blocks
-    for block in cases.blocks:
-        yield (
-            model,
-            detectors_label(block),
-            name + block.suffix,
-            *measure_cells(block, name, tuple(HEADS)),
-            model_set_time(block, name),
-        )
-        if block is not first:
-            yield model, "Δ", name + block.suffix, None, *difference_cells(first, block, name), None
-
-
-def difference_cells(first: ModelCases, other: ModelCases, name: str) -> list[NumberCell]:
-    """Return the differences of the measures of a set (first minus other), with intervals over the images of both."""
-    rows, images = union_tables([block.entries[0].pairs for block in (first, other)], name)
-    measures = []
-    for totals in (rows.sum(axis=0), cluster_bootstrap_totals(rows, images, TIMES, first.seed)):
-        first_measures, other_measures = confusion_measures(totals[..., :4]), confusion_measures(totals[..., 4:])
-        measures.append({head: first_measures[head] - other_measures[head] for head in HEADS})
-    value, draws = measures
-    return [
-        NumberCell(float(value[head]), ci=interval_or_none(percentile_interval(draws[head])), style=DELTA_STYLE)
-        for head in HEADS
-    ]
-
-
-def union_tables(sides: Sequence[Pairs], name: str) -> tuple[Ints, Ints]:
-    """Return the confusion tables of both sides for every pair in either (u, 8), zeros if not in it; its image (u,)."""
-    chosen = [(side.in_set(name) & side.answered).nonzero()[0].tolist() for side in sides]
-    keys = [[(side.keys[p], int(side.categories[p])) for p in of] for side, of in zip(sides, chosen, strict=True)]
-    places = {key: place for place, key in enumerate(dict.fromkeys(key for of in keys for key in of))}
-    rows = np.zeros((len(places), 4 * len(sides)), np.int64)
-    for start, side, of, named in zip((0, 4), sides, chosen, keys, strict=True):
-        np.add.at(rows[:, start : start + 4], [places[key] for key in named], side.tables[of])
-    images = {key: place for place, key in enumerate(dict.fromkeys(key for key, _ in places))}
-    return rows, np.array([images[key] for key, _ in places], np.int64)
-
-
-def longest_prefixes(blocks: Sequence[ModelCases]) -> list[Sequence[ModelCases]]:
+def longest_prefixes(cases: Series) -> list[Series]:
     """Return the longest series of detectors in which each adds to the one before, the shortest first."""
-    rows = [
-        [block for block in blocks if detector_specs(block) == detector_specs(whole)[: len(detector_specs(block))]]
-        for whole in blocks
+    series = [
+        [case for case in cases if detector_specs(case) == detector_specs(whole)[: len(detector_specs(case))]]
+        for whole in cases
     ]
-    most = max(map(len, rows))
-    row = next(row for row in rows if len(row) == most)
-    return [sorted(row, key=lambda block: len(detector_specs(block)))]
+    longest = max(series, key=len)
+    return [sorted(longest, key=lambda case: len(detector_specs(case)))]
 
 
-def f13_rows(cases: AblationCases, model: str) -> Iterator[Row]:
-    """Yield the OOD-H row for each number of detectors."""
-    name = cases.set_label(OOD_H)
-    for block in cases.blocks:
-        label = f"{len(detector_specs(block))}: {detectors_label(block)}"
-        yield model, label, name + block.suffix, *measure_cells(block, name, tuple(HEADS))
+def hard_cells(page: Page, pairs: pd.DataFrame, names: Sequence[str]) -> pd.DataFrame:
+    """Return the measures of OOD-H of each row of a page, whose detectors have these names."""
+    cells = set_cells(page, pairs, COLUMNS, ablation_sets(page, [OOD_H]))
+    return cells.assign(**{DETECTORS: cells["row"].map(dict(enumerate(names)))})
 
 
-T9 = Ablation(
-    "oodbench-T9",
-    CHOICES,
-    "OOD Detectors",
-    "other detectors",
-    "--eye-set=existence.detectors=A+B,B+C,C+D",
-    group_by_count,
-    t9_rows,
-    (DELTA,),
-    (TIME,),
+def detector_cells(page: Page) -> pd.DataFrame:
+    """Return the measures of OOD-H for each division with its time, and the differences from the first division."""
+    pairs = page_pairs(page)
+    cells = hard_cells(page, pairs, [*map(detectors_label, page.cases)])
+    rows = cells[["row", "set", SET, DETECTORS]].drop_duplicates()
+    times = [set_duration(page, row, name) for row, name in rows[["row", "set"]].itertuples(index=False)]
+    first = page.names.groupby("Series")["Pooled"].transform("min")
+    differences = [
+        difference_cells([pairs[(pairs["row"] == side) & (pairs["set"] == name)] for side in (first[row], row)],
+                         page.cases[first[row]].record.seed).assign(row=row, **{SET: shown})
+        for row, name, shown in rows[["row", "set", SET]].itertuples(index=False)
+        if row != first[row]
+    ]  # fmt: skip
+    return pd.concat([cells, rows.assign(column=TIME, text=times), *differences], ignore_index=True)
+
+
+def difference_cells(sides: Sequence[pd.DataFrame], seed: int) -> pd.DataFrame:
+    """Return the differences of the measures of two sets of pairs (first minus second).
+
+    Their intervals are of resamples of the images of both.
+    """
+    by_pair = [side[side["answered"]].groupby(["key", "category"])[CONFUSION].sum() for side in sides]
+    counts = pd.concat(by_pair, axis=1).fillna(0).astype(np.int64)
+    images, rows = pd.factorize(counts.index.get_level_values("key"))[0], counts.to_numpy()
+    value, samples = (
+        [confusion_measures(totals[..., : len(CONFUSION)]), confusion_measures(totals[..., len(CONFUSION) :])]
+        for totals in (rows.sum(axis=0), cluster_bootstrap_totals(rows, images, TIMES, seed))
+    )
+    intervals = {name: percentile_interval(samples[0][name] - samples[1][name]) for name in HEADS}
+    cells = pd.DataFrame(
+        {
+            "column": head, "value": float(value[0][name] - value[1][name]), "low": intervals[name].low,
+            "high": intervals[name].high, "format": DELTA_STYLE,
+        }
+        for name, head in HEADS.items()
+    )  # fmt: skip
+    return cells.assign(**{DETECTORS: "Δ"})
+
+
+def count_cells(page: Page) -> pd.DataFrame:
+    """Return the measures of OOD-H for each number of detectors."""
+    names = [f"{len(detector_specs(case))}: {detectors_label(case)}" for case in page.cases]
+    return hard_cells(page, page_pairs(page), names)
+
+
+OTHER_DETECTORS = replace(
+    THRESHOLDS,
+    name="oodbench-detectors",
+    alias="oodbench-T9",
+    source=f"{PAPER}, Table 9",
+    summary="How well a model recognises the categories that other detectors flag, with differences.",
+    pages=ablation_pages(CHOICES, group_by_count),
+    needs="compares other detectors of one model, all else equal",
+    command=f"{COMMAND} --eye-set=existence.detectors=A+B,B+C,C+D",
+    title="{page}, other detectors, existence (%)",
+    cells=detector_cells,
+    rows=("Model", DETECTORS, SET),
+    columns=(*COLUMNS, TIME),
+    notes=lambda page: (DELTA, *ablation_notes(page), time_note(page.cases)),
 )
-F13 = Ablation(
-    "oodbench-F13",
-    CHOICES,
-    "OOD Detectors",
-    "numbers of detectors",
-    "--eye-set=existence.detectors=A,A+B,A+B+C,A+B+C+D",
-    longest_prefixes,
-    f13_rows,
+DETECTOR_COUNTS = replace(
+    THRESHOLDS,
+    name="oodbench-detector-counts",
+    alias="oodbench-F13",
+    source=f"{PAPER}, Figure 13",
+    summary="How well a model recognises the categories that one, two or more detectors flag.",
+    pages=ablation_pages(CHOICES, longest_prefixes),
+    needs="compares numbers of detectors of one model, all else equal",
+    command=f"{COMMAND} --eye-set=existence.detectors=A,A+B,A+B+C,A+B+C+D",
+    title="{page}, numbers of detectors, existence (%)",
+    cells=count_cells,
+    rows=("Model", DETECTORS, SET),
 )
+TABLES = (OTHER_DETECTORS, DETECTOR_COUNTS)

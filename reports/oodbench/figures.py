@@ -5,6 +5,7 @@ from textwrap import fill
 from typing import TYPE_CHECKING
 
 import numpy as np
+import pandas as pd
 
 from eyechart.metrics.degradation import Degradation, Equivalence
 from eyechart.oodbench.division import OOD_H
@@ -13,10 +14,9 @@ from ..pages import Page
 from ..panels import LEGEND_ASIDE, LETTER_WIDTH, SMALLEST_FONT, create_panels, format_counts, text_width, wrap_name
 from ..render import one_line
 from ..runs import Runs
-from .ablations import AblationCases, benchmark_label
 from .degradation import P_STYLE, PERMUTATION, SetOfRow, comparable_sets, compute_degradation, count_answers, drop_nan
-from .detectors import F13, detector_specs
-from .measures import HEADS, measure_numbers
+from .detectors import DETECTOR_COUNTS, detector_specs
+from .measures import HEADS
 from .signatures import EQUIVALENCE, equivalences
 
 if TYPE_CHECKING:
@@ -102,41 +102,35 @@ def draw_difference(ax: "Axes", result: Equivalence) -> None:
     ax.tick_params(axis="x", labelsize=6)
 
 
-def f13(pool: Runs, _: str | None) -> "Figure":
+def f13(runs: Runs, labels: str | None) -> "Figure":
     """Return Figure 13: accuracy and F1 on OOD-H by number of detectors, one line per model."""
-    homes = F13.cases_by_split(pool)
-    every = {
-        split: {key: wrap_name(name) for key, name in F13.model_labels(series).items()}
-        for split, series in homes.items()
-    }
-    width = text_width((name for names in every.values() for name in names.values()), SMALLEST_FONT)
-    figure, axes = create_panels([3.5] * len(homes), len(DRAWN), 10 + width)
-    for line, (split, series) in zip(axes, homes.items(), strict=True):
-        names = every[split]
+    pages = DETECTOR_COUNTS.get_pages(runs, labels)
+    names = [wrap_name(name) for page in pages for name in page.names["Model"]]
+    figure, axes = create_panels([3.5] * len(pages), len(DRAWN), 10 + text_width(names, SMALLEST_FONT))
+    for line, page in zip(axes, pages, strict=True):
+        cells = DETECTOR_COUNTS.cells(page)
         for ax, measure in zip(line, DRAWN, strict=True):
-            for cases in series:
-                draw_trend(ax, cases, measure, names[id(cases.blocks[0])] + one_line(cases.blocks[0].suffix))
+            for _, rows in page.names.groupby("Series"):
+                draw_trend(ax, page, cells[(cells["column"] == HEADS[measure]) & cells["row"].isin(rows.index)])
             ax.set_ylabel(f"{HEADS[measure]} (%), with the 95 % interval", fontsize=8)
             ax.set_xlabel("number of detectors", fontsize=8)
-            title = f"{one_line(split)}, {series[0].set_label(OOD_H)}, {benchmark_label(series)}"
-            title = f"{title}, {count_flagged_answers(series)}"
+            answers = format_counts(sorted({*cells.loc[cells["column"] == "Num", "count"].astype(int)}))
+            title = f"{one_line(page.context['split'])}, {cells['set'].iloc[0]}{page.suffix}, {answers}"
             ax.set_title(fill(title, TITLE, break_on_hyphens=False), fontsize=8)
             ax.xaxis.get_major_locator().set_params(integer=True)
         line[-1].legend(**(LEGEND_ASIDE | {"fontsize": SMALLEST_FONT}))
     return figure
 
 
-def draw_trend(ax: "Axes", cases: AblationCases, measure: str, label: str) -> None:
-    """Draw the line of one model."""
-    name = cases.set_label(OOD_H)
-    numbers = [measure_numbers(b.counts(name), b.strata(name), b.images(name), b.seed)[measure] for b in cases.blocks]
-    counts = [len(detector_specs(block)) for block in cases.blocks]
-    shown = [(count, number) for count, number in zip(counts, numbers, strict=True) if number.is_defined]
-    values = [100 * (number.value or 0) for _, number in shown]
-    (line,) = ax.plot([count for count, _ in shown], values, marker="o", markersize=4, label=label)
-    for count, number in shown:
-        low, high = number.ci or (number.value or 0,) * 2
-        ax.vlines(count, 100 * low, 100 * high, color=line.get_color(), alpha=0.4, linewidth=3)
+def draw_trend(ax: "Axes", page: Page, cells: pd.DataFrame) -> None:
+    """Draw the line of one model through the cells of a measure."""
+    first = page.names.loc[cells["row"].iloc[0]]
+    cells = cells.dropna(subset="value")
+    counts = [len(detector_specs(page.cases[row])) for row in cells["row"]]
+    label = wrap_name(first["Model"]) + one_line(first["Suffix"])
+    (line,) = ax.plot(counts, 100 * cells["value"], marker="o", markersize=4, label=label)
+    ends = (100 * cells[end].fillna(cells["value"]) for end in ("low", "high"))
+    ax.vlines(counts, *ends, color=line.get_color(), alpha=0.4, linewidth=3)
 
 
 def group_by_set(page: Page, keys: Iterable[SetOfRow]) -> dict[str, list[SetOfRow]]:
@@ -156,13 +150,6 @@ def label_row(page: Page, counts: str, height: float) -> str:
 def max_letters(height: float) -> int:
     """Return the number of small letters that fit along a row of this height in inches."""
     return max(20, int((height - 0.4) / (LETTER_WIDTH * SMALLEST_FONT / 72)))
-
-
-def count_flagged_answers(series: Sequence[AblationCases]) -> str:
-    """Return the text of the numbers of answers in OOD-H."""
-    return format_counts(
-        sorted({int(b.counts(cases.set_label(OOD_H))[:, :4].sum()) for cases in series for b in cases.blocks})
-    )
 
 
 FIGURES: Mapping[str, Callable[[Runs, str | None], "Figure"]] = {

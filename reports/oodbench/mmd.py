@@ -1,73 +1,74 @@
 """Test whether the OOD pairs of two splits have the same distribution: Section B.1.4 of arXiv 2602.18094."""
 
 from collections.abc import Sequence
-from dataclasses import replace
 
-from ..render import FRACTION, Cell, NumberCell, NumberFormat, Row, Table
+import pandas as pd
+
+from ..frames import select_metrics
+from ..pages import Page, with_suffixes
+from ..render import FRACTION, NumberFormat
 from ..runs import CaseRun, Runs
-from .cases import metric_number, nothing_to_show, with_unique_titles
-from .pages import DATA_OPTIONS, DISTRIBUTION, data_notes, pool_data_sets, source_name
+from ..table_definitions import TableDefinition
+from .pages import DATA_OPTIONS, DISTRIBUTION, OODBENCH, PAPER, data_notes, pool_data_sets, source_name
 
-OOD, OWN = "OOD", ("reference", "bandwidth")
+OOD = "OOD"
+IGNORED = (*DATA_OPTIONS, "reference", "bandwidth")
+METRICS = {"MMD² · 10⁴": "mmd2", "τ · 10⁴": "mmd2_tau", "UCI · 10⁴": "mmd2_null", "p": "mmd2_p"}
+DISTANCE, TAU, UCI, P = METRICS
+BELOW, INTERVAL_BELOW, BANDWIDTH = "UCI < τ", "Interval < τ", "Bandwidth"
+
+
+def distance_pages(runs: Runs, labels: str | None) -> list[Page]:  # noqa: ARG001
+    """Return a page for all splits with the same settings, one row per encoder and split."""
+    return with_suffixes([distance_page(cases) for cases in pool_data_sets(runs, DISTRIBUTION, IGNORED)])
+
+
+def distance_page(cases: Sequence[CaseRun]) -> Page:
+    """Return the page of cases with the same settings."""
+    references = [case.option("reference").removeprefix(f"{case.record.benchmark}/") for case in cases]
+    names = {"Encoder": [case.model for case in cases], "Data": [*map(source_name, cases)], "Reference": references}
+    return Page(
+        cases=tuple(cases), title=OODBENCH, names=pd.DataFrame(names), notes=data_notes(cases, IGNORED),
+        context={"divided": cases[0].prompt_settings_without(IGNORED)},
+    )  # fmt: skip
+
+
+def distance_cells(page: Page) -> pd.DataFrame:
+    """Return the distances of each case, whether they are below their limit, and the bandwidth of the kernel."""
+    columns = {head: {"labels": OODBENCH, "subset": OOD, "metric": name} for head, name in METRICS.items()}
+    numbers = select_metrics(page.metrics, columns)
+    numbers["n"] = numbers["n"].where(numbers["column"] == DISTANCE)
+    wide = numbers.set_index(["column", "row"]).reindex(pd.MultiIndex.from_product([METRICS, range(len(page.cases))]))
+    limit = wide.loc[TAU, "value"]
+    texts = {BANDWIDTH: pd.Series([case.option("bandwidth") or None for case in page.cases])}
+    for head, values in {BELOW: wide.loc[UCI, "value"], INTERVAL_BELOW: wide.loc[DISTANCE, "high"]}.items():
+        texts[head] = (values < limit).map({True: "yes", False: "no"}).where(values.notna() & limit.notna())
+    parts = [
+        values.rename("text").rename_axis("row").reset_index().assign(column=head) for head, values in texts.items()
+    ]
+    return pd.concat([numbers, *parts], ignore_index=True)
+
+
 SMALL = NumberFormat(10_000, 3)
-COLUMNS = (
-    "Encoder",
-    "Data",
-    "Reference",
-    "MMD² · 10⁴",
-    "τ · 10⁴",
-    "UCI · 10⁴",
-    "p",
-    "UCI < τ",
-    "Interval < τ",
-    "Bandwidth",
+DISTANCES = TableDefinition(
+    name="oodbench-mmd",
+    source=f"{PAPER}, Section B.1.4",
+    summary="The distance (MMD²) of the OOD pairs of a split from those of a reference split, and its limit.",
+    pages=distance_pages,
+    needs="compares the OOD pairs of two splits, such as COCO's validation and training images",
+    command=(
+        'pytest -k "oodbench and distribution" --eye-set=distribution.reference=oodbench/coco-train --eye-data=ROOT'
+    ),
+    title="{page}: distance of OOD pairs from those of a reference",
+    cells=distance_cells,
+    rows=("Encoder", "Data", "Reference"),
+    columns=(*METRICS, BELOW, INTERVAL_BELOW, BANDWIDTH),
+    notes=(
+        "MMD² of image features with categories, unbiased; n: pairs of both. Brackets: 95 % intervals, bootstrap.",
+        "τ: 95th percentile of half-splits of the reference. UCI: that of permutations; p: of these, one-sided.",
+        "UCI < τ: the paper's criterion, which the observed MMD² is no part of. Interval < τ: its upper end is "
+        "below τ.",
+    ),
+    formats={DISTANCE: SMALL, TAU: SMALL, UCI: SMALL, P: FRACTION},
 )
-MEANING = (
-    "MMD² of image features with categories, unbiased; n: pairs of both. Brackets: 95 % intervals, bootstrap.",
-    "τ: 95th percentile of half-splits of the reference. UCI: that of permutations; p: of these, one-sided.",
-    "UCI < τ: the paper's criterion, which the observed MMD² is no part of. Interval < τ: its upper end is below τ.",
-)
-
-
-def mmd(pool: Runs, _: str | None) -> list[Table]:
-    """Return tables of the distances (MMD²) between the OOD pairs of a split and those of its reference split."""
-    groups = pool_data_sets(pool, DISTRIBUTION, (*DATA_OPTIONS, *OWN))
-    if not groups:
-        what = "compares the OOD pairs of two splits, such as COCO's validation and training images"
-        command = (
-            'pytest -k "oodbench and distribution" --eye-set=distribution.reference=oodbench/coco-train --eye-data=ROOT'
-        )
-        raise nothing_to_show(pool, "oodbench-mmd", what, command)
-    return with_unique_titles([mmd_table(entries) for entries in groups], groups)
-
-
-def mmd_table(entries: Sequence[CaseRun]) -> Table:
-    """Return the table of the splits with the same settings, with one row per encoder and split."""
-    return Table(
-        "OODBench: distance of OOD pairs from those of a reference",
-        COLUMNS,
-        tuple(map(mmd_row, entries)),
-        (*MEANING, *data_notes(entries, (*DATA_OPTIONS, *OWN))),
-        {"divided": entries[0].prompt_settings_without((*DATA_OPTIONS, *OWN))},
-    )
-
-
-def mmd_row(entry: CaseRun) -> Row:
-    """Return the row of one encoder and split."""
-    observed, tau, null = (distance(entry, name) for name in ("mmd2", "mmd2_tau", "mmd2_null"))
-    high = None if observed.ci is None else observed.ci[1]
-    p = replace(metric_number(entry, "mmd2_p", OOD), n=None, style=FRACTION)
-    decisions = (below_cell(null.value, tau.value), below_cell(high, tau.value))
-    where = entry.option("reference").removeprefix(f"{entry.record.benchmark}/")
-    return entry.model, source_name(entry), where, observed, tau, null, p, *decisions, entry.option("bandwidth") or None
-
-
-def distance(entry: CaseRun, name: str) -> NumberCell:
-    """Return a distance of a case; only the observed distance is shown with the number of pairs."""
-    number = replace(metric_number(entry, name, OOD), style=SMALL)
-    return number if name == "mmd2" else replace(number, n=None)
-
-
-def below_cell(value: float | None, limit: float | None) -> Cell:
-    """Return whether a value is below a limit, as "yes" or "no"."""
-    return None if value is None or limit is None else "yes" if value < limit else "no"
+TABLES = (DISTANCES,)
