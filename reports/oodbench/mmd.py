@@ -66,8 +66,7 @@ DISTANCES = TableDefinition(
     notes=(
         "MMD² of image features with categories, unbiased; n: pairs of both. Brackets: 95 % intervals, bootstrap.",
         "τ: 95th percentile of half-splits of the reference. UCI: that of permutations; p: of these, one-sided.",
-        "UCI < τ: the paper's criterion, which the observed MMD² is no part of. Interval < τ: its upper end is "
-        "below τ.",
+        "UCI < τ: the paper's criterion, without the observed MMD². Interval < τ: its upper end is below τ.",
     ),
     formats={DISTANCE: SMALL, TAU: SMALL, UCI: SMALL, P: FRACTION},
 )
