@@ -14,7 +14,6 @@ from eyechart.spec import did_you_mean, parse_spec
 from .answers import ImageAnswers, read_epochs
 from .failures import status_suffix
 from .frames import read_samples
-from .oodbench.pairs import Pairs, read_pairs
 from .run_names import run_names
 
 if TYPE_CHECKING:
@@ -131,11 +130,6 @@ class CaseRun:
     def answers(self) -> ImageAnswers:
         """Return the answers of the only epoch."""
         return self.epochs[0]
-
-    @cached_property
-    def pairs(self) -> Pairs:
-        """Return the answers about image–category pairs."""
-        return read_pairs(self.record, self.folder)
 
     @property
     def comparison_key(self) -> tuple[str, ...]:

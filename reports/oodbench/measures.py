@@ -10,7 +10,6 @@ from eyechart.metrics.resampling import cluster_bootstrap_totals
 from eyechart.metrics.yes_no import confusion_measures
 
 from ..answers import Floats, Ints
-from ..render import NumberCell
 from .pair_frames import CONFUSION, COUNTS
 
 TIMES = 2000
@@ -71,12 +70,6 @@ def rates(totals: Ints) -> dict[str, Floats]:
     """Return the shares of yes answers and unparsed answers of totals (..., 3)."""
     with np.errstate(invalid="ignore"):
         return {name: totals[..., index] / totals[..., -1] for index, name in enumerate(RATES)}
-
-
-def measure_numbers(counts: Ints, strata: Ints, images: Ints, seed: int) -> dict[str, NumberCell]:
-    """Return every measure and rate of a set with its interval."""
-    estimates = measure_estimates(counts, strata, images, seed)
-    return {name: NumberCell(value, ci=interval_or_none((low, high))) for name, (value, low, high) in estimates.items()}
 
 
 def interval_or_none(interval: tuple[float, float] | None) -> tuple[float, float] | None:

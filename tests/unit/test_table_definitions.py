@@ -15,7 +15,7 @@ from eyechart.errors import ReportError
 from eyechart.metrics.intervals import wilson
 from eyechart.metrics.paired import change_interval
 from eyechart.reports import frames, tables
-from eyechart.reports.pages import Page, protocol_pages
+from eyechart.reports.pages import Page, protocol_pages, with_suffixes
 from eyechart.reports.render import CORRELATION, NumberCell, to_csv, to_markdown
 from eyechart.reports.runs import Runs, load
 from eyechart.reports.table_definitions import TableDefinition
@@ -87,6 +87,22 @@ def test_sections_are_lines_of_their_own_and_a_column_in_csv() -> None:
     table = definition(rows=("Family", "Model"), columns=("x",), sections="Family").make(page(), frame)
     assert [row[0] for row in table.rows] == ["x", "a", "c", "y", "b"]
     assert [row["Family"] for row in csv.DictReader(StringIO(to_csv([table])))] == ["x", "y", "x"]
+
+
+def test_a_row_before_all_cases_has_a_negative_number_and_no_section() -> None:
+    names = pd.DataFrame({"Family": ["", "x"], "Model": ["chance", "a"]}, index=[-1, 0])
+    frame = cells((0, "x", 0.2), (-1, "x", 0.5), names="row column value")
+    table = definition(rows=("Family", "Model"), columns=("x",), sections="Family").make(page(names=names), frame)
+    assert [row[0] for row in table.rows] == ["chance", "x", "a"]
+    assert to_csv([table]).splitlines()[1:] == [",chance,50.00", "x,a,20.00"]
+
+
+def test_pages_with_one_title_get_suffixes_that_the_titles_of_tables_end_with() -> None:
+    pages = with_suffixes([page(), page(title="other"), page()])
+    assert [each.suffix for each in pages] == ["", "", " (2)"]
+    assert (
+        definition().make(pages[2], cells((0, "x", 0.1), names="row column value")).title == "data/val: L after R (2)"
+    )
 
 
 def test_names_of_rows_may_be_in_the_cells() -> None:
