@@ -62,15 +62,15 @@ class Evaluate(Generic[P]):
             case, settings, dataset = self.case, self.settings, context.dataset
             self.result = CaseResult(case, settings, dataset, identity, self.protocol, predictions, self.run)
             self.result.loads = self.new_loads()
-            self.result.class_names = class_names(context)
+            self.result.class_names = prompt_names(context)
             self.result.store_entries = tuple(sorted(context.runner.digests))
         return self.result
 
 
-def class_names(context: Context) -> tuple[str, ...]:
-    """Return the class names of the split, else those of its prompts, if there is one for each class."""
-    names = context.dataset.names or context.raw_names
-    return tuple(names) if len(names) == context.dataset.classes else ()
+def prompt_names(context: Context) -> tuple[str, ...]:
+    """Return the class names of prompts for a split without names of its own, () unless each class has one."""
+    names = () if context.dataset.names else tuple(context.raw_names)
+    return names if len(names) == context.dataset.classes else ()
 
 
 def resolve_class_names(dataset: Dataset, settings: Settings, protocol: str = "") -> tuple[tuple[str, ...], str]:

@@ -45,7 +45,7 @@ class CaseResult(Generic[P]):
         self.protocol, self.predictions, self.run = protocol, predictions, run
         self.estimates: list[Estimate] = []
         self.loads = 0
-        self.class_names: tuple[str, ...] = ()
+        self.class_names: tuple[str, ...] = ()  # of prompts, for a split without names of its own
         self.store_entries: tuple[str, ...] = ()
 
     def add(self, metrics: Iterable[Metric[P]]) -> tuple[Estimate, ...]:
@@ -174,9 +174,10 @@ class CaseResult(Generic[P]):
 
     def write_class_names(self) -> File | None:
         """Write the class names, once for all cases of a split with the same ones; None without names."""
-        if not self.class_names:
+        names = self.class_names or tuple(self.dataset.names)
+        if not names:
             return None
-        content = encode(self.class_names)
+        content = encode(names)
         name = re.sub(r"[^A-Za-z0-9_.=-]", "-", f"{self.case.benchmark}-{self.case.split}")[:100]
         return self.write_file(f"class_names/{name}-{sha256(content).hexdigest()[:8]}.json", content)
 
