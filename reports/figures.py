@@ -13,13 +13,13 @@ from eyechart.errors import ReportError
 
 from .annotation.charts import f7
 from .charts import FigureDefinition, label_rows
-from .classification.agreement import Matrix, matrices
+from .classification.agreement import AGREEMENT
 from .classification.categories import BEFORE, CHANGED, LABEL_CHANGE
 from .oodbench.catalogue import FIGURES as OODBENCH
 from .pages import Page
 from .panels import create_panels, format_counts, text_width, wrap_name
 from .realbirdid.catalogue import FIGURES as REALBIRDID
-from .render import CHANGE, one_line
+from .render import CHANGE, format_cell, one_line
 from .runs import Runs
 from .tables import known_name, registered
 
@@ -91,31 +91,29 @@ LABEL_CHANGES = FigureDefinition(
 
 def f9(runs: Runs, labels: str | None) -> "Figure":
     """Draw Figure 9: both matrices side by side, one row of panels for each split and label set."""
-    all_matrices = matrices(runs, labels)
-    pairs = list(zip(all_matrices[::2], all_matrices[1::2], strict=True))
-    names = [wrap_name(name) for matrix, _ in pairs for name in matrix.names]
-    name_width, largest = text_width(names, NAMES), max(len(matrix.names) for matrix, _ in pairs)
-    figure, axes = create_panels(
-        [CELL * len(matrix.names) + name_width + 0.8 for matrix, _ in pairs], 2, 2 * (CELL * largest + name_width) + 1
-    )
-    for row, pair in zip(axes, pairs, strict=True):
-        for ax, matrix in zip(row, pair, strict=True):
-            draw_matrix(ax, matrix)
+    pages = AGREEMENT.get_pages(runs, labels)
+    sizes = [len(page.cases) for page in pages[::2]]
+    name_width = text_width([wrap_name(name) for page in pages for name in page.names["model"]], NAMES)
+    heights = [CELL * size + name_width + 0.8 for size in sizes]
+    figure, axes = create_panels(heights, 2, 2 * (CELL * max(sizes) + name_width) + 1)
+    for ax, page in zip(axes.flat, pages, strict=True):
+        draw_agreement(ax, page, AGREEMENT.cells(page))
     return figure
 
 
-def draw_matrix(ax: "Axes", matrix: Matrix) -> None:
-    """Draw one matrix with the value of each entry."""
-    names = [wrap_name(name) for name in matrix.names]
-    ax.imshow(matrix.values, vmin=-1, vmax=1, cmap="RdBu_r")
-    for row, column in np.ndindex(matrix.values.shape):
-        text = matrix.cell(row, column).text(with_n=False).replace(" ", "\n", 1)
-        dark = abs(matrix.values[row, column]) > 0.6
+def draw_agreement(ax: "Axes", page: Page, cells: pd.DataFrame) -> None:
+    """Draw the coefficient of every two models with its interval."""
+    names = [wrap_name(name) for name in page.names["model"]]
+    values = cells["value"].to_numpy().reshape(len(names), len(names))
+    ax.imshow(values, vmin=-1, vmax=1, cmap="RdBu_r")
+    for (row, column), cell in zip(np.ndindex(values.shape), cells.to_dict("records"), strict=True):
+        text = format_cell(AGREEMENT.make_cell(cell), with_n=False).replace(" ", "\n", 1)
+        dark = abs(values[row, column]) > 0.6
         ax.text(column, row, text, ha="center", va="center", fontsize=6, color="white" if dark else "black")
     ax.set_xticks(range(len(names)), names, rotation=90, fontsize=NAMES)
     ax.set_yticks(range(len(names)), names, fontsize=NAMES)
-    under = one_line(f"{matrix.group.title}, {matrix.labels}")
-    ax.set_title(f"{matrix.kind}\n{fill(under, 60)}, {format_counts(sorted({*matrix.counts.flat}))}", fontsize=8)
+    under, counts = one_line(f"{page.title}, {page.labels}"), format_counts(sorted({*cells["n"]}))
+    ax.set_title(f"{page.context['coefficient']}\n{fill(under, 60)}, {counts}", fontsize=8)
 
 
 DRAWERS: Mapping[str, Callable[[Runs, str | None], "Figure"]] = {

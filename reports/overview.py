@@ -16,10 +16,10 @@ from eyechart.records import Metric
 
 from .classification.ablations import ANSWER_TABLE, BATCH_TABLE, ENCODER_TABLE, ORDER_TABLE
 from .classification.categories import LABEL_CATEGORIES
-from .classification.multiple_choice import t17, t19
+from .classification.multiple_choice import REPEATED_TABLE, SETTING_TABLE
 from .classification.out_of_prompt import MAPPED, OUT_OF_PROMPT, OUT_OF_PROMPT_KINDS
 from .classification.positions import POSITIONS
-from .classification.published import mill_tables
+from .classification.published import PUBLISHED
 from .classification.tasks import TASKS
 from .failures import failure_notes
 from .oodbench.catalogue import TABLES as OODBENCH
@@ -42,17 +42,19 @@ OODBENCH_TABLES = tuple(
     OODBENCH[f"oodbench-{name}"] for name in ("T10", "T11", "T12", "T13", "T14", "T15", "T16", "T17")
 )
 REALBIRDID_TABLES = tuple(REALBIRDID[f"realbirdid-{name}"] for name in OVERVIEW)
-TEXT_TABLES: tuple[Callable[[Runs, str | None], list[Table]], ...] = (
+CLASSIFICATION_TABLES: tuple[Callable[[Runs, str | None], list[Table]], ...] = (
+    LABEL_CATEGORIES,
+    PUBLISHED,
     TASKS,
     OUT_OF_PROMPT,
     MAPPED,
     OUT_OF_PROMPT_KINDS,
-    t19,
+    SETTING_TABLE,
     BATCH_TABLE,
     ORDER_TABLE,
     POSITIONS,
     ANSWER_TABLE,
-    t17,
+    REPEATED_TABLE,
     ENCODER_TABLE,
 )  # T7 is a part of T19
 
@@ -96,10 +98,7 @@ def without_notes(group: ComparableCases) -> ComparableCases:
 
 def group_tables(group: ComparableCases) -> Iterator[Table]:
     """Yield the tables of a group: categories, Mill's table, the published tables, outcomes, and all metrics."""
-    with suppress(EmptyTableError):
-        yield from LABEL_CATEGORIES(Runs((group,), ()))
-    yield from mill_tables(group, group.reference)
-    for builder in (*TEXT_TABLES, *OODBENCH_TABLES, *REALBIRDID_TABLES):
+    for builder in (*CLASSIFICATION_TABLES, *OODBENCH_TABLES, *REALBIRDID_TABLES):
         with suppress(EmptyTableError):
             yield from builder(Runs((group,), ()), None)
     yield outcome_table(group)

@@ -45,8 +45,9 @@ class Page:
         return samples_frame(self.cases, columns, file)
 
     def fill(self, text: str) -> str:
-        """Return a text with the fields {page}, {labels} and {reference} filled in."""
-        for name, value in (("page", self.title), ("labels", self.labels), ("reference", self.reference)):
+        """Return a text with the fields {page}, {labels}, {reference} and those of the context filled in."""
+        fields = {**self.context, "page": self.title, "labels": self.labels, "reference": self.reference}
+        for name, value in fields.items():
             text = text.replace(f"{{{name}}}", value)
         return text
 

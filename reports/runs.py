@@ -11,7 +11,6 @@ from eyechart.errors import ReportError, SpecError
 from eyechart.records import EMPTY, Metric, Record, Run, empty_label_rules, read_run
 from eyechart.spec import did_you_mean, parse_spec
 
-from .answers import ImageAnswers, read_epochs
 from .failures import status_suffix
 from .frames import read_samples
 from .run_names import run_names
@@ -120,16 +119,6 @@ class CaseRun:
     @cached_property
     def _files(self) -> "dict[str, pd.DataFrame]":
         return {}
-
-    @cached_property
-    def epochs(self) -> tuple[ImageAnswers, ...]:
-        """Return the answers of each epoch with their scores under every label set."""
-        return read_epochs(self.record, self.folder, self.labels, self.empty_label_rules)
-
-    @property
-    def answers(self) -> ImageAnswers:
-        """Return the answers of the only epoch."""
-        return self.epochs[0]
 
     @property
     def comparison_key(self) -> tuple[str, ...]:

@@ -6,7 +6,7 @@ notes, Markdown, CSV and LaTeX) is done here and in `pages.py`.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -26,11 +26,12 @@ class TableDefinition:
     - `pages(runs, labels)`: the selections of comparable cases, of which each becomes a table. A page has a title, the
       cases in the order of their rows, and a frame `names` with the columns that name each case. If there are none,
       `needs` says what the table shows and `command` how to evaluate it.
-    - `title`: of a page, with the fields `{page}`, `{reference}` and `{labels}`; the suffix of the page follows.
+    - `title`: of a page, with the fields `{page}`, `{reference}`, `{labels}` and those of its context; its suffix
+      follows.
     - `cells(page)`: a frame with a row per cell: `row` (the index of the case), the further names in `rows`, `column`,
       and either `value` with `n`, `low` and `high`, or `count` (a whole number), or `text`. Further columns: `rank`
       (printed in parentheses), `highlight` (1: best, 2: second), `half_width` (the interval is printed as ±),
-      `format` (of this cell alone).
+      `format` (of this cell alone), `repeated` (the cell repeats another one and is left out of csv).
     - `rows`: the columns that name a row, from `page.names` or the cells, in the printed order.
     - `order`: the columns of the cells by which rows are sorted; equal rows keep the order of the cells.
     - `columns`: the values of `column` in the printed order, or a function of the page; `heads`: what is printed for
@@ -41,6 +42,8 @@ class TableDefinition:
     - `ranked`: the columns whose values are ranked, or a function of the page.
     - `sections`: the name of a column of `rows` whose values are printed as lines of their own; in csv it is a column.
       Rows without a value have no such line.
+    - `across`: the name of a column of `rows` whose values are printed as columns, in their order in the cells; in csv
+      it names rows. The table has one column.
     """
 
     name: str
@@ -60,6 +63,7 @@ class TableDefinition:
     formats: Mapping[str, NumberFormat] = field(default_factory=dict)
     ranked: tuple[str, ...] | Callable[[Page], Sequence[str]] = ()
     sections: str = ""
+    across: str = ""
 
     def __call__(self, runs: Runs, labels: str | None = None) -> list[Table]:
         """Return one table per page. Raises EmptyTableError if the runs have no page."""
@@ -78,14 +82,25 @@ class TableDefinition:
     def make(self, page: Page, cells: pd.DataFrame) -> Table:
         """Return the table of one page with these cells."""
         columns, ranked = ([*(of(page) if callable(of) else of)] for of in (self.columns, self.ranked))
-        rows = self.arrange(page, columns, add_ranks(cells, ranked) if ranked else cells)
-        notes = self.notes(page) if callable(self.notes) else (page.fill(note) for note in self.notes)
-        heads = [page.fill(self.heads[name]) if name in self.heads else name for name in columns]
+        cells = add_ranks(cells, ranked) if ranked else cells
+        rows = self.arrange(page, columns, cells[~cells["repeated"]] if "repeated" in cells else cells)
         title = page.fill(self.title) + page.suffix
         plain = Table(title, (*self.rows, *columns), tuple(rows), context=page.context)
+        names = [name for name in self.rows if not name or name not in (self.sections, self.across)]
+        if self.across:
+            columns, rows = self.arrange_across(page, cells)
         shown = self.with_sections(rows) if self.sections else tuple(rows)
-        names = tuple(name for name in self.rows if not self.sections or name != self.sections)
-        return Table(title, (*names, *heads), shown, (*notes, *page.notes), page.context, plain)
+        heads = [page.fill(self.heads[name]) if name in self.heads else name for name in (*names, *columns)]
+        notes = self.notes(page) if callable(self.notes) else (page.fill(note) for note in self.notes)
+        return Table(title, tuple(heads), shown, (*notes, *page.notes), page.context, plain)
+
+    def arrange_across(self, page: Page, cells: pd.DataFrame) -> tuple[list[str], list[Row]]:
+        """Return the values of the column `across` and the rows that have a cell for each of them."""
+        columns = [*dict.fromkeys(cells[self.across])]
+        formats = {column: self.formats[name] for name in self.formats for column in columns}
+        names = tuple(name for name in self.rows if name != self.across)
+        wide = replace(self, rows=names, across="", formats=formats)
+        return columns, wide.arrange(page, columns, cells.assign(column=cells[self.across]))
 
     def arrange(self, page: Page, columns: Sequence[str], cells: pd.DataFrame) -> list[Row]:
         """Return the rows of a page: their names, then a cell for each column, None where there is none."""

@@ -11,11 +11,17 @@ from eyechart.errors import ReportError
 from eyechart.spec import did_you_mean
 
 from .annotation.outcomes import f7
-from .classification import ablations, categories, out_of_prompt, positions, tasks
-from .classification.agreement import f9
-from .classification.multiple_choice import t7, t17, t19
-from .classification.published import mill_imagenet
-from .classification.weasel import t9, t10
+from .classification import (
+    ablations,
+    agreement,
+    categories,
+    multiple_choice,
+    out_of_prompt,
+    positions,
+    published,
+    tasks,
+    weasel,
+)
 from .oodbench.catalogue import TABLES as OODBENCH
 from .realbirdid.catalogue import TABLES as REALBIRDID
 from .render import Table
@@ -25,25 +31,25 @@ TABLE = "python -m eyechart.reports table"
 Builder = Callable[[Runs, str | None], list[Table]]
 
 BUILDERS: Mapping[str, Builder] = {
-    "mill-imagenet": mill_imagenet,
+    "mill-imagenet": published.PUBLISHED,
     "T2": categories.CATEGORY_SIZES,
     "T4": categories.LABEL_CATEGORIES,
     "F3": categories.LABEL_CHANGE,
     "T5": out_of_prompt.OUT_OF_PROMPT,
     "T6": tasks.TASKS,
-    "T7": t7,
-    "T9": t9,
-    "T10": t10,
-    "F9": f9,
+    "T7": multiple_choice.BEST_MODEL_TABLE,
+    "T9": weasel.WEASEL_ACCURACY,
+    "T10": weasel.WEASEL_RECALL,
+    "F9": agreement.AGREEMENT,
     "T11": ablations.BATCH_TABLE,
     "T12": ablations.ORDER_TABLE,
     "T13": positions.POSITIONS,
     "T14": ablations.ANSWER_TABLE,
     "T15": out_of_prompt.MAPPED,
     "T16": out_of_prompt.OUT_OF_PROMPT_KINDS,
-    "T17": t17,
+    "T17": multiple_choice.REPEATED_TABLE,
     "T18": ablations.ENCODER_TABLE,
-    "T19": t19,
+    "T19": multiple_choice.SETTING_TABLE,
     "F7": f7,
     **OODBENCH,
     **REALBIRDID,

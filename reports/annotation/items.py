@@ -3,14 +3,13 @@
 They are the images of the chosen categories with a valid prediction that the labels score as wrong.
 """
 
-import csv
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from io import StringIO
 from random import Random
 
 import numpy as np
+import pandas as pd
 from numpy.typing import NDArray
 
 from eyechart.data.class_names import check_unique, load_vocabulary
@@ -20,8 +19,7 @@ from eyechart.errors import ReportError
 from eyechart.metrics.equivalence import expand_labels
 from eyechart.spec import did_you_mean
 
-from ..answers import Bools, Ints, ScoredLabels
-from ..run_files import read_verified
+from ..answers import Bools, Ints
 from ..runs import CaseRun, Runs
 from .files import LABELS, MODEL, ORIGINAL, SECOND, Candidate, CategoryCounts, Item, SheetSource
 
@@ -38,9 +36,10 @@ class DisputedCase:
     second: CaseRun | None = None
 
     @cached_property
-    def scored_labels(self) -> ScoredLabels:
-        """Return the disputing label set."""
-        return self.case.answers.label_sets[self.labels]
+    def samples(self) -> pd.DataFrame:
+        """Return the answers: `key`, `label`, and of the disputing label set `labels`, `category` and `correct`."""
+        heads = {f"{self.labels}.{name}": name for name in ("labels", "category", "correct")}
+        return self.case.samples(["key", "label", *heads]).rename(columns=heads)
 
     @cached_property
     def predictions(self) -> Ints:
@@ -50,12 +49,12 @@ class DisputedCase:
     @property
     def disputed(self) -> Bools:
         """Return the mask of the images with a valid prediction that the labels score as wrong."""
-        return np.asarray((self.predictions >= 0) & (self.scored_labels.correct == 0))
+        return np.asarray((self.predictions >= 0) & (self.samples["correct"] == 0), bool)
 
     def counts(self) -> Iterator[CategoryCounts]:
         """Yield the sizes of the categories."""
         for category in self.categories:
-            mask = self.scored_labels.mask(category)
+            mask = (self.samples["category"] == category).to_numpy()
             valid, disputed = (int((mask & which).sum()) for which in (self.predictions >= 0, self.disputed))
             yield CategoryCounts(category=category, images=int(mask.sum()), valid=valid, disputed=disputed)
 
@@ -75,17 +74,18 @@ class DisputedCase:
 
     def rows(self, seed: int) -> list[int]:
         """Return the disputed images of the categories in random order; the order of keys would reveal classes."""
-        selected = np.isin(self.scored_labels.category, self.categories) & self.disputed
+        selected = self.samples["category"].isin(self.categories).to_numpy() & self.disputed
         rows: list[int] = np.flatnonzero(selected).tolist()
         order = Random(f"{seed}|annotate|{self.case.record.case}|{self.labels}")
         return order.sample(rows, len(rows))
 
     def suggestions(self, row: int) -> dict[str, set[int]]:
         """Return the suggested classes of an image by source."""
+        sample = self.samples.iloc[row]
         by_source = {
             MODEL: {int(self.predictions[row])},
-            LABELS: {*self.scored_labels.labels[row]},
-            ORIGINAL: {int(self.case.answers.original[row])},
+            LABELS: {int(label) for label in sample["labels"].split(";") if label},
+            ORIGINAL: {int(sample["label"] or -1)},
             SECOND: {int(self.second_predictions[row])},
         }
         return {source: classes - {-1} for source, classes in by_source.items()}
@@ -98,11 +98,9 @@ class DisputedCase:
 
 def first_classes(case: CaseRun) -> Ints:
     """Return the first class of every answer of a case, -1 for an error or an answer without a class."""
-    if case.record.predictions is None:
-        raise ReportError(f"The record of {case.record.case} names no answers. Run the case again.")
-    path = case.folder / case.record.predictions.path
-    rows = csv.DictReader(StringIO(read_verified(path, case.folder, case.record.predictions), newline=""))
-    return np.array([int(row["top1"]) if row["top1"] and not row["error"] else -1 for row in rows], np.int64)
+    samples = case.samples(["top1", "error"])
+    classes = samples["top1"].where((samples["top1"] != "") & (samples["error"] == ""), "-1")
+    return np.asarray(classes, np.int64)
 
 
 def create_items(
@@ -113,14 +111,14 @@ def create_items(
         read_names(dataset, names),
         EquivalentClasses(disputed.case.record.variant.get("equivalences", "none"), dataset),
     )
-    keys = disputed.case.answers.keys
+    samples = disputed.samples.iloc[[*rows]]
     candidates = (
-        tuple(create_candidates(disputed.suggestions(row), class_names, equivalents, f"{seed}|{keys[row]}"))
-        for row in rows
+        tuple(create_candidates(disputed.suggestions(row), class_names, equivalents, f"{seed}|{key}"))
+        for row, key in zip(rows, samples["key"], strict=True)
     )
     return [
-        Item(key=keys[row], category=str(disputed.scored_labels.category[row]), candidates=offer)
-        for row, offer in zip(rows, candidates, strict=True)
+        Item(key=key, category=category, candidates=offer)
+        for key, category, offer in zip(samples["key"], samples["category"], candidates, strict=True)
     ]
 
 
@@ -201,6 +199,6 @@ def find_second_case(runs: Runs, case: CaseRun, model: str, protocol: str | None
     second = find_case(
         [other for other in group.scored_under(labels) if other != case], model, protocol, labels, "second"
     )
-    if second.answers.keys != case.answers.keys:
+    if not second.samples(["key"]).equals(case.samples(["key"])):
         raise ReportError(f"{second.folder}: the answers to {second.record.case} are not about the same images.")
     return second

@@ -1,16 +1,32 @@
 """Means over epochs: multiple choice and repeated closed world, Tables 7, 17 and 19 of arXiv 2603.06578."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from functools import partial
+
+import pandas as pd
 
 from eyechart.classification.multiple_choice import CLOSED_WORLD, SETTINGS
 from eyechart.classification.options import SHORT
 
-from ..answers import Bools, proportion
-from ..render import Cell, Row, Table
-from ..runs import REPEATED_ACC, CaseRun, ComparableCases, EmptyTableError, Runs
+from ..frames import share
+from ..pages import Page, create_page
+from ..render import NumberFormat
+from ..runs import ACC1, REPEATED_ACC, CaseRun, ComparableCases, Runs
+from ..table_definitions import TableDefinition
 from .best_variant import accuracy, non_default_flags
-from .estimators import ColumnKey, as_count, column_keys, compared_images, coverage_note, mean_over_epochs
+from .pages import (
+    SCORES,
+    accuracy_cells,
+    accuracy_columns,
+    as_counts,
+    coverage_note,
+    label_samples,
+    mean_over_epochs,
+    out_of_prompt,
+)
 
+PAPER = "arXiv 2603.06578"
 MC, CW = "multiple_choice", "closed_world"
 COMPARED_OPTIONS = ("setting", "distractors", "text_encoder")
 STUDENT = (
@@ -21,44 +37,43 @@ ROWS = (*SETTINGS, CLOSED_WORLD)
 WITHOUT_TEXT = tuple(row for row in ROWS if row not in SETTINGS or SETTINGS[row].hardness != "text")
 
 
-def t19(runs: Runs, labels: str | None) -> list[Table]:
-    """Return Table 19: multiple choice of every model by the source of the distractors."""
-    return [
-        setting_table(group, everything, label_set, ROWS)
-        for group, everything, label_set in multiple_choice_groups(runs, labels, "T19")
-    ]
+def setting_pages(runs: Runs, labels: str | None, settings: Sequence[str], *, best: bool = False) -> list[Page]:
+    """Return the multiple-choice cases of every group and label set, those of a model together, best model last.
 
-
-def t7(runs: Runs, labels: str | None) -> list[Table]:
-    """Return Table 7: as Table 19 without neighbours in text space, for the model that is best in closed world."""
-    return [
-        setting_table(select_best_model(group, everything, label_set), everything, label_set, WITHOUT_TEXT)
-        for group, everything, label_set in multiple_choice_groups(runs, labels, "T7")
-    ]
-
-
-def multiple_choice_groups(
-    runs: Runs, labels: str | None, name: str
-) -> list[tuple[ComparableCases, ComparableCases, str]]:
-    """Return the multiple-choice cases of every group and label set, with the group they come from."""
-    result = [
-        (group.select(cases), group, label_set)
-        for group, label_set in runs.iter_labels(labels)
-        if (cases := [case for case in group.with_protocols(MC).cases if label_set in case.labels])
-    ]
-    if not result:
-        raise EmptyTableError(
-            f"{name} compares settings of multiple choice; these runs have {runs.describe()}. "
-            'Make them with: pytest -k "multiple_choice or closed_world" --eye-set=multiple_choice.setting=all'
+    The closed world of a model is its last row. With `best` there is one model.
+    """
+    pages = []
+    for everything, label_set in runs.iter_labels(labels):
+        cases = [e for e in everything.with_protocols(MC).cases if {everything.reference, label_set} <= {*e.labels}]
+        if not cases:
+            continue
+        group = everything.select(cases)
+        if best:
+            group = select_best_model(group, everything, label_set)
+        shown = group.select(
+            case for case in group.cases if setting_order(case) == len(ROWS) or setting(case) in settings
         )
-    return result
+        rows = []
+        for name, block in blocks_by_model(shown, everything, label_set).items():
+            rows += [(name, setting(case), case) for case in block]
+            if closed_world := find_closed_world(everything, block[0], label_set):
+                rows.append((name, f"{CLOSED_WORLD} (CW)", closed_world))
+        names = pd.DataFrame(rows, columns=["Model", "Distractors", "case"])
+        page = create_page(shown, label_set, COMPARED_OPTIONS)
+        closed_world_cases = [case for _, _, case in rows if case.record.protocol == CW]
+        notes = (
+            *setting_notes(shown, closed_world_cases, settings),
+            coverage_note((page.reference, label_set)),
+            *page.notes,
+        )
+        pages.append(replace(page, cases=tuple(names.pop("case")), names=names, notes=notes))
+    return pages
 
 
 def select_best_model(group: ComparableCases, everything: ComparableCases, labels: str) -> ComparableCases:
     """Return the cases of the model with the best closed world, or without one the best first setting."""
-    best = max(
-        blocks_by_model(group, everything, labels).values(), key=lambda block: block_accuracy(block, everything, labels)
-    )
+    blocks = blocks_by_model(group, everything, labels).values()
+    best = max(blocks, key=lambda block: block_accuracy(block, everything, labels))
     notes = [f"One model, the best in closed world: T19 has {len({case.model for case in group.cases})}."]
     selected = [case for case in group.cases if case.model == best[0].model]
     return group.select(selected, *notes * (len(selected) < len(group.cases)))
@@ -99,73 +114,24 @@ def find_closed_world(group: ComparableCases, reference_case: CaseRun, labels: s
         accuracies = accuracy(case, labels), accuracy(case, group.reference)
         return case.accuracy_name == REPEATED_ACC, same_parser, default_options, *accuracies
 
-    return max(
-        (e for e in group.with_protocols(CW).cases if e.model == reference_case.model and labels in e.labels),
-        key=order,
-        default=None,
+    cases = [case for case in group.with_protocols(CW).cases if case.model == reference_case.model]
+    return max((case for case in cases if {group.reference, labels} <= {*case.labels}), key=order, default=None)
+
+
+def setting_notes(
+    group: ComparableCases, closed_world_cases: Sequence[CaseRun], settings: Sequence[str]
+) -> Iterator[str]:
+    """Yield the sources of distractors, the prompts of the closed world, and the missing rows."""
+    yield STUDENT
+    yield from dict.fromkeys(
+        f"{setting(case)}: {distractor_source(case)}." for case in group.cases if distractor_source(case)
     )
-
-
-def setting_table(group: ComparableCases, everything: ComparableCases, labels: str, settings: Sequence[str]) -> Table:
-    """Return the rows of one group, model by model, each with its closed world last."""
-    shown = group.select(case for case in group.cases if setting_order(case) == len(ROWS) or setting(case) in settings)
-    columns = column_keys(group.reference, labels)
-    rows: list[Row] = []
-    closed_world_cases: list[CaseRun] = []
-    for name, block in blocks_by_model(shown, everything, labels).items():
-        rows += [(name, setting(case), *mean_cells(case, columns)) for case in block]
-        if closed_world := find_closed_world(everything, block[0], labels):
-            rows.append((name, f"{CLOSED_WORLD} (CW)", *mean_cells(closed_world, columns)))
-            closed_world_cases.append(closed_world)
-    return Table(
-        f"{group.title}: multiple choice, accuracy (%) by distractors, {group.reference} and {labels}",
-        ("Model", "Distractors", *columns),
-        tuple(rows),
-        (
-            *setting_notes(shown, closed_world_cases, settings),
-            coverage_note((group.reference, labels)),
-            *shown.notes(COMPARED_OPTIONS),
-        ),
-        {"split": group.title, "labels": labels},
-    )
-
-
-def mean_cells(case: CaseRun, columns: Mapping[str, ColumnKey]) -> list[Cell]:
-    """Return the cells of one row: means over epochs, over the images that all label sets of the columns score."""
-    masks = images_per_epoch(case, columns)
-    cells: list[Cell] = []
-    for name, category in columns.values():
-        if name not in case.answers.label_sets:
-            cells.append(None)
-            continue
-        epochs = [answers.label_sets[name] for answers in case.epochs]
-        pairs = zip(epochs, masks, strict=True)
-        cells.append(
-            mean_over_epochs([proportion(scored.correct, scored.mask(category) & images) for scored, images in pairs])
-        )
-    return cells
-
-
-def images_per_epoch(case: CaseRun, columns: Mapping[str, ColumnKey]) -> list[Bools]:
-    """Return for each epoch the mask (n,) of the images that all label sets of the columns score."""
-    names = [name for name in dict.fromkeys(name for name, _ in columns.values()) if name in case.answers.label_sets]
-    return [compared_images([answers], names) for answers in case.epochs]
-
-
-def setting_notes(group: ComparableCases, closed_world_cases: Sequence[CaseRun], settings: Sequence[str]) -> list[str]:
-    """Return the sources of distractors, the missing rows, and the prompts of the closed world."""
-    notes = [
-        STUDENT,
-        *dict.fromkeys(
-            f"{setting(case)}: {distractor_source(case)}." for case in group.cases if distractor_source(case)
-        ),
-    ]
-    notes += dict.fromkeys(
+    yield from dict.fromkeys(
         f"{CLOSED_WORLD} is the closed world, {closed_world.prompt_settings}." for closed_world in closed_world_cases
     )
     present = {*map(setting, group.cases), *[CLOSED_WORLD] * bool(closed_world_cases)}
-    missing = [name for name in settings if name not in present]
-    return notes + [f"Not in these runs: {'; '.join(missing)}."] * bool(missing)
+    if missing := [name for name in settings if name not in present]:
+        yield f"Not in these runs: {'; '.join(missing)}."
 
 
 def distractor_source(case: CaseRun) -> str:
@@ -175,40 +141,94 @@ def distractor_source(case: CaseRun) -> str:
     return f"{option} {case.option(option)}" if option else ""
 
 
-def t17(runs: Runs, labels: str | None) -> list[Table]:
-    """Return Table 17: repeated closed world; mean accuracy, and mean number of answers out of the prompt."""
-    result = [
-        (group.select(cases), label_set)
-        for group, label_set in runs.iter_labels(labels)
-        if (cases := [case for case in group.cases if case.accuracy_name == REPEATED_ACC and label_set in case.labels])
-    ]
-    if not result:
-        raise EmptyTableError(
-            f"T17 shows how far repeated evaluations of a closed world differ; these runs have {runs.describe()}. "
-            "Make them with: pytest -k closed_world --eye-set=closed_world.epochs=31"
-        )
-    return [t17_table(group, label_set) for group, label_set in result]
+def epoch_samples(page: Page, row: int, *, with_out_of_prompt: bool = False) -> pd.DataFrame:
+    """Return the answers of one case with their `epoch`; images count that both label sets score."""
+    read = out_of_prompt if with_out_of_prompt else label_samples
+    case = page.cases[row]
+    epoch = [] if case.accuracy_name == ACC1 else ["epoch"]
+    samples = read(replace(page, cases=(case,)), epoch)
+    covered = samples[["before", "correct"]].notna().all(axis=1)
+    scores = {name: samples[name].where(covered) for name in SCORES if name in samples}
+    return samples.assign(row=row, epoch=samples["epoch"].astype(int) if epoch else 0, **scores)
 
 
-def t17_table(group: ComparableCases, labels: str) -> Table:
-    """Return the table of one group."""
-    columns, names = column_keys(group.reference, labels), group.model_names(("images_per_request",))
-    rows = [
-        (names[id(e)], e.option("images_per_request"), *mean_cells(e, columns), mean_out_of_prompt(e, columns))
-        for e in group.cases
-    ]
-    note = "OOP: mean number of answers out of the prompt per evaluation."
-    return Table(
-        f"{group.title}: repeated evaluations, accuracy (%), {group.reference} and {labels}",
-        ("Model", "Batch", *columns, "OOP"),
-        tuple(rows),
-        (note, STUDENT, coverage_note((group.reference, labels)), *group.notes()),
-        {"split": group.title, "labels": labels},
-    )
+def mean_cells(page: Page) -> pd.DataFrame:
+    """Return the mean accuracies over epochs."""
+    by = ("row", "epoch")
+    parts = [accuracy_cells(page, epoch_samples(page, row), by=by) for row in range(len(page.cases))]
+    return mean_over_epochs(pd.concat(parts, ignore_index=True))
 
 
-def mean_out_of_prompt(case: CaseRun, columns: Mapping[str, ColumnKey]) -> Cell:
-    """Return the mean number of answers out of the prompt, over the images that the other columns cover."""
-    pairs = zip(case.epochs, images_per_epoch(case, columns), strict=True)
-    rates = [proportion(answers.text.out_of_prompt, images) for answers, images in pairs if answers.text]
-    return as_count(mean_over_epochs(rates), 2) if rates else None
+SETTING_TABLE = TableDefinition(
+    name="multiple-choice",
+    alias="T19",
+    source=f"{PAPER}, Table 19",
+    summary="Mean accuracy in multiple choice of every model by the source of the distractors.",
+    pages=partial(setting_pages, settings=ROWS),
+    needs="compares settings of multiple choice",
+    command='pytest -k "multiple_choice or closed_world" --eye-set=multiple_choice.setting=all',
+    title="{page}: multiple choice, accuracy (%) by distractors, {reference} and {labels}",
+    cells=mean_cells,
+    rows=("Model", "Distractors"),
+    columns=accuracy_columns,
+)
+BEST_MODEL_TABLE = replace(
+    SETTING_TABLE,
+    name="multiple-choice-of-the-best-model",
+    alias="T7",
+    source=f"{PAPER}, Table 7",
+    summary="Mean accuracy in multiple choice of the model that is best in closed world.",
+    pages=partial(setting_pages, settings=WITHOUT_TEXT, best=True),
+)
+
+
+def repeated_pages(runs: Runs, labels: str | None) -> list[Page]:
+    """Return a page for every group and label set with a closed world that was evaluated several times."""
+    pages = []
+    for group, label_set in runs.iter_labels(labels):
+        cases = [
+            e for e in group.cases if e.accuracy_name == REPEATED_ACC and {group.reference, label_set} <= {*e.labels}
+        ]
+        if cases:
+            selected = group.select(cases)
+            names = selected.model_names(("images_per_request",))
+            batches = [(names[id(case)], case.option("images_per_request")) for case in cases]
+            page = create_page(selected, label_set)
+            pages.append(replace(page, names=pd.DataFrame(batches, columns=["Model", "Batch"])))
+    return pages
+
+
+def repeated_cells(page: Page) -> pd.DataFrame:
+    """Return the mean accuracies, and the mean number of answers out of the prompt."""
+    by, parts = ("row", "epoch"), []
+    for row in range(len(page.cases)):
+        samples = epoch_samples(page, row, with_out_of_prompt=True)
+        parts += [
+            accuracy_cells(page, samples, by=by),
+            share(samples, "out_of_prompt", by).assign(column="OOP"),
+        ]
+    means = mean_over_epochs(pd.concat(parts, ignore_index=True))
+    outside = means["column"] == "OOP"
+    return pd.concat([means[~outside], as_counts(means[outside])], ignore_index=True)
+
+
+REPEATED_TABLE = TableDefinition(
+    name="repeated-evaluations",
+    alias="T17",
+    source=f"{PAPER}, Table 17",
+    summary="Mean accuracy over evaluations of a closed world, and the mean number of answers out of the prompt.",
+    pages=repeated_pages,
+    needs="shows how far repeated evaluations of a closed world differ",
+    command="pytest -k closed_world --eye-set=closed_world.epochs=31",
+    title="{page}: repeated evaluations, accuracy (%), {reference} and {labels}",
+    cells=repeated_cells,
+    rows=("Model", "Batch"),
+    columns=lambda page: (*accuracy_columns(page), "OOP"),
+    notes=lambda page: (
+        "OOP: mean number of answers out of the prompt per evaluation.",
+        STUDENT,
+        coverage_note((page.reference, page.labels)),
+    ),
+    formats={"OOP": NumberFormat(1, 2)},
+)
+TABLES = (SETTING_TABLE, BEST_MODEL_TABLE, REPEATED_TABLE)

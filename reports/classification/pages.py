@@ -7,8 +7,17 @@ import numpy as np
 import pandas as pd
 
 from eyechart.errors import ReportError
+from eyechart.metrics.intervals import t_interval
 
-from ..frames import change, count_changes, count_hits, share, with_change_interval, with_wilson
+from ..frames import (
+    change,
+    count_changes,
+    count_hits,
+    samples_frame,
+    share,
+    with_change_interval,
+    with_wilson,
+)
 from ..pages import Page, create_page
 from ..render import NumberFormat
 from ..runs import CaseRun, Runs
@@ -112,11 +121,13 @@ def accuracy_columns(page: Page, categories: Sequence[str] = LABELLED) -> tuple[
     return page.reference, *([] if page.labels == page.reference else categories)
 
 
-def accuracy_cells(page: Page, samples: pd.DataFrame, categories: Sequence[str] = LABELLED) -> pd.DataFrame:
-    """Return the cells of `accuracy_columns`."""
-    cells = [share(samples, "before", ["row"]).assign(column=page.reference)]
+def accuracy_cells(
+    page: Page, samples: pd.DataFrame, categories: Sequence[str] = LABELLED, by: Sequence[str] = ("row",)
+) -> pd.DataFrame:
+    """Return the cells of `accuracy_columns`, for each value of the columns `by`."""
+    cells = [share(samples, "before", by).assign(column=page.reference)]
     if page.labels != page.reference:
-        cells.append(share_by_category(samples, "correct", categories))
+        cells.append(share_by_category(samples, "correct", categories, by=by))
     return pd.concat(cells, ignore_index=True)
 
 
@@ -127,6 +138,47 @@ def accuracy_changes(page: Page, samples: pd.DataFrame, categories: Sequence[str
         groups = count_changes(samples, "correct_base", "correct", ["row", "category"])
         cells.append(with_change_interval(sum_categories(groups, categories)))
     return pd.concat(cells, ignore_index=True).assign(column=lambda frame: frame["column"] + DELTA)
+
+
+def mean_over_epochs(shares: pd.DataFrame) -> pd.DataFrame:
+    """Return the mean of each `row` and `column` over its epochs with Student's interval; of one epoch, that number.
+
+    n is the smallest of the epochs, since errors leave images out.
+    """
+    by = ["row", "column"]
+    single = shares.groupby(by)["value"].transform("size") == 1
+    several = shares[~single].groupby(by, sort=False)
+    means = several.agg(value=("value", "mean"), n=("n", "min")).reset_index()
+    low, high = np.array([t_interval(values) for _, values in several["value"]], np.float64).reshape(-1, 2).T
+    return pd.concat([shares[single], means.assign(low=low, high=high, half_width=True)], ignore_index=True)
+
+
+def label_outcomes(page: Page, labels: str, originals: int = -1) -> pd.DataFrame:
+    """Return the answers of the cases that were scored under a label set.
+
+    The columns are `row`, `key`, `label` (the original class, "" for none), and of the label set `labels` (classes
+    separated by ;), `category` and `correct`. In the row `originals` the original labels are the predictions: they are
+    correct exactly in S+ and M+.
+    """
+    rows = [row for row, case in enumerate(page.cases) if labels in case.labels]
+    heads = {f"{labels}.{name}": name for name in ("labels", "category", "correct")}
+    samples = samples_frame([page.cases[row] for row in rows], ["key", "label", *heads])
+    outcomes = samples[["key", "label", *heads]].rename(columns=heads).assign(row=np.array(rows)[samples["row"]])
+    if originals not in rows:
+        return outcomes
+    empty = {"correct": 1.0, "wrong": 0.0}.get(page.cases[originals].empty_label_rules.get(labels, ""), np.nan)
+    correct = outcomes["category"].isin(["S+", "M+"]).astype(float).where(outcomes["category"] != "N", empty)
+    scored = outcomes["category"].notna() & (outcomes["label"] != "")
+    replaced = outcomes["row"] == originals
+    return outcomes.assign(correct=outcomes["correct"].mask(replaced, correct.where(scored)))
+
+
+def parse_single_labels(labels: pd.Series) -> pd.Series:
+    """Return the class of each image that has exactly one label, else -1, from texts such as `3;17`."""
+    classes = {text: {*map(int, filter(None, text.split(";")))} for text in labels.unique()}
+    return labels.map({text: min(values) if len(values) == 1 else -1 for text, values in classes.items()}).astype(
+        "int64"
+    )
 
 
 def with_blocks(page: Page, blocks: Iterable[Hashable], is_base: Iterable[bool]) -> Page:

@@ -1,59 +1,63 @@
 """Our numbers next to published ones, in the layout of Mill's ImageNet page."""
 
-from collections.abc import Iterator
+from dataclasses import replace
 
-from eyechart.errors import ReportError
+import pandas as pd
 
-from ..render import DIFFERENCE, FRACTION, MISSING, Cell, NumberCell, Table
-from ..runs import CaseRun, ComparableCases, Runs
+from ..frames import select_metrics
+from ..pages import Page, create_page
+from ..render import DIFFERENCE, FRACTION, MISSING
+from ..runs import CaseRun, Runs
+from ..table_definitions import TableDefinition
 
-COLUMNS = ("Model", "Mill (acc)", "Reported", "Source", "Δ")
+OURS = "Mill (acc)"
 
 
-def mill_imagenet(runs: Runs, labels: str | None) -> list[Table]:
-    """Return Mill's table: model, our accuracy under the original labels, reported one, source, difference."""
+def imagenet_pages(runs: Runs, labels: str | None) -> list[Page]:
+    """Return the imagenet groups with single answers, under the label set or the original labels."""
     runs.select_labels(labels)
-    tables = [table for group in runs.groups for table in mill_tables(group, labels or group.reference)]
-    if not tables:
-        raise ReportError(
-            "mill-imagenet needs one answer an image about the benchmark imagenet, and these runs have none. "
-            "Make them with: pytest -k imagenet"
-        )
-    return tables
+    pages = []
+    for group in runs.groups:
+        cases = group.scored_under(labels or group.reference)
+        if cases and cases[0].record.benchmark == "imagenet":
+            page = create_page(group.select(cases), labels or group.reference)
+            names = [model_name(case, task) for case, task in zip(cases, page.names["Task"], strict=True)]
+            pages.append(replace(page, names=pd.DataFrame({"Model": names})))
+    return pages
 
 
-def mill_tables(group: ComparableCases, labels: str) -> Iterator[Table]:
-    """Yield the table of an imagenet group with single answers; nothing for other groups."""
-    cases = group.scored_under(labels)
-    if cases and group.cases[0].record.benchmark == "imagenet":
-        yield mill_table(group.select(cases), labels)
-
-
-def mill_table(group: ComparableCases, labels: str) -> Table:
-    """Return the table of one group."""
-    return Table(
-        f"{group.title}: top-1 accuracy under {labels} and reported numbers",
-        COLUMNS,
-        tuple(mill_row(case, group, labels) for case in group.cases),
-        (
-            "Fractions; brackets: 95 % Wilson interval. Reported numbers are for imagenet/val, in full.",
-            *group.notes(),
-        ),
-        {"split": group.title, "labels": labels},
-    )
-
-
-def mill_row(case: CaseRun, group: ComparableCases, labels: str) -> tuple[Cell, ...]:
-    """Return the row of one model; protocols other than Mill's are named."""
-    task = group.task_names()[id(case)]
+def model_name(case: CaseRun, task: str) -> str:
+    """Return the name of a model as Mill writes it; protocols other than Mill's are named."""
     model = case.model.replace("/", " / ", 1) if case.record.model.backend == "open_clip" else case.model
-    metric = case.metric("acc1", labels)
-    ours = NumberCell(metric.value, metric.n, metric.ci, style=FRACTION) if metric else None
-    reported = case.record.reported if labels == group.reference else None
-    return (
-        model if task == "zero_shot" else f"{model} ({task})",
-        ours,
-        NumberCell(reported.value if reported else None, style=FRACTION),
-        reported.source if reported else MISSING,
-        NumberCell(reported.delta if reported else None, style=DIFFERENCE),
-    )
+    return model if task == "zero_shot" else f"{model} ({task})"
+
+
+def published_cells(page: Page) -> pd.DataFrame:
+    """Return our accuracy, the reported one, its source and the difference."""
+    accuracy = {"metric": "acc1", "labels": page.labels, "subset": "A", "level": "", "prompt": ""}
+    cells = []
+    for row, case in enumerate(page.cases):
+        reported = case.record.reported if page.labels == page.reference else None
+        cells += [
+            {"row": row, "column": "Reported", "value": reported.value if reported else None},
+            {"row": row, "column": "Source", "text": reported.source if reported else MISSING},
+            {"row": row, "column": "Δ", "value": reported.delta if reported else None},
+        ]
+    return pd.concat([select_metrics(page.metrics, {OURS: accuracy}), pd.DataFrame(cells)], ignore_index=True)
+
+
+PUBLISHED = TableDefinition(
+    name="mill-imagenet",
+    source="Mill, ImageNet",
+    summary="Our top-1 accuracies on ImageNet next to reported ones.",
+    pages=imagenet_pages,
+    needs="needs one answer an image about the benchmark imagenet",
+    command="pytest -k imagenet",
+    title="{page}: top-1 accuracy under {labels} and reported numbers",
+    cells=published_cells,
+    rows=("Model",),
+    columns=(OURS, "Reported", "Source", "Δ"),
+    formats={OURS: FRACTION, "Reported": FRACTION, "Δ": DIFFERENCE},
+    notes=("Fractions; brackets: 95 % Wilson interval. Reported numbers are for imagenet/val, in full.",),
+)
+TABLES = (PUBLISHED,)

@@ -1,161 +1,157 @@
 """The weasel study, Tables 9 and 10 of arXiv 2603.06578: four similar classes under two label sets."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator
+from dataclasses import replace
 
-import numpy as np
+import pandas as pd
 
-from eyechart.errors import ReportError
-from eyechart.spec import did_you_mean
+from ..frames import change, share
+from ..pages import Page, create_page
+from ..runs import Runs
+from ..table_definitions import TableDefinition
+from .pages import INTERVALS, coverage_note, label_outcomes, parse_single_labels, share_by_category
 
-from ..answers import Bools, Floats, ImageAnswers, paired_change, proportion
-from ..render import CHANGE, Cell, NumberCell, Table
-from ..runs import CaseRun, ComparableCases, Runs
-from .estimators import coverage_note, scored_by_all
-from .pages import INTERVALS
-
+PAPER = "arXiv 2603.06578"
 NAME = "WeaselGT"
 # "domestic ferret" is the study's name for ImageNet's class 359, black-footed ferret.
 FAMILY = {356: "weasel", 357: "mink", 358: "polecat", 359: "domestic ferret"}
 LABELS_TASK = "labels"  # what stands under Task where the original labels answer
+ORIGINALS = 0  # the row of the original labels
 
 
-def weasel_notes(group: ComparableCases) -> list[str]:
-    """Return the explanation of both tables."""
-    return [f"The row {group.reference} treats the original labels as predictions.", INTERVALS]
+def weasel_pages(runs: Runs, labels: str | None) -> list[Page]:
+    """Return the groups that were scored under the study's label set and have images of the family.
 
-
-def weasel_mask(case: CaseRun, labels: str) -> Bools:
-    """Return the mask (n,) of the images whose original or new labels include one of the four classes."""
-    answers = case.answers
-    scored = answers.label_sets[labels]
-    return scored.annotated & (scored.has_any([*FAMILY]) | np.isin(answers.original, [*FAMILY]))
-
-
-def weasel_groups(runs: Runs, labels: str | None, name: str) -> list[tuple[ComparableCases, str]]:
-    """Return the groups that were scored under the study's label set and have images of the family."""
-    label_set = labels or NAME
+    The first row treats the original labels as predictions.
+    """
     runs.select_labels(labels)
-    selected = [
-        (group, label_set)
-        for group in runs.groups
-        if (cases := group.scored_under(group.reference, label_set)) and weasel_mask(cases[0], label_set).any()
+    label_set = labels or NAME
+    pages = []
+    for group in runs.groups:
+        if cases := group.scored_under(group.reference, label_set):
+            page = create_page(group.select(cases), label_set)
+            names = pd.concat([pd.DataFrame({"Model": [page.reference], "Task": [LABELS_TASK]}), page.names])
+            page = replace(
+                page, cases=(cases[0], *cases), names=names.reset_index(drop=True), context={"split": page.title}
+            )
+            if family_outcomes(page, label_set)["family"].any():
+                pages.append(page)
+    return pages
+
+
+def other_labels(page: Page) -> list[str]:
+    """Return the label sets of the cases besides the original labels and those of the study."""
+    names = dict.fromkeys(name for case in page.cases for name in case.labels)
+    return [name for name in names if name not in (page.reference, page.labels)]
+
+
+def family_outcomes(page: Page, labels: str) -> pd.DataFrame:
+    """Return `label_outcomes` with `family`: whether the original or new labels include one of the four classes."""
+    outcomes = label_outcomes(page, labels, ORIGINALS)
+    family = {str(label) for label in FAMILY}
+    is_family = {text: not family.isdisjoint(text.split(";")) for text in outcomes["labels"].unique()}
+    included = outcomes["labels"].map(is_family) | outcomes["label"].isin([*family])
+    return outcomes.assign(family=included & outcomes["category"].notna())
+
+
+def accuracy_cells(page: Page) -> pd.DataFrame:
+    """Return accuracies and changes over all images and over the family; each covers what its label sets all score."""
+    before = label_outcomes(page, page.reference, ORIGINALS)
+    every = [
+        before.assign(column=page.reference),
+        *(label_outcomes(page, name, ORIGINALS).assign(column=name) for name in other_labels(page)),
     ]
-    label_sets = list(dict.fromkeys(name for group in runs.groups for name in group.labels))
-    if not selected:
-        suggestion = did_you_mean(label_set, [name for name in label_sets if name != label_set])
-        raise ReportError(
-            f"{name} needs images of the classes 356–359 under the ground truth '{label_set}'; these runs were scored "
-            f"under {', '.join(label_sets) or 'nothing'}{suggestion} "
-            f"Make them with: pytest -k imagenet/val --eye-data=ROOT --eye-labels={label_set}=FILE"
-        )
-    return selected
-
-
-def correctness(answers: ImageAnswers, labels: str, *, originals: bool) -> Floats:
-    """Return the correctness (n,) of the model, or of the original labels as predictions."""
-    return answers.score_original_labels(labels) if originals else answers.label_sets[labels].correct
-
-
-def t9(runs: Runs, labels: str | None) -> list[Table]:
-    """Return Table 9: accuracy on all images and on the weasel family, under the original and the new labels."""
-    return [t9_table(group, name) for group, name in weasel_groups(runs, labels, "T9")]
-
-
-def t9_table(group: ComparableCases, labels: str) -> Table:
-    """Return the table of one group: the original labels as a model, then every model."""
-    cases, other_labels = (
-        group.scored_under(group.reference, labels),
-        [name for name in group.other_labels if name != labels],
+    outcomes = pd.concat(every, ignore_index=True)
+    covered = outcomes["correct"].notna().groupby([outcomes["row"], outcomes["key"]]).transform("all")
+    outcomes["correct"] = outcomes["correct"].where(covered)
+    cells = [share(outcomes, "correct", ["row", "column"]).assign(column=lambda frame: frame["column"] + " all")]
+    moved = outcomes[outcomes["column"] != page.reference].merge(
+        before[["row", "key", "correct"]], on=["row", "key"], suffixes=("", "_before")
     )
-    tasks = group.task_names()
-    originals = (group.reference, LABELS_TASK, *t9_cells(cases[0], group, labels, other_labels, originals=True))
-    models = [
-        (case.model, tasks[id(case)], *t9_cells(case, group, labels, other_labels, originals=False)) for case in cases
-    ]
-    heads = [head for name in other_labels for head in (f"{name} all", f"{name} all Δ")]
-    label_columns = [f"{labels} {column}" for column in ("weasels", "weasels Δ", "S+", "S-")]
-    return Table(
-        f"{group.title}: weasel family, accuracy (%) under {group.reference} and {labels}",
-        ("Model", "Task", f"{group.reference} all", f"{group.reference} weasels", *heads, *label_columns),
-        (originals, *models),
-        (
-            f"Weasels: images of the classes 356–359 that {labels} annotates.",
-            coverage_note((group.reference, *other_labels), "Columns of all"),
-            coverage_note((group.reference, labels), "Columns of weasels"),
-            *weasel_notes(group),
-            *group.notes(),
-        ),
-        {"split": group.title},
+    changes = change(moved, "correct_before", "correct", ["row", "column"])
+    cells.append(changes.assign(column=changes["column"] + " all Δ"))
+
+    family = family_outcomes(page, page.labels).assign(before=before["correct"])
+    scored = family["family"] & family[["before", "correct"]].notna().all(axis=1)
+    family = family.assign(before=family["before"].where(scored), correct=family["correct"].where(scored))
+    parts = share_by_category(family, "correct", ("S+", "S-"))
+    return pd.concat(
+        [
+            *cells,
+            share(family, "before", ["row"]).assign(column=f"{page.reference} weasels"),
+            share(family, "correct", ["row"]).assign(column=f"{page.labels} weasels"),
+            change(family, "before", "correct", ["row"]).assign(column=f"{page.labels} weasels Δ"),
+            parts.assign(column=f"{page.labels} " + parts["column"]),
+        ],
+        ignore_index=True,
     )
 
 
-def t9_cells(
-    case: CaseRun, group: ComparableCases, labels: str, other_labels: Sequence[str], *, originals: bool
-) -> list[Cell]:
-    """Return the cells of one row, each block of columns over the images that all its label sets score."""
-    answers = case.answers
-    names = [name for name in (group.reference, *other_labels, labels) if name in answers.label_sets]
-    outcomes = {name: correctness(answers, name, originals=originals) for name in names}
-    before, after = outcomes[group.reference], outcomes[labels]
-    all_images = scored_by_all(correct for name, correct in outcomes.items() if name != labels)
-    family = weasel_mask(case, labels) & scored_by_all((before, after))
-    cells: list[Cell] = [proportion(before, all_images), proportion(before, family)]
-    for name in other_labels:
-        cells += accuracy_and_change(before, outcomes.get(name), all_images)
-    scored = answers.label_sets[labels]
-    parts = [proportion(after, family & scored.mask(part)) for part in ("S+", "S-")]
-    return [*cells, proportion(after, family), paired_change(before, after, family), *parts]
+def accuracy_columns(page: Page) -> Iterator[str]:
+    """Yield the columns: all images under every label set but the study's, and the family under two."""
+    yield f"{page.reference} all"
+    yield f"{page.reference} weasels"
+    for name in other_labels(page):
+        yield f"{name} all"
+        yield f"{name} all Δ"
+    for column in ("weasels", "weasels Δ", "S+", "S-"):
+        yield f"{page.labels} {column}"
 
 
-def accuracy_and_change(before: Floats, after: Floats | None, images: Bools) -> list[Cell]:
-    """Return accuracy and change under one more label set; None if the case was not scored under it."""
-    if after is None:
-        return [None, None]
-    return [proportion(after, images), paired_change(before, after, images)]
+def weasel_notes(page: Page) -> tuple[str, ...]:
+    """Return the explanation of both tables."""
+    return f"The row {page.reference} treats the original labels as predictions.", INTERVALS
 
 
-def t10(runs: Runs, labels: str | None) -> list[Table]:
-    """Return Table 10: the recall of each class of the family under the original and the new labels."""
-    return [t10_table(group, name) for group, name in weasel_groups(runs, labels, "T10")]
+WEASEL_ACCURACY = TableDefinition(
+    name="weasel-accuracy",
+    alias="T9",
+    source=f"{PAPER}, Table 9",
+    summary="Accuracy on all images and on four similar classes under the original and new labels, with the changes.",
+    pages=weasel_pages,
+    needs=f"needs images of the classes 356–359 under the label set '{NAME}', or the one of --labels",
+    command=f"pytest -k imagenet/val --eye-data=ROOT --eye-labels={NAME}=FILE",
+    title="{page}: weasel family, accuracy (%) under {reference} and {labels}",
+    cells=accuracy_cells,
+    rows=("Model", "Task"),
+    columns=lambda page: [*accuracy_columns(page)],
+    notes=lambda page: (
+        f"Weasels: images of the classes 356–359 that {page.labels} annotates.",
+        coverage_note((page.reference, *other_labels(page)), "Columns of all"),
+        coverage_note((page.reference, page.labels), "Columns of weasels"),
+        *weasel_notes(page),
+    ),
+)
 
 
-def t10_table(group: ComparableCases, labels: str) -> Table:
-    """Return the table of one group: the original labels as a model, then every model."""
-    cases, tasks = group.scored_under(group.reference, labels), group.task_names()
-    heads = [f"{kind} {column}" for kind in FAMILY.values() for column in (group.reference, labels, "Δ")]
-    originals = (group.reference, LABELS_TASK, *t10_cells(cases[0], group.reference, labels, originals=True))
-    models = [
-        (case.model, tasks[id(case)], *t10_cells(case, group.reference, labels, originals=False)) for case in cases
-    ]
-    return Table(
-        f"{group.title}: weasel family, recall (%) under {group.reference} and {labels}",
-        ("Model", "Task", *heads),
-        (originals, *models),
-        (
-            "Domestic ferret is class 359. Each ground truth has its own images of a class: Δ has no paired interval.",
-            *weasel_notes(group),
-            *group.notes(),
-        ),
-        {"split": group.title},
-    )
+def recall_cells(page: Page) -> pd.DataFrame:
+    """Return the recall of each class of the family under both label sets, over images with one label, and Δ."""
+    recalls = {}
+    for name in (page.reference, page.labels):
+        outcomes = label_outcomes(page, name, ORIGINALS)
+        classes = pd.Categorical(parse_single_labels(outcomes["labels"]).map(FAMILY), [*FAMILY.values()])
+        recalls[name] = share(outcomes.assign(kind=classes), "correct", ["row", "kind"])
+    before, after = recalls[page.reference], recalls[page.labels]
+    cells = [recall.assign(column=recall["kind"].astype(str) + f" {name}") for name, recall in recalls.items()]
+    kinds = after["kind"].astype(str)
+    changes = pd.DataFrame({"row": after["row"], "column": kinds + " Δ", "value": after["value"] - before["value"]})
+    return pd.concat([*cells, changes], ignore_index=True)
 
 
-def t10_cells(case: CaseRun, reference: str, labels: str, *, originals: bool) -> list[Cell]:
-    """Return recall under both label sets and the difference, by class."""
-    cells: list[Cell] = []
-    for kind in FAMILY:
-        before, after = (recall(case.answers, name, kind, originals=originals) for name in (reference, labels))
-        cells += [before, after, NumberCell(difference(before.value, after.value), style=CHANGE)]
-    return cells
-
-
-def difference(before: float | None, after: float | None) -> float | None:
-    """Return after - before, or None if one is missing."""
-    return None if before is None or after is None else after - before
-
-
-def recall(answers: ImageAnswers, labels: str, kind: int, *, originals: bool) -> NumberCell:
-    """Return the share of a class's single-label images that are right."""
-    return proportion(
-        correctness(answers, labels, originals=originals), answers.label_sets[labels].single_label == kind
-    )
+WEASEL_RECALL = replace(
+    WEASEL_ACCURACY,
+    name="weasel-recall",
+    alias="T10",
+    source=f"{PAPER}, Table 10",
+    summary="Recall of each of four similar classes under the original and new labels, with the changes.",
+    title="{page}: weasel family, recall (%) under {reference} and {labels}",
+    cells=recall_cells,
+    columns=lambda page: [
+        f"{kind} {column}" for kind in FAMILY.values() for column in (page.reference, page.labels, "Δ")
+    ],
+    notes=lambda page: (
+        "Domestic ferret is class 359. Each ground truth has its own images of a class: Δ has no paired interval.",
+        *weasel_notes(page),
+    ),
+)
+TABLES = (WEASEL_ACCURACY, WEASEL_RECALL)

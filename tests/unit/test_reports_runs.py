@@ -98,8 +98,8 @@ def test_a_choice_of_images_is_named(make_run):
 def test_errors_are_noted_and_left_out_of_every_score(make_run):
     runs = load([make_run(models=ONE, errors={0: "truncated"})])
     assert runs.notes == ("imagenet/val/conse[]: 1 of 18 images ended in an error and are left out of every score.",)
-    scored = runs.groups[0].cases[0].answers.label_sets["ImGT"]
-    assert (scored.correct == scored.correct).sum() == 16  # NaN is not itself: the error and the image without a label
+    scored = runs.groups[0].cases[0].samples(["ImGT.correct"])
+    assert scored["ImGT.correct"].notna().sum() == 16  # not the error and the image without a label
 
 
 def test_a_run_is_named_by_its_folder_or_its_file(run_folder):
@@ -139,7 +139,7 @@ def test_damaged_answers_are_refused(make_run, damage, says):
     damage(answers_of(folder))
     case = load([folder]).groups[0].cases[0]
     with pytest.raises(ReportError, match=rf"conse-\w+\.csv {says}.*[Rr]un the case again"):
-        _ = case.answers
+        case.samples(["key"])
 
 
 def test_a_record_leads_to_no_file_outside_its_run(make_run, tmp_path):
@@ -147,11 +147,11 @@ def test_a_record_leads_to_no_file_outside_its_run(make_run, tmp_path):
     shutil.copy(answers_of(folder), tmp_path / "outside.csv")
     edit(folder, lambda record: record["predictions"].update(path="../outside.csv"))
     with pytest.raises(ReportError, match=r"outside\.csv, which lies outside of it"):
-        _ = load([folder]).groups[0].cases[0].answers
+        load([folder]).groups[0].cases[0].samples(["key"])
 
 
 def test_answers_without_a_ground_truths_columns_are_refused(make_run):
     folder = make_run(models=ONE)
     edit(folder, lambda record: record["metrics"][0].update(labels="ReaL"))
-    with pytest.raises(ReportError, match=r"cannot be read as answers \('ReaL\.labels'\)"):
-        _ = load([folder]).groups[0].cases[0].answers
+    with pytest.raises(ReportError, match=r"\.csv has no column ReaL\.correct; its columns are key, .*ImGT\.correct"):
+        load([folder]).groups[0].cases[0].samples(["ReaL.correct"])

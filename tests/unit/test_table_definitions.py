@@ -111,6 +111,28 @@ def test_names_of_rows_may_be_in_the_cells() -> None:
     assert [row[:2] for row in table.rows] == [("a", "all"), ("a", "S")]
 
 
+def test_rows_are_in_the_order_of_the_table() -> None:
+    frame = cells((1, 10, "x", 0.1), (0, 10, "x", 0.2), (0, 5, "x", 0.3), names="row position column value")
+    table = definition(rows=("Model", "position"), columns=("x",), order=("position", "row")).make(page(), frame)
+    assert [row[:2] for row in table.rows] == [("a", 5), ("a", 10), ("b", 10)]
+
+
+def test_a_column_of_rows_is_printed_across_and_csv_leaves_out_repeated_cells() -> None:
+    pairs = [(row, "abc"[other], "r", 1 / (1 + row + other), other <= row) for row in range(3) for other in range(3)]
+    frame = cells(*pairs, names="row other column value repeated")
+    matrix = definition(rows=("Model", "other"), across="other", columns=("r",), heads={"Model": "", "a": "first"},
+                        formats={"r": CORRELATION})  # fmt: skip
+    table = matrix.make(page(), frame)
+    assert table.columns == ("", "first", "b", "c")
+    assert table.rows[1] == ("b", *(NumberCell(value, style=CORRELATION) for value in (1 / 2, 1 / 3, 1 / 4)))
+    assert to_csv([table]).splitlines() == ["Model,other,r", "a,b,0.50", "a,c,0.33", "b,c,0.25"]
+
+
+def test_a_title_has_the_fields_of_the_context() -> None:
+    table = definition(title="{page}: {kind}").make(page(context={"kind": "phi"}), cells((0, "x", 0.1, 1, 0, 1)))
+    assert table.title == "data/val: phi"
+
+
 def test_heads_and_notes_name_the_page() -> None:
     table = definition(heads={"x": "{labels} ∩ {reference}"}, notes=("Of {page}.",)).make(
         page(notes=("Images.",)), cells((0, "x", 0.1), names="row column value")
