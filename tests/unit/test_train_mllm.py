@@ -1,4 +1,4 @@
-"""The trainer of toybox-mllm, on a few classes for a few steps, and for as many as teach it to see."""
+"""The trainer of toybox-mllm, on a few classes for a few steps, and for a minute."""
 
 import json
 import random
@@ -56,7 +56,7 @@ def whole(train: Train) -> Path:
 
 @pytest.fixture(scope="module")
 def taught(train: Train) -> Path:
-    return train("taught", steps=40, batch=24)
+    return train("minute", steps=60, batch=36)
 
 
 def _state(folder: Path, name: str) -> dict[str, Any]:
@@ -159,9 +159,9 @@ def test_birds_are_shifted_and_mirrored_not_recoloured() -> None:
 
 def test_a_minutes_training_teaches_to_see(taught: Path) -> None:
     model = create_model(parse_spec(f"hf[{taught}]"), offline=True)
-    drawn = crowds(sprites(("fluent-3d",), FEW), 9, 300, 96, 0.1, (1,))
+    drawn = crowds(sprites(("fluent-3d",), FEW), 9, 40, 96, 0.1, (1,))
     images = [Image.fromarray(one) for one in drawn.pixels.add(1).mul(127.5).byte().permute(0, 2, 3, 1).numpy()]
     known = [names()[label] for label in FEW]
     scores = model.score([Request((image, "What is this?")) for image in images], known)
     right = sum(FEW[best] == label for best, label in zip(scores.argmax(1), drawn.labels[:, 0].tolist(), strict=True))
-    assert right >= 93  # who guesses among four has that many in one try of a hundred
+    assert right >= 17  # who guesses among four has that many in one try of a hundred
