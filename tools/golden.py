@@ -135,10 +135,11 @@ def strip(value: Any) -> Any:
     return [strip(part) for part in value] if isinstance(value, list) else value
 
 
-def make_tables(*runs: Path) -> dict[str, Any]:
-    """Return the csv of every table that the reports know, None where they refuse to make it."""
+def make_tables(*runs: Path, of: str = "") -> dict[str, Any]:
+    """Return the csv of every table that the reports know, None where they refuse to make it; `of`: part of a name."""
     known = report("table", "?", *map(str, runs))[1].partition("The tables are: ")[2].strip().rstrip(".").split(", ")
-    return {name: {"csv": lines} if any(lines) else None for name in known for lines in [make_table(name, runs)]}
+    chosen = [name for name in known if of in name]
+    return {name: {"csv": lines} if any(lines) else None for name in chosen for lines in [make_table(name, runs)]}
 
 
 def make_table(name: str, runs: Sequence[Path]) -> list[str]:

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from functools import cache
 from io import StringIO
 from pathlib import Path
+from shutil import copytree
 from typing import Any
 
 import numpy as np
@@ -58,6 +59,15 @@ class Bench:
         wanted = (protocol, f"sample-{kind}")
         found = [each for each in self.records("all", "others") if (each["protocol"], each["split"]) == wanted]
         return {called(each): each for each in found if chosen.items() <= each["variant"].items()}
+
+    def part(self, name: str, split: str) -> str:
+        """Return the folder of a run with the records of one split alone."""
+        run, folder = self.runs[name].resolve(), self.folder / f"{name} {split}"
+        copytree(run, folder, symlinks=True, dirs_exist_ok=True)
+        content = json.loads((run / "records.json").read_bytes())
+        content["records"] = [record for record in content["records"] if record["split"] == split]
+        (folder / "records.json").write_text(json.dumps(content), encoding="utf-8")
+        return str(folder)
 
     def report(self, *arguments: str) -> str:
         """What the reports print."""
