@@ -13,7 +13,7 @@ import numpy as np
 import pandas as pd
 
 from .pages import Page
-from .render import CHANGE, PERCENT, Cell, NumberCell, NumberFormat, Row, Table
+from .render import CHANGE, PERCENT, Cell, NumberCell, NumberFormat, Row, Table, shared_n
 from .runs import EmptyTableError, Runs
 
 
@@ -44,6 +44,8 @@ class TableDefinition:
       Rows without a value have no such line.
     - `across`: the name of a column of `rows` whose values are printed as columns, in their order in the cells; in csv
       it names rows. The table has one column.
+    - `transposed`: the head of the first column if the printed table has a row per column of the cells and a column per
+      case, "" if not; csv has a row per case in both.
     """
 
     name: str
@@ -64,6 +66,7 @@ class TableDefinition:
     ranked: tuple[str, ...] | Callable[[Page], Sequence[str]] = ()
     sections: str = ""
     across: str = ""
+    transposed: str = ""
 
     def __call__(self, runs: Runs, labels: str | None = None) -> list[Table]:
         """Return one table per page. Raises EmptyTableError if the runs have no page."""
@@ -92,7 +95,8 @@ class TableDefinition:
         shown = self.with_sections(rows) if self.sections else tuple(rows)
         heads = [page.fill(self.heads[name]) if name in self.heads else name for name in (*names, *columns)]
         notes = self.notes(page) if callable(self.notes) else (page.fill(note) for note in self.notes)
-        return Table(title, tuple(heads), shown, (*notes, *page.notes), page.context, plain)
+        table = Table(title, tuple(heads), shown, (*notes, *page.notes), page.context, plain)
+        return transpose(table, len(names), self.transposed) if self.transposed else table
 
     def arrange_across(self, page: Page, cells: pd.DataFrame) -> tuple[list[str], list[Row]]:
         """Return the values of the column `across` and the rows that have a cell for each of them."""
@@ -142,6 +146,21 @@ class TableDefinition:
             blocks.setdefault(row[at], []).append((*row[:at], *row[at + 1 :]))
         heads: dict[Cell, list[Row]] = {head: [(head, *[""] * (len(rows[0]) - 2))] if head else [] for head in blocks}
         return tuple(line for head, block in blocks.items() for line in (*heads[head], *block))
+
+
+def transpose(table: Table, names: int, head: str) -> Table:
+    """Return a table with a row for each column of numbers, and a column for each row, named by its first cells.
+
+    The first column is named `head`. If the numbers of a column have a common n, it stands in the name of its row.
+    """
+    columns = (head, *(", ".join(map(str, row[:names])) for row in table.rows))
+    rows = []
+    for index, name in enumerate(table.columns[names:], names):
+        n = shared_n(table, index)
+        cells = (row[index] for row in table.rows)
+        alike = [replace(cell, n=None) if n is not None and isinstance(cell, NumberCell) else cell for cell in cells]
+        rows.append((name if n is None else f"{name} (n={n:,})", *alike))
+    return replace(table, columns=columns, rows=tuple(rows))
 
 
 def is_missing(value: Any) -> bool:

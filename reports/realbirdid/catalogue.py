@@ -26,11 +26,10 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 TABLES: Mapping[str, Callable[[Runs, str | None], list[Table]]] = {
-    **summary.TABLES,
+    **{table.alias or table.name: table for table in (*summary.TABLES, *flat.TABLES)},
     **abstention.TABLES,
     "realbirdid-T5": genera.t5,
     "realbirdid-F3": genera.f3,
-    **flat.TABLES,
     **ranges.TABLES,
     **reasons.TABLES,
     **curves.TABLES,

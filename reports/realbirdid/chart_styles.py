@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from textwrap import fill
 from typing import TYPE_CHECKING, Any
 
+from ..pages import Page
 from ..panels import format_counts
 from ..render import one_line
 from ..runs import CaseRun, ComparableCases, Runs
@@ -61,7 +62,9 @@ def make_subfigures(heights: Sequence[float], width: float) -> tuple["Figure", l
     return figure, [part for (part,) in grid]
 
 
-def add_caption(part: "SubFigure", group: ComparableCases, labels: Sequence[str], width: float, *more: str) -> None:
+def add_caption(
+    part: "SubFigure", group: Page | ComparableCases, labels: Sequence[str], width: float, *more: str
+) -> None:
     """Set the caption of a subfigure: data set, number of images per label set, and prompt settings."""
     numbers = [describe_sizes(group.cases, name) for name in dict.fromkeys(labels)]
     text = "; ".join(filter(None, [group.title, *numbers, describe_prompts(group.cases), *more]))

@@ -1,126 +1,108 @@
-"""The main results of RealBirdID: Tables 2 and 3 and Figure 16 of arXiv 2603.27033."""
+"""The main results of RealBirdID: Tables 2 and 3 and Figure 16 of arXiv 2603.27033, and free-form answers."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
-from ..render import Cell, NumberCell, Row, Table
-from ..runs import CaseRun, Runs
-from .cases import FREE, SPECIES, WORDS, metric_estimate
-from .model_families import LEGEND, SETS, TableCases, mark_best, select_cases
+import pandas as pd
+
+from ..pages import Page
+from ..table_definitions import TableDefinition, mark_best
+from .pages import COMMANDS, FREE, LEVELS, NEEDS, OBSERVATIONS, PAPER, SETS, SPECIES, metric_cells, pages_of
 
 MEASURES = {"IG": ("ig", "A"), "UA/A": ("ua_a", "all")}  # the published rows
-LEVEL_COLUMNS = {"A Species": "A.species", "A Genus": "A.genus", "UA Genus": "UA.genus"}  # the published columns
-MICRO = {"AUC": "auc", "Acc": "acc"}
-AVERAGED = {"AUC macro": "auc_macro", "AUC balanced": "auc_balanced", "Acc macro": "acc_macro"}
-FREE_FORM_COLUMNS = {
-    "A Species": ("acc", "A.species"), "A Genus": ("acc", "A.genus"), "UA Genus": ("acc", "UA.genus"),
-    "Unanswerable": ("acc", "UA"), "HM": ("hm", "all"), "A abstained": ("abstained", "A"),
-    "UA abstained": ("abstained", "UA"),
-}  # fmt: skip
-SAID = (
-    "Species and Genus: named, or named by one of its species, and right. Unanswerable: no species and no wrong genus "
-    "is named. HM: the harmonic mean of A Species and Unanswerable. Abstained: no species is named. An answer that "
-    "cannot be read is wrong and no abstention."
-)
-EITHER = (
-    "Brackets: 95 % intervals over observations, each with all its images: of HM by bootstrap, of all else Wilson's."
-)
-BOOTSTRAP = "Brackets: 95 % intervals, bootstrap over observations, each with all its images."
-WILSON = "Brackets: 95 % intervals over observations, each with all its images: of AUC by bootstrap, of Acc Wilson's."
-STRATIFIED = (
-    "Brackets: 95 % intervals over observations, each with all its images: of AUC by bootstrap, of Acc macro within "
-    "each class."
-)
+AVERAGES = {"AUC macro": "auc_macro", "AUC balanced": "auc_balanced", "Acc macro": "acc_macro"}
 GAIN = "IG: the area under accuracy by information gain, of the answerable images, over all thresholds."
 TRADEOFF = "UA/A: the area under unanswerable by answerable images abstained on, by max probability; 50 is chance."
+LEGEND = "Bold: the highest; underlined: the next."
 COVERAGE = "AUC: the mean over coverage of the accuracy among the images kept, by max probability. Acc: all are kept."
 CLASSES = (
     "Macro: each species or genus counts alike, at each coverage those with an image kept. Balanced: each image counts "
     "by one over the images of its species or genus."
 )
+FREE_FORM_NOTE = (
+    "Species and Genus: named, or named by one of its species, and right. Unanswerable: no species and no wrong genus "
+    "is named. HM: the harmonic mean of A Species and Unanswerable. Abstained: no species is named. An answer that "
+    "cannot be read is wrong and no abstention."
+)
+BRACKETS = "Brackets: 95 % intervals over observations, each with all its images"
 
 
-def t2(pool: Runs, labels: str | None) -> list[Table]:
-    """Return Table 2: IG and UA/A, one column per model."""
-    return [t2_table(table_cases) for table_cases in select_cases(pool, SPECIES, "realbirdid-T2", labels)]
+def summary_cells(page: Page) -> pd.DataFrame:
+    """Return IG and UA/A of every model, with the best two marked."""
+    return mark_best(metric_cells(page, MEASURES))
 
 
-def t2_table(table_cases: TableCases) -> Table:
-    """Return the table of models on the same images; in a csv one row per model."""
-    entries = table_cases.group.cases
-    columns = {
-        head: [metric_estimate(e, name, table_cases.labels, of) for e in entries]
-        for head, (name, of) in MEASURES.items()
-    }
-    names = [table_cases.names[id(entry)] for entry in entries]
-    what = "classification and abstention (%)"
-    rows = [metric_row(head, numbers) for head, numbers in columns.items()]
-    legend = [LEGEND] * (len(entries) > 1)
-    table = table_cases.table(what, ("Metric", *names), rows, GAIN, TRADEOFF, *legend, SETS, BOOTSTRAP)
-    plain = list(zip(names, *columns.values(), strict=True))
-    return replace(table, data=table_cases.table(what, ("Model", *MEASURES), plain))
+def summary_notes(page: Page) -> Iterator[str]:
+    """Yield the explanation of the table."""
+    yield from (GAIN, TRADEOFF, *[LEGEND] * (len(page.cases) > 1), SETS)
+    yield "Brackets: 95 % intervals, bootstrap over observations, each with all its images."
 
 
-def metric_row(head: str, numbers: Sequence[NumberCell]) -> Row:
-    """Return one row with a metric of all models; a common n is part of its title."""
-    sizes = {number.n for number in numbers}
-    shared = next(iter(sizes)) if len(sizes) == 1 else None
-    alike = numbers if shared is None else [replace(number, n=None) for number in numbers]
-    return (head if shared is None else f"{head} (n={shared:,})", *mark_best(alike))
+def level_columns(measures: Mapping[str, str]) -> dict[str, tuple[str, ...]]:
+    """Return the columns of some measures at every level."""
+    return {f"{head} {name}": (metric, *of) for head, of in LEVELS.items() for name, metric in measures.items()}
 
 
-def t3(pool: Runs, labels: str | None) -> list[Table]:
-    """Return Table 3: AUC and accuracy of species and genus."""
-    what, notes = "AUC and accuracy by level (%)", (COVERAGE, SETS, WILSON)
-    return [
-        level_table(table_cases, what, MICRO, *notes)
-        for table_cases in select_cases(pool, SPECIES, "realbirdid-T3", labels)
-    ]
-
-
-def f16(pool: Runs, labels: str | None) -> list[Table]:
-    """Return Figure 16 as a table: class-averaged AUC and accuracy."""
-    what, notes = "class-averaged AUC and accuracy by level (%)", (COVERAGE, CLASSES, SETS, STRATIFIED)
-    return [
-        level_table(table_cases, what, AVERAGED, *notes)
-        for table_cases in select_cases(pool, SPECIES, "realbirdid-F16", labels)
-    ]
-
-
-def level_table(table_cases: TableCases, what: str, measures: dict[str, str], *notes: str) -> Table:
-    """Return a table of measures of every level, one row per model."""
-    spots = [(head, name, of) for at, of in LEVEL_COLUMNS.items() for head, name in measure_columns(at, measures)]
-
-    def cells(entry: CaseRun) -> list[Cell]:
-        return [metric_estimate(entry, name, table_cases.labels, of) for _, name, of in spots]
-
-    return table_cases.sections(what, [head for head, *_ in spots], cells, *notes)
-
-
-def measure_columns(at: str, measures: dict[str, str]) -> list[tuple[str, str]]:
-    """Return the column names and metric names of a level."""
-    return [(f"{at} {head}", name) for head, name in measures.items()]
-
-
-def free_form(pool: Runs, _: str | None) -> list[Table]:
-    """Return the results of free form: accuracies by level, abstention rates, and the harmonic mean."""
-    return [
-        free_form_table(table_cases) for table_cases in select_cases(pool, FREE, "realbirdid-free-form", None, WORDS)
-    ]
-
-
-def free_form_table(table_cases: TableCases) -> Table:
-    """Return the table of models on the same images."""
-
-    def cells(entry: CaseRun) -> list[Cell]:
-        return [metric_estimate(entry, name, table_cases.labels, of) for name, of in FREE_FORM_COLUMNS.values()]
-
-    return table_cases.sections("species in free words (%)", list(FREE_FORM_COLUMNS), cells, SAID, SETS, EITHER)
-
-
-TABLES: dict[str, Callable[[Runs, str | None], list[Table]]] = {
-    "realbirdid-T2": t2,
-    "realbirdid-T3": t3,
-    "realbirdid-F16": f16,
-    "realbirdid-free-form": free_form,
+MICRO, AVERAGED = level_columns({"AUC": "auc", "Acc": "acc"}), level_columns(AVERAGES)
+SUMMARY = TableDefinition(
+    name="realbirdid-summary",
+    alias="realbirdid-T2",
+    source=f"{PAPER}, Table 2",
+    summary="Classification of answerable images by information gain, and abstention on unanswerable ones.",
+    pages=pages_of(SPECIES),
+    needs=NEEDS[SPECIES],
+    command=COMMANDS[SPECIES],
+    title="{page}: classification and abstention (%)",
+    cells=summary_cells,
+    rows=("Model",),
+    columns=tuple(MEASURES),
+    transposed="Metric",
+    notes=summary_notes,
+)
+BY_LEVEL = replace(
+    SUMMARY,
+    name="realbirdid-levels",
+    alias="realbirdid-T3",
+    source=f"{PAPER}, Table 3",
+    summary="Accuracy of species and genus, over all images and over coverage.",
+    title="{page}: AUC and accuracy by level (%)",
+    cells=lambda page: metric_cells(page, MICRO),
+    rows=("Family", "Model"),
+    columns=tuple(MICRO),
+    transposed="",
+    sections="Family",
+    notes=(COVERAGE, SETS, f"{BRACKETS}: of AUC by bootstrap, of Acc Wilson's."),
+)
+CLASS_AVERAGES = replace(
+    BY_LEVEL,
+    name="realbirdid-class-averages",
+    alias="realbirdid-F16",
+    source=f"{PAPER}, Figure 16",
+    summary="Accuracy of species and genus, averaged over classes.",
+    title="{page}: class-averaged AUC and accuracy by level (%)",
+    cells=lambda page: metric_cells(page, AVERAGED),
+    columns=tuple(AVERAGED),
+    notes=(COVERAGE, CLASSES, SETS, f"{BRACKETS}: of AUC by bootstrap, of Acc macro within each class."),
+)
+FREE_FORM_COLUMNS = {
+    **{head: ("acc", *of) for head, of in LEVELS.items()},
+    "Unanswerable": ("acc", "UA"),
+    "HM": ("hm", "all"),
+    "A abstained": ("abstained", "A"),
+    "UA abstained": ("abstained", "UA"),
 }
+FREE_FORM = replace(
+    BY_LEVEL,
+    name="realbirdid-free-form",
+    alias="",
+    source="",
+    summary="Free-form answers: accuracies, abstention rates, and the harmonic mean.",
+    pages=pages_of(FREE, OBSERVATIONS),
+    needs=NEEDS[FREE],
+    command=COMMANDS[FREE],
+    title="{page}: species in free words (%)",
+    cells=lambda page: metric_cells(page, FREE_FORM_COLUMNS),
+    columns=tuple(FREE_FORM_COLUMNS),
+    notes=(FREE_FORM_NOTE, SETS, f"{BRACKETS}: of HM by bootstrap, of all else Wilson's."),
+)
+TABLES = (SUMMARY, BY_LEVEL, CLASS_AVERAGES, FREE_FORM)

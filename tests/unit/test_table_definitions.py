@@ -105,6 +105,19 @@ def test_pages_with_one_title_get_suffixes_that_the_titles_of_tables_end_with() 
     )
 
 
+def test_a_transposed_table_has_a_row_per_column_and_a_column_per_case() -> None:
+    values = ((0, "x", 0.5, 40), (1, "x", 0.25, 40), (0, "y", 0.5, 40), (1, "y", 0.75, 30))
+    frame = cells(*values, names="row column value n")
+    plain, table = (definition(columns=("x", "y"), transposed=head).make(page(), frame) for head in ("", "Measure"))
+    lines = [[cell.strip() for cell in line.split("|")[1:-1]] for line in to_markdown(table).splitlines()[2:]]
+    assert [lines[0], *lines[2:]] == [
+        ["Measure", "a", "b"],
+        ["x (n=40)", "50.00", "25.00"],
+        ["y", "50.00 n=40", "75.00 n=30"],
+    ]
+    assert to_csv([table]) == to_csv([plain])
+
+
 def test_names_of_rows_may_be_in_the_cells() -> None:
     frame = cells((0, "all", "x", 0.1), (0, "S", "x", 0.2), names="row Category column value")
     table = definition(rows=("Model", "Category"), columns=("x",)).make(page(), frame)
