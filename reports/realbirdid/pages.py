@@ -8,8 +8,7 @@ from eyechart.errors import ReportError
 from eyechart.spec import did_you_mean
 
 from ..frames import select_metrics
-from ..oodbench.cases import disambiguate_titles
-from ..pages import Page
+from ..pages import Page, disambiguate_titles
 from ..runs import CaseRun, ComparableCases, Runs, collect_notes
 
 PAPER = "arXiv 2603.27033"
