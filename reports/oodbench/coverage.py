@@ -13,7 +13,7 @@ from ..pages import Page, with_suffixes
 from ..runs import CaseRun, Runs
 from ..table_definitions import TableDefinition
 from .pages import PAPER, existence_cases, existence_page, group_by_pairs, pair_settings
-from .pair_frames import OOD_SETS, page_pairs, pairs_sha256, read_pairs
+from .pair_frames import OOD_SETS, pairs_sha256, read_pairs
 
 KIND, OWN, ADDITIONAL, COVERED = "Data Type", "Own", "Additional", "Covered"
 KINDS = {"OOD": (OOD_S, OOD_H), OOD_S: (OOD_S,), OOD_H: (OOD_H,)}
@@ -35,53 +35,45 @@ def create_page(cases: Sequence[CaseRun]) -> Page:
     case = cases[0]
     split = f"{case.record.benchmark}/{case.record.split}"
     context = {"split": split, "pairs": case.compute(pairs_sha256)[:12], "asked": pair_settings(case)}
-    ordered = sorted(cases, key=lambda case: -case.compute(count_wrong_pairs))
+    ordered = sorted(cases, key=lambda case: -case.compute(judge_ood_pairs)["wrong"].sum())
     return replace(existence_page([(case,) for case in ordered], split), context=context)
 
 
-def count_wrong_pairs(case: CaseRun) -> int:
-    """Return the number of OOD pairs of the main benchmark with a wrong answer."""
+def judge_ood_pairs(case: CaseRun) -> pd.DataFrame:
+    """Return the OOD pairs of the main benchmark: `subset`, `image`, `wrong`: one of the answers, and `known`.
+
+    A pair without a wrong answer is known if both questions have an answer. The order of pairs is the same for all
+    models.
+    """
     pairs = case.compute(read_pairs)
     pairs = pairs[pairs["main"] & pairs["subset"].isin(OOD_SETS)]
-    return int((pairs["fp"] + pairs["fn"] > 0).sum())
-
-
-def wrong_pairs(page: Page) -> pd.DataFrame:
-    """Return the OOD pairs: `set`, `image`, `known`, and a column per row of the page, whether it is answered wrongly.
-
-    A pair is known if every model has a wrong answer or both answers.
-    """
-    pairs = page_pairs(page)
-    pairs = pairs[pairs["set"].isin(OOD_SETS)].astype({"set": str})
     wrong = pairs["fp"] + pairs["fn"] > 0
-    index = ["set", pairs.groupby(["row", "set"]).cumcount().rename("number")]
-    pairs = pairs.assign(wrong=wrong, known=wrong | pairs["answered"]).set_index(index).set_index("row", append=True)
-    wide = pairs["wrong"].unstack()
-    known = pairs["known"].unstack().all(axis=1)
-    return wide.assign(known=known, image=pairs["image"].xs(0, level="row")).reset_index("set")
+    return pairs[["subset", "image"]].assign(wrong=wrong, known=wrong | pairs["answered"])
 
 
 def coverage_cells(page: Page) -> pd.DataFrame:
     """Return per set and model the shares of its own wrong pairs, of those that no earlier model has, and of all."""
-    pairs = wrong_pairs(page)
-    pairs, rows = pairs[pairs["known"]], range(len(page.cases))
-    covered = np.logical_or.accumulate(pairs[[*rows]].to_numpy(bool), axis=1)
-    added = np.diff(covered.astype(np.int64), axis=1, prepend=0) > 0
-    parts = [pd.DataFrame(columns=["row", KIND, "column"])]
-    for kind, names in KINDS.items():
-        inside = pairs["set"].isin(names).to_numpy()
-        for row in rows if inside.any() else ():
-            shares = {OWN: pairs[row].to_numpy(bool), ADDITIONAL: added[:, row], COVERED: covered[:, row]}
-            for column, hits in shares.items():
-                share = clustered_share(hits[inside], pairs["image"].to_numpy()[inside])
-                parts.append(pd.DataFrame([{"row": row, KIND: kind, "column": column, **share}]))
-    return pd.concat(parts, ignore_index=True).astype({KIND: pd.CategoricalDtype([*KINDS])})
+    judged = [case.compute(judge_ood_pairs) for case in page.cases]
+    pairs, wrong = judged[0], np.stack([part["wrong"] for part in judged])
+    covered = np.logical_or.accumulate(wrong, axis=0)
+    added = np.diff(covered.astype(np.int64), axis=0, prepend=0) > 0
+    known = np.all([part["known"] for part in judged], axis=0)
+    cells = [
+        {"row": row, KIND: kind, "column": column, **clustered_share(hits[row, inside], pairs["image"][inside])}
+        for kind, names in KINDS.items()
+        if (inside := known & pairs["subset"].isin(names)).any()
+        for row in range(len(page.cases))
+        for column, hits in ((OWN, wrong), (ADDITIONAL, added), (COVERED, covered))
+    ]
+    frame = pd.DataFrame(cells, columns=["row", KIND, "column", "value", "n", "low", "high"])
+    return frame.astype({KIND: pd.CategoricalDtype([*KINDS])})
 
 
 def coverage_notes(page: Page) -> Iterator[str]:
     """Yield the explanation of the table, with the number of pairs that are left out."""
     yield from (MEANING, INTERVALS)
-    if unknown := int((~wrong_pairs(page)["known"]).sum()):
+    known = np.all([case.compute(judge_ood_pairs)["known"] for case in page.cases], axis=0)
+    if unknown := int((~known).sum()):
         yield f"{unknown:,} pairs are left out: not every model has answered them."
 
 

@@ -14,12 +14,12 @@ from eyechart.oodbench.division import ID
 from ..answers import Bools, Floats, Ints
 from ..pages import Page, with_suffixes
 from ..render import NumberFormat
-from ..runs import Runs
+from ..runs import CaseRun, Runs
 from ..table_definitions import TableDefinition
 from .existence import COMMAND, SET
 from .measures import HEADS, MEANING, TIMES
 from .pages import PAPER, SHOWN_OPTIONS, Pooled, data_page, existence_cases, group_by_pairs, pool_models
-from .pair_frames import CONFUSION, OOD_SETS, page_pairs, pairs_sha256
+from .pair_frames import CONFUSION, OOD_SETS, page_pairs, pairs_sha256, read_pairs
 
 NUM, MEASURE, DELTA, SHUFFLED_DELTA, P = "Num", "Measure", "Δ", "Shuffled Δ", "p"
 DELTA_STYLE, P_STYLE = NumberFormat(100, 2, signed=True), NumberFormat(1, 4)
@@ -53,7 +53,7 @@ def pairs_key(cases: Pooled) -> tuple[tuple[str, str], ...]:
 
 def comparable_pages(groups: list[list[Pooled]]) -> list[Page]:
     """Return the pages of some groups that have pairs in ID and in an OOD set."""
-    return [page for page in map(data_page, groups) if comparable_sets(page)]
+    return [page for page in map(data_page, groups) if comparable_rows(page)]
 
 
 class PairCounts(NamedTuple):
@@ -69,6 +69,20 @@ class PairCounts(NamedTuple):
         return PairCounts(self.confusion[mask], self.data[mask], self.images[mask], self.answered[mask])
 
 
+def comparable_rows(page: Page) -> list[SetOfRow]:
+    """Return the rows and OOD sets with pairs in both ID and the OOD set."""
+    sets: dict[int, set[str]] = {}
+    for row, case in zip(page.names["Pooled"], page.cases, strict=True):
+        sets.setdefault(row, set()).update(case.compute(main_sets))
+    return [(row, name) for row, names in sets.items() for name in OOD_SETS if {ID, name} <= names]
+
+
+def main_sets(case: CaseRun) -> set[str]:
+    """Return the sets of the main benchmark that have pairs."""
+    pairs = case.compute(read_pairs)
+    return {*pairs.loc[pairs["main"], "subset"]}
+
+
 def comparable_sets(page: Page) -> dict[SetOfRow, tuple[PairCounts, PairCounts]]:
     """Return the pairs in ID and those in the OOD set, by row and OOD set."""
     groups = {
@@ -78,11 +92,7 @@ def comparable_sets(page: Page) -> dict[SetOfRow, tuple[PairCounts, PairCounts]]
         )
         for (row, name), pairs in page_pairs(page).groupby(["row", "set"], observed=True)
     }  # fmt: skip
-    return {
-        (row, name): (groups[row, ID], pairs)
-        for (row, name), pairs in groups.items()
-        if name in OOD_SETS and (row, ID) in groups
-    }
+    return {(row, name): (groups[row, ID], groups[row, name]) for row, name in comparable_rows(page)}
 
 
 def count_answers(sets: Iterable[PairCounts]) -> int:

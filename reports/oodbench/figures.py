@@ -14,7 +14,16 @@ from ..pages import Page
 from ..panels import LEGEND_ASIDE, LETTER_WIDTH, SMALLEST_FONT, create_panels, format_counts, text_width, wrap_name
 from ..render import one_line
 from ..runs import Runs
-from .degradation import P_STYLE, PERMUTATION, SetOfRow, comparable_sets, compute_degradation, count_answers, drop_nan
+from .degradation import (
+    P_STYLE,
+    PERMUTATION,
+    SetOfRow,
+    comparable_rows,
+    comparable_sets,
+    compute_degradation,
+    count_answers,
+    drop_nan,
+)
 from .detectors import DETECTOR_COUNTS, detector_specs
 from .measures import HEADS
 from .signatures import EQUIVALENCE, equivalences
@@ -33,7 +42,7 @@ def f9(pool: Runs, labels: str | None) -> "Figure":
     rows = [
         (page, name, keys)
         for page in PERMUTATION.get_pages(pool, labels)
-        for name, keys in group_by_set(page, comparable_sets(page)).items()
+        for name, keys in group_by_set(page, comparable_rows(page)).items()
     ]
     models = [[wrap_name(page.names["Model"][row]) for row, _ in keys] for page, _, keys in rows]
     heights = [BAND * len(keys) + 1.0 for *_, keys in rows]
@@ -71,20 +80,20 @@ def draw_violins(ax: "Axes", falls: Sequence[Degradation]) -> None:
 def f10(pool: Runs, labels: str | None) -> "Figure":
     """Return Figure 10: the difference between a model's degradation and the references' mean, with the margins."""
     rows = [
-        (page, name, key, results[key][1])
+        (page, name, key, results[key][1], count_answers(sets[key]))
         for page in EQUIVALENCE.get_pages(pool, labels)
-        for results in (equivalences(page),)
+        for results, sets in ((equivalences(page), comparable_sets(page)),)
         for name, keys in group_by_set(page, results).items()
         for key in keys
     ]
     figure, axes = create_panels([ROW] * len(rows), len(HEADS), 13)
-    for line, (page, name, key, results) in zip(axes, rows, strict=True):
+    for line, (page, name, key, results, answers) in zip(axes, rows, strict=True):
         for ax, (measure, head) in zip(line, HEADS.items(), strict=True):
             draw_difference(ax, results[measure])
             ax.set_title(f"{head}, ID − {name}", fontsize=7)
         model = fill(one_line(page.names["Model"][key[0]]), max_letters(ROW), break_on_hyphens=False)
-        counts = format_counts([count_answers(comparable_sets(page)[key])])
-        line[0].set_ylabel(f"{model}\n{label_row(page, counts, ROW)}", fontsize=SMALLEST_FONT)
+        label = label_row(page, format_counts([answers]), ROW)
+        line[0].set_ylabel(f"{model}\n{label}", fontsize=SMALLEST_FONT)
     return figure
 
 

@@ -25,6 +25,7 @@ from .degradation import (
     PairCounts,
     SetOfRow,
     cell,
+    comparable_rows,
     comparable_sets,
     compute_degradation,
     count_answers,
@@ -71,7 +72,7 @@ def reference_pages(runs: Runs, labels: str | None) -> list[Page]:
 
 def references(page: Page) -> dict[SetOfRow, list[int]]:
     """Return the rows of the reference models of each row and OOD set that has some."""
-    rows, role = [*comparable_sets(page)], page.names["Role"]
+    rows, role = comparable_rows(page), page.names["Role"]
     alike = {
         (row, name): [other for other, same in rows if same == name and are_comparable(page, row, other)]
         for row, name in rows
