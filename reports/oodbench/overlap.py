@@ -1,23 +1,28 @@
 """Overlap of a division with the training data of models: Section B.1 of arXiv 2602.18094."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
+import pandas as pd
+
 from eyechart.errors import DataError, ReportError
-from eyechart.metrics.intervals import Interval, clopper_pearson
+from eyechart.metrics.intervals import clopper_pearson
 from eyechart.metrics.population import population_share, upper_limit_below
 from eyechart.oodbench.division import OOD_H, OOD_S
 from eyechart.oodbench.division_files import PairEntry, read_file
-from eyechart.oodbench.semantic_overlap import semantic_overlap
+from eyechart.oodbench.semantic_overlap import Overlap, semantic_overlap
 from eyechart.oodbench.training_corpus import Corpus, read_corpus, read_synonyms, stem
 
-from ..answers import proportion_of_counts
-from ..render import NumberCell, Row, Table
+from ..frames import with_wilson
+from ..pages import Page
+from ..render import Table
 from ..runs import Runs
-from .cases import nothing_to_show
+from ..table_definitions import TableDefinition
+from .pages import PAPER
 
-COMMAND = "python -m eyechart.reports overlap DIVISION.json --corpus MODEL=FILE"
+READ, OVERLAPPING, LIMIT = "Read (%)", "Overlap (%)", "Z, ε = "
+ACCEPTED, SHARES = "Models with Z = 1", ("Share (%), exact", "Share (%), posterior")
 MEANING = (
     "Read: pairs whose image the corpus has a text of; brackets: 95 % intervals, Wilson, of pairs.",
     "Overlap: pairs whose category is named in one, r = H / C; brackets: 95 % intervals, Clopper and Pearson, pairs.",
@@ -39,47 +44,46 @@ class OverlapRequest:
     synonyms: Path | None = None
 
 
-@dataclass(frozen=True)
-class ModelOverlap:
-    """The overlap of `n` pairs of a division with a model's training corpora.
-
-    `hits` is the number of pairs whose category is named in a text of their image; `with_text` is the number of pairs
-    whose image has a text. The pair is the sampling unit, because Eq. (2) of the paper counts pairs as trials.
-    """
-
-    model: str
-    training_corpora: tuple[Corpus, ...]
-    hits: int
-    with_text: int
-    n: int
-
-
-def raise_nothing_to_show(pool: Runs, _: str | None) -> list[Table]:
-    """Raise the error that runs record no training corpora, with the command that makes the tables."""
-    what = "compares a division with what models were trained on, of which runs know nothing"
-    raise nothing_to_show(pool, "oodbench-population", what, COMMAND)
-
-
 def overlap_tables(request: OverlapRequest) -> list[Table]:
     """Return the table of models and the table of the population of models."""
+    models = overlap_page(request)
+    accepted = models.names[limit_columns(models)]
+    names = pd.DataFrame({"ε": [name.removeprefix(LIMIT) for name in accepted], "accepted": [*accepted.sum()]})
+    population = Page(cases=(), title="", names=names.assign(models=len(accepted)), context={"table": "population"})
+    return [OVERLAP.make(models, overlap_cells(models)), POPULATION.make(population, population_cells(population))]
+
+
+def overlap_page(request: OverlapRequest) -> Page:
+    """Return a page with a row per model: the number of pairs `n`, of those with a text of their image, and of hits.
+
+    A hit is a pair whose category is named in a text of its image. A column for each limit ε says whether the upper end
+    of the share's interval is below it. The pair is the sampling unit, because Eq. (2) of the paper counts pairs as
+    trials.
+    """
     division = read_file(request.division)
     pairs = [pair for pair in division.pairs if pair.present and pair.set in (OOD_S, OOD_H)]
     if not pairs:
         raise ReportError(f"{request.division} has no present pair out of distribution. Name another division.")
     words = read_synonyms(request.synonyms, {pair.category for pair in division.pairs}) if request.synonyms else {}
-    learned = [
-        compute_overlap(name, files, pairs, words) for name, files in files_by_model(request.corpus_files).items()
-    ]
+    rows, corpus_notes = [], []
+    for model, files in files_by_model(request.corpus_files).items():
+        corpora = [read_corpus(file, {stem(pair.key) for pair in pairs}) for file in files]
+        corpus_notes += [f"{model}: {corpus_note(corpus)}." for corpus in corpora]
+        overlap = compute_overlap(f"{model}={files[0]}", corpora, pairs, words)
+        limits = {
+            f"{LIMIT}{100 * limit:g} %": int(upper_limit_below(overlap.hits, len(pairs), limit))
+            for limit in request.epsilon
+        }
+        with_text = int(overlap.has_text.sum())
+        rows.append({"Model": model, "n": len(pairs), "with_text": with_text, "hits": overlap.hits, **limits})
     parameters = ", ".join(f"{name} {value}" for name, value in division.parameters.items())
     pairs_note = (
         f"{division.benchmark}/{division.split}: {len(pairs):,} pairs of OOD-S and OOD-H before downsampling; "
         f"{parameters}."
     )
-    notes = (
-        pairs_note,
-        *(f"{overlap.model}: {corpus_note(corpus)}." for overlap in learned for corpus in overlap.training_corpora),
-    )
-    return [models_table(learned, request.epsilon, notes), population_table(learned, request.epsilon)]
+    return Page(
+        cases=(), title="", names=pd.DataFrame(rows), notes=(pairs_note, *corpus_notes), context={"table": "models"}
+    )  # fmt: skip
 
 
 def files_by_model(corpora: Iterable[str]) -> Mapping[str, list[str]]:
@@ -94,20 +98,17 @@ def files_by_model(corpora: Iterable[str]) -> Mapping[str, list[str]]:
 
 
 def compute_overlap(
-    model: str, files: Sequence[str], pairs: Sequence[PairEntry], synonyms: Mapping[str, Sequence[str]]
-) -> ModelOverlap:
-    """Return the overlap of the pairs with all corpora of a model."""
-    keys = [pair.key for pair in pairs]
-    read = tuple(read_corpus(file, {*map(stem, keys)}) for file in files)
+    option: str, corpora: Sequence[Corpus], pairs: Sequence[PairEntry], synonyms: Mapping[str, Sequence[str]]
+) -> Overlap:
+    """Return the overlap of the pairs with all corpora of a model; errors name the value of the option."""
     texts: dict[str, list[str]] = {}
-    for corpus in read:
+    for corpus in corpora:
         for image, image_texts in corpus.texts.items():
             texts.setdefault(image, []).extend(image_texts)
     try:
-        overlap = semantic_overlap(keys, [pair.category for pair in pairs], texts, synonyms)
+        return semantic_overlap([pair.key for pair in pairs], [pair.category for pair in pairs], texts, synonyms)
     except DataError as error:
-        raise DataError(f"--corpus={model}={files[0]}: {error}") from error
-    return ModelOverlap(model, read, overlap.hits, int(overlap.has_text.sum()), len(pairs))
+        raise DataError(f"--corpus={option}: {error}") from error
 
 
 def corpus_note(corpus: Corpus) -> str:
@@ -116,40 +117,59 @@ def corpus_note(corpus: Corpus) -> str:
     return f"{Path(corpus.source).name} ({corpus.format}, sha256 {corpus.sha256[:12]}){out}"
 
 
-def models_table(learned: Sequence[ModelOverlap], epsilon: Sequence[float], notes: Sequence[str]) -> Table:
-    """Return the table with one row per model."""
-    heads = [f"Z, ε = {100 * limit:g} %" for limit in epsilon]
-    rows: list[Row] = [
-        (
-            overlap.model,
-            proportion_of_counts(overlap.with_text, overlap.n),
-            share_number(overlap.hits / overlap.n, clopper_pearson(overlap.hits, overlap.n), overlap.n),
-            *(int(upper_limit_below(overlap.hits, overlap.n, limit)) for limit in epsilon),
-        )
-        for overlap in learned
-    ]
-    columns = ("Model", "Read (%)", "Overlap (%)", *heads)
-    return Table("OODBench: overlap with training", columns, tuple(rows), (*MEANING, *notes), {"table": "models"})
+def limit_columns(page: Page) -> list[str]:
+    """Return the columns of the limits ε."""
+    return [name for name in page.names if name.startswith(LIMIT)]
 
 
-def population_table(learned: Sequence[ModelOverlap], epsilon: Sequence[float]) -> Table:
-    """Return the table with one row per threshold ε: the share of models for which the pairs are OOD."""
-    rows: list[Row] = []
-    for limit in epsilon:
-        accepted = sum(upper_limit_below(overlap.hits, overlap.n, limit) for overlap in learned)
-        population = population_share(accepted, len(learned))
-        both = (share_number(population.share, ends, len(learned)) for ends in (population.exact, population.posterior))
-        rows.append((f"{100 * limit:g} %", accepted, *both))
-    columns = ("ε", "Models with Z = 1", "Share (%), exact", "Share (%), posterior")
-    return Table(
-        "OODBench: models to which the pairs are out of distribution",
-        columns,
-        tuple(rows),
-        OF_ALL,
-        {"table": "population"},
-    )
+def overlap_cells(page: Page) -> pd.DataFrame:
+    """Return the share of pairs that a model has read about, the share of hits, and the decision for each limit."""
+    counts = page.names.rename_axis("row").reset_index()
+    ends = [clopper_pearson(hits, n) for hits, n in counts[["hits", "n"]].itertuples(index=False)]
+    low, high = zip(*ends, strict=True)
+    read = with_wilson(counts[["row", "n"]].assign(hits=counts["with_text"], column=READ))
+    hits = counts[["row", "n"]].assign(value=counts["hits"] / counts["n"], low=low, high=high, column=OVERLAPPING)
+    limits = counts[["row", *limit_columns(page)]].melt("row", var_name="column", value_name="count")
+    return pd.concat([read, hits, limits], ignore_index=True)
 
 
-def share_number(value: float, ci: Interval, n: int) -> NumberCell:
-    """Return a share with its interval."""
-    return NumberCell(value, n, (ci.low, ci.high))
+def population_cells(page: Page) -> pd.DataFrame:
+    """Return for each limit the number of models to which the pairs are out of distribution, and its share."""
+    cells: list[dict[str, object]] = []
+    for row, accepted, models in page.names[["accepted", "models"]].itertuples():
+        share = population_share(accepted, models)
+        cells.append({"row": row, "column": ACCEPTED, "count": accepted})
+        for column, ends in zip(SHARES, (share.exact, share.posterior), strict=True):
+            cells.append(
+                {"row": row, "column": column, "value": share.share, "n": models, "low": ends.low, "high": ends.high}
+            )
+    return pd.DataFrame(cells)
+
+
+def no_pages(runs: Runs, labels: str | None) -> list[Page]:  # noqa: ARG001
+    """Return no page: runs know nothing of what models were trained on."""
+    return []
+
+
+OVERLAP = TableDefinition(
+    name="oodbench-population",
+    source=f"{PAPER}, Section B.1",
+    summary="How many pairs of a division models were trained on, and to how many models they are out of distribution.",
+    pages=no_pages,
+    needs="compares a division with what models were trained on, of which runs know nothing",
+    command="python -m eyechart.reports overlap DIVISION.json --corpus MODEL=FILE",
+    title="OODBench: overlap with training",
+    cells=overlap_cells,
+    rows=("Model",),
+    columns=lambda page: (READ, OVERLAPPING, *limit_columns(page)),
+    notes=MEANING,
+)
+POPULATION = replace(
+    OVERLAP,
+    title="OODBench: models to which the pairs are out of distribution",
+    cells=population_cells,
+    rows=("ε",),
+    columns=(ACCEPTED, *SHARES),
+    notes=OF_ALL,
+)
+TABLES = (OVERLAP,)
