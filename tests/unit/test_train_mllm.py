@@ -159,9 +159,9 @@ def test_birds_are_shifted_and_mirrored_not_recoloured() -> None:
 
 def test_a_minutes_training_teaches_to_see(taught: Path) -> None:
     model = create_model(parse_spec(f"hf[{taught}]"), offline=True)
-    drawn = crowds(sprites(("fluent-3d",), FEW), 9, 40, 96, 0.1, (1,))
+    drawn = crowds(sprites(("fluent-3d",), FEW), 9, 120, 96, 0.1, (1,))
     images = [Image.fromarray(one) for one in drawn.pixels.add(1).mul(127.5).byte().permute(0, 2, 3, 1).numpy()]
     known = [names()[label] for label in FEW]
     scores = model.score([Request((image, "What is this?")) for image in images], known)
     right = sum(FEW[best] == label for best, label in zip(scores.argmax(1), drawn.labels[:, 0].tolist(), strict=True))
-    assert right >= 17  # who guesses among four has that many in one try of a hundred
+    assert right >= 57  # the most frequent class is shown 46 times: one name for every picture is not enough
