@@ -252,8 +252,8 @@ def source_pages(source: str) -> Pages:
     def pages(runs: Runs, labels: str | None) -> list[Page]:  # noqa: ARG001
         groups = group_by_pairs((case,) for case in existence_cases(runs) if source_name(case) == source)
         splits = [f"{rows[0][0].record.benchmark}/{rows[0][0].record.split}" for rows in groups]
-        made = (existence_page(rows, split) for rows, split in zip(groups, splits, strict=True))
-        return with_suffixes([with_pairs_context(page, split=page.title) for page in made], SHOWN_OPTIONS)
+        existence_pages = (existence_page(rows, split) for rows, split in zip(groups, splits, strict=True))
+        return with_suffixes([with_pairs_context(page, split=page.title) for page in existence_pages], SHOWN_OPTIONS)
 
     return pages
 

@@ -69,9 +69,9 @@ def count_by_image(page: Page) -> pd.DataFrame:
     are those of COUNTS.
     """
     samples = page.samples(["key", "subset", "question", "correct"])
-    asked = {head: samples["question"] == name for head, name in QUESTIONS.items()}
-    right = {f"{head} right": rows & (samples["correct"] == 1) for head, rows in asked.items()}
-    count = {f"{head} n": rows & samples["correct"].notna() for head, rows in asked.items()}
+    questions = {head: samples["question"] == name for head, name in QUESTIONS.items()}
+    right = {f"{head} right": rows & (samples["correct"] == 1) for head, rows in questions.items()}
+    count = {f"{head} n": rows & samples["correct"].notna() for head, rows in questions.items()}
     places = {
         "image": samples.groupby(["row", "key"], sort=False).ngroup(), "data": samples["row"],
         "row": page.names["Pooled"].loc[samples["row"]].to_numpy(), "subset": samples["subset"],
