@@ -150,3 +150,39 @@ def test_a_protocol_with_the_name_of_another_is_refused(world: Any, write_test: 
     write_test(test_own=OWN_PROTOCOL.format(name="supervised"))
     said = run_own(world, "-k", "tiny/", code=2)
     assert "Two protocols are called 'supervised': eyechart.classification.supervised.Supervised and" in said
+
+
+SHORT_TABLE = """
+from dataclasses import fields
+
+import pytest
+
+from eyechart.classification.metrics import top1
+from eyechart.classification.predictions import ClassPredictions
+from eyechart.classification.supervised import Supervised
+
+class Own(ClassPredictions):
+    def samples(self):
+        yield ["key", "answer"]
+        yield from ([key, "hen"] for key in self.keys)
+
+class Short(Supervised):
+    name = "short"
+
+    def predict(self, context):
+        found = super().predict(context)
+        return Own(**{field.name: getattr(found, field.name) for field in fields(found)})
+
+@pytest.mark.eyechart("imagenet", protocol=Short)
+def test_short(evaluate):
+    evaluate(top1)
+"""
+
+
+def test_a_protocol_whose_samples_lack_a_shared_column_fails_its_case(
+    world: Any, write_test: Callable[..., None]
+) -> None:
+    write_test(test_own=SHORT_TABLE)
+    said = run_own(world, "-k", "tiny/", code=1)
+    assert "sample table of the protocol short has no column target, prediction, correct, subset, error." in said
+    assert "begin the header with SHARED_COLUMNS" in said

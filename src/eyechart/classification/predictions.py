@@ -387,15 +387,15 @@ def make_predictions(
 
 def shared_rows(epoch: ClassPredictions, targets: Targets, scored: Sequence[ScoredLabels]) -> Iterator[list[Any]]:
     """Yield the shared cells of every image of one epoch, under the first label set."""
-    first = scored[0] if scored else None
-    for row, key in enumerate(epoch.keys):
-        labels = first.labels.labels[row].tolist() if first else []
-        best = int(epoch.top[row, 0])
+    count, first = len(epoch.keys), scored[0] if scored else None
+    labels = first.labels.labels.tolist() if first else [()] * count
+    correct = first.correct.tolist() if first else [None] * count
+    for row, (key, best) in enumerate(zip(epoch.keys, epoch.top[:, 0].tolist(), strict=True)):
         yield shared_cells(
             key=key,
-            target="; ".join(targets.class_text(label) for label in labels if label >= 0),
+            target="; ".join(targets.class_text(label) for label in labels[row] if label >= 0),
             prediction=targets.class_text(best) if best >= 0 else "",
-            correct=first.correct[row] if first else None,
+            correct=correct[row],
             subset=first.finest_category(row) if first and first.reported else "",
             error=epoch.errors.get(row, ""),
         )
