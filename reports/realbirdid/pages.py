@@ -117,9 +117,9 @@ def metric_cells(page: Page, *columns: Mapping[str, tuple[str, ...]], labels: st
         for part in columns
         for head, names in part.items()
     ]
-    found = pd.concat([select_metrics(page.metrics, {head: fields}) for head, fields in wanted], ignore_index=True)
+    cells = pd.concat([select_metrics(page.metrics, {head: fields}) for head, fields in wanted], ignore_index=True)
     index = pd.MultiIndex.from_product([range(len(page.cases)), dict.fromkeys(dict(wanted))], names=["row", "column"])
-    return found.set_index(["row", "column"])[["value", "n", "low", "high"]].reindex(index).reset_index()
+    return cells.set_index(["row", "column"])[["value", "n", "low", "high"]].reindex(index).reset_index()
 
 
 def describe_cases(cases: Sequence[CaseRun]) -> Iterator[str]:
