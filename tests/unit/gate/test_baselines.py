@@ -86,7 +86,7 @@ def test_one_that_is_cut_off_is_refused(cases: Any, tmp_path: Path, cut: int) ->
 
 @pytest.mark.parametrize(
     ("before", "now", "why"),
-    [('"schema": 1\n}', '"schema": 0\n}', "has schema 0; .* reads schema 1. Write it again"),
+    [('"schema": 1\n}', '"schema": 0\n}', "has schema 0; .* reads schema 2. Write it again"),
      ('"schema": 1\n}', '"schema": 2\n}', "has schema 2; .* Upgrade eyechart"),
      ('"correct"', '"wrong"', "^$"), ('"samples": 3', '"samples": 30', "has another size than 4 bytes"),
      ('"samples": 3', '"samples": "3"', r"cases\[0\].samples"), ('"arrays": {', '"arrays": {}, "p": {', "is missing"),
