@@ -30,19 +30,26 @@ DARK, BAND = 0.6, 0.35  # the value from which text is white, and half the heigh
 class FigureDefinition:
     """A figure with a panel for each page of a table.
 
-    - `name`, `alias`, `source`, `summary`: as of a table. `table` has the pages and the cells.
+    - `table` has the pages and the cells, and the figure has its name and alias; `summary` is a sentence.
     - `draw(axes, page, cells)` draws the cells of one page under the title of the table, which it may replace.
     - `height(page)` is the height of its panel, `width` that of the figure, in inches.
     """
 
-    name: str
-    alias: str = ""
-    source: str = ""
     summary: str
     table: TableDefinition
     draw: Callable[["Axes", Page, pd.DataFrame], None]
     height: Callable[[Page], float]
     width: float = 7
+
+    @property
+    def name(self) -> str:
+        """The name of the table, which is also that of the figure."""
+        return self.table.name
+
+    @property
+    def alias(self) -> str:
+        """The number in the paper."""
+        return self.table.alias
 
     def __call__(self, runs: Runs, labels: str | None = None) -> "Figure":
         """Return the figure. Raises EmptyTableError if the runs have no page."""

@@ -79,9 +79,6 @@ def draw_arrows(ax: "Axes", page: Page, frame: pd.DataFrame) -> None:
 
 
 LABEL_CHANGES = FigureDefinition(
-    name=LABEL_CHANGE.name,
-    alias=LABEL_CHANGE.alias,
-    source=LABEL_CHANGE.source,
     summary="For each model an arrow from its accuracy under the original labels to that under the new ones.",
     table=LABEL_CHANGE,
     draw=draw_arrows,

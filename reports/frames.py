@@ -18,7 +18,6 @@ of the case's csv file: see `docs/samples.md`. Cells of a table are frames, too:
 """
 
 from collections.abc import Iterable, Mapping, Sequence
-from functools import partial
 from io import StringIO
 from pathlib import Path
 from typing import Any, Protocol
@@ -129,14 +128,12 @@ def read_samples(case: RecordedCase, columns: Sequence[str] = (), file: str = ""
             "Run the case again."
         )
     wanted = [*columns] or heads
-    numbers = [name for name in heads if name.split(".")[-1] == "correct" and name in wanted]
+    numbers = [name for name in wanted if name.split(".")[-1] == "correct"]
     kinds = [name for name in wanted if name.endswith(".category")]
-    read = partial(
-        pd.read_csv, StringIO(text), keep_default_na=False, na_values={name: [""] for name in (*numbers, *kinds)}
-    )
+    empty = {name: [""] for name in (*numbers, *kinds)}
     types = dict.fromkeys(wanted, "str") | dict.fromkeys(numbers, "float64") | dict.fromkeys(kinds, LABEL_CATEGORY)
     try:
-        return read(usecols=wanted, dtype=types)[wanted]
+        return pd.read_csv(StringIO(text), usecols=wanted, dtype=types, keep_default_na=False, na_values=empty)[wanted]
     except (ValueError, pd.errors.ParserError) as error:
         raise ReportError(f"{folder / entry.path} cannot be read as answers ({error}). Run the case again.") from error
 

@@ -3,8 +3,9 @@
 A package adds tables by the entry point `eyechart.tables`, and figures (see `figures.py`) by `eyechart.figures`.
 """
 
-from collections.abc import Callable, Collection, Mapping
-from importlib.metadata import entry_points
+from collections.abc import Callable, Mapping
+from functools import cache
+from importlib.metadata import EntryPoint, entry_points
 from typing import Any
 
 from eyechart.errors import ReportError
@@ -62,7 +63,7 @@ def registered(group: str, packaged: Mapping[str, Any]) -> dict[str, Any]:
     Raises ReportError if an entry point has the name of another table or figure.
     """
     result = dict(packaged)
-    for point in entry_points(group=group):
+    for point in find_entry_points(group):
         if point.name in result:
             raise ReportError(
                 f"The entry point {point.name} = {point.value} of {group} has the name of another. Rename it, or "
@@ -70,6 +71,12 @@ def registered(group: str, packaged: Mapping[str, Any]) -> dict[str, Any]:
             )
         result[point.name] = point.load()
     return result
+
+
+@cache
+def find_entry_points(group: str) -> tuple[EntryPoint, ...]:
+    """Return the entry points of a group; all installed packages are searched once per process."""
+    return tuple(entry_points(group=group))
 
 
 def table_builders() -> dict[str, Builder]:
@@ -87,7 +94,7 @@ def list_tables() -> str:
     return "".join(f"{row[0]:{name}}  {row[1]:{alias}}  {row[2]}".rstrip() + "\n" for row in rows)
 
 
-def known_name(name: str, known: Mapping[str, Any] | Collection[str], kind: str) -> str:
+def known_name(name: str, known: Mapping[str, Any], kind: str) -> str:
     """Return the registered key of a name or of a paper's number, ignoring case; raise ReportError with the nearest.
 
     Every figure is also a table. The error for a figure name says so if only the table exists.
@@ -100,11 +107,10 @@ def known_name(name: str, known: Mapping[str, Any] | Collection[str], kind: str)
     raise ReportError(f"There is no {kind} '{name}'{did_you_mean(name, [*known])} The {kind}s are: {', '.join(known)}.")
 
 
-def key_by_name(known: Mapping[str, Any] | Collection[str]) -> dict[str, str]:
+def key_by_name(known: Mapping[str, Any]) -> dict[str, str]:
     """Return the key of each name: the key itself, and the name and the alias of its definition."""
     names: dict[str, str] = {}
-    for key in known:
-        definition = known[key] if isinstance(known, Mapping) else None
+    for key, definition in known.items():
         for name in (key, getattr(definition, "name", key), getattr(definition, "alias", key) or key):
             names[name.casefold()] = key
     return names

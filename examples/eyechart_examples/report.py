@@ -43,7 +43,6 @@ def draw(ax: "Axes", page: Page, cells: "pd.DataFrame") -> None:
 
 
 BARS_BY_COLOUR = FigureDefinition(
-    name="accuracy-by-colour",
     summary="Bars of the accuracy on swatches of each colour.",
     table=ACCURACY_BY_COLOUR,
     draw=draw,

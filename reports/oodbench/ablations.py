@@ -33,7 +33,7 @@ def ablation_pages(options: Sequence[str], select: Callable[[Series], Iterable[S
     cases of the series asked about the initial benchmark, which has every flagged pair.
     """
 
-    def pages(runs: Runs, labels: str | None) -> list[Page]:  # noqa: ARG001
+    def pages(runs: Runs, _: str | None) -> list[Page]:
         by_split: dict[str, list[Series]] = {}
         for cases in differing_cases(runs, options):
             split = f"{cases[0].record.benchmark}/{cases[0].record.split}"

@@ -104,9 +104,6 @@ def draw_coverage(ax: "Axes", page: Page, cells: pd.DataFrame) -> None:
 
 
 COVERAGE_CHART = FigureDefinition(
-    name=COVERAGE.name,
-    alias=COVERAGE.alias,
-    source=COVERAGE.source,
     summary="The pairs that a model answers wrongly, then the additional ones of each further model.",
     table=COVERAGE,
     draw=draw_coverage,

@@ -21,7 +21,7 @@ MEANING = "A pair is in a model's own OOD set if one of its two answers is wrong
 INTERVALS = "Brackets: 95 % intervals, Wilson over images with all their pairs."
 
 
-def coverage_pages(runs: Runs, labels: str | None) -> list[Page]:  # noqa: ARG001
+def coverage_pages(runs: Runs, _: str | None) -> list[Page]:
     """Return a page per division and settings; the model with most wrong pairs comes first."""
     groups: dict[tuple[int, str], list[CaseRun]] = {}
     for number, rows in enumerate(group_by_pairs((case,) for case in existence_cases(runs))):

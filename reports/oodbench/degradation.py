@@ -32,12 +32,12 @@ SPREAD = "Shuffled Δ: the mean of the permutations and, in brackets, their cent
 SetOfRow = tuple[int, str]  # a row of a page and an OOD set
 
 
-def pooled_degradation_pages(runs: Runs, labels: str | None) -> list[Page]:  # noqa: ARG001
+def pooled_degradation_pages(runs: Runs, _: str | None) -> list[Page]:
     """Return a page for all models with the same pairs in ID and OOD, all data sets of a model pooled."""
     return with_suffixes(comparable_pages(group_by_pairs(pool_models(existence_cases(runs)))), SHOWN_OPTIONS)
 
 
-def degradation_pages(runs: Runs, labels: str | None) -> list[Page]:  # noqa: ARG001
+def degradation_pages(runs: Runs, _: str | None) -> list[Page]:
     """Return the pages of pooled data sets, then a page for each data set that is not among them."""
     cases = existence_cases(runs)
     pooled = comparable_pages(group_by_pairs(pool_models(cases)))

@@ -19,7 +19,7 @@ from ..pages import Page
 from ..render import NumberFormat
 from ..runs import CaseRun, model_name
 from .ablations import COMMAND, THRESHOLDS, Series, ablation_notes, ablation_pages, ablation_sets
-from .existence import SET, set_cells, set_duration
+from .existence import SET, set_cells, time_cells
 from .measures import COLUMNS, HEADS, TIMES
 from .pages import PAPER, TIME, time_note
 from .pair_frames import CONFUSION, page_pairs
@@ -104,16 +104,15 @@ def detector_cells(page: Page) -> pd.DataFrame:
     """Return the measures of OOD-H for each division with its time, and the differences from the first division."""
     pairs = page_pairs(page)
     cells = hard_cells(page, pairs, [*map(detectors_label, page.cases)])
-    rows = cells[["row", "set", SET, DETECTORS]].drop_duplicates()
-    times = [set_duration(page, row, name) for row, name in rows[["row", "set"]].itertuples(index=False)]
+    times = time_cells(page, cells, DETECTORS)
     first = page.names.groupby("Series")["Pooled"].transform("min")
     differences = [
         difference_cells([pairs[(pairs["row"] == side) & (pairs["set"] == name)] for side in (first[row], row)],
                          page.cases[first[row]].record.seed).assign(row=row, **{SET: shown})
-        for row, name, shown in rows[["row", "set", SET]].itertuples(index=False)
+        for row, name, shown in times[["row", "set", SET]].itertuples(index=False)
         if row != first[row]
     ]  # fmt: skip
-    return pd.concat([cells, rows.assign(column=TIME, text=times), *differences], ignore_index=True)
+    return pd.concat([cells, times, *differences], ignore_index=True)
 
 
 def difference_cells(sides: Sequence[pd.DataFrame], seed: int) -> pd.DataFrame:

@@ -97,10 +97,14 @@ POOLED = TableDefinition(
 def source_cells(page: Page) -> pd.DataFrame:
     """Return the measures and rates of each set and its time, after those of random answers."""
     cells = set_cells(page, page_pairs(page), NUMBERS)
-    rows = cells[["row", "set", SET]].drop_duplicates()
+    return pd.concat([chance_cells(NUMBERS, EVERY_SET), cells, time_cells(page, cells)], ignore_index=True)
+
+
+def time_cells(page: Page, cells: pd.DataFrame, *names: str) -> pd.DataFrame:
+    """Return the time of each row and set of some cells as cells; `names` are further columns that name a row."""
+    rows = cells[["row", "set", SET, *names]].drop_duplicates()
     times = [set_duration(page, row, name) for row, name in rows[["row", "set"]].itertuples(index=False)]
-    parts = [chance_cells(NUMBERS, EVERY_SET), cells, rows.assign(column=TIME, text=times)]
-    return pd.concat(parts, ignore_index=True)
+    return rows.assign(column=TIME, text=times)
 
 
 def set_duration(page: Page, row: int, name: str) -> str | None:
@@ -137,7 +141,7 @@ def source_table(number: int, source: str) -> TableDefinition:
     )
 
 
-def scale_pages(runs: Runs, labels: str | None) -> list[Page]:  # noqa: ARG001
+def scale_pages(runs: Runs, _: str | None) -> list[Page]:
     """Return one page of all data sets with several models on the same pairs, without chain of thought."""
     groups = group_by_pairs((case,) for case in existence_cases(runs) if not suffix(case))
     several = [rows for rows in groups if len({case.model for (case,) in rows}) > 1]

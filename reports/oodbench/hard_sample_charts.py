@@ -50,9 +50,6 @@ def draw_degradations(ax: "Axes", page: Page, cells: pd.DataFrame) -> None:
 
 
 HARD_SAMPLE_CHART = FigureDefinition(
-    name=HARD_DEGRADATION.name,
-    alias=HARD_DEGRADATION.alias,
-    source=HARD_DEGRADATION.source,
     summary="Degradations on hard samples and OOD-H, by ascending degradation on hard samples.",
     table=HARD_DEGRADATION,
     draw=draw_degradations,

@@ -57,7 +57,7 @@ def fit_trend(values: Sequence[float]) -> Trend | None:
     return Trend("linear", float(rate), float(height))
 
 
-def hard_sample_pages(runs: Runs, labels: str | None, *, models: int = 1) -> list[Page]:  # noqa: ARG001
+def hard_sample_pages(runs: Runs, _: str | None, *, models: int = 1) -> list[Page]:
     """Return a page per division and settings with hard samples and at least some number of models."""
     groups = [
         group.select(case for case in group.cases if case.metric("acc", OODBENCH, HARD_SAMPLES))

@@ -18,7 +18,7 @@ DISTANCE, TAU, UCI, P = METRICS
 BELOW, INTERVAL_BELOW, BANDWIDTH = "UCI < τ", "Interval < τ", "Bandwidth"
 
 
-def distance_pages(runs: Runs, labels: str | None) -> list[Page]:  # noqa: ARG001
+def distance_pages(runs: Runs, _: str | None) -> list[Page]:
     """Return a page for all splits with the same settings, one row per encoder and split."""
     return with_suffixes([distance_page(cases) for cases in pool_data_sets(runs, DISTRIBUTION, IGNORED)])
 

@@ -234,7 +234,7 @@ def with_pairs_context(page: Page, **context: str) -> Page:
     return replace(page, context={**context, "pairs": page.cases[0].compute(pairs_sha256)[:12]})
 
 
-def pooled_pages(runs: Runs, labels: str | None) -> list[Page]:  # noqa: ARG001
+def pooled_pages(runs: Runs, _: str | None) -> list[Page]:
     """Return a page for all models with the same pairs, all data sets of a model pooled."""
     groups = group_by_pairs(pool_models(existence_cases(runs)))
     return with_suffixes([*map(data_page, groups)], SHOWN_OPTIONS)
@@ -249,7 +249,7 @@ def data_page(rows: Sequence[Pooled]) -> Page:
 def source_pages(source: str) -> Pages:
     """Return the function that returns a page for all models with the same pairs of one data set."""
 
-    def pages(runs: Runs, labels: str | None) -> list[Page]:  # noqa: ARG001
+    def pages(runs: Runs, _: str | None) -> list[Page]:
         groups = group_by_pairs((case,) for case in existence_cases(runs) if source_name(case) == source)
         splits = [f"{rows[0][0].record.benchmark}/{rows[0][0].record.split}" for rows in groups]
         existence_pages = (existence_page(rows, split) for rows, split in zip(groups, splits, strict=True))
@@ -258,7 +258,7 @@ def source_pages(source: str) -> Pages:
     return pages
 
 
-def progression_pages(runs: Runs, labels: str | None) -> list[Page]:  # noqa: ARG001
+def progression_pages(runs: Runs, _: str | None) -> list[Page]:
     """Return a page for all progression cases with the same settings, all data sets of a model pooled."""
     return with_suffixes([progression_page(cases) for cases in pool_data_sets(runs, PROGRESSION)])
 
@@ -278,7 +278,7 @@ def progression_page(cases: Sequence[CaseRun]) -> Page:
 def settings_pages(protocol: str, source: str = "") -> Pages:
     """Return the function that returns a page per division and settings of a protocol, of one data set if named."""
 
-    def pages(runs: Runs, labels: str | None) -> list[Page]:  # noqa: ARG001
+    def pages(runs: Runs, _: str | None) -> list[Page]:
         groups = [
             group
             for group in group_by_division(runs, protocol)

@@ -261,6 +261,6 @@ def test_a_table_of_another_package_may_not_have_a_known_name(monkeypatch: pytes
         def load(self) -> Callable[..., Any]:
             return definition()
 
-    monkeypatch.setattr(tables, "entry_points", lambda group: [Point()] if group == "eyechart.tables" else [])
+    monkeypatch.setattr(tables, "find_entry_points", lambda group: [Point()] if group == "eyechart.tables" else [])
     with pytest.raises(ReportError, match=r"T4 = package:TABLE of eyechart\.tables has the name of another\. Rename"):
         tables.table_builders()
