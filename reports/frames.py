@@ -138,6 +138,23 @@ def read_samples(case: RecordedCase, columns: Sequence[str] = (), file: str = ""
         raise ReportError(f"{folder / entry.path} cannot be read as answers ({error}). Run the case again.") from error
 
 
+def to_numbers(frame: pd.DataFrame, columns: Sequence[str], kind: type = np.float64) -> pd.DataFrame:
+    """Return a frame of answers with some columns of text as numbers, NaN for an empty cell.
+
+    Raises ReportError for a text that is not a number, or for an empty cell if `kind` has no NaN.
+    """
+    numbers = {}
+    for name in columns:
+        try:
+            numbers[name] = frame[name].where(frame[name] != "", "nan").astype(np.float64).astype(kind)
+        except ValueError as error:
+            cases = ", ".join(frame["case"].unique())
+            raise ReportError(
+                f"The column {name} of {cases} cannot be read as numbers ({error}). Run the case again."
+            ) from error
+    return frame.assign(**numbers)
+
+
 def share(frame: pd.DataFrame, column: str, by: Sequence[str]) -> pd.DataFrame:
     """Return the mean of 0s and 1s in each group, with its n and Wilson's interval; NaN does not count.
 

@@ -28,9 +28,7 @@ if TYPE_CHECKING:
 TABLES: Mapping[str, Callable[[Runs, str | None], list[Table]]] = {
     **{table.alias or table.name: table for table in (*summary.TABLES, *flat.TABLES)},
     **abstention.TABLES,
-    "realbirdid-T5": genera.t5,
-    "realbirdid-F3": genera.f3,
-    **ranges.TABLES,
+    **{table.alias: table for table in (*genera.TABLES, *ranges.TABLES)},
     **reasons.TABLES,
     **curves.TABLES,
     **candidate_counts.TABLES,

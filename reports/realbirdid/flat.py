@@ -51,7 +51,9 @@ def join_pages(flat: Page, trees: Page) -> Page:
 
 def method_cells(page: Page) -> pd.DataFrame:
     """Return the accuracies of both methods, their harmonic mean, and how often a flat list abstains."""
-    return metric_cells(page, PARTS, TREE_PARTS, ABSTAINED)
+    flat, tree = (page.names["Method"] == method for method in (FLAT_LIST, TREE))
+    parts = [metric_cells(page, PARTS | ABSTAINED, rows=flat), metric_cells(page, TREE_PARTS, rows=tree)]
+    return pd.concat(parts).sort_values("row", kind="stable", ignore_index=True)
 
 
 FLAT_AND_TREE = TableDefinition(

@@ -1,141 +1,121 @@
 """The genera of the images of RealBirdID: Table 5 and Figure 3 of arXiv 2603.27033."""
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-from functools import cached_property
+from collections.abc import Iterator
+from dataclasses import replace
 
-from ..oodbench.cases import nothing_to_show
-from ..oodbench.pairs import Columns, parse_integers, read_artifact
-from ..render import FRACTION, NumberCell, Row, Table
+import numpy as np
+import pandas as pd
+
+from ..frames import to_numbers
+from ..pages import Page
+from ..render import FRACTION
 from ..runs import CaseRun, ComparableCases, Runs, collect_notes
-from .model_families import describe_data
+from ..table_definitions import TableDefinition
+from .pages import PAPER, describe_data
 
 GENERA = "genera"
 RARE_LIMIT = 5  # unanswerable images of a genus that is not rare, as the caption of Figure 3 has it
-ANSWERABLE, UNANSWERABLE = "A", "UA"
+SETS = {"A": "answerable", "UA": "unanswerable"}  # and their columns in the file of genera
+COLUMNS = ("count", "freq", "cdf", "species")
 COUNTED = "Counts of the data set's own images, which no sampling stands behind: they have no interval."
 SHARES = "freq: the genus' share of the {} images; cdf: of all down to this row."
 
 
-@dataclass(frozen=True)
-class Genus:
-    """A genus with its numbers of species and of answerable and unanswerable images."""
-
-    name: str
-    species: int
-    answerable: int
-    unanswerable: int
-
-
-@dataclass(frozen=True)
-class Genera:
-    """The genera of one data set."""
-
-    group: ComparableCases
-    genera: tuple[Genus, ...]
-
-    @property
-    def entry(self) -> CaseRun:
-        """A case of the data set."""
-        return self.group.cases[0]
-
-    def ordered(self, name: str) -> list[Genus]:
-        """Return the genera with images of a set, in descending order of images, then by name."""
-        some = [genus for genus in self.genera if image_count(genus, name)]
-        return sorted(some, key=lambda genus: (-image_count(genus, name), genus.name))
-
-    @cached_property
-    def totals(self) -> dict[str, int]:
-        """The number of images of each set."""
-        return {name: sum(image_count(genus, name) for genus in self.genera) for name in (ANSWERABLE, UNANSWERABLE)}
-
-    def shares(self, name: str) -> Iterator[tuple[Genus, NumberCell, NumberCell]]:
-        """Yield each genus of a set with its share of the images and the cumulative share."""
-        cumulative, total = 0, self.totals[name]
-        for genus in self.ordered(name):
-            cumulative += image_count(genus, name)
-            yield genus, fraction(image_count(genus, name), total), fraction(cumulative, total)
-
-    @property
-    def concentration_note(self) -> str:
-        """A note on how few genera have most unanswerable images, as in the caption of Figure 3."""
-        many = [genus.unanswerable for genus in self.genera if genus.unanswerable > RARE_LIMIT]
-        total = self.totals[UNANSWERABLE]
-        share = 100 * sum(many) / total if total else 0.0
-        return (
-            f"{share:.0f} % of the {total:,} unanswerable images are of the {len(many)} genera that have more "
-            f"than {RARE_LIMIT} each; {len(self.ordered(UNANSWERABLE))} genera have any, "
-            f"{len(self.ordered(ANSWERABLE))} have answerable ones."
-        )
+def genus_pages(runs: Runs, _: str | None) -> list[Page]:
+    """Return a page for each distinct data set."""
+    pages: dict[tuple[str, str], Page] = {}
+    for group in runs.groups:
+        for case in group.cases:
+            if file := case.record.artifacts.get(GENERA):
+                pages.setdefault((group.title, file.sha256), create_page(group, case))
+    return [*pages.values()]
 
 
-def fraction(part: int, total: int) -> NumberCell:
-    """Return a proportion of the images of the data set."""
-    return NumberCell(part / total, total, style=FRACTION)
+def unanswerable_pages(runs: Runs, labels: str | None) -> list[Page]:
+    """Return the pages of data sets with unanswerable images."""
+    return [page for page in genus_pages(runs, labels) if (genus_shares(page)["Set"] == "UA").any()]
 
 
-def image_count(genus: Genus, name: str) -> int:
-    """Return the number of images of a set that a genus has."""
-    return genus.answerable if name == ANSWERABLE else genus.unanswerable
+def create_page(group: ComparableCases, case: CaseRun) -> Page:
+    """Return the page of the data set of a case."""
+    notes = (describe_data(case), *collect_notes([case]))
+    names = pd.DataFrame(index=[0])
+    return Page(cases=(case,), title=group.title, names=names, notes=notes, context={"split": group.title})
 
 
-def collect_genera(pool: Runs, name: str) -> list[Genera]:
-    """Return the genera of every distinct data set; raises ReportError if there are none."""
-    genera: dict[tuple[str, str], Genera] = {}
-    for group in pool.groups:
-        for entry in group.cases:
-            if (file := entry.record.artifacts.get(GENERA)) and (group.title, file.sha256) not in genera:
-                rows = read_artifact(entry.record, entry.folder, GENERA, parse_genera)
-                genera[group.title, file.sha256] = Genera(group.select([entry]), rows)
-    if not genera:
-        raise nothing_to_show(pool, name, "shows which genera images are of", "pytest -k realbirdid")
-    return list(genera.values())
+def genus_shares(page: Page) -> pd.DataFrame:
+    """Return the genera of answerable, then of unanswerable images, those with most images first.
+
+    `count` is the number of images, `freq` its share of the `n` images of the set, and `cdf` that of all genera so far.
+    """
+    genera = page.samples(["genus", "species", *SETS.values()], GENERA)
+    genera = to_numbers(genera, ["species", *SETS.values()], np.int64)
+    parts = []
+    for name, column in SETS.items():
+        part = genera[genera[column] > 0].sort_values([column, "genus"], ascending=[False, True])
+        counts, n = part[column], part[column].sum()
+        shares = {"count": counts, "freq": counts / n, "cdf": counts.cumsum() / n, "n": n}
+        parts.append(part.assign(Set=name, Place=range(1, len(part) + 1), **shares))
+    return pd.concat(parts, ignore_index=True)
 
 
-def parse_genera(columns: Columns) -> tuple[Genus, ...]:
-    """Return the genera of the csv."""
-    numbers = [parse_integers(columns[name]).tolist() for name in ("species", "answerable", "unanswerable")]
-    return tuple(map(Genus, columns["genus"], *numbers))
+def genus_cells(page: Page) -> pd.DataFrame:
+    """Return images, shares and species of each genus."""
+    shares = genus_shares(page)
+    names = shares[["row", "Set", "Place", "genus"]]
+    counts = [names.assign(column=name, count=shares[name]) for name in ("count", "species")]
+    parts = [names.assign(column=name, value=shares[name], n=shares["n"]) for name in ("freq", "cdf")]
+    return pd.concat([*counts, *parts], ignore_index=True)
 
 
-def t5(pool: Runs, _: str | None) -> list[Table]:
-    """Return Table 5: the genera of unanswerable images, most common first."""
-    tables = [genera for genera in collect_genera(pool, "realbirdid-T5") if genera.totals[UNANSWERABLE]]
-    if not tables:
-        what = "shows which genera unanswerable images are of, and all that were asked about are answerable"
-        raise nothing_to_show(
-            pool, "realbirdid-T5", what, "pytest -k realbirdid --eye-data=ROOT, with unanswerable birds"
-        )
-    return [t5_table(genera) for genera in tables]
+def concentration_note(page: Page) -> str:
+    """Return how few genera have most unanswerable images, as in the caption of Figure 3."""
+    shares = genus_shares(page)
+    images = shares.loc[shares["Set"] == "UA", "count"]
+    many = images[images > RARE_LIMIT]
+    share = 100 * many.sum() / images.sum() if len(images) else 0.0
+    return (
+        f"{share:.0f} % of the {images.sum():,} unanswerable images are of the {len(many)} genera that have more "
+        f"than {RARE_LIMIT} each; {len(images)} genera have any, {(shares['Set'] == 'A').sum()} have answerable ones."
+    )
 
 
-def t5_table(genera: Genera) -> Table:
-    """Return the table of one data set."""
-    rows = [(g.name, g.unanswerable, freq, cdf, g.species) for g, freq, cdf in genera.shares(UNANSWERABLE)]
-    columns = ("genus", "count", "freq", "cdf", "species")
-    notes = ("count: unanswerable images; species: how many the genus has.", SHARES.format("unanswerable"))
-    return build_table(genera, "genera of the unanswerable images", columns, rows, *notes)
+def distribution_notes(page: Page) -> Iterator[str]:
+    """Yield the explanation of the distribution of images over genera."""
+    yield from (concentration_note(page), SHARES.format("set's"), COUNTED)
 
 
-def f3(pool: Runs, _: str | None) -> list[Table]:
-    """Return Figure 3 as a table: the distribution of images over genera."""
-    return [f3_table(genera) for genera in collect_genera(pool, "realbirdid-F3")]
-
-
-def f3_table(genera: Genera) -> Table:
-    """Return the table of one data set, first answerable, then unanswerable images."""
-    rows = [
-        (name, place, genus.name, image_count(genus, name), freq, cdf, genus.species)
-        for name in (ANSWERABLE, UNANSWERABLE)
-        for place, (genus, freq, cdf) in enumerate(genera.shares(name), 1)
-    ]
-    columns = ("Set", "Place", "genus", "count", "freq", "cdf", "species")
-    notes = (genera.concentration_note, SHARES.format("set's"))
-    return build_table(genera, "images over genera, answerable (A) and unanswerable (UA)", columns, rows, *notes)
-
-
-def build_table(genera: Genera, what: str, columns: Sequence[str], rows: Sequence[Row], *notes: str) -> Table:
-    """Return a table of one data set with its notes."""
-    all_notes = (*notes, COUNTED, describe_data(genera.entry), *collect_notes([genera.entry]))
-    title = genera.group.title
-    return Table(f"{title}: {what}", tuple(columns), tuple(rows), all_notes, {"split": title})
+DISTRIBUTION = TableDefinition(
+    name="realbirdid-genera",
+    alias="realbirdid-F3",
+    source=f"{PAPER}, Figure 3",
+    summary="How many answerable and unanswerable images each genus has.",
+    pages=genus_pages,
+    needs="shows which genera images are of",
+    command="pytest -k realbirdid",
+    title="{page}: images over genera, answerable (A) and unanswerable (UA)",
+    cells=genus_cells,
+    rows=("Set", "Place", "genus"),
+    columns=COLUMNS,
+    formats={"freq": FRACTION, "cdf": FRACTION},
+    notes=distribution_notes,
+)
+UNANSWERABLE = replace(
+    DISTRIBUTION,
+    name="realbirdid-unanswerable-genera",
+    alias="realbirdid-T5",
+    source=f"{PAPER}, Table 5",
+    summary="The genera of unanswerable images, those with most images first.",
+    pages=unanswerable_pages,
+    needs="shows which genera unanswerable images are of, and there are none",
+    command="pytest -k realbirdid --eye-data=ROOT, with unanswerable birds",
+    title="{page}: genera of the unanswerable images",
+    cells=lambda page: genus_cells(page).query("Set == 'UA'"),
+    rows=("genus",),
+    notes=(
+        "count: unanswerable images; species: how many the genus has.",
+        SHARES.format("unanswerable"),
+        COUNTED,
+    ),
+)
+TABLES = (UNANSWERABLE, DISTRIBUTION)

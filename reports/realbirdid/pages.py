@@ -7,7 +7,6 @@ import pandas as pd
 from eyechart.errors import ReportError
 from eyechart.spec import did_you_mean
 
-from ..frames import select_metrics
 from ..pages import Page, disambiguate_titles
 from ..runs import CaseRun, ComparableCases, Runs, collect_notes
 
@@ -107,19 +106,28 @@ def case_names(cases: Sequence[CaseRun]) -> list[str]:
     return disambiguate_titles([case.model for case in cases], [[case] for case in cases])
 
 
-def metric_cells(page: Page, *columns: Mapping[str, tuple[str, ...]], labels: str = "") -> pd.DataFrame:
-    """Return numbers of a page as cells, for every case and column; a number that is missing is NaN.
+def metric_cells(
+    page: Page, columns: Mapping[str, tuple[str, ...]], labels: str = "", rows: pd.Series | None = None
+) -> pd.DataFrame:
+    """Return numbers of a page as cells; `columns` have the metric, its subset and its level for each column.
 
-    `columns` have the metric, its subset and its level for each column.
+    `labels` is another label set than that of the page, `rows` (bool) are the cases, all without it.
     """
-    wanted = [
-        (head, {"labels": labels or page.labels, "level": "", **dict(zip(NUMBER, names, strict=False))})
-        for part in columns
-        for head, names in part.items()
-    ]
-    cells = pd.concat([select_metrics(page.metrics, {head: fields}) for head, fields in wanted], ignore_index=True)
-    index = pd.MultiIndex.from_product([range(len(page.cases)), dict.fromkeys(dict(wanted))], names=["row", "column"])
-    return cells.set_index(["row", "column"])[["value", "n", "low", "high"]].reindex(index).reset_index()
+    fields = [{"column": head, **dict(zip(NUMBER, names, strict=False))} for head, names in columns.items()]
+    cases = page.names if rows is None else page.names[rows]
+    wanted = pd.DataFrame({"row": cases.index}).merge(pd.DataFrame(fields), how="cross").fillna("")
+    return find_metrics(page, wanted, labels)
+
+
+def find_metrics(page: Page, wanted: pd.DataFrame, labels: str = "") -> pd.DataFrame:
+    """Return cells with the numbers that their `row`, `metric`, `subset`, `level` and `prompt` name, NaN without one.
+
+    Names that are not among the columns are "".
+    """
+    usual = {"labels": labels or page.labels, "subset": "", "level": "", "prompt": ""}
+    keys = ["row", "metric", *usual]
+    named = wanted.assign(**{name: text for name, text in usual.items() if name not in wanted})
+    return named.merge(page.metrics[[*keys, "value", "n", "low", "high"]], how="left", on=keys)
 
 
 def describe_cases(cases: Sequence[CaseRun]) -> Iterator[str]:

@@ -5,14 +5,16 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import pandas as pd
 
+from ..pages import Page
 from ..panels import wrap_name
-from ..render import NumberCell
 from ..runs import Runs
-from .bar_charts import format_value
-from .cases import ELIGIBLE, RANGE
+from .bar_charts import format_percent
 from .chart_styles import add_caption, make_subfigures
-from .ranges import EVERY, MEASURES, Effects, collect_effects, mean_and_sd
+from .pages import ELIGIBLE, RANGE
+from .ranges import EFFECTS, OVER_MODELS, complete_effects, describe_family, effects
+from .summary import MEASURES
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -27,61 +29,64 @@ MODEL: Any = {"marker": "o", "markevery": [1], "markersize": 3, "markerfacecolor
               "markeredgewidth": 0.5, "color": "0.6", "linewidth": 0.7}  # fmt: skip
 LIMITS = (0, 185)  # room for the numbers beside full bars
 NOTHING = "these images have no such number"
+BOTH = ("without", "with")  # sides
+NO_POINTS = np.empty((0, 2))
 
 
 @dataclass(frozen=True)
 class Bar:
-    """One metric without and with range lists; for a family, also the values of each model."""
+    """One measure without and with range lists, and its change.
+
+    `cells` has value, low and high by side; `points` (models, 2) are the values of each model of a family.
+    """
 
     name: str
-    without: NumberCell
-    with_list: NumberCell
-    delta: NumberCell
-    points: Sequence[tuple[float, float]] = ()
+    cells: pd.DataFrame
+    points: np.ndarray
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether there is a value without and with lists."""
+        return bool(self.cells.loc[[*BOTH], "value"].notna().all())
 
 
-Bars = Mapping[str, Sequence[Bar]]  # by measure
-
-
-def f19(pool: Runs, _: str | None) -> "Figure":
+def f19(runs: Runs, labels: str | None) -> "Figure":
     """Return Figure 19: one bar per model."""
-    return draw_figure(collect_effects(pool, "realbirdid-F19"), model_bars)
+    return draw_figure(EFFECTS.get_pages(runs, labels), model_bars)
 
 
-def f6(pool: Runs, _: str | None) -> "Figure":
+def f6(runs: Runs, labels: str | None) -> "Figure":
     """Return Figure 6: the mean over the models of a family, and each model as a pair of marks."""
-    return draw_figure(collect_effects(pool, "realbirdid-F6"), family_bars)
+    return draw_figure(OVER_MODELS.get_pages(runs, labels), family_bars)
 
 
-def model_bars(effects: Effects) -> Bars:
+def model_bars(page: Page, measure: str) -> list[Bar]:
     """Return one bar per model."""
-    return {measure: [Bar(e.model, *e.numbers) for e in effects.of(measure)] for measure in MEASURES}
+    numbers = effects(page)
+    numbers = numbers[numbers["measure"] == measure]
+    names = page.names["Model"]
+    return [Bar(names[row], part.set_index("side"), NO_POINTS) for row, part in numbers.groupby("row")]
 
 
-def family_bars(effects: Effects) -> Bars:
+def family_bars(page: Page, measure: str) -> list[Bar]:
     """Return one bar per family, and one for all models."""
-    names = [name for name, _ in effects.table_cases.families]
-    groups = [*names, EVERY] if len(names) > 1 else names
-    return {measure: [bar for name in groups for bar in mean_bars(effects, measure, name)] for measure in MEASURES}
+    bars = []
+    for family, of, numbers in complete_effects(page):
+        if of == measure:
+            cells = pd.DataFrame([*describe_family(family, of, numbers)]).set_index("column")
+            values = numbers.pivot(index="row", columns="side", values="value")[[*BOTH]].to_numpy()
+            bars.append(Bar(f"{family}, {len(values)} model{'s' * (len(values) > 1)}", cells, values))
+    return bars
 
 
-def mean_bars(effects: Effects, measure: str, family: str) -> list[Bar]:
-    """Return the mean over the models of a family that have all metrics, [] if there are none."""
-    known = [e.numbers for e in effects.of(measure, family) if all(number.is_defined for number in e.numbers)]
-    if not known:
-        return []
-    without, with_list, delta = (mean_and_sd(side)[0] for side in zip(*known, strict=True))
-    points = [(before.value or 0.0, after.value or 0.0) for before, after, _ in known]
-    return [Bar(f"{family}, {len(known)} model{'s' * (len(known) > 1)}", without, with_list, delta, points)]
-
-
-def draw_figure(tables: Sequence[Effects], bars: Callable[[Effects], Bars]) -> "Figure":
-    """Return a figure with one block of two panels per table."""
-    all_bars = [bars(block_bars) for block_bars in tables]
-    figure, under = make_subfigures([sum(map(bar_height, block_bars["IG"])) + MORE for block_bars in all_bars], WIDTH)
-    for part, block_bars, effects in zip(under, all_bars, tables, strict=True):
-        draw_block(part, block_bars)
-        add_caption(part, effects.table_cases.group, [ELIGIBLE, RANGE], WIDTH)
+def draw_figure(pages: Sequence[Page], bars: Callable[[Page, str], list[Bar]]) -> "Figure":
+    """Return a figure with one block of two panels per page."""
+    blocks = [{measure: bars(page, measure) for measure in MEASURES} for page in pages]
+    heights = [max(sum(map(bar_height, some)) for some in block.values()) + MORE for block in blocks]
+    figure, parts = make_subfigures(heights, WIDTH)
+    for part, block, page in zip(parts, blocks, pages, strict=True):
+        draw_block(part, block)
+        add_caption(part, page, [ELIGIBLE, RANGE], WIDTH)
     return figure
 
 
@@ -90,7 +95,7 @@ def bar_height(bar: Bar) -> float:
     return max(BAR, POINT * len(bar.points))
 
 
-def draw_block(part: "SubFigure", bars: Bars) -> None:
+def draw_block(part: "SubFigure", bars: Mapping[str, Sequence[Bar]]) -> None:
     """Draw one table, with the legend of shades below."""
     from matplotlib.patches import Patch
 
@@ -108,9 +113,9 @@ def draw_block(part: "SubFigure", bars: Bars) -> None:
 def draw_panel(ax: "Axes", bars: Sequence[Bar], shades: Sequence[str]) -> None:
     """Draw one metric of all models."""
     for place, bar in enumerate(bars):
-        if bar.without.is_defined and bar.with_list.is_defined:
+        if bar.is_complete:
             draw_bar(ax, place, bar, shades)
-    if not any(bar.without.is_defined and bar.with_list.is_defined for bar in bars):
+    if not any(bar.is_complete for bar in bars):
         ax.text(0.5, 0.5, NOTHING, transform=ax.transAxes, ha="center", va="center", fontsize=7)
     ax.set_xlim(*LIMITS)
     ax.set_ylim(max(len(bars), 1) - 0.5, -0.5)
@@ -120,26 +125,27 @@ def draw_panel(ax: "Axes", bars: Sequence[Bar], shades: Sequence[str]) -> None:
 
 def draw_bar(ax: "Axes", place: int, bar: Bar, shades: Sequence[str]) -> None:
     """Draw one bar: the common part, the gain or loss, and the intervals without (above) and with lists."""
-    before, after = (100 * (number.value or 0) for number in (bar.without, bar.with_list))
+    sides = 100 * bar.cells.loc[[*BOTH], ["value", "low", "high"]]
+    before, after = sides["value"]
     common, gained, lost = shades
     ax.barh(place, min(before, after), HEIGHT, color=common)
     ax.barh(place, abs(after - before), HEIGHT, left=min(before, after), color=gained if after > before else lost)
-    for number, at in ((bar.without, place - ASIDE), (bar.with_list, place + ASIDE)):
-        if number.ci:
-            ax.hlines(at, max(0, 100 * number.ci[0]), min(100, 100 * number.ci[1]), color="black", linewidth=0.8)
-    for at, points in zip(np.linspace(-SPREAD, SPREAD, len(bar.points) + 2)[1:-1], bar.points, strict=True):
-        ax.plot(100 * np.array(points), [place + at] * 2, **MODEL)
-    text = f"{format_value(bar.without)} → {format_value(bar.with_list)}\n{format_change(bar.delta)}"
-    ends = [before, after, *(100 * end for n in (bar.without, bar.with_list) if n.ci for end in n.ci)]
-    ends += [100 * end for point in bar.points for end in point]
-    ax.annotate(text, (min(100, max(ends)), place), (4, 0), textcoords="offset points", fontsize=6, va="center")
+    for (low, high), offset in zip(sides[["low", "high"]].to_numpy(), (-ASIDE, ASIDE), strict=True):
+        if not np.isnan(low):
+            ax.hlines(place + offset, max(0, low), min(100, high), color="black", linewidth=0.8)
+    offsets = np.linspace(-SPREAD, SPREAD, len(bar.points) + 2)[1:-1]
+    for offset, points in zip(offsets, 100 * bar.points, strict=True):
+        ax.plot(points, [place + offset] * 2, **MODEL)
+    end = min(100, np.nanmax([*sides.to_numpy().ravel(), *100 * bar.points.ravel()]))
+    ax.annotate(describe_bar(bar), (end, place), (4, 0), textcoords="offset points", fontsize=6, va="center")
 
 
-def format_change(number: NumberCell) -> str:
-    """Return a difference in percentage points, followed by its interval."""
-    value = 100 * (number.value or 0)
-    ci = f" [{100 * number.ci[0]:+.1f}, {100 * number.ci[1]:+.1f}]" if number.ci else ""
-    return f"Δ {value:+.1f}{ci}"
+def describe_bar(bar: Bar) -> str:
+    """Return the numbers without and with lists, then the difference in percentage points, with their intervals."""
+    numbers = bar.cells[["value", "low", "high"]].astype(float)
+    before, after = (format_percent(*numbers.loc[side]) for side in BOTH)
+    value, low, high = 100 * numbers.loc["Δ"]
+    return f"{before} → {after}\nΔ {value:+.1f}" + ("" if np.isnan(low) else f" [{low:+.1f}, {high:+.1f}]")
 
 
 FIGURES: Mapping[str, Callable[[Runs, str | None], "Figure"]] = {"realbirdid-F6": f6, "realbirdid-F19": f19}

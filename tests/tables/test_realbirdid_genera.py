@@ -82,5 +82,12 @@ def test_without_genera_the_remedy_is_named(bench, name):
 
 def test_a_csv_of_something_else_is_refused(flock):
     flock.case(files={"genera": [{"genus": "Corvus"}]})
-    with pytest.raises(ReportError, match=r"cannot be read as genera \('species'\)\. Run the case again"):
+    with pytest.raises(ReportError, match=r"has no column species, .*; its columns are genus\. Run the case again"):
+        flock.tables("realbirdid-T5")
+
+
+@pytest.mark.parametrize("count", ["many", ""])
+def test_a_count_that_is_no_number_is_refused(flock, count):
+    flock.case(files={"genera": [genus("Corvus", count)]})
+    with pytest.raises(ReportError, match=r"The column unanswerable of realbirdid/val/a cannot be read as numbers"):
         flock.tables("realbirdid-T5")

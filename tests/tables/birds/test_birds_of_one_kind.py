@@ -53,4 +53,4 @@ def test_a_figure_is_drawn_where_its_table_has_rows(asked):
 
 def test_genera_of_unanswerable_birds_need_some(alike):
     said = refusal(tables, "realbirdid-T5", alike(0))
-    assert said.startswith("realbirdid-T5 shows which genera unanswerable images are of, and all that were asked about")
+    assert said.startswith("realbirdid-T5 shows which genera unanswerable images are of, and there are none")
