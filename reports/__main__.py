@@ -15,7 +15,7 @@ from .overview import write_overview
 from .page.command import page
 from .render import RENDERERS, Table
 from .runs import load
-from .tables import list_tables, table_builders, tables
+from .tables import table_builders, tables
 
 PROGRAM = "python -m eyechart.reports"
 
@@ -41,7 +41,7 @@ def overview(arguments: Sequence[str]) -> int:
     parser = argparse.ArgumentParser(
         prog=PROGRAM,
         description="Write overview.md, overview.tex and aggregate.csv, and print the first.",
-        epilog=f"All tables: {PROGRAM} tables; one: {PROGRAM} table NAME RUN…; one figure: {PROGRAM} figure NAME RUN…; "
+        epilog=f"Tables: eyechart ls tables; one: {PROGRAM} table NAME RUN…; one figure: {PROGRAM} figure NAME RUN…; "
         f"two runs or models: {PROGRAM} compare A B; ranks: {PROGRAM} leaderboard RUN…; disputed images for "
         f"annotators: {PROGRAM} annotate RUN…; overlap of a division with training texts: {PROGRAM} overlap FILE; "
         f"a spot check of one: {PROGRAM} check DIVISION.json, then checked; all runs as one long table: {PROGRAM} "
@@ -301,15 +301,7 @@ def default_folder(runs: Sequence[Path]) -> Path:
     return (last.parent if last.suffix == ".json" else last) / "reports"
 
 
-def list_all(arguments: Sequence[str]) -> int:
-    """Print the name of each table, its number in the paper, and what it shows."""
-    argparse.ArgumentParser(prog=f"{PROGRAM} tables", description="List the tables.").parse_args(arguments)
-    print(list_tables(), end="")
-    return 0
-
-
 COMMANDS = {
-    "tables": list_all,
     "table": table,
     "figure": figure,
     "compare": compare,

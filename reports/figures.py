@@ -33,9 +33,14 @@ CELL, NAMES = 0.85, 7  # inches of a matrix entry, and points of the names besid
 METADATA = {"Date": None, "Creator": "eyechart"}
 
 
+def figure_drawers() -> dict[str, Callable[[Runs, str | None], "Figure"]]:
+    """Return every figure by its name."""
+    return registered("eyechart.figures", DRAWERS)
+
+
 def draw(name: str, runs: Runs, labels: str | None, out: Path | None, folder: Path) -> Path:
     """Draw the named figure into a file and return its path."""
-    drawers = registered("eyechart.figures", DRAWERS)
+    drawers = figure_drawers()
     spelled = known_name(name, drawers, "figure")
     path = out or folder / f"{spelled}.svg"
     with matplotlib_defaults():

@@ -84,14 +84,16 @@ def table_builders() -> dict[str, Builder]:
     return registered("eyechart.tables", BUILDERS)
 
 
-def list_tables() -> str:
-    """Return a line for each table: its name, its number in the paper, and what it shows."""
-    rows = [
-        (getattr(builder, "name", key), getattr(builder, "alias", ""), getattr(builder, "summary", ""))
-        for key, builder in table_builders().items()
+def describe_definitions(definitions: Mapping[str, Any]) -> list[tuple[str, str, str]]:
+    """Return for each table or figure its name, its number in the paper ("" if it has none), and a sentence."""
+    return [
+        (
+            getattr(definition, "name", key),
+            getattr(definition, "alias", ""),
+            getattr(definition, "summary", "") or (definition.__doc__ or "").partition("\n")[0],
+        )
+        for key, definition in definitions.items()
     ]
-    name, alias = (max(len(row[column]) for row in rows) for column in (0, 1))
-    return "".join(f"{row[0]:{name}}  {row[1]:{alias}}  {row[2]}".rstrip() + "\n" for row in rows)
 
 
 def known_name(name: str, known: Mapping[str, Any], kind: str) -> str:

@@ -14,6 +14,8 @@ import pytest
 ROOT = Path(__file__).parents[2]
 SURFACES = ("benchmarks", "fixtures", "plugins", "reports")
 LAYERS = (  # from top to bottom
+    ("__main__",),
+    ("cli",),
     SURFACES,
     ("classification", "oodbench", "realbirdid"),
     ("toybox",),

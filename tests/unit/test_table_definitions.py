@@ -19,7 +19,6 @@ from eyechart.reports.pages import Page, protocol_pages, with_suffixes
 from eyechart.reports.render import CORRELATION, NumberCell, to_csv, to_markdown
 from eyechart.reports.runs import Runs, load
 from eyechart.reports.table_definitions import TableDefinition
-from eyechart.reports.tables import list_tables
 from eyechart.reports.tables import tables as make_tables
 
 
@@ -251,7 +250,6 @@ def test_numbers_are_selected_by_their_fields(runs: Runs) -> None:
 def test_every_name_and_number_of_a_table_finds_it(runs: Runs) -> None:
     by_number, by_name = (to_csv(make_tables(name, runs)) for name in ("t4", "Label-Categories"))
     assert by_number == by_name
-    assert "label-categories " in list_tables()
 
 
 def test_a_table_of_another_package_may_not_have_a_known_name(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -34,6 +34,7 @@ class ClosedWorld(Protocol[Classification]):
     """The prompt lists all class names. An answer that is none of them is out of the prompt and counts as wrong."""
 
     name = "closed_world"
+    source = "arXiv 2603.06578"
     requires = ("generator",)
     replays = "closed_world"
     options = (ANSWER, *SHOWN, EPOCHS)
@@ -72,6 +73,7 @@ class ClosedWorldPlus(Protocol[ClassPredictions]):
     """CW+: the answers of the closed world, with those out of the prompt mapped to the nearest class."""
 
     name = "closed_world_plus"
+    source = "arXiv 2603.06578"
     requires = ("generator",)
     replays = "closed_world"
     options = (ANSWER, *SHOWN, *MAPPED)

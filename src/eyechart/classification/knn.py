@@ -26,7 +26,6 @@ from eyechart.protocol.base import Protocol
 from eyechart.protocol.context import Context
 from eyechart.spec import ModelSpec, parse_spec
 
-OPTIONS = ("encoder", "k", "support", "weights")
 SUPPORT = "imagenet/sample-near"
 Weights = Literal["uniform", "cosine"]
 _CELLS = 2**25  # similarities held at a time, so that 50,000 queries against 1.3 million supports fit in memory
@@ -35,8 +34,10 @@ _CELLS = 2**25  # similarities held at a time, so that 50,000 queries against 1.
 class KnnModel(Neighbours):
     """An image encoder with a support split, whose labelled images vote."""
 
+    option_names = ("encoder", "k", "support", "weights")
+
     def __init__(self, spec: ModelSpec, *, device: str = "cpu", offline: bool = False) -> None:
-        spec.check(arguments=1, options=OPTIONS)
+        spec.check(arguments=1, options=self.option_names)
         self.spec = spec
         self.k = runtime.integer_option(spec, "k", 11)
         self.weights = _weights(spec)

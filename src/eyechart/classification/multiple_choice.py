@@ -204,6 +204,7 @@ class MillMCQ(Protocol[ClassPredictions]):
     """Mill's multiple choice: one letter of ten; images without an original label are skipped."""
 
     name = "mcq"
+    source = "Mill's ImageNet page"
     requires = ("generator",)
     replays = "mcq"
     options = (PARSER,)
@@ -278,6 +279,7 @@ class MultipleChoice(Protocol[EpochPredictions]):
     """The 4-way settings of arXiv 2603.06578, Table 19, with options and their order redrawn in every epoch."""
 
     name = "multiple_choice"
+    source = "arXiv 2603.06578, Table 19"
     requires = ("generator",)
     options = (SETTING, REDRAWN_EPOCHS, DISTRACTORS, TEXT_ENCODER, PROMPT, PARSER)
 

@@ -20,6 +20,7 @@ class OpenWorld(Protocol[ClassPredictions]):
     """The prompt lists no classes; an answer in free text is mapped to the nearest class."""
 
     name = "open_world"
+    source = "arXiv 2603.06578"
     requires = ("generator",)
     replays = "open_world"
     options = (*SHOWN, *MAPPED)

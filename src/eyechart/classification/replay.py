@@ -35,11 +35,13 @@ REMEDY = "Expected a csv with the columns key and answer, or an .npz with keys a
 class Replay(ReplayedResponses):
     """A file of answers that is used as a model."""
 
+    option_names = ("path", "name", "of")
+
     batch_size = 1
     loads = 0
 
     def __init__(self, spec: ModelSpec, **_: object) -> None:
-        spec.check(arguments=1, options=("path", "name", "of"))
+        spec.check(arguments=1, options=self.option_names)
         check_replayed_protocol(spec)
         self.spec, self.path = spec, answer_path(spec)
         if not self.path.is_file():

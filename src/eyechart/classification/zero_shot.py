@@ -25,6 +25,7 @@ class ZeroShot(Protocol[ClassPredictions]):
     """The predicted class is the one whose prompt embedding is most similar to the image embedding."""
 
     name = "zero_shot"
+    source = "arXiv 2103.00020"
     requires = ("encoder",)
 
     def predict(self, context: Context) -> ClassPredictions:

@@ -37,10 +37,11 @@ class PublishedSplit:
 
 @dataclass(frozen=True)
 class PackagedBenchmark:
-    """A packaged sample: its functions as MODULE:NAME, since some are in packages of a higher layer."""
+    """A packaged sample: its functions as MODULE:NAME, since some are in packages of a higher layer, and a sentence."""
 
     list: str
     open: str
+    summary: str
 
     @property
     def splits(self) -> tuple[str, ...]:
@@ -55,10 +56,26 @@ class PackagedBenchmark:
 
 
 PACKAGED: Mapping[str, PackagedBenchmark] = {
-    "imagenet": PackagedBenchmark("eyechart.data.imagenet_sample:splits", "eyechart.data.imagenet_sample:open_sample"),
-    "toybox": PackagedBenchmark("eyechart.toybox.packaged:splits", "eyechart.toybox.sample:open_toybox"),
-    BENCHMARK: PackagedBenchmark("eyechart.oodbench.sample:splits", "eyechart.oodbench.sample:open_oodbench"),
-    BIRDS: PackagedBenchmark("eyechart.realbirdid.sample:splits", "eyechart.realbirdid.sample:open_realbirdid"),
+    "imagenet": PackagedBenchmark(
+        "eyechart.data.imagenet_sample:splits",
+        "eyechart.data.imagenet_sample:open_sample",
+        "Photographs and drawings of ImageNet's classes.",
+    ),
+    "toybox": PackagedBenchmark(
+        "eyechart.toybox.packaged:splits",
+        "eyechart.toybox.sample:open_toybox",
+        "Pictures of the toy world, which the packaged models know.",
+    ),
+    BENCHMARK: PackagedBenchmark(
+        "eyechart.oodbench.sample:splits",
+        "eyechart.oodbench.sample:open_oodbench",
+        "Toy scenes with annotated objects, in the format of the data set.",
+    ),
+    BIRDS: PackagedBenchmark(
+        "eyechart.realbirdid.sample:splits",
+        "eyechart.realbirdid.sample:open_realbirdid",
+        "Observations of birds, some of which cannot be identified.",
+    ),
 }
 GROUP = "eyechart.datasets"
 

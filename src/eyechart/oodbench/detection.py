@@ -94,6 +94,7 @@ class Detection(Protocol[DetectionPredictions]):
     """Evaluates a detector: which pairs it fails on, and how its logits are distributed."""
 
     name = "detection"
+    source = "arXiv 2602.18094"
     requires = ("encoder", "classifier", "matcher")
     options = (DETECTOR_TEMPLATES, THRESHOLD)
 

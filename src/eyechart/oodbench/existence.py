@@ -31,6 +31,7 @@ class Existence(Protocol[ExistencePredictions]):
     """Asks whether a category is present and whether it is absent, for every pair of a division."""
 
     name = "existence"
+    source = "arXiv 2602.18094"
     requires = ("generator",)
     replays = "existence"
     options = EXISTENCE

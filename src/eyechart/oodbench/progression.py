@@ -83,6 +83,7 @@ class Progression(Protocol[ProgressionPredictions]):
     """Asks whether one category is present, how many objects of another there are, and whether the first has more."""
 
     name = "progression"
+    source = "arXiv 2602.18094"
     requires = ("generator",)
     options = (*DIVIDED, PARSER)
 

@@ -104,13 +104,14 @@ class Protocol(ABC, Generic[P]):
 
     `requires` are capabilities of models, of which one is sufficient. `replays` is the value of `of` in
     `replay[…,of=…]` by which a file of completions declares that it answers this protocol, "" if there is none.
-    `options` are declared here and set with `--eye-set`.
+    `options` are declared here and set with `--eye-set`. `source` is the publication that defines the protocol.
     """
 
     name: ClassVar[str]
     requires: ClassVar[tuple[str, ...]]
     replays: ClassVar[str] = ""
     options: ClassVar[tuple[Option, ...]] = ()
+    source: ClassVar[str] = ""
 
     def supports(self, capabilities: Collection[str]) -> bool:
         """Return whether a model with these capabilities can run under this protocol."""

@@ -74,7 +74,7 @@ def _registered(name: str) -> Protocol[Predictions]:
     if name not in protocol_targets():
         listed = ", ".join(sorted(protocol_targets()))
         raise SpecError(
-            f"The protocol '{name}' is not known{did_you_mean(name, [*protocol_targets()])}. Protocols: {listed}."
+            f"The protocol '{name}' is not known{did_you_mean(name, [*protocol_targets()])} Protocols: {listed}."
         )
     protocol: Protocol[Predictions] = resolve_name(protocol_targets()[name])()
     if protocol.name != name:

@@ -194,6 +194,7 @@ class Abstention(Protocol[AbstentionPredictions]):
     """Measure whether and why a model abstains, and how much that depends on the prompt."""
 
     name = "abstention"
+    source = "arXiv 2603.27033"
     requires = ("generator",)
     options = (PROMPT_SET, ABSTENTION_IMAGES, EXTRACTION)
 

@@ -78,6 +78,7 @@ class FlatList(Protocol[FlatListPredictions]):
     """Classify over one list of species and genera; a genus is an abstention."""
 
     name = "flat_list"
+    source = "arXiv 2603.27033, Figure 4"
     requires = ("encoder", "scorer")
     options = (SPECIES_NAMES, PROMPT)
 

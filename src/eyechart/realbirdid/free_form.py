@@ -145,6 +145,7 @@ class FreeForm(Protocol[FreeFormPredictions]):
     """Ask for the species and extract a name from the response."""
 
     name = "free_form"
+    source = "arXiv 2603.27033"
     requires = ("generator",)
     replays = "free_form"
     options = (PROMPT, EXTRACTION)

@@ -95,6 +95,7 @@ class Species(Protocol[SpeciesPredictions]):
     """Score every species; the probability of a higher taxon is the sum over its species."""
 
     name = "species"
+    source = "arXiv 2603.27033"
     requires = ("encoder", "scorer")
     replays = "species"
     options = (SPECIES_NAMES, PROMPT)

@@ -31,11 +31,13 @@ MISSING = -1
 class SpeciesReplay(Model):
     """A model whose probabilities come from a file."""
 
+    option_names = ("path", "name", "of")
+
     batch_size = 1
     loads = 0
 
     def __init__(self, spec: ModelSpec, **_: object) -> None:
-        spec.check(arguments=1, options=("path", "name", "of"))
+        spec.check(arguments=1, options=self.option_names)
         self.spec, self.path = spec, answer_path(spec)
         if not self.path.is_file():
             raise ModelError(f"'{spec}': there is no file {self.path}. {EXPECTED}")

@@ -29,7 +29,7 @@ class Blip2Matcher(image_text.HfImageTextModel, Matcher):
 
     backend = "blip2"
     class_name = "Blip2ForImageTextRetrieval"
-    options = (*image_text.OPTIONS, "head", "scale")
+    option_names = (*image_text.OPTIONS, "head", "scale")
     default_batch_size = 32
 
     def __init__(self, spec: ModelSpec, *, device: str = "cpu", offline: bool = False) -> None:

@@ -21,7 +21,6 @@ from eyechart.spec import ModelSpec
 
 T = TypeVar("T")
 KIND = "AutoModelForImageTextToText"
-OPTIONS = ("dtype", "batch_size")
 BATCHES_AHEAD = 16  # batches whose prompts are read at once, so that those of like length meet
 MAX_LOGITS = (2**29, 2**26)  # as many logits in one pass on an accelerator and on the processor
 LIBRARIES = ("transformers", "tokenizers", "torch", "torchvision", "pillow")
@@ -30,10 +29,12 @@ LIBRARIES = ("transformers", "tokenizers", "torch", "torchvision", "pillow")
 class HfGenerator(Scorer):
     """Generates answers with transformers."""
 
+    option_names = ("dtype", "batch_size")
+
     structured = False
 
     def __init__(self, spec: ModelSpec, *, device: str = "cpu", offline: bool = False) -> None:
-        spec.check(arguments=1, options=OPTIONS)
+        spec.check(arguments=1, options=self.option_names)
         chat.check_has_name(spec)
         self.spec, self.device, self.offline = spec, device, offline
         self.batch_size = runtime.batch_size_option(spec, 16)

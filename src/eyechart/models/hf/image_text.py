@@ -23,11 +23,11 @@ class HfImageTextModel:
     """A folder with weights, tokenizer and image processor; a subclass names the class of the weights."""
 
     backend: ClassVar[str]
-    options: ClassVar[tuple[str, ...]] = OPTIONS
+    option_names: ClassVar[tuple[str, ...]] = OPTIONS
     default_batch_size: ClassVar[int] = 64
 
     def __init__(self, spec: ModelSpec, *, device: str = "cpu", offline: bool = False) -> None:
-        spec.check(arguments=1, options=self.options)
+        spec.check(arguments=1, options=self.option_names)
         if not spec.arguments:
             raise SpecError(f"'{spec}' names no model. Expected {self.backend}[PATH] or {self.backend}[owner/name].")
         self.spec, self.device, self.offline = spec, device, offline

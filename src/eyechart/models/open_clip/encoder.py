@@ -21,16 +21,16 @@ from eyechart.spec import ModelSpec
 if TYPE_CHECKING:
     import torch
 
-OPTIONS = ("pretrained", "dtype", "batch_size")
-
 
 class OpenClipEncoder(Encoder):
     """Encodes images and texts in one space; published prompts are 80 templates per class, 7 for the packaged model."""
 
+    option_names = ("pretrained", "dtype", "batch_size")
+
     templates = "80"
 
     def __init__(self, spec: ModelSpec, *, device: str = "cpu", offline: bool = False) -> None:
-        spec.check(arguments=1, options=OPTIONS)
+        spec.check(arguments=1, options=self.option_names)
         repair()
         self.spec, self.device, self.offline = spec, device, offline
         self.batch_size = runtime.batch_size_option(spec, 64)

@@ -37,6 +37,8 @@ HELLO_TOKENS = 16
 class OpenAiGenerator(Generator):
     """Generates answers on a server."""
 
+    option_names = options.OPTIONS
+
     structured = True
     loads = 0
 

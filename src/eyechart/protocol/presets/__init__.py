@@ -22,10 +22,11 @@ PACKAGED = tuple(sorted(path.stem for path in Path(__file__).parent.glob("*.toml
 
 @dataclass(frozen=True)
 class Preset:
-    """Settings of protocol options, and class names by protocol."""
+    """Settings of protocol options, class names by protocol, and a sentence: the comment in the first line."""
 
     settings: tuple[OptionSetting, ...] = ()
     names: Mapping[str, str] = field(default_factory=dict)
+    summary: str = ""
 
 
 def read_preset(name_or_path: str) -> Preset:
@@ -39,7 +40,7 @@ def read_preset(name_or_path: str) -> Preset:
         hint = did_you_mean(name_or_path, PACKAGED)
         raise SpecError(f"The preset '{name_or_path}' is neither packaged ({', '.join(PACKAGED)}) nor a file{hint}")
     try:
-        tables = tomllib.loads(path.read_text(encoding="utf-8"))
+        tables = tomllib.loads(text := path.read_text(encoding="utf-8"))
     except (UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
         raise SpecError(
             f"The preset {path} cannot be read: {error}. Expected TOML, a table for each protocol."
@@ -54,4 +55,5 @@ def read_preset(name_or_path: str) -> Preset:
                 names[protocol] = values
             else:
                 settings.append(OptionSetting(protocol, option, values))
-    return Preset(tuple(settings), names)
+    summary = text.partition("\n")[0].removeprefix("#").strip() if text.startswith("#") else ""
+    return Preset(tuple(settings), names, summary)

@@ -1,0 +1,99 @@
+"""The command `eyechart`. Each command is imported when it is used, and imports what it needs when it runs."""
+
+import sys
+from collections.abc import Callable, Sequence
+from pkgutil import resolve_name
+from typing import Any, cast
+
+import click
+
+from eyechart.command_line import escape_unprintable
+from eyechart.errors import EyechartError
+from eyechart.spec import did_you_mean
+
+PROGRAM = "eyechart"
+FAILED, INTERRUPTED = 2, 130
+SECTIONS = {
+    "Evaluate models": {
+        "run": "eyechart.cli.run:run",
+        "ls": "eyechart.cli.listing:ls",
+    },
+    "Report results": {
+        "table": "eyechart.cli.reports:table",
+    },
+}
+COMMANDS = {name: target for commands in SECTIONS.values() for name, target in commands.items()}
+
+
+class CommandGroup(click.Group):
+    """A group whose error for an unknown command suggests the nearest name."""
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """Return the command that the first argument names, and the other arguments."""
+        name, known = args[0], self.list_commands(ctx)
+        if name not in known and not name.startswith("-"):
+            raise click.UsageError(
+                f"{ctx.command_path} has no command '{name}'{did_you_mean(name, known)} "
+                f"Its commands are: {', '.join(known)}.",
+                ctx,
+            )
+        return super().resolve_command(ctx, args)
+
+
+class LazyGroup(CommandGroup):
+    """The group of all commands."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002
+        """Return the names of the commands."""
+        return [*COMMANDS]
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002
+        """Return a command by its name; its module is imported."""
+        return cast("click.Command", resolve_name(COMMANDS[cmd_name])) if cmd_name in COMMANDS else None
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the commands with a sentence each, by section."""
+        width = formatter.width - 6 - max(map(len, COMMANDS))
+        for title, names in SECTIONS.items():
+            commands = [(name, cast("click.Command", self.get_command(ctx, name))) for name in names]
+            with formatter.section(title):
+                formatter.write_dl([(name, command.get_short_help_str(width)) for name, command in commands])
+
+
+@click.group(cls=LazyGroup, context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(package_name="eyechart", prog_name=PROGRAM)
+def command() -> None:
+    """Evaluate vision models with pytest, and report and compare the results.
+
+    Each command describes its options with --help.
+    """
+
+
+def main(arguments: Sequence[object] | None = None) -> int:
+    """Run one command and return its exit status; an error is one sentence on stderr, and its status is 2."""
+    escape_unprintable()
+    words = None if arguments is None else [str(argument) for argument in arguments]
+    try:
+        return run_command(command, words)
+    except click.exceptions.NoArgsIsHelpError as error:
+        error.show()
+        return FAILED
+    except click.UsageError as error:
+        path = error.ctx.command_path if error.ctx else PROGRAM
+        print(f"{PROGRAM}: {error.format_message()} Help: {path} --help", file=sys.stderr)
+    except click.Abort:
+        return INTERRUPTED
+    except EyechartError as error:
+        print(f"{PROGRAM}: {error}", file=sys.stderr)
+    except OSError as error:
+        where, why = error.filename or "A file", error.strerror or error
+        remedy = "Name a readable file, and with --out a writable place."
+        print(f"{PROGRAM}: {where} cannot be used ({why}). {remedy}", file=sys.stderr)
+    return FAILED
+
+
+def run_command(group: Callable[..., Any], words: list[str] | None) -> int:
+    """Run the command that the words name and return its exit status, 0 if it returns none."""
+    return group(words, prog_name=PROGRAM, standalone_mode=False) or 0

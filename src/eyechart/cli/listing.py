@@ -1,0 +1,141 @@
+"""`eyechart ls`: what can be named in other commands and in options of pytest."""
+
+from collections.abc import Iterable, Iterator, Sequence
+
+import click
+
+from eyechart.cli import CommandGroup
+from eyechart.errors import EyechartError
+
+Line = tuple[str, ...]
+
+
+@click.group(cls=CommandGroup, invoke_without_command=True)
+@click.pass_context
+def ls(ctx: click.Context) -> None:
+    """List models, protocols, data sets, tables and options."""
+    if ctx.invoked_subcommand is None:
+        click.echo(ctx.get_help())
+
+
+@ls.command()
+def models() -> None:
+    """List model backends: capabilities, options, installation."""
+    from eyechart.models.packaged import PACKAGED_MODELS
+    from eyechart.models.registry import Backend, backends
+
+    def facts(name: str, backend: Backend) -> Iterator[str]:
+        model_class = backend.load_class()
+        yield f"capabilities: {', '.join(sorted(backend.capabilities))}"
+        if options := getattr(model_class, "option_names", ()):
+            yield f"options: {', '.join(options)}"
+        if packaged := PACKAGED_MODELS.get(name):
+            yield f"packaged models: {', '.join(packaged)}"
+        if backend.extras:
+            commands = (f"pip install 'eyechart[{extra}]'" for extra in backend.extras)
+            yield f"installation: {' or '.join(commands)}"
+
+    for name, backend in backends().items():
+        try:
+            summary, lines = first_sentence(backend.load_class()), [*facts(name, backend)]
+        except EyechartError as error:  # a backend of another package that cannot be imported
+            summary, lines = str(error), []
+        click.echo("\n".join([f"{name}: {summary}", *(f"  {line}" for line in lines)]))
+
+
+@ls.command()
+@click.argument("names", metavar="[PROTOCOL]…", nargs=-1)
+def protocols(names: Sequence[str]) -> None:
+    """List protocols with all options and their defaults.
+
+    An option is set with --eye-set=PROTOCOL.OPTION=VALUE. The value of the published study, where it is another one,
+    is that of --eye-preset=paper.
+    """
+    from eyechart.protocol.presets import read_preset
+    from eyechart.protocol.registry import get_protocol, protocol_targets
+
+    published = {(setting.protocol, setting.option): setting.values for setting in read_preset("paper").settings}
+    for name in names or protocol_targets():
+        protocol = get_protocol(name)
+        source = f" Source: {protocol.source}." if protocol.source else ""
+        click.echo(f"{name}: {first_sentence(type(protocol))} Needs {' or '.join(protocol.requires)}.{source}")
+        rows = []
+        for option in protocol.options:
+            known = f" ({', '.join(option.known)})" if option.known else ""
+            paper = f"; paper: {published[name, option.name]}" if (name, option.name) in published else ""
+            rows.append((f"  {option.name}", option.default, f"{option.help}{known}{paper}"))
+        click.echo(align(rows), nl=False)
+
+
+@ls.command()
+@click.option("--data", metavar="ROOT", help="Also list the data sets of this folder, as for --eye-data.")
+def datasets(data: str | None) -> None:
+    """List data sets, with --data also those of a folder."""
+    from eyechart.data.discovery import SplitRef
+    from eyechart.data.splits import PACKAGED, list_splits
+
+    def describe(ref: SplitRef) -> str:
+        if why := ref.missing or ref.defect:
+            return f"Not available: {why}"
+        if ref.layout == "sample":
+            return f"Packaged. {PACKAGED[ref.benchmark].summary}"
+        return "Of an installed package." if ref.layout == "registered" else f"{ref.location} (layout: {ref.layout})"
+
+    click.echo(align([(str(ref), describe(ref)) for ref in list_splits(data)]), nl=False)
+
+
+@ls.command()
+def tables() -> None:
+    """List tables with their numbers in the papers."""
+    from eyechart.reports.tables import describe_definitions, table_builders
+
+    click.echo(align(describe_definitions(table_builders())), nl=False)
+
+
+@ls.command()
+def figures() -> None:
+    """List figures with their numbers in the papers."""
+    from eyechart.reports.figures import figure_drawers
+    from eyechart.reports.tables import describe_definitions
+
+    click.echo(align(describe_definitions(figure_drawers())), nl=False)
+
+
+@ls.command()
+def options() -> None:
+    """List the options for pytest with their defaults.
+
+    An option is given to `eyechart run` or `pytest` as --eye-NAME=VALUE, or stands in the ini file of pytest as
+    eye_NAME = VALUE, with _ in place of -. `eyechart ls protocols` lists the options of protocols.
+    """
+    from eyechart.plugins.options import OPTIONS
+
+    click.echo(align([(option.flag_name, option.default, option.help) for option in OPTIONS]), nl=False)
+
+
+@ls.command()
+def presets() -> None:
+    """List presets with their settings."""
+    from eyechart.protocol.presets import PACKAGED, read_preset
+
+    for name in PACKAGED:
+        preset = read_preset(name)
+        click.echo(f"{name}: {preset.summary}")
+        rows = [(f"  --eye-set={setting.protocol}.{setting.option}={setting.values}",) for setting in preset.settings]
+        rows += [(f"  class names of {protocol}: {names}",) for protocol, names in preset.names.items()]
+        click.echo(align(rows), nl=False)
+
+
+def first_sentence(documented: type) -> str:
+    """Return the first line of the docstring of a class, "" if it has none."""
+    return (documented.__doc__ or "").strip().partition("\n")[0]
+
+
+def align(rows: Iterable[Line]) -> str:
+    """Return rows as lines with aligned columns; the last column is as long as its texts."""
+    rows = [*rows]
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)][:-1]
+    lines = (
+        "  ".join([*(cell.ljust(width) for cell, width in zip(row, widths, strict=False)), row[-1]]) for row in rows
+    )
+    return "".join(f"{line.rstrip()}\n" for line in lines)
