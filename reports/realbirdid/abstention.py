@@ -1,20 +1,22 @@
 """How often models abstain under equivalent prompts: Table 4 and Figure 7 of arXiv 2603.27033."""
 
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import replace
+
+import pandas as pd
 
 from eyechart.data.observations import REASONS
 
-from ..oodbench.cases import nothing_to_show
-from ..oodbench.pairs import Columns, read_artifact
-from ..render import P_VALUE, PERCENT, Cell, NumberCell, NumberFormat, Row, Table
-from ..runs import CaseRun, Runs
-from .cases import ABSTENTION, WORDS
-from .model_families import TableCases, select_cases, styled_metric
+from ..frames import to_numbers
+from ..pages import Page
+from ..render import P_VALUE, NumberFormat
+from ..runs import Runs
+from ..table_definitions import TableDefinition
+from .pages import ABSTENTION, COMMANDS, NEEDS, OBSERVATIONS, PAPER, find_metrics, select_pages
 
 RATE, THOUSANDTHS, STATISTIC = "abstention", NumberFormat(1, 3), NumberFormat(1, 2)
-ISSUES = {"quality": REASONS[0], "angle/occlusion": REASONS[1], "vocalization": REASONS[2]}  # as Table 4 calls them
+ISSUES = dict(zip(REASONS, ("quality", "angle/occlusion", "vocalization"), strict=True))  # as Table 4 calls them
 SETS = {"UA": "unanswerable", "A": "answerable"}
+SPREAD = {"Mean": RATE, "SD": f"{RATE}_sd", "Q": "cochran_q", "p": "cochran_p"}
 P_ABSTAIN_NOTE = (
     "The share of answers that abstain, for whatever reason, of the unanswerable images with an issue, over all "
     "wordings of a level; n: such answers. Brackets: 95 % intervals, bootstrap over observations, each with all its "
@@ -30,167 +32,122 @@ COCHRAN_NOTE = (
 )
 
 
-@dataclass(frozen=True)
-class Level:
-    """One model at one prompt level, on unanswerable (`UA`) or answerable (`A`) images."""
-
-    entry: CaseRun
-    model: str
-    images: str
-    name: str
-
-    def number(self, name: str, style: NumberFormat = PERCENT) -> NumberCell:
-        """Return one metric of the level."""
-        return styled_metric(self.entry, name, WORDS, f"{self.images}/{self.name}", style)
-
-    @property
-    def mean(self) -> NumberCell:
-        """The mean abstention rate over prompts."""
-        return self.number(RATE)
-
-    @property
-    def sd(self) -> NumberCell:
-        """The standard deviation of the rates over prompts."""
-        return self.number(f"{RATE}_sd")
-
-    @property
-    def points(self) -> list[NumberCell]:
-        """The abstention rate of each prompt."""
-        rates = (m for m in self.entry.record.metrics if m.name == RATE and m.subset == self.images)
-        metrics = [m for m in rates if m.prompt.startswith(f"{self.name}/")]
-        return [NumberCell(m.value, m.n, m.ci) for m in sorted(metrics, key=lambda m: m.prompt)]
-
-    @property
-    def min_and_max(self) -> tuple[NumberCell, NumberCell]:
-        """The lowest and the highest rate of a prompt."""
-        some = [point for point in self.points if point.value is not None]
-        if not some:
-            return NumberCell(None), NumberCell(None)
-        values = [point.value or 0.0 for point in some]
-        return some[values.index(min(values))], some[values.index(max(values))]
-
-    @property
-    def cochran_test(self) -> tuple[NumberCell, int | None, NumberCell]:
-        """Cochran's Q, its degrees of freedom, and its p-value."""
-        statistic = self.number("cochran_q", STATISTIC)
-        df = len(self.points) - 1 if statistic.is_defined else None
-        return statistic, df, self.number("cochran_p", P_VALUE)
+def abstention_pages(runs: Runs, _: str | None) -> list[Page]:
+    """Return a page for each group of comparable cases of the abstention protocol."""
+    return select_pages(runs, ABSTENTION, None, OBSERVATIONS)
 
 
-@dataclass(frozen=True)
-class TableLevels:
-    """The levels of all models on the same images, grouped by model."""
-
-    table_cases: TableCases
-    levels: tuple[Level, ...]
+def unanswerable_pages(runs: Runs, labels: str | None) -> list[Page]:
+    """Return the pages with answers about unanswerable images."""
+    return [page for page in abstention_pages(runs, labels) if len(prompt_levels(page, ["UA"]))]
 
 
-def collect_levels(pool: Runs, name: str) -> list[TableLevels]:
-    """Return the levels of every group of comparable cases."""
-    return [
-        TableLevels(table_cases, tuple(iterate_levels(table_cases)))
-        for table_cases in select_cases(pool, ABSTENTION, name, None, WORDS)
+def prompt_levels(page: Page, subsets: list[str]) -> pd.DataFrame:
+    """Return `row`, `subset` and `Level` of each model, subset and prompt level, in the order of the prompt set.
+
+    `Images` is the name of the subset.
+    """
+    numbers = page.metrics[page.metrics["metric"] == RATE]
+    means = numbers[~numbers["prompt"].str.contains("/") & numbers["subset"].isin(subsets)]
+    means = means.assign(Images=means["subset"].map(SETS), order=means["subset"].map(subsets.index))
+    ordered = means.sort_values(["row", "order"], kind="stable").rename(columns={"prompt": "Level"})
+    return ordered[["row", "subset", "Images", "Level"]].reset_index(drop=True)
+
+
+def issue_cells(page: Page) -> pd.DataFrame:
+    """Return the abstention rate of each model at each level on the images with an issue."""
+    issues = pd.DataFrame({"subset": ISSUES.keys(), "column": ISSUES.values()})
+    levels = prompt_levels(page, ["UA"]).drop(columns="subset").merge(issues, how="cross")
+    return find_metrics(page, levels.assign(metric="p_abstain", prompt=levels["Level"]))
+
+
+BY_ISSUE = TableDefinition(
+    name="realbirdid-abstention-by-issue",
+    alias="realbirdid-T4",
+    source=f"{PAPER}, Table 4",
+    summary="How often models abstain on unanswerable images, by what is the matter with an image.",
+    pages=unanswerable_pages,
+    needs=f"{NEEDS[ABSTENTION]}, about unanswerable images",
+    command=f"{COMMANDS[ABSTENTION]} --eye-data=ROOT, with unanswerable birds",
+    title="{page}: P(abstain) by ground-truth issue",
+    cells=issue_cells,
+    rows=("Model", "Level"),
+    columns=tuple(ISSUES.values()),
+    formats=dict.fromkeys(ISSUES.values(), THOUSANDTHS),
+    notes=(P_ABSTAIN_NOTE,),
+)
+
+
+def rates_by_prompt(page: Page) -> pd.DataFrame:
+    """Return the abstention rate of each prompt, in their order: the points of Figure 7."""
+    numbers = page.metrics[page.metrics["metric"] == RATE]
+    prompts = numbers["prompt"].str.partition("/")
+    points = numbers.assign(Level=prompts[0])[prompts[1] == "/"].sort_values(["row", "prompt"], ignore_index=True)
+    return points[["row", "subset", "Level", "value", "n", "low", "high"]]
+
+
+def spread_cells(page: Page) -> pd.DataFrame:
+    """Return the mean, SD and range of the rates of equivalent prompts, and Cochran's Q, by model, images and level."""
+    levels = prompt_levels(page, [*SETS])
+    key = ["row", "subset", "Level"]
+    points = rates_by_prompt(page)
+    wanted = levels.merge(pd.DataFrame({"column": SPREAD.keys(), "metric": SPREAD.values()}), how="cross")
+    found = find_metrics(page, wanted.assign(prompt=wanted["Level"]))
+    counts = levels.merge(points.groupby(key).size().rename("count").reset_index(), how="left", on=key)
+    tested = found.loc[(found["column"] == "Q") & found["value"].notna(), key].merge(counts, on=key)
+    values = points.dropna(subset="value").groupby(key)["value"]
+    parts = [
+        found,
+        counts.assign(count=counts["count"].fillna(0), column="Wordings"),
+        points.loc[values.idxmin()].assign(column="Min"),
+        points.loc[values.idxmax()].assign(column="Max"),
+        tested.assign(count=tested["count"] - 1, column="df"),
     ]
+    cells = pd.concat(parts, ignore_index=True)
+    return cells.assign(Images=cells["subset"].map(SETS))
 
 
-def unanswerable_levels(pool: Runs, name: str) -> list[TableLevels]:
-    """Return the levels of groups with unanswerable images; raises ReportError if there are none."""
-    tables = [table for table in collect_levels(pool, name) if any(level.images == "UA" for level in table.levels)]
-    if not tables:
-        what = "shows how models abstain on unanswerable images, and none was asked about"
-        raise nothing_to_show(pool, name, what, "pytest -k realbirdid --eye-data=ROOT, with unanswerable birds")
-    return tables
+SPREAD_OF_PROMPTS = replace(
+    BY_ISSUE,
+    name="realbirdid-abstention-spread",
+    alias="realbirdid-F7",
+    source=f"{PAPER}, Figure 7",
+    summary="How much the abstention rate varies over equivalent prompts, with Cochran's Q.",
+    pages=abstention_pages,
+    needs=NEEDS[ABSTENTION],
+    command=COMMANDS[ABSTENTION],
+    title="{page}: abstention over equivalent wordings (%)",
+    cells=spread_cells,
+    rows=("Model", "Level", "Images"),
+    columns=("Wordings", "Mean", "SD", "Min", "Max", "Q", "df", "p"),
+    formats={"Q": STATISTIC, "p": P_VALUE},
+    notes=(SPREAD_NOTE, COCHRAN_NOTE),
+)
 
 
-def iterate_levels(table_cases: TableCases) -> Iterator[Level]:
-    """Yield the levels of every model in the order of the prompt set, unanswerable images first."""
-    for entry in table_cases.group.cases:
-        means = [m for m in entry.record.metrics if m.name == RATE and "/" not in m.prompt]
-        for images in SETS:
-            yield from (
-                Level(entry, table_cases.names[id(entry)], images, m.prompt) for m in means if m.subset == images
-            )
-
-
-def t4(pool: Runs, _: str | None) -> list[Table]:
-    """Return Table 4: the abstention rate by true reason."""
-    return [t4_table(levels) for levels in unanswerable_levels(pool, "realbirdid-T4")]
-
-
-def t4_table(levels: TableLevels) -> Table:
-    """Return the table of models on the same images, one row per level."""
-    rows: list[Row] = [
-        (level.model, level.name, *(p_abstain(level, issue) for issue in ISSUES.values()))
-        for level in levels.levels
-        if level.images == "UA"
+def prompt_cells(page: Page) -> pd.DataFrame:
+    """Return each prompt with its text, how often the model abstained, and the rate."""
+    numbers = {"abstained": "count", "rate": "value", "n": "n", "ci_low": "low", "ci_high": "high"}
+    prompts = to_numbers(page.samples(["level", "wording", "text", *numbers], "wordings"), [*numbers])
+    prompts = prompts.rename(columns={"level": "Level", "wording": "Wording", "text": "Text", **numbers})
+    parts = [
+        prompts[["row", "Level", "Wording", "Text", "count"]].assign(column="abstained"),
+        prompts.drop(columns="count").assign(column="Abstention"),
     ]
-    return levels.table_cases.table(
-        "P(abstain) by ground-truth issue", ("Model", "Level", *ISSUES), rows, P_ABSTAIN_NOTE
-    )
+    return pd.concat(parts, ignore_index=True)
 
 
-def p_abstain(level: Level, issue: str, style: NumberFormat = THOUSANDTHS) -> NumberCell:
-    """Return the abstention rate on images with a reason."""
-    return styled_metric(level.entry, "p_abstain", WORDS, f"{issue}/{level.name}", style)
-
-
-def f7(pool: Runs, _: str | None) -> list[Table]:
-    """Return Figure 7 as a table: the spread of rates over prompts, and Cochran's Q."""
-    return [f7_table(levels) for levels in collect_levels(pool, "realbirdid-F7")]
-
-
-def f7_table(levels: TableLevels) -> Table:
-    """Return the table of models on the same images, one row per level."""
-    columns = ("Model", "Level", "Images", "Wordings", "Mean", "SD", "Min", "Max", "Q", "df", "p")
-    rows = [(level.model, level.name, SETS[level.images], *spread_cells(level)) for level in levels.levels]
-    return levels.table_cases.table("abstention over equivalent wordings (%)", columns, rows, SPREAD_NOTE, COCHRAN_NOTE)
-
-
-def spread_cells(level: Level) -> list[Cell]:
-    """Return the cells of a level."""
-    return [len(level.points), level.mean, level.sd, *level.min_and_max, *level.cochran_test]
-
-
-def prompt_tables(pool: Runs, _: str | None) -> list[Table]:
-    """Return each prompt with its abstention rate on unanswerable images: the points of Figure 7."""
-    return [
-        prompt_table(table_cases) for table_cases in select_cases(pool, ABSTENTION, "realbirdid-wordings", None, WORDS)
-    ]
-
-
-def prompt_table(table_cases: TableCases) -> Table:
-    """Return the table of models on the same images, one row per model and prompt."""
-    rows = [
-        (table_cases.names[id(e)], *row)
-        for e in table_cases.group.cases
-        for row in read_artifact(e.record, e.folder, "wordings", prompt_rows)
-    ]
-    columns = ("Model", "Level", "Wording", "Text", "abstained", "Abstention")
-    note = "Of the unanswerable images with an answer. Brackets: 95 % Wilson intervals over observations."
-    return table_cases.table("abstention by wording (%)", columns, rows, note)
-
-
-def prompt_rows(columns: Columns) -> Sequence[Row]:
-    """Return the rows of the csv."""
-    places = range(len(columns["level"]))
-    return [
-        (
-            *(columns[name][at] for name in ("level", "wording", "text")),
-            int(columns["abstained"][at]),
-            prompt_rate(columns, at),
-        )
-        for at in places
-    ]
-
-
-def prompt_rate(columns: Columns, at: int) -> NumberCell:
-    """Return the rate of one prompt with its interval."""
-    value, low, high = (float(columns[name][at] or "nan") for name in ("rate", "ci_low", "ci_high"))
-    return NumberCell(value, int(columns["n"][at]), (low, high))
-
-
-TABLES: dict[str, Callable[[Runs, str | None], list[Table]]] = {
-    "realbirdid-T4": t4,
-    "realbirdid-F7": f7,
-    "realbirdid-wordings": prompt_tables,
-}
+PROMPTS = replace(
+    SPREAD_OF_PROMPTS,
+    name="realbirdid-wordings",
+    alias="",
+    source="",
+    summary="Every prompt of the abstention protocol with its abstention rate on unanswerable images.",
+    title="{page}: abstention by wording (%)",
+    cells=prompt_cells,
+    rows=("Model", "Level", "Wording", "Text"),
+    columns=("abstained", "Abstention"),
+    formats={},
+    notes=("Of the unanswerable images with an answer. Brackets: 95 % Wilson intervals over observations.",),
+)
+TABLES = (BY_ISSUE, SPREAD_OF_PROMPTS, PROMPTS)

@@ -8,7 +8,7 @@ import pandas as pd
 
 from ..pages import Page
 from ..panels import wrap_name
-from ..render import NumberCell
+from ..render import MISSING, NumberCell
 from ..runs import Runs
 from .chart_styles import add_caption, make_subfigures
 from .flat import FLAT_AND_TREE, FLAT_LIST, PARTS, TREE
@@ -94,7 +94,9 @@ def draw_value(ax: "Axes", y: float, value: float, low: float, high: float) -> N
 
 
 def format_percent(value: float, low: float, high: float) -> str:
-    """Return a percentage with one decimal, followed by its interval if it has one."""
+    """Return a percentage with one decimal, followed by its interval if it has one; a dash if there is no value."""
+    if np.isnan(value):
+        return MISSING
     return f"{100 * value:.1f}" + ("" if np.isnan(low) else f" [{100 * low:.1f}, {100 * high:.1f}]")
 
 

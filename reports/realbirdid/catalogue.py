@@ -26,10 +26,8 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 TABLES: Mapping[str, Callable[[Runs, str | None], list[Table]]] = {
-    **{table.alias or table.name: table for table in (*summary.TABLES, *flat.TABLES)},
-    **abstention.TABLES,
-    **{table.alias: table for table in (*genera.TABLES, *ranges.TABLES)},
-    **reasons.TABLES,
+    **{table.alias or table.name: table for table in (*summary.TABLES, *flat.TABLES, *abstention.TABLES)},
+    **{table.alias: table for table in (*genera.TABLES, *ranges.TABLES, *reasons.TABLES)},
     **curves.TABLES,
     **candidate_counts.TABLES,
 }

@@ -127,6 +127,17 @@ def test_a_row_without_abstention_has_no_shares(asked):
     assert [row[name] for name in ("Q", "Q %", "Q % n", "another reason %")] == ["0", "", "0", ""]
 
 
+def test_models_that_never_abstain_have_a_matrix_of_zeros(flock):
+    flock.case("abstention", "a", metrics=numbers(), rows=said("naive", [("1", Q, ""), ("2", A, "")]))
+    rows = flock.rows("realbirdid-F8")
+    assert [[row[name] for name in ("Issue", "Q", "A", "V", "Q %", "Q % n", "AR")] for row in rows] == [
+        ["Q", "0", "0", "0", "", "0", "50.00"],
+        ["A", "0", "0", "0", "", "0", "25.00"],
+        ["V", "0", "0", "0", "", "0", "0.00"],
+        ["all", "0", "0", "0", "", "", "30.00"],
+    ]
+
+
 def test_images_are_resampled_with_all_their_answers(flock):
     alike = [(key, A, reason) for key, reason in (("1", Q), ("2", A)) for _ in range(50)]
     flock.case("abstention", "a", metrics=numbers(), rows=said("naive", alike))
