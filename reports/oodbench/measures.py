@@ -70,8 +70,3 @@ def rates(totals: Ints) -> dict[str, Floats]:
     """Return the shares of yes answers and unparsed answers of totals (..., 3)."""
     with np.errstate(invalid="ignore"):
         return {name: totals[..., index] / totals[..., -1] for index, name in enumerate(RATES)}
-
-
-def interval_or_none(interval: tuple[float, float] | None) -> tuple[float, float] | None:
-    """Return an interval, None if an end is NaN."""
-    return None if interval is None or np.isnan(interval).any() else (interval[0], interval[1])

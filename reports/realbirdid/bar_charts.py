@@ -8,7 +8,7 @@ import pandas as pd
 
 from ..pages import Page
 from ..panels import wrap_name
-from ..render import MISSING, NumberCell
+from ..render import MISSING
 from ..runs import Runs
 from .chart_styles import add_caption, make_subfigures
 from .flat import FLAT_AND_TREE, FLAT_LIST, PARTS, TREE
@@ -98,12 +98,6 @@ def format_percent(value: float, low: float, high: float) -> str:
     if np.isnan(value):
         return MISSING
     return f"{100 * value:.1f}" + ("" if np.isnan(low) else f" [{100 * low:.1f}, {100 * high:.1f}]")
-
-
-def format_value(number: NumberCell) -> str:
-    """Return a percentage with one decimal, followed by its interval."""
-    low, high = (f"{100 * end:.1f}" for end in number.ci) if number.ci else ("", "")
-    return f"{100 * (number.value or 0):.1f}" + (f" [{low}, {high}]" if low else "")
 
 
 FIGURES: Mapping[str, Callable[[Runs, str | None], "Figure"]] = {"realbirdid-F4": f4, "realbirdid-F16": f16}

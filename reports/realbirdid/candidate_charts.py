@@ -1,90 +1,78 @@
 """Figure 11 of RealBirdID: frequency, entropy and max probability by the number of candidate species."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
 
+import pandas as pd
+
+from ..pages import Page
 from ..panels import wrap_name
-from ..render import NumberCell
 from ..runs import Runs
-from .candidate_counts import KINDS, MEASURES, BinnedImages, TableBins, collect_bins
+from .candidate_counts import CHOICES, FREQUENCY, KINDS, MEASURES, bin_cells, describe_correlations, read_confidences
 from .chart_styles import add_caption, make_subfigures
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure, SubFigure
 
-COLOURS = {"frequency": "tab:gray", "entropy": "tab:blue", "probability": "tab:orange"}
-LABELS = {"frequency": "Frequency", **MEASURES}
+COLOURS = dict(zip((FREQUENCY, *MEASURES.values()), ("tab:gray", "tab:blue", "tab:orange"), strict=True))
 ACROSS, WIDE, HIGH, MORE = 3, 4.2, 2.2, 0.9  # models beside one another; inches of a panel, and of all else
 BAR = 0.27
 
 
-def f11(pool: Runs, _: str | None) -> "Figure":
+def f11(runs: Runs, labels: str | None) -> "Figure":
     """Return Figure 11: two panels per model, answerable images above; each series is divided by its highest bar."""
-    tables = collect_bins(pool)
-    across = min(ACROSS, max(len(model_names(table)) for table in tables))
-    figure, under = make_subfigures(
-        [HIGH * len(image_sets(table)) * line_count(table, across) + MORE for table in tables], WIDE * across
-    )
-    for part, table in zip(under, tables, strict=True):
-        draw_block(part, table, across)
-        add_caption(part, table.table_cases.group, [table.table_cases.labels], WIDE * across)
+    pages = CHOICES.get_pages(runs, labels)
+    across = min(ACROSS, max(len(page.cases) for page in pages))
+    images = [read_confidences(page) for page in pages]
+    heights = [
+        HIGH * of["subset"].nunique() * -(-len(page.cases) // across) + MORE
+        for page, of in zip(pages, images, strict=True)
+    ]
+    figure, parts = make_subfigures(heights, WIDE * across)
+    for part, page, of in zip(parts, pages, images, strict=True):
+        draw_block(part, page, of, across)
+        add_caption(part, page, [page.labels], WIDE * across)
     return figure
 
 
-def model_names(table: TableBins) -> list[str]:
-    """Return the distinct models."""
-    return [*dict.fromkeys(images.model for images in table.image_sets)]
-
-
-def image_sets(table: TableBins) -> list[str]:
-    """Return the image sets that have data."""
-    return [kind for kind in KINDS if any(images.kind == kind for images in table.image_sets)]
-
-
-def line_count(table: TableBins, across: int) -> int:
-    """Return the number of rows of models."""
-    return -(-len(model_names(table)) // across)
-
-
-def draw_block(part: "SubFigure", table: TableBins, across: int) -> None:
-    """Draw the models on the same images."""
+def draw_block(part: "SubFigure", page: Page, images: pd.DataFrame, across: int) -> None:
+    """Draw the models of one page."""
     from matplotlib.patches import Patch
 
-    there = image_sets(table)
-    rows = len(there) * line_count(table, across)
-    for images in table.image_sets:
-        line, column = divmod(model_names(table).index(images.model), across)
-        row = len(there) * line + there.index(images.kind)
-        draw_panel(part.add_subplot(rows, across, across * row + column + 1), images)
-    shades = [Patch(color=colour, label=LABELS[name]) for name, colour in COLOURS.items()]
+    present = [kind for kind in KINDS if kind in {*images["subset"]}]
+    rows = len(present) * -(-len(page.cases) // across)
+    cells = dict([*bin_cells(page).groupby(["row", "Images"])])
+    for (case, kind), chosen in images.groupby(["row", "subset"]):
+        line, column = divmod(case, across)
+        row = len(present) * line + present.index(kind)
+        ax = part.add_subplot(rows, across, across * row + column + 1)
+        draw_panel(ax, cells[case, KINDS[kind]])
+        title = f"{wrap_name(page.names['Model'][case])}, {kind}, n={len(chosen):,}"
+        ax.set_title(f"{title}\nρ: {describe_correlations(chosen)}", fontsize=7)
+    shades = [Patch(color=colour, label=name) for name, colour in COLOURS.items()]
     part.legend(handles=shades, loc="outside lower center", ncols=len(shades), fontsize=7, frameon=False)
 
 
-def draw_panel(ax: "Axes", images: BinnedImages) -> None:
-    """Draw one image set of one model."""
-    series = {"frequency": [estimate.frequency for estimate in images.bins]}
-    series |= {name: [estimate.means[name] for estimate in images.bins] for name in MEASURES}
-    for side, (name, numbers) in enumerate(series.items(), -1):
-        draw_bars(ax, numbers, side * BAR, COLOURS[name])
-    step = -(-len(images.bins) // 12)
-    ax.set_xticks(range(0, len(images.bins), step), [estimate.name for estimate in images.bins[::step]], fontsize=6)
+def draw_panel(ax: "Axes", cells: pd.DataFrame) -> None:
+    """Draw one set of images of one model."""
+    for side, (name, colour) in enumerate(COLOURS.items(), -1):
+        draw_bars(ax, cells[cells["column"] == name].reset_index(drop=True), side * BAR, colour)
+    names = [*cells["Choices"].unique()]
+    step = -(-len(names) // 12)
+    ax.set_xticks(range(0, len(names), step), names[::step], fontsize=6)
     ax.set_ylim(0, 1.35)
     ax.tick_params(axis="y", labelsize=6)
     ax.set_xlabel("choices", fontsize=7)
     ax.set_ylabel("part of the highest bar", fontsize=7)
-    rho = ", ".join(f"{LABELS[name]} {estimate.text(with_n=False)}" for name, estimate in images.correlations.items())
-    ax.set_title(f"{wrap_name(images.model)}, {images.kind}, n={images.n:,}\nρ: {rho}", fontsize=7)
 
 
-def draw_bars(ax: "Axes", numbers: Sequence[NumberCell], aside: float, colour: str) -> None:
+def draw_bars(ax: "Axes", cells: pd.DataFrame, offset: float, colour: str) -> None:
     """Draw one series, divided by its highest bar, with intervals."""
-    highest = max(number.value or 0 for number in numbers) or 1.0
-    places = [place + aside for place in range(len(numbers))]
-    ax.bar(places, [(number.value or 0) / highest for number in numbers], BAR, color=colour)
-    for place, number in zip(places, numbers, strict=True):
-        if number.ci:
-            ax.vlines(place, max(0, number.ci[0]) / highest, number.ci[1] / highest, color="black", linewidth=0.5)
+    numbers = cells[["value", "low", "high"]] / (cells["value"].max() or 1.0)
+    ax.bar(cells.index + offset, numbers["value"], BAR, color=colour)
+    known = numbers.dropna()
+    ax.vlines(known.index + offset, known["low"].clip(lower=0), known["high"], color="black", linewidth=0.5)
 
 
 FIGURES: Mapping[str, Callable[[Runs, str | None], "Figure"]] = {"realbirdid-F11": f11}

@@ -25,11 +25,9 @@ from . import (
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
+MODULES = (summary, flat, abstention, genera, ranges, reasons, curves, candidate_counts)
 TABLES: Mapping[str, Callable[[Runs, str | None], list[Table]]] = {
-    **{table.alias or table.name: table for table in (*summary.TABLES, *flat.TABLES, *abstention.TABLES)},
-    **{table.alias: table for table in (*genera.TABLES, *ranges.TABLES, *reasons.TABLES)},
-    **curves.TABLES,
-    **candidate_counts.TABLES,
+    table.alias or table.name: table for module in MODULES for table in module.TABLES
 }
 FIGURES: Mapping[str, Callable[[Runs, str | None], "Figure"]] = {
     **genus_charts.FIGURES,

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 from ..pages import Page
 from ..panels import format_counts
 from ..render import one_line
-from ..runs import CaseRun, ComparableCases, Runs
-from .cases import describe_prompts, metric_estimate
+from ..runs import CaseRun, Runs
+from .pages import LEVELS, describe_prompts, metric_cells
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure, SubFigure
@@ -20,7 +20,7 @@ COLOURS = tuple(
 )
 MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*")
 DASHES = ("-", "--", ":", "-.")
-SPOTS = {"A": "A.species", "UA": "UA.genus"}  # of the accuracies whose n is that of all images of the kind
+SIZES = {"A": LEVELS["A Species"], "UA": LEVELS["UA Genus"]}  # accuracies whose n is that of all images of the set
 INCH, SMALL = 12, 15  # letters of a caption on an inch, and of a legend
 ENTRY = 0.14  # inches of a line of a legend
 
@@ -62,23 +62,18 @@ def make_subfigures(heights: Sequence[float], width: float) -> tuple["Figure", l
     return figure, [part for (part,) in grid]
 
 
-def add_caption(
-    part: "SubFigure", group: Page | ComparableCases, labels: Sequence[str], width: float, *more: str
-) -> None:
+def add_caption(part: "SubFigure", page: Page, labels: Sequence[str], width: float, *more: str) -> None:
     """Set the caption of a subfigure: data set, number of images per label set, and prompt settings."""
-    numbers = [describe_sizes(group.cases, name) for name in dict.fromkeys(labels)]
-    text = "; ".join(filter(None, [group.title, *numbers, describe_prompts(group.cases), *more]))
+    numbers = [describe_sizes(page, name) for name in dict.fromkeys(labels)]
+    text = "; ".join(filter(None, [page.title, *numbers, describe_prompts(page.cases), *more]))
     part.suptitle(fill(one_line(text), int(INCH * width), break_on_hyphens=False), fontsize=9)
 
 
-def describe_sizes(entries: Sequence[CaseRun], labels: str) -> str:
+def describe_sizes(page: Page, labels: str) -> str:
     """Return the numbers of images of a label set: `range: A n=90, UA n=8`."""
-    sizes = {
-        of: {metric_estimate(entry, "acc", labels, spot).n for entry in entries} - {None} for of, spot in SPOTS.items()
-    }
-    return f"{labels}: " + ", ".join(
-        f"{of} {format_counts(sorted(n for n in every if n))}" for of, every in sizes.items()
-    )
+    cells = metric_cells(page, {name: ("acc", *images) for name, images in SIZES.items()}, labels)
+    sizes = cells[cells["n"] > 0].groupby("column")["n"].unique()
+    return f"{labels}: " + ", ".join(f"{name} {format_counts(sorted(map(int, sizes.get(name, ()))))}" for name in SIZES)
 
 
 def add_legend(part: "SubFigure", cases: Sequence[tuple[str, CaseStyle]], width: float) -> None:

@@ -1,273 +1,235 @@
 """The curves of RealBirdID over all thresholds: Figures 5, 9, 10, 17 and 18 of arXiv 2603.27033 as tables."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import partial
+from typing import Any
 
 import numpy as np
+import pandas as pd
+from numpy.typing import ArrayLike
 
-from ..answers import Floats, Ints, clustered_proportion
-from ..oodbench.cases import nothing_to_show
-from ..oodbench.pairs import PREDICTIONS, Columns, read_artifact
-from ..render import NumberCell, Row, Table
-from ..runs import CaseRun, Runs
-from .cases import ALL, ELIGIBLE, RANGE, SPECIES, metric_estimate
-from .model_families import SETS as KINDS
-from .model_families import TableCases, select_cases
+from ..frames import clustered_share, to_numbers
+from ..pages import Page
+from ..runs import Runs
+from ..table_definitions import TableDefinition
+from .pages import ALL, COMMANDS, NEEDS, PAPER, RANGE, SETS, SPECIES, metric_cells, select_pages
 
 CRITERIA = {"max_probability": "max probability", "entropy": "entropy", "margin": "margin"}
-SETS = {"A.species": "A species", "A.genus": "A genus", "UA.genus": "UA genus"}
+HEADS = {("A", "species"): "A species", ("A", "genus"): "A genus", ("UA", "genus"): "UA genus"}
 SHARES = (0.25, 0.5, 0.75)  # of the images abstained on, where a table reads a curve
 MEANING = (
     "Areas under curves over every distinct threshold.",
-    KINDS,
+    SETS,
     "Brackets: 95 % intervals over observations, each with all its images: of areas by bootstrap, else Wilson's.",
 )
+LISTED = "range.species.probability"  # a column that has a value for images with a range list
 
 
 @dataclass(frozen=True)
 class Curve:
-    """A curve of an artifact: x and y (points,), x ascending."""
+    """A curve: its name in the file of curves, the metric that is the area under it, and its titles.
 
-    x: Floats
-    y: Floats
-
-    def at(self, x: float) -> tuple[float, float]:
-        """Return the point at x, or the next point to the right; NaN after the last."""
-        place = int(np.searchsorted(self.x, x - 1e-9))
-        return (float(self.x[place]), float(self.y[place])) if place < len(self.x) else (np.nan, np.nan)
-
-
-Curves = Mapping[tuple[str, str], Curve]  # by labels and name
-
-
-@dataclass(frozen=True)
-class Images:
-    """The images of a curve, in descending order of probability.
-
-    `correct` (n,) is 1 for a right answer and 0 for a wrong one, `observations` (n,) numbers their observations.
+    `images` are the subset and the level of the metric. With `falls`, x is the share of images abstained on, 0 to 1.
     """
 
-    correct: Floats
-    observations: Ints
-
-
-@dataclass(frozen=True)
-class Case:
-    """A case with its display name and all its curves."""
-
-    entry: CaseRun
     name: str
-    curves: Curves
-
-    @cached_property
-    def images(self) -> Mapping[tuple[str, str], Images]:
-        """The images by label set and image set."""
-        return read_artifact(self.entry.record, self.entry.folder, PREDICTIONS, sort_images)
-
-
-@dataclass(frozen=True)
-class CurveSpec:
-    """The specification of a curve: its name in the artifact, the metric that is its area, and its titles.
-
-    `of` is the category of the metric. With `falls`, x is the share of images abstained on, from 0 to 1.
-    """
-
-    curve: str
     area: str
-    of: str
+    images: tuple[str, ...]
     head: str
     x: str
     y: str
     falls: bool = False
 
-    def read_curve(self, case: Case, labels: str) -> Curve | None:
-        """Return the curve of a case under a label set, None if it does not exist."""
-        curve = case.curves.get((labels, self.curve))
-        return Curve(1 - curve.x[::-1], curve.y[::-1]) if curve is not None and self.falls else curve
-
-    def area_estimate(self, case: Case, labels: str) -> NumberCell:
-        """Return the area under the curve with its interval."""
-        return metric_estimate(case.entry, self.area, labels, self.of)
-
-    def estimates(self, case: Case, labels: str) -> list[NumberCell]:
-        """Return the area and, for a curve over the share abstained on, the accuracy at some shares."""
-        area, curve = self.area_estimate(case, labels), self.read_curve(case, labels)
-        if not self.falls:
-            return [area]
-        shares = [curve.at(share)[0] if curve else np.nan for share in SHARES]
-        return [area, *(selective_accuracy(case.images[labels, self.of], share) for share in shares)]
+    @property
+    def heads(self) -> list[str]:
+        """The columns of a table: the area, then the accuracy at each share."""
+        return [self.head, *(f"{self.head}, {100 * share:g} % left out" for share in SHARES * self.falls)]
 
     @property
-    def short_name(self) -> str:
+    def area_name(self) -> str:
         """The short name of the area."""
         return {"i": "IG", "u": "UA/A"}.get(self.area[0], "AUC")
 
-    @property
-    def column_names(self) -> list[str]:
-        """The names of the table columns."""
-        return [self.head, *(f"{self.head}, {100 * share:g} % left out" for share in SHARES * self.falls)]
 
-
-def selective_accuracy(images: Images, share: float) -> NumberCell:
-    """Return the accuracy among the images that remain after abstaining on a share of the least confident images.
-
-    The share is a point of the curve, so images of equal probability are kept or dropped together; NaN keeps none.
-    """
-    count = 0 if np.isnan(share) else round((1 - share) * len(images.correct))
-    return clustered_proportion(images.correct[:count], images.observations[:count])
-
-
-def sort_images(columns: Columns) -> dict[tuple[str, str], Images]:
-    """Return the sorted images of every label set and image set from the sample table."""
-    answerable = np.array(columns["subset"]) == "A"
-    observations = np.unique(columns["observation"], return_inverse=True)[1].astype(np.int64)
-    listed = np.array(columns["range.species.probability"]) != ""
-    prefixes = {ALL: ("all", True), ELIGIBLE: ("all", listed), RANGE: ("range", listed)}
-    images = {}
-    for labels, (prefix, eligible) in prefixes.items():
-        for of in SETS:
-            kind, level = of.split(".")
-            correct, sure = (parse_numbers(columns[f"{prefix}.{level}.{name}"]) for name in ("correct", "probability"))
-            rows = np.flatnonzero(eligible & (answerable == (kind == "A")) & ~np.isnan(correct))
-            rows = rows[np.argsort(-sure[rows], kind="stable")]
-            images[labels, of] = Images(correct[rows], observations[rows])
-    return images
-
-
-def parse_numbers(texts: Sequence[str]) -> Floats:
-    """Return texts as numbers, NaN for empty text."""
-    return np.array([float(text or "nan") for text in texts], np.float64)
-
-
-def accuracy_curve(of: str, criterion: str = "", *, falls: bool = False) -> CurveSpec:
-    """Return the specification of accuracy by coverage, or, with `falls`, by the share abstained on."""
-    end = "" if criterion == "max_probability" else criterion
-    head = SETS[of] + (f", by {CRITERIA[criterion]}" if criterion else "")
-    x = "abstained on (%)" if falls else "coverage (%)"
-    return CurveSpec(f"accuracy {of} {end}".strip(), f"auc_{end}".strip("_"), of, head, x, "accuracy (%)", falls)
-
-
-def abstention_curve(criterion: str) -> CurveSpec:
-    """Return the specification of the abstention rate on unanswerable images by that on answerable images."""
-    area = "ua_a" if criterion == "max_probability" else f"ua_a_{criterion}"
-    head = f"UA/A, by {CRITERIA[criterion]}"
-    return CurveSpec(f"abstention {criterion}", area, "all", head, "A abstained on (%)", "UA abstained on (%)")
-
-
-GAIN = CurveSpec("ig", "ig", "A", "IG", "information gain (%)", "accuracy (%)")
-Panel = tuple[CurveSpec, str]  # with its labels
+Panel = tuple[Curve, str]  # with its label set
 Grid = Sequence[Sequence[Panel]]
 
 
-def f5(labels: str) -> Grid:
+def accuracy_curve(images: tuple[str, str], criterion: str = "", *, falls: bool = False) -> Curve:
+    """Return the curve of accuracy by coverage, or, with `falls`, by the share abstained on."""
+    end = "" if criterion == "max_probability" else criterion
+    head = HEADS[images] + (f", by {CRITERIA[criterion]}" if criterion else "")
+    x = "abstained on (%)" if falls else "coverage (%)"
+    name = f"accuracy {'.'.join(images)} {end}".strip()
+    return Curve(name, f"auc_{end}".strip("_"), images, head, x, "accuracy (%)", falls)
+
+
+def abstention_curve(criterion: str) -> Curve:
+    """Return the curve of the abstention rate on unanswerable images by that on answerable images."""
+    area = "ua_a" if criterion == "max_probability" else f"ua_a_{criterion}"
+    head = f"UA/A, by {CRITERIA[criterion]}"
+    return Curve(f"abstention {criterion}", area, ("all",), head, "A abstained on (%)", "UA abstained on (%)")
+
+
+GAIN = Curve("ig", "ig", ("A",), "IG", "information gain (%)", "accuracy (%)")
+
+
+def main_grid(labels: str) -> Grid:
     """Return the panels of Figure 5: information gain, accuracy by coverage, and the abstention tradeoff."""
-    species, genus, tradeoff = (
-        accuracy_curve("A.species"),
-        accuracy_curve("A.genus"),
-        abstention_curve("max_probability"),
-    )
-    return [[(GAIN, labels), (species, labels)], [(tradeoff, labels), (genus, labels)]]
+    species, genus = accuracy_curve(("A", "species")), accuracy_curve(("A", "genus"))
+    return [[(GAIN, labels), (species, labels)], [(abstention_curve("max_probability"), labels), (genus, labels)]]
 
 
-def f9(labels: str) -> Grid:
+def tradeoff_grid(labels: str) -> Grid:
     """Return the panels of Figure 9: the abstention tradeoff by each criterion."""
     return [[(abstention_curve(criterion), labels) for criterion in CRITERIA]]
 
 
-def f10(labels: str) -> Grid:
+def criteria_grid(labels: str) -> Grid:
     """Return the panels of Figure 10: accuracy by coverage for each criterion."""
-    return [[(accuracy_curve(of, criterion), labels) for criterion in CRITERIA] for of in SETS]
+    return [[(accuracy_curve(images, criterion), labels) for criterion in CRITERIA] for images in HEADS]
 
 
-def f17(labels: str) -> Grid:
+def selective_grid(labels: str) -> Grid:
     """Return the panels of Figure 17: accuracy by the share abstained on, without and with range lists."""
-    return [[(accuracy_curve(of, falls=True), shown) for shown in (labels, RANGE)] for of in ("A.species", "UA.genus")]
+    images = (("A", "species"), ("UA", "genus"))
+    return [[(accuracy_curve(of, falls=True), shown) for shown in (labels, RANGE)] for of in images]
 
 
-def f18(labels: str) -> Grid:
+def entropy_grid(labels: str) -> Grid:
     """Return the panels of Figure 18: information gain and the tradeoff by entropy, without and with range lists."""
-    return [[(sweep, shown) for shown in (labels, RANGE)] for sweep in (GAIN, abstention_curve("entropy"))]
+    return [[(curve, shown) for shown in (labels, RANGE)] for curve in (GAIN, abstention_curve("entropy"))]
+
+
+def read_points(page: Page) -> pd.DataFrame:
+    """Return the points of all curves: `row`, `labels`, `curve`, `x` and `y`."""
+    points = page.samples(["labels", "curve", "x", "y"], "curves")
+    return to_numbers(points.astype({"labels": "category", "curve": "category"}), ["x", "y"])
+
+
+def curve_points(points: pd.DataFrame, curve: Curve, labels: str) -> pd.DataFrame:
+    """Return the points of a curve under a label set, case by case, with ascending x."""
+    chosen = points[(points["curve"] == curve.name) & (points["labels"] == labels)].dropna(subset=["x", "y"])
+    ordered = chosen.sort_values(["row", "x"], kind="stable")[["row", "x", "y"]]
+    if curve.falls:
+        ordered = ordered.assign(x=1 - ordered["x"])[::-1].sort_values("row", kind="stable")
+    return ordered
+
+
+def select_panels(page: Page, grid: Callable[[str], Grid]) -> list[list[Panel]]:
+    """Return the panels of which a case has the curve, in rows that have any."""
+    points = read_points(page)
+    known = {*zip(points["curve"], points["labels"], strict=True)}
+    rows = [[panel for panel in dict.fromkeys(row) if (panel[0].name, panel[1]) in known] for row in grid(page.labels)]
+    return [row for row in rows if row]
+
+
+def curve_pages(grid: Callable[[str], Grid], runs: Runs, labels: str | None) -> list[Page]:
+    """Return the pages that have a panel."""
+    return [page for page in select_pages(runs, SPECIES, labels) if select_panels(page, grid)]
+
+
+def list_panels(page: Page, grid: Callable[[str], Grid]) -> list[tuple[Curve, str, str]]:
+    """Return each panel of a page as its curve, its label set, and what its heads end with: labels if they differ."""
+    panels = [panel for row in select_panels(page, grid) for panel in row]
+    several = len({labels for _, labels in panels}) > 1
+    return [(curve, labels, f" ({labels})" if several else "") for curve, labels in panels]
+
+
+def area_columns(grid: Callable[[str], Grid], page: Page) -> list[str]:
+    """Return the columns of each panel."""
+    return [head + end for curve, _, end in list_panels(page, grid) for head in curve.heads]
+
+
+def area_cells(grid: Callable[[str], Grid], page: Page) -> pd.DataFrame:
+    """Return the area under each curve and, for a curve over the share abstained on, the accuracy at some shares."""
+    points, parts = read_points(page), []
+    for curve, labels, end in list_panels(page, grid):
+        parts.append(metric_cells(page, {curve.head + end: (curve.area, *curve.images)}, labels))
+        if curve.falls:
+            cells = pd.DataFrame(selective_cells(page, curve, labels, points))
+            parts.append(cells.assign(column=cells["column"] + end))
+    return pd.concat(parts, ignore_index=True)
+
+
+def selective_cells(page: Page, curve: Curve, labels: str, points: pd.DataFrame) -> Iterator[dict[str, Any]]:
+    """Yield the accuracy of each case where the curve abstains on some shares of the images."""
+    ranked, points = ranked_answers(page, labels, *curve.images), curve_points(points, curve, labels)
+    for row in range(len(page.cases)):
+        answers, shares = (frame[frame["row"] == row] for frame in (ranked, points))
+        for head, share in zip(curve.heads[1:], SHARES, strict=True):
+            yield {"row": row, "column": head, **selective_accuracy(answers, find_share(shares["x"], share))}
+
+
+def find_share(shares: ArrayLike, least: float) -> float:
+    """Return the first of ascending shares that is at least so large; NaN if there is none."""
+    known = np.asarray(shares, np.float64)
+    place = int(np.searchsorted(known, least - 1e-9))
+    return float(known[place]) if place < len(known) else np.nan
+
+
+def selective_accuracy(answers: pd.DataFrame, share: float) -> dict[str, float]:
+    """Return the accuracy among the answers that remain without a share of the least confident ones, as a cell.
+
+    The answers are those of `ranked_answers`. The share is a point of the curve, so images of equal probability are
+    kept or dropped together; NaN keeps none.
+    """
+    kept = answers.head(0 if np.isnan(share) else round((1 - share) * len(answers)))
+    return clustered_share(kept["correct"], kept["observation"])
+
+
+def ranked_answers(page: Page, labels: str, subset: str, level: str) -> pd.DataFrame:
+    """Return `row`, `correct` and `observation` (a number) of the scored answers of a subset, surest first.
+
+    Without the label set "all species", they are those to images with a range list.
+    """
+    prefix = "range" if labels == RANGE else "all"
+    correct, probability = (f"{prefix}.{level}.{name}" for name in ("correct", "probability"))
+    columns = dict.fromkeys(["subset", "observation", correct, probability, LISTED])
+    answers = to_numbers(page.samples([*columns]), [*dict.fromkeys([probability, LISTED])])
+    chosen = (answers["subset"] == subset) & answers[correct].notna()
+    if labels != ALL:
+        chosen &= answers[LISTED].notna()
+    answers["observation"] = pd.factorize(answers["observation"])[0]
+    ranked = answers[chosen].sort_values(["row", probability], ascending=[True, False], kind="stable")
+    return ranked.rename(columns={correct: "correct"})[["row", "correct", "observation"]]
+
+
+def curve_table(figure: int, name: str, summary: str, kinds: str) -> TableDefinition:
+    """Return the table of a figure: the area under each curve, one row per model."""
+    alias = f"realbirdid-F{figure}"
+    return TableDefinition(
+        name=f"realbirdid-{name}",
+        alias=alias,
+        source=f"{PAPER}, Figure {figure}",
+        summary=summary,
+        pages=partial(curve_pages, GRIDS[alias]),
+        needs=f"{NEEDS[SPECIES]}, about {kinds}",
+        command=COMMANDS[SPECIES],
+        title="{page}: areas under curves (%)",
+        cells=partial(area_cells, GRIDS[alias]),
+        rows=("Model",),
+        columns=partial(area_columns, GRIDS[alias]),
+        notes=MEANING,
+    )
 
 
 GRIDS: Mapping[str, Callable[[str], Grid]] = {
-    "realbirdid-F5": f5,
-    "realbirdid-F9": f9,
-    "realbirdid-F10": f10,
-    "realbirdid-F17": f17,
-    "realbirdid-F18": f18,
+    "realbirdid-F5": main_grid,
+    "realbirdid-F9": tradeoff_grid,
+    "realbirdid-F10": criteria_grid,
+    "realbirdid-F17": selective_grid,
+    "realbirdid-F18": entropy_grid,
 }
-
-
-@dataclass(frozen=True)
-class CurveBlock:
-    """Comparable cases, and the panels of a figure for which they have curves."""
-
-    table_cases: TableCases
-    cases: tuple[Case, ...]
-    grid: Grid
-
-
-def collect_curves(pool: Runs, name: str, labels: str | None) -> list[CurveBlock]:
-    """Return the blocks of a figure, one per group of comparable cases; raises ReportError if no case has curves."""
-    blocks = [build_block(kept, GRIDS[name](kept.labels)) for kept in select_cases(pool, SPECIES, name, labels)]
-    kept = [block for block in blocks if block.grid]
-    if not kept:
-        both = all(sweep.of == "all" for row in GRIDS[name](ALL) for sweep, _ in row)
-        kinds = "answerable and unanswerable birds together" if both else "answerable birds"
-        raise nothing_to_show(pool, name, f"needs {kinds}", f'pytest -k "realbirdid and {SPECIES}"')
-    return kept
-
-
-def build_block(table_cases: TableCases, grid: Grid) -> CurveBlock:
-    """Return the block of comparable cases, without panels that have no curve."""
-    cases = tuple(read_case(entry, table_cases.names[id(entry)]) for entry in table_cases.group.cases)
-    rows = [[panel for panel in dict.fromkeys(row) if has_curve(panel, cases)] for row in grid]
-    return CurveBlock(table_cases, cases, [row for row in rows if row])
-
-
-def has_curve(panel: Panel, cases: Sequence[Case]) -> bool:
-    """Return whether any case has the curve of a panel."""
-    sweep, labels = panel
-    return any(sweep.read_curve(case, labels) is not None for case in cases)
-
-
-def read_case(entry: CaseRun, name: str) -> Case:
-    """Return a case with its curves."""
-    return Case(entry, name, read_artifact(entry.record, entry.folder, "curves", parse_curves))
-
-
-def parse_curves(columns: Columns) -> Curves:
-    """Return the curves of a csv by label set and name."""
-    rows: dict[tuple[str, str], list[tuple[float, float]]] = {}
-    points = zip(map(float, columns["x"]), map(float, columns["y"]), strict=True)
-    for key, point in zip(zip(columns["labels"], columns["curve"], strict=True), points, strict=True):
-        rows.setdefault(key, []).append(point)
-    return {key: sort_by_x(np.array(points, np.float64)) for key, points in rows.items()}
-
-
-def sort_by_x(points: Floats) -> Curve:
-    """Return the curve of points (n, 2), sorted by x, without NaN."""
-    kept = points[~np.isnan(points).any(axis=1)]
-    kept = kept[np.argsort(kept[:, 0], kind="stable")]
-    return Curve(kept[:, 0], kept[:, 1])
-
-
-def table_function(name: str) -> Callable[[Runs, str | None], list[Table]]:
-    """Return the function that makes the table of a figure: the area under each curve, one row per model."""
-    return lambda pool, labels: [area_table(block) for block in collect_curves(pool, name, labels)]
-
-
-def area_table(block: CurveBlock) -> Table:
-    """Return the table of one block."""
-    panels = [panel for row in block.grid for panel in row]
-    several = len({labels for _, labels in panels}) > 1
-    heads = [f"{head} ({labels})" if several else head for sweep, labels in panels for head in sweep.column_names]
-    rows: list[Row] = [
-        (case.name, *(number for sweep, labels in panels for number in sweep.estimates(case, labels)))
-        for case in block.cases
-    ]
-    return block.table_cases.table("areas under curves (%)", ("Model", *heads), rows, *MEANING)
-
-
-TABLES = {name: table_function(name) for name in GRIDS}
+ANSWERABLE, BOTH = "answerable images", "answerable and unanswerable images together"
+TABLES = (
+    curve_table(5, "curves", "Areas under accuracy by information gain and by coverage, and the abstention tradeoff.",
+                ANSWERABLE),
+    curve_table(9, "tradeoff-curves", "Areas under the abstention tradeoff, by criterion of confidence.", BOTH),
+    curve_table(10, "coverage-curves", "Areas under accuracy by coverage, by criterion of confidence.", ANSWERABLE),
+    curve_table(17, "selective-accuracy", "Accuracy by the share of images abstained on, without and with range lists.",
+                ANSWERABLE),
+    curve_table(18, "range-list-curves", "Areas under information gain and the tradeoff, without and with range lists.",
+                ANSWERABLE),
+)  # fmt: skip

@@ -11,12 +11,13 @@ from scipy.stats import spearmanr
 
 from eyechart.errors import ReportError
 from eyechart.reports.realbirdid.candidate_counts import (
+    CHOICES,
     MOST,
+    bin_cells,
     bin_edges,
-    collect_bins,
-    correlation,
-    mean_estimate,
-    parse_columns,
+    bounded_mean,
+    correlate,
+    read_confidences,
 )
 from eyechart.reports.render import to_csv
 from eyechart.reports.tables import tables
@@ -49,11 +50,17 @@ def test_every_number_of_choices_has_its_frequency_and_means(said, bins):
 
 
 def test_no_interval_goes_beyond_what_so_many_choices_can_have(three):
-    for found in (some for each in collect_bins(three) for chosen in each.image_sets for some in chosen.bins):
-        for name, (least, most) in {"entropy": (0, np.log(found.high)), "probability": (1 / found.high, 1)}.items():
-            number = found.means[name]
-            low, high = number.ci or (number.value, number.value)
-            assert least - 1e-6 <= low <= number.value <= high <= most + 1e-6
+    (page,) = CHOICES.get_pages(three)
+    cells = bin_cells(page)
+    known = 0
+    for cell in cells[cells["column"] != "Frequency"].itertuples():
+        count = int(cell.Choices)
+        least, most = (0, np.log(count)) if cell.column == "Entropy" else (1 / count, 1)
+        assert least - 1e-6 <= cell.value <= most + 1e-6
+        if not np.isnan(cell.low):
+            known += 1
+            assert least - 1e-6 <= cell.low <= cell.value <= cell.high <= most + 1e-6
+    assert known > 10
 
 
 def test_the_numbers_of_choices_ascend_and_hold_every_image(said, bins):
@@ -63,9 +70,11 @@ def test_the_numbers_of_choices_ascend_and_hold_every_image(said, bins):
 
 
 def test_the_correlation_is_spearmans(three, said):
-    (found,) = collect_bins(three)
-    chosen = next(each for each in found.image_sets if (each.model, each.kind) == ("hf_clip[b]", "A"))
-    for name, number in chosen.correlations.items():
+    (page,) = CHOICES.get_pages(three)
+    images = read_confidences(page)
+    images = images[(images["row"].map(page.names["Model"]) == "hf_clip[b]") & (images["subset"] == "A")]
+    for name in ("entropy", "probability"):
+        number = correlate(images["choices"], images[name], images["observation"])
         pairs = [(int(row["range.candidates"]), float(row[f"range.species.{name}"])) for row in said]
         assert number.value == pytest.approx(spearmanr(*zip(*pairs, strict=True)).statistic, abs=1e-6)
         assert number.ci[0] < number.value < number.ci[1]
@@ -104,23 +113,32 @@ def test_few_numbers_have_a_bin_each():
 
 
 def test_what_does_not_vary_has_no_correlation():
-    assert not correlation(np.array([2, 2, 2]), np.array([0.1, 0.2, 0.3]), np.arange(3)).is_defined
-    assert not correlation(np.array([1, 2, 3]), np.array([1.0, 1.0, 1.0]), np.arange(3)).is_defined
-    assert correlation(np.array([1, 2]), np.array([0.5, 0.1]), np.arange(2)).value == pytest.approx(-1)
+    assert not correlate(np.array([2, 2, 2]), np.array([0.1, 0.2, 0.3]), np.arange(3)).is_defined
+    assert not correlate(np.array([1, 2, 3]), np.array([1.0, 1.0, 1.0]), np.arange(3)).is_defined
+    assert correlate(np.array([1, 2]), np.array([0.5, 0.1]), np.arange(2)).value == pytest.approx(-1)
+
+
+def interval(values, observations, least, most):
+    """The interval of a mean, None without one."""
+    cell = bounded_mean(np.array(values), np.array(observations), least, most)
+    return None if np.isnan(cell["low"]) else (cell["low"], cell["high"])
 
 
 def test_an_interval_stays_where_probabilities_can_be():
-    assert mean_estimate(np.array([0.35, 0.99]), np.arange(2), 0.25, 1.0).ci == (0.25, 1)
-    low, high = mean_estimate(np.array([0.1, 3.0]), np.arange(2), 0.0, np.inf).ci
+    assert interval([0.35, 0.99], [0, 1], 0.25, 1.0) == (0.25, 1)
+    low, high = interval([0.1, 3.0], [0, 1], 0.0, np.inf)
     assert (low, high > 3) == (0, True)
-    assert mean_estimate(np.array([0.4]), np.arange(1), 0.0, 1.0).ci is None
+    assert interval([0.4], [0], 0.0, 1.0) is None
 
 
-def test_images_without_an_answer_under_their_list_are_left_out():
-    told = {"range.candidates": ("2", "0", "3"), "subset": ("A", "A", "UA"), "observation": ("a", "b", "c")}
-    numbers = {"range.species.probability": ("0.9", "", "0.4"), "range.species.entropy": ("0.1", "", "0.6")}
-    found = parse_columns({**told, **numbers})
-    assert (found.choices.tolist(), found.answerable.tolist()) == ([2, 3], [True, False])
+def test_images_without_an_answer_under_their_list_are_left_out(flock):
+    images = (("2", "A", "a", "0.9", "0.1"), ("0", "A", "b", "", ""), ("3", "UA", "c", "0.4", "0.6"))
+    names = ("range.candidates", "subset", "observation", "range.species.probability", "range.species.entropy")
+    rows = [dict(zip(names, image, strict=True)) for image in images]
+    flock.case(metrics=[("ig", "range", "A", 0.5)], rows=rows)
+    table = flock.rows("realbirdid-F11")
+    assert [(row["Choices"], row["Images"]) for row in table] == [("2", "answerable"), ("3", "unanswerable")]
+    assert [row["Frequency n"] for row in table] == ["1", "1"]
 
 
 def test_birds_without_lists_are_refused_with_the_remedy(aviary):

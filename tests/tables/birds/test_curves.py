@@ -4,6 +4,7 @@ import csv
 from io import StringIO
 
 import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -12,13 +13,13 @@ from sklearn.metrics import roc_curve
 from eyechart.errors import ReportError
 from eyechart.reports.realbirdid.curves import (
     GRIDS,
-    Curve,
-    Images,
     accuracy_curve,
-    read_case,
+    curve_points,
+    find_share,
+    read_points,
     selective_accuracy,
-    sort_by_x,
 )
+from eyechart.reports.realbirdid.summary import SUMMARY
 from eyechart.reports.render import to_csv
 from eyechart.reports.tables import tables
 
@@ -115,31 +116,40 @@ def test_a_table_has_the_areas_of_the_record_with_their_intervals(three, entry, 
     assert {*areas.values()} <= scored
 
 
-def test_abstaining_is_one_less_coverage(entry):
-    found = read_case(entry, "x")
-    over, along = accuracy_curve("A.species"), accuracy_curve("A.species", falls=True)
-    one, other = over.read_curve(found, "all species"), along.read_curve(found, "all species")
-    assert np.allclose(other.x, 1 - one.x[::-1])
-    assert np.allclose(other.y, one.y[::-1])
-    assert over.read_curve(found, "nowhere") is None
+def test_abstaining_is_one_less_coverage(three):
+    (page,) = SUMMARY.get_pages(three)
+    points = read_points(page)
+    over, along = (accuracy_curve(("A", "species"), falls=falls) for falls in (False, True))
+    coverage, abstained = (curve_points(points, curve, "all species") for curve in (over, along))
+    for row in range(len(page.cases)):
+        one, other = (frame[frame["row"] == row].to_numpy() for frame in (coverage, abstained))
+        assert len(one) > 10
+        assert np.allclose(other[:, 1], 1 - one[::-1, 1])
+        assert np.allclose(other[:, 2], one[::-1, 2])
+    assert curve_points(points, over, "nowhere").empty
 
 
-@given(st.lists(st.floats(0, 1), min_size=1, max_size=20, unique=True), st.floats(0, 1))
-def test_a_point_is_the_first_that_abstains_on_as_much(places, x):
-    curve = sort_by_x(np.column_stack([places, places]))
-    found, _ = curve.at(x)
-    enough = [place for place in places if place >= x - 1e-9]
+@given(st.lists(st.floats(0, 1), min_size=1, max_size=20, unique=True).map(sorted), st.floats(0, 1))
+def test_a_share_is_the_first_of_the_curve_that_is_as_large(shares, least):
+    enough = [share for share in shares if share >= least - 1e-9]
+    found = find_share(shares, least)
     assert found == min(enough) if enough else np.isnan(found)
 
 
 def test_beyond_the_last_point_there_is_no_accuracy():
-    point = Curve(np.array([0.0, 0.1]), np.array([0.5, 1.0])).at(0.25)
-    assert np.isnan(point).all()
-    assert not selective_accuracy(Images(np.ones(10), np.arange(10)), point[0]).is_defined
+    share = find_share([0.0, 0.1], 0.25)
+    answers = pd.DataFrame({"correct": np.ones(10), "observation": np.arange(10)})
+    assert np.isnan(share)
+    cell = selective_accuracy(answers, share)
+    assert (np.isnan(cell["value"]), cell["n"]) == (True, 0)
 
 
-def test_points_without_a_number_are_left_out():
-    assert sort_by_x(np.array([[0.5, 1], [np.nan, 0], [0.2, np.nan], [0.1, 2]])).y.tolist() == [2, 1]
+def test_points_without_a_number_are_left_out(flock, figure):
+    points = [(0.5, 1), ("", 0), (0.2, ""), (0.1, 0.25)]
+    rows = [{"labels": "all species", "curve": "ig", "x": x, "y": y} for x, y in points]
+    flock.case(metrics=[("ig", "all species", "A", 0.5)], files={"curves": rows})
+    (line,) = figure(flock.pool(), "F5").axes[0].get_lines()
+    assert line.get_xydata().tolist() == [[10, 25], [50, 100]]
 
 
 def test_a_case_without_curves_is_refused_with_the_remedy(flock):
@@ -150,7 +160,7 @@ def test_a_case_without_curves_is_refused_with_the_remedy(flock):
 
 def test_curves_of_other_columns_are_refused(flock):
     flock.case(metrics=[("ig", "all species", "A", 0.5)], files={"curves": [{"labels": "a", "x": 1}]})
-    with pytest.raises(ReportError, match="cannot be read as curves"):
+    with pytest.raises(ReportError, match=r"has no column curve, y; its columns are labels, x\. Run the case again"):
         flock.tables("realbirdid-F5")
 
 

@@ -16,7 +16,8 @@ from eyechart.reports.page.charts import accuracy_rows
 from eyechart.reports.page.sample_groups import CaseSamples, SampleGroup
 from eyechart.reports.page.sample_readers import READERS
 from eyechart.reports.page.samples import class_namer, read_samples
-from eyechart.reports.realbirdid.curves import read_case, selective_accuracy
+from eyechart.reports.realbirdid.curves import ranked_answers, selective_accuracy
+from eyechart.reports.realbirdid.pages import create_page
 from eyechart.reports.render import to_csv
 from eyechart.reports.runs import Runs
 from eyechart.reports.tables import tables
@@ -101,12 +102,12 @@ def test_every_metric_says_of_how_many_observations_its_images_are(noisy):
 
 @pytest.mark.parametrize("labels", ["all species", "eligible", "range"])
 def test_the_accuracy_where_nothing_is_left_out_has_the_records_interval(species, labels):
-    found = read_case(species, "a")
+    page = create_page([species], "realbirdid/val", labels)
     for spot in SPOTS:
         metric = species.metric("acc", labels, spot)
-        number = selective_accuracy(found.images[labels, spot], 0.0)
-        assert (number.value, number.n) == (pytest.approx(metric.value), metric.n)
-        assert number.ci == pytest.approx(metric.ci)
+        cell = selective_accuracy(ranked_answers(page, labels, *spot.split(".")), 0.0)
+        assert (cell["value"], cell["n"]) == (pytest.approx(metric.value), metric.n)
+        assert (cell["low"], cell["high"]) == pytest.approx(metric.ci)
 
 
 def test_the_accuracy_of_the_surest_images_is_that_of_their_observations(noisy, species):
