@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from eyechart.gate.headlines import headlines, subset_name
+from eyechart.glossary import is_percent
 from eyechart.records import Metric, Record, Run
 
 from ..failures import failure_notes
@@ -19,10 +20,11 @@ def case_rows(
     runs: Runs, sample_places: Mapping[int, tuple[str, int, object]]
 ) -> Iterator[tuple[CaseRun, dict[str, Any]]]:
     """Yield one row per case; `sample_places` has the place of its samples."""
+    names = split_names(runs)
     for group in runs.groups:
         tasks = group.task_names()
         for case in group.cases:
-            row = case_row(group, case, tasks[id(case)])
+            row = case_row(group, case, tasks[id(case)]) | {"split": names[id(group)]}
             if place := sample_places.get(id(case)):
                 row |= {"group": place[0], "position": place[1]}
             yield case, row
@@ -37,7 +39,7 @@ def case_row(group: ComparableCases, case: CaseRun, task: str) -> dict[str, Any]
     return {
         "case": one_line(record.case),
         "protocol": record.protocol,
-        "split": group.title,
+        "choice": group.title.removeprefix(group.benchmark).removeprefix(", "),
         "model": one_line(case.model),
         "task": task,
         "n": record.data.n,
@@ -49,6 +51,14 @@ def case_row(group: ComparableCases, case: CaseRun, task: str) -> dict[str, Any]
         "weights": record.model.weights_sha256[:12],
         "status": record.status,
         "notes": [*map(one_line, (*failure_notes([record]), *record.notes))],
+    }
+
+
+def split_names(runs: Runs) -> dict[int, str]:
+    """Return the name of each group by its id: its benchmark and split, or its title if several have the same."""
+    benchmarks = [group.benchmark for group in runs.groups]
+    return {
+        id(group): group.benchmark if benchmarks.count(group.benchmark) == 1 else group.title for group in runs.groups
     }
 
 
@@ -69,17 +79,24 @@ def metric_fields(metric: Metric, record: Record) -> dict[str, Any]:
         "n": metric.n,
         "ci": metric.ci,
         "how": metric.ci_method,
+        "better": metric.higher_is_better,
+        "percent": is_percent(metric.name),
     }
 
 
 def metric_rows(runs: Runs) -> list[list[Any]]:
-    """Return every metric of every case."""
+    """Return every metric of every case; the last but one cell is 1 for those over all samples."""
     rows: list[list[Any]] = []
+    names = split_names(runs)
     for group in runs.groups:
         tasks = group.task_names()
         for case in group.cases:
-            head = [group.title, one_line(case.model), tasks[id(case)]]
-            rows.extend([*head, *metric_fields(metric, case.record).values()] for metric in case.record.metrics)
+            head = [names[id(group)], one_line(case.model), tasks[id(case)]]
+            main = {metric.key for metric in (first_metric(case), *headlines(case.record.metrics)) if metric}
+            rows.extend(
+                [*head, *metric_fields(metric, case.record).values(), int(metric.key in main), case.record.protocol]
+                for metric in case.record.metrics
+            )
     return rows
 
 

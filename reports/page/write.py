@@ -8,6 +8,7 @@ from typing import Any
 
 from eyechart.data.splits import list_splits
 from eyechart.errors import ReportError
+from eyechart.glossary import glossary_entries
 from eyechart.paths import STORE
 
 from ..evidence_io import is_run, source_names
@@ -24,6 +25,7 @@ from .sample_files import write_sample_group
 from .sample_groups import CaseSamples, SampleGroup, SampleLoader
 from .summary import case_rows, metric_rows, run_rows, trend
 from .thumbnails import ThumbnailWriter
+from .verdict import summarise_verdict
 
 SCHEMA = 1
 STATIC_FILES = ("page.css", "page.js", "index.html")  # the last is written last
@@ -116,6 +118,8 @@ def write_index(
     return {
         "schema": SCHEMA,
         "runs": run_rows(runs.sessions),
+        "verdict": summarise_verdict(runs, changes),
+        "glossary": glossary_entries(case.record for case in runs.cases),
         "since": changes.summary() if changes.has_content else None,
         "side": options.side,
         "cases": [row | changes.case_summary(entry, places) for entry, row in case_rows(runs, places)],

@@ -66,7 +66,7 @@ def first(text: str) -> str:
 
 @pytest.mark.parametrize("rule", [DEFAULT_RULE, Rule(0.9, 0.2)])
 def test_the_page_has_the_cells_of_compare_in_its_order(studio: Any, folders: Any, opened: Any, rule: Rule) -> None:
-    shown = rows(opened(studio.page(folders[1], baseline=folders[0], rule=rule)))
+    shown = rows(opened(studio.page(folders[1], baseline=folders[0], rule=rule), "#/changes"))
     wanted = compared(folders, rule)
     assert len(shown) == len(wanted) > 20
     names = {*COLUMNS.values()} - {"Case"}
@@ -77,7 +77,7 @@ def test_the_page_has_the_cells_of_compare_in_its_order(studio: Any, folders: An
 
 
 def test_losses_come_first_with_word_and_sign_and_the_rest_is_counted(studio: Any, folders: Any, opened: Any) -> None:
-    driver = opened(studio.page(folders[1], baseline=folders[0], rule=Rule(0.9)))
+    driver = opened(studio.page(folders[1], baseline=folders[0], rule=Rule(0.9)), "#/changes")
     words = [row["Verdict"] for row in rows(driver)]
     assert words[0] == "▼ loss"
     assert driver.page.locator(".sums .decision").all_inner_texts() == [*dict.fromkeys(words)]
@@ -88,7 +88,7 @@ def test_losses_come_first_with_word_and_sign_and_the_rest_is_counted(studio: An
 @pytest.fixture
 def clicked(studio: Any, folders: Any, opened: Any) -> Callable[..., list[str]]:
     """The samples that a number's link leads to."""
-    driver = opened(studio.page(folders[1], baseline=folders[0]))
+    driver = opened(studio.page(folders[1], baseline=folders[0]), "#/changes")
 
     def clicked(metric: str, model: str, column: int) -> list[str]:
         rows(driver)
@@ -115,15 +115,16 @@ def test_a_number_that_is_no_share_leads_to_what_changed_in_its_set(studio: Any,
 
 
 def test_a_case_says_the_word_that_matters_most_of_it(studio: Any, folders: Any, opened: Any) -> None:
-    driver = opened(studio.page(folders[1], baseline=folders[0], rule=Rule(0.9)))
+    driver = opened(studio.page(folders[1], baseline=folders[0], rule=Rule(0.9)), "#/changes")
+    every = [row["Verdict"] for row in rows(driver) if row["Model"] == "conse[]"]
+    driver.go("#/cases")
     line = driver.page.locator("table:has-text('Results of every case') tbody tr", has_text="conse[]")
     assert line.locator(".decision").inner_text() == "▼ loss"
-    every = [row["Verdict"] for row in rows(driver) if row["Model"] == "conse[]"]
     assert line.locator("td:has(.decision) .hint").inner_text().strip() == f"{every.count('▼ loss')} of {len(every)}"
 
 
 def test_the_table_sorts_and_filters(studio: Any, folders: Any, opened: Any) -> None:
-    driver = opened(studio.page(folders[1], baseline=folders[0], rule=Rule(0.9)))
+    driver = opened(studio.page(folders[1], baseline=folders[0], rule=Rule(0.9)), "#/changes")
     driver.page.locator(".since input[type=search]").fill("conse noise")
     shown = rows(driver)
     assert {(row["Model"], row["Verdict"]) for row in shown} == {("conse[]", "≈ noise")}
@@ -138,7 +139,7 @@ def test_a_number_without_what_it_was_made_of_is_told_by_its_interval(
 ) -> None:
     records = tuple(replace(record, evidence=None) for record in read_run(folders[0]).records)
     old = studio.make_run.written(copied(folders[0]), records)
-    shown = rows(opened(studio.page(folders[1], baseline=old)))
+    shown = rows(opened(studio.page(folders[1], baseline=old), "#/changes"))
     assert {row["Test"] for row in shown} == {"unpaired"}
     assert {first(row["Lost"]) for row in shown} == {"—"}
     assert [readable_cells(row) for row in shown] == [
@@ -147,5 +148,5 @@ def test_a_number_without_what_it_was_made_of_is_told_by_its_interval(
 
 
 def test_a_page_of_one_run_alone_says_nothing_of_changes(studio: Any, opened: Any) -> None:
-    driver = opened(studio.page())
+    driver = opened(studio.page(), "#/changes")
     assert driver.page.locator(":is(.since, .decision)").count() == 0

@@ -89,24 +89,26 @@ def test_a_baseline_of_something_else_is_left_aside_and_it_is_said_why(
 ) -> None:
     page = studio.page(studio.run("two"), baseline=baseline(studio.run("one"), tmp_path / "kept", **changed))
     assert {*changes(page).values()} == {None}
-    driver = opened(page)
+    driver = opened(page, "#/changes")
     reasons = driver.page.locator("details:has-text('Not compared (3)') li").all_inner_texts()
     assert len([line for line in reasons if f" is not compared: {why}" in line]) == 3
+    driver.go("#/cases")
     assert {*driver.page.locator("tbody .decision").all_inner_texts()} == {"≠ not comparable"}
 
 
 def test_what_the_baseline_lacks_is_said(studio: Any, make_run: Any, opened: Any) -> None:
     page = studio.page(studio.run("two"), baseline=make_run("other"))
     assert {*changes(page).values()} == {None}
-    driver = opened(page)
+    driver = opened(page, "#/changes")
     (reason,) = driver.page.locator("details:has-text('Not compared (1)') li").all_inner_texts()
     assert reason.partition(" has no baseline for ")[2].count("imagenet/sample/") == 3
+    driver.go("#/cases")
     assert {*driver.page.locator("tbody .decision").all_inner_texts()} == {"– no baseline"}
 
 
 def test_the_page_shows_what_was_said_before(studio: Any, opened: Any) -> None:
     before = studio.run("one", words=[0, 2, 3], texts={3: "Nonsense <b>then</b>."})
-    driver = opened(studio.page(before, studio.run("two")))
+    driver = opened(studio.page(before, studio.run("two")), "#/changes")
     driver.page.get_by_role("link", name="1 gained").last.click()
     driver.page.get_by_role("link", name=studio.keys[3]).click()
     was = driver.page.locator(".before")

@@ -82,7 +82,7 @@ def test_typing_finds_at_every_letter_and_leaves_one_step_to_go_back(driver: Any
 
 def test_a_confused_pair_leads_to_its_samples(driver: Any, studio: Any) -> None:
     driver.go("#/figures")
-    driver.page.get_by_label("Filter").fill("timm (355) ImGT")
+    driver.page.get_by_label("Find").fill("timm (355) ImGT")
     driver.page.get_by_role("link", name="1 sample").click()
     driver.page.locator(".found").wait_for()
     assert driver.page.locator(".cards .key").all_inner_texts() == [studio.keys[1]]

@@ -77,7 +77,7 @@ def test_a_planted_script_does_not_run(studio: Any, opened: Any, copied: Any, pl
     text = page.read_text(encoding="utf-8")
     page.write_text(text.replace("<body>", f"<body>{PLANTED[planted]}"), encoding="utf-8")
     driver = opened(page)
-    assert driver.page.title() == "Cases – eyechart"
+    assert driver.page.title() == "Summary – eyechart"
     assert driver.page.locator("tbody tr").first.is_visible()
     assert any("Content Security Policy" in complaint for complaint in driver.complaints)
     driver.complaints.clear()

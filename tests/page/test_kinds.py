@@ -11,10 +11,12 @@ import numpy as np
 import pytest
 from msgspec import structs
 
+from eyechart.data.observations import REASONS
 from eyechart.gate.baselines import write_baselines as write_baselines
 from eyechart.gate.compare import metric_title
 from eyechart.gate.evidence import Evidence, PackedArrays
 from eyechart.gate.page_link import page_address
+from eyechart.glossary import glossary_entries
 from eyechart.records import decode, read_run
 from eyechart.reports.compare import comparison_table, match_runs
 from eyechart.reports.evidence_io import case_evidence
@@ -111,6 +113,18 @@ def test_abstention_is_right_where_a_bird_cannot_be_told(samples_by_case: Any) -
     known = held.outcomes != UNSCORED
     wanted = np.array([label == ("abstain",) for label in held.labels])
     assert ((held.outcomes == RIGHT) == (abstained == wanted))[known].all()
+
+
+def test_every_name_of_the_packaged_benchmarks_has_a_sentence(kinds: Path) -> None:
+    records = read_run(kinds).records
+    known = glossary_entries(records)
+    metrics = [metric for record in records for metric in record.metrics]
+    assert {metric.name for metric in metrics} == {*known["metrics"]}
+    assert {metric.labels for metric in metrics} == {*known["labels"]}
+    assert {metric.ci_method for metric in metrics} == {*known["intervals"]}
+    assert {record.protocol for record in records} == {*known["protocols"]}
+    without = {metric.subset_text for metric in metrics} - {*known["subsets"]}
+    assert {metric.subset for metric in metrics if metric.subset_text in without} <= {"", *REASONS}
 
 
 def test_the_page_shows_them_all(kinds: Path, opened: Any, tmp_path: Path) -> None:

@@ -10,7 +10,7 @@ from eyechart.reports.verdicts import Rule
 pytestmark = pytest.mark.slow
 
 AXE = (Path(__file__).parents[1] / "vendor/axe.min.js").read_text(encoding="utf-8")
-VIEWS = ("", "#/samples/imagenet/sample", "#/figures", "#/trends", "#/tables/T4", "#/numbers")
+VIEWS = ("", "#/changes", "#/samples/imagenet/sample", "#/metrics", "#/cases", "#/figures", "#/trends", "#/tables/T4")
 SHAPES = {"wide": {"width": 1280, "height": 800}, "phone": {"width": 390, "height": 844}}
 # Signs of one letter are too short for axe to tell their contrast; those are reckoned below.
 FOUND = "axe.run(OPTIONS).then((found) => found.violations.map((one) => [one.id, one.nodes[0].html]))"
@@ -37,9 +37,9 @@ def test_nothing_is_amiss_to_axe_and_everything_fits(studio: Any, opened: Any, s
 def test_signs_and_words_stand_out_from_what_is_behind(studio: Any, opened: Any, contrast: str, scheme: str) -> None:
     runs = studio.run("one", other=[]), studio.run("two", other=[*range(12)])
     driver = opened(studio.page(*runs, rule=Rule(0.9)), color_scheme=scheme)
-    for view in ("", "#/samples/imagenet/sample", f"#/samples/imagenet/sample?at={studio.keys[0]}"):
+    for view in ("", "#/changes", "#/samples/imagenet/sample", f"#/samples/imagenet/sample?at={studio.keys[0]}"):
         driver.go(view)
-        driver.page.locator(":is(.since tbody, .cards, .answers)").wait_for()
+        driver.page.locator(":is(.matrix, .since tbody, .cards, .answers)").wait_for()
         assert driver.page.evaluate(contrast) >= 4.5
 
 
@@ -53,7 +53,7 @@ def test_outcomes_differ_by_sign_and_word_not_by_colour_alone(studio: Any, opene
 
 
 def test_everything_can_be_reached_with_the_keyboard_alone(studio: Any, opened: Any) -> None:
-    driver = opened(studio.page())
+    driver = opened(studio.page(), "#/cases")
     driver.page.keyboard.press("Tab")
     driver.page.keyboard.press("Enter")  # skip to the content
     assert driver.page.evaluate("document.activeElement.id") == "main"
@@ -76,7 +76,7 @@ def test_on_paper_there_is_what_is_read_and_nothing_to_press(studio: Any, opened
 
 def test_on_paper_changes_keep_their_words_and_numbers(studio: Any, opened: Any) -> None:
     runs = studio.run("one", other=[]), studio.run("two", other=[*range(12)])
-    driver = opened(studio.page(*runs, rule=Rule(0.9)), viewport={"width": 794, "height": 1123})
+    driver = opened(studio.page(*runs, rule=Rule(0.9)), "#/changes", viewport={"width": 794, "height": 1123})
     driver.page.locator(".since tbody tr").first.wait_for()
     driver.page.emulate_media(media="print")
     assert driver.page.locator(".since tbody .decision").first.inner_text() == "▼ loss"

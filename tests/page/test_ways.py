@@ -85,7 +85,7 @@ def test_a_sample_outside_of_the_filter_is_shown_and_leads_into_it(driver: Any, 
         ("#/samples/imagenet/sample?at=nobody", "There is no sample nobody here."),
         ("#/samples/imagenet/sample?model=nobody&page=99", "12 of 12 images"),
         ("#/samples/%E0%A4%A", "12 of 12 images"),
-        ("#/nowhere/at/all", "Cases"),
+        ("#/nowhere/at/all", "Nothing was compared"),
         ("#/tables/none", "Choose a table."),
     ],
 )
@@ -95,23 +95,23 @@ def test_a_link_to_what_is_not_there_is_answered(driver: Any, hash_: str, said: 
 
 
 def test_a_table_sorts_up_down_and_back_and_filters_by_words(driver: Any) -> None:
-    driver.go("#/numbers")
-    driver.page.get_by_label("Filter").fill("acc1 A")
+    driver.go("#/metrics")
+    driver.page.get_by_label("Find").fill("acc1 A")
     sort = driver.page.get_by_role("button", name="%", exact=True)
-    column = driver.page.locator("tbody td:nth-child(7)")
+    column = driver.page.locator("tbody td:nth-child(5)")
     orders = []
     for expected in ("ascending", "descending", "none"):
         sort.click()
-        assert driver.page.locator("th[aria-sort]").nth(6).get_attribute("aria-sort") == expected
+        assert driver.page.locator("th[aria-sort]").nth(4).get_attribute("aria-sort") == expected
         orders.append([float(text.split()[0]) for text in column.all_inner_texts() if text[0].isdigit()])
     assert orders[0] == sorted(orders[2])
     assert orders[1] == sorted(orders[2], reverse=True)
-    driver.page.get_by_label("Filter").fill("mllm REGT acc1 A")
+    driver.page.get_by_label("Find").fill("mllm REGT acc1 A")
     assert {row.split("\t")[0] for row in driver.page.locator("tbody tr").all_inner_texts()} == {"hf[mllm]"}
 
 
 def test_every_view_has_its_heading_and_is_told_on_arrival(driver: Any) -> None:
-    for name in ("Samples", "Figures", "Trends", "Tables", "Numbers", "Cases"):
+    for name in ("Samples", "Figures", "Trends", "Tables", "Metrics", "Cases", "Changes", "Summary"):
         driver.page.get_by_role("navigation", name="Views").get_by_role("link", name=name).click()
         driver.page.locator("h1:focus").wait_for()
         assert driver.page.title().startswith(name)

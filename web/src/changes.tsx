@@ -1,6 +1,8 @@
 // Changes of every metric since the baseline, with the verdicts of `compare` and links to the samples that changed.
 import { nameOf } from "./group";
 import { load } from "./data";
+import { Legend, Term } from "./glossary";
+import { Look } from "./overview";
 import type { Case, Cell, Change, Index, Since } from "./data";
 import { Loaded, useLoaded } from "./loaded";
 import { written } from "./route";
@@ -21,7 +23,16 @@ const SIGNS: Record<string, [sign: string, like: string]> = {
   "not tested": ["?", "unread"], "no baseline": ["–", "unread"], "not comparable": ["≠", "unread"],
 };
 
-export function Changes({ index, since }: { index: Index; since: Since }) {
+export function Changes({ index }: { index: Index }) {
+  return (
+    <>
+      <h1 tabIndex={-1}>Changes</h1>
+      {index.since ? <Compared index={index} since={index.since} /> : <p>{index.verdict.text} Write the page from two runs, or with --baseline.</p>}
+    </>
+  );
+}
+
+function Compared({ index, since }: { index: Index; since: Since }) {
   const state = useLoaded(() => load<Row[]>("changes"), []);
   const numbers = Object.values(since.counts).reduce((sum, each) => sum + each, 0);
   const matter = MATTERS.reduce((sum, word) => sum + (since.counts[word] ?? 0), 0);
@@ -39,6 +50,7 @@ export function Changes({ index, since }: { index: Index; since: Since }) {
           {(rows) => <Table caption="Every number and its change" fields={fields(index)} rows={rows} few={Math.min(MANY, Math.max(FEW, matter))} hidden />}
         </Loaded>
       )}
+      <Legend />
     </section>
   );
 }
@@ -68,12 +80,15 @@ function fields(index: Index): Field<Row>[] {
   return [
     { name: "Verdict", value: ({ cells }) => textOf(cells[VERDICT]), show: ({ cells }) => <Decision decision={textOf(cells[VERDICT])} /> },
     { name: "Model", value: (row) => about(row).model, show: (row) => <Look index={index} row={about(row)} />, head: true },
-    { name: "Metric", value: ({ name, labels, subset }) => `${name}, ${labels}, ${subset}` },
+    {
+      name: "Metric", value: ({ name, labels, subset }) => `${name}, ${labels}, ${subset}`,
+      show: ({ name, labels, subset }) => <><Term kind="metrics" name={name} />, <Term kind="labels" name={labels} />, <Term kind="subsets" name={subset} /></>,
+    },
     number("Change, points", DELTA),
     moved("Lost", LOST, "lost"),
     moved("Gained", GAINED, "gained"),
-    { name: "Split", value: (row) => about(row).split },
-    { name: "Task", value: (row) => about(row).task },
+    { name: "Benchmark", value: (row) => about(row).split },
+    { name: "Protocol", value: (row) => about(row).task },
     number("Before, %", BEFORE),
     number("Now, %", AFTER),
     number("n", N),
@@ -107,11 +122,4 @@ export function Link({ index, about, change, how, unit = "", quiet = false }: Li
   return group && found
     ? <a href={written("samples", group.name, { model: nameOf(group, about.position!), ...filter, changed: how })}>{text}<span class={quiet ? "visually-hidden" : ""}> {how}</span></a>
     : <>{text} {how}</>;
-}
-
-// The model of a case, with a link to its samples.
-export function Look({ index, row }: { index: Index; row: Case }) {
-  const group = index.groups.find((one) => one.name === row.group);
-  const name = <Text>{row.model}</Text>;
-  return group ? <a href={written("samples", group.name, { model: nameOf(group, row.position!) })}>{name}</a> : name;
 }

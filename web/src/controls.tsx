@@ -1,5 +1,6 @@
 // The form of the sample filter.
 import { useId, useRef, useState } from "preact/hooks";
+import type { ComponentChildren } from "preact";
 import type { Group, RowChanges } from "./group";
 import { CHANGES, chosen, isMove, OUTCOMES, shownLabelSet } from "./filter";
 import type { Params } from "./filter";
@@ -9,7 +10,7 @@ import { count, Text } from "./text";
 
 interface Props { group: Group; params: Params; change: Change; found: number; aside: boolean }
 const FEW = 3; // with at most this many label sets, all pairs are offered
-type Option = [value: string, name: string];
+export type Option = [value: string, name: string];
 
 export function Filter({ group, params, change, found, aside }: Props) {
   const search = useRef<HTMLInputElement>(null);
@@ -21,7 +22,8 @@ export function Filter({ group, params, change, found, aside }: Props) {
   );
   return (
     <>
-    <search class={aside ? "filter aside" : "filter"} aria-label="Filter of samples">
+    <div class={aside ? "aside" : ""}><Fold name="Filter" count={Object.values(params).filter(Boolean).length}>
+    <search class="filter" aria-label="Filter of samples">
       <label>Find <input ref={search} type="search" value={params.find ?? ""} onInput={(event) => change({ find: event.currentTarget.value }, "replace")} placeholder="key, label or answer" /></label>
       {pick("labels", "Labels", group.labelSets.map(({ name }) => [name, name]), "")}
       {pick("model", "Model", group.cases.map(({ name }) => [name, name]), "any")}
@@ -34,7 +36,7 @@ export function Filter({ group, params, change, found, aside }: Props) {
       {group.cases.length > 1 && tick("disagree", "models disagree")}
       <Chosen params={params} change={change} />
       <Keys />
-    </search>
+    </search></Fold></div>
     <p class="found">
       <span role="status">{count(found)} of {count(group.about.n)} {group.about.unit}s</span>
       <span class="on-paper">{Object.entries(params).filter(([, value]) => value).map(([name, value]) => `; ${name}: ${value}`)}</span>
@@ -43,7 +45,18 @@ export function Filter({ group, params, change, found, aside }: Props) {
   );
 }
 
-function Pick({ name, options, value, set }: { name: string; options: Option[]; value: string; set: (value: string) => void }) {
+// A filter that is folded on a small screen; `count` conditions hold.
+export function Fold({ name, count: held, children }: { name: string; count: number; children: ComponentChildren }) {
+  const [open] = useState(() => matchMedia("(min-width: 48rem)").matches);
+  return (
+    <details class="fold" open={open}>
+      <summary>{name}{held > 0 && <span class="hint"> ({count(held)})</span>}</summary>
+      {children}
+    </details>
+  );
+}
+
+export function Pick({ name, options, value, set }: { name: string; options: Option[]; value: string; set: (value: string) => void }) {
   const id = useId();
   return (
     <span class="pick">

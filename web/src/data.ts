@@ -7,6 +7,7 @@ export type Column = Uint8Array | Int16Array | Int32Array;
 
 export interface Metric {
   name: string; labels: string; subset: string; value: number | null; n: number; ci: [number, number] | null; how: string;
+  better: boolean | null; percent: boolean;
 }
 // A text, or a number with its text; 1 marks the best value of its kind, 2 the second best.
 export type Cell = string | [number | null, string] | [number | null, string, number];
@@ -20,9 +21,9 @@ export interface Since {
   baseline: string; rule: string; counts: Record<string, number>; notCompared: string[]; notes: string[];
 }
 export interface Case {
-  case: string; protocol: string; split: string; model: string; task: string; n: number; counts: [number, number, number, number, number];
+  case: string; protocol: string; split: string; choice: string; model: string; task: string; n: number; counts: [number, number, number, number, number];
   answered: number | null; metric: Metric | null; reported: { value: number; source: string } | null; seconds: number;
-  weights: string; notes: string[]; group?: string; position?: number; verdict?: CaseVerdict; change?: Change;
+  weights: string; status: string; notes: string[]; group?: string; position?: number; verdict?: CaseVerdict; change?: Change;
 }
 export interface Run {
   folder: string; started: string; seconds: number; status: number; workers: number; loads: number; command: string;
@@ -35,8 +36,9 @@ export interface GroupSummary {
   name: string; title: string; folder: string; n: number; part: number; unit: string; labelSets: string[]; images: boolean;
   cases: CaseSummary[];
 }
+export type Glossary = Record<"metrics" | "labels" | "subsets" | "protocols" | "intervals", Record<string, string>>;
 export interface Index {
-  schema: number; runs: Run[]; notes: string[]; since: Since | null; side: number; cases: Case[]; groups: GroupSummary[];
+  schema: number; verdict: { kind: "loss" | "passed" | "open"; text: string; detects: string }; glossary: Glossary; runs: Run[]; notes: string[]; since: Since | null; side: number; cases: Case[]; groups: GroupSummary[];
   tables: { name: string; title: string }[]; figures: { name: string; file: string; title: string; table: boolean }[];
   curves: boolean;
 }

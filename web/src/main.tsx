@@ -4,8 +4,11 @@ import { load } from "./data";
 import type { Index } from "./data";
 import { Figures } from "./figures";
 import { Loaded, useLoaded } from "./loaded";
-import { Numbers, Tables } from "./numbers";
+import { Metrics, Tables } from "./numbers";
 import { Overview } from "./overview";
+import { Cases } from "./cases";
+import { Changes } from "./changes";
+import { Words } from "./glossary";
 import { read, written } from "./route";
 import type { Route } from "./route";
 import { Samples } from "./samples";
@@ -13,8 +16,8 @@ import { Trends } from "./trends";
 
 const SCHEMA = 1;
 const VIEWS: [string, string][] = [
-  ["overview", "Cases"], ["samples", "Samples"], ["figures", "Figures"], ["trends", "Trends"], ["tables", "Tables"],
-  ["numbers", "Numbers"],
+  ["overview", "Summary"], ["changes", "Changes"], ["samples", "Samples"], ["metrics", "Metrics"], ["cases", "Cases"],
+  ["figures", "Figures"], ["trends", "Trends"], ["tables", "Tables"],
 ];
 
 function Page() {
@@ -46,7 +49,7 @@ function Page() {
         ))}</ul></nav>
       </header>
       <main id="main" ref={main} tabIndex={-1}>
-        <Loaded state={state}>{(index) => <View index={index} route={route} />}</Loaded>
+        <Loaded state={state}>{(index) => <Words.Provider value={index.glossary}><View index={index} route={route} /></Words.Provider>}</Loaded>
       </main>
     </>
   );
@@ -61,7 +64,9 @@ function View({ index, route }: { index: Index; route: Route }) {
     case "figures": return <Figures index={index} name={route.rest} />;
     case "trends": return <Trends />;
     case "tables": return <Tables index={index} name={route.rest} />;
-    case "numbers": return <Numbers />;
+    case "metrics": return <Metrics params={route.params} />;
+    case "cases": return <Cases index={index} />;
+    case "changes": return <Changes index={index} />;
     default: return <Overview index={index} />;
   }
 }

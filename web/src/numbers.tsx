@@ -1,34 +1,80 @@
 // The table of all metrics, and the published tables.
+import { Fold, Pick } from "./controls";
+import type { Option } from "./controls";
 import { load } from "./data";
 import type { Cell, Index } from "./data";
+import type { Params } from "./filter";
+import { Legend, Term } from "./glossary";
 import { Loaded, useLoaded } from "./loaded";
 import { written } from "./route";
+import { go } from "./samples";
 import { Table } from "./table";
 import type { Field } from "./table";
-import { count, interval, percent, Text } from "./text";
+import { count, metricInterval, Text, valueText } from "./text";
 
-type Row = [string, string, string, string, string, string, number | null, number, [number, number] | null, string];
-
-const FIELDS: Field<Row>[] = [
-  { name: "Model", value: (row) => row[1] },
-  { name: "Split", value: (row) => row[0] },
-  { name: "Task", value: (row) => row[2] },
-  { name: "Metric", value: (row) => row[3] },
-  { name: "Labels", value: (row) => row[4] },
-  { name: "Subset", value: (row) => row[5] },
-  { name: "%", number: true, value: (row) => row[6], show: (row) => <>{percent(row[6])} <span class="hint">{interval(row[8])}</span></> },
-  { name: "n", number: true, value: (row) => row[7], show: (row) => count(row[7]) },
-  { name: "Interval", value: (row) => (row[8] ? row[9] : null) },
+type Row = [
+  split: string, model: string, task: string, name: string, labels: string, subset: string, value: number | null, n: number,
+  ci: [number, number] | null, how: string, better: boolean | null, percent: boolean, main: number, protocol: string,
 ];
 
-export function Numbers() {
+const FACETS: [param: string, name: string, at: number][] = [
+  ["benchmark", "Benchmark", 0], ["model", "Model", 1], ["protocol", "Protocol", 2], ["metric", "Metric", 3], ["labels", "Labels", 4], ["subset", "Subset", 5],
+];
+const TINY = 10; // rows of fewer samples are folded, unless they are over all samples
+
+const shown = ([, , , , , , value, , ci, , , percent]: Row) => ({ value, ci, percent });
+const FIELDS: Field<Row>[] = [
+  { name: "Model", value: (row) => row[1] },
+  { name: "Metric", value: (row) => row[3], show: (row) => <Term kind="metrics" name={row[3]} /> },
+  { name: "Labels", value: (row) => row[4], show: (row) => <Term kind="labels" name={row[4]} /> },
+  { name: "Subset", value: (row) => row[5], show: (row) => <Term kind="subsets" name={row[5]} /> },
+  { name: "%", number: true, value: (row) => row[6], show: (row) => <>{valueText(shown(row))}{row[11] || row[6] === null ? "" : " (not %)"} <span class="hint">{metricInterval(shown(row))}</span></> },
+  { name: "n", number: true, value: (row) => row[7], show: (row) => count(row[7]) },
+  { name: "Benchmark", value: (row) => row[0] },
+  { name: "Protocol", value: (row) => row[2], show: (row) => <Term kind="protocols" name={row[2]} of={row[13]} /> },
+  { name: "Interval", value: (row) => (row[8] ? row[9] : null), show: (row) => (row[8] ? <Term kind="intervals" name={row[9]} /> : "—") },
+];
+
+export function Metrics({ params }: { params: Params }) {
   const state = useLoaded(() => load<Row[]>("numbers"), []);
   return (
     <>
-      <h1 tabIndex={-1}>Numbers</h1>
-      <Loaded state={state}>{(rows) => <Table caption="Every number, with its 95 % interval" fields={FIELDS} rows={rows} />}</Loaded>
+      <h1 tabIndex={-1}>Metrics</h1>
+      <Loaded state={state}>{(rows) => <Faceted rows={rows} params={params} />}</Loaded>
+      <Legend />
     </>
   );
+}
+
+function Faceted({ rows, params }: { rows: Row[]; params: Params }) {
+  const change = (changes: Params) => go(written("metrics", "", { ...params, ...changes }));
+  const passes = (row: Row, but = "") => FACETS.every(([param, , at]) => param === but || !params[param] || String(row[at]) === params[param]);
+  const found = rows.filter((row) => passes(row));
+  const kept = params.all ? found : found.filter((row) => row[7] >= TINY || row[12]);
+  return (
+    <>
+      <Fold name="Filter" count={FACETS.filter(([param]) => params[param]).length}>
+        <search class="filter" aria-label="Filter of metrics">
+          {FACETS.map(([param, name, at]) => {
+            const options = counted(rows.filter((row) => passes(row, param)).map((row) => String(row[at])));
+            return options.length > 1 || params[param] ? <Pick key={param} name={name} options={[["", "all"], ...options]} value={params[param] ?? ""} set={(value) => change({ [param]: value })} /> : null;
+          })}
+          {(found.length > kept.length || params.all) && (
+            <label class="tick"><input type="checkbox" checked={Boolean(params.all)} onChange={(event) => change({ all: event.currentTarget.checked ? "1" : "" })} /> with the {count(found.filter((row) => row[7] < TINY && !row[12]).length)} rows of fewer than {TINY} samples</label>
+          )}
+          {FACETS.some(([param]) => params[param]) && <button type="button" onClick={() => go(written("metrics"))}>Clear</button>}
+        </search>
+      </Fold>
+      <Table caption="Every metric, with its 95 % interval" fields={FIELDS} rows={kept} hidden />
+    </>
+  );
+}
+
+// The values of a facet with the number of rows of each.
+function counted(values: string[]): Option[] {
+  const counts = new Map<string, number>();
+  values.forEach((value) => counts.set(value, (counts.get(value) ?? 0) + 1));
+  return [...counts].map(([value, times]): Option => [value, `${value || "none"} (${count(times)})`]);
 }
 
 interface Published { title: string; columns: string[]; numeric: boolean[]; rows: Cell[][]; notes: string[] }

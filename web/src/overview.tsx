@@ -1,91 +1,161 @@
-// The table of all cases.
-import type { Case, CaseVerdict, Index, Run } from "./data";
-import { Table } from "./table";
-import type { Field } from "./table";
-import { count, interval, percent, Text } from "./text";
-import { Changes, deltaOf, Link, Look, textOf, Decision } from "./changes";
+// The summary: the verdict, the best model of each benchmark, and the main metric of every model on every benchmark.
+import type { Case, Index, Metric } from "./data";
+import { Legend, Term } from "./glossary";
+import { nameOf } from "./group";
+import { written } from "./route";
+import { count, many, metricInterval, Text, valueText } from "./text";
+
+const SIGNS = { loss: ["▼", "wrong"], passed: ["✓", "right"], open: ["?", "unread"] };
 
 export function Overview({ index }: { index: Index }) {
+  const columns = columnsOf(index.cases);
   return (
     <>
-      <h1 tabIndex={-1}>Cases</h1>
-      {index.since && <Changes index={index} since={index.since} />}
-      {index.since && <h2>Every case</h2>}
-      <Table caption="Results of every case" fields={fields(index)} rows={index.cases} hidden />
-      <Notes notes={[...new Set([...index.notes, ...(index.since?.notes ?? []), ...index.cases.flatMap((one) => one.notes)])]} />
-      <h2>Runs</h2>
-      <ul class="runs">{index.runs.map((run) => <About key={run.folder} run={run} />)}</ul>
+      <h1 tabIndex={-1}>Summary</h1>
+      <Verdict index={index} />
+      <h2>Benchmarks</h2>
+      <ul class="benchmarks">{splitsOf(columns).map((own) => <Benchmark key={own[0].split} index={index} columns={own} />)}</ul>
+      <h2>Models</h2>
+      <Matrix index={index} columns={columns} />
+      <Legend only={{
+        metrics: new Set(columns.map(({ metric }) => metric.name)), labels: new Set(columns.map(({ metric }) => metric.labels)),
+        subsets: new Set(columns.map(({ metric }) => metric.subset)), protocols: new Set(index.cases.map(({ protocol }) => protocol)),
+      }} />
+      <Notes index={index} />
     </>
   );
 }
 
-function fields(index: Index): Field<Case>[] {
-  const counts = ["Right", "Wrong", "Unread", "Truncated", "Errors"];
-  const changed: Field<Case>[] = [
-    { name: "Change", number: true, value: ({ change }) => (change ? Number(deltaOf(change)[0]) : null), show: (row) => <Change index={index} row={row} /> },
-    { name: "Verdict", value: ({ verdict }) => verdict?.decision ?? null, show: ({ verdict }) => (verdict ? <Verdict verdict={verdict} /> : <>—</>) },
-  ];
-  const reported: Field<Case> = {
-    name: "Reported %", number: true, value: (row) => row.reported?.value ?? null,
-    show: (row) => (row.reported ? <span title={row.reported.source}>{percent(row.reported.value)}</span> : "—"),
-  };
-  return [
-    { name: "Model", value: (row) => row.model, show: (row) => <Look index={index} row={row} /> },
-    { name: "%", number: true, value: (row) => row.metric?.value ?? null, show: (row) => <Value row={row} /> },
-    ...(index.since ? changed : []),
-    { name: "Split", value: (row) => row.split },
-    { name: "Task", value: (row) => row.task },
-    { name: "Metric", value: metric },
-    ...(index.cases.some((row) => row.reported) ? [reported] : []),
-    { name: "n", number: true, value: (row) => row.metric?.n ?? row.n, show: (row) => count(row.metric?.n ?? row.n) },
-    ...counts.map((name, place): Field<Case> => ({ name, number: true, value: (row) => row.counts[place], show: (row) => count(row.counts[place]) })),
-    { name: "Seconds", number: true, value: (row) => row.seconds, show: (row) => row.seconds.toFixed(1) },
-  ];
+function Verdict({ index: { verdict, since } }: { index: Index }) {
+  const [sign, like] = SIGNS[verdict.kind];
+  return (
+    <section class={`gate ${verdict.kind}`} aria-label="Verdict">
+      <p class="gate-line"><span class={like} aria-hidden="true">{sign}</span> <Text>{verdict.text}</Text>{since && <> <a href={written("changes")}>All changes</a></>}</p>
+      {verdict.detects && <p class="hint">{verdict.detects}</p>}
+    </section>
+  );
 }
 
-function metric({ metric: found }: Case): string | null {
-  return found && `${found.name}, ${found.labels}${found.subset === "A" ? "" : `, ${found.subset}`}`;
-}
+// One metric of one split; a model has a case for each protocol.
+interface Column { key: string; split: string; metric: Metric; cases: Case[]; tasks: number }
 
-function Value({ row }: { row: Case }) {
-  const found = row.metric;
-  return <>{percent(found?.value)} <span class="hint">{interval(found?.ci)}</span></>;
-}
-
-function Change({ index, row }: { index: Index; row: Case }) {
-  if (!row.change) {
-    return <>—</>;
+function columnsOf(cases: Case[]): Column[] {
+  const columns = new Map<string, Column>();
+  for (const one of cases.filter(({ metric }) => metric)) {
+    const metric = one.metric!;
+    const key = [one.split, metric.name, metric.labels, metric.subset].join("\n");
+    const column = columns.get(key) ?? { key, split: one.split, metric, cases: [], tasks: 0 };
+    column.cases.push(one);
+    columns.set(key, column);
   }
-  const { lost, gained } = row.change.samples;
+  for (const column of columns.values()) {
+    column.tasks = new Set(column.cases.map(({ task }) => task)).size;
+  }
+  return [...columns.values()];
+}
+
+function splitsOf(columns: Column[]): Column[][] {
+  return [...new Set(columns.map(({ split }) => split))].map((split) => columns.filter((column) => column.split === split));
+}
+
+// The cases with the best value, the best first. Without a direction there is no best one.
+export function ranked({ cases, metric }: Column): Case[] {
+  const sign = metric.better === false ? -1 : 1;
+  const scored = cases.filter((one) => one.metric?.value !== null);
+  return metric.better === null ? [] : scored.sort((one, other) => sign * (other.metric!.value! - one.metric!.value!));
+}
+
+function Benchmark({ index, columns }: { index: Index; columns: Column[] }) {
+  const models = new Set(columns.flatMap(({ cases }) => cases.map(({ model }) => model)));
+  const n = Math.max(...columns.flatMap(({ cases }) => cases.map((one) => one.n)));
   return (
-    <>
-      {textOf(deltaOf(row.change))}
-      {lost !== undefined && <> <Link index={index} about={row} change={row.change} how="lost" />,</>}
-      {gained !== undefined && <> <Link index={index} about={row} change={row.change} how="gained" /></>}
-    </>
+    <li>
+      <h3><Text>{columns[0].split}</Text></h3>
+      <p class="hint">{many(n, "image")}{columns[0].cases[0].choice && <>, <Text>{columns[0].cases[0].choice}</Text></>}; {many(models.size, "model")}</p>
+      {columns.map((column) => <Best key={column.key} index={index} column={column} alone={models.size === 1} />)}
+    </li>
   );
 }
 
-// The most important decision of a case, and how many of its metrics have it.
-function Verdict({ verdict }: { verdict: CaseVerdict }) {
-  return <><Decision decision={verdict.decision} />{verdict.of > 1 && <span class="hint"> {count(verdict.count)} of {count(verdict.of)}</span>}</>;
+function Best({ index, column, alone }: { index: Index; column: Column; alone: boolean }) {
+  const [first, second] = ranked(column);
+  if (!first) {
+    return null;
+  }
+  const metric = first.metric!;
+  const close = second && metric.ci && second.metric!.ci && metric.ci[0] <= second.metric!.ci[1] && second.metric!.ci[0] <= metric.ci[1];
+  return (
+    <div class="best-model">
+      <p class="figure"><b>{valueText(metric)}</b> <span class="hint">{metricInterval(metric)}</span></p>
+      <p><Look index={index} row={first} />{alone || !second ? "" : <span class="hint"> best of {count(column.cases.length)}{close ? "; its interval overlaps the second" : ""}</span>}</p>
+      <p class="hint"><MetricName metric={metric} />, <Term kind="protocols" name={first.task} of={first.protocol} /></p>
+    </div>
+  );
 }
 
-function Notes({ notes }: { notes: string[] }) {
+export function MetricName({ metric }: { metric: Metric }) {
+  return (
+    <><Term kind="metrics" name={metric.name} />, <Term kind="labels" name={metric.labels} />
+      {metric.subset === "A" || metric.subset === "" ? "" : <>, <Term kind="subsets" name={metric.subset} /></>}</>
+  );
+}
+
+function Matrix({ index, columns }: { index: Index; columns: Column[] }) {
+  const models = [...new Set(index.cases.map(({ model }) => model))];
+  const best = new Map(columns.map((column) => [column, ranked(column)[0]?.metric!.value]));
+  return (
+    <section class="table">
+      <div class="scroll" role="region" aria-label="Main metric of every model" tabIndex={0}>
+        <table class="matrix">
+          <caption class="visually-hidden">The main metric of every model on every benchmark, with its 95 % interval; the best value is bold</caption>
+          <thead>
+            <tr>
+              <th scope="col" rowSpan={2}>Model</th>
+              {splitsOf(columns).map((own) => <th key={own[0].split} scope="colgroup" colSpan={own.length}><Text>{own[0].split}</Text></th>)}
+            </tr>
+            <tr>{columns.map((column) => <th key={column.key} scope="col" class="metric-name"><MetricName metric={column.metric} /></th>)}</tr>
+          </thead>
+          <tbody>
+            {models.map((model) => (
+              <tr key={model}>
+                <th scope="row"><Text>{model}</Text></th>
+                {columns.map((column) => {
+                  const own = column.cases.filter((one) => one.model === model);
+                  return <td key={column.key}>{own.length ? own.map((one, place) => <Value key={place} index={index} row={one} tasks={column.tasks} best={own.length > 0 && column.cases.length > 1 && one.metric!.value === best.get(column)} />) : <span class="hint">–</span>}</td>;
+                })}
+              </tr>
+            ))}
+          </tbody>
+        </table>
+      </div>
+    </section>
+  );
+}
+
+function Value({ index, row, tasks, best }: { index: Index; row: Case; tasks: number; best: boolean }) {
+  const value = valueText(row.metric);
+  return (
+    <p class="value">
+      <Look index={index} row={row} text={value} bold={best} /> <span class="hint">{metricInterval(row.metric)}</span>
+      {tasks > 1 && <span class="hint"> <Term kind="protocols" name={row.task} of={row.protocol} /></span>}
+      {row.status === "failed" && <span class="wrong"> failed</span>}
+    </p>
+  );
+}
+
+// The model of a case, or another text, with a link to its samples.
+export function Look({ index, row, text, bold = false }: { index: Index; row: Case; text?: string; bold?: boolean }) {
+  const group = index.groups.find((one) => one.name === row.group);
+  const inner = bold ? <b><Text>{text ?? row.model}</Text></b> : <Text>{text ?? row.model}</Text>;
+  return group ? <a href={written("samples", group.name, { model: nameOf(group, row.position!) })}>{inner}</a> : inner;
+}
+
+export function Notes({ index }: { index: Index }) {
+  const notes = [...new Set([...index.notes, ...(index.since?.notes ?? []), ...index.cases.flatMap((one) => one.notes)])];
   return notes.length ? (
     <details class="reasons">
       <summary>Notes ({notes.length})</summary>
       <ul>{notes.map((note) => <li key={note}><Text>{note}</Text></li>)}</ul>
     </details>
   ) : null;
-}
-
-function About({ run }: { run: Run }) {
-  return (
-    <li>
-      <b><Text>{run.folder}</Text></b>: eyechart <Text>{run.eyechart}</Text>, <Text>{run.started}</Text>,{" "}
-      {run.seconds.toFixed(0)} s, exit status {run.status}, {run.workers} workers, {run.loads} model loads<br />
-      <code><Text>{run.command}</Text></code>
-    </li>
-  );
 }

@@ -29,7 +29,7 @@ export function Table<Row>({ caption, fields, rows, notes = [], hidden = false, 
     <section class="table">
       {rows.length > 7 && (
         <p class="tools">
-          <label>Filter <input type="search" value={words} onInput={(event) => setWords(event.currentTarget.value)} />
+          <label>Find <input type="search" value={words} onInput={(event) => setWords(event.currentTarget.value)} />
             <span class="visually-hidden"> of the table {caption}</span></label>
           <span role="status">{count(found.length)} of {count(rows.length)} rows</span>
         </p>

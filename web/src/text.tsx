@@ -55,6 +55,15 @@ export const percent = (value: number | null | undefined, digits = 2): string =>
 export const signed = (value: number | null | undefined): string =>
   value === null || value === undefined ? "—" : `${value > 0 ? "+" : ""}${(100 * value).toFixed(2).replace(/^-0\.00$/, "0.00")}`;
 
+// The value of a metric: in percent, or as a number if it is none.
+export const valueText = (metric: Shown | null | undefined): string =>
+  metric && !metric.percent && metric.value !== null ? number(metric.value) : percent(metric?.value);
+export const metricInterval = (metric: Shown | null | undefined): string =>
+  metric?.ci && !metric.percent ? `[${number(metric.ci[0])}, ${number(metric.ci[1])}]` : interval(metric?.ci);
+const number = (value: number): string => Number(value.toPrecision(3)).toString();
+
+interface Shown { value: number | null; ci: [number, number] | null; percent: boolean }
+
 export function interval(ci: [number, number] | null | undefined): string {
   return ci ? `[${percent(ci[0])}, ${percent(ci[1])}]` : "";
 }

@@ -1,0 +1,83 @@
+"""The sentence that the page opens with: the verdict of the gate, and the smallest loss that the runs would show."""
+
+from collections.abc import Iterator
+from math import isnan
+
+from eyechart.gate.compare import GAIN, LOSS, TOLERATED
+from eyechart.gate.power import POWER, minimum_detectable_effect, smallest_detectable_loss
+
+from ..evidence_io import case_evidence
+from ..render import one_line
+from ..runs import Runs
+from .changes import Changes, case_key
+from .summary import first_metric
+
+NOTHING = "Nothing was compared: this page has no baseline and no earlier run."
+NOW, AGAIN = "This comparison", "A comparison of another run with this one"
+
+
+def summarise_verdict(runs: Runs, changes: Changes) -> dict[str, str]:
+    """Return the verdict on all cases: its kind (loss, passed, open), its sentence, and the detectable losses."""
+    decisions = [verdict.decision for _, verdict in changes.outcome.verdicts]
+    against = one_line(changes.against)
+    if not decisions:
+        losses = list(losses_without_comparison(runs, changes))
+        text = f"Nothing was compared with {against}." if changes.has_content else NOTHING
+        return {"kind": "open", "text": text, "detects": describe_losses(AGAIN, losses)}
+    losses = list(losses_of_comparison(runs, changes))
+    worse, tolerated, better = (decisions.count(word) for word in (LOSS, TOLERATED, GAIN))
+    more = [f"{tolerated} tolerated" if tolerated else "", f"{better} better" if better else ""]
+    ending = "".join(f", {part}" for part in more if part)
+    if worse:
+        text = f"{worse} of {count(len(decisions))} {'is' if worse == 1 else 'are'} worse than {against}{ending}."
+    else:
+        text = f"No number is worse than {against}: {len(decisions)} compared{ending}."
+    return {"kind": "loss" if worse else "passed", "text": text, "detects": describe_losses(NOW, losses)}
+
+
+def count(numbers: int) -> str:
+    """Return a count of numbers."""
+    return "1 number" if numbers == 1 else f"{numbers} numbers"
+
+
+def describe_losses(subject: str, losses: list[float]) -> str:
+    """Return a sentence about the smallest detectable losses of the main metrics, fractions; "" without one.
+
+    >>> describe_losses("It", [0.021, 0.5, 1.2, float("nan")])[:70]
+    'It detects a loss of 2.1 to 50.0 points, depending on the case, in the'
+    """
+    known = [100 * loss for loss in losses if loss < 1]  # without NaN
+    if not known:
+        return f"{subject} has too few samples to detect any loss." if losses else ""
+    low, high = f"{min(known):.1f}", f"{max(known):.1f}"
+    points = f"{low} points" if low == high else f"{low} to {high} points, depending on the case,"
+    text = f"{subject} detects a loss of {points} in the main metric with a probability of {POWER:.0%}"
+    few = len(losses) - len(known)
+    return f"{text}; {few} of {len(losses)} cases have too few samples." if few else f"{text}."
+
+
+def losses_of_comparison(runs: Runs, changes: Changes) -> Iterator[float]:
+    """Yield the smallest loss of each case's main metric that its comparison would detect."""
+    tests = sum(not isnan(verdict.comparison.p) for _, verdict in changes.outcome.verdicts)
+    for case in runs.cases:
+        metric = first_metric(case)
+        for verdict in changes.by_case.get(case_key(case), ()):
+            if metric is not None and verdict.comparison.metric.key == metric.key:
+                yield smallest_detectable_loss(verdict.comparison, changes.rule.alpha / max(1, tests))
+
+
+def losses_without_comparison(runs: Runs, changes: Changes) -> Iterator[float]:
+    """Yield the smallest loss of each case's main metric that a comparison with a later run would detect."""
+    main = [(case, metric) for case in runs.cases if (metric := first_metric(case)) is not None]
+    judged = sum(
+        metric.higher_is_better is not None and metric.value is not None
+        for case in runs.cases
+        for metric in case.record.metrics
+    )
+    for case, metric in main:
+        if metric.higher_is_better is None or case.record.evidence is None:
+            continue
+        evidence = case_evidence(case.record, case.folder)
+        for kept in evidence.metrics:
+            if kept.key == metric.key:
+                yield minimum_detectable_effect(evidence, kept, changes.rule.alpha / max(1, judged))[0]

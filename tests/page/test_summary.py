@@ -1,0 +1,107 @@
+"""The page opens with a summary: the verdict, the best models, and the main metric of every model."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from eyechart.glossary import METRICS, SUBSETS
+from eyechart.reports.verdicts import Rule
+
+pytestmark = pytest.mark.slow
+
+
+@pytest.fixture
+def folders(studio: Any) -> tuple[Path, Path]:
+    """Two runs, of which one model lost all images and another gained one."""
+    return studio.run("one", other=[], sure=[0]), studio.run("two", other=[*range(12)], sure=[])
+
+
+def test_it_opens_with_the_verdict_in_one_sentence_and_a_link_to_the_changes(
+    studio: Any, folders: Any, opened: Any
+) -> None:
+    driver = opened(studio.page(folders[1], baseline=folders[0], rule=Rule(0.9)))
+    line = driver.page.locator(".gate-line")
+    losses = line.inner_text().removeprefix("▼ ").split()[0]
+    driver.page.get_by_role("link", name="All changes").click()
+    driver.page.locator(".since tbody tr").first.wait_for()
+    assert f"{losses} ▼ loss" in driver.page.locator(".sums").inner_text()
+    assert int(losses) > 0
+
+
+def test_where_nothing_is_worse_it_says_what_would_have_been_detected(studio: Any, opened: Any) -> None:
+    driver = opened(studio.page(studio.run("one"), studio.run("two")))
+    gate = driver.page.get_by_role("region", name="Verdict")
+    assert gate.locator(".gate-line").inner_text().startswith("✓ No number is worse than the run before: ")
+    assert gate.locator(".hint").inner_text() == "This comparison has too few samples to detect any loss."
+
+
+def test_without_a_comparison_it_says_so_and_what_one_would_detect(studio: Any, opened: Any) -> None:
+    driver = opened(studio.page())
+    gate = driver.page.get_by_role("region", name="Verdict")
+    assert gate.locator(".gate-line").inner_text() == (
+        "? Nothing was compared: this page has no baseline and no earlier run."
+    )
+    assert gate.locator(".hint").inner_text().startswith("A comparison of another run with this one ")
+
+
+def test_a_card_names_the_best_model_of_a_benchmark(studio: Any, opened: Any) -> None:
+    driver = opened(studio.page())
+    card = driver.page.locator(".benchmarks li")
+    assert card.get_by_role("heading").inner_text() == "imagenet/sample"
+    assert card.get_by_role("link").inner_text() == "timm[tf_efficientnet_lite0]"
+    assert card.locator(".figure").inner_text() == "87.50 [52.91, 97.76]"
+    assert "12 images, a choice of 12 with seed 42; 3 models" in card.inner_text()
+
+
+def test_the_matrix_has_every_model_with_its_interval_and_leads_to_its_samples(studio: Any, opened: Any) -> None:
+    driver = opened(studio.page())
+    rows = [row.split("\t") for row in driver.page.locator(".matrix tbody tr").all_inner_texts()]
+    assert {name: value.strip() for name, value in rows} == {
+        "hf[mllm]": "71.43 [35.89, 91.78] CW",
+        "conse[]": "62.50 [30.57, 86.32] zero_shot",
+        "timm[tf_efficientnet_lite0]": "87.50 [52.91, 97.76] supervised",
+    }
+    driver.page.locator(".matrix").get_by_role("link", name="87.50").click()
+    driver.page.locator(".found").wait_for()
+    assert driver.page.get_by_label("Model", exact=True).input_value() == "timm[tf_efficientnet_lite0], supervised"
+
+
+def test_names_have_a_sentence_as_a_tooltip_and_in_a_legend(studio: Any, opened: Any) -> None:
+    driver = opened(studio.page(), "#/metrics")
+    driver.page.locator("tbody tr").first.wait_for()
+    name = driver.page.locator("tbody .term", has_text="acc1").first
+    assert name.get_attribute("title") == METRICS["acc1"]
+    driver.page.get_by_text("What the names mean").click()
+    assert driver.page.locator(".glossary dd", has_text=SUBSETS["S+"]).is_visible()
+
+
+def test_facets_narrow_the_metrics_down_and_stand_in_the_address(studio: Any, opened: Any) -> None:
+    driver = opened(studio.page(), "#/metrics")
+    driver.page.get_by_label("Model", exact=True).select_option("conse[]")
+    driver.page.get_by_label("Metric", exact=True).select_option("acc1")
+    driver.page.get_by_label("Labels", exact=True).select_option("ReGT")
+    rows = driver.page.locator("tbody tr")
+    assert {tuple(row.split("\t")[:3]) for row in rows.all_inner_texts()} == {("conse[]", "acc1", "ReGT")}
+    assert driver.page.url.endswith("#/metrics?model=conse%5B%5D&metric=acc1&labels=ReGT")
+    driver.page.go_back()
+    driver.page.get_by_role("cell", name="ImGT", exact=True).first.wait_for()
+
+
+def test_rows_of_few_samples_are_folded(studio: Any, opened: Any) -> None:
+    driver = opened(studio.page(), "#/metrics")
+    subsets = driver.page.locator("tbody td:nth-child(4)")
+    subsets.first.wait_for()
+    assert "S+" not in subsets.all_inner_texts()
+    driver.page.get_by_label("rows of fewer than 10 samples").check()
+    driver.page.get_by_role("cell", name="S+", exact=True).first.wait_for()
+
+
+def test_on_a_phone_filters_are_folded_and_the_samples_are_on_the_first_screen(studio: Any, opened: Any) -> None:
+    driver = opened(studio.page(), "#/samples/imagenet/sample", viewport={"width": 390, "height": 844})
+    card = driver.page.locator(".cards li").first
+    card.wait_for()
+    assert not driver.page.get_by_label("Outcome").is_visible()
+    assert card.bounding_box()["y"] < 400
+    driver.page.get_by_text("Filter", exact=True).click()
+    assert driver.page.get_by_label("Outcome").is_visible()

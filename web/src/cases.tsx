@@ -1,0 +1,83 @@
+// The table of all cases, and the runs.
+import type { Case, CaseVerdict, Index, Run } from "./data";
+import { deltaOf, Link, textOf, Decision } from "./changes";
+import { Legend, Term } from "./glossary";
+import { Look, MetricName, Notes } from "./overview";
+import { Table } from "./table";
+import type { Field } from "./table";
+import { count, metricInterval, percent, Text, valueText } from "./text";
+
+export function Cases({ index }: { index: Index }) {
+  return (
+    <>
+      <h1 tabIndex={-1}>Cases</h1>
+      <Table caption="Results of every case" fields={fields(index)} rows={index.cases} hidden />
+      <Legend />
+      <Notes index={index} />
+      <h2>Runs</h2>
+      <ul class="runs">{index.runs.map((run) => <About key={run.folder} run={run} />)}</ul>
+    </>
+  );
+}
+
+function fields(index: Index): Field<Case>[] {
+  const counts = ["Right", "Wrong", "Unparsed", "Truncated", "Errors"];
+  const changed: Field<Case>[] = [
+    { name: "Change", number: true, value: ({ change }) => (change ? Number(deltaOf(change)[0]) : null), show: (row) => <Change index={index} row={row} /> },
+    { name: "Verdict", value: ({ verdict }) => verdict?.decision ?? null, show: ({ verdict }) => (verdict ? <Verdict verdict={verdict} /> : <>—</>) },
+  ];
+  const reported: Field<Case> = {
+    name: "Reported %", number: true, value: (row) => row.reported?.value ?? null,
+    show: (row) => (row.reported ? <span title={row.reported.source}>{percent(row.reported.value)}</span> : "—"),
+  };
+  return [
+    { name: "Model", value: (row) => row.model, show: (row) => <Look index={index} row={row} /> },
+    { name: "%", number: true, value: (row) => row.metric?.value ?? null, show: (row) => <Value row={row} /> },
+    ...(index.since ? changed : []),
+    { name: "Benchmark", value: (row) => row.split },
+    { name: "Protocol", value: (row) => row.task, show: (row) => <Term kind="protocols" name={row.task} of={row.protocol} /> },
+    { name: "Metric", value: metric, show: (row) => (row.metric ? <MetricName metric={row.metric} /> : "—") },
+    ...(index.cases.some((row) => row.reported) ? [reported] : []),
+    { name: "n", number: true, value: (row) => row.metric?.n ?? row.n, show: (row) => count(row.metric?.n ?? row.n) },
+    ...counts.map((name, place): Field<Case> => ({ name, number: true, value: (row) => row.counts[place], show: (row) => count(row.counts[place]) })),
+    { name: "Seconds", number: true, value: (row) => row.seconds, show: (row) => row.seconds.toFixed(1) },
+  ];
+}
+
+function metric({ metric: found }: Case): string | null {
+  return found && `${found.name}, ${found.labels}${found.subset === "A" ? "" : `, ${found.subset}`}`;
+}
+
+function Value({ row }: { row: Case }) {
+  const found = row.metric;
+  return <>{valueText(found)} <span class="hint">{metricInterval(found)}</span></>;
+}
+
+function Change({ index, row }: { index: Index; row: Case }) {
+  if (!row.change) {
+    return <>—</>;
+  }
+  const { lost, gained } = row.change.samples;
+  return (
+    <>
+      {textOf(deltaOf(row.change))}
+      {lost !== undefined && <> <Link index={index} about={row} change={row.change} how="lost" />,</>}
+      {gained !== undefined && <> <Link index={index} about={row} change={row.change} how="gained" /></>}
+    </>
+  );
+}
+
+// The most important decision of a case, and how many of its metrics have it.
+function Verdict({ verdict }: { verdict: CaseVerdict }) {
+  return <><Decision decision={verdict.decision} />{verdict.of > 1 && <span class="hint"> {count(verdict.count)} of {count(verdict.of)}</span>}</>;
+}
+
+function About({ run }: { run: Run }) {
+  return (
+    <li>
+      <b><Text>{run.folder}</Text></b>: eyechart <Text>{run.eyechart}</Text>, <Text>{run.started}</Text>,{" "}
+      {run.seconds.toFixed(0)} s, exit status {run.status}, {run.workers} workers, {run.loads} model loads<br />
+      <code><Text>{run.command}</Text></code>
+    </li>
+  );
+}
