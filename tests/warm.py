@@ -26,7 +26,7 @@ from importlib import import_module
 import execnet.multi
 import open_clip
 import pytest
-import eyechart.fixtures.case_parts
+import eyechart.fixtures.session
 import eyechart.plugins.registration
 from eyechart import classification, metrics, oodbench, parsers, realbirdid, toybox
 from eyechart.models.open_clip import encoder

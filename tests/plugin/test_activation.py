@@ -148,5 +148,5 @@ def test_workers_are_scheduled_by_model_only_where_there_are_cases(world: Any, t
 def test_the_marker_and_the_fixtures_are_listed(world: Any) -> None:
     assert "@pytest.mark.eyechart(*names, protocol)" in world.call("--markers").stdout.str()
     said = world.call("--fixtures").stdout.str()
-    for name in ("evaluate", "eye_dataset", "eye_models", "eye_run", "eye_settings", "eye_store"):
+    for name in ("evaluate", "eye_dataset", "eye_label_sets", "eye_run", "eye_session", "eye_settings"):
         assert f"{name} " in said

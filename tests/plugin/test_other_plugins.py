@@ -69,5 +69,5 @@ def test_every_fixture_but_one_begins_with_eye(world: Any) -> None:
     sections = world.call("--fixtures").stdout.str().split("fixtures defined from ")
     own = [section for section in sections if section.startswith("eyechart")]
     names = [found for section in own for found in re.findall(r"^(\w+)(?: \[\w+ scope\])? -- ", section, re.MULTILINE)]
-    assert {"eye_dataset", "eye_label_sets", "eye_models", "evaluate"} <= {*names}
+    assert {"eye_dataset", "eye_label_sets", "eye_session", "evaluate"} <= {*names}
     assert all(name.startswith("eye_") or name == "evaluate" for name in names)

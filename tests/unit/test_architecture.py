@@ -17,6 +17,7 @@ LAYERS = (  # from top to bottom
     ("__main__",),
     ("cli",),
     SURFACES,
+    ("session",),
     ("classification", "oodbench", "realbirdid"),
     ("toybox",),
     ("protocol",),

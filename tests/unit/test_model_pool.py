@@ -6,7 +6,7 @@ from weakref import ref
 import pytest
 
 from eyechart.errors import ModelError
-from eyechart.fixtures.models import ModelPool
+from eyechart.models.pool import ModelPool
 from eyechart.spec import parse_spec
 
 pytestmark = pytest.mark.slow
@@ -14,7 +14,7 @@ pytestmark = pytest.mark.slow
 
 @pytest.fixture
 def pool() -> ModelPool:
-    return ModelPool(SimpleNamespace(offline=True), "gw0")
+    return ModelPool(offline=True)
 
 
 def test_a_model_is_created_once_while_its_cases_last(pool: ModelPool) -> None:
@@ -40,7 +40,7 @@ def test_a_model_that_can_be_closed_is_closed_once(pool: ModelPool) -> None:
 def test_memory_of_a_model_is_freed_before_the_next_is_made(pool: ModelPool, monkeypatch: pytest.MonkeyPatch) -> None:
     left: list[bool] = []
     first = ref(pool[parse_spec("timm[]")])
-    monkeypatch.setattr("eyechart.fixtures.models.empty_cache", lambda: left.append(first() is not None))
+    monkeypatch.setattr("eyechart.models.pool.empty_cache", lambda: left.append(first() is not None))
     assert pool[parse_spec("open_clip[toybox-clip]")]
     assert left == [False]
 

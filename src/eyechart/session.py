@@ -1,0 +1,151 @@
+"""What the cases of a session share: opened splits, label sets, models and the store of answers.
+
+The fixtures of the pytest plugin and `eyechart.evaluate` both work through a `Session`.
+"""
+
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+
+from eyechart.data.dataset import Dataset
+from eyechart.data.discovery import SplitRef
+from eyechart.data.label_files import LabelsOption, align_labels, describe_mismatches, read_labels
+from eyechart.data.labels import LabelSet
+from eyechart.data.splits import list_splits, open_split, unknown_split_message
+from eyechart.errors import AbsentError
+from eyechart.inference.image_runner import Progress
+from eyechart.inference.runner import Runner
+from eyechart.inference.store import Store
+from eyechart.metrics.accuracy import Empty
+from eyechart.models.pool import ModelPool
+from eyechart.models.types import Model
+from eyechart.models.weight_digests import set_digest_folder
+from eyechart.protocol.base import Predictions
+from eyechart.protocol.context import Context
+from eyechart.protocol.evaluate import PUBLISHED_WITH_DUPLICATES, Evaluate, make_label_policy, resolve_class_names
+from eyechart.protocol.registry import get_protocol
+from eyechart.protocol.settings import Case, Settings
+from eyechart.spec import ModelSpec
+
+SplitName = tuple[str, str]  # benchmark and split
+
+
+class Session:
+    """Opens each split and its label sets once, and makes each model once; its cases are evaluated one by one.
+
+    `models` and `datasets` are those that the caller holds in memory, by the specification and the name under which
+    cases request them. `on_wait` is called with a message while another process writes to the store.
+    """
+
+    def __init__(
+        self,
+        settings: Settings,
+        *,
+        worker: int = 0,
+        models: Mapping[ModelSpec, Model] | None = None,
+        datasets: Mapping[SplitName, Dataset] | None = None,
+        on_wait: Callable[[str], None] = lambda _: None,
+    ) -> None:
+        self.settings = settings
+        self.models = ModelPool(offline=settings.offline, worker=worker, in_memory=models or {})
+        self.store = Store(settings.store, on_wait=on_wait)
+        self._whole_splits: dict[SplitName, Dataset] = dict(datasets or {})
+        self._splits: dict[SplitName, Dataset] = {}
+        self._label_sets: dict[SplitName, list[LabelSet]] = {}
+        self._known_splits: dict[str, SplitRef] | None = None
+
+    def open_whole_split(self, benchmark: str, split: str) -> Dataset:
+        """Return a whole split, validated. Raises AbsentError if it is missing."""
+        if (benchmark, split) not in self._whole_splits:
+            if self._known_splits is None:
+                self._known_splits = {str(ref): ref for ref in list_splits(self.settings.data)}
+            name = f"{benchmark}/{split}".removeprefix("/")
+            ref = self._known_splits.get(name)
+            missing = unknown_split_message(name, self._known_splits.values()) if ref is None else ref.missing
+            if ref is None or missing:
+                raise AbsentError(missing)
+            index = self.settings.store / "index"
+            self._whole_splits[benchmark, split] = open_split(ref, cache=index, offline=self.settings.offline)
+        return self._whole_splits[benchmark, split]
+
+    def open_split(self, benchmark: str, split: str) -> Dataset:
+        """Return the images of a split under the limit of the settings. Raises AbsentError if the split is missing."""
+        if (benchmark, split) not in self._splits:
+            whole = self.open_whole_split(benchmark, split)
+            self._splits[benchmark, split] = whole.subsample(self.settings.limit, self.settings.seed)
+        return self._splits[benchmark, split]
+
+    def load_label_sets(self, dataset: Dataset) -> list[LabelSet]:
+        """Return every label set of a split: its own, then those of the settings.
+
+        Raises AbsentError for one that does not fit the split if the settings are strict.
+        """
+        name = (dataset.benchmark, dataset.split)
+        if name not in self._label_sets:  # reading a large file takes seconds
+            empty = self.settings.empty
+            more = [read_label_set(option, dataset, empty) for option in self.settings.labels]
+            self._label_sets[name] = [*dataset.select_label_sets(empty), *more]
+        label_sets = self._label_sets[name]
+        if self.settings.strict and (notes := [note for labels in label_sets for note in labels.notes]):
+            raise AbsentError(f"{'; '.join(notes)}. Correct the names, or leave out --eye-strict.")
+        return label_sets
+
+    def evaluate(self, case: Case, run: Path, progress: Progress) -> Evaluate[Predictions]:
+        """Return the function that computes metrics of a case; it makes the model when it is called first."""
+        make_context = partial(self.make_context, case, progress)
+        return Evaluate(
+            case, self.settings, get_protocol(case.protocol), make_context, run, self.models.new_weight_loads
+        )
+
+    def make_context(self, case: Case, progress: Progress) -> Context:
+        """Return the context of a case's protocol, with the model in memory."""
+        settings, dataset = self.settings, self.open_split(case.benchmark, case.split)
+        names, source = resolve_class_names(dataset, settings, case.protocol)
+        names_option = settings.names_by_protocol.get(case.protocol, settings.names)
+        return Context(
+            runner=Runner(self.store, settings.limit, settings.seed, progress),
+            model=self.models[case.model],
+            dataset=dataset,
+            raw_names=names,
+            names_source=source,
+            options=case.options,
+            protocol=case.protocol,
+            label_sets=self.load_label_sets(dataset),
+            get_model=self.models.get_model,
+            release_model=self.models.release_model,
+            open_split=self.open_split,
+            open_whole_split=self.open_whole_split,
+            spec=str(case.model),
+            templates=settings.templates,
+            label_policy=make_label_policy(settings, dataset),
+            duplicate_names=names_option in PUBLISHED_WITH_DUPLICATES,
+        )
+
+
+@contextmanager
+def open_session(
+    settings: Settings,
+    *,
+    worker: int = 0,
+    models: Mapping[ModelSpec, Model] | None = None,
+    datasets: Mapping[SplitName, Dataset] | None = None,
+    on_wait: Callable[[str], None] = lambda _: None,
+) -> Iterator[Session]:
+    """Yield a session, and close its models at the end; digests of weight files are kept in the store."""
+    set_digest_folder(settings.store / "weights")
+    session = Session(settings, worker=worker, models=models, datasets=datasets, on_wait=on_wait)
+    try:
+        yield session
+    finally:
+        session.models.close()
+        set_digest_folder(None)
+
+
+def read_label_set(option: LabelsOption, dataset: Dataset, empty: Empty | None) -> LabelSet:
+    """Return the label set of a file for the selected rows; `empty` is its policy for images without labels."""
+    rows = [dataset.index[row] for row in dataset.selected]
+    labels = read_labels(option.path, option.format, classes=dataset.classes)
+    label_set = align_labels(labels, rows, option.name, option.empty or empty or "correct")
+    return replace(label_set, notes=describe_mismatches(labels, dataset.index))
