@@ -25,7 +25,7 @@ class Activation:
         self.config = config
         self.started = time.time()
         self.active = False
-        name = datetime.now(UTC).strftime("%Y%m%d-%H%M%S-%f")
+        name = datetime.now(UTC).strftime("%Y%m%d-%H%M%S-%f")  # as `run_folder.run_name`, which imports more
         here = config.invocation_params.dir
         run_folder = getattr(config, "workerinput", {}).get(RUN)
         self.folder = Path(run_folder) if run_folder else here / options.get_option(config, "out") / name

@@ -1,27 +1,22 @@
 """Records of cases: workers attach them to test reports, and the controller writes them to the run's folder."""
 
-import platform
 import shlex
-import subprocess
 import sys
 import time
 from collections.abc import Callable, Generator, Iterator
 from contextlib import contextmanager, suppress
-from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
 
-import msgspec
 import pytest
 from msgspec.structs import replace
 
-from eyechart import __version__
-from eyechart.atomic import write_atomic
 from eyechart.errors import AbsentError, EyechartError, ToleranceError, UnavailableError
 from eyechart.protocol.base import Predictions
 from eyechart.protocol.evaluate import Evaluate
 from eyechart.protocol.result import CaseResult
-from eyechart.records import FAILED, FILE, PASSED, Record, Records, Run, encode, from_plain, to_plain
+from eyechart.records import FAILED, PASSED, Record, from_plain, to_plain
+from eyechart.run_folder import RunFolder, describe_environment, read_git_commit
 
 from .cases import find_case, get_case
 from .settings import get_settings
@@ -37,24 +32,15 @@ def command_line() -> str:
     return shlex.join(["pytest", *sys.argv[1:]])
 
 
-def git_commit(folder: Path) -> str:
-    """Return the commit of a folder's git repository, with -dirty if files are changed; "" outside of one."""
-    command = ("git", "-C", str(folder), "describe", "--always", "--dirty", "--abbrev=40", "--exclude=*")
-    try:
-        return subprocess.run(command, capture_output=True, text=True, timeout=10, check=True).stdout.strip()
-    except (OSError, subprocess.SubprocessError):
-        return ""
-
-
 class Recorder:
     """Attaches the record of each case to its report and, on the controller, writes it to the run's folder."""
 
     def __init__(self, config: pytest.Config, folder: Path, started: float) -> None:
         self.config = config
         self.folder = folder
+        self.files = RunFolder(folder, started)
         self.is_controller = not is_worker(config)
         self.records: dict[str, Record] = {}
-        self.started = started
         self.has_cases = False
         self.git_commit = ""
 
@@ -62,7 +48,7 @@ class Recorder:
         """Store that the session has cases, and the commit of the project before the first one runs."""
         if not self.has_cases:
             self.has_cases = True
-            self.git_commit = git_commit(self.config.rootpath) if self.is_controller else ""
+            self.git_commit = read_git_commit(self.config.rootpath) if self.is_controller else ""
 
     def pytest_runtest_logstart(self, nodeid: str) -> None:
         """Store that the session has a case, also if a worker runs it."""
@@ -116,13 +102,9 @@ class Recorder:
 
     def write_record(self, item: pytest.Function, result: CaseResult[Predictions]) -> None:
         """Write the files of a case and attach its record to the report of the test."""
-        environment = {
-            "python": platform.python_version(),
-            "platform": " ".join([platform.system(), platform.machine(), *filter(None, platform.libc_ver())]),
-            "eyechart": __version__,
-        }
         with self.write_errors_as(partial(pytest.fail.Exception, pytrace=False)):
-            record = result.write_record(time.time() - item.stash[STARTED], environment, command_line())
+            seconds = time.time() - item.stash[STARTED]
+            record = result.write_record(seconds, describe_environment(), command_line())
         item.user_properties.append((PROPERTY, to_plain(record)))
 
     def check_error_count(self, result: CaseResult[Predictions]) -> None:
@@ -146,8 +128,8 @@ class Recorder:
                 status = PASSED if report.passed else FAILED
                 record = replace(from_plain(value), status=status, test=report.nodeid)
                 self.records[report.nodeid] = record
-                with self.write_errors_as(pytest.exit.Exception), (self.folder / "records.jsonl").open("ab") as file:
-                    file.write(msgspec.json.encode(record) + b"\n")
+                with self.write_errors_as(pytest.exit.Exception):
+                    self.files.append(record)
 
     def pytest_sessionfinish(self, session: pytest.Session) -> None:
         """Write records.json, sorted by case, and link `latest` to the run, even if it has no records.
@@ -156,44 +138,27 @@ class Recorder:
         """
         if not self.is_controller or not self.has_cases:
             return
-        records = tuple(sorted(self.records.values(), key=lambda record: (record.case, record.protocol)))
         harmless = () if self.records else (pytest.exit.Exception,)  # nothing is lost: the cases have failed
         with suppress(*harmless), self.write_errors_as(pytest.exit.Exception):
-            write_atomic(
-                self.folder / FILE, encode(Records(run=self.describe_run(int(session.exitstatus)), records=records))
+            run = self.files.describe_run(
+                self.records.values(),
+                command=command_line(),
+                git_commit=self.git_commit,
+                exit_status=int(session.exitstatus),
+                workers=int(getattr(self.config.option, "numprocesses", 0) or 0),
             )
+            self.files.finish(self.records.values(), run)
         with suppress(OSError):  # not every file system has links
-            self.link_latest()
-
-    def link_latest(self) -> None:
-        """Link `latest` to this run, atomically, since another run may do the same; a folder of this name is kept."""
-        latest = self.folder.parent / "latest"
-        if latest.is_symlink() or not latest.exists():
-            draft = self.folder.parent / f".latest-{self.folder.name}"
-            draft.symlink_to(self.folder.name)
-            draft.replace(latest)
+            self.files.link_latest()
 
     @contextmanager
     def write_errors_as(self, outcome: Callable[[str], BaseException]) -> Iterator[None]:
         """Convert an error of the disk to an outcome with a message: a failed case, or the end of the session."""
         try:
-            self.folder.mkdir(parents=True, exist_ok=True)
+            self.files.create()
             yield
         except OSError as error:
             raise outcome(
                 f"The run's folder {self.folder} cannot be written: {error.strerror or error}. Answers are kept in the "
                 "store all the same; free some space or choose another folder with --eye-out, and run again."
             ) from None
-
-    def describe_run(self, exit_status: int) -> Run:
-        """Return the description of the session in records.json."""
-        return Run(
-            eyechart=__version__,
-            started=datetime.fromtimestamp(self.started, UTC).isoformat(timespec="seconds"),
-            seconds=time.time() - self.started,
-            exit_status=exit_status,
-            workers=int(getattr(self.config.option, "numprocesses", 0) or 0),
-            loads=sum(record.loads for record in self.records.values()),
-            command=command_line(),
-            git_commit=self.git_commit,
-        )

@@ -3,3 +3,4 @@
 from pathlib import Path
 
 STORE = Path(".eyechart/store")
+RUNS = Path("reports/runs")

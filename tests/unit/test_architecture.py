@@ -15,9 +15,9 @@ ROOT = Path(__file__).parents[2]
 SURFACES = ("benchmarks", "fixtures", "plugins", "reports")
 LAYERS = (  # from top to bottom
     ("__main__",),
-    ("cli",),
+    ("api", "cli"),
     SURFACES,
-    ("session",),
+    ("run_folder", "session"),
     ("classification", "oodbench", "realbirdid"),
     ("toybox",),
     ("protocol",),

@@ -151,6 +151,17 @@ def survey_root(root: Path) -> Survey:
     return Survey(tuple(splits), tuple(ignored))
 
 
+def find_split(folder: Path) -> SplitRef:
+    """Return the split in a folder, which has the name of the folder and of the one above it: `pets/test`.
+
+    Raises DataError for a path that is no folder.
+    """
+    if not folder.is_dir():
+        raise DataError(f"{folder} is no folder: give the folder of a split, with a folder of images for each class.")
+    place = folder.resolve()
+    return _split(place.parent.name or "data", list_folder(place))
+
+
 def _survey_benchmark(
     root: Path, benchmark: FolderListing, taken: set[Path]
 ) -> tuple[list[SplitRef], list[tuple[str, str]]]:

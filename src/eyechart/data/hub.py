@@ -54,10 +54,28 @@ def open_hub(
     Raises DataError if the library, the network, the split or a column is missing, and as `build_dataset`.
     """
     table = _load(parse_hub(text), text, cache, offline)
+    return open_table(table, text, benchmark, split, classes=classes, upright=upright, cache=cache)
+
+
+def open_table(
+    table: Any,
+    text: str,
+    benchmark: str,
+    split: str,
+    *,
+    classes: int | None = None,
+    upright: bool = True,
+    cache: Path | None = None,
+) -> Dataset:
+    """Return a split that is a table of `datasets`, called `text` in errors, without decoding images.
+
+    Raises DataError if a column is missing, and as `build_dataset`.
+    """
     image, label = _column(text, table, "image"), _column(text, table, "label")
     images = table.select_columns([image]).cast_column(image, _library().Image(decode=False))
     names = _names(text, table.features[label], classes)
     files = [Path(file["filename"]) for file in table.cache_files]
+    cache = cache if files and table._indices is None else None  # the files do not say which rows were selected
     index = load_or_build(cache, files, lambda: _index(table, images, image, label), reader=f"hub {text}")
     source = HubSource(text, images, image)
     count = classes or len(names)

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from eyechart.data.label_files import LabelsOption
 from eyechart.metrics.accuracy import Empty
+from eyechart.paths import RUNS, STORE
 from eyechart.protocol.options import OptionValues, RequestedValues
 from eyechart.protocol.registry import get_protocol
 from eyechart.spec import ModelSpec
@@ -20,21 +21,21 @@ class Settings:
     `names_by_protocol` are class names of protocols for which a preset has others than `names`.
     """
 
-    models: tuple[ModelSpec, ...]
-    data: str | None
-    out: Path
-    store: Path
-    limit: int | None
-    seed: int
-    offline: bool
-    strict: bool
-    max_errors: int
-    names: str
-    templates: str | None
-    labels: tuple[LabelsOption, ...]
-    empty: Empty | None
-    equivalences: str
-    categories: str
+    models: tuple[ModelSpec, ...] = ()
+    data: str | None = None
+    out: Path = RUNS
+    store: Path = STORE
+    limit: int | None = None
+    seed: int = 42
+    offline: bool = False
+    strict: bool = False
+    max_errors: int = 0
+    names: str = "mill"
+    templates: str | None = None
+    labels: tuple[LabelsOption, ...] = ()
+    empty: Empty | None = None
+    equivalences: str = "12"
+    categories: str = "equivalent"
     options: Mapping[str, RequestedValues] = field(default_factory=dict)
     names_by_protocol: Mapping[str, str] = field(default_factory=dict)
 

@@ -70,12 +70,16 @@ class HfGenerator(Scorer):
         _ = self._config  # refuses a family that transformers does not know
         loaded = files.load_model(KIND, self.source.path, dtype=self.dtype)
         module = runtime.to_device(loaded, self.device)
+        module.generation_config = self.greedy_decoding()
+        return module
+
+    def greedy_decoding(self) -> Any:
+        """Return the configuration under which every token is the likeliest one."""
         from transformers import GenerationConfig  # not before the repair that loading brings
 
-        module.generation_config = GenerationConfig(
+        return GenerationConfig(
             do_sample=False, eos_token_id=list(self._chat.stop_tokens), pad_token_id=self._chat.padding_token
         )
-        return module
 
     def generate(
         self,

@@ -1,0 +1,290 @@
+"""`evaluate`: run protocols on a model and a data set from Python, with the store, metrics and records of pytest."""
+
+import time
+import warnings
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from functools import cache
+from importlib import import_module
+from pathlib import Path
+from pkgutil import walk_packages
+from typing import Any
+
+from msgspec.structs import replace
+from tqdm import tqdm
+
+import eyechart.benchmarks
+from eyechart.api.runs import EvaluationRun
+from eyechart.data.dataset import Dataset
+from eyechart.data.discovery import find_split
+from eyechart.data.in_memory import open_in_memory
+from eyechart.data.label_files import LabelsOption
+from eyechart.data.splits import open_split
+from eyechart.errors import ModelError, SpecError, ToleranceError, UnavailableError
+from eyechart.inference.image_runner import Progress
+from eyechart.models.in_memory import InMemory, wrap_model
+from eyechart.models.registry import INTERFACES, capabilities
+from eyechart.models.types import Model
+from eyechart.paths import RUNS, STORE
+from eyechart.protocol.base import Metric, Protocol
+from eyechart.protocol.evaluate import Evaluate
+from eyechart.protocol.registry import add_protocol, get_protocol, protocol_targets
+from eyechart.protocol.settings import Case, Settings
+from eyechart.records import PASSED, Record
+from eyechart.run_folder import RunFolder, describe_environment, read_git_commit, run_name
+from eyechart.session import Session, open_session
+from eyechart.spec import ModelSpec, did_you_mean, parse_named_spec
+
+IN_MEMORY = "data/in-memory"  # the name of data without one
+Benchmark = Callable[[Evaluate[Any]], object]
+
+
+@dataclass(frozen=True)
+class Subject:
+    """The model that is evaluated: its specification, its capabilities, and the object if it is in memory."""
+
+    spec: ModelSpec
+    capabilities: frozenset[str]
+    in_memory: Model | None = None
+
+
+def evaluate(
+    model: Any,
+    data: Any,
+    *,
+    protocol: str | type[Protocol[Any]] | Collection[str] = (),
+    metrics: Sequence[Metric[Any]] = (),
+    options: Mapping[str, object] | None = None,
+    labels: Mapping[str, Path | str] | None = None,
+    class_names: Sequence[str] = (),
+    name: str = "",
+    data_name: str = "",
+    limit: int | None = None,
+    seed: int = 42,
+    templates: str | None = None,
+    store: Path | str = STORE,
+    out: Path | str = RUNS,
+    offline: bool = False,
+    max_errors: int = 0,
+    progress: bool = True,
+) -> EvaluationRun:
+    """Evaluate a model on a data set, and return the run with its metrics and samples.
+
+    Answers are stored and numbers computed as by `pytest`; a second call sends only what is not stored yet.
+
+    - `model`: a specification such as `open_clip[ViT-B-32,pretrained=openai]`, or a model in memory: `(module,
+      transform)` for a classifier of torch, a model of timm, `(model, preprocess, tokenizer)` of open_clip, `(model,
+      processor)` of transformers, or an object of a class of `eyechart.models.types`. `name` is its name in cases.
+    - `data`: the name of a split (`imagenet/sample`), a folder with a folder of images for each class, a DataFrame with
+      the columns `path` and `label`, a `datasets.Dataset`, or a torch data set of (image, label) with `classes`, or
+      with `class_names` here. `data_name` is its name in cases, as `benchmark/split`.
+    - `protocol`: one or several names, or a class; by default all that suit the model and the data. `options` are its
+      options (`{"epochs": 3}`), of several protocols as `{"multiple_choice.epochs": 3}`. `metrics` replace those of the
+      packaged benchmark.
+    - `labels`: files of further label sets by name. `limit`: a random sample of this many images, drawn with `seed`.
+    - `templates`: prompt templates of zero-shot models. `store`, `out`: the folders of stored answers and of runs.
+    - `max_errors`: the number of images per case that may end in an error. Raises ToleranceError for more, after the
+      run is written.
+
+    Raises an error of `eyechart.errors` for wrong arguments, missing data, or a model that does not suit the protocol.
+    """
+    settings = Settings(
+        out=Path(out),
+        store=Path(store),
+        limit=limit,
+        seed=seed,
+        offline=offline,
+        max_errors=max_errors,
+        templates=templates,
+        labels=tuple(LabelsOption(key, str(path)) for key, path in (labels or {}).items()),
+    )
+    subject = describe_model(model, name)
+    split, dataset = describe_data(data, data_name, class_names, settings)
+    cases = plan_cases(subject, split, protocol, options or {})
+    folder = RunFolder(settings.out / run_name())
+    with ExitStack() as stack:
+        if isinstance(subject.in_memory, InMemory):
+            stack.enter_context(subject.in_memory.evaluating())
+        session = stack.enter_context(
+            open_session(
+                settings,
+                models={subject.spec: subject.in_memory} if subject.in_memory else {},
+                datasets={split: dataset} if dataset else {},
+                on_wait=lambda message: warnings.warn(message, stacklevel=2),
+            )
+        )
+        run_cases(session, cases, folder, metrics, required=bool(protocol), progress=progress)
+    return EvaluationRun((folder.path,), settings.store)
+
+
+def describe_model(model: Any, name: str) -> Subject:
+    """Return the model that is evaluated. Raises SpecError or ModelError for one that is not known."""
+    if isinstance(model, str):
+        spec = parse_named_spec(f"{name}={model}" if name else model)
+        return Subject(spec, capabilities(spec))
+    spec, in_memory = wrap_model(model, name)
+    known = frozenset(word for word, interface in INTERFACES.items() if isinstance(in_memory, interface))
+    return Subject(spec, known, in_memory)
+
+
+def describe_data(
+    data: Any, name: str, class_names: Sequence[str], settings: Settings
+) -> tuple[tuple[str, str], Dataset | None]:
+    """Return the benchmark and split, and the data set unless it is a split that is found by its name."""
+    folder = Path(data) if isinstance(data, Path) or (isinstance(data, str) and Path(data).is_dir()) else None
+    if isinstance(data, str) and folder is None:
+        benchmark, _, split = data.rpartition("/")
+        return (benchmark, split), None
+    ref = find_split(folder) if folder else None
+    benchmark, _, split = (name or str(ref or IN_MEMORY)).rpartition("/")
+    if not benchmark or not split:
+        raise SpecError(f"data_name is '{name}'. Expected a benchmark and a split, such as pets/test.")
+    if ref is None:
+        return (benchmark, split), open_in_memory(data, benchmark, split, class_names)
+    named = type(ref)(benchmark, split, ref.layout, ref.location, ref.missing, ref.part, ref.defect)
+    return (benchmark, split), open_split(named, cache=settings.store / "index", offline=settings.offline)
+
+
+def plan_cases(
+    subject: Subject,
+    split: tuple[str, str],
+    protocol: str | type[Protocol[Any]] | Collection[str],
+    options: Mapping[str, object],
+) -> list[Case]:
+    """Return a case for each protocol and combination of its options. Raises ModelError if there is none."""
+    several = [protocol] if isinstance(protocol, str | type) else [*protocol]
+    names = [add_protocol(item) if isinstance(item, type) else item for item in several]
+    chosen = names or [
+        name
+        for name in protocol_targets()
+        if name in benchmark_functions(split[0]) and get_protocol(name).supports(subject.capabilities)
+    ]
+    cases: list[Case] = []
+    for word in chosen:
+        protocol_object = get_protocol(word)
+        if not protocol_object.supports(subject.capabilities):
+            raise ModelError(
+                f"{subject.spec.name} offers {', '.join(sorted(subject.capabilities))}. The protocol {word} needs "
+                f"{' or '.join(protocol_object.requires)}: choose another protocol or model."
+            )
+        requested = requested_options(protocol_object, options, single=len(names) == 1)
+        grid = protocol_object.expand_grid(requested, subject.capabilities)
+        cases += [Case(*split, subject.spec, word, values) for values in grid]
+    if not cases:
+        raise ModelError(
+            f"{subject.spec.name} offers {', '.join(sorted(subject.capabilities)) or 'no capability'}, which no "
+            f"protocol of {'/'.join(split)} needs. Name a protocol of your own with protocol=…"
+        )
+    return cases
+
+
+def requested_options(
+    protocol: Protocol[Any], options: Mapping[str, object], *, single: bool
+) -> dict[str, tuple[str, ...]]:
+    """Return the requested values of a protocol's options. Raises SpecError for an unknown option or value."""
+    known, requested = {option.name: option for option in protocol.options}, {}
+    for key, value in options.items():
+        owner, _, option = key.rpartition(".")
+        if owner not in (protocol.name, "") or (not owner and not single):
+            if owner not in protocol_targets():
+                raise SpecError(
+                    f"The option '{key}' names no protocol. Expected PROTOCOL.OPTION for several protocols."
+                )
+            continue
+        if option not in known:
+            listed = f"Its options are: {', '.join(known)}." if known else "It has no options."
+            raise SpecError(f"{protocol.name} has no option '{option}'{did_you_mean(option, [*known])} {listed}")
+        values = value if isinstance(value, tuple | list) else (value,)
+        text = ",".join(map(str, values))
+        requested[option] = known[option].parse_values(text, f"{protocol.name}.{option}")
+    return requested
+
+
+def run_cases(
+    session: Session,
+    cases: Sequence[Case],
+    folder: RunFolder,
+    metrics: Sequence[Metric[Any]],
+    *,
+    required: bool,
+    progress: bool,
+) -> None:
+    """Evaluate cases one by one, and write the run. A case that cannot run is left out unless it is `required`."""
+    records: list[Record] = []
+    failed: list[str] = []
+    try:
+        for case in cases:
+            started = time.time()
+            with show_progress(str(case), shown=progress) as report:
+                run = session.evaluate(case, folder.path, report)
+                try:
+                    compute_metrics(run, case, metrics)
+                except UnavailableError as error:
+                    if required:
+                        raise
+                    warnings.warn(f"{case.protocol} is left out: {error}", stacklevel=3)
+                    continue
+            result = run.get_result()
+            record = result.write_record(time.time() - started, describe_environment(), "eyechart.evaluate")
+            records.append(replace(record, status=PASSED))
+            folder.append(records[-1])
+            if len(errors := result.predictions.error_messages()) > session.settings.max_errors:
+                failed.append(f"{case}: {len(errors)} errors, of which the first is: {errors[0]}")
+    finally:
+        if records:
+            commit = read_git_commit(Path.cwd())
+            folder.finish(records, folder.describe_run(records, command="eyechart.evaluate", git_commit=commit))
+            folder.link_latest()
+    if failed:
+        raise ToleranceError(f"{'; '.join(failed)}. All other answers are stored and scored in {folder.path}.")
+    if not records:
+        raise ModelError(f"No protocol could run with {cases[0].model.name} on {cases[0].whole_split}.")
+
+
+def compute_metrics(run: Evaluate[Any], case: Case, metrics: Sequence[Metric[Any]]) -> None:
+    """Compute the given metrics, or those of the packaged benchmark of the case's protocol."""
+    if metrics:
+        run(*metrics)
+        return
+    known = benchmark_functions(case.benchmark)
+    if case.protocol not in known:
+        raise SpecError(
+            f"No packaged benchmark has the protocol {case.protocol} on {case.benchmark}. Give metrics=[…], functions "
+            "from predictions to estimates."
+        )
+    known[case.protocol](run)
+
+
+@cache
+def benchmark_functions(benchmark: str) -> Mapping[str, Benchmark]:
+    """Return the packaged test function of each protocol for a benchmark: it names the metrics."""
+    functions: dict[str, Benchmark] = {}
+    package = eyechart.benchmarks
+    for module in walk_packages(package.__path__, f"{package.__name__}."):
+        if module.name.rpartition(".")[2].startswith("test_"):
+            for function in vars(import_module(module.name)).values():
+                for mark in getattr(function, "pytestmark", ()):
+                    if mark.name == "eyechart" and {benchmark, "*"} & {*mark.args}:
+                        functions.setdefault(mark.kwargs["protocol"], function)
+    return functions
+
+
+@contextmanager
+def show_progress(case: str, *, shown: bool) -> Iterator[Progress]:
+    """Yield the function that reports progress; it shows a bar from the first report on."""
+    bar: tqdm[Any] | None = None
+
+    def report(done: int, total: int, unit: str) -> None:
+        nonlocal bar
+        if shown and bar is None:
+            bar = tqdm(total=total, desc=case, unit=f" {unit}", leave=False)
+        if bar is not None:
+            bar.total = total
+            bar.update(done - bar.n)
+
+    try:
+        yield report
+    finally:
+        if bar is not None:
+            bar.close()

@@ -1,0 +1,173 @@
+"""Runs as Python objects: frames of numbers and answers, tables, figures, the page, and the comparison of two runs."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from io import StringIO
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from eyechart.paths import STORE
+from eyechart.records import Record
+from eyechart.reports.compare import MatchedSides, common_cases, match_runs, unmatched_notes
+from eyechart.reports.frames import metrics_frame, samples_frame
+from eyechart.reports.render import RENDERERS, Table
+from eyechart.reports.runs import Runs, load
+from eyechart.reports.tables import tables
+from eyechart.reports.verdicts import DEFAULT_RULE, Rule, RunComparison, compare_cases, refusal_notes
+
+COMPARED = ("case", "protocol")
+
+
+@dataclass(frozen=True)
+class EvaluationRun:
+    """The records of one run, or of several, in which the later ones replace the earlier ones.
+
+    `folders` are the folders of the runs. `store` is where their answers are stored.
+    """
+
+    folders: tuple[Path, ...]
+    store: Path = STORE
+
+    @property
+    def folder(self) -> Path:
+        """The folder of the run, of several the last one."""
+        return self.folders[-1]
+
+    @cached_property
+    def loaded(self) -> Runs:
+        """The cases of the runs, grouped by what can be compared."""
+        return load(self.folders)
+
+    @property
+    def records(self) -> tuple[Record, ...]:
+        """The record of each case; `docs/records.md` explains every field."""
+        return tuple(case.record for case in self.loaded.cases)
+
+    @cached_property
+    def metrics(self) -> pd.DataFrame:
+        """One row per number, with the columns of `eyechart.reports.frames`: case, metric, labels, value, n, low, high.
+
+        Values are fractions.
+        """
+        return metrics_frame([*self.loaded.cases]).drop(columns="row")
+
+    @cached_property
+    def samples(self) -> pd.DataFrame:
+        """One row per answer, with the columns of the case and those of its sample table (`docs/samples.md`)."""
+        return samples_frame([*self.loaded.cases]).drop(columns="row")
+
+    def table(self, name: str, labels: str | None = None) -> list[pd.DataFrame]:
+        """Return a published table, such as `label-categories` or `T4`: one frame per selection of comparable cases.
+
+        The title of a frame is in `frame.attrs["title"]`, its notes in `frame.attrs["notes"]`.
+        """
+        return [table_frame(table) for table in tables(name, self.loaded, labels)]
+
+    def figure(self, name: str, out: Path | str | None = None, labels: str | None = None) -> Path:
+        """Draw a published figure as SVG, by default into the folder of the run, and return its path."""
+        from eyechart.reports.figures import draw
+
+        return draw(name, self.loaded, labels, None if out is None else Path(out), self.folder / "reports")
+
+    def page(self, out: Path | str | None = None, *, data: str | None = None, figures: bool = True) -> Path:
+        """Write the page, a folder that opens from disk, and return the path of its `index.html`."""
+        from eyechart.reports.page.write import PageOptions, write_page
+
+        folder = Path(out) if out is not None else self.folder / "reports" / "page"
+        write_page(PageOptions(self.folders, data=data, store=self.store, figures=figures), folder)
+        return folder / "index.html"
+
+    def __repr__(self) -> str:
+        cases = ", ".join(f"{record.case} ({record.protocol})" for record in self.records)
+        return f"<run of {cases} in {self.folder}>"
+
+
+def load_run(*folders: Path | str, store: Path | str = STORE) -> EvaluationRun:
+    """Return a run by its folder, such as `reports/runs/latest`; of several, later ones replace earlier ones.
+
+    Raises ReportError if a folder has no records.
+    """
+    run = EvaluationRun(tuple(map(Path, folders)), Path(store))
+    _ = run.loaded
+    return run
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """The verdict of the gate on every metric that two runs have."""
+
+    sides: MatchedSides
+    result: RunComparison
+
+    @cached_property
+    def verdicts(self) -> pd.DataFrame:
+        """One row per metric, losses first: before, after, change, its interval, counts, p-values and the verdict.
+
+        Values are fractions. `lost` and `gained` are numbers of samples, where the metric counts samples.
+        """
+        return pd.DataFrame([verdict_row(key, verdict) for key, verdict in self.result.verdicts])
+
+    @property
+    def regressions(self) -> pd.DataFrame:
+        """The rows of `verdicts` that are regressions."""
+        return self.verdicts[self.verdicts["regression"]] if len(self.verdicts) else self.verdicts
+
+    @property
+    def notes(self) -> list[str]:
+        """What was not compared, and why."""
+        return [*refusal_notes(self.result), *unmatched_notes(self.sides)]
+
+    def __repr__(self) -> str:
+        return f"<{self.sides.names[0]} and {self.sides.names[1]}: {self.result}>"
+
+
+def verdict_row(key: Sequence[str], verdict: Any) -> dict[str, Any]:
+    """Return the columns of one verdict."""
+    comparison = verdict.comparison
+    metric, interval = comparison.metric, comparison.ci
+    return {
+        **dict(zip(COMPARED, key, strict=False)),
+        "metric": metric.name,
+        "labels": metric.labels,
+        "subset": metric.subset_text,
+        "before": comparison.before,
+        "after": comparison.after,
+        "change": comparison.delta,
+        "low": interval.low if interval else float("nan"),
+        "high": interval.high if interval else float("nan"),
+        "n": comparison.n,
+        "lost": len(comparison.lost),
+        "gained": comparison.gained,
+        "p": comparison.p,
+        "p_adjusted": verdict.adjusted,
+        "test": comparison.method,
+        "verdict": verdict.decision,
+        "regression": verdict.regression,
+    }
+
+
+def compare(
+    before: EvaluationRun | Path | str,
+    after: EvaluationRun | Path | str,
+    *,
+    alpha: float = DEFAULT_RULE.alpha,
+    max_drop: float = DEFAULT_RULE.max_drop,
+) -> Comparison:
+    """Compare two runs, metric by metric over the same samples, with the tests of the gate.
+
+    `before` may also be the file or folder of baselines. `alpha` is the significance level after Holm's correction over
+    all metrics, `max_drop` the largest loss that is tolerated. Raises ReportError if the runs have no case in common.
+    """
+    places = [side.folder if isinstance(side, EvaluationRun) else Path(side) for side in (before, after)]
+    sides = match_runs(places)
+    return Comparison(sides, compare_cases(common_cases(sides), Rule(alpha, max_drop)))
+
+
+def table_frame(table: Table) -> pd.DataFrame:
+    """Return a table as its CSV has it: the value, n and interval of a number are columns of their own."""
+    frame = pd.read_csv(StringIO(RENDERERS["csv"]([table])))
+    frame.attrs.update(title=table.title, notes=[*table.notes])
+    return frame
