@@ -70,7 +70,8 @@ class EvaluationRun:
         """Draw a published figure as SVG, by default into the folder of the run, and return its path."""
         from eyechart.reports.figures import draw
 
-        return draw(name, self.loaded, labels, None if out is None else Path(out), self.folder / "reports")
+        path: Path = draw(name, self.loaded, labels, None if out is None else Path(out), self.folder / "reports")
+        return path
 
     def page(self, out: Path | str | None = None, *, data: str | None = None, figures: bool = True) -> Path:
         """Write the page, a folder that opens from disk, and return the path of its `index.html`."""

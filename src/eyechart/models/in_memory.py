@@ -13,9 +13,11 @@ from contextlib import contextmanager
 from functools import cached_property
 from hashlib import sha256
 from pathlib import Path
-from tempfile import TemporaryDirectory
+from shutil import rmtree
+from tempfile import mkdtemp
 from types import FunctionType
 from typing import Any
+from weakref import finalize
 
 from PIL import Image
 
@@ -235,11 +237,12 @@ class Transformers(InMemory):
     def __init__(self, spec: ModelSpec, module: Any, processor: Any) -> None:
         self.use(spec, module)
         self.processor, self._module = processor, module
-        self._folder = TemporaryDirectory(prefix="eyechart-")
+        folder = mkdtemp(prefix="eyechart-")
+        finalize(self, rmtree, folder, ignore_errors=True)
         for part in (module.config, getattr(module, "generation_config", None), processor):
             if part is not None:
-                part.save_pretrained(self._folder.name)
-        self.source = weights.WeightSource(Path(self._folder.name))
+                part.save_pretrained(folder)
+        self.source = weights.WeightSource(Path(folder))
 
     def describe_processor(self) -> Mapping[str, Any]:
         """Return the digest of the files of the configuration and the processor."""

@@ -1,0 +1,310 @@
+"""`eyechart.evaluate`: models and data in memory give the numbers of their specifications and folders."""
+
+from collections.abc import Callable
+from pathlib import Path
+from runpy import run_path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from PIL import Image
+
+import eyechart
+from eyechart.errors import AbsentError, DataError, ModelError, SpecError, ToleranceError
+from eyechart.estimates import Estimate
+from eyechart.models.in_memory import describe_transform, state_sha256
+from eyechart.models.open_clip.encoder import OpenClipEncoder
+from eyechart.models.timm_classifier import _make_packaged
+from eyechart.models.types import Classifier, Floats, Identity
+from eyechart.samples.files import packaged
+from eyechart.spec import parse_spec
+
+pytestmark = pytest.mark.slow
+
+Evaluate = Callable[..., eyechart.EvaluationRun]
+MAKERS = run_path(str(Path(__file__).parents[1] / "tiny_pairs.py"))
+
+
+def redness(image: Image.Image) -> Any:
+    """The mean colour of an image, as a tensor (3, 1, 1)."""
+    import torch
+
+    return torch.tensor(np.asarray(image, np.float32).mean(axis=(0, 1)) / 255).reshape(3, 1, 1)
+
+
+def colours() -> Any:
+    """A module of torch that tells blue from red."""
+    import torch
+
+    module = torch.nn.Sequential(torch.nn.Flatten(), torch.nn.Dropout(0.5), torch.nn.Linear(3, 2, bias=False))
+    with torch.no_grad():
+        module[2].weight.copy_(torch.tensor([[0.0, 0.0, 1.0], [1.0, 0.0, 0.0]]))
+    return module
+
+
+def values(run: eyechart.EvaluationRun) -> dict[tuple[str, ...], float]:
+    """Every number of a run, without the case that it is of."""
+    names = ["protocol", "metric", "labels", "subset", "level", "prompt"]
+    return {tuple(row[:-1]): row[-1] for row in run.metrics[[*names, "value"]].itertuples(index=False)}
+
+
+def accuracy(run: eyechart.EvaluationRun) -> float:
+    rows = run.metrics
+    return float(rows[(rows["metric"] == "acc1") & (rows["subset"] == "A")]["value"].iloc[0])
+
+
+def test_a_packaged_model_and_split_by_their_names(evaluate: Evaluate) -> None:
+    run = evaluate("open_clip[toybox-clip]", "toybox/sample", protocol="zero_shot")
+    assert run.metrics["metric"].iloc[0] == "acc1"
+    assert accuracy(run) == pytest.approx(121 / 123)
+    assert run.samples["correct"].sum() == 121
+    assert len(run.samples) == 123
+    assert (run.folder / "records.json").is_file()
+    assert (run.folder.parent / "latest").resolve() == run.folder.resolve()
+    assert (run.folder.parent / ".gitignore").read_text() == "*\n"
+    assert values(eyechart.load_run(run.folder)) == values(run)
+
+
+def test_open_clip_in_memory_has_the_numbers_of_its_specification(evaluate: Evaluate) -> None:
+    encoder = OpenClipEncoder(parse_spec("open_clip[toybox-clip]"))
+    model = (encoder._module, encoder._transform, encoder._tokenizer)
+    run = evaluate(model, "toybox/sample-cutouts", protocol="zero_shot", templates="7", name="mine")
+    expected = evaluate("open_clip[toybox-clip]", "toybox/sample-cutouts", protocol="zero_shot")
+    assert run.records[0].case == "toybox/sample-cutouts/mine"
+    assert values(run) == pytest.approx(values(expected))
+
+
+def test_timm_in_memory_and_its_module_with_a_transform_have_the_numbers_of_the_specification(
+    evaluate: Evaluate,
+) -> None:
+    from timm.data import create_transform, resolve_model_data_config
+
+    module = _make_packaged()
+    transform = create_transform(**resolve_model_data_config(module, use_test_size=True))
+    split, protocol = "imagenet/sample-drawing", "supervised"
+    expected = values(evaluate("timm[tf_efficientnet_lite0]", split, protocol=protocol))
+    assert values(evaluate(module, split, protocol=protocol)) == pytest.approx(expected)
+    assert values(evaluate((module, transform), split, protocol=protocol)) == pytest.approx(expected)
+
+
+def test_a_generator_of_transformers_in_memory_answers_as_its_checkpoint(evaluate: Evaluate) -> None:
+    import transformers
+
+    folder = packaged("toybox-mllm")
+    module = transformers.AutoModelForImageTextToText.from_pretrained(folder, dtype="float32")
+    processor = transformers.AutoProcessor.from_pretrained(folder)
+    module.generation_config.do_sample = True  # as many checkpoints have it
+    module.train()
+    settings = {"protocol": ("closed_world", "posterior"), "limit": 6}
+    run = evaluate((module, processor), "toybox/sample-cutouts", **settings)
+    expected = evaluate("hf[toybox-mllm]", "toybox/sample-cutouts", **settings)
+    assert [*run.samples["prediction"]] == [*expected.samples["prediction"]]
+    assert values(run) == pytest.approx(values(expected))
+    assert module.training
+    assert module.generation_config.do_sample
+
+
+def test_clip_of_transformers_in_memory_is_the_one_in_its_folder(evaluate: Evaluate, tmp_path: Path) -> None:
+    import torch
+
+    torch.manual_seed(0)
+    model, tokenizer, images = MAKERS["PARTS"]["clip"]()
+    for part in (model, tokenizer, images):
+        part.save_pretrained(tmp_path / "clip")
+    from transformers import CLIPProcessor
+
+    run = evaluate((model, CLIPProcessor(images, tokenizer)), "toybox/sample-cutouts", protocol="zero_shot", limit=9)
+    expected = evaluate(f"hf_clip[{tmp_path / 'clip'}]", "toybox/sample-cutouts", protocol="zero_shot", limit=9)
+    assert [*run.samples["prediction"]] == [*expected.samples["prediction"]]
+
+
+def test_an_image_classifier_of_transformers(evaluate: Evaluate, pets: Path) -> None:
+    import torch
+    from transformers import ViTConfig, ViTForImageClassification, ViTImageProcessor
+
+    torch.manual_seed(0)
+    size = {"hidden_size": 16, "num_hidden_layers": 1, "num_attention_heads": 2, "intermediate_size": 32}
+    model = ViTForImageClassification(ViTConfig(image_size=32, patch_size=16, num_labels=2, **size))
+    processor = ViTImageProcessor(size={"height": 32, "width": 32})
+    run = evaluate((model, processor), pets, protocol="supervised")
+    pixels = [processor(Image.open(path).convert("RGB"), return_tensors="pt")["pixel_values"] for path in files(pets)]
+    with torch.inference_mode():
+        expected = [("blue", "red")[int(model.eval()(batch).logits.argmax())] for batch in pixels]
+    assert [*run.samples["prediction"]] == expected
+
+
+def files(folder: Path) -> list[Path]:
+    return sorted(folder.glob("*/*.png"))
+
+
+def test_a_folder_a_frame_a_table_and_pairs_of_the_same_images(evaluate: Evaluate, pets: Path) -> None:
+    import datasets
+
+    paths = files(pets)
+    frame = pd.DataFrame({"path": paths, "label": [path.parent.name for path in paths]})
+    features = datasets.Features({"image": datasets.Image(), "label": datasets.ClassLabel(names=["blue", "red"])})
+    table = datasets.Dataset.from_dict(
+        {"image": [str(path) for path in paths], "label": [path.parent.name for path in paths]}, features=features
+    )
+    pairs = [(Image.open(path), path.parent.name == "red") for path in paths]
+    runs = [
+        evaluate((colours(), redness), data, protocol="supervised", class_names=names)
+        for data, names in ((pets, ()), (str(pets), ()), (frame, ()), (table, ()), (pairs, ("blue", "red")))
+    ]
+    assert [accuracy(run) for run in runs] == [1.0] * 5
+    assert [{*run.samples["target"]} for run in runs] == [{"blue", "red"}] * 5
+    assert {run.records[0].benchmark for run in runs[:2]} == {"pets"}
+    assert runs[2].samples["key"].iloc[0] == "blue/0.png"
+
+
+def test_a_torch_data_set_is_read_without_its_transform(evaluate: Evaluate, pets: Path) -> None:
+    class ImageFolder:
+        def __init__(self) -> None:
+            self.classes = ["blue", "red"]
+            self.samples = [(str(path), int(path.parent.name == "red")) for path in files(pets)]
+
+        def __len__(self) -> int:
+            return len(self.samples)
+
+        def __getitem__(self, index: int) -> tuple[Any, int]:
+            raise AssertionError("the transform of training")
+
+    run = evaluate((colours(), redness), ImageFolder(), protocol="supervised", data_name="pets/test")
+    assert accuracy(run) == 1
+    assert run.records[0].case == "pets/test/memory[Sequential]"
+
+
+def test_a_further_training_step_is_another_model(evaluate: Evaluate, pets: Path) -> None:
+    import torch
+
+    module = colours()
+    module.train()
+    before = evaluate((module, redness), pets, protocol="supervised", name="colours")
+    assert module.training
+    assert module[1].training
+    assert module[2].weight.requires_grad
+    with torch.no_grad():
+        module[2].weight.neg_()
+    after = evaluate((module, redness), pets, protocol="supervised", name="colours")
+    assert (accuracy(before), accuracy(after)) == (1, 0)
+    compared = eyechart.compare(before, after)
+    row = compared.verdicts.set_index(["metric", "subset"]).loc[("acc1", "A")]
+    assert (row["before"], row["after"], row["change"], row["lost"], row["n"]) == (1, 0, -1, 6, 6)
+    assert "0 worse" in repr(compared)  # six images show no loss at the level of the gate
+    assert len(eyechart.compare(before, after, alpha=0.4).regressions)
+
+
+def test_a_second_evaluation_asks_only_for_what_is_not_stored(evaluate: Evaluate, pets: Path) -> None:
+    calls: list[int] = []
+
+    class Counted(Classifier):
+        batch_size = 2
+
+        @property
+        def identity(self) -> Identity:
+            return Identity(
+                backend="mine", name="counted", weights_sha256="1", dtype="float32", device="cpu", processor={},
+                libraries={},
+            )  # fmt: skip
+
+        def prepare(self, image: Image.Image) -> Any:
+            return redness(image).numpy().reshape(3)
+
+        def classify(self, images: Any) -> Floats:
+            calls.append(len(images))
+            return np.stack(images)[:, [2, 0]].astype(np.float32)
+
+    first = evaluate(Counted(), pets, protocol="supervised", limit=4)
+    assert sum(calls) == 4
+    second = evaluate(Counted(), pets, protocol="supervised")
+    assert sum(calls) == 6
+    assert (accuracy(first), accuracy(second)) == (1, 1)
+
+
+def test_all_suitable_protocols_with_options_and_own_metrics(evaluate: Evaluate) -> None:
+    runs = evaluate("open_clip[toybox-clip]", "toybox/sample-cutouts")
+    assert {record.protocol for record in runs.records} == {"zero_shot"}
+
+    def halves(predictions: Any) -> Floats:
+        return np.full(len(predictions.keys), 0.5)
+
+    run = evaluate("open_clip[toybox-clip]", "toybox/sample-cutouts", protocol="zero_shot", metrics=[halves])
+    assert run.metrics["metric"].iloc[0] == "halves"
+    assert run.metrics["value"].iloc[0] == 0.5
+
+    def largest(predictions: Any) -> list[Estimate]:
+        return [Estimate(name="largest", value=0.25, n=54, method="none", interval=None)]
+
+    run = evaluate("open_clip[toybox-clip]", "toybox/sample-cutouts", protocol="zero_shot", metrics=[largest])
+    assert run.metrics.set_index("metric")["value"]["largest"] == 0.25
+
+
+def test_a_table_a_figure_and_the_page_of_a_run(evaluate: Evaluate, tmp_path: Path) -> None:
+    run = evaluate("open_clip[toybox-clip]", "toybox/sample-cutouts", protocol="zero_shot")
+    (frame,) = run.table("T4")
+    assert "Model" in frame
+    assert "multilabel" in frame.attrs["title"]
+    assert run.figure("F3", tmp_path / "f3.svg").read_text().startswith("<?xml")
+    page = run.page(tmp_path / "page", figures=False)
+    assert page.is_file()
+    assert (tmp_path / "page" / "data").is_dir()
+
+
+def test_the_digest_of_weights_covers_names_shapes_types_and_values() -> None:
+    import torch
+
+    module = colours()
+    digests = {state_sha256(module)}
+    module[2].weight.data[0, 0] += 1
+    digests.add(state_sha256(module))
+    digests.add(state_sha256(module.to(torch.bfloat16)))
+    digests.add(state_sha256(torch.nn.Sequential(*module, torch.nn.Identity())))
+    digests.add(state_sha256(torch.nn.ModuleDict({"other": module})))
+    assert len(digests) == 4  # an identity has no weights
+    assert describe_transform(redness) == describe_transform(redness)
+    assert "0x" not in describe_transform(redness)
+    assert describe_transform(redness) != describe_transform(lambda image: image)
+
+
+@pytest.mark.parametrize(
+    ("model", "data", "settings", "error", "message"),
+    [
+        (object(), "toybox/sample", {}, ModelError, "The model is of the type object. Give a specification"),
+        ("open_clip[toybox-clip]", "toybox/smaple", {}, AbsentError, "toybox/smaple; did you mean toybox/sample"),
+        ("open_clip[toybox-clip]", 3, {}, DataError, "The data are of the type int. Give the name of a split"),
+        ("open_clip[toybox-clip]", [], {}, DataError, "have no images"),
+        ("open_clip[toybox-clip]", [(np.zeros(3), 1)], {}, DataError, "is a ndarray. Expected a PIL image or a path"),
+        ("open_clip[toybox-clip]", [("gone.png", "a")], {}, DataError, "gone.png cannot be read"),
+        ("open_clip[toybox-clip]", [(Image.new("RGB", (9, 9)), 1)], {}, DataError, "numbers without class names"),
+        ("open_clip[toybox-clip]", pd.DataFrame({"file": ["a"]}), {}, DataError, "Expected a column 'label'"),
+        ("open_clip[toybox-clip]", "toybox/sample", {"protocol": "zeroshot"}, SpecError, "did you mean zero_shot"),
+        ("open_clip[toybox-clip]", "toybox/sample", {"protocol": "mcq"}, ModelError, "mcq needs generator"),
+        (
+            "hf[toybox-mllm]", "toybox/sample", {"protocol": "multiple_choice", "options": {"epoch": 2}}, SpecError,
+            "multiple_choice has no option 'epoch'; did you mean epochs",
+        ),
+        (
+            "hf[toybox-mllm]", "toybox/sample", {"protocol": "multiple_choice", "options": {"epochs": "x"}}, SpecError,
+            "multiple_choice.epochs takes whole numbers from 1",
+        ),
+        ("open_clip[toybox-clip]", "toybox/sample", {"options": {"epochs": 2}}, SpecError, "names no protocol"),
+        ("open_clip[toybox-clip]", [(Image.new("RGB", (9, 9)), "a")], {"data_name": "pets"}, SpecError, "data_name"),
+    ],
+)  # fmt: skip
+def test_wrong_arguments_get_a_sentence(
+    evaluate: Evaluate, model: Any, data: Any, settings: dict[str, Any], error: type[Exception], message: str
+) -> None:
+    with pytest.raises(error, match=message):
+        evaluate(model, data, **settings)
+
+
+def test_too_many_errors_are_raised_after_the_run_is_written(evaluate: Evaluate, pets: Path, tmp_path: Path) -> None:
+    (tmp_path / "own" / "red").mkdir(parents=True)
+    (tmp_path / "own" / "blue").mkdir()
+    Image.open(files(pets)[0]).save(tmp_path / "own" / "blue" / "0.png")
+    (tmp_path / "own" / "red" / "broken.png").write_bytes(b"no image")
+    with pytest.raises(ToleranceError, match=r"1 errors, .*red/broken\.png.* are stored and scored"):
+        evaluate((colours(), redness), tmp_path / "own", protocol="supervised")
+    run = evaluate((colours(), redness), tmp_path / "own", protocol="supervised", max_errors=1)
+    assert run.records[0].outcomes.error == 1
