@@ -1,8 +1,7 @@
-"""`python -m eyechart.reports collect RUN…`: write all metrics of all stored runs as one long table."""
+"""Write all metrics of stored runs as one long table, for `eyechart collect`."""
 
-import argparse
 import sys
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -15,7 +14,6 @@ from .history import FORMATS, Row, rows
 from .overview import aggregate
 from .runs import load
 
-PROGRAM = "python -m eyechart.reports collect"
 KILLED = "records.jsonl"  # a run that was killed has only the second
 SKIPPED = 1
 UNFINISHED = "{} has no records.json: the run was killed or is not finished. Run it again; its answers are stored."
@@ -29,30 +27,12 @@ class CollectedRuns:
     errors: dict[Path, str] = field(default_factory=dict)
 
 
-def collect(arguments: Sequence[str]) -> int:
-    """Write the table; exit status 1 means that it was written without the runs that cannot be read."""
-    parser = argparse.ArgumentParser(
-        prog=PROGRAM,
-        description="Write every metric of stored runs as one long table, one row per metric. A run that cannot be "
-        "read is listed and left out, and the exit status is 1.",
-    )
-    add = parser.add_argument
-    text = "a run's folder, or a folder of runs, such as reports/runs; a run is read once"
-    add("runs", metavar="RUN", type=Path, nargs="+", help=text)
-    text = f"where to write: {' or '.join(FORMATS)} (default: history.parquet)"
-    add("--out", metavar="FILE", type=Path, default=Path("history.parquet"), help=text)
-    text = "also write Mill's aggregate.csv; if a case is in several runs, the latest is used"
-    add("--mill", metavar="aggregate.csv", type=Path, help=text)
-    options = parser.parse_args(arguments)
-    return write_history(read_runs(options.runs), options.out, options.mill)
-
-
 def write_history(collected: CollectedRuns, out: Path, mill: Path | None) -> int:
-    """Write the table of the runs and print the errors."""
+    """Write the table of the runs, print the errors, and return the exit status: 1 if a run was left out."""
     if out.suffix not in FORMATS:
         raise ReportError(f"--out={out} must end in {' or '.join(FORMATS)}. Give it one of these suffixes.")
     for reason in collected.errors.values():
-        print(f"{PROGRAM}: left out: {reason}", file=sys.stderr)
+        print(f"eyechart: left out: {reason}", file=sys.stderr)
     if not collected.runs:
         raise ReportError("None of these runs can be read. Run the suite first: pytest -k imagenet/")
     table = history_rows(collected.runs)

@@ -28,7 +28,7 @@ from .realbirdid.catalogue import TABLES as REALBIRDID
 from .render import Table
 from .runs import EmptyTableError, Runs
 
-TABLE = "python -m eyechart.reports table"
+TABLE = "eyechart table"
 Builder = Callable[[Runs, str | None], list[Table]]
 
 BUILDERS: Mapping[str, Builder] = {

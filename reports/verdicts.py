@@ -1,6 +1,5 @@
 """Verdicts on all metrics of two runs; `compare` and the page use them."""
 
-import argparse
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from math import isnan
@@ -17,7 +16,6 @@ from eyechart.gate.compare import (
     decide,
     differences,
     missing_metrics,
-    parse_max_drop,
     remarks,
 )
 from eyechart.gate.evidence import Evidence
@@ -134,29 +132,12 @@ def case_label(key: Key) -> str:
     return f"{key[0]} ({key[1]})"
 
 
-def add_rule_arguments(parser: argparse.ArgumentParser) -> None:
-    """Add the options for the significance level and the tolerated loss."""
-    add = parser.add_argument
-    text = f"as pytest --eye-alpha: the significance level (default: {ALPHA:g})"
-    add("--alpha", metavar="P", type=parse_alpha, default=ALPHA, help=text)
-    text = "as pytest --eye-max-drop: the largest tolerated loss, a fraction below 0.5 (default: 0)"
-    add("--max-drop", metavar="SHARE", type=parse_max_drop_argument, default=0.0, help=text)
-
-
 def parse_alpha(text: str) -> float:
     """Return a level of significance."""
     value = parse_float(text)
     if not 0 < value < 1:
-        raise argparse.ArgumentTypeError(f"'{text}' is not a significance level between 0 and 1, such as 0.05")
+        raise SpecError(f"'{text}' is not a significance level between 0 and 1, such as 0.05")
     return value
-
-
-def parse_max_drop_argument(text: str) -> float:
-    """Return the largest tolerated loss."""
-    try:
-        return parse_max_drop(text)
-    except SpecError as error:
-        raise argparse.ArgumentTypeError(str(error)) from error
 
 
 def parse_float(text: str) -> float:

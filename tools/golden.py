@@ -45,16 +45,16 @@ import subprocess
 import sys
 import tempfile
 import tomllib
-import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import redirect_stderr, redirect_stdout
 from hashlib import sha256
 from io import StringIO
 from pathlib import Path
-from runpy import run_module
 from typing import Any
 
 from golden_compare import GOLDEN, LEVELS, NAMED, by_name, describe, dump, find_differences, read_golden, write_golden
+
+from eyechart.cli import main as run_command
 
 ROOT = Path(__file__).resolve().parents[1]
 SESSIONS = "sessions.toml"
@@ -148,18 +148,10 @@ def make_table(name: str, runs: Sequence[Path]) -> list[str]:
 
 
 def report(*arguments: str) -> tuple[str, str]:
-    """Return what the reports' command line writes to stdout and to stderr."""
-    out, aside, before = StringIO(), StringIO(), sys.argv
-    try:
-        sys.argv = ["eyechart.reports", *arguments]
-        with redirect_stdout(out), redirect_stderr(aside), warnings.catch_warnings():
-            warnings.filterwarnings("ignore", message=".* found in sys.modules")  # where a test imported it
-            run_module("eyechart.reports", run_name="__main__")
-    except SystemExit as end:
-        if end.code not in (0, 2):
-            raise
-    finally:
-        sys.argv = before
+    """Return what the command `eyechart` writes to stdout and to stderr."""
+    out, aside = StringIO(), StringIO()
+    with redirect_stdout(out), redirect_stderr(aside):
+        run_command(arguments)
     return out.getvalue(), aside.getvalue()
 
 

@@ -20,7 +20,7 @@ TITLE = "What is in the picture?"
 
 @dataclass(frozen=True)
 class SheetOptions:
-    """The options of `annotate`."""
+    """The options of `eyechart annotate`."""
 
     labels: str
     model: str
@@ -76,7 +76,7 @@ def summary(key: SheetKey, out: Path) -> str:
         f"{out}: {len(key.items)} pictures ({counts}), {size / 1e6:.1f} MB.{advice}\n"
         f"{key_path(out)}: the sources of the suggestions. Do not give it to annotators; keep it with "
         "the run or the answers.\n"
-        f"Then: python -m eyechart.reports table F7 RUN… --annotations=answers-{key.sheet}.json"
+        f"Then: eyechart table F7 RUN… --annotations=answers-{key.sheet}.json"
     )
 
 

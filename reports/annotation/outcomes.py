@@ -22,7 +22,7 @@ BY_CHOICE: Mapping[tuple[bool, bool], str] = {
 ADDED, REJECTED = f"{PREFERRED} + {COMBINED}", f"{PREFERRED} + {OTHER}"
 SUMS: Mapping[str, tuple[str, str]] = {ADDED: (PREFERRED, COMBINED), REJECTED: (PREFERRED, OTHER)}
 COLUMNS = ("Category", "", "images", "disputed", "answered", *OUTCOMES, *SUMS)
-USAGE = "python -m eyechart.reports table F7 RUN… --annotations=answers.json"
+USAGE = "eyechart table F7 RUN… --annotations=answers.json"
 
 
 def f7(runs: Runs, labels: str | None) -> list[Table]:
@@ -34,7 +34,7 @@ def read_answers(runs: Runs, labels: str | None) -> list[tuple[SheetSource, list
     """Return the answer files by source, of all label sets or only the named one."""
     if not runs.annotations:
         raise ReportError(
-            "F7 needs the answers to a sheet of disputed images. Make one with: python -m eyechart.reports annotate, "
+            "F7 needs the answers to a sheet of disputed images. Make one with: eyechart annotate, "
             f"and give what comes back: {USAGE}"
         )
     replies = [read_answer_file(path, [folder / "reports" for folder, _ in runs.sessions]) for path in runs.annotations]

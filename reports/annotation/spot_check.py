@@ -36,7 +36,7 @@ ABSENT: Mapping[int, str] = {
 
 @dataclass(frozen=True)
 class SpotCheckOptions:
-    """The options of `check`."""
+    """The options of `eyechart divide check-sheet`."""
 
     data: str | None = None
     store: Path = STORE
@@ -63,7 +63,7 @@ def write(path: Path, options: SpotCheckOptions, out: Path) -> str:
     counts = ", ".join(f"{name}: {counts_by_set[name]}" for name in OUT_OF_DISTRIBUTION)
     return (
         f"{out}: {len(indices)} pairs ({counts}), {size_note(out)}\n"
-        f"Then: python -m eyechart.reports checked {path} --answers=answers-{sheet.id}.json --out=NEW.json"
+        f"Then: eyechart divide check-answers {path} answers-{sheet.id}.json --out=NEW.json"
     )
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pandas as pd
 
-from eyechart.errors import DataError, ReportError
+from eyechart.errors import DataError, ReportError, SpecError
 from eyechart.metrics.intervals import clopper_pearson
 from eyechart.metrics.population import population_share, upper_limit_below
 from eyechart.oodbench.division import OOD_H, OOD_S
@@ -41,6 +41,17 @@ class OverlapRequest:
     corpus_files: tuple[str, ...]
     epsilon: tuple[float, ...]
     synonyms: Path | None = None
+
+
+def parse_shares(text: str) -> tuple[float, ...]:
+    """Return the shares of a list separated by commas. Raises SpecError for a share that is none."""
+    try:
+        values = tuple(float(part) for part in text.split(","))
+    except ValueError:
+        values = (0.0,)
+    if not all(0 < share <= 1 for share in values):
+        raise SpecError(f"'{text}' must be shares above 0 and at most 1, such as 0.05,0.02")
+    return values
 
 
 def overlap_tables(request: OverlapRequest) -> list[Table]:
@@ -156,7 +167,7 @@ OVERLAP = TableDefinition(
     summary="How many pairs of a division models were trained on, and to how many models they are out of distribution.",
     pages=no_pages,
     needs="compares a division with what models were trained on, of which runs know nothing",
-    command="python -m eyechart.reports overlap DIVISION.json --corpus MODEL=FILE",
+    command="eyechart divide overlap DIVISION.json --corpus MODEL=FILE",
     title="OODBench: overlap with training",
     cells=overlap_cells,
     rows=("Model",),

@@ -14,6 +14,7 @@ import pytest
 from PIL import Image
 
 from eyechart.classification.predictions import ClassPredictions
+from eyechart.cli import main
 from eyechart.data.class_names import synsets
 from eyechart.data.discovery import SplitRef
 from eyechart.data.imagenet_sample import open_sample
@@ -22,7 +23,6 @@ from eyechart.data.splits import open_split
 from eyechart.oodbench.division import Detector, DetectorOutput, DivisionSettings, build_division
 from eyechart.oodbench.division_files import write_division
 from eyechart.protocol.settings import Case
-from eyechart.reports.__main__ import main
 from eyechart.reports.annotation.disputed import SheetOptions, write
 from eyechart.reports.annotation.files import SheetKey, key_path, read_key
 from eyechart.reports.runs import load

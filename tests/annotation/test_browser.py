@@ -9,7 +9,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from eyechart.reports.__main__ import main
+from eyechart.cli import main
 from eyechart.reports.annotation.files import SheetKey, key_path, read_key
 
 pytestmark = pytest.mark.slow

@@ -15,8 +15,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from eyechart.cli import main
 from eyechart.errors import ReportError
-from eyechart.reports.__main__ import main
 from eyechart.reports.annotation.files import AnnotatorChoice, Candidate, CategoryCounts, Item
 from eyechart.reports.annotation.outcomes import COLUMNS, OUTCOMES, category_rows, classify_choice
 from eyechart.reports.figures import DRAWERS, matplotlib_defaults
@@ -221,7 +221,7 @@ def test_another_ground_truth_is_refused(table: Any, answers: Path) -> None:
 
 
 def test_without_answers_the_way_to_them_is_told(table: Any) -> None:
-    assert "Make one with: python -m eyechart.reports annotate" in table(code=2)
+    assert "Make one with: eyechart annotate" in table(code=2)
 
 
 def test_the_table_comes_in_every_format(answers: Path, second_pass: Any, capsys: pytest.CaptureFixture[str]) -> None:

@@ -10,10 +10,10 @@ from typing import Any
 
 import pytest
 
+from eyechart.cli import main
 from eyechart.data.splits import list_splits, open_split
 from eyechart.errors import ReportError
 from eyechart.oodbench.division_files import DivisionFile, read_division, read_file
-from eyechart.reports.__main__ import main
 from eyechart.reports.annotation.spot_check import SpotCheckOptions, write
 from eyechart.reports.annotation.spot_check_files import sheet_id
 from eyechart.reports.annotation.spot_check_outcomes import outcome_table, read_outcome, write_new
@@ -207,7 +207,13 @@ def test_a_division_with_nothing_to_check_is_refused(make_division: Make) -> Non
 def test_the_images_must_be_those_that_were_divided(make_division: Make, capsys: pytest.CaptureFixture[str]) -> None:
     division = make_division()
     (division.parents[1] / "data" / "mine" / "val2017" / "000.png").write_bytes(b"another picture")
-    arguments = ["check", str(division), f"--data={division.parents[1] / 'data'}", f"--store={division.parent}"]
+    arguments = [
+        "divide",
+        "check-sheet",
+        str(division),
+        f"--data={division.parents[1] / 'data'}",
+        f"--store={division.parent}",
+    ]
     assert main(arguments) == 2
     assert "and the division saw images with the fingerprint" in capsys.readouterr().err
     assert main([*arguments, "--per-set=0"]) == 2
@@ -217,12 +223,17 @@ def test_the_images_must_be_those_that_were_divided(make_division: Make, capsys:
 def test_the_commands_say_what_comes_next(make_division: Make, capsys: pytest.CaptureFixture[str]) -> None:
     division = make_division()
     root = division.parents[1]
-    assert main(["check", str(division), f"--data={root / 'data'}", f"--store={root / 's'}", "--per-set=2"]) == 0
+    assert (
+        main(
+            ["divide", "check-sheet", str(division), f"--data={root / 'data'}", f"--store={root / 's'}", "--per-set=2"]
+        )
+        == 0
+    )
     output = capsys.readouterr().out
     assert f"{division.with_suffix('.html')}: 4 pairs (OOD-S: 2, OOD-H: 2), 0.0 MB." in output
-    assert f"python -m eyechart.reports checked {division} --answers=answers-" in output
+    assert f"eyechart divide check-answers {division} answers-" in output
     files = [str(answered(division, {0: "reject"}, name)) for name in ("a.json", "b.json")]
-    assert main(["checked", str(division), "--answers", *files, f"--out={root / 'new.json'}"]) == 0
+    assert main(["divide", "check-answers", str(division), *files, f"--out={root / 'new.json'}"]) == 0
     printed = capsys.readouterr()
     assert "| OOD-S |" in printed.out
     assert f"{root / 'new.json'}: " in printed.err

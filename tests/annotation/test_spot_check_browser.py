@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
+from eyechart.cli import main
 from eyechart.oodbench.division_files import read_file
-from eyechart.reports.__main__ import main
 from eyechart.reports.annotation.spot_check import SpotCheckOptions, write
 from eyechart.reports.annotation.spot_check_outcomes import read_outcome
 
@@ -48,7 +48,7 @@ def test_verdicts_by_keyboard_survive_a_reload_and_become_rates(
     pairs = json.loads(path.read_text(encoding="utf-8"))["pairs"]
     assert outcome.verdicts == dict(sorted(zip(pairs, ("accept", "reject", "unsure"), strict=False)))
     new = tmp_path / "new.json"
-    assert main(["checked", str(checked), f"--answers={path}", f"--out={new}"]) == 0
+    assert main(["divide", "check-answers", str(checked), str(path), f"--out={new}"]) == 0
     assert len(read_file(new).pairs) == len(read_file(checked).pairs) - 1
     assert "50.00 [9.45, 90.55]" in capsys.readouterr().out
 

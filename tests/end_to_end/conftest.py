@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from eyechart.reports.__main__ import main
+from eyechart.cli import main
 
 MLLM, A, B, C = "hf[toybox-mllm]", "open_clip[toybox-clip]", "open_clip[toybox-clip-b]", "conse[]"
 AGAIN = "open_clip[toybox-clip,batch_size=16]"  # a fourth detector, which fails as the first does

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from eyechart.cli import main
 from eyechart.data.splits import list_splits, open_split
-from eyechart.realbirdid.__main__ import main
 from eyechart.realbirdid.sample import open_realbirdid, packaged_root
 
 HEAD = (
@@ -63,12 +63,14 @@ def exported(number: int, bird: dict[str, str], taxon: dict[str, str]) -> tuple[
 def imported(root: Path) -> Path:
     out = root / "data/realbirdid/mine"
     files = ["--reasons", str(root / "reasons.csv"), "--taxonomy", str(packaged_root() / "sample/taxonomy.csv")]
-    assert main(["import", str(root / "export.csv"), "--images", str(root / "pictures"), *files, str(out)]) == 0
+    assert (
+        main(["birds", "import", str(root / "export.csv"), "--images", str(root / "pictures"), *files, str(out)]) == 0
+    )
     return out
 
 
 def test_what_came_of_an_export_is_said(root: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    given = ["import", str(root / "export.csv"), "--images", str(root / "pictures"), str(root / "out")]
+    given = ["birds", "import", str(root / "export.csv"), "--images", str(root / "pictures"), str(root / "out")]
     assert main(given) == 0
     first, *left = capsys.readouterr().out.splitlines()
     assert f"{FEW} pictures of {FEW} observations, {FEW} answerable and 0 unanswerable" in first
@@ -94,7 +96,7 @@ def test_leaked_birds_are_counted_and_listed(imported: Path, root: Path, capsys:
     (root / "trained.csv").write_text(
         "\n".join(["uuid,source_url", *(f"u,{url}" for url in urls), ""]), encoding="utf-8"
     )
-    assert main(["overlap", str(imported), str(root / "trained.csv"), "--out", str(root / "list.csv")]) == 0
+    assert main(["birds", "overlap", str(imported), str(root / "trained.csv"), "--out", str(root / "list.csv")]) == 0
     lines = [line.split() for line in capsys.readouterr().out.splitlines()]
     found = [" ".join(line[:5]) for line in lines if line and line[0] in ("answerable", "unanswerable", "all")]
     assert found == ["answerable 12 0 2 2", "unanswerable 2 1 0 1", "all 14 1 2 3"]
@@ -106,7 +108,7 @@ def test_leaked_birds_are_counted_and_listed(imported: Path, root: Path, capsys:
 def test_a_refusal_is_a_sentence_and_status_2(command: str, tmp_path: Path, warm_python: Sequence[str]) -> None:
     more = ["--images", str(tmp_path)] if command == "import" else []
     files = [str(tmp_path / "none.csv"), *more, str(tmp_path / "out.csv")]
-    call = [*warm_python, "-m", "eyechart.realbirdid", command, *files]
+    call = [*warm_python, "-m", "eyechart", "birds", command, *files]
     done = subprocess.run(call, capture_output=True, text=True, check=False)
     assert (done.returncode, done.stdout) == (2, "")
     assert "none.csv cannot be read" in done.stderr
@@ -116,5 +118,5 @@ def test_a_refusal_is_a_sentence_and_status_2(command: str, tmp_path: Path, warm
 def test_a_list_that_cannot_be_written(imported: Path, root: Path, capsys: pytest.CaptureFixture[str]) -> None:
     other = root / "trained.txt"
     other.write_text("https://www.inaturalist.org/photos/1\n", encoding="utf-8")
-    assert main(["overlap", str(imported), str(other), "--out", str(root / "none/list.csv")]) == 2
+    assert main(["birds", "overlap", str(imported), str(other), "--out", str(root / "none/list.csv")]) == 2
     assert "list.csv cannot be used (No such file or directory)" in capsys.readouterr().err

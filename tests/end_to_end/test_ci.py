@@ -29,7 +29,10 @@ CASES = "imagenet/sample/timm and supervised"
 def run(tmp_path_factory: pytest.TempPathFactory, warm_python: Sequence[str]) -> Callable[..., int]:
     """Run one of the commands in an empty folder, as the workflow's shell does; its exit status."""
     folder, programs = tmp_path_factory.mktemp("job"), tmp_path_factory.mktemp("programs")
-    for name, module in {"pytest": "-m pytest ", "python": ""}.items():  # start-up is not what is tested here
+    for name, module in {
+        "pytest": "-m pytest ",
+        "eyechart": "-m eyechart ",
+    }.items():  # start-up is not what is tested here
         (programs / name).write_text(f'#!/bin/sh\nexec "{warm_python[0]}" {module}"$@"\n')
         (programs / name).chmod(0o755)
     kept = {name: value for name, value in os.environ.items() if not name.startswith(NOT_KEPT)}

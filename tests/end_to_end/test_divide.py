@@ -1,4 +1,4 @@
-"""`python -m eyechart.oodbench`, as typed: the toy world is divided, and the cases that read the files ask about it."""
+"""`eyechart divide`, as typed: the toy world is divided, and the cases that read the files ask about it."""
 
 import json
 import os
@@ -41,7 +41,7 @@ class World:
 
     def divide(self, *arguments: str, code: int = 0) -> "subprocess.CompletedProcess[str]":
         """Divide the data."""
-        return self.command("eyechart.oodbench", "data", "--store=store", "--offline", *arguments, code=code)
+        return self.command("eyechart", "divide", "data", "--store=store", "--offline", *arguments, code=code)
 
     def ask(self, *options: str, code: int = 0) -> "subprocess.CompletedProcess[str]":
         """Ask about the pairs."""

@@ -72,12 +72,12 @@ def test_a_package_adds_a_table_and_a_figure(run: Any, site: Path, tmp_path: Pat
     environment = {**environ, "PYTHONPATH": pathsep.join([str(site), environ.get("PYTHONPATH", "")])}
 
     def report(*arguments: str) -> str:
-        command = [sys.executable, "-m", "eyechart.reports", *arguments]
+        command = [sys.executable, "-m", "eyechart", *arguments]
         done = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False)
         assert done.returncode == 0, done.stderr
         return done.stdout
 
-    assert "accuracy-by-colour  " in report("tables")
+    assert "accuracy-by-colour  " in report("ls", "tables")
     (line,) = report("table", "accuracy-by-colour", "reports/runs/latest", "--format", "csv").splitlines()[1:]
     assert line.split(",")[4:6] == ["100.00", "4"]
     drawn = Path(report("figure", "accuracy-by-colour", "reports/runs/latest").strip())

@@ -8,7 +8,6 @@ import os
 import re
 import shutil
 import subprocess
-import sys
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib.resources import files
@@ -61,7 +60,11 @@ class Story:
 
     def typed(self, command: str) -> None:
         """Type a command that was printed."""
-        path = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
+        program = self.folder / "bin" / "eyechart"
+        program.parent.mkdir()
+        program.write_text(f'#!/bin/sh\nexec "{self.python[0]}" -m eyechart "$@"\n')
+        program.chmod(0o755)
+        path = os.pathsep.join([str(program.parent), os.environ["PATH"]])
         subprocess.run(command, shell=True, cwd=self.folder, env=os.environ | {"PATH": path}, timeout=600, check=True)
 
     def answers(self) -> dict[str, Mapping[str, str]]:

@@ -15,7 +15,7 @@ LONG = "word " * 200_000
 RUN = "runs/latest"
 CASES = "toybox/sample/ and closed_world and not plus"
 REPORTS = {
-    "overview": [RUN, "--out", "overview"],
+    "overview": ["overview", RUN, "--out", "overview"],
     "table": ["table", "T15", RUN],
     "compare": ["compare", RUN, RUN],
     "collect": ["collect", "runs", "--out", "history.parquet", "--mill", "aggregate.csv"],
@@ -51,4 +51,4 @@ def test_the_run_kept_the_whole_answer(folder: Path) -> None:
 
 @pytest.mark.parametrize("name", REPORTS)
 def test_every_report_reads_it(folder: Path, name: str, warm_python: Sequence[str]) -> None:
-    assert ran(warm_python, folder, "eyechart.reports", *REPORTS[name])
+    assert ran(warm_python, folder, "eyechart", *REPORTS[name])

@@ -101,18 +101,18 @@ def test_a_figure_is_drawn_of_whom_it_is_about(bench: Any, name: str) -> None:
 
 
 def test_the_reports_are_a_command(bench: Any) -> None:
-    said = bench.call("eyechart.reports", "table", "oodbench-T1", *bench.paths())
+    said = bench.call("eyechart", "table", "oodbench-T1", *bench.paths())
     assert said == bench.report("table", "oodbench-T1", *bench.paths())
 
 
 def test_a_division_is_looked_for_in_training_texts(bench: Any) -> None:
     """Every image has a text; one model has read the names of all that is in it, the other of nothing."""
-    bench.call("eyechart.oodbench", "--offline", *(f"--detector={clip}" for clip in CLIPS), "--split=sample-coco")
+    bench.call("eyechart", "divide", "--offline", *(f"--detector={clip}" for clip in CLIPS), "--split=sample-coco")
     division = bench.folder / "divisions" / "sample-coco.json"
     pairs = json.loads(division.read_bytes())["pairs"]
     for model, named in {"all": True, "none": False}.items():
         said = [{"image": key, "text": category if named else "a picture"} for key, category, *_ in pairs]
         (bench.folder / f"{model}.json").write_text(json.dumps(said))
     given = [f"--corpus={model}={bench.folder / model}.json" for model in ("all", "none")]
-    rows = list(csv.DictReader(StringIO(bench.report("overlap", str(division), *given, "--format", "csv"))))
+    rows = list(csv.DictReader(StringIO(bench.report("divide", "overlap", str(division), *given, "--format", "csv"))))
     assert [row["Overlap (%)"] for row in rows if row["Model"]] == ["100.00", "0.00"]

@@ -19,8 +19,8 @@ FIRST, SECOND, *_ = re.findall(r"^    (.+)$", SECTION, re.MULTILINE)
 FORMATS, PROTOCOLS = ("cityscapes", "coco", "lvis", "nuscenes"), ("existence", "progression")
 CLIPS, MLLM = ["open_clip[toybox-clip]", "open_clip[toybox-clip-b]"], "hf[toybox-mllm]"
 SMALLER = {  # what is added to each command
-    "eyechart.toybox": ["--scenes=40"],
-    "eyechart.oodbench": ["--max-pairs=6", "--offline"],
+    "eyechart toybox": ["--scenes=40"],
+    "eyechart divide": ["--max-pairs=6", "--offline"],
     "pytest": ["--pyargs", "eyechart.benchmarks", f"--eye-model={MLLM}", "--eye-offline", "-p", "no:cacheprovider"],
 }
 
@@ -30,8 +30,8 @@ def folder(tmp_path_factory: pytest.TempPathFactory, warm_python: Sequence[str])
     """Where both lines were run."""
     found = tmp_path_factory.mktemp("readme")
     for command in [*FIRST.split(" && "), SECOND]:
-        module, *told = shlex.split(command.removeprefix("python -m "))
-        done = subprocess.run([*warm_python, "-m", module, *told, *SMALLER[module]], cwd=found, capture_output=True,
+        more = next(more for start, more in SMALLER.items() if command.startswith(start))
+        done = subprocess.run([*warm_python, "-m", *shlex.split(command), *more], cwd=found, capture_output=True,
                               encoding="utf-8", timeout=600, check=False)  # fmt: skip
         assert done.returncode == 0, done.stdout + done.stderr
     return found

@@ -27,9 +27,9 @@ ENCODERS, MLLM = ("open_clip[toybox-clip]", "conse[]"), "hf[toybox-mllm]"
 PROTOCOLS = ("abstention", "flat_list", "free_form", "species")
 ASKED = ["--pyargs", "eyechart.benchmarks", "--eye-offline", "-p", "no:cacheprovider"]
 SMALLER = {  # what is added to each command
-    "eyechart.toybox": ["--birds=12"],
+    "eyechart toybox": ["--birds=12"],
     "pytest": [*ASKED, "--eye-limit=6"],
-    "eyechart.reports": ["--format", "csv"],
+    "eyechart table": ["--format", "csv"],
 }
 EXPORT = (
     *("id", "quality_grade", "url", "image_url", "latitude", "longitude", "scientific_name", "taxon_genus_name"),
@@ -56,8 +56,8 @@ def folder(tmp_path_factory: pytest.TempPathFactory, warm_python: Sequence[str])
     """Where all lines were run; `said` has what the last printed."""
     found = tmp_path_factory.mktemp("readme")
     for command in COMMANDS:
-        module, *told = shlex.split(command.removeprefix("python -m "))
-        (found / "said").write_text(call(warm_python, found, module, *told, *SMALLER[module]), encoding="utf-8")
+        more = next(more for start, more in SMALLER.items() if command.startswith(start))
+        (found / "said").write_text(call(warm_python, found, *shlex.split(command), *more), encoding="utf-8")
     return found
 
 
@@ -124,7 +124,7 @@ def imported(folder: Path, warm_python: Sequence[str]) -> Path:
     for number, bird in birds.items():
         (folder / "pictures" / f"{number}.jpg").write_bytes((drawn / bird["image"]).read_bytes())
     more = ("--reasons", "reasons.csv", "--taxonomy", str(drawn / "taxonomy.csv"), "toys/realbirdid/mine")
-    call(warm_python, folder, "eyechart.realbirdid", "import", "export.csv", "--images", "pictures", *more)
+    call(warm_python, folder, "eyechart", "birds", "import", "export.csv", "--images", "pictures", *more)
     return folder / "toys/realbirdid/mine"
 
 
@@ -176,7 +176,7 @@ def test_leaked_birds_are_counted_and_listed(folder: Path, imported: Path, warm_
     urls = [f"{SITE}/photos/9{numbers[0]}/large.jpg", f"{SITE}/observations/{numbers[1]}", f"{SITE}/observations/777"]
     (folder / "trained.csv").write_text("\n".join(["source_url", *urls]), encoding="utf-8")
     said = call(
-        warm_python, folder, "eyechart.realbirdid", "overlap", str(imported), "trained.csv", "--out", "leaked.csv"
+        warm_python, folder, "eyechart", "birds", "overlap", str(imported), "trained.csv", "--out", "leaked.csv"
     )
     assert {row["observation_id"] for row in read(folder / "leaked.csv")} == {*numbers[:2]}
     assert [line.split()[:2] for line in said.splitlines() if line.startswith("all ")] == [["all", str(len(numbers))]]

@@ -1,4 +1,4 @@
-"""`python -m eyechart.reports`, as typed."""
+"""The commands of `eyechart` that report runs, as typed."""
 
 import csv
 import subprocess
@@ -8,7 +8,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from eyechart.reports.__main__ import main
+from eyechart.cli import main
 
 pytestmark = pytest.mark.slow
 
@@ -18,7 +18,7 @@ def typed(tmp_path):
     """Run the command in a process of its own; no warning is tolerated in it either."""
 
     def typed(*arguments, code=0):
-        command = [sys.executable, "-W", "error", "-m", "eyechart.reports", *map(str, arguments)]
+        command = [sys.executable, "-W", "error", "-m", "eyechart", *map(str, arguments)]
         done = subprocess.run(command, cwd=tmp_path, capture_output=True, encoding="utf-8", timeout=600, check=False)
         assert done.returncode == code, done.stderr
         return SimpleNamespace(out=done.stdout, err=done.stderr)
@@ -38,7 +38,7 @@ def reports(capsys):
 
 
 def test_the_overview_is_printed_and_written_beside_the_run(typed, run_folder):
-    done = typed(run_folder)
+    done = typed("overview", run_folder)
     assert done.out == (run_folder / "reports" / "overview.md").read_text(encoding="utf-8")
     assert {path.name for path in (run_folder / "reports").iterdir()} == {
         "overview.md",
@@ -48,7 +48,7 @@ def test_the_overview_is_printed_and_written_beside_the_run(typed, run_folder):
 
 
 def test_the_overview_goes_where_it_is_told(reports, run_folder, tmp_path):
-    reports(run_folder, "--out", tmp_path / "there")
+    reports("overview", run_folder, "--out", tmp_path / "there")
     assert (tmp_path / "there" / "aggregate.csv").is_file()
     assert not (run_folder / "reports").exists()
 
@@ -82,19 +82,19 @@ def test_several_runs_are_merged(reports, make_run):
 
 def test_a_refusal_is_one_sentence(typed, run_folder):
     done = typed("table", "T4x", run_folder, code=2)
-    assert done.err.startswith("python -m eyechart.reports: There is no table 'T4x'; did you mean T4 or T14?")
+    assert done.err.startswith("eyechart: There is no table 'T4x'; did you mean T4 or T14?")
     assert "Traceback" not in done.err
 
 
 def test_a_terminal_without_the_letters_gets_them_spelled(run_folder, tmp_path):
-    command = [sys.executable, "-m", "eyechart.reports", "table", "T4", str(run_folder)]
+    command = [sys.executable, "-m", "eyechart", "table", "T4", str(run_folder)]
     environment = {"PYTHONIOENCODING": "ascii", "PATH": ""}
     done = subprocess.run(command, cwd=tmp_path, capture_output=True, env=environment, timeout=600, check=True)
     assert rb"\u0394" in done.stdout
 
 
 def test_nothing_heavy_is_imported_for_a_table(run_folder, tmp_path):
-    program = "import sys; from eyechart.reports.__main__ import main; main(sys.argv[1:]); print(*sys.modules)"
+    program = "import sys; from eyechart.cli import main; main(sys.argv[1:]); print(*sys.modules)"
     command = [sys.executable, "-c", program, "table", "T2", str(run_folder)]
     done = subprocess.run(command, cwd=tmp_path, capture_output=True, encoding="utf-8", timeout=600, check=True)
     assert {"torch", "matplotlib", "scipy.stats", "pytest"}.isdisjoint(done.stdout.rsplit("\n", 2)[-2].split())

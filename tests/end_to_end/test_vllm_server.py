@@ -15,6 +15,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
+from eyechart.cli import main
 from eyechart.models.generation import generate_all
 from eyechart.models.hf.generator import HfGenerator
 from eyechart.models.openai.generator import OpenAiGenerator
@@ -23,7 +24,6 @@ from eyechart.models.vllm.generator import VllmGenerator
 from eyechart.realbirdid.abstention_reasons import CHOICES, ReasonParser
 from eyechart.realbirdid.bird_vocabulary import BirdVocabulary
 from eyechart.realbirdid.sample import open_realbirdid
-from eyechart.reports.__main__ import main
 from eyechart.spec import parse_spec
 from eyechart.toybox.classes import names
 from eyechart.toybox.species import species

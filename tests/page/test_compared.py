@@ -7,10 +7,10 @@ from typing import Any
 import msgspec
 import pytest
 
+from eyechart.cli import main
 from eyechart.gate.baselines import write_baselines
 from eyechart.gate.evidence import Evidence
 from eyechart.records import decode, read_run
-from eyechart.reports.__main__ import main
 from eyechart.reports.page.write import PageOptions, write_page
 
 pytestmark = pytest.mark.slow
@@ -133,7 +133,7 @@ def test_a_trend_follows_a_case_over_its_runs(studio: Any, opened: Any) -> None:
     [
         (["--baseline=none"], "There is no run or baseline at none"),
         (["--data=none"], "The data root none is no folder"),
-        (["--side=-1"], "--side is -1"),
+        (["--side=-1"], "Invalid value for '--side': -1 is not in the range"),
     ],
 )
 def test_a_wrong_option_is_one_sentence(

@@ -12,11 +12,11 @@ import pytest
 from PIL import Image
 
 from eyechart.classification.predictions import ClassPredictions
+from eyechart.cli import main
 from eyechart.data.splits import list_splits, open_split
 from eyechart.errors import ReportError
 from eyechart.protocol.settings import Case
 from eyechart.records import Records, encode, read_run
-from eyechart.reports.__main__ import main
 from eyechart.reports.page.write import PageOptions, write_page
 from eyechart.spec import parse_spec
 
@@ -168,7 +168,7 @@ def test_compare_names_runs_by_folder_and_time(two: tuple[Path, Path], capsys: A
 
 
 def test_the_overview_names_runs_by_folder_and_time(two: tuple[Path, Path], capsys: Any, tmp_path: Path) -> None:
-    assert main([*map(str, two), "--out", str(tmp_path / "out")]) == 0
+    assert main(["overview", *two, "--out", str(tmp_path / "out")]) == 0
     written = capsys.readouterr().out
     assert f"{FIRST} (2026-01-01 00:00:01 UTC): eyechart" in written
     assert f"the record of {SECOND} (2026-01-02 12:30:00 UTC) replaces that of an earlier run" in written

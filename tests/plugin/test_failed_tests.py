@@ -38,8 +38,8 @@ def run_own(world: Any, *arguments: str, before: str = "pass", after: str = "pas
 
 
 def report(world: Any, *arguments: str) -> "subprocess.CompletedProcess[str]":
-    """Run a command of eyechart.reports in the world's folder."""
-    command = [sys.executable, "-m", "eyechart.reports", *arguments]
+    """Run a command of eyechart in the world's folder."""
+    command = [sys.executable, "-m", "eyechart", *arguments]
     return subprocess.run(command, cwd=world.folder, text=True, capture_output=True, timeout=600, check=False)
 
 
@@ -56,7 +56,7 @@ def test_a_failed_assertion_keeps_the_record(world: Any, workers: str) -> None:
 
 def test_reports_mark_a_failed_case(world: Any) -> None:
     run_own(world, after=ASSERTION)
-    overview = report(world, "reports/runs/latest").stdout
+    overview = report(world, "overview", "reports/runs/latest").stdout
     assert "supervised (a) (failed)" in overview or "supervised (failed)" in overview
     assert "the test failed after it recorded these numbers (test\\_own.py" in overview.replace(
         "test_own", "test\\_own"

@@ -7,9 +7,9 @@ from itertools import permutations
 import msgspec
 import pytest
 
+from eyechart.cli import main
 from eyechart.errors import ReportError
 from eyechart.records import read_run
-from eyechart.reports.__main__ import main
 from eyechart.reports.evidence_io import read_cases
 from eyechart.reports.leaderboard import RankedMetric, compare_pair, leaderboards, select_metric
 from eyechart.reports.render import NumberCell
@@ -192,6 +192,5 @@ def test_the_command_writes_every_format(run, capsys):
 
 @pytest.mark.parametrize("alpha", ["0", "1", "x", "0.05,0.01"])
 def test_what_is_no_level_is_refused(run, alpha, capsys):
-    with pytest.raises(SystemExit, match="2"):
-        main(["leaderboard", "run", "--alpha", alpha])
+    assert main(["leaderboard", "run", "--alpha", alpha]) == 2
     assert "--alpha" in capsys.readouterr().err

@@ -4,9 +4,9 @@ from dataclasses import replace
 
 import pytest
 
+from eyechart.cli import main
 from eyechart.errors import ReportError
 from eyechart.metrics.degradation import degradation
-from eyechart.reports.__main__ import main
 from eyechart.reports.oodbench.degradation import PERMUTATION, comparable_sets, compute_degradation
 from eyechart.reports.oodbench.pair_frames import CONFUSION, read_pairs
 from eyechart.reports.tables import tables

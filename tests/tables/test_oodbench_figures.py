@@ -6,7 +6,7 @@ from xml.etree import ElementTree
 
 import pytest
 
-from eyechart.reports.__main__ import main
+from eyechart.cli import main
 from eyechart.reports.figures import draw
 
 pytestmark = pytest.mark.slow

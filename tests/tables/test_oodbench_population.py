@@ -7,9 +7,9 @@ from io import StringIO
 import msgspec
 import pytest
 
+from eyechart.cli import main
 from eyechart.errors import ReportError
 from eyechart.oodbench.division_files import DetectorEntry, DivisionFile, PairEntry
-from eyechart.reports.__main__ import main
 
 # Two hundred pairs out of distribution of as many images, and what is no part of them.
 OOD = [
@@ -50,13 +50,13 @@ def captions(path, cats, images=200):
 
 def run(capsys, *more):
     """Both tables' rows, read back from csv."""
-    assert main(["overlap", "division.json", "--format", "csv", *more]) == 0
+    assert main(["divide", "overlap", "division.json", "--format", "csv", *more]) == 0
     rows = list(csv.DictReader(StringIO(capsys.readouterr().out)))
     return [[row for row in rows if row["table"] == name] for name in ("models", "population")]
 
 
 def test_the_tables_in_latex_fit_the_page(given, capsys, latex_problems):
-    assert main(["overlap", "division.json", "--format", "tex", *EACH]) == 0
+    assert main(["divide", "overlap", "division.json", "--format", "tex", *EACH]) == 0
     assert latex_problems([capsys.readouterr().out]) == []
 
 
@@ -84,7 +84,7 @@ def test_a_model_accepts_where_the_upper_end_is_below_the_limit(given, capsys):
 
 
 def test_both_tables_are_those_of_the_golden_file(given, capsys, golden):
-    assert main(["overlap", "division.json", "--format", "csv", *EACH]) == 0
+    assert main(["divide", "overlap", "division.json", "--format", "csv", *EACH]) == 0
     golden.check("tests/population.json.gz", {"oodbench-population": {"csv": capsys.readouterr().out.split("\n")}})
 
 
@@ -111,7 +111,7 @@ def test_synonyms_are_words_for_a_category(given, capsys):
 
 
 def test_the_notes_say_what_was_compared(given, capsys):
-    assert main(["overlap", "division.json", EACH[0]]) == 0
+    assert main(["divide", "overlap", "division.json", EACH[0]]) == 0
     text = capsys.readouterr().out
     assert "oodbench/coco-train: 200 pairs of OOD-S and OOD-H before downsampling; threshold 0.05." in text
     assert "some: some.json (json, sha256 " in text
@@ -124,21 +124,20 @@ def test_the_notes_say_what_was_compared(given, capsys):
 ])  # fmt: skip
 def test_what_cannot_be_compared_is_refused(given, capsys, more, said):
     (given / "strange.json").write_text('[{"image": "x.jpg", "text": "a cat"}]', encoding="utf-8")
-    assert main(["overlap", "division.json", *more]) == 2
+    assert main(["divide", "overlap", "division.json", *more]) == 2
     assert said in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("limits", ["0", "2", "0.05,x"])
 def test_a_limit_is_a_share(given, capsys, limits):
-    with pytest.raises(SystemExit):
-        main(["overlap", "division.json", EACH[0], f"--epsilon={limits}"])
+    assert main(["divide", "overlap", "division.json", EACH[0], f"--epsilon={limits}"]) == 2
     assert "must be shares above 0 and at most 1" in capsys.readouterr().err
 
 
 def test_a_division_without_pairs_out_of_distribution_is_refused(given, capsys):
     found = json.loads((given / "division.json").read_text(encoding="utf-8"))
     (given / "division.json").write_text(json.dumps(found | {"pairs": found["pairs"][-3:]}), encoding="utf-8")
-    assert main(["overlap", "division.json", EACH[0]]) == 2
+    assert main(["divide", "overlap", "division.json", EACH[0]]) == 2
     assert "has no present pair out of distribution" in capsys.readouterr().err
 
 

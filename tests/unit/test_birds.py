@@ -7,12 +7,12 @@ import pyarrow.csv
 import pytest
 from pyarrow import parquet
 
+from eyechart.cli import main
 from eyechart.data.birds import open_birds
 from eyechart.data.dataset import Dataset
 from eyechart.data.splits import list_splits, open_split
 from eyechart.errors import DataError
 from eyechart.toybox import birds
-from eyechart.toybox.__main__ import main
 
 BIRDS = """\
 image,observation_id,species,genus,answerable,reason,latitude,longitude,candidates
@@ -137,7 +137,7 @@ def test_parquet_is_found_before_the_hubs_layout(fill: Fill, tmp_path: Path) -> 
 
 
 def test_what_the_toybox_writes_opens(tmp_path: Path) -> None:
-    main([str(tmp_path), "--part", "birds", "--birds", "20"])
+    main(["toybox", tmp_path, "--part", "birds", "--birds", "20"])
     for ref in (ref for ref in list_splits(tmp_path) if ref.layout == "birds"):
         split = open_split(ref)
         assert str(ref).startswith("realbirdid/drawn")

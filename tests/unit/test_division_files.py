@@ -180,9 +180,7 @@ def test_a_file_that_was_changed_is_refused(folder: Folder, what: str) -> None:
 @pytest.mark.parametrize("data", [b"", b"{", b"[]", b'{"schema": "\xff"}'])
 def test_what_is_no_division_is_refused(folder: Folder, data: bytes) -> None:
     folder.path.write_bytes(data)
-    with pytest.raises(
-        DataError, match=r"is not a division file .* Create it again with: python -m eyechart.oodbench ROOT"
-    ):
+    with pytest.raises(DataError, match=r"is not a division file .* Create it again with: eyechart divide ROOT"):
         read_division(folder.path, folder.dataset)
 
 

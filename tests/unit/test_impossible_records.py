@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
+from eyechart.cli import main
 from eyechart.records import read_run
-from eyechart.reports.__main__ import main
 
 pytestmark = pytest.mark.slow
 
@@ -31,14 +31,14 @@ def edit_first_accuracy(folder: Path, change: dict[str, Any]) -> dict[str, Any]:
     return record
 
 
-@pytest.mark.parametrize("command", [[], ["compare"], ["page"]], ids=["overview", "compare", "page"])
+@pytest.mark.parametrize("command", ["overview", "compare", "page"])
 @pytest.mark.parametrize("found", IMPOSSIBLE)
 def test_a_record_with_an_impossible_value_is_refused(
-    make_run: Callable[..., Path], capsys: pytest.CaptureFixture[str], command: list[str], found: str
+    make_run: Callable[..., Path], capsys: pytest.CaptureFixture[str], command: str, found: str
 ) -> None:
     folder = make_run("run", {"conse[]": ("zero_shot", [356] * 18)})
     record = edit_first_accuracy(folder, IMPOSSIBLE[found])
-    assert main([*command, str(folder), *([str(folder)] if command == ["compare"] else [])]) == 2
+    assert main([command, folder, *([folder] if command == "compare" else [])]) == 2
     said = capsys.readouterr().err
     assert f"{folder / 'records.json'} was edited or damaged: {record['case']} (zero_shot): acc1 (" in said
     assert f") has {found}. Restore the file, or run the suite again." in said

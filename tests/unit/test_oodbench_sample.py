@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
+from eyechart.cli import main
 from eyechart.data.dataset import Dataset
 from eyechart.data.detection.annotation import Annotation
 from eyechart.data.detection.splits import FORMATS
@@ -18,11 +19,11 @@ from eyechart.data.splits import list_splits, open_split
 from eyechart.errors import DataError
 from eyechart.oodbench.sample import open_oodbench, packaged_root, splits
 from eyechart.toybox import lvis
-from eyechart.toybox.__main__ import SEED, main
 from eyechart.toybox.classes import classes
 from eyechart.toybox.oodbench_sample import CHOSEN, PICTURES, WRITERS, write
 from eyechart.toybox.scenes import RenderedScene
 from eyechart.toybox.styles import STYLES
+from eyechart.toybox.world import SEED
 
 pytestmark = pytest.mark.slow
 
@@ -215,9 +216,8 @@ def test_an_unknown_split_names_the_known_ones() -> None:
 
 
 def test_the_packaged_part_is_made_alone(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    with pytest.raises(SystemExit):
-        main([str(tmp_path), "--part", "packaged", "--part", "scenes"])
-    assert "make it alone" in capsys.readouterr().err
+    assert main(["toybox", tmp_path, "--part", "packaged", "--part", "scenes"]) == 2
+    assert "draw it alone" in capsys.readouterr().err
     assert not [*tmp_path.iterdir()]
 
 

@@ -18,9 +18,9 @@ from eyechart.data.splits import list_splits, open_split
 from eyechart.errors import DataError
 from eyechart.realbirdid.sample import SPLITS, open_realbirdid, packaged_root, splits
 from eyechart.toybox import birds_sample
-from eyechart.toybox.__main__ import SEED
 from eyechart.toybox.species import species
 from eyechart.toybox.styles import TRAINING
+from eyechart.toybox.world import SEED
 
 FACTS = {"sample": (40, 33, 5, 69), "sample-drawn": (135, 76, 109, 26)}
 FOLDERS = ("gcompris", "tuxpaint")

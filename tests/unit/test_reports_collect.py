@@ -9,8 +9,8 @@ from types import SimpleNamespace
 import pytest
 from msgspec.structs import replace
 
+from eyechart.cli import main
 from eyechart.records import Metric, encode, read_run
-from eyechart.reports.__main__ import main
 from eyechart.reports.history import COLUMNS, rows
 from eyechart.reports.overview import aggregate
 from eyechart.reports.runs import load

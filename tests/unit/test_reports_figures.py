@@ -69,7 +69,7 @@ def test_every_figure_is_a_table_too():
 def test_a_table_asked_for_as_a_figure_is_named_with_its_command(run_folder, tmp_path):
     with pytest.raises(ReportError) as raised:
         draw("realbirdid-t2", load([run_folder]), None, None, tmp_path)
-    command = "python -m eyechart.reports table realbirdid-T2 RUN…"
+    command = "eyechart table realbirdid-T2 RUN…"
     assert str(raised.value) == f"realbirdid-T2 is a table, not a figure. Print it with: {command}"
 
 

@@ -245,7 +245,7 @@ def test_every_table_of_a_run_without_its_cases_says_which_it_needs(make_run, su
             except ReportError as error:
                 message = str(error)
                 assert message.startswith(name)
-                assert "with: p" in message  # pytest, or python -m
+                assert "with: pytest" in message or "with: eyechart" in message
                 assert not re.search(r"\.\.|…\.|\?\.", message)
 
 

@@ -14,7 +14,6 @@ from eyechart.data.class_names import check_unique
 from eyechart.data.images import decode_image
 from eyechart.data.splits import list_splits, open_split
 from eyechart.errors import DataError
-from eyechart.toybox.__main__ import SEED
 from eyechart.toybox.art import CELL, atlas, packaged_root, styles
 from eyechart.toybox.classes import BIRDS, classes, equivalences, equivalent_classes, names
 from eyechart.toybox.concepts import concepts
@@ -23,6 +22,7 @@ from eyechart.toybox.sample import open_toybox
 from eyechart.toybox.scenes import render
 from eyechart.toybox.shards import encode_image
 from eyechart.toybox.styles import HELD_OUT, STYLES, TRAINING
+from eyechart.toybox.world import SEED
 
 COMPLETE = pytest.mark.skipif(styles() != tuple(STYLES), reason="the folder of a style was left out of this build")
 

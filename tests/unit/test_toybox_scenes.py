@@ -6,8 +6,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from eyechart.cli import main
 from eyechart.data.splits import list_splits, open_split
-from eyechart.toybox.__main__ import main
 from eyechart.toybox.art import atlas, styles
 from eyechart.toybox.backdrops import paint
 from eyechart.toybox.classes import equivalences, equivalent_classes, names
@@ -25,7 +25,7 @@ def files(folder: Path) -> dict[str, bytes]:
 @pytest.fixture(scope="module")
 def world(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("world")
-    main([str(folder), *SMALL])
+    main(["toybox", folder, *SMALL])
     return folder
 
 
@@ -39,12 +39,12 @@ def drawn() -> list[RenderedScene]:
 
 @pytest.mark.slow
 def test_the_same_command_gives_the_same_bytes(world: Path, tmp_path: Path) -> None:
-    main([str(tmp_path), *SMALL])
+    main(["toybox", tmp_path, *SMALL])
     assert files(tmp_path) == files(world)
 
 
 def test_another_seed_gives_other_pictures_in_the_same_files(world: Path, tmp_path: Path) -> None:
-    main([str(tmp_path), *SMALL, "--seed", "1", "--part", "birds"])
+    main(["toybox", tmp_path, *SMALL, "--seed", "1", "--part", "birds"])
     birds = {name: data for name, data in files(world).items() if name.startswith("realbirdid/drawn/images")}
     other = {name: data for name, data in files(tmp_path).items() if name in birds}
     assert other.keys() == birds.keys()
@@ -52,7 +52,7 @@ def test_another_seed_gives_other_pictures_in_the_same_files(world: Path, tmp_pa
 
 
 def test_a_part_alone_is_the_same_as_in_the_whole(world: Path, tmp_path: Path) -> None:
-    main([str(tmp_path), *SMALL, "--part", "scenes"])
+    main(["toybox", tmp_path, *SMALL, "--part", "scenes"])
     whole = files(world)
     assert all(data == whole[name] for name, data in files(tmp_path).items())
 

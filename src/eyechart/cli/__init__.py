@@ -17,9 +17,22 @@ SECTIONS = {
     "Evaluate models": {
         "run": "eyechart.cli.run:run",
         "ls": "eyechart.cli.listing:ls",
+        "store": "eyechart.cli.store:store",
     },
-    "Report results": {
+    "Report and compare results": {
+        "overview": "eyechart.cli.reports:overview",
         "table": "eyechart.cli.reports:table",
+        "figure": "eyechart.cli.reports:figure",
+        "page": "eyechart.cli.reports:page",
+        "compare": "eyechart.cli.comparison:compare",
+        "leaderboard": "eyechart.cli.comparison:leaderboard",
+        "collect": "eyechart.cli.reports:collect",
+    },
+    "Prepare and check data": {
+        "annotate": "eyechart.cli.annotation:annotate",
+        "divide": "eyechart.cli.division:divide_splits",
+        "birds": "eyechart.cli.birds:birds",
+        "toybox": "eyechart.cli.toybox:toybox",
     },
 }
 COMMANDS = {name: target for commands in SECTIONS.values() for name, target in commands.items()}

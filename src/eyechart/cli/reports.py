@@ -4,14 +4,42 @@ import sys
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from eyechart.cli.parameters import annotations_option, format_option, labels_option, reference_option, runs_argument
+from eyechart.cli.parameters import (
+    PATH,
+    annotations_option,
+    default_folder,
+    format_option,
+    labels_option,
+    recorded_data_option,
+    reference_option,
+    rule_options,
+    runs_argument,
+    store_option,
+)
 
 if TYPE_CHECKING:
     from eyechart.reports.render import Table
+
+
+@click.command()
+@runs_argument
+@click.option("--out", metavar="DIR", type=PATH, help="Folder to write to. [default: reports/ in the last RUN]")
+def overview(runs: Sequence[Path], out: Path | None) -> None:
+    """Print the main results of runs, and write them as files.
+
+    Writes overview.md, overview.tex and aggregate.csv. RUN is the folder of a run, such as reports/runs/latest; if a
+    case is in several runs, the last one is used.
+    """
+    from eyechart.reports.overview import write_overview
+    from eyechart.reports.runs import load
+
+    folder = out or default_folder(runs)
+    print(write_overview(load(runs), folder), end="")
+    print(f"eyechart: written to {folder}", file=sys.stderr)
 
 
 @click.command()
@@ -48,3 +76,92 @@ def print_tables(tables: Sequence["Table"], format_name: str) -> None:
     sys.stdout.write(RENDERERS[format_name](tables))
     for note in dict.fromkeys(note for table in tables for note in table.notes if format_name == "csv"):
         print(f"note: {note}", file=sys.stderr)
+
+
+@click.command()
+@click.argument("name")
+@runs_argument
+@click.option("--out", metavar="FILE.svg", type=PATH, help="File to write. [default: reports/NAME.svg in the last RUN]")
+@labels_option
+@annotations_option
+@reference_option
+def figure(
+    name: str,
+    runs: Sequence[Path],
+    out: Path | None,
+    labels: str | None,
+    annotations: Sequence[Path],
+    reference: Sequence[str],
+) -> None:
+    """Draw one figure of runs as SVG and print its path.
+
+    NAME is the name of a figure or its number in the paper; `eyechart ls figures` lists them.
+    """
+    from eyechart.reports.figures import draw
+    from eyechart.reports.runs import load
+
+    loaded = replace(load(runs), annotations=tuple(annotations), references=tuple(reference))
+    print(draw(name, loaded, labels, out, default_folder(runs)))
+
+
+@click.command()
+@runs_argument
+@click.option(
+    "--baseline", metavar="PATH", type=PATH, help="Compare with this run, or with this file or folder of baselines."
+)
+@rule_options
+@recorded_data_option
+@store_option
+@click.option(
+    "--side",
+    metavar="PIXELS",
+    type=click.IntRange(0),
+    default=320,
+    show_default=True,
+    help="Size of the images, 0 for none.",
+)
+@click.option(
+    "--figures/--no-figures", default=True, help="Draw the published figures, which takes longest. [default: yes]"
+)
+@click.option("--out", metavar="DIR", type=PATH, help="Folder to write to. [default: reports/page in the last RUN]")
+def page(runs: Sequence[Path], alpha: float, max_drop: float, out: Path | None, **options: Any) -> None:
+    """Write a static web page of runs and print its path.
+
+    The page opens from disk. It has every case, table and figure, trends over the runs, and every answer with its
+    image. The last RUN is compared with the earlier ones.
+    """
+    from eyechart.reports.page.write import PageOptions, write_page
+    from eyechart.reports.verdicts import Rule
+
+    folder = out or default_folder(runs) / "page"
+    for note in write_page(PageOptions(tuple(runs), rule=Rule(alpha, max_drop), **options), folder):
+        print(f"note: {note}", file=sys.stderr)
+    print(folder / "index.html")
+
+
+@click.command()
+@runs_argument
+@click.option(
+    "--out",
+    metavar="FILE",
+    type=PATH,
+    default=Path("history.parquet"),
+    show_default=True,
+    help="File to write: .parquet or .csv.",
+)
+@click.option(
+    "--mill",
+    metavar="aggregate.csv",
+    type=PATH,
+    help="Also write Mill's aggregate.csv; if a case is in several runs, the latest is used.",
+)
+def collect(runs: Sequence[Path], out: Path, mill: Path | None) -> int:
+    """Write all metrics of many runs as one long table.
+
+    RUN is the folder of a run, or a folder of runs such as reports/runs. A run that cannot be read is left out and
+    named, and the exit status is 1.
+    """
+    from eyechart.reports.collect import read_runs, write_history
+
+    status: int = write_history(read_runs(runs), out, mill)
+    return status

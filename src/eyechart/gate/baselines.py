@@ -110,7 +110,7 @@ def read_baselines(path: Path) -> dict[tuple[str, str], tuple[Evidence, Path]]:
     if (path / FILE).is_file() or path.name == FILE:
         raise BaselineError(
             f"{path} is a run and no baseline. Write a baseline with --eye-update-baseline; "
-            "`python -m eyechart.reports compare` compares two runs."
+            "`eyechart compare` compares two runs."
         )
     files = sorted(path.rglob("*.json")) if path.is_dir() else [path] if path.exists() else []
     if not files:

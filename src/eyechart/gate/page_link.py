@@ -26,7 +26,7 @@ class PageLink:
     @property
     def command(self) -> str:
         """The command that writes the page, to be typed in `folder`."""
-        words = ["python", "-m", "eyechart.reports", "page", self.relative(self.run)]
+        words = ["eyechart", "page", self.relative(self.run)]
         options = {
             "--baseline": self.relative(self.baseline),
             "--alpha": "" if self.alpha == ALPHA else str(self.alpha),

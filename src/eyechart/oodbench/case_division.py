@@ -36,7 +36,7 @@ from eyechart.protocol.context import Context
 from eyechart.protocol.options import OptionValues
 from eyechart.spec import parse_spec, split_outside_brackets
 
-DIVIDE = "python -m eyechart.oodbench"
+DIVIDE = "eyechart divide"
 OWN, NONE = "own", "none"
 TOYBOX, PAPER = (
     "open_clip[toybox-clip]+open_clip[toybox-clip-b]",

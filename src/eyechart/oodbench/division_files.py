@@ -19,7 +19,7 @@ from eyechart.oodbench.division_csv import read_set, set_to_csv
 
 SCHEMA = 1
 KNOWN, DIGITS = (*SETS, HARD_SAMPLES), {*"0123"}
-REMEDY = "Create it again with: python -m eyechart.oodbench ROOT"
+REMEDY = "Create it again with: eyechart divide ROOT"
 
 
 class PairEntry(msgspec.Struct, frozen=True, array_like=True):

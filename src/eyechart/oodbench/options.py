@@ -29,7 +29,7 @@ def check_reference(value: str, root: str | None) -> None:
 BUILT = "built"
 DIVISION = Option(
     "division",
-    "source of the pairs: built (from the detectors), a file or folder of python -m eyechart.oodbench, or a published "
+    "source of the pairs: built (from the detectors), a file or folder of eyechart divide, or a published "
     "csv of one set, such as coco-OOD-H.csv",
     BUILT,
 )

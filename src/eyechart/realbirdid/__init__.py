@@ -1,1 +1,1 @@
-"""RealBirdID: the protocols species, flat list, free form and abstention, and `python -m eyechart.realbirdid`."""
+"""RealBirdID: the protocols species, flat list, free form and abstention, and the import of observations."""

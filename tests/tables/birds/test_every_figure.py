@@ -2,8 +2,8 @@
 
 import pytest
 
+from eyechart.cli import main
 from eyechart.errors import ReportError
-from eyechart.reports.__main__ import main
 from eyechart.reports.figures import DRAWERS, draw
 from eyechart.reports.realbirdid.chart_styles import case_styles
 from eyechart.reports.tables import tables

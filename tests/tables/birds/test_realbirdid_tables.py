@@ -9,11 +9,11 @@ import numpy as np
 import pytest
 from sklearn.metrics import roc_auc_score
 
+from eyechart.cli import main
 from eyechart.data.observations import REASONS
 from eyechart.models.types import Usage
 from eyechart.realbirdid.bird_vocabulary import BirdVocabulary
 from eyechart.realbirdid.free_form import FreeFormPredictions
-from eyechart.reports.__main__ import main
 from eyechart.reports.overview import overview_tables, write_overview
 from eyechart.reports.realbirdid.catalogue import TABLES
 from eyechart.reports.render import RENDERERS, to_csv

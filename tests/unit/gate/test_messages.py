@@ -41,7 +41,7 @@ def test_a_case_that_is_worse_says_in_how_many_numbers_and_where_to_look(case: A
             f"{CASE} is worse than the baseline in {numbers}.",
             f"  baseline: {KEPT}",
             "  run: /here/runs/1",
-            "  page of both: python -m eyechart.reports page runs/1 --baseline kept --out page",
+            "  page of both: eyechart page runs/1 --baseline kept --out page",
             f"  If it is meant to be so, accept it {UPDATE}",
         ]
 

@@ -317,7 +317,7 @@ def test_no_pair_at_all_is_no_answer(pair_world: Any) -> None:
 
 
 def test_a_folder_without_any_division_is_refused(pair_world: Any, tmp_path: Path) -> None:
-    with pytest.raises(DataError, match=r"has no division file\. Create one with: python -m eyechart\.oodbench ROOT"):
+    with pytest.raises(DataError, match=r"has no division file\. Create one with: eyechart divide ROOT"):
         load_division(pair_world.sit(pair_world.talker(), division=tmp_path))
 
 

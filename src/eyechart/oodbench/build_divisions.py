@@ -1,10 +1,9 @@
-"""`python -m eyechart.oodbench ROOT --detector=SPEC …`: build the OODBench divisions of annotated data sets.
+"""Build the OODBench divisions of annotated data sets: the work of `eyechart divide ROOT --detector=SPEC …`.
 
 A division sorts the image–category pairs of a split into the sets ID, OOD-S and OOD-H. Each split is written as a JSON
 file that `--eye-set=existence.division=DIR` reads, and as CSV files in the format of OODBench's authors.
 """
 
-import argparse
 import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
@@ -14,7 +13,7 @@ from typing import Any
 import numpy as np
 from tqdm import tqdm
 
-from eyechart.command_line import align_columns, escape_unprintable, progress_interval
+from eyechart.command_line import align_columns, progress_interval
 from eyechart.data.class_names import load_templates
 from eyechart.data.dataset import Dataset
 from eyechart.data.detection.splits import BENCHMARK
@@ -29,14 +28,13 @@ from eyechart.oodbench.case_division import NONE, OWN, DivisionResult, compute_d
 from eyechart.oodbench.division import HARD_SAMPLES, OOD_H, OOD_S, SETS, Division, require_annotation, usable_images
 from eyechart.oodbench.division_files import write_division
 from eyechart.oodbench.flags import OUTSCORED, UNLIKELY
-from eyechart.oodbench.options import DETECTOR_TEMPLATES, MAX_PAIRS, THRESHOLD
 from eyechart.paths import STORE
 from eyechart.protocol.options import OptionValues, is_fraction
 from eyechart.spec import did_you_mean, parse_spec
 
 INITIAL = (f"{OOD_S}'", f"{OOD_H}'")
 HEADS = ("split", "images", "pairs", *SETS, *INITIAL)
-PROGRAM = "python -m eyechart.oodbench"
+PROGRAM = "eyechart divide"
 DETECTORS = {"encoder", "classifier", "matcher"}
 PLACES = "Give folders that can be written to: --out=DIR for divisions, --store=DIR for answers."
 
@@ -88,19 +86,43 @@ def detector_summary(dataset: Dataset, result: DivisionResult, place: int) -> st
     )
 
 
-def main(arguments: Sequence[str] | None = None) -> int:
-    """Divide every selected split and return the exit code.
+@dataclass(frozen=True, kw_only=True)
+class BuildOptions:
+    """What to divide: the splits of a root (None: the packaged sample); by which detectors; and where to write."""
 
-    An error of one split is printed on stderr; the other splits are still divided, and the exit code is 2.
+    root: str | None = None
+    detectors: tuple[str, ...] = ()
+    templates: str = "1"
+    threshold: str = "0.05"
+    max_pairs: int = 3000
+    absent_categories: bool = False
+    hard_samples: str = NONE
+    splits: tuple[str, ...] = ()
+    limit: int | None = None
+    seed: int = 42
+    store: Path = STORE
+    out: Path = Path("divisions")
+    offline: bool = False
+
+    def values(self) -> OptionValues:
+        """Return the options as a case of pytest has them."""
+        return {
+            "detectors": "+".join(self.detectors) or OWN,
+            "detector_templates": self.templates,
+            "threshold": self.threshold,
+            "max_pairs": str(self.max_pairs),
+            "absent_categories": "yes" if self.absent_categories else "no",
+            "hard_samples": self.hard_samples,
+        }
+
+
+def build_divisions(options: BuildOptions) -> int:
+    """Divide every selected split, print a summary, and return the exit status.
+
+    An error of one split is printed on stderr; the other splits are still divided, and the exit status is 2.
     """
-    escape_unprintable()
-    options = build_parser().parse_args(arguments)
-    try:
-        check_options(options)
-        refs = select_splits(options.root, options.split)
-    except EyechartError as error:
-        report_error(str(error))
-        return 2
+    check_options(options)
+    refs = select_splits(options.root, options.splits)
     lender = DetectorPool(offline=options.offline)
     results = [divided_split for ref in refs if (divided_split := divide_split(ref, options, lender))]
     if results:
@@ -110,78 +132,17 @@ def main(arguments: Sequence[str] | None = None) -> int:
     return 0 if len(results) == len(refs) else 2
 
 
-def build_parser() -> argparse.ArgumentParser:
-    """Return the parser of the command line."""
-    parser = argparse.ArgumentParser(
-        prog=PROGRAM,
-        description="Find the image–category pairs that detectors fail on, in images annotated in the format of COCO, "
-        "LVIS, nuScenes or Cityscapes, and write a division of all pairs into in-distribution and out-of-distribution "
-        "sets.",
-        epilog="Then evaluate models on it: pytest -k existence --eye-data=ROOT --eye-set=existence.division=DIR",
-    )
-    more, helps = (
-        parser.add_argument,
-        {option.name: option.help for option in (DETECTOR_TEMPLATES, THRESHOLD, MAX_PAIRS)},
-    )
-    text = "the folder of an annotated data set, or a folder of several (default: the packaged sample)"
-    more("root", metavar="ROOT", nargs="?", help=text)
-    text = "a detector: an encoder, a matcher, or a classifier of the categories; repeat it, usually two are used"
-    more("--detector", metavar="SPEC", action="append", default=[], help=text)
-    more("--templates", metavar="NAME", default="1", help=f"{helps['detector_templates']} (default: 1)")
-    more(
-        "--threshold", metavar="T", type=parse_probability, default="0.05", help=f"{helps['threshold']} (default: 0.05)"
-    )
-    more(
-        "--max-pairs",
-        metavar="N",
-        type=parse_positive_integer,
-        default=3000,
-        help=f"{helps['max_pairs']} (default: 3000)",
-    )
-    more("--seed", metavar="N", type=parse_integer, default=42, help="the seed of all random choices (default: 42)")
-    more(
-        "--absent-categories",
-        action="store_true",
-        help="include absent categories that a detector predicted as present",
-    )
-    text = "also mine hard samples: own (from the first detector's probabilities), or a file of COCO results"
-    more("--hard-samples", metavar="FILE", default=NONE, help=text)
-    more("--split", metavar="NAME", action="append", default=[], help="only this split; repeatable")
-    more(
-        "--limit",
-        metavar="N",
-        type=parse_positive_integer,
-        help="use a random sample of this many images of each split",
-    )
-    more("--store", metavar="DIR", type=Path, default=STORE, help="the folder of the response store")
-    more("--out", metavar="DIR", type=Path, default=Path("divisions"), help="the output folder (default: divisions)")
-    more("--offline", action="store_true", help="never open a connection")
-    return parser
-
-
 def parse_probability(text: str) -> str:
     """Return a probability from 0 to 1 in the spelling that is recorded."""
     if not is_fraction(text):
-        raise argparse.ArgumentTypeError(f"expected a probability from 0 to 1, got '{text}'")
+        raise SpecError(f"expected a probability from 0 to 1, got '{text}'")
     return str(float(text))
 
 
-def parse_integer(text: str, least: int = 0) -> int:
-    """Return an integer of at least `least`."""
-    if not text.isdecimal() or int(text) < least:
-        raise argparse.ArgumentTypeError(f"expected an integer of at least {least}, got '{text}'")
-    return int(text)
-
-
-def parse_positive_integer(text: str) -> int:
-    """Return an integer of at least 1."""
-    return parse_integer(text, 1)
-
-
-def check_options(options: argparse.Namespace) -> None:
+def check_options(options: BuildOptions) -> None:
     """Raise SpecError or DataError for options that are wrong whatever the data are."""
     load_templates(options.templates)
-    for text in options.detector:
+    for text in options.detectors:
         if "]+" in text:
             raise SpecError(f"--detector={text} names several detectors. Repeat --detector for each of them.")
         spec = parse_spec(text)
@@ -214,16 +175,14 @@ def select_splits(root: str | None, names: Sequence[str]) -> list[SplitRef]:
     return [annotated[name] for name in dict.fromkeys(names or annotated)]
 
 
-def divide_split(
-    ref: SplitRef, options: argparse.Namespace, lender: "DetectorPool"
-) -> tuple[Dataset, DivisionResult] | None:
+def divide_split(ref: SplitRef, options: BuildOptions, lender: "DetectorPool") -> tuple[Dataset, DivisionResult] | None:
     """Divide a split and write its files; print the error and return None if that fails."""
     try:
         opened = open_split(ref, cache=options.store / "index", offline=options.offline)
         dataset = opened.subsample(options.limit, options.seed)
         bar = lender.start_split(str(ref))
         runner = Runner(Store(options.store, on_wait=report_error), options.limit, options.seed, bar)
-        result = compute_division(runner, dataset, lender, option_values(options))
+        result = compute_division(runner, dataset, lender, options.values())
         write_division(options.out / f"{dataset.split}.json", result.division, dataset)
     except EyechartError as error:
         report_error(f"{ref}: {error}")
@@ -237,21 +196,9 @@ def divide_split(
     return dataset, result
 
 
-def option_values(options: argparse.Namespace) -> OptionValues:
-    """Return the options as a case of pytest has them."""
-    return {
-        "detectors": "+".join(options.detector) or OWN,
-        "detector_templates": options.templates,
-        "threshold": options.threshold,
-        "max_pairs": str(options.max_pairs),
-        "absent_categories": "yes" if options.absent_categories else "no",
-        "hard_samples": options.hard_samples,
-    }
-
-
 def report_error(sentence: str) -> None:
     """Print an error on stderr."""
-    print(f"{PROGRAM}: {sentence}", file=sys.stderr)
+    print(f"eyechart: {sentence}", file=sys.stderr)
 
 
 @dataclass
@@ -298,7 +245,3 @@ class DetectorPool:
         if spec not in self.models:
             self.models[spec] = create_model(parse_spec(spec), device=assign_device(0), offline=self.offline)
         return self.models[spec]
-
-
-if __name__ == "__main__":
-    raise SystemExit(main())

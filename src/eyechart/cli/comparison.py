@@ -1,0 +1,61 @@
+"""`eyechart compare` and `eyechart leaderboard`: differences between runs and models."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import click
+
+from eyechart.cli.parameters import PATH, ParsedBy, format_option, labels_option, rule_options, runs_argument
+from eyechart.cli.reports import print_tables
+
+
+@click.command()
+@click.argument("places", metavar="RUN…", nargs=-1, required=True, type=PATH)
+@click.option(
+    "--models",
+    metavar="SPEC SPEC",
+    nargs=2,
+    help="Compare these two models; with two runs, the first model "
+    "of the first run and the second model of the second.",
+)
+@rule_options
+@format_option
+def compare(
+    places: Sequence[Path], models: tuple[str, str] | None, alpha: float, max_drop: float, format_name: str
+) -> None:
+    """Compare two runs or two models, metric by metric.
+
+    RUN is the folder of a run, or a file or folder of baselines: two of them, or one with --models. Metrics are
+    compared over the same samples.
+    """
+    from eyechart.reports.compare import comparison_table, match_models, match_runs
+    from eyechart.reports.verdicts import Rule
+
+    if len(places) > 2 or (len(places) == 1 and not models):
+        raise click.UsageError("compare takes two runs, or one and --models SPEC SPEC.")
+    sides = match_models(places, models) if models else match_runs(places)
+    print_tables([comparison_table(sides, Rule(alpha, max_drop))], format_name)
+
+
+@click.command()
+@runs_argument
+@click.option("--metric", metavar="NAME", help="Metric to rank by, such as acc1, ece, f1 or ig. [default: accuracy]")
+@labels_option
+@click.option(
+    "--alpha",
+    metavar="P",
+    type=ParsedBy("eyechart.reports.verdicts:parse_alpha"),
+    default=0.05,
+    show_default=True,
+    help="Significance level of a new rank, after Holm's correction.",
+)
+@format_option
+def leaderboard(runs: Sequence[Path], metric: str | None, labels: str | None, alpha: float, format_name: str) -> None:
+    """Rank models by one metric.
+
+    There is a table for each split and protocol. Models without a significant difference share a rank.
+    """
+    from eyechart.reports.leaderboard import leaderboards
+    from eyechart.reports.runs import load
+
+    print_tables(leaderboards(load(runs), metric, labels, alpha), format_name)

@@ -1,0 +1,105 @@
+"""`eyechart store`: the stored answers, their size, damaged ones, and the deletion of unused ones."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import click
+
+from eyechart.cli import CommandGroup
+from eyechart.cli.parameters import runs_argument, store_option
+
+DAMAGED = 1
+
+
+@click.group(cls=CommandGroup)
+def store() -> None:
+    """List, measure, verify and prune stored answers."""
+
+
+@store.command("ls")
+@store_option
+def list_store(store: Path) -> None:
+    """List the entries.
+
+    Prints for each the digest, size, state (complete or partial), kind of answers, and model.
+    """
+    from eyechart.inference.store_entries import list_entries
+
+    for entry in list_entries(store):
+        state = "complete" if entry.complete else "partial"
+        print(f"{entry.digest[:12]}  {format_size(entry.size):>9}  {state:8}  {entry.description}")
+
+
+@store.command()
+@store_option
+def size(store: Path) -> None:
+    """Print the number of entries and their size by model."""
+    from eyechart.inference.store_entries import list_entries
+
+    sizes: dict[str, list[int]] = {}
+    for entry in list_entries(store):
+        sizes.setdefault(entry.description.partition("  ")[2], []).append(entry.size)
+    for model, values in sorted(sizes.items(), key=lambda item: -sum(item[1])):
+        print(f"{format_size(sum(values)):>9}  {len(values):>6,}  {model}")
+    total = [value for values in sizes.values() for value in values]
+    print(f"{format_size(sum(total)):>9}  {len(total):>6,}  in all")
+
+
+@store.command()
+@store_option
+def verify(store: Path) -> int:
+    """Check the files of every entry.
+
+    Prints every entry whose files are not those that were written; the exit status is then 1. Delete these folders and
+    run again.
+    """
+    from eyechart.inference.store_entries import list_entries
+
+    entries = [(entry, entry.damage()) for entry in list_entries(store)]
+    damaged = [(entry, why) for entry, why in entries if why]
+    for entry, why in damaged:
+        print(f"{entry.folder}: {why}")
+    partial = sum(not entry.complete for entry, _ in entries)
+    print(f"{len(entries):,} entries, of which {partial:,} are partial and {len(damaged):,} are damaged.")
+    return DAMAGED if damaged else 0
+
+
+@store.command()
+@runs_argument
+@store_option
+@click.option("--delete", is_flag=True, help="Delete the entries. Without it, they are only listed.")
+def prune(runs: Sequence[Path], store: Path, *, delete: bool) -> None:
+    """List or delete the entries that given runs do not use.
+
+    RUN is the folder of a run, or a folder of runs such as reports/runs. Entries that their records name are kept; the
+    answers of cases without a record are not. No file outside of entries is deleted, and no entry that a run holds.
+    """
+    from eyechart.errors import ReportError
+    from eyechart.inference.store_entries import unused_entries
+    from eyechart.reports.collect import read_runs
+
+    collected = read_runs(runs)
+    for reason in collected.errors.values():
+        raise ReportError(f"{reason} Nothing was deleted, since the entries that this run uses are not known.")
+    used = {digest for run in collected.runs.values() for record in run.records for digest in record.store_entries}
+    entries = [*unused_entries(store, used)]
+    freed = sum(entry.size for entry in entries)
+    for entry in entries:
+        print(f"{entry.digest[:12]}  {format_size(entry.size):>9}  {entry.description}")
+        if delete:
+            entry.delete()
+    done = "deleted" if delete else "not used by these runs; --delete deletes them"
+    print(f"{len(entries):,} entries ({format_size(freed)}) {done}.")
+
+
+def format_size(count: int) -> str:
+    """Return a number of bytes with its unit.
+
+    >>> format_size(12), format_size(1_234_567)
+    ('12 B', '1.2 MB')
+    """
+    size, units = float(count), ["B", "kB", "MB", "GB", "TB"]
+    while size >= 1000 and len(units) > 1:
+        size /= 1000
+        units.pop(0)
+    return f"{size:.0f} B" if units[0] == "B" else f"{size:.1f} {units[0]}"
