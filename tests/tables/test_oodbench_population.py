@@ -143,5 +143,5 @@ def test_a_division_without_pairs_out_of_distribution_is_refused(given, capsys):
 
 def test_a_run_knows_nothing_of_training(bench):
     bench.case("existence")
-    with pytest.raises(ReportError, match=r"eyechart.reports overlap DIVISION.json --corpus MODEL=FILE"):
+    with pytest.raises(ReportError, match=r"eyechart divide overlap DIVISION.json --corpus MODEL=FILE"):
         bench.tables("oodbench-population")
