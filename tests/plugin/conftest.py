@@ -7,7 +7,7 @@ import shutil
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from runpy import run_path
@@ -211,24 +211,19 @@ def pictures(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="session")
-def warm(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, ...]]:
-    """An interpreter that has imported what runs need, which takes most of the time of a small one."""
-    with WARM["interpreter"](tmp_path_factory.mktemp("warm") / "socket", SURROUNDINGS) as command:
-        yield command
-
-
-@pytest.fixture(scope="session")
-def new_world(tmp_path_factory: pytest.TempPathFactory, pictures: Path, warm: tuple[str, ...]) -> Callable[[], World]:
+def new_world(
+    tmp_path_factory: pytest.TempPathFactory, pictures: Path, warm_python: tuple[str, ...]
+) -> Callable[[], World]:
     """Make a folder to run in that several tests look at."""
-    return lambda: World(tmp_path_factory.mktemp("world"), pictures, warm=warm)
+    return lambda: World(tmp_path_factory.mktemp("world"), pictures, warm=warm_python)
 
 
 @pytest.fixture
-def world(tmp_path: Path, pictures: Path, warm: tuple[str, ...]) -> World:
+def world(tmp_path: Path, pictures: Path, warm_python: tuple[str, ...]) -> World:
     """An empty folder to run in."""
     folder = tmp_path / "here"
     folder.mkdir()
-    return World(folder, pictures, warm=warm)
+    return World(folder, pictures, warm=warm_python)
 
 
 @pytest.fixture

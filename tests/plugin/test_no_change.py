@@ -1,9 +1,9 @@
 """Nothing changed, eight times in a row: the gate passes however the cases are dealt to workers and answered.
 
-Every session is a pytest of its own with its own workers, all of them forked from one interpreter (`warm.py`), since to
-import a model's library again in each would take nine tenths of the time. There are several such interpreters, each
-with another hash seed. A session puts its cases in another order, deals them to another number of workers in another
-way, and finds another part of the answers in the store; before some of them a run was killed while it answered.
+Every session is a pytest of its own with its own workers, all of them forked from an interpreter (`warm.py`), since to
+import a model's library again in each would take nine tenths of the time. There are two such interpreters, each with
+another hash seed. A session puts its cases in another order, deals them to another number of workers in another way,
+and finds another part of the answers in the store; before some of them a run was killed while it answered.
 """
 
 import json
@@ -21,13 +21,13 @@ import pytest
 
 pytestmark = pytest.mark.slow
 
-SESSIONS, INTERPRETERS, LIMIT = 8, 2, 16
+SESSIONS, LIMIT = 8, 16
 MODELS = ("open_clip[toybox-clip]", "tiny[]", "tinyclass[]", "replay[path=a.csv]", "replay[path=b.csv]")
 CASES = """imagenet/tiny and not open_clip or cutouts/open_clip and zero_shot or coco/open_clip and detection
            or drawn/open_clip and flat_list"""
 KILLED = "imagenet/tiny/tiny["
 WORKERS, FORGOTTEN, WAYS = (1, 2, 3, 4), (0, 0.2, 0.5), ("load", "worksteal", "loadgroup", "worksteal")
-interpreter = run_path(str(Path(__file__).parents[1] / "warm.py"))["interpreter"]
+WARM = run_path(str(Path(__file__).parents[1] / "warm.py"))
 SHUFFLE = """
 import os
 import random
@@ -130,13 +130,13 @@ class Again:
 @pytest.fixture(scope="module")
 def sessions(new_world: Callable[[], Any]) -> list[Session]:
     """A baseline, and then the sessions, one after the other."""
-    again, found = Again(new_world()), []
-    for seed in range(INTERPRETERS):
-        place, environment = again.world.folder / f"warm{seed}", {"PYTHONHASHSEED": str(seed)}
-        with interpreter(place, again.world.surroundings | environment) as again.world.python:
-            if not found:
-                again.begin()
-            found += [again.session(number) for number in range(seed, SESSIONS, INTERPRETERS)]
+    again, found = Again(new_world()), list[Session]()
+    again.begin()
+    seeded = again.world.surroundings | {"PYTHONHASHSEED": "1"}
+    with WARM["interpreter"](again.world.folder / "seeded", seeded, WARM["IMPORTS"]) as other:
+        for place, command in enumerate((again.world.warm, other)):
+            again.world.warm = command
+            found += [again.session(number) for number in range(place, SESSIONS, 2)]
     return found
 
 

@@ -79,8 +79,9 @@ def test_packaged_weights_reach_their_accuracy(logits: Floats, exact: Any) -> No
     assert exact.top(logits, 5) == pytest.approx(0.98, abs=0.015)
 
 
+@pytest.mark.slow
 def test_bfloat16_changes_hardly_any_prediction(logits: Floats, exact: Any) -> None:
-    some = slice(40)  # processors without bfloat16 instructions need almost a second for each image
+    some = slice(20)  # processors without bfloat16 instructions need almost a second for each image
     low, high = answers(TimmClassifier(parse_spec("timm[dtype=bfloat16]")), exact.images[some]), logits[some]
     assert np.mean(low.argmax(axis=1) == high.argmax(axis=1)) >= 0.95
     assert not np.array_equal(low, high)

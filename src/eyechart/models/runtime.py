@@ -161,6 +161,7 @@ def library_versions(*packages: str) -> dict[str, str]:
     return {name: version for name in packages if (version := _version(name))}
 
 
+@cache
 def _version(package: str) -> str:
     try:
         return version(package)

@@ -34,6 +34,7 @@ def classes() -> tuple[ToyClass, ...]:
     return toy_classes
 
 
+@cache
 def names() -> tuple[str, ...]:
     """Return the names by index."""
     return tuple(toy_class.name for toy_class in classes())

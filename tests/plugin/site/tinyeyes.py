@@ -23,7 +23,7 @@ from PIL import Image
 from eyechart.models.types import Classifier, Encoder, Floats, Identity
 from eyechart.spec import ModelSpec
 
-WIDTH = 12
+WIDTH, NUMPY = 12, version("numpy")
 
 
 class Base:
@@ -46,7 +46,7 @@ class Base:
             dtype="float32",
             device="cpu",
             processor={"size": 2},
-            libraries={"numpy": version("numpy")},
+            libraries={"numpy": NUMPY},
         )
 
     @property

@@ -1,0 +1,33 @@
+"""Ask a warm interpreter for a fork that takes this process's place; it imports little, since every run starts it.
+
+`warm_client.py SOCKET ARGUMENTS` sends its arguments, environment, folder and pipes to `warm.py`, and ends as the fork
+ends.
+"""
+
+import marshal
+import os
+import sys
+from _socket import AF_UNIX, SCM_RIGHTS, SHUT_WR, SOL_SOCKET, socket
+
+KILLED = 9
+
+
+def ask(place: str, arguments: list[str]) -> int:
+    """Return the exit status of a fork that runs with `arguments`; kill this process if the fork was killed."""
+    server = socket(AF_UNIX)
+    server.connect(place)
+    order = marshal.dumps((arguments, dict(os.environ), os.getcwd()))  # noqa: PTH109  # pathlib takes longer to import than all the rest
+    pipes = b"".join(pipe.to_bytes(4, sys.byteorder) for pipe in (0, 1, 2))
+    sent = server.sendmsg([order], [(SOL_SOCKET, SCM_RIGHTS, pipes)])
+    server.sendall(order[sent:])
+    server.shutdown(SHUT_WR)
+    said = b""
+    while more := server.recv(1 << 10):  # until the fork has ended
+        said += more
+    if not said:
+        os.kill(os.getpid(), KILLED)
+    return int(said)
+
+
+if __name__ == "__main__":
+    sys.exit(ask(sys.argv[1], sys.argv[2:]))
