@@ -15,6 +15,7 @@ ROOT = Path(__file__).parents[2]
 SURFACES = ("benchmarks", "fixtures", "plugins", "reports")
 LAYERS = (  # from top to bottom
     ("__main__",),
+    ("integrations",),
     ("api", "cli"),
     SURFACES,
     ("run_folder", "session"),

@@ -1,0 +1,1 @@
+"""Callbacks of training loops: transformers' Trainer, and Lightning."""
