@@ -39,6 +39,11 @@ def pack(values: NDArray[Any] | Sequence[int]) -> dict[str, str]:
     return {"t": kind, "d": b64encode(array.astype(f"<{kind}").tobytes()).decode()}
 
 
+def pack_floats(values: NDArray[Any]) -> dict[str, str]:
+    """Return numbers as little-endian base64 of four bytes each."""
+    return {"t": "f4", "d": b64encode(np.asarray(values, "<f4").tobytes()).decode()}
+
+
 def fits(kind: str, low: int, high: int) -> bool:
     """Return whether a type holds all numbers of a range."""
     return bool(np.iinfo(kind).min <= low and high <= np.iinfo(kind).max)

@@ -1,14 +1,26 @@
 """Write a sample group as chunks: columns that are loaded whole for filtering, and texts in parts for reading."""
 
-from collections.abc import Iterator, Sequence
+import os
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from .chunks import TextNumbers, pack, pack_flags, pack_ragged, truncate, write_chunk
+from eyechart.data.file_index import FileSource
+
+from .chunks import TextNumbers, pack, pack_flags, pack_floats, pack_ragged, truncate, write_chunk
+from .prompt_texts import prompt_texts
 from .sample_groups import CaseSamples, SampleGroup
 from .samples import Samples
 
 PART = 250  # items whose texts lie together
+SCORES: Mapping[str, str] = {  # what a protocol ranks classes by
+    "supervised": "logit",
+    "zero_shot": "cosine",
+    "knn": "votes",
+    "posterior": "log p",
+    "species": "probability",
+    "flat_list": "probability",
+}
 OUT_OF_PROMPT, FAILED, SILENT = 0, 1, 2  # bits
 
 
@@ -33,6 +45,7 @@ def write_sample_group(folder: Path, number: int, group: SampleGroup) -> dict[st
     pictures = [group.pictures[key][1] if key in group.pictures else "" for key in keys]
     write_chunk(folder, f"{folder_name}/items", {"keys": keys, "pictures": pictures} | question_columns(group))
     write_chunk(folder, f"{folder_name}/names", names.all())
+    write_chunk(folder, f"{folder_name}/originals", original_files(group))
     return group_summary(group, folder_name)
 
 
@@ -41,6 +54,20 @@ def question_columns(group: SampleGroup) -> dict[str, Any]:
     questions = TextNumbers()
     numbers = [questions(question) for _, question in group.items]
     return {"questionNumbers": pack(numbers), "questions": questions.all()} if any(numbers) else {}
+
+
+def original_files(group: SampleGroup) -> dict[str, Any]:
+    """Return the address of the data root and the path of each image below it; {} where images are no files."""
+    source = group.dataset.source if group.dataset else None
+    if group.dataset is None or not isinstance(source, FileSource):
+        return {}
+    root = source.root.resolve()
+    entries = {key: source.entries[row] for key, row in zip(group.dataset.keys, group.dataset.selected, strict=True)}
+    found = [entries.get(key) for key, _ in group.items]
+    paths = [str(root / entry.path) if entry and entry.size == -1 else "" for entry in found]
+    start = os.path.commonpath([*filter(None, paths)]) if any(paths) else ""
+    start = start if start not in paths else str(Path(start).parent)
+    return {"root": Path(start).as_uri(), "paths": [path.removeprefix(start) for path in paths]} if start else {}
 
 
 def group_summary(group: SampleGroup, folder_name: str) -> dict[str, Any]:
@@ -68,6 +95,8 @@ def case_summary(case_samples: CaseSamples) -> dict[str, Any]:
         "case": case.record.case,
         "before": case_samples.previous is not None,
         "outOfPrompt": any(samples.kinds),
+        "prompts": prompt_texts(case.record),
+        "score": SCORES.get(case.record.protocol, "score") if samples.confidence is not None else "",
     }
 
 
@@ -79,6 +108,8 @@ def case_columns(case_samples: CaseSamples, group: SampleGroup, names: TextNumbe
         for name, change in case_samples.changes.items()
     }
     columns = sample_columns(case_samples.samples, group, names) | {"changes": numbers}
+    scores = {"confidence": case_samples.samples.confidence, "loss": case_samples.samples.loss}
+    columns |= {name: pack_floats(values) for name, values in scores.items() if values is not None}
     return columns | {"before": sample_columns(before, group, names) if before else None}
 
 

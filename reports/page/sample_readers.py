@@ -1,5 +1,6 @@
 """Readers of the sample tables of OODBench and RealBirdID, chosen by a column that only one of them has."""
 
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 
 from .samples import (
@@ -10,6 +11,7 @@ from .samples import (
     Samples,
     column,
     label_outcomes,
+    parse_numbers,
     read_classification,
 )
 
@@ -102,6 +104,7 @@ def read_species(rows: Sequence[Line], _: ClassNamer) -> Samples:
         errors=column(rows, "error"),
         more=tuple(tuple(level_details(row, columns)) for row in rows),
         unit="image",
+        confidence=parse_numbers(rows, "all.species.probability"),
         observations=column(rows, "observation"),
     )
 
@@ -145,6 +148,7 @@ def read_flat_list(rows: Sequence[Line], _: ClassNamer) -> Samples:
         errors=column(rows, "error"),
         more=tuple(tuple(level_answers(row, columns)) for row in rows),
         unit="image",
+        confidence=parse_numbers(rows, "all.probability"),
         observations=column(rows, "observation"),
     )
 
@@ -195,6 +199,20 @@ def format_abstained(row: Line) -> str:
     return "yes" if row["prediction"] == "abstain" else "no"
 
 
+def read_shared(rows: Sequence[Line], _: ClassNamer) -> Samples:
+    """Return one item per row of a protocol of another package, from the columns that all sample tables share."""
+    keys = column(rows, "key")
+    repeated = {key for key, times in Counter(keys).items() if times > 1}
+    return Samples(
+        items=tuple((key, f"row {row}" if key in repeated else "") for row, key in enumerate(keys, 1)),
+        label_sets={"target": label_outcomes(rows, "correct", single_labels(rows, "target"), "subset")},
+        answers=column(rows, "prediction"),
+        errors=column(rows, "error"),
+        raw=column(rows, "response") if "response" in rows[0] else (),
+        unit="sample" if repeated else "image",
+    )
+
+
 READERS: Mapping[str, Reader] = {
     "top1": read_classification,
     "first_category": read_progression,
@@ -204,4 +222,5 @@ READERS: Mapping[str, Reader] = {
     "all.answer": read_flat_list,
     "all.species": read_species,
     "answer_level": read_free_form,
+    "prediction": read_shared,  # which every table has
 }

@@ -17,8 +17,10 @@ from ..runs import CaseRun
 Line = Mapping[str, str]
 ClassNamer = Callable[[str], str]
 Codes = NDArray[np.uint8]
+Floats = NDArray[np.float32]
 Best = tuple[tuple[str, str], ...]  # names with their scores, the highest first
 
+RANKS = range(1, 6)
 WRONG, RIGHT, MIXED, UNSCORED = 0, 1, 2, 255
 MARKS: Mapping[str, int] = {"0": WRONG, "1": RIGHT}
 
@@ -36,7 +38,8 @@ class LabelOutcomes:
 class Samples:
     """Every item of a case.
 
-    `items` are (image, question); `answers` are names, "" for none, and () if unknown; `raw` are the completions.
+    `items` are (image, question); `answers` are names, "" for none, and () if unknown; `raw` are the completions. Of a
+    right class that is not among the five best, the loss has the fifth score, and so is a lower bound.
     """
 
     items: tuple[tuple[str, str], ...]
@@ -49,6 +52,8 @@ class Samples:
     more: tuple[tuple[tuple[str, str], ...], ...] = ()
     unit: str = field(default="", compare=False)
     observations: tuple[str, ...] = ()  # which are samples of their own; () where images are
+    confidence: Floats | None = None  # the score of each answer, NaN without one
+    loss: Floats | None = None  # the best score minus the best one of a right class, at least 0
 
     def clusters(self) -> NDArray[np.int64]:
         """Return the image or observation of each item (items,), numbered from 0."""
@@ -74,7 +79,9 @@ def read_samples(case: CaseRun, class_name: ClassNamer, readers: Mapping[str, Re
     path = case.folder / record.predictions.path
     text = read_verified(path, case.folder, record.predictions)
     rows = list(csv.DictReader(StringIO(text, newline="")))
-    reader = next((candidate for column, candidate in readers.items() if rows and column in rows[0]), None)
+    has_answers = any(row.get("prediction") or row.get("target") or row.get("error") for row in rows)
+    columns = rows[0] if has_answers else {}
+    reader = next((candidate for column, candidate in readers.items() if column in columns), None)
     try:
         return reader(rows, class_name) if reader else None
     except (KeyError, TypeError, ValueError, IndexError) as error:
@@ -89,6 +96,26 @@ def column(rows: Sequence[Line], name: str) -> tuple[str, ...]:
 def parse_marks(rows: Sequence[Line], name: str) -> Codes:
     """Return a column of "1", "0" and "" as codes."""
     return np.array([MARKS.get(row[name], UNSCORED) for row in rows], np.uint8)
+
+
+def parse_numbers(rows: Sequence[Line], name: str) -> Floats:
+    """Return a column of numbers, NaN where it is empty."""
+    return np.array([float(row[name]) if row[name] else np.nan for row in rows], np.float32)
+
+
+def margin_losses(rows: Sequence[Line]) -> Floats:
+    """Return the best score minus that of the best right class under the first label set; NaN without either."""
+    name = next((column for column in rows[0] if column.endswith(".labels")), "")
+    return np.array([margin_loss(row, row[name].split(";") if name else ()) for row in rows], np.float32)
+
+
+def margin_loss(row: Line, labels: Sequence[str]) -> float:
+    """Return the best score of a row minus the best score of a right class, or minus the last one if none is listed."""
+    scores = [float(row[f"score{rank}"]) for rank in RANKS if row[f"score{rank}"]]
+    if not scores or not any(labels):
+        return float("nan")
+    right = (score for rank, score in zip(RANKS, scores, strict=False) if row[f"top{rank}"] in labels)
+    return scores[0] - next(right, scores[-1])
 
 
 def label_outcomes(
@@ -119,6 +146,7 @@ def read_classification(rows: Sequence[Line], class_name: ClassNamer) -> Samples
     names = [name.removesuffix(".correct") for name in first_epoch[0] if name.endswith(".correct")]
     label_sets = {name: class_outcomes(rounds, name, class_name) for name in names}
     has_text = "response" in first_epoch[0]
+    confidence, loss = (None, None) if has_text else (parse_numbers(first_epoch, "score1"), margin_losses(first_epoch))
     return Samples(
         items=tuple((row["key"], "") for row in first_epoch),
         label_sets=label_sets,
@@ -129,6 +157,8 @@ def read_classification(rows: Sequence[Line], class_name: ClassNamer) -> Samples
         best=() if has_text else tuple(top5(row, class_name) for row in first_epoch),
         more=tuple(tuple(text_details(row, class_name)) for row in first_epoch) if has_text else (),
         unit="image",
+        confidence=confidence,
+        loss=loss,
     )
 
 
@@ -167,7 +197,7 @@ def merge_texts(rounds: Sequence[Sequence[Line]], name: str) -> tuple[str, ...]:
 
 def top5(row: Line, class_name: ClassNamer) -> Best:
     """Return the classes with the highest scores."""
-    return tuple((class_name(row[f"top{rank}"]), row[f"score{rank}"]) for rank in range(1, 6) if row[f"top{rank}"])
+    return tuple((class_name(row[f"top{rank}"]), row[f"score{rank}"]) for rank in RANKS if row[f"top{rank}"])
 
 
 def text_details(row: Line, class_name: ClassNamer) -> Iterator[tuple[str, str]]:

@@ -135,6 +135,12 @@ def test_the_page_shows_them_all(kinds: Path, opened: Any, tmp_path: Path) -> No
         driver.go(f"#/samples/{name}?outcome=wrong")
         driver.page.locator(".cards a").first.click()
         driver.page.locator(".answers .wrong").first.wait_for()
+        if name == "oodbench/sample-lvis/existence":
+            assert (
+                driver.page.locator(".prompts pre")
+                .first.inner_text()
+                .startswith("Does this image contain a {category}")
+            )
         loaded = "image => image.decode().then(() => image.naturalWidth > 20)"
         assert driver.page.locator(".parts img").evaluate(loaded)
 

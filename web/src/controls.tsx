@@ -2,7 +2,7 @@
 import { useId, useRef, useState } from "preact/hooks";
 import type { ComponentChildren } from "preact";
 import type { Group, RowChanges } from "./group";
-import { CHANGES, chosen, isMove, OUTCOMES, shownLabelSet } from "./filter";
+import { CHANGES, chosen, isMove, LOOKS, OUTCOMES, shownLabelSet, SORTS } from "./filter";
 import type { Params } from "./filter";
 import { keysOn, turnKeys, useKeys } from "./keys";
 import type { Change } from "./samples";
@@ -22,7 +22,7 @@ export function Filter({ group, params, change, found, aside }: Props) {
   );
   return (
     <>
-    <div class={aside ? "aside" : ""}><Fold name="Filter" count={Object.values(params).filter(Boolean).length}>
+    <div class={aside ? "aside" : ""}><Fold key={String(aside)} folded={aside} name="Filter" count={Object.entries(params).filter(([name, value]) => value && !LOOKS.includes(name)).length}>
     <search class="filter" aria-label="Filter of samples">
       <label>Find <input ref={search} type="search" value={params.find ?? ""} onInput={(event) => change({ find: event.currentTarget.value }, "replace")} placeholder="key, label or answer" /></label>
       {pick("labels", "Labels", group.labelSets.map(({ name }) => [name, name]), "")}
@@ -34,6 +34,9 @@ export function Filter({ group, params, change, found, aside }: Props) {
       {isMove(params.changed) && pick("of", "Number", numbers(group, params, params.changed), "any")}
       {group.about.cases.some((groupCase) => groupCase.outOfPrompt) && tick("prompt", "out of prompt")}
       {group.cases.length > 1 && tick("disagree", "models disagree")}
+      {group.cases.some(({ confidence }) => confidence) && pick("sort", "Sort by", Object.entries(SORTS), "order of the data set")}
+      {pick("size", "Size", [["small", "small"], ["large", "large"]], "medium")}
+      {tick("group", "group by class")}
       <Chosen params={params} change={change} />
       <Keys />
     </search></Fold></div>
@@ -46,8 +49,8 @@ export function Filter({ group, params, change, found, aside }: Props) {
 }
 
 // A filter that is folded on a small screen; `count` conditions hold.
-export function Fold({ name, count: held, children }: { name: string; count: number; children: ComponentChildren }) {
-  const [open] = useState(() => matchMedia("(min-width: 48rem)").matches);
+export function Fold({ name, count: held, folded = false, children }: { name: string; count: number; folded?: boolean; children: ComponentChildren }) {
+  const [open] = useState(() => !folded && matchMedia("(min-width: 48rem)").matches);
   return (
     <details class="fold" open={open}>
       <summary>{name}{held > 0 && <span class="hint"> ({count(held)})</span>}</summary>

@@ -1,9 +1,9 @@
 // Chunks of data. A page opened from disk may not fetch files, but it may load scripts: each calls `eyechart` with its
 // name and JSON as text. A chunk contains no code, and the policy of the page allows no other script.
 
-export interface Packed { t: "u1" | "i2" | "i4"; d: string }
+export interface Packed { t: "u1" | "i2" | "i4" | "f4"; d: string }
 export type Cut = string | [string, number]; // a text, or its beginning and its length
-export type Column = Uint8Array | Int16Array | Int32Array;
+export type Column = Uint8Array | Int16Array | Int32Array | Float32Array;
 
 export interface Metric {
   name: string; labels: string; subset: string; value: number | null; n: number; ci: [number, number] | null; how: string;
@@ -31,6 +31,7 @@ export interface Run {
 }
 export interface CaseSummary {
   model: string; task: string; promptSettings: string; case: string; before: boolean; outOfPrompt: boolean;
+  prompts: [name: string, text: string][]; score: string;
 }
 export interface GroupSummary {
   name: string; title: string; folder: string; n: number; part: number; unit: string; labelSets: string[]; images: boolean;
@@ -91,7 +92,7 @@ export function load<T>(name: string): Promise<T> {
   return found as Promise<T>;
 }
 
-const KINDS = { u1: Uint8Array, i2: Int16Array, i4: Int32Array };
+const KINDS = { u1: Uint8Array, i2: Int16Array, i4: Int32Array, f4: Float32Array };
 
 export function unpack({ t, d }: Packed): Column {
   const text = atob(d);

@@ -1,4 +1,6 @@
 // Charts that the page draws, and the published figures.
+import { useState } from "preact/hooks";
+import { Confusion } from "./confusion";
 import { nameOf } from "./group";
 import { load } from "./data";
 import type { GroupSummary, Index } from "./data";
@@ -9,6 +11,8 @@ import { go } from "./samples";
 import { Table } from "./table";
 import type { Field } from "./table";
 import { count, interval, percent, Text } from "./text";
+
+const FEW = 12; // rows of a chart that are shown at first
 
 interface Share { position: number; labels: string; value: number; ci: [number, number]; n: number }
 interface Confused { position: number; labels: string; pairs: [string, string, number][] }
@@ -31,14 +35,24 @@ export function Figures({ index, name }: { index: Index; name: string }) {
       )}
       {index.curves && <Coverage index={index} group={group} />}
       {index.figures.length > 0 && <h2>Published figures</h2>}
-      {index.figures.map((one) => (
-        <figure key={one.name} class="published">
-          <figcaption><b><Text>{one.name}</Text></b> <Text>{one.title}</Text></figcaption>
-          <img src={one.file} alt={`${one.name}: ${one.title}`} loading="lazy" />
-          {one.table && <Numbers name={one.name} />}
-        </figure>
-      ))}
+      <ul class="gallery">{index.figures.map((one) => <Published key={one.name} one={one} />)}</ul>
     </>
+  );
+}
+
+// A published figure, small at first.
+function Published({ one }: { one: Index["figures"][number] }) {
+  const [large, setLarge] = useState(false);
+  return (
+    <li class={large ? "published large" : "published"}>
+      <figure>
+        <button type="button" aria-expanded={large} onClick={() => setLarge(!large)}>
+          <img src={one.file} alt={`${one.name}: ${one.title}`} loading="lazy" />
+        </button>
+        <figcaption><b><Text>{one.name}</Text></b> <Text>{one.title}</Text></figcaption>
+      </figure>
+      {large && one.table && <Numbers name={one.name} />}
+    </li>
   );
 }
 
@@ -56,6 +70,7 @@ function GroupCharts({ group }: { group: GroupSummary }) {
           <Shares group={group} shares={protocols} />
           <h2>Confused pairs</h2>
           <Confusions group={group} found={confusions} />
+          <Confusion about={group} />
         </>
       )}
     </Loaded>
@@ -63,34 +78,51 @@ function GroupCharts({ group }: { group: GroupSummary }) {
 }
 
 function Shares({ group, shares }: { group: GroupSummary; shares: Share[] }) {
+  const [whole, setWhole] = useState(false);
+  const [all, setAll] = useState(false);
   if (!shares.length) {
     return <p>No answer is scored here.</p>;
   }
+  const rows = all ? shares : shares.slice(0, FEW);
+  const [low, high] = whole ? [0, 1] : zoomed(rows.map(({ ci }) => ci));
   return (
+    <>
+    <p class="tools"><label class="tick"><input type="checkbox" checked={whole} onChange={(event) => setWhole(event.currentTarget.checked)} /> axis from 0 to 100 %</label></p>
     <div class="scroll" role="region" aria-label="Right answers" tabIndex={0}><table class="shares">
       <caption class="visually-hidden">The share of right answers of every case under every label set, with its 95 % interval</caption>
-      <thead><tr><th scope="col">Case</th><th scope="col">Labels</th><th scope="col"><span class="visually-hidden">Drawn</span><span class="scale" aria-hidden="true"><span>0</span><span>50</span><span>100 %</span></span></th><th scope="col" class="number">%</th><th scope="col" class="number">n</th></tr></thead>
+      <thead><tr><th scope="col">Case</th><th scope="col">Labels</th><th scope="col"><span class="visually-hidden">Drawn</span><span class="scale" aria-hidden="true"><span>{percent(low, 0)}</span><span>{percent((low + high) / 2, 0)}</span><span>{percent(high, 0)} %</span></span></th><th scope="col" class="number">%</th><th scope="col" class="number">n</th></tr></thead>
       <tbody>
-        {shares.map((one, place) => (
-          <tr key={place} class={place && shares[place - 1].position !== one.position ? "first" : ""}>
-            <th scope="row">{place && shares[place - 1].position === one.position ? <span class="visually-hidden">{nameOf(group, one.position)}</span> : <Text>{nameOf(group, one.position)}</Text>}</th>
+        {rows.map((one, place) => (
+          <tr key={place} class={place && rows[place - 1].position !== one.position ? "first" : ""}>
+            <th scope="row">{place && rows[place - 1].position === one.position ? <span class="visually-hidden">{nameOf(group, one.position)}</span> : <Text>{nameOf(group, one.position)}</Text>}</th>
             <td><Text>{one.labels}</Text></td>
-            <td class="track"><Bar share={one} place={group.labelSets.indexOf(one.labels)} /></td>
+            <td class="track"><Bar share={one} axis={[low, high]} place={group.labelSets.indexOf(one.labels)} /></td>
             <td class="number">{percent(one.value)} <span class="hint">{interval(one.ci)}</span></td>
             <td class="number">{count(one.n)}</td>
           </tr>
         ))}
       </tbody>
     </table></div>
+    {shares.length > rows.length && <p><button type="button" onClick={() => setAll(true)}>Show all {count(shares.length)} rows</button></p>}
+    </>
   );
 }
 
-function Bar({ share, place }: { share: Share; place: number }) {
-  const [low, high] = share.ci;
+const STEP = 0.05;
+
+// The ends of an axis that holds all intervals, at whole steps.
+function zoomed(intervals: [number, number][]): [number, number] {
+  const low = Math.floor(Math.min(...intervals.map(([end]) => end)) / STEP) * STEP;
+  const high = Math.ceil(Math.max(...intervals.map(([, end]) => end)) / STEP) * STEP;
+  return [Math.max(0, low), Math.min(1, Math.max(high, low + STEP))];
+}
+
+function Bar({ share, axis, place }: { share: Share; axis: [number, number]; place: number }) {
+  const [low, high, value] = [...share.ci, share.value].map((number) => (number - axis[0]) / (axis[1] - axis[0]));
   return (
     <span class={`bar s${place % 8}`} aria-hidden="true">
       <span class="whisker" style={{ left: `${100 * low}%`, width: `${100 * (high - low)}%` }} />
-      <span class="dot" style={{ left: `${100 * share.value}%` }} />
+      <span class="dot" style={{ left: `${100 * value}%` }} />
     </span>
   );
 }

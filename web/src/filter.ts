@@ -22,6 +22,42 @@ export function chosen(group: Group, params: Params): GroupCase[] {
   return found.length ? found : group.cases;
 }
 
+export const SORTS: Record<string, string> = {
+  sure: "confidence, highest first", unsure: "confidence, lowest first", loss: "loss, highest first",
+};
+// How cards are shown, which is no condition on samples.
+export const LOOKS = ["sort", "size", "group"];
+
+// Return the rows in the chosen order; of several models the mean counts. Rows without a number come last.
+export function ordered(group: Group, params: Params, rows: Int32Array): Int32Array {
+  const columns = chosen(group, params).flatMap(({ loss, confidence }) => (params.sort === "loss" ? loss : confidence) ?? []);
+  const labels = params.group ? classNames(group, params) : null;
+  if (!labels && (!(params.sort in SORTS) || !columns.length)) {
+    return rows;
+  }
+  const sign = params.sort === "unsure" ? 1 : -1;
+  const means = Float32Array.from({ length: group.about.n }, (_, row) => sign * mean(columns.map((column) => column[row])));
+  const known = (row: number) => (Number.isNaN(means[row]) ? Infinity : means[row]);
+  const byScore = (one: number, other: number) => (params.sort in SORTS && known(one) !== known(other) ? known(one) - known(other) : one - other);
+  return Int32Array.from(rows).sort((one, other) => (labels ? letters.compare(labels(one), labels(other)) : 0) || byScore(one, other));
+}
+
+const letters = new Intl.Collator("en", { numeric: true });
+
+function mean(values: number[]): number {
+  const known = values.filter((value) => !Number.isNaN(value));
+  return known.length ? known.reduce((sum, value) => sum + value, 0) / known.length : NaN;
+}
+
+// Return a function from a row to its first label under the shown label set.
+export function classNames(group: Group, params: Params): (row: number) => string {
+  const { ends, values } = group.labelSets[shownLabelSet(group, params)];
+  return (row) => {
+    const start = row ? ends[row - 1] : 0;
+    return start < ends[row] ? group.names[values[start]] : "no label";
+  };
+}
+
 // Return the rows that pass. All conditions on answers must hold for the same model: the selected one, or any.
 export function filtered(group: Group, params: Params): Int32Array {
   const items = itemTests(group, params);

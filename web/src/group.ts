@@ -7,7 +7,7 @@ export const OUT_OF_PROMPT = 1, FAILED = 2, SILENT = 4;
 
 interface ColumnsChunk {
   answers: Packed | null; outcomes: Record<string, Packed>; flags: Packed; before?: ColumnsChunk | null;
-  changes?: Record<string, RowChanges>;
+  changes?: Record<string, RowChanges>; confidence?: Packed; loss?: Packed;
 }
 interface LabelSetChunk { name: string; labels: { ends: Packed; values: Packed }; categories: Packed; categoryNames: Cut[] }
 interface ItemsChunk { keys: string[]; pictures: string[]; questionNumbers?: Packed; questions?: Cut[] }
@@ -21,6 +21,7 @@ export interface Columns { answers: Column | null; outcomes: (Column | null)[]; 
 // `changes` has the rows that each metric lost and gained since the baseline, by its name.
 export interface GroupCase extends Columns {
   answers: Column; about: CaseSummary; name: string; before: Columns | null; changes: Map<string, RowChanges>;
+  confidence: Column | null; loss: Column | null;
 }
 export interface RowChanges { lost: Packed; gained: Packed }
 export interface LabelSet { name: string; ends: Column; values: Column; categories: Column; categoryNames: string[] }
@@ -101,8 +102,10 @@ function groupCase(about: GroupSummary, place: number, chunk: ColumnsChunk): Gro
   const before = chunk.before ? columns(chunk.before, about.labelSets.length) : null;
   const now = columns(chunk, about.labelSets.length);
   const changes = new Map(Object.entries(chunk.changes ?? {}));
-  return { ...now, answers: now.answers!, about: about.cases[place], name: nameOf(about, place), before, changes };
+  return { ...now, answers: now.answers!, about: about.cases[place], name: nameOf(about, place), before, changes, confidence: number(chunk.confidence), loss: number(chunk.loss) };
 }
+
+const number = (packed: Packed | undefined): Column | null => (packed ? unpack(packed) : null);
 
 // Return the rows that a metric lost or gained, or null if it has no outcomes per sample.
 export function rowsMoved(groupCase: GroupCase, name: string, how: keyof RowChanges): Set<number> | null {
@@ -124,6 +127,14 @@ export async function textsOf(group: Group, row: number): Promise<{ texts: Texts
   const { folder, part } = group.about;
   const chunk = await load<{ cases: Texts[] }>(`${folder}/p${Math.floor(row / part)}`);
   return { texts: chunk.cases, at: row % part };
+}
+
+// Return the address of the original image, if this page lies on the disk that has the images.
+export async function originalOf(group: Group, row: number): Promise<string> {
+  const { root, paths } = await load<{ root?: string; paths?: string[] }>(`${group.about.folder}/originals`);
+  const path = paths?.[row];
+  const onDisk = location.protocol === "file:" && root?.startsWith("file:");
+  return onDisk && path ? root + path.split("/").map(encodeURIComponent).join("/") : "";
 }
 
 export function picture(group: Group, row: number, side: number): string | null {

@@ -1,9 +1,11 @@
 // One sample: its image, its labels under each label set, and the answer of every model.
-import { labelsOf, OUT_OF_PROMPT, picture, rowsMoved, textsOf, UNSCORED } from "./group";
+import { useState } from "preact/hooks";
+import { labelsOf, originalOf, OUT_OF_PROMPT, picture, rowsMoved, textsOf, UNSCORED } from "./group";
 import type { Group, GroupCase, Texts } from "./group";
 import { beginning } from "./data";
 import { chosen, shownLabelSet } from "./filter";
 import type { Params } from "./filter";
+import { Term } from "./glossary";
 import { useKeys } from "./keys";
 import { Loaded, useLoaded } from "./loaded";
 import { outcome, OutcomeText } from "./marks";
@@ -23,6 +25,8 @@ export function Sample({ group, side, row, rows, params, link, list }: Props) {
     j: () => to(next), ArrowRight: () => to(next), k: () => to(previous), ArrowLeft: () => to(previous),
     Escape: () => (location.hash = list),
   });
+  const [wide, setWide] = useState(false);
+  const original = useLoaded(() => originalOf(group, row), [group, row]);
   const source = picture(group, row, side);
   return (
     <article class="sample">
@@ -34,8 +38,14 @@ export function Sample({ group, side, row, rows, params, link, list }: Props) {
       </nav>
       <h2><Text>{group.keys[row]}</Text></h2>
       {group.question(row) && <p class="question"><Text>{group.question(row)}</Text></p>}
-      <div class="parts">
-        <figure>{source ? <img src={source} alt={`Image of sample ${group.keys[row]}`} /> : <p class="hint">No image here.</p>}</figure>
+      <div class={wide ? "parts wide" : "parts"}>
+        <figure>
+          {source ? <img src={source} alt={`Image of sample ${group.keys[row]}`} /> : <p class="hint">No image here.</p>}
+          <figcaption>
+            {source && <button type="button" aria-pressed={wide} onClick={() => setWide(!wide)}>Full width</button>}
+            {original.value && <a class="button" href={original.value} target="_blank" rel="noreferrer">Original image</a>}
+          </figcaption>
+        </figure>
         <div>
           <Labels group={group} row={row} />
           <Answers group={group} row={row} params={params} />
@@ -57,9 +67,9 @@ function Labels({ group, row }: { group: Group; row: number }) {
         const kind = labelSet.categoryNames[labelSet.categories[row]];
         return (
           <div key={labelSet.name}>
-            <dt><Text>{labelSet.name}</Text></dt>
+            <dt><Term kind="labels" name={labelSet.name} /></dt>
             <dd>{labels.length ? labels.map((label) => <span class="label" key={label}><Text>{label}</Text></span>) : <span class="hint">no label</span>}
-              {kind && <span class="kind"><Text>{kind}</Text></span>}</dd>
+              {kind && <span class="kind"><Term kind="subsets" name={kind} /></span>}</dd>
           </div>
         );
       })}
@@ -109,22 +119,64 @@ function Answer({ group, groupCase, row, texts, at, first, of }: AnswerProps) {
       {of && <Moves groupCase={groupCase} row={row} of={of} />}
       {error && <div class="failed"><p>Error</p><Raw text={error} /></div>}
       {raw && <Raw text={raw} />}
-      <Details group={group} texts={texts} at={at} />
+      <Details group={group} groupCase={groupCase} texts={texts} at={at} row={row} />
+      <Prompts groupCase={groupCase} open={Boolean(raw)} />
       <Before group={group} groupCase={groupCase} row={row} texts={texts} at={at} first={first} />
     </li>
   );
 }
 
-function Details({ group, texts, at }: { group: Group; texts: Texts; at: number }) {
+interface DetailsProps { group: Group; groupCase: GroupCase; texts: Texts; at: number; row: number }
+
+function Details({ group, groupCase, texts, at, row }: DetailsProps) {
   const best = texts.best?.[at] ?? [], more = texts.more?.[at] ?? [];
+  const score = groupCase.about.score || "score";
+  const right = new Set(group.labelSets.flatMap((labelSet) => labelsOf(labelSet, row)));
+  const known = best.some(([name]) => right.has(name));
   return (
     <>
       {best.length > 0 && (
-        <ol class="best" aria-label="Five best">{best.map(([name, score], place) => <li key={place}><Text>{group.names[name]}</Text> <span class="hint">{score}</span></li>)}</ol>
+        <table class="best">
+          <caption>Five best classes</caption>
+          <thead class="visually-hidden"><tr><th scope="col">Class</th><th scope="col">Drawn</th><th scope="col">{score}</th></tr></thead>
+          <tbody>{best.map(([name, text], place) => (
+            <tr key={place} class={right.has(name) ? "true-class" : ""}>
+              <th scope="row"><Text>{group.names[name]}</Text>{right.has(name) && <span class="right"> ✓ {truths(group, row, name)}</span>}</th>
+              <td class="track"><ScoreBar scores={best.map((other) => Number(other[1]))} value={Number(text)} score={score} /></td>
+              <td class="number">{place === 0 && <span class="hint">{score} </span>}{text}</td>
+            </tr>
+          ))}</tbody>
+        </table>
       )}
+      {best.length > 0 && right.size > 0 && !known && <p class="hint">The true class is not among the five.</p>}
       {more.map(([name, text], place) => <p class="more" key={place}><span class="hint"><Marked>{beginning(name)}</Marked></span> <Marked>{beginning(text)}</Marked></p>)}
     </>
   );
+}
+
+// The label sets under which a class is right.
+function truths(group: Group, row: number, name: number): string {
+  return group.labelSets.filter((labelSet) => labelsOf(labelSet, row).includes(name)).map((labelSet) => labelSet.name).join(", ");
+}
+
+const LOGARITHMS = ["logit", "log p"]; // whose difference is a ratio of probabilities
+
+// A bar of a score beside the best one: the ratio of probabilities for logarithms, else the ratio of scores.
+function ScoreBar({ scores, value, score }: { scores: number[]; value: number; score: string }) {
+  const highest = Math.max(...scores);
+  const share = LOGARITHMS.includes(score) ? Math.exp(value - highest) : highest > 0 ? value / highest : 0;
+  return <span class="score-bar" aria-hidden="true"><span style={{ width: `${Math.min(100, Math.max(0, 100 * share))}%` }} /></span>;
+}
+
+// The prompts that were asked, with slots such as {category}, and the settings of the case.
+function Prompts({ groupCase: { about }, open }: { groupCase: GroupCase; open: boolean }) {
+  return about.prompts.length || about.promptSettings ? (
+    <details class="prompts" open={open && about.prompts.length > 0}>
+      <summary>Prompt and settings</summary>
+      {about.prompts.map(([name, text]) => <div key={name}><p class="hint"><Text>{name}</Text></p><Raw text={text} /></div>)}
+      {about.promptSettings && <p class="hint"><Text>{about.promptSettings}</Text></p>}
+    </details>
+  ) : null;
 }
 
 // The change of a sample in the selected metric.

@@ -4,7 +4,7 @@ import { labelsOf, nameOf, open, picture } from "./group";
 import type { Group, GroupCase } from "./group";
 import type { GroupSummary, Index } from "./data";
 import { Filter } from "./controls";
-import { chosen, filtered, shownLabelSet as labelSetAt } from "./filter";
+import { chosen, classNames, filtered, ordered, shownLabelSet as labelSetAt } from "./filter";
 import type { Params } from "./filter";
 import { useKeys } from "./keys";
 import { Loaded, useLoaded } from "./loaded";
@@ -13,6 +13,7 @@ import { written } from "./route";
 import { Sample } from "./sample";
 import { count, many, Text } from "./text";
 
+const NAMED = 6; // models whose names stand on a card
 const PAGE = 48; // samples per page
 
 export function Samples({ index, name, params }: { index: Index; name: string; params: Params }) {
@@ -62,7 +63,7 @@ export type Change = (changes: Params, how?: "replace") => void;
 function Browser({ group, index, params }: { group: Group; index: Index; params: Params }) {
   const { at, ask, page, ...conditions } = params;
   const key = JSON.stringify(conditions);
-  const rows = useMemo(() => filtered(group, conditions), [group, key]);
+  const rows = useMemo(() => ordered(group, conditions, filtered(group, conditions)), [group, key]);
   const here = written.bind(null, "samples", group.about.name);
   const change: Change = (changes, how) => go(here({ ...conditions, ...changes }), how);
   const row = at === undefined ? -1 : rowOf(group, at, ask);
@@ -114,12 +115,24 @@ function List({ group, side, rows, params, link, page, change }: ListProps) {
   return (
     <>
       {rows.length === 0 && <p>{compared(group, params) ? "No sample passes this filter." : "There is nothing to compare with: write the page with --baseline."}</p>}
-      <ul class="cards">
-        {shown.map((row) => <Card key={row} group={group} side={side} row={row} params={params} href={link(row)} />)}
-      </ul>
+      <div class={params.group ? "by-class" : ""}>{parts(shown, params.group ? classNames(group, params) : null).map(({ name, rows: own }) => (
+        <section key={name} aria-label={name || "Samples"}>
+          {name && <h2 class="class-name"><Text>{name}</Text></h2>}
+          <ul class={`cards ${params.size ?? ""}`}>
+            {own.map((row) => <Card key={row} group={group} side={side} row={row} params={params} href={link(row)} />)}
+          </ul>
+        </section>
+      ))}</div>
       {pages > 1 && <Pages at={at} pages={pages} turn={turn} />}
     </>
   );
+}
+
+// The rows of a page by class, or all together.
+function parts(rows: number[], label: ((row: number) => string) | null): { name: string; rows: number[] }[] {
+  const found = new Map<string, number[]>();
+  rows.forEach((row) => found.set(label?.(row) ?? "", [...(found.get(label?.(row) ?? "") ?? []), row]));
+  return [...found].map(([name, own]) => ({ name, rows: own }));
 }
 
 function compared(group: Group, params: Params): boolean {
@@ -155,6 +168,7 @@ function Card({ group, side, row, params, href }: CardProps) {
       <span class="labels"><span class="visually-hidden">{group.labelSets[at].name}: </span><Text>{labels.join("; ") || "no label"}</Text></span>
       <div class="outcomes">
         <Marks cases={who} row={row} at={at} />
+        <Score cases={who} row={row} params={params} />
         {who.length === 1 && <span><span class="visually-hidden">, answered </span><Text>{group.names[who[0].answers[row]] || "no answer"}</Text></span>}
       </div>
     </li>
@@ -164,12 +178,20 @@ function Card({ group, side, row, params, href }: CardProps) {
 // A sign for every selected case, and a summary for screen readers.
 function Marks({ cases, row, at }: { cases: GroupCase[]; row: number; at: number }) {
   const found = cases.map((groupCase) => outcome(groupCase, row, at));
+  const named = cases.length > 1 && cases.length <= NAMED;
   return (
     <>
       <span class="visually-hidden">{summed(found)}</span>
-      <span class="marks" aria-hidden="true">
-        {found.map((code, place) => <Mark key={place} code={code} who={cases[place].name} />)}
+      <span class={named ? "marks named" : "marks"} aria-hidden="true">
+        {found.map((code, place) => <span class="who" key={place}><Mark code={code} who={cases[place].name} />{named && <span class="name" title={cases[place].name}><bdi>{cases[place].name}</bdi></span>}</span>)}
       </span>
     </>
   );
+}
+
+// The number that samples are sorted by.
+function Score({ cases, row, params }: { cases: GroupCase[]; row: number; params: Params }) {
+  const of = params.sort === "loss" ? "loss" : "confidence";
+  const [value] = cases.length === 1 && params.sort ? [cases[0][of]?.[row]] : [];
+  return value === undefined || Number.isNaN(value) ? null : <span class="hint">{of === "loss" ? "loss" : cases[0].about.score} {value.toPrecision(3)}</span>;
 }
