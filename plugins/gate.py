@@ -267,6 +267,7 @@ class Gate:
         self.failures.setdefault(nodeid, []).append(why)
 
     @pytest.hookimpl(trylast=True)
+    @pytest.hookimpl(trylast=True)
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
         """Print the messages, then the errors."""
         for line in dict.fromkeys(self.messages):

@@ -1,7 +1,12 @@
-"""The summary at the end of a session: one line for each case and metric or label set, with intervals."""
+"""The summary at the end of a session: the metrics of each case with their intervals, in about 30 lines.
+
+With `-v` it has every metric. Otherwise it has the most detailed of these that fits: every metric, the primary metric
+of each case, or the lowest and highest primary metric of a benchmark's splits for each model and protocol.
+"""
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from itertools import groupby
 from pathlib import Path
 
 import pytest
@@ -13,13 +18,15 @@ from eyechart.records import PASSED, Metric, Record
 from .cases import find_case
 from .recorder import Recorder
 
-FIRST, SECOND = "acc1", "acc5"  # keys of the two value columns; the second has only top-5 accuracy
 METHODS: Mapping[str, str] = {  # the titles of a record's ci_method
     "wilson": "Wilson",
     "clustered wilson": "Wilson at the effective number (several samples of an image or observation)",
     "bootstrap": "bootstrap over images or observations",
 }
-COLUMNS = ("case", "protocol", "metric/labels", "n", "value", "top-5", "errors", "")  # the last marks failed cases
+MAX_LINES, MAX_NOTES = 30, 5
+INTERVAL = "value in % [95 % interval]"
+OUTCOMES = ("error", "unparsed", "truncated")  # of a case; a column without one is left out
+Row = tuple[str, ...]
 
 
 class Summary:
@@ -34,20 +41,28 @@ class Summary:
         records = sorted(self.recorder.records.values(), key=sort_key)
         if not records:
             return
-        rows = [COLUMNS, *(row for record in records for row in make_rows(record))]
-        widths = [max(len(row[column]) for row in rows) for column in range(len(COLUMNS))]
+        verbose = terminalreporter.config.get_verbosity() > 0
+        write = terminalreporter.write_line
         terminalreporter.section("eyechart")
-        for row in rows if len(rows) > 1 else ():
-            cells = (cell.ljust(width) for cell, width in zip(row, widths, strict=True))
-            terminalreporter.write_line("  ".join(cells).rstrip())
-        for note in dict.fromkeys(note for record in records for note in record.notes):
-            terminalreporter.write_line(f"note: {note}")
-        for line in map(describe_usage, records):
-            if line:
-                terminalreporter.write_line(line)
-        methods = "".join(f"95 %, {methods}; " for methods in [interval_methods(records)] if methods)
+        rows, left = select_rows(records, verbose=verbose)
+        for line in align(rows):
+            write(line)
+        notes = [*dict.fromkeys(note for record in records for note in record.notes)]
+        shown = notes if verbose else notes[:MAX_NOTES]
+        for note in shown:
+            write(f"note: {note}")
+        for line in filter(None, map(describe_usage, records)):
+            write(line)
+        more = [
+            f"{left} more metrics" * bool(left),
+            f"{len(notes) - len(shown)} more notes" * (len(notes) > len(shown)),
+        ]
+        if any(more):
+            write(f"{' and '.join(filter(None, more))}: pytest -v, or eyechart overview")
+        methods = interval_methods(records)
         folder = bestrelpath(Path.cwd(), self.recorder.folder)
-        terminalreporter.write_line(f"intervals: {methods}records and answers: {folder}")
+        write(f"{f'intervals: {methods}; ' if methods else ''}records and answers: {folder}")
+        write(f"the page: eyechart page {folder}")
 
     def write_skips(self, terminalreporter: pytest.TerminalReporter) -> None:
         """Print why cases were skipped, so that a missing data set is noticed."""
@@ -75,29 +90,111 @@ def skip_reason(report: pytest.TestReport) -> str:
     return str(report.longrepr[2] if isinstance(report.longrepr, tuple) else report.longrepr).removeprefix("Skipped: ")
 
 
-def make_rows(record: Record) -> list[tuple[str, ...]]:
-    """Return one row for each metric title of a record."""
-    rows: dict[str, dict[str, Metric]] = {}
-    last = {id(metric): counts_empty(metric, record.metrics) for metric in record.metrics}
-    for metric in sorted(record.metrics, key=lambda metric: last[id(metric)]):
-        if metric.title:
-            title = f"{metric.title} {WITH_EMPTY}" if last[id(metric)] else metric.title
-            column = SECOND if metric.name == SECOND else FIRST
-            rows.setdefault(title, {}).setdefault(column, metric)
-    return [
+def select_rows(records: Sequence[Record], *, verbose: bool = False) -> tuple[list[Row], int]:
+    """Return the head and rows of the most detailed table that fits, and the number of metrics without a row."""
+    every = [(record, metric) for record in records for metric in titled_metrics(record)]
+    if not every:
+        return [], 0
+    primary = [next(pairs) for _, pairs in groupby(every, lambda pair: id(pair[0]))]
+    if verbose or len(every) < MAX_LINES:
+        return metric_rows(every), 0
+    if len(primary) < MAX_LINES:
+        return metric_rows(primary), len(every) - len(primary)
+    rows = split_rows(primary)
+    cut = [("…", *[""] * (len(rows[0]) - 1))] if len(rows) > MAX_LINES else []
+    return [*rows[:MAX_LINES], *cut], len(every) - len(primary)
+
+
+def titled_metrics(record: Record) -> list[Metric]:
+    """Return the metrics with a title, the primary one first; those that count images without labels come last."""
+    titled = [metric for metric in record.metrics if metric.title]
+    return sorted(titled, key=lambda metric: counts_empty(metric, record.metrics))
+
+
+def metric_rows(pairs: Iterable[tuple[Record, Metric]]) -> list[Row]:
+    """Return a head, and a row for each metric of a record."""
+    pairs = [*pairs]
+    counted = [name for name in OUTCOMES if name == "error" or any(outcome(record, name) for record, _ in pairs)]
+    rows = [
         (
             record.case,
             record.protocol,
-            labels,
-            str(metrics[FIRST].n),
-            format_interval(metrics[FIRST]),
-            format_interval(metrics.get(SECOND)),
-            str(record.outcomes.error),
-            "" if record.status == PASSED else record.status,
+            metric.name,
+            name_samples(record, metric),
+            format_interval(metric),
+            str(metric.n),
+            *(str(outcome(record, name)) for name in counted),
+            status(record),
         )
-        for labels, metrics in rows.items()
-        if FIRST in metrics
+        for record, metric in pairs
     ]
+    heads = [f"{name}s" if name == "error" else name for name in counted]
+    return [("case", "protocol", "metric", "labels or subset", INTERVAL, "n", *heads, ""), *rows]
+
+
+def split_rows(pairs: Sequence[tuple[Record, Metric]]) -> list[Row]:
+    """Return a head, and a row for each benchmark, model, protocol and options: its lowest and highest split."""
+
+    def group_key(pair: tuple[Record, Metric]) -> Row:
+        record, metric = pair
+        case = record.case.removeprefix(f"{record.benchmark}/{record.split}/")
+        return record.benchmark, case, record.protocol, metric.name, name_samples(record, metric, with_labels=False)
+
+    groups: dict[Row, list[tuple[Record, Metric]]] = {}
+    for pair in pairs:
+        groups.setdefault(group_key(pair), []).append(pair)
+    rows = [
+        (
+            *key,
+            str(len(group)),
+            describe_split(group, min),
+            describe_split(group, max) if len(group) > 1 else "",
+            str(sum(record.outcomes.error for record, _ in group)),
+            " ".join(dict.fromkeys(filter(None, (status(record) for record, _ in group)))),
+        )
+        for key, group in groups.items()
+    ]
+    named = ("benchmark", "model", "protocol", "metric", "labels or subset", "splits")
+    return [(*named, "lowest split, %", "highest split, %", "errors", ""), *rows]
+
+
+def describe_split(
+    group: Iterable[tuple[Record, Metric]], choose: Callable[[Iterable[tuple[float, str]]], tuple[float, str]]
+) -> str:
+    """Return the value and name of the lowest or highest split of some cases, "-" if no value is defined."""
+    values = [(metric.value, record.split) for record, metric in group if metric.value is not None]
+    if not values:
+        return "-"
+    value, split = choose(values)
+    return f"{100 * value:.2f} {split}"
+
+
+def name_samples(record: Record, metric: Metric, *, with_labels: bool = True) -> str:
+    """Return the label set of a metric, or the subset of samples, level, prompt and, of several, the label set.
+
+    Without `with_labels` the last part is left out.
+    """
+    if metric.title == metric.labels:
+        return f"{metric.labels} {WITH_EMPTY}" if counts_empty(metric, record.metrics) else metric.labels
+    several = with_labels and len({other.labels for other in record.metrics if other.title}) > 1
+    return ", ".join(filter(None, (metric.subset, metric.level, metric.prompt, metric.labels if several else "")))
+
+
+def outcome(record: Record, name: str) -> int:
+    """Return the number of answers with an outcome."""
+    return int(getattr(record.outcomes, name))
+
+
+def status(record: Record) -> str:
+    """Return the status of a case that did not pass, else ""."""
+    return "" if record.status == PASSED else record.status
+
+
+def align(rows: Sequence[Row]) -> Iterator[str]:
+    """Yield rows as lines with aligned columns."""
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    for row in rows:
+        yield "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
 
 
 def describe_usage(record: Record) -> str:
@@ -111,8 +208,8 @@ def describe_usage(record: Record) -> str:
     return f"{record.case} ({record.protocol}): {took.requests:,} requests, {tokens}"
 
 
-def format_interval(metric: Metric | None) -> str:
+def format_interval(metric: Metric) -> str:
     """Return a value in per cent with its interval, "-" without one."""
-    if metric is None or metric.value is None or metric.ci is None:
+    if metric.value is None or metric.ci is None:
         return "-"
     return f"{100 * metric.value:.2f} [{100 * metric.ci[0]:.2f}, {100 * metric.ci[1]:.2f}]"

@@ -99,11 +99,13 @@ def test_the_summary_has_a_line_for_every_case_and_label_set(serial: Any) -> Non
     serial.said.fnmatch_lines(
         [
             "*= eyechart =*",
-            "case * protocol * metric/labels * n * value * top-5 *errors",
-            "imagenet/tiny/tiny[[][]] * zero_shot * ImGT * 18 *[[]*,*[]]*[[]*,*[]]*0",
-            "imagenet/tiny2/tiny[[][]] * zero_shot * ImGT * 6 *",
-            "imagenet/tiny/tinyclass[[][]] * supervised * ImGT * 18 *",
+            "case * protocol * metric * labels or subset * value in % [[]95 % interval[]] * n * errors",
+            "imagenet/tiny/tiny[[][]] * zero_shot * acc1 * ImGT * [[]*,*[]] * 18 * 0",
+            "imagenet/tiny/tiny[[][]] * zero_shot * acc5 * ImGT * [[]*,*[]] * 18 * 0",
+            "imagenet/tiny2/tiny[[][]] * zero_shot * acc1 * ImGT * 6 *",
+            "imagenet/tiny/tinyclass[[][]] * supervised * acc1 * ImGT * 18 *",
             "*records and answers: reports/runs/*",
+            "the page: eyechart page reports/runs/*",
         ]
     )
 

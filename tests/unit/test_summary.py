@@ -1,0 +1,78 @@
+"""The summary shows the most detailed table that fits: every metric, primary metrics, or the range over splits."""
+
+from collections.abc import Sequence
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+from msgspec.structs import replace
+
+from eyechart.plugins.summary import MAX_LINES, Row, align, select_rows
+from eyechart.records import Metric, OutcomeCounts
+
+
+def metric(name: str = "acc1", value: float = 0.5, **fields: object) -> Metric:
+    row = Metric(name=name, labels="ImGT", title="ImGT", subset="A", value=value, n=10, n_clusters=10, ci=(0.2, 0.8),
+                 ci_method="wilson", higher_is_better=True)  # fmt: skip
+    return replace(row, **fields)
+
+
+def record(split: str, *metrics: Metric, model: str = "conse[]", **fields: object) -> Any:
+    """What the summary reads of a record."""
+    outcomes = OutcomeCounts(correct=5, wrong=5, unparsed=0, error=0)
+    plain = {"case": f"imagenet/{split}/{model}", "benchmark": "imagenet", "split": split, "protocol": "zero_shot"}
+    return SimpleNamespace(**{**plain, "metrics": metrics, "outcomes": outcomes, "status": "passed", **fields})
+
+
+def cells(rows: Sequence[Row], column: str) -> list[str]:
+    return [row[rows[0].index(column)] for row in rows[1:]]
+
+
+def test_a_few_cases_have_a_row_for_each_metric_and_label_set() -> None:
+    labelled = metric(labels="ReaL", title="ReaL", subset="S∪M")
+    whole = metric(labels="ReaL", title="ReaL", value=0.75)
+    rows, left = select_rows([record("val", metric(), metric("acc5", 1.0), whole, labelled, metric("ece", title=""))])
+    assert left == 0
+    assert cells(rows, "metric") == ["acc1", "acc5", "acc1", "acc1"]
+    assert cells(rows, "labels or subset") == ["ImGT", "ImGT", "ReaL", "ReaL incl. N"]
+    assert rows[1][4] == "50.00 [20.00, 80.00]"
+    assert "unparsed" not in rows[0]
+
+
+def test_metrics_of_other_benchmarks_are_named_by_subset_level_and_several_label_sets() -> None:
+    genus = metric("acc", title="UA genus", labels="all species", subset="UA", level="genus")
+    gain = metric("ig", title="IG, range", labels="range")
+    rows, _ = select_rows([record("birds", genus, gain, outcomes=OutcomeCounts(wrong=7, unparsed=3))])
+    assert cells(rows, "labels or subset") == ["UA, genus, all species", "A, range"]
+    assert cells(rows, "unparsed") == ["3", "3"]
+
+
+def test_more_cases_have_their_primary_metric_and_many_the_range_over_splits() -> None:
+    several = [record(f"split{number}", metric(), metric("acc5")) for number in range(MAX_LINES - 1)]
+    rows, left = select_rows(several)
+    assert cells(rows, "metric") == ["acc1"] * (MAX_LINES - 1)
+    assert left == MAX_LINES - 1
+    many = [
+        record(f"split{number:02}", metric(value=number / 100), metric("acc5"), model=model, status=status)
+        for model, status in (("a[]", "passed"), ("b[]", "failed"))
+        for number in range(MAX_LINES)
+    ]
+    rows, left = select_rows(many)
+    assert cells(rows, "model") == ["a[]", "b[]"]
+    assert cells(rows, "lowest split, %") == ["0.00 split00"] * 2
+    assert cells(rows, "highest split, %") == [f"{MAX_LINES - 1}.00 split{MAX_LINES - 1}"] * 2
+    assert cells(rows, "") == ["", "failed"]
+    assert left == 2 * MAX_LINES
+    assert len(select_rows(many, verbose=True)[0]) == 4 * MAX_LINES + 1
+
+
+@pytest.mark.parametrize("count", [MAX_LINES + 1, 3 * MAX_LINES])
+def test_no_more_lines_than_fit_and_a_mark_for_the_others(count: int) -> None:
+    rows, _ = select_rows([record("val", metric(), model=f"model{number}[]") for number in range(count)])
+    assert len(rows) == MAX_LINES + 1
+    assert rows[-1][0] == "…"
+    assert len({line.index("acc1") for line in align(rows[:-1]) if "acc1" in line}) == 1
+
+
+def test_a_record_without_titles_has_no_row() -> None:
+    assert select_rows([record("val", metric(title=""))]) == ([], 0)
