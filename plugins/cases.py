@@ -142,7 +142,7 @@ def describe_missing_benchmarks(config: pytest.Config, items: list[pytest.Item])
     reporter = config.pluginmanager.get_plugin("terminalreporter")
     left = reporter.stats.get("deselected") if reporter else None
     if (get_option(config, "data") or get_option(config, "model")) and not items and not left:
-        yield "eyechart: no benchmark is here: give --pyargs eyechart.benchmarks, or run pytest where it was cloned"
+        yield "eyechart: no benchmark is here: run `eyechart run`, or give --pyargs eyechart.benchmarks"
 
 
 def pytest_report_header(config: pytest.Config) -> list[str]:

@@ -321,7 +321,7 @@ def load(paths: Sequence[Path]) -> Runs:
                 case = replace(case, extra_notes=(note,))
             cases = [*others, case]
     if not cases:
-        (folder, run), command = runs[-1], "pytest --pyargs eyechart.benchmarks"
+        (folder, run), command = runs[-1], "eyechart run"
         raise ReportError(
             f"{folder} has no record: no case of that session recorded a metric (exit status {run.exit_status}). "
             f"Read the output of the session, or run the suite: {command}"

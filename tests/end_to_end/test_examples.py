@@ -78,6 +78,10 @@ def test_a_package_adds_a_table_and_a_figure(run: Any, site: Path, tmp_path: Pat
         return done.stdout
 
     assert "accuracy-by-colour  " in report("ls", "tables")
+    assert "accuracy-by-colour  " in report("ls", "figures")
+    assert "colours: Logits of three colours.\n  capabilities: classifier\n" in report("ls", "models")
+    assert "\ncolour_word: " in report("ls", "protocols")
+    assert "swatches/plain              Of an installed package." in report("ls", "datasets")
     (line,) = report("table", "accuracy-by-colour", "reports/runs/latest", "--format", "csv").splitlines()[1:]
     assert line.split(",")[4:6] == ["100.00", "4"]
     drawn = Path(report("figure", "accuracy-by-colour", "reports/runs/latest").strip())

@@ -87,7 +87,7 @@ def test_a_model_that_no_protocol_can_use_is_named(world: Any) -> None:
 
 def test_a_folder_without_benchmarks_says_where_they_are(world: Any) -> None:
     result = world.call("-k", "realbirdid/", "--eye-model=tiny[]")
-    hint = "eyechart: no benchmark is here: give --pyargs eyechart.benchmarks, or run pytest where it was cloned"
+    hint = "eyechart: no benchmark is here: run `eyechart run`, or give --pyargs eyechart.benchmarks"
     assert result.ret == pytest.ExitCode.NO_TESTS_COLLECTED
     assert hint in result.outlines
 

@@ -87,7 +87,7 @@ def test_a_test_that_fails_before_it_records_leaves_an_empty_run_as_the_latest(w
     run_own(world, before='raise ValueError("no")')
     assert world.latest.readlink() != first
     assert world.session["records"] == []
-    found = report(world, "reports/runs/latest")
+    found = report(world, "overview", "reports/runs/latest")
     assert found.returncode == 2
     assert "has no record: no case of that session recorded a metric (exit status 1)" in found.stderr
 

@@ -1,0 +1,96 @@
+"""The command `eyechart` of the built wheel, in a virtual environment of its own and an empty folder."""
+
+import os
+import shutil
+import subprocess
+import sys
+import venv
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from eyechart.cli import COMMANDS
+
+pytestmark = pytest.mark.slow
+
+ROOT = Path(__file__).parents[2]
+Done = subprocess.CompletedProcess[str]
+QUICK = {"OMP_NUM_THREADS": "1", "CUDA_VISIBLE_DEVICES": ""}
+
+
+def call(*command: object, folder: Path, code: int = 0) -> Done:
+    """Run a command in a folder, to an expected end."""
+    words = [str(word) for word in command]
+    done = subprocess.run(words, cwd=folder, env=os.environ | QUICK, capture_output=True, text=True, check=False)
+    assert done.returncode == code, done.stdout + done.stderr
+    return done
+
+
+@pytest.fixture(scope="module")
+def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The wheel of the tracked and the new files, built where no earlier build lies."""
+    folder = tmp_path_factory.mktemp("wheel")
+    listed = subprocess.run(
+        ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"],
+        cwd=ROOT, capture_output=True, text=True, check=True,
+    ).stdout  # fmt: skip
+    for name in filter(None, listed.split("\0")):
+        if (ROOT / name).is_file() and not name.startswith("tests/"):
+            (folder / "source" / name).parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy(ROOT / name, folder / "source" / name)
+    pip = (sys.executable, "-m", "pip", "wheel", "-q", "--no-deps", "--no-build-isolation", "--no-index")
+    call(*pip, "-w", folder / "dist", folder / "source", folder=folder)
+    (path,) = (folder / "dist").glob("eyechart-*.whl")
+    return path
+
+
+@pytest.fixture(scope="module")
+def eyechart(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Callable[..., Done]:
+    """Run the installed script in an empty folder."""
+    home, folder = tmp_path_factory.mktemp("venv"), tmp_path_factory.mktemp("empty")
+    venv.create(home, with_pip=False, symlinks=True)
+    (site,) = home.glob("lib/python*/site-packages")
+    libraries = [path for path in sys.path if path.endswith("site-packages")]
+    (site / "libraries.pth").write_text("\n".join(libraries), encoding="utf-8")
+    pip = (sys.executable, "-m", "pip", "--python", home / "bin" / "python", "install", "-q", "--no-deps", "--no-index")
+    call(*pip, "--force-reinstall", wheel, folder=folder)
+    where = call(home / "bin" / "python", "-c", "import eyechart; print(eyechart.__file__)", folder=folder).stdout
+    assert where.startswith(str(site))
+
+    def eyechart(*arguments: str, code: int = 0) -> Done:
+        return call(home / "bin" / "eyechart", *arguments, folder=folder, code=code)
+
+    return eyechart
+
+
+def test_the_script_is_there_with_every_command(eyechart: Callable[..., Done]) -> None:
+    assert eyechart("--version").stdout == "eyechart, version 0.1.0\n"
+    assert [name for name in COMMANDS if f"\n  {name} " not in eyechart("--help").stdout] == []
+
+
+@pytest.mark.parametrize("kind", ["models", "protocols", "datasets", "tables", "figures", "options", "presets"])
+def test_everything_is_listed(eyechart: Callable[..., Done], kind: str) -> None:
+    assert eyechart("ls", kind).stdout
+
+
+def test_a_model_is_evaluated_and_reported(eyechart: Callable[..., Done]) -> None:
+    """The options are those of pytest, the results lie in the folder, and the other commands read them."""
+    evaluated = eyechart(
+        "run", "-k", "imagenet/sample/timm and supervised", "--eye-limit=4", "--eye-offline", "-p", "no:cacheprovider"
+    )
+    assert "1 passed" in evaluated.stdout
+    assert "supervised" in eyechart("overview", "reports/runs/latest").stdout
+    assert "4 images" in eyechart("table", "category-sizes", "reports/runs/latest").stdout
+    assert "0 are damaged" in eyechart("store", "verify").stdout
+
+
+def test_the_exit_status_is_that_of_pytest(eyechart: Callable[..., Done]) -> None:
+    assert "did you mean toybox/sample" in eyechart("run", "-k", "toybox/smaple", code=5).stdout
+    assert "did you mean --eye-model?" in eyechart("run", "--eye-modle=x", code=4).stderr
+
+
+def test_a_clone_is_evaluated_as_well(tmp_path: Path) -> None:
+    command = (sys.executable, "-m", "eyechart", "run", "--collect-only", "-q", "-p", "no:cacheprovider")
+    listed = call(*command, "-k", "imagenet/sample/timm and supervised", folder=ROOT).stdout
+    assert "test_supervised[imagenet/sample/timm[tf_efficientnet_lite0]]" in listed
