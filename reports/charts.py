@@ -12,13 +12,13 @@ import numpy as np
 import pandas as pd
 
 from .pages import Page
-from .panels import create_panels, set_title, wrap_name
+from .panels import create_blocks, create_panels, set_caption, set_title, wrap_name
 from .runs import Runs
 from .table_definitions import TableDefinition
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
+    from matplotlib.figure import Figure, SubFigure
 
 COLOURS = ("tab:blue", "tab:orange", "tab:green", "tab:red", "tab:purple", "tab:brown", "tab:pink", "tab:olive")
 DASHES = ("-", "--", ":", "-.")
@@ -27,19 +27,14 @@ DARK, BAND = 0.6, 0.35  # the value from which text is white, and half the heigh
 
 
 @dataclass(frozen=True, kw_only=True)
-class FigureDefinition:
-    """A figure with a panel for each page of a table.
+class TableFigure:
+    """A figure of a table, which has its pages, its cells, and the name and the alias of the figure.
 
-    - `table` has the pages and the cells, and the figure has its name and alias; `summary` is a sentence.
-    - `draw(axes, page, cells)` draws the cells of one page under the title of the table, which it may replace.
-    - `height(page)` is the height of its panel, `width` that of the figure, in inches.
+    `summary` is a sentence for lists of figures.
     """
 
     summary: str
     table: TableDefinition
-    draw: Callable[["Axes", Page, pd.DataFrame], None]
-    height: Callable[[Page], float]
-    width: float = 7
 
     @property
     def name(self) -> str:
@@ -51,6 +46,19 @@ class FigureDefinition:
         """The number in the paper."""
         return self.table.alias
 
+
+@dataclass(frozen=True, kw_only=True)
+class FigureDefinition(TableFigure):
+    """A figure with a panel for each page of a table.
+
+    - `draw(axes, page, cells)` draws the cells of one page under the title of the table, which it may replace.
+    - `height(page)` is the height of its panel, `width` that of the figure, in inches.
+    """
+
+    draw: Callable[["Axes", Page, pd.DataFrame], None]
+    height: Callable[[Page], float]
+    width: float = 7
+
     def __call__(self, runs: Runs, labels: str | None = None) -> "Figure":
         """Return the figure. Raises EmptyTableError if the runs have no page."""
         pages = self.table.get_pages(runs, labels)
@@ -61,6 +69,29 @@ class FigureDefinition:
         return figure
 
 
+@dataclass(frozen=True, kw_only=True)
+class BlockFigure(TableFigure):
+    """A figure with a block of several panels for each page of a table.
+
+    - `draw(part, page, runs)` draws the panels of one page; `caption(page)` is the text above them.
+    - `height(page)` and `width(page)` are the inches of a block; the figure is as wide as the widest one.
+    """
+
+    draw: Callable[["SubFigure", Page, Runs], None]
+    caption: Callable[[Page], str]
+    height: Callable[[Page], float]
+    width: Callable[[Page], float]
+
+    def __call__(self, runs: Runs, labels: str | None = None) -> "Figure":
+        """Return the figure. Raises EmptyTableError if the runs have no page."""
+        pages = self.table.get_pages(runs, labels)
+        figure, parts = create_blocks([self.height(page) for page in pages], max(map(self.width, pages)))
+        for part, page in zip(parts, pages, strict=True):
+            self.draw(part, page, runs)
+            set_caption(part, self.caption(page))
+        return figure
+
+
 def label_rows(ax: "Axes", names: Sequence[str]) -> None:
     """Name the rows of a panel from top to bottom, long names in several lines."""
     ax.set_yticks(range(len(names)), [wrap_name(name) for name in names], fontsize=TEXT + 1)
@@ -68,9 +99,17 @@ def label_rows(ax: "Axes", names: Sequence[str]) -> None:
 
 
 def draw_bars(
-    ax: "Axes", cells: pd.DataFrame, columns: Sequence[str], colours: Mapping[str, str] | None = None
+    ax: "Axes",
+    cells: pd.DataFrame,
+    columns: Sequence[str],
+    colours: Mapping[str, str] | None = None,
+    *,
+    text: Callable[[float, float, float], str] = lambda value, *_: f"{100 * value:.1f}",
 ) -> None:
-    """Draw horizontal bars: the columns beside one another in each row, with intervals and numbers."""
+    """Draw horizontal bars: the columns beside one another in each row, with intervals and numbers.
+
+    `text` is what stands beside a bar, of its value and the ends of its interval.
+    """
     height = 0.8 / len(columns)
     for place, column in enumerate(columns):
         part = cells[(cells["column"] == column) & cells["value"].notna()]
@@ -78,9 +117,10 @@ def draw_bars(
         colour = colours[column] if colours else COLOURS[place % len(COLOURS)]
         ax.barh(offsets, 100 * part["value"], height, color=colour, label=column)
         draw_intervals(ax, part, offsets)
-        for offset, value, high in zip(offsets, part["value"], part["high"].fillna(part["value"]), strict=True):
-            ax.annotate(f"{100 * value:.1f}", (100 * max(value, high), offset), (3, 0), textcoords="offset points",
-                        fontsize=TEXT, va="center")  # fmt: skip
+        for offset, value, low, high in zip(offsets, part["value"], part["low"], part["high"], strict=True):
+            end = 100 * np.nanmax([value, high])
+            ax.annotate(text(value, low, high), (end, offset), (3, 0), textcoords="offset points", fontsize=TEXT,
+                        va="center")  # fmt: skip
 
 
 def draw_dots(ax: "Axes", cells: pd.DataFrame, columns: Sequence[str]) -> None:

@@ -9,9 +9,10 @@ from .render import one_line
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
+    from matplotlib.figure import Figure, SubFigure
 
 
+INCH = 12  # letters of a caption on an inch
 TITLE_LETTERS = 95  # letters of a title
 NAME_LETTERS, PIECES = (
     36,
@@ -28,6 +29,21 @@ def create_panels(heights: list[float], across: int, width: float) -> tuple["Fig
 
     figure = Figure(figsize=(width, sum(heights)), layout="constrained")
     return figure, figure.subplots(len(heights), across, squeeze=False, height_ratios=heights)
+
+
+def create_blocks(heights: Sequence[float], width: float) -> tuple["Figure", list["SubFigure"]]:
+    """Return a figure with subfigures of these heights in inches, one above the other."""
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(width, sum(heights)), layout="constrained")
+    parts = figure.subfigures(len(heights), 1, squeeze=False, height_ratios=list(heights))
+    return figure, [part for (part,) in parts]
+
+
+def set_caption(part: "SubFigure", text: str) -> None:
+    """Set a text above the panels of a subfigure, wrapped to several lines."""
+    letters = int(INCH * part.figure.get_figwidth())
+    part.suptitle(fill(one_line(text), letters, break_on_hyphens=False), fontsize=9)
 
 
 def set_title(ax: "Axes", title: str) -> None:

@@ -2,12 +2,10 @@
 
 from collections import Counter
 from collections.abc import Sequence
-from textwrap import fill
 from typing import TYPE_CHECKING
 
 from ..answers import proportion_of_counts
-from ..realbirdid.chart_styles import INCH, make_subfigures
-from ..render import one_line
+from ..panels import create_blocks, set_caption
 from ..runs import Runs
 from .files import AnnotatorChoice, CategoryCounts, Item
 from .outcomes import OUTCOMES, answered_items, classify_choice, read_answers, table_title
@@ -24,13 +22,12 @@ def f7(runs: Runs, labels: str | None) -> "Figure":
     """Return the figure: one row of pies for each model and label set, one pie for each category of images."""
     answers = read_answers(runs, labels)
     width = WIDTH * max(2, *(len(source.counts) for source, _ in answers))
-    figure, rows = make_subfigures([HEIGHT] * len(answers), width)
+    figure, rows = create_blocks([HEIGHT] * len(answers), width)
     for row, (source, replies) in zip(rows, answers, strict=True):
         choices = answered_items(replies)
         for ax, count in zip(row.subplots(1, len(source.counts), squeeze=False)[0], source.counts, strict=True):
             draw_pie(ax, count, choices)
-        title = table_title(source, replies, runs)
-        row.suptitle(fill(one_line(title), int(INCH * width), break_on_hyphens=False), fontsize=9)
+        set_caption(row, table_title(source, replies, runs))
     return figure
 
 

@@ -1,27 +1,26 @@
 """Figures 7 and 8 of RealBirdID: abstention rates of equivalent prompts, and reasons of abstention."""
 
-from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
 
+from ..charts import BlockFigure
 from ..pages import Page
 from ..panels import wrap_name
 from ..render import P_VALUE, one_line
 from ..runs import Runs
 from .abstention import RATE, SETS, SPREAD_OF_PROMPTS, STATISTIC, prompt_levels, rates_by_prompt, spread_cells
-from .bar_charts import format_percent
-from .chart_styles import CaseStyle, add_caption, case_styles, make_subfigures
+from .chart_styles import CaseStyle, caption, case_styles, format_percent
 from .pages import find_metrics
 from .reasons import ALL, CONFUSION, INITIALS, confusion
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-    from matplotlib.figure import Figure, SubFigure
+    from matplotlib.figure import SubFigure
 
-BAND, MORE, WIDTH = 0.75, 1.2, 12  # inches of a model, of all else, and across
-TOP, BOTTOM = -0.2, 0.42  # of a model's points in its band
+BAND, MORE = 0.8, 1.2  # inches of a model, and of all else
+TOP, BOTTOM = -0.05, 0.42  # of a model's points in its band
 LEAST = 0.0001  # p-values below are not written out
 CELL, LEFT = 2.7, 1.0  # inches of a matrix, and of what stands at its left
 POINTS = "a point a wording, in their order; line and shade: their mean and SD"
@@ -32,19 +31,9 @@ ROWS = (
 BANDS = ["row", "subset"]  # what names a band
 
 
-def f7(runs: Runs, labels: str | None) -> "Figure":
-    """Return Figure 7: one panel per prompt level, one band per model and images, one point per prompt."""
-    pages = SPREAD_OF_PROMPTS.get_pages(runs, labels)
-    levels = [prompt_levels(page, [*SETS]) for page in pages]
-    figure, parts = make_subfigures([BAND * len(of.drop_duplicates(BANDS)) + MORE for of in levels], WIDTH)
-    for part, page, of in zip(parts, pages, levels, strict=True):
-        draw_strips(part, page, of, case_styles(runs, page.cases))
-        add_caption(part, page, [], WIDTH, POINTS)
-    return figure
-
-
-def draw_strips(part: "SubFigure", page: Page, levels: pd.DataFrame, styles: Sequence[CaseStyle]) -> None:
-    """Draw the panels of one page on shared axes."""
+def draw_strips(part: "SubFigure", page: Page, runs: Runs) -> None:
+    """Draw one panel per prompt level, one band per model and set of images, one point per prompt."""
+    levels, styles = prompt_levels(page, [*SETS]), case_styles(runs, page.cases)
     names, bands = [*levels["Level"].unique()], levels.drop_duplicates(BANDS).join(page.names, on="row")
     places = {key: place for place, key in enumerate(zip(bands["row"], bands["subset"], strict=True))}
     keys = [*BANDS, "Level"]
@@ -104,26 +93,19 @@ def format_p_value(p: float) -> str:
     return f"< {LEAST:.4f}" if p < LEAST else P_VALUE(p)
 
 
-def f8(runs: Runs, labels: str | None) -> "Figure":
-    """Return Figure 8: one row per model, one matrix per prompt level."""
-    pages = CONFUSION.get_pages(runs, labels)
-    levels = [prompt_levels(page, ["UA"]) for page in pages]
-    across = max(of.groupby("row").size().max() for of in levels)
-    width = CELL * across + LEFT
-    figure, parts = make_subfigures([CELL * of["row"].nunique() + 0.5 for of in levels], width)
-    for part, page, of in zip(parts, pages, levels, strict=True):
-        draw_models(part, page, of, across)
-        add_caption(part, page, [], width, ROWS)
-    return figure
+def matrix_shape(page: Page) -> tuple[int, int]:
+    """Return the numbers of rows and columns of matrices."""
+    levels = prompt_levels(page, ["UA"]).groupby("row").size()
+    return len(levels), levels.max()
 
 
-def draw_models(part: "SubFigure", page: Page, levels: pd.DataFrame, across: int) -> None:
-    """Draw the matrices of one page, the names of the models at their left."""
-    wanted = levels.assign(metric=RATE, prompt=levels["Level"])
-    rates = find_metrics(page, wanted)
+def draw_matrices(part: "SubFigure", page: Page, _: Runs) -> None:
+    """Draw one row per model, its name at the left, and one matrix per prompt level."""
+    levels = prompt_levels(page, ["UA"])
+    rates = find_metrics(page, levels.assign(metric=RATE, prompt=levels["Level"]))
     cells = confusion(page)
     matrices = dict([*cells[cells["issue"] != ALL].groupby(["row", "Level"])])
-    axes = part.subplots(rates["row"].nunique(), across, squeeze=False)
+    axes = part.subplots(*matrix_shape(page), squeeze=False)
     for line, (row, of) in zip(axes, rates.groupby("row"), strict=True):
         for ax, rate in zip(line, of.itertuples(), strict=False):
             draw_matrix(ax, matrices[row, rate.Level])
@@ -156,4 +138,21 @@ def format_share(cell: Any) -> str:
     return f"{100 * cell.value:.1f} %\n{interval}{cell.answers:,}"
 
 
-FIGURES: Mapping[str, Callable[[Runs, str | None], "Figure"]] = {"realbirdid-F7": f7, "realbirdid-F8": f8}
+FIGURES = (
+    BlockFigure(
+        summary="The abstention rate of every prompt, with mean, SD and Cochran's Q of each level.",
+        table=SPREAD_OF_PROMPTS,
+        draw=draw_strips,
+        caption=lambda page: caption(page, [], POINTS),
+        height=lambda page: BAND * len(prompt_levels(page, [*SETS]).drop_duplicates(BANDS)) + MORE,
+        width=lambda _: 12,
+    ),
+    BlockFigure(
+        summary="Matrices of the reasons that models give by what is the matter with the image.",
+        table=CONFUSION,
+        draw=draw_matrices,
+        caption=lambda page: caption(page, [], ROWS),
+        height=lambda page: CELL * matrix_shape(page)[0] + 0.5,
+        width=lambda page: CELL * matrix_shape(page)[1] + LEFT,
+    ),
+)

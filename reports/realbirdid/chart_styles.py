@@ -2,17 +2,18 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from textwrap import fill
 from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 from ..pages import Page
 from ..panels import format_counts
-from ..render import one_line
+from ..render import MISSING, one_line
 from ..runs import CaseRun, Runs
 from .pages import LEVELS, describe_prompts, metric_cells
 
 if TYPE_CHECKING:
-    from matplotlib.figure import Figure, SubFigure
+    from matplotlib.figure import SubFigure
 
 BENCHMARK = "realbirdid"
 COLOURS = tuple(
@@ -21,7 +22,7 @@ COLOURS = tuple(
 MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*")
 DASHES = ("-", "--", ":", "-.")
 SIZES = {"A": LEVELS["A Species"], "UA": LEVELS["UA Genus"]}  # accuracies whose n is that of all images of the set
-INCH, SMALL = 12, 15  # letters of a caption on an inch, and of a legend
+SMALL = 15  # letters of a legend on an inch
 ENTRY = 0.14  # inches of a line of a legend
 
 
@@ -53,20 +54,10 @@ def case_styles(pool: Runs, entries: Sequence[CaseRun]) -> list[CaseStyle]:
     return styles
 
 
-def make_subfigures(heights: Sequence[float], width: float) -> tuple["Figure", list["SubFigure"]]:
-    """Return a figure with vertically stacked subfigures of these heights in inches."""
-    from matplotlib.figure import Figure
-
-    figure = Figure(figsize=(width, sum(heights)), layout="constrained")
-    grid = figure.subfigures(len(heights), 1, squeeze=False, height_ratios=list(heights))
-    return figure, [part for (part,) in grid]
-
-
-def add_caption(part: "SubFigure", page: Page, labels: Sequence[str], width: float, *more: str) -> None:
-    """Set the caption of a subfigure: data set, number of images per label set, and prompt settings."""
+def caption(page: Page, labels: Sequence[str], *more: str) -> str:
+    """Return the caption of a page: data set, number of images per label set, and prompt settings."""
     numbers = [describe_sizes(page, name) for name in dict.fromkeys(labels)]
-    text = "; ".join(filter(None, [page.title, *numbers, describe_prompts(page.cases), *more]))
-    part.suptitle(fill(one_line(text), int(INCH * width), break_on_hyphens=False), fontsize=9)
+    return "; ".join(filter(None, [page.title, *numbers, describe_prompts(page.cases), *more]))
 
 
 def describe_sizes(page: Page, labels: str) -> str:
@@ -83,6 +74,13 @@ def add_legend(part: "SubFigure", cases: Sequence[tuple[str, CaseStyle]], width:
     lines = [Line2D([], [], label=one_line(name), **look.line_options) for name, look in cases]
     across = legend_columns([name for name, _ in cases], width)
     part.legend(handles=lines, loc="outside lower center", ncols=across, fontsize=7, frameon=False)
+
+
+def format_percent(value: float, low: float, high: float) -> str:
+    """Return a percentage with one decimal, followed by its interval if it has one; a dash if there is no value."""
+    if np.isnan(value):
+        return MISSING
+    return f"{100 * value:.1f}" + ("" if np.isnan(low) else f" [{100 * low:.1f}, {100 * high:.1f}]")
 
 
 def legend_columns(names: Sequence[str], width: float) -> int:

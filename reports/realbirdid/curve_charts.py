@@ -1,58 +1,55 @@
 """Figures 5, 9, 10, 17 and 18 of RealBirdID: curves over all thresholds, with the area under each curve."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
 
+from ..charts import BlockFigure
 from ..pages import Page
 from ..runs import Runs
 from ..table_definitions import TableDefinition
-from .bar_charts import format_percent
-from .chart_styles import CaseStyle, add_caption, add_legend, case_styles, legend_height, make_subfigures
+from .chart_styles import CaseStyle, add_legend, caption, case_styles, format_percent, legend_height
 from .curves import GRIDS, TABLES, Grid, Panel, curve_points, read_points, select_panels
 from .pages import metric_cells
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-    from matplotlib.figure import Figure, SubFigure
+    from matplotlib.figure import SubFigure
 
 WIDE, HIGH, ENTRY = 4.4, 2.9, 0.14  # inches of a panel, and of a line beside it
 OFTEN = 0.12  # a marker each so much of a panel
 ASIDE: Any = {"fontsize": 6, "loc": "upper left", "bbox_to_anchor": (1, 1), "handlelength": 1.5, "frameon": False}
 
 
-def draw_figure(table: TableDefinition, runs: Runs, labels: str | None) -> "Figure":
-    """Return the figure of a table: a block of panels for each page."""
-    pages = table.get_pages(runs, labels)
-    grids = [select_panels(page, GRIDS[table.alias]) for page in pages]
-    width = WIDE * max(len(row) for grid in grids for row in grid)
-    figure, parts = make_subfigures(
-        [block_height(page, grid, width) for page, grid in zip(pages, grids, strict=True)], width
-    )
-    for part, page, grid in zip(parts, pages, grids, strict=True):
-        styles = case_styles(runs, page.cases)
-        draw_grid(part, page, grid, styles)
-        add_caption(part, page, [labels for row in grid for _, labels in row], width)
-        add_legend(part, list(zip(page.names["Model"], styles, strict=True)), width)
-    return figure
+def block_width(page: Page, grid: Callable[[str], Grid]) -> float:
+    """Return the width of a block in inches."""
+    return WIDE * max(map(len, select_panels(page, grid)))
 
 
-def block_height(page: Page, grid: Grid, width: float) -> float:
+def block_height(page: Page, grid: Callable[[str], Grid]) -> float:
     """Return the height of a block in inches."""
     row_height = max(HIGH, ENTRY * len(page.cases) + 0.9)
-    return row_height * len(grid) + legend_height([*page.names["Model"]], width) + 0.5
+    rows = len(select_panels(page, grid))
+    return row_height * rows + legend_height([*page.names["Model"]], block_width(page, grid)) + 0.5
 
 
-def draw_grid(part: "SubFigure", page: Page, grid: Grid, styles: Sequence[CaseStyle]) -> None:
-    """Draw the panels of one block."""
-    points, across = read_points(page), max(map(len, grid))
-    for row, panels in enumerate(grid):
-        for column, panel in enumerate(panels):
-            ax = part.add_subplot(len(grid), across, across * row + column + 1)
+def block_caption(page: Page, grid: Callable[[str], Grid]) -> str:
+    """Return the text above a block."""
+    return caption(page, [labels for row in select_panels(page, grid) for _, labels in row])
+
+
+def draw_block(part: "SubFigure", page: Page, runs: Runs, grid: Callable[[str], Grid]) -> None:
+    """Draw the panels of a page, with the legend of models below."""
+    points, panels, styles = read_points(page), select_panels(page, grid), case_styles(runs, page.cases)
+    across = max(map(len, panels))
+    for row, of in enumerate(panels):
+        for column, panel in enumerate(of):
+            ax = part.add_subplot(len(panels), across, across * row + column + 1)
             draw_panel(ax, page, panel, points, styles)
+    add_legend(part, list(zip(page.names["Model"], styles, strict=True)), block_width(page, grid))
 
 
 def draw_panel(ax: "Axes", page: Page, panel: Panel, points: pd.DataFrame, styles: Sequence[CaseStyle]) -> None:
@@ -74,6 +71,17 @@ def draw_panel(ax: "Axes", page: Page, panel: Panel, points: pd.DataFrame, style
     ax.legend(**ASIDE, title=f"{curve.area_name} (%)", title_fontsize=6)
 
 
-FIGURES: Mapping[str, Callable[[Runs, str | None], "Figure"]] = {
-    table.alias: partial(draw_figure, table) for table in TABLES
-}
+def curve_figure(table: TableDefinition) -> BlockFigure:
+    """Return the figure of a table."""
+    grid = GRIDS[table.alias]
+    return BlockFigure(
+        summary=table.summary,
+        table=table,
+        draw=partial(draw_block, grid=grid),
+        caption=partial(block_caption, grid=grid),
+        height=partial(block_height, grid=grid),
+        width=partial(block_width, grid=grid),
+    )
+
+
+FIGURES = tuple(map(curve_figure, TABLES))

@@ -1,22 +1,30 @@
-"""The genera of the images of RealBirdID: Table 5 and Figure 3 of arXiv 2603.27033."""
+"""The genera of the images of RealBirdID: Table 5 and Figure 3 of arXiv 2603.27033, as tables and drawn."""
 
 from collections.abc import Iterator
 from dataclasses import replace
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 import pandas as pd
 
+from ..charts import BlockFigure
 from ..frames import to_numbers
 from ..pages import Page
-from ..render import FRACTION
+from ..render import FRACTION, one_line
 from ..runs import CaseRun, ComparableCases, Runs, collect_notes
 from ..table_definitions import TableDefinition
 from .pages import PAPER, describe_data
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import SubFigure
 
 GENERA = "genera"
 RARE_LIMIT = 5  # unanswerable images of a genus that is not rare, as the caption of Figure 3 has it
 SETS = {"A": "answerable", "UA": "unanswerable"}  # and their columns in the file of genera
 COLUMNS = ("count", "freq", "cdf", "species")
+LOOKS = {"A": ("tab:blue", "o"), "UA": ("tab:red", "s")}  # colour and marker
+NAMED = 3  # genera with their names in the figure, of each set
 COUNTED = "Counts of the data set's own images, which no sampling stands behind: they have no interval."
 SHARES = "freq: the genus' share of the {} images; cdf: of all down to this row."
 
@@ -118,4 +126,61 @@ UNANSWERABLE = replace(
         COUNTED,
     ),
 )
+
+
+def draw_distribution(part: "SubFigure", page: Page, _: Runs) -> None:
+    """Draw the images of each genus, and the cumulative share, for both image sets."""
+    left, right = part.subplots(1, 2)
+    shares = genus_shares(page)
+    for name in SETS:
+        draw_set(left, right, name, shares[shares["Set"] == name])
+    limit: Any = {"color": "tab:gray", "linestyle": ":", "linewidth": 0.8}
+    left.axhline(RARE_LIMIT + 0.5, label=f"above: more than {RARE_LIMIT} images", **limit)
+    set_log_axis(left, "y")
+    finish_axes(left, "images of the genus", "upper right")
+    right.set_ylim(0, 102)
+    finish_axes(right, "images of all genera so far (%)", "lower right")
+
+
+def draw_set(left: "Axes", right: "Axes", name: str, genera: pd.DataFrame) -> None:
+    """Draw the images of each genus of a set, with the names of the first ones, and the cumulative share."""
+    colour, marker = LOOKS[name]
+    line: Any = {"color": colour, "marker": marker, "markersize": 3, "linewidth": 0.8}
+    label = f"{SETS[name]} ({name})"
+    size = f"n={genera['count'].sum():,} of {len(genera):,} genera"
+    left.plot(genera["Place"], genera["count"], label=f"{label}, {size}", **line)
+    right.plot(genera["Place"], 100 * genera["cdf"], label=label, **line)
+    for genus, place, count in genera[["genus", "Place", "count"]].head(NAMED).itertuples(index=False):
+        left.annotate(one_line(genus), (place, count), (4, 3), textcoords="offset points", fontsize=6, color=colour)
+
+
+def set_log_axis(ax: "Axes", name: Literal["x", "y"]) -> None:
+    """Set a logarithmic axis with plain numbers, since powers would need math text."""
+    from matplotlib.ticker import NullFormatter, StrMethodFormatter
+
+    (ax.set_xscale if name == "x" else ax.set_yscale)("log")
+    axis = ax.xaxis if name == "x" else ax.yaxis
+    axis.set_major_formatter(StrMethodFormatter("{x:,.0f}"))
+    axis.set_minor_formatter(NullFormatter())
+
+
+def finish_axes(ax: "Axes", what: str, corner: Literal["upper right", "lower right"]) -> None:
+    """Set the axes, ticks and legend of a panel."""
+    set_log_axis(ax, "x")
+    ax.set_xlabel("place of the genus, those with most images first", fontsize=8)
+    ax.set_ylabel(what, fontsize=8)
+    ax.tick_params(labelsize=7)
+    ax.legend(fontsize=7, loc=corner)
+
+
 TABLES = (UNANSWERABLE, DISTRIBUTION)
+FIGURES = (
+    BlockFigure(
+        summary="The images of each genus, and the cumulative share of images over genera.",
+        table=DISTRIBUTION,
+        draw=draw_distribution,
+        caption=lambda page: f"{page.title}: {concentration_note(page)}",
+        height=lambda _: 3.6,
+        width=lambda _: 10,
+    ),
+)

@@ -1,24 +1,26 @@
 """Figures 6 and 19 of RealBirdID: the effect of range lists on the metrics."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
 
+from ..charts import BlockFigure
 from ..pages import Page
 from ..panels import wrap_name
 from ..runs import Runs
-from .bar_charts import format_percent
-from .chart_styles import add_caption, make_subfigures
+from ..table_definitions import TableDefinition
+from .chart_styles import caption, format_percent
 from .pages import ELIGIBLE, RANGE
 from .ranges import EFFECTS, OVER_MODELS, complete_effects, describe_family, effects
 from .summary import MEASURES
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-    from matplotlib.figure import Figure, SubFigure
+    from matplotlib.figure import SubFigure
 
 SHADES = {"IG": ("#1f77b4", "#aec7e8", "#0b3c5d"), "UA/A": ("#d62728", "#ff9896", "#7f1010")}
 KINDS = ("with and without range lists", "gained with them (lighter)", "lost with them (darker)")
@@ -50,16 +52,6 @@ class Bar:
         return bool(self.cells.loc[[*BOTH], "value"].notna().all())
 
 
-def f19(runs: Runs, labels: str | None) -> "Figure":
-    """Return Figure 19: one bar per model."""
-    return draw_figure(EFFECTS.get_pages(runs, labels), model_bars)
-
-
-def f6(runs: Runs, labels: str | None) -> "Figure":
-    """Return Figure 6: the mean over the models of a family, and each model as a pair of marks."""
-    return draw_figure(OVER_MODELS.get_pages(runs, labels), family_bars)
-
-
 def model_bars(page: Page, measure: str) -> list[Bar]:
     """Return one bar per model."""
     numbers = effects(page)
@@ -79,32 +71,26 @@ def family_bars(page: Page, measure: str) -> list[Bar]:
     return bars
 
 
-def draw_figure(pages: Sequence[Page], bars: Callable[[Page, str], list[Bar]]) -> "Figure":
-    """Return a figure with one block of two panels per page."""
-    blocks = [{measure: bars(page, measure) for measure in MEASURES} for page in pages]
-    heights = [max(sum(map(bar_height, some)) for some in block.values()) + MORE for block in blocks]
-    figure, parts = make_subfigures(heights, WIDTH)
-    for part, block, page in zip(parts, blocks, pages, strict=True):
-        draw_block(part, block)
-        add_caption(part, page, [ELIGIBLE, RANGE], WIDTH)
-    return figure
+Bars = Callable[[Page, str], list[Bar]]
 
 
-def bar_height(bar: Bar) -> float:
-    """Return the height of a bar in inches."""
-    return max(BAR, POINT * len(bar.points))
+def block_height(page: Page, bars: Bars) -> float:
+    """Return the height of a block in inches."""
+    heights = [sum(max(BAR, POINT * len(bar.points)) for bar in bars(page, measure)) for measure in MEASURES]
+    return max(heights) + MORE
 
 
-def draw_block(part: "SubFigure", bars: Mapping[str, Sequence[Bar]]) -> None:
-    """Draw one table, with the legend of shades below."""
+def draw_block(part: "SubFigure", page: Page, _: Runs, bars: Bars) -> None:
+    """Draw a panel per measure, with the legend of shades below."""
     from matplotlib.patches import Patch
 
-    for place, (ax, (measure, some)) in enumerate(zip(part.subplots(1, 2), bars.items(), strict=True)):
+    for place, (ax, measure) in enumerate(zip(part.subplots(1, 2), MEASURES, strict=True)):
+        some = bars(page, measure)
         draw_panel(ax, some, SHADES[measure])
         ax.set_title(f"{measure} (%)", fontsize=9)
         ax.set_yticks(range(len(some)), ["" if place else wrap_name(bar.name) for bar in some], fontsize=7)
     shades = zip(*SHADES.values(), strict=True)
-    patches = [Patch(color=shade, label=label) for label, pair in zip(KINDS, shades, strict=True) for shade in pair]
+    patches = [Patch(color=colour, label=label) for label, pair in zip(KINDS, shades, strict=True) for colour in pair]
     for patch in patches[::2]:
         patch.set_label("")
     part.legend(handles=patches, loc="outside lower center", ncols=len(patches), fontsize=7, frameon=False)
@@ -148,4 +134,16 @@ def describe_bar(bar: Bar) -> str:
     return f"{before} → {after}\nΔ {value:+.1f}" + ("" if np.isnan(low) else f" [{low:+.1f}, {high:+.1f}]")
 
 
-FIGURES: Mapping[str, Callable[[Runs, str | None], "Figure"]] = {"realbirdid-F6": f6, "realbirdid-F19": f19}
+def range_figure(table: TableDefinition, bars: Bars) -> BlockFigure:
+    """Return the figure of a table."""
+    return BlockFigure(
+        summary=table.summary,
+        table=table,
+        draw=partial(draw_block, bars=bars),
+        caption=lambda page: caption(page, [ELIGIBLE, RANGE]),
+        height=partial(block_height, bars=bars),
+        width=lambda _: WIDTH,
+    )
+
+
+FIGURES = (range_figure(OVER_MODELS, family_bars), range_figure(EFFECTS, model_bars))

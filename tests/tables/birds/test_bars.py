@@ -19,8 +19,9 @@ def rows(pool, name):
 
 
 def widths(ax):
-    """How long the bars of a panel are."""
-    return [bar.get_width() for container in ax.containers for bar in container]
+    """How long the bars of a panel are, from top to bottom."""
+    bars = [bar for container in ax.containers for bar in container]
+    return [bar.get_width() for bar in sorted(bars, key=lambda bar: bar.get_y())]
 
 
 @pytest.mark.slow
@@ -48,7 +49,8 @@ def test_bars_are_as_long_as_their_numbers(three, figure, name, heads):
 
 
 def test_every_bar_has_its_number_with_its_interval(three, figure):
-    said = [text.get_text() for text in figure(three, "F4").axes[0].texts]
+    texts = sorted(figure(three, "F4").axes[0].texts, key=lambda text: text.xy[1])
+    said = [text.get_text() for text in texts]
     first = rows(three, "F4")[0]
     assert len(said) == 6
     number = [f"{float(first[f'Answerable{end}']):.1f}" for end in ("", " low", " high")]

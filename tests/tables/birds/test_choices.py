@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from scipy.stats import spearmanr
 
 from eyechart.errors import ReportError
-from eyechart.reports.realbirdid.candidate_counts import (
+from eyechart.reports.realbirdid.choices import (
     CHOICES,
     MOST,
     bin_cells,

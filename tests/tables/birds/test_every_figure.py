@@ -50,6 +50,12 @@ def test_runs_without_birds_are_refused_with_the_remedy(run_folder, tmp_path, na
     assert not (tmp_path / "f.svg").exists()
 
 
+def test_a_figure_is_drawn_by_the_name_of_its_table(three, tmp_path):
+    texts = [draw(name, three, None, tmp_path / f"{name}.svg", tmp_path).read_bytes()
+             for name in ("realbirdid-F3", "realbirdid-genera")]  # fmt: skip
+    assert texts[0] == texts[1]
+
+
 def test_labels_that_no_number_has_are_refused_with_the_nearest(three, tmp_path):
     with pytest.raises(ReportError, match=r"No number is under 'ranges'; did you mean range\? There are: all species"):
         draw("realbirdid-F5", three, "ranges", None, tmp_path)

@@ -1,8 +1,8 @@
-"""Confidence by the number of candidate species: Figure 11 of arXiv 2603.27033 as a table."""
+"""Confidence by the number of candidate species: Figure 11 of arXiv 2603.27033, as a table and drawn."""
 
 from collections.abc import Iterator
 from math import ceil, log
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
@@ -11,16 +11,27 @@ from numpy.typing import ArrayLike, NDArray
 from eyechart.metrics.clusters import clustered_t_interval, effective_sample_size
 from eyechart.metrics.intervals import fisher_interval
 
+from ..charts import BlockFigure
 from ..frames import clustered_share, to_numbers
 from ..pages import Page
+from ..panels import wrap_name
 from ..render import CORRELATION, NumberCell, NumberFormat
+from ..runs import Runs
 from ..table_definitions import TableDefinition
+from .chart_styles import caption
 from .pages import COMMANDS, NEEDS_LISTS, PAPER, RANGE, SETS, SPECIES, pages_of
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import SubFigure
 
 MOST = 40  # bins of one figure
 KINDS = {"A": "answerable", "UA": "unanswerable"}
 MEASURES = {"entropy": "Entropy", "probability": "Max probability"}  # of the species' probabilities
 FREQUENCY = "Frequency"
+COLOURS = dict(zip((FREQUENCY, *MEASURES.values()), ("tab:gray", "tab:blue", "tab:orange"), strict=True))
+ACROSS, WIDE, HIGH, MORE = 3, 4.2, 2.2, 0.9  # models beside one another; inches of a panel, and of all else
+BAR = 0.27
 VALUE = NumberFormat(1, 3)
 MEANING = (
     "Choices: how many species the image's range list has. Frequency: the share of the set's images, with Wilson's "
@@ -140,4 +151,61 @@ CHOICES = TableDefinition(
     formats=dict.fromkeys(MEASURES.values(), VALUE),
     notes=choice_notes,
 )
+
+
+def block_shape(page: Page) -> tuple[int, int]:
+    """Return the numbers of rows and columns of the panels of a page."""
+    across = min(ACROSS, len(page.cases))
+    return read_confidences(page)["subset"].nunique() * -(-len(page.cases) // across), across
+
+
+def draw_block(part: "SubFigure", page: Page, _: Runs) -> None:
+    """Draw two panels per model, answerable images above; each series is divided by its highest bar."""
+    from matplotlib.patches import Patch
+
+    (rows, across), images = block_shape(page), read_confidences(page)
+    kinds = sorted(images["subset"].unique())
+    cells = dict([*bin_cells(page).groupby(["row", "Images"])])
+    for (case, kind), chosen in images.groupby(["row", "subset"]):
+        line, column = divmod(case, across)
+        row = len(kinds) * line + kinds.index(kind)
+        ax = part.add_subplot(rows, across, across * row + column + 1)
+        draw_panel(ax, cells[case, KINDS[kind]])
+        title = f"{wrap_name(page.names['Model'][case])}, {kind}, n={len(chosen):,}"
+        ax.set_title(f"{title}\nρ: {describe_correlations(chosen)}", fontsize=7)
+    shades = [Patch(color=colour, label=name) for name, colour in COLOURS.items()]
+    part.legend(handles=shades, loc="outside lower center", ncols=len(shades), fontsize=7, frameon=False)
+
+
+def draw_panel(ax: "Axes", cells: pd.DataFrame) -> None:
+    """Draw one set of images of one model."""
+    for side, (name, colour) in enumerate(COLOURS.items(), -1):
+        draw_bars(ax, cells[cells["column"] == name].reset_index(drop=True), side * BAR, colour)
+    names = [*cells["Choices"].unique()]
+    step = -(-len(names) // 12)
+    ax.set_xticks(range(0, len(names), step), names[::step], fontsize=6)
+    ax.set_ylim(0, 1.35)
+    ax.tick_params(axis="y", labelsize=6)
+    ax.set_xlabel("choices", fontsize=7)
+    ax.set_ylabel("part of the highest bar", fontsize=7)
+
+
+def draw_bars(ax: "Axes", cells: pd.DataFrame, offset: float, colour: str) -> None:
+    """Draw one series, divided by its highest bar, with intervals."""
+    numbers = cells[["value", "low", "high"]] / (cells["value"].max() or 1.0)
+    ax.bar(cells.index + offset, numbers["value"], BAR, color=colour)
+    known = numbers.dropna()
+    ax.vlines(known.index + offset, known["low"].clip(lower=0), known["high"], color="black", linewidth=0.5)
+
+
 TABLES = (CHOICES,)
+FIGURES = (
+    BlockFigure(
+        summary="Frequency, entropy and max probability by the number of candidate species, for every model.",
+        table=CHOICES,
+        draw=draw_block,
+        caption=lambda page: caption(page, [page.labels]),
+        height=lambda page: HIGH * block_shape(page)[0] + MORE,
+        width=lambda page: WIDE * block_shape(page)[1],
+    ),
+)
