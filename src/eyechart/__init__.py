@@ -10,11 +10,12 @@ import csv
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from eyechart.version import __version__
+
 # An answer may have a million characters, and csv refuses cells of more than 131,072. The limit is global in a process,
 # so it is raised here, before any module that reads csv is imported.
 csv.field_size_limit(max(csv.field_size_limit(), 2**31 - 1))
 
-__version__ = "0.1.0"
 __all__ = ["Comparison", "EvaluationRun", "__version__", "compare", "evaluate", "load_run"]
 
 if TYPE_CHECKING:

@@ -9,9 +9,9 @@ from pathlib import Path
 
 import msgspec
 
-from eyechart import __version__
 from eyechart.atomic import write_atomic
 from eyechart.records import FILE, Record, Records, Run, encode
+from eyechart.version import __version__
 
 LINES = "records.jsonl"
 

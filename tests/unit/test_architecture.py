@@ -27,8 +27,8 @@ LAYERS = (  # from top to bottom
     ("estimates",),
     ("models",),
     ("data",),
-    ("samples",),
-    ("atomic", "command_line", "metrics", "parsers", "paths", "records", "spec"),
+    ("glossary", "samples"),
+    ("atomic", "command_line", "metrics", "parsers", "paths", "records", "spec", "version"),
     ("errors",),
 )
 LAYER = {package: number for number, layer in enumerate(LAYERS) for package in layer}

@@ -18,10 +18,10 @@ from typing import Any, BinaryIO, TypeVar
 import filelock
 import msgspec
 
-from eyechart import __version__
 from eyechart.atomic import draft_path, write_atomic
 from eyechart.errors import StoreError
 from eyechart.models.types import Identity
+from eyechart.version import __version__
 
 FORMAT = 1
 MAGIC = b"EYE1"
