@@ -11,6 +11,8 @@ from .chunks import TextNumbers, pack, pack_flags, pack_floats, pack_ragged, tru
 from .prompt_texts import prompt_texts
 from .sample_groups import CaseSamples, SampleGroup
 from .samples import Samples
+from .thumbnails import PART as PICTURE_PART
+from .thumbnails import Pictures
 
 PART = 250  # items whose texts lie together
 SCORES: Mapping[str, str] = {  # what a protocol ranks classes by
@@ -24,7 +26,7 @@ SCORES: Mapping[str, str] = {  # what a protocol ranks classes by
 OUT_OF_PROMPT, FAILED, SILENT = 0, 1, 2  # bits
 
 
-def write_sample_group(folder: Path, number: int, group: SampleGroup) -> dict[str, Any]:
+def write_sample_group(folder: Path, number: int, group: SampleGroup, pictures: Pictures) -> dict[str, Any]:
     """Write all chunks of a group, and return its entry of the index."""
     names, folder_name = TextNumbers(), f"a{number}"
     for index, (name, outcomes) in enumerate(group.label_sets.items()):
@@ -42,8 +44,12 @@ def write_sample_group(folder: Path, number: int, group: SampleGroup) -> dict[st
     for index, start in enumerate(parts):
         write_chunk(folder, f"{folder_name}/p{index}", part_texts(group, names, slice(start, start + PART)))
     keys = [key for key, _ in group.items]
-    pictures = [group.pictures[key][1] if key in group.pictures else "" for key in keys]
-    write_chunk(folder, f"{folder_name}/items", {"keys": keys, "pictures": pictures} | question_columns(group))
+    images = {
+        "pictures": pack([group.picture_index.get(key, -1) for key in keys]),
+        "pictureFiles": pictures.files,
+        "picturePart": PICTURE_PART,
+    }
+    write_chunk(folder, f"{folder_name}/items", {"keys": keys} | images | question_columns(group))
     write_chunk(folder, f"{folder_name}/names", names.all())
     write_chunk(folder, f"{folder_name}/originals", original_files(group))
     return group_summary(group, folder_name)

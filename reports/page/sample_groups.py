@@ -59,12 +59,9 @@ class SampleGroup:
         return {name: by_name[name] for name in sorted(by_name, key=lambda name: name != self.reference)}
 
     @cached_property
-    def pictures(self) -> Mapping[str, tuple[int, str]]:
-        """Return each image's row in the data set and its sha256."""
-        if self.dataset is None:
-            return {}
-        rows = zip(self.dataset.keys, self.dataset.selected, strict=True)
-        return {key: (index, self.dataset.index[row].sha256) for index, (key, row) in enumerate(rows)}
+    def picture_index(self) -> Mapping[str, int]:
+        """Return the position of each image in the data set by its key."""
+        return {key: place for place, key in enumerate(self.dataset.keys)} if self.dataset else {}
 
 
 @dataclass

@@ -3,7 +3,10 @@
 import csv
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cache
 from io import StringIO
+from itertools import compress, islice
+from typing import Generic, TypeVar, overload
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,11 +21,75 @@ Line = Mapping[str, str]
 ClassNamer = Callable[[str], str]
 Codes = NDArray[np.uint8]
 Floats = NDArray[np.float32]
+V = TypeVar("V")
 Best = tuple[tuple[str, str], ...]  # names with their scores, the highest first
 
 RANKS = range(1, 6)
+BLOCK = 4096  # rows that are read at once
+BEST_COLUMNS = [f"{what}{rank}" for what in ("top", "score") for rank in RANKS]
+DETAIL_COLUMNS = ("options", "top1", "strict_top1", "request", "position")
 WRONG, RIGHT, MIXED, UNSCORED = 0, 1, 2, 255
 MARKS: Mapping[str, int] = {"0": WRONG, "1": RIGHT}
+
+
+class SampleTable(Sequence[Line]):
+    """The rows of a sample table, kept by column. Equal texts of one column are one object."""
+
+    def __init__(self, columns: Mapping[str, Sequence[str]]) -> None:
+        self.columns = columns
+
+    @classmethod
+    def parse(cls, text: str) -> "SampleTable":
+        """Return the rows of a csv file with a header. Raises ValueError for rows of different lengths."""
+        reader = csv.reader(StringIO(text, newline=""))
+        names = next(reader, [])
+        columns: list[list[str]] = [[] for _ in names]
+        known: list[dict[str, str]] = [{} for _ in names]
+        while block := [*islice(reader, BLOCK)]:
+            for texts, own, cells in zip(columns, known, zip(*block, strict=True), strict=True):
+                texts.extend(map(own.setdefault, cells, cells))
+        return cls(dict(zip(names, columns, strict=True)))
+
+    def select(self, names: Sequence[str]) -> "SampleTable":
+        """Return the same rows with some of the columns."""
+        return SampleTable({name: self.columns[name] for name in names if name in self.columns})
+
+    def __len__(self) -> int:
+        return len(next(iter(self.columns.values()), ()))
+
+    @overload
+    def __getitem__(self, row: int) -> Line: ...
+
+    @overload
+    def __getitem__(self, row: slice) -> "SampleTable": ...
+
+    def __getitem__(self, row: int | slice) -> "Line | SampleTable":
+        if isinstance(row, slice):
+            return SampleTable({name: texts[row] for name, texts in self.columns.items()})
+        return {name: texts[row] for name, texts in self.columns.items()}
+
+    def __iter__(self) -> Iterator[Line]:
+        names = [*self.columns]
+        return (dict(zip(names, cells, strict=True)) for cells in zip(*self.columns.values(), strict=True))
+
+
+class RowValues(Sequence[V], Generic[V]):
+    """A value of each row, computed when it is read, since all of them together take much memory."""
+
+    def __init__(self, rows: SampleTable, compute: Callable[[Line], V]) -> None:
+        self.rows, self.compute = rows, compute
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    @overload
+    def __getitem__(self, row: int) -> V: ...
+
+    @overload
+    def __getitem__(self, row: slice) -> Sequence[V]: ...
+
+    def __getitem__(self, row: int | slice) -> V | Sequence[V]:
+        return tuple(map(self.compute, self.rows[row])) if isinstance(row, slice) else self.compute(self.rows[row])
 
 
 @dataclass(frozen=True)
@@ -48,8 +115,8 @@ class Samples:
     errors: tuple[str, ...]
     raw: tuple[str, ...] = ()
     kinds: tuple[str, ...] = ()
-    best: tuple[Best, ...] = ()
-    more: tuple[tuple[tuple[str, str], ...], ...] = ()
+    best: Sequence[Best] = ()
+    more: Sequence[tuple[tuple[str, str], ...]] = ()
     unit: str = field(default="", compare=False)
     observations: tuple[str, ...] = ()  # which are samples of their own; () where images are
     confidence: Floats | None = None  # the score of each answer, NaN without one
@@ -68,7 +135,7 @@ class Samples:
                 object.__setattr__(self, name, (empty,) * len(self.items))
 
 
-Reader = Callable[[Sequence[Line], ClassNamer], Samples]
+Reader = Callable[[SampleTable, ClassNamer], Samples]
 
 
 def read_samples(case: CaseRun, class_name: ClassNamer, readers: Mapping[str, Reader]) -> Samples | None:
@@ -78,11 +145,11 @@ def read_samples(case: CaseRun, class_name: ClassNamer, readers: Mapping[str, Re
         return None
     path = case.folder / record.predictions.path
     text = read_verified(path, case.folder, record.predictions)
-    rows = list(csv.DictReader(StringIO(text, newline="")))
-    has_answers = any(row.get("prediction") or row.get("target") or row.get("error") for row in rows)
-    columns = rows[0] if has_answers else {}
-    reader = next((candidate for column, candidate in readers.items() if column in columns), None)
     try:
+        rows = SampleTable.parse(text)
+        has_answers = any(any(rows.columns.get(name, ())) for name in ("prediction", "target", "error"))
+        columns = rows.columns if has_answers else ()
+        reader = next((candidate for column, candidate in readers.items() if column in columns), None)
         return reader(rows, class_name) if reader else None
     except (KeyError, TypeError, ValueError, IndexError) as error:
         raise ReportError(f"{path} cannot be read as answers ({error!r}). Run the case again.") from error
@@ -90,32 +157,36 @@ def read_samples(case: CaseRun, class_name: ClassNamer, readers: Mapping[str, Re
 
 def column(rows: Sequence[Line], name: str) -> tuple[str, ...]:
     """Return the texts of one column."""
-    return tuple(row[name] for row in rows)
+    return tuple(rows.columns[name]) if isinstance(rows, SampleTable) else tuple(row[name] for row in rows)
 
 
 def parse_marks(rows: Sequence[Line], name: str) -> Codes:
     """Return a column of "1", "0" and "" as codes."""
-    return np.array([MARKS.get(row[name], UNSCORED) for row in rows], np.uint8)
+    return np.array([MARKS.get(text, UNSCORED) for text in column(rows, name)], np.uint8)
 
 
 def parse_numbers(rows: Sequence[Line], name: str) -> Floats:
     """Return a column of numbers, NaN where it is empty."""
-    return np.array([float(row[name]) if row[name] else np.nan for row in rows], np.float32)
+    return np.array([float(text) if text else np.nan for text in column(rows, name)], np.float32)
 
 
 def margin_losses(rows: Sequence[Line]) -> Floats:
     """Return the best score minus that of the best right class under the first label set; NaN without either."""
     name = next((column for column in rows[0] if column.endswith(".labels")), "")
-    return np.array([margin_loss(row, row[name].split(";") if name else ()) for row in rows], np.float32)
+    if not name:
+        return np.full(len(rows), np.nan, np.float32)
+    scores = np.stack([parse_numbers(rows, f"score{rank}") for rank in RANKS])
+    labels = [text.split(";") for text in column(rows, name)]
+    right = np.array([list(map(is_in, column(rows, f"top{rank}"), labels)) for rank in RANKS])
+    last = np.where(np.isnan(scores), np.inf, scores).min(axis=0)  # of the listed classes
+    best = np.where(right.any(axis=0), np.where(right, scores, -np.inf).max(axis=0), last)
+    loss = np.where(list(map(any, labels)), scores[0] - best, np.nan)
+    return np.asarray(loss, np.float32)
 
 
-def margin_loss(row: Line, labels: Sequence[str]) -> float:
-    """Return the best score of a row minus the best score of a right class, or minus the last one if none is listed."""
-    scores = [float(row[f"score{rank}"]) for rank in RANKS if row[f"score{rank}"]]
-    if not scores or not any(labels):
-        return float("nan")
-    right = (score for rank, score in zip(RANKS, scores, strict=False) if row[f"top{rank}"] in labels)
-    return scores[0] - next(right, scores[-1])
+def is_in(name: str, names: Sequence[str]) -> bool:
+    """Return whether a class is one of some classes; "" is none."""
+    return bool(name) and name in names
 
 
 def label_outcomes(
@@ -139,40 +210,51 @@ def option_letter(number: int) -> str:
     return chr(ord("A") + number) if number < 26 else str(number + 1)
 
 
-def read_classification(rows: Sequence[Line], class_name: ClassNamer) -> Samples:
+def read_classification(rows: SampleTable, class_name: ClassNamer) -> Samples:
     """Return one item per image; several epochs about the same images are merged."""
     rounds = split_epochs(rows)
     first_epoch = rounds[0]
-    names = [name.removesuffix(".correct") for name in first_epoch[0] if name.endswith(".correct")]
+    names = [name.removesuffix(".correct") for name in first_epoch.columns if name.endswith(".correct")]
     label_sets = {name: class_outcomes(rounds, name, class_name) for name in names}
-    has_text = "response" in first_epoch[0]
+    has_text = "response" in first_epoch.columns
     confidence, loss = (None, None) if has_text else (parse_numbers(first_epoch, "score1"), margin_losses(first_epoch))
     return Samples(
-        items=tuple((row["key"], "") for row in first_epoch),
+        items=tuple((key, "") for key in column(first_epoch, "key")),
         label_sets=label_sets,
-        answers=tuple(class_name(row["top1"]) if row["top1"] and not row["error"] else "" for row in first_epoch),
+        answers=tuple(
+            class_name(top) if top and not error else ""
+            for top, error in zip(column(first_epoch, "top1"), column(first_epoch, "error"), strict=True)
+        ),
         errors=merge_texts(rounds, "error"),
         raw=merge_texts(rounds, "response") if has_text else (),
         kinds=column(first_epoch, "out_of_prompt") if has_text else (),
-        best=() if has_text else tuple(top5(row, class_name) for row in first_epoch),
-        more=tuple(tuple(text_details(row, class_name)) for row in first_epoch) if has_text else (),
+        best=() if has_text else RowValues(first_epoch.select(BEST_COLUMNS), lambda row: top5(row, class_name)),
+        more=RowValues(first_epoch.select(DETAIL_COLUMNS), lambda row: tuple(text_details(row, class_name)))
+        if has_text
+        else (),
         unit="image",
         confidence=confidence,
         loss=loss,
     )
 
 
-def split_epochs(rows: Sequence[Line]) -> list[list[Line]]:
+def split_epochs(rows: SampleTable) -> list[SampleTable]:
     """Return the rows of each epoch."""
-    rounds: dict[str, list[Line]] = {}
-    for row in rows:
-        rounds.setdefault(row.get("epoch", ""), []).append(row)
-    return [*rounds.values()]
+    epochs = rows.columns.get("epoch")
+    if epochs is None:
+        return [rows]
+    masks = [[epoch == wanted for epoch in epochs] for wanted in dict.fromkeys(epochs)]
+    return [SampleTable({name: [*compress(texts, mask)] for name, texts in rows.columns.items()}) for mask in masks]
 
 
-def class_outcomes(rounds: Sequence[Sequence[Line]], name: str, class_name: ClassNamer) -> LabelOutcomes:
+def class_outcomes(rounds: Sequence[SampleTable], name: str, class_name: ClassNamer) -> LabelOutcomes:
     """Return one label set of classes; an image that is right in some epochs only is mixed."""
-    labels = [tuple(map(class_name, filter(None, row[f"{name}.labels"].split(";")))) for row in rounds[0]]
+
+    @cache
+    def names(text: str) -> tuple[str, ...]:
+        return tuple(map(class_name, filter(None, text.split(";"))))
+
+    labels = [names(text) for text in column(rounds[0], f"{name}.labels")]
     outcomes = label_outcomes(rounds[0], f"{name}.correct", labels, f"{name}.category")
     return LabelOutcomes(
         outcomes.labels, outcomes.categories, merge_epochs([parse_marks(rows, f"{name}.correct") for rows in rounds])
@@ -187,7 +269,7 @@ def merge_epochs(rounds: Sequence[Codes]) -> Codes:
     return np.asarray(merged, np.uint8)
 
 
-def merge_texts(rounds: Sequence[Sequence[Line]], name: str) -> tuple[str, ...]:
+def merge_texts(rounds: Sequence[SampleTable], name: str) -> tuple[str, ...]:
     """Return the texts of a column over all epochs, one line per epoch if there are several."""
     if len(rounds) == 1:
         return column(rounds[0], name)
@@ -213,4 +295,4 @@ def text_details(row: Line, class_name: ClassNamer) -> Iterator[tuple[str, str]]
 def class_namer(names: Sequence[str]) -> ClassNamer:
     """Return a function from class index to `name (index)`, or `class index` if there is no name."""
     by_index = {str(index): f"{one_line(name)} ({index})" for index, name in enumerate(names)}
-    return lambda index: by_index.get(index) or f"class {index}"
+    return cache(lambda index: by_index.get(index) or f"class {index}")

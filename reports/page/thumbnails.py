@@ -1,21 +1,37 @@
-"""Thumbnails by the sha256 of their image, so that another page in the same folder only makes new ones."""
+"""Thumbnails, many in one file, named by the images in it, so that another page in the same folder only makes new ones.
 
-from collections.abc import Iterator
+A file is a script like the other data of the page, with a list of `data:` addresses; see `chunks`.
+"""
+
+from base64 import b64encode
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from itertools import islice
+from hashlib import sha256
+from io import BytesIO
 from os import cpu_count
 from pathlib import Path
+from typing import NamedTuple
 
 from eyechart.data.dataset import Dataset
 from eyechart.data.images import decode_image
 from eyechart.errors import ImageError
 
+from .chunks import script
 from .sample_groups import SampleGroup
 
 FOLDER = "images"
 QUALITY = 80
-BATCH = 64  # images that are held in memory at once
+PART = 32  # images in one file
+START = "data:image/jpeg;base64,"
+INCOMPLETE = "x"  # ends the name of a file that lacks an unreadable image; it is written again each time
+
+
+class Pictures(NamedTuple):
+    """The files of a group's thumbnails by their number, "" for one without any; how many images are not readable."""
+
+    files: tuple[str, ...]
+    broken: int
 
 
 @dataclass(frozen=True)
@@ -25,39 +41,42 @@ class ThumbnailWriter:
     folder: Path
     side: int
 
-    def path(self, sha256: str) -> Path:
-        """Return the path of an image's thumbnail; it contains the size."""
-        return self.folder / FOLDER / str(self.side) / sha256[:2] / f"{sha256[:16]}.webp"
-
-    def copy_all(self, group: SampleGroup) -> int:
-        """Write the missing thumbnails of a group, and return how many images could not be read."""
+    def write_all(self, group: SampleGroup) -> Pictures:
+        """Write the missing files of a group: each has `PART` images in the order of the data set."""
         dataset = group.dataset
         if dataset is None or not self.side:
-            return 0
-        missing = {row: sha for row, sha in group.pictures.values() if not self.path(sha).exists()}
-        images = read(dataset, sorted(missing))
-        broken = 0
+            return Pictures((), 0)
+        needed = {group.picture_index[key] for key, _ in group.items if key in group.picture_index}
+        parts = [range(start, min(start + PART, len(dataset))) for start in range(0, len(dataset), PART)]
+        files, broken = [], 0
         with ThreadPoolExecutor(cpu_count() or 1) as executor:
-            while block := [*islice(images, BATCH)]:
-                done = executor.map(lambda item: self.copy(dataset, item[0], item[1], missing[item[0]]), block)
-                broken += sum(not copied for copied in done)
-        return broken
+            for part in parts:
+                name, missing = self.write(dataset, part, executor) if needed.intersection(part) else ("", 0)
+                files.append(name)
+                broken += missing
+        return Pictures(tuple(files), broken)
 
-    def copy(self, dataset: Dataset, row: int, data: bytes, sha256: str) -> bool:
-        """Write one thumbnail and return whether the image could be read."""
-        try:
-            image = decode_image(data, dataset.keys[row], upright=dataset.upright)
-        except ImageError:
-            return False
-        image.thumbnail((self.side, self.side))
-        path = self.path(sha256)
+    def write(self, dataset: Dataset, part: Sequence[int], executor: ThreadPoolExecutor) -> tuple[str, int]:
+        """Write one file unless it exists; return its name and how many of its images are not readable."""
+        content = "".join(dataset.index[dataset.selected[place]].sha256 for place in part)
+        name = f"{FOLDER}/{self.side}/{sha256(content.encode()).hexdigest()[:32]}"
+        if (self.folder / f"{name}.js").exists():
+            return name, 0
+        addresses = [*executor.map(lambda item: self.address(dataset, *item), dataset.read(part))]
+        broken = addresses.count(None)
+        name += INCOMPLETE if broken else ""
+        path = self.folder / f"{name}.js"
         path.parent.mkdir(parents=True, exist_ok=True)
-        image.save(path, "WEBP", quality=QUALITY)
-        return True
+        path.write_text(script(name, addresses), encoding="ascii", newline="\n")
+        return name, broken
 
-
-def read(dataset: Dataset, rows: list[int]) -> Iterator[tuple[int, bytes]]:
-    """Yield the bytes of some rows, in ascending order of position."""
-    position = {dataset.selected[row]: row for row in rows}
-    for row, data in dataset.source.read([*position]):
-        yield position[row], data
+    def address(self, dataset: Dataset, place: int, data: bytes) -> str | None:
+        """Return a thumbnail as a `data:` address; None if the image cannot be read."""
+        try:
+            image = decode_image(data, dataset.keys[place], upright=dataset.upright)
+        except ImageError:
+            return None
+        image.thumbnail((self.side, self.side))
+        out = BytesIO()
+        image.save(out, "JPEG", quality=QUALITY)
+        return START + b64encode(out.getvalue()).decode()

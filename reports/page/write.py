@@ -92,9 +92,10 @@ def write_group(
     folder: Path, number: int, group: SampleGroup, thumbnails: ThumbnailWriter, loader: SampleLoader
 ) -> dict[str, Any]:
     """Write a sample group with its images and charts."""
-    if broken := thumbnails.copy_all(group):
-        loader.notes.append(f"{group.title}: {broken} images cannot be read and are not shown.")
-    summary = write_sample_group(folder, number, group)
+    pictures = thumbnails.write_all(group)
+    if pictures.broken:
+        loader.notes.append(f"{group.title}: {pictures.broken} images cannot be read and are not shown.")
+    summary = write_sample_group(folder, number, group, pictures)
     write_chunk(
         folder, f"{summary['folder']}/charts", {"protocols": accuracy_rows(group), "confusions": confusion_rows(group)}
     )
@@ -121,7 +122,6 @@ def write_index(
         "verdict": summarise_verdict(runs, changes),
         "glossary": glossary_entries(case.record for case in runs.cases),
         "since": changes.summary() if changes.has_content else None,
-        "side": options.side,
         "cases": [row | changes.case_summary(entry, places) for entry, row in case_rows(runs, places)],
         "tables": tables,
         "figures": figures,

@@ -74,6 +74,11 @@ def chunk(folder: Path, name: str) -> Any:
     return json.loads(json.loads(match[2]))
 
 
+def thumbnails(folder: Path) -> int:
+    """How many images the page has."""
+    return sum(path.read_text("ascii").count("data:image/jpeg") for path in (folder / "images").rglob("*.js"))
+
+
 def shown_names(folder: Path) -> str:
     """All texts of the page's data."""
     return "".join(path.read_text(encoding="utf-8") for path in (folder / "data").rglob("*.js"))
@@ -97,7 +102,7 @@ def test_the_page_without_data_has_names_and_pictures(run: Any, page: Any) -> No
     index, folder = page(run())
     assert "Abyssinian" in shown_names(folder)
     assert "class 0" not in shown_names(folder)
-    assert len([*(folder / "images").rglob("*.webp")]) == 2 * len(NAMES)
+    assert thumbnails(folder) == 2 * len(NAMES)
     assert not any("no images" in note for note in index["notes"])
 
 
@@ -117,7 +122,7 @@ def test_the_option_data_wins_over_the_root_of_the_run(run: Any, page: Any, pets
     folder_ = run()
     moved = pets.rename(pets.with_name("elsewhere"))
     _, folder = page(folder_, data=str(moved))
-    assert len([*(folder / "images").rglob("*.webp")]) == 2 * len(NAMES)
+    assert thumbnails(folder) == 2 * len(NAMES)
 
 
 def test_a_changed_file_of_class_names_is_refused(run: Any, page: Any, pets: Path) -> None:
@@ -177,3 +182,25 @@ def test_the_overview_names_runs_by_folder_and_time(two: tuple[Path, Path], caps
     assert f"{FIRST} (2026-01-01 00:00:01 UTC): eyechart" in written
     assert f"the record of {SECOND} (2026-01-02 12:30:00 UTC) replaces that of an earlier run" in written
     assert "latest" not in written
+
+
+def test_thumbnails_lie_together_in_few_files(run: Any, page: Any, opened: Any) -> None:
+    folder_ = run()
+    index, folder = page(folder_)
+    assert len([*(folder / "images").rglob("*.js")]) == 1
+    assert index["notes"] == []
+    driver = opened(folder / "index.html", "#/samples/pets/test")
+    driver.page.locator(".cards img").nth(2 * len(NAMES) - 1).wait_for()
+    assert (
+        driver.page.locator(".cards img").first.evaluate("image => image.decode().then(() => image.naturalWidth)") == 8
+    )
+
+
+def test_a_thumbnail_is_an_address_of_an_image_and_nothing_else(run: Any, page: Any, opened: Any) -> None:
+    _, folder = page(run())
+    (file,) = (folder / "images").rglob("*.js")
+    text = file.read_text(encoding="ascii")
+    file.write_text(text.replace("data:image/jpeg;base64,", "data:text/html,<script>", 1), encoding="ascii")
+    driver = opened(folder / "index.html", "#/samples/pets/test")
+    driver.page.locator(".cards img").nth(2 * len(NAMES) - 2).wait_for()
+    assert driver.page.locator(".cards img").count() == 2 * len(NAMES) - 1

@@ -39,7 +39,7 @@ export interface GroupSummary {
 }
 export type Glossary = Record<"metrics" | "labels" | "subsets" | "protocols" | "intervals", Record<string, string>>;
 export interface Index {
-  schema: number; verdict: { kind: "loss" | "passed" | "open"; text: string; detects: string }; glossary: Glossary; runs: Run[]; notes: string[]; since: Since | null; side: number; cases: Case[]; groups: GroupSummary[];
+  schema: number; verdict: { kind: "loss" | "passed" | "open"; text: string; detects: string }; glossary: Glossary; runs: Run[]; notes: string[]; since: Since | null; cases: Case[]; groups: GroupSummary[];
   tables: { name: string; title: string }[]; figures: { name: string; file: string; title: string; table: boolean }[];
   curves: boolean;
 }
@@ -52,7 +52,7 @@ declare global {
 }
 interface Policy { createScriptURL(url: string): unknown }
 
-const CHUNK = /^data\/[A-Za-z0-9_-]+(\/[A-Za-z0-9_-]+)?\.js$/;
+const CHUNK = /^(data\/[A-Za-z0-9_-]+(\/[A-Za-z0-9_-]+)?|images\/[0-9]+\/[0-9a-f]{32}x?)\.js$/;
 
 function allowed(url: string): string {
   if (!CHUNK.test(url)) {
@@ -64,6 +64,7 @@ function allowed(url: string): string {
 const policy: Policy = window.trustedTypes?.createPolicy("eyechart", { createScriptURL: allowed }) ?? {
   createScriptURL: allowed,
 };
+const IMAGES = "images/";
 const waiting = new Map<string, (value: unknown) => void>();
 const known = new Map<string, Promise<unknown>>();
 
@@ -78,18 +79,33 @@ export function load<T>(name: string): Promise<T> {
   if (!found) {
     found = new Promise((resolve, reject) => {
       waiting.set(name, resolve);
+      const file = name.startsWith(IMAGES) ? `${name}.js` : `data/${name}.js`;
       const script = document.createElement("script");
       script.onload = () => script.remove();
       script.onerror = () => {
         known.delete(name);
-        reject(new Error(`data/${name}.js cannot be read. Make the page again, and keep its folder together.`));
+        reject(new Error(`${file} cannot be read. Make the page again, and keep its folder together.`));
       };
-      script.src = policy.createScriptURL(`data/${name}.js`) as string;
+      script.src = policy.createScriptURL(file) as string;
       document.head.append(script);
     });
     known.set(name, found);
   }
   return found as Promise<T>;
+}
+
+const KEPT = 96; // files of images in memory
+const recent: string[] = [];
+
+// Load a file of images, and forget the one that was not needed for the longest time.
+export function loadImages(name: string): Promise<(string | null)[]> {
+  const place = recent.indexOf(name);
+  recent.splice(place < 0 ? 0 : place, place < 0 ? 0 : 1);
+  recent.push(name);
+  if (recent.length > KEPT) {
+    known.delete(recent.shift()!);
+  }
+  return load(name);
 }
 
 const KINDS = { u1: Uint8Array, i2: Int16Array, i4: Int32Array, f4: Float32Array };

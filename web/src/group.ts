@@ -1,5 +1,5 @@
 // A sample group in memory: cases with the same items; columns are unpacked once.
-import { beginning, load, unpack } from "./data";
+import { beginning, load, loadImages, unpack } from "./data";
 import type { GroupSummary, Column, Cut, CaseSummary, Packed } from "./data";
 
 export const WRONG = 0, RIGHT = 1, MIXED = 2, UNSCORED = 255;
@@ -10,7 +10,9 @@ interface ColumnsChunk {
   changes?: Record<string, RowChanges>; confidence?: Packed; loss?: Packed;
 }
 interface LabelSetChunk { name: string; labels: { ends: Packed; values: Packed }; categories: Packed; categoryNames: Cut[] }
-interface ItemsChunk { keys: string[]; pictures: string[]; questionNumbers?: Packed; questions?: Cut[] }
+interface ItemsChunk {
+  keys: string[]; pictures: Packed; pictureFiles: string[]; picturePart: number; questionNumbers?: Packed; questions?: Cut[];
+}
 export interface Texts {
   raw?: Cut[]; errors?: Cut[]; kinds?: string[]; best?: [number, string][][]; more?: [Cut, Cut][][];
   rawBefore?: (Cut | null)[];
@@ -26,7 +28,7 @@ export interface GroupCase extends Columns {
 export interface RowChanges { lost: Packed; gained: Packed }
 export interface LabelSet { name: string; ends: Column; values: Column; categories: Column; categoryNames: string[] }
 export interface Group {
-  about: GroupSummary; keys: string[]; pictures: string[]; question: (row: number) => string; names: string[];
+  about: GroupSummary; keys: string[]; pictureOf: (row: number) => Promise<string | null>; hasPictures: boolean; question: (row: number) => string; names: string[];
   labelSets: LabelSet[]; cases: GroupCase[]; holding: (text: string) => Uint8Array;
 }
 
@@ -56,7 +58,8 @@ async function opening(about: GroupSummary): Promise<Group> {
   return {
     about,
     keys: items.keys,
-    pictures: items.pictures,
+    pictureOf: pictures(items),
+    hasPictures: items.pictureFiles.length > 0,
     question,
     holding: searched(items.keys, question),
     names: texts.map(beginning),
@@ -137,7 +140,15 @@ export async function originalOf(group: Group, row: number): Promise<string> {
   return onDisk && path ? root + path.split("/").map(encodeURIComponent).join("/") : "";
 }
 
-export function picture(group: Group, row: number, side: number): string | null {
-  const sha = group.pictures[row];
-  return side && /^[0-9a-f]{64}$/.test(sha) ? `images/${side}/${sha.slice(0, 2)}/${sha.slice(0, 16)}.webp` : null;
+const IMAGE = /^data:image\/jpeg;base64,[A-Za-z0-9+/=]+$/;
+
+// Return a function from a row to the address of its thumbnail, null without one. Some images lie in each file.
+function pictures({ pictures: numbers, pictureFiles, picturePart }: ItemsChunk): (row: number) => Promise<string | null> {
+  const places = unpack(numbers);
+  return async (row) => {
+    const place = places[row];
+    const file = place < 0 ? "" : pictureFiles[Math.floor(place / picturePart)];
+    const address = file ? (await loadImages(file))[place % picturePart] : null;
+    return address && IMAGE.test(address) ? address : null;
+  };
 }

@@ -1,6 +1,6 @@
 // One sample: its image, its labels under each label set, and the answer of every model.
 import { useState } from "preact/hooks";
-import { labelsOf, originalOf, OUT_OF_PROMPT, picture, rowsMoved, textsOf, UNSCORED } from "./group";
+import { labelsOf, originalOf, OUT_OF_PROMPT, rowsMoved, textsOf, UNSCORED } from "./group";
 import type { Group, GroupCase, Texts } from "./group";
 import { beginning } from "./data";
 import { chosen, shownLabelSet } from "./filter";
@@ -9,13 +9,14 @@ import { Term } from "./glossary";
 import { useKeys } from "./keys";
 import { Loaded, useLoaded } from "./loaded";
 import { outcome, OutcomeText } from "./marks";
+import { Picture } from "./picture";
 import { count, Marked, Raw, Text } from "./text";
 
 interface Props {
-  group: Group; side: number; row: number; rows: Int32Array; params: Params; link: (row: number) => string; list: string;
+  group: Group; row: number; rows: Int32Array; params: Params; link: (row: number) => string; list: string;
 }
 
-export function Sample({ group, side, row, rows, params, link, list }: Props) {
+export function Sample({ group, row, rows, params, link, list }: Props) {
   const place = rows.indexOf(row);
   const before = place < 0 ? rows.filter((other) => other < row).length : place; // the number of rows before it
   const next = rows[place < 0 ? before : place + 1];
@@ -27,7 +28,6 @@ export function Sample({ group, side, row, rows, params, link, list }: Props) {
   });
   const [wide, setWide] = useState(false);
   const original = useLoaded(() => originalOf(group, row), [group, row]);
-  const source = picture(group, row, side);
   return (
     <article class="sample">
       <nav class="moves" aria-label="Samples">
@@ -40,9 +40,9 @@ export function Sample({ group, side, row, rows, params, link, list }: Props) {
       {group.question(row) && <p class="question"><Text>{group.question(row)}</Text></p>}
       <div class={wide ? "parts wide" : "parts"}>
         <figure>
-          {source ? <img src={source} alt={`Image of sample ${group.keys[row]}`} /> : <p class="hint">No image here.</p>}
+          <Picture group={group} row={row} alt={`Image of sample ${group.keys[row]}`}><p class="hint">No image here.</p></Picture>
           <figcaption>
-            {source && <button type="button" aria-pressed={wide} onClick={() => setWide(!wide)}>Full width</button>}
+            {group.hasPictures && <button type="button" aria-pressed={wide} onClick={() => setWide(!wide)}>Full width</button>}
             {original.value && <a class="button" href={original.value} target="_blank" rel="noreferrer">Original image</a>}
           </figcaption>
         </figure>

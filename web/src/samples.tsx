@@ -1,6 +1,6 @@
 // The sample browser: a filter, the list of samples that pass, and one sample with all its answers.
 import { useMemo } from "preact/hooks";
-import { labelsOf, nameOf, open, picture } from "./group";
+import { labelsOf, nameOf, open } from "./group";
 import type { Group, GroupCase } from "./group";
 import type { GroupSummary, Index } from "./data";
 import { Filter } from "./controls";
@@ -9,6 +9,7 @@ import type { Params } from "./filter";
 import { useKeys } from "./keys";
 import { Loaded, useLoaded } from "./loaded";
 import { Mark, outcome, summed } from "./marks";
+import { Picture } from "./picture";
 import { written } from "./route";
 import { Sample } from "./sample";
 import { count, many, Text } from "./text";
@@ -19,7 +20,7 @@ const PAGE = 48; // samples per page
 export function Samples({ index, name, params }: { index: Index; name: string; params: Params }) {
   const place = ofCase(index, name, params);
   const about = place?.about ?? index.groups.find((one) => one.name === name) ?? (index.groups.length === 1 ? index.groups[0] : undefined);
-  return about ? <Opened key={about.folder} about={about} index={index} params={place?.params ?? params} /> : <Choice index={index} name={name} />;
+  return about ? <Opened key={about.folder} about={about} params={place?.params ?? params} /> : <Choice index={index} name={name} />;
 }
 
 // An address may name a case instead of a group, because the gate does not know the groups.
@@ -48,19 +49,19 @@ function Choice({ index, name }: { index: Index; name: string }) {
   );
 }
 
-function Opened({ about, index, params }: { about: GroupSummary; index: Index; params: Params }) {
+function Opened({ about, params }: { about: GroupSummary; params: Params }) {
   const state = useLoaded(() => open(about), [about]);
   return (
     <>
       <h1 tabIndex={-1}><Text>{about.title}</Text></h1>
-      <Loaded state={state}>{(group) => <Browser group={group} index={index} params={params} />}</Loaded>
+      <Loaded state={state}>{(group) => <Browser group={group} params={params} />}</Loaded>
     </>
   );
 }
 
 export type Change = (changes: Params, how?: "replace") => void;
 
-function Browser({ group, index, params }: { group: Group; index: Index; params: Params }) {
+function Browser({ group, params }: { group: Group; params: Params }) {
   const { at, ask, page, ...conditions } = params;
   const key = JSON.stringify(conditions);
   const rows = useMemo(() => ordered(group, conditions, filtered(group, conditions)), [group, key]);
@@ -74,8 +75,8 @@ function Browser({ group, index, params }: { group: Group; index: Index; params:
       <Filter group={group} params={conditions} change={change} found={rows.length} aside={row >= 0} />
       {at !== undefined && row < 0 && <p class="notice">There is no sample <Text>{at}</Text> here.</p>}
       {row >= 0
-        ? <Sample group={group} side={index.side} row={row} rows={rows} params={conditions} link={links} list={list} />
-        : <List group={group} side={index.side} rows={rows} params={conditions} link={links} page={Number(page) || 0} change={change} />}
+        ? <Sample group={group} row={row} rows={rows} params={conditions} link={links} list={list} />
+        : <List group={group} rows={rows} params={conditions} link={links} page={Number(page) || 0} change={change} />}
     </>
   );
 }
@@ -99,10 +100,10 @@ function rowOf(group: Group, key: string, question = ""): number {
 }
 
 interface ListProps {
-  group: Group; side: number; rows: Int32Array; params: Params; link: (row: number) => string; page: number; change: Change;
+  group: Group; rows: Int32Array; params: Params; link: (row: number) => string; page: number; change: Change;
 }
 
-function List({ group, side, rows, params, link, page, change }: ListProps) {
+function List({ group, rows, params, link, page, change }: ListProps) {
   const pages = Math.max(1, Math.ceil(rows.length / PAGE));
   const at = Math.min(Math.max(0, page), pages - 1);
   const turn = (to: number) => to >= 0 && to < pages && change({ page: String(to) });
@@ -119,7 +120,7 @@ function List({ group, side, rows, params, link, page, change }: ListProps) {
         <section key={name} aria-label={name || "Samples"}>
           {name && <h2 class="class-name"><Text>{name}</Text></h2>}
           <ul class={`cards ${params.size ?? ""}`}>
-            {own.map((row) => <Card key={row} group={group} side={side} row={row} params={params} href={link(row)} />)}
+            {own.map((row) => <Card key={row} group={group} row={row} params={params} href={link(row)} />)}
           </ul>
         </section>
       ))}</div>
@@ -151,17 +152,16 @@ function Pages({ at, pages, turn }: { at: number; pages: number; turn: (to: numb
   );
 }
 
-interface CardProps { group: Group; side: number; row: number; params: Params; href: string }
+interface CardProps { group: Group; row: number; params: Params; href: string }
 
-function Card({ group, side, row, params, href }: CardProps) {
+function Card({ group, row, params, href }: CardProps) {
   const at = labelSetAt(group, params);
   const labels = labelsOf(group.labelSets[at], row).map((label) => group.names[label]);
-  const source = picture(group, row, side);
   const who = chosen(group, params);
   return (
     <li>
       <a href={href}>
-        {group.about.images && side > 0 && <span class="thumb">{source && <img src={source} alt="" loading="lazy" decoding="async" />}</span>}
+        {group.hasPictures && <span class="thumb"><Picture group={group} row={row} alt="" /></span>}
         <span class="key"><Text>{group.keys[row]}</Text></span>
         {group.question(row) && <span class="question"><Text>{group.question(row)}</Text></span>}
       </a>
