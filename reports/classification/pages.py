@@ -108,12 +108,15 @@ def sum_categories(groups: pd.DataFrame, categories: Sequence[str], head: str = 
     """
     counts = [name for name in ("hits", "gained", "lost", "n") if name in groups]
     by = [name for name in groups if name not in (*counts, "category")]
-    parts = [
-        groups[[category == "A" or str(leaf).startswith(category) for leaf in groups["category"]]]
-        .groupby(by)[counts].sum().reset_index().assign(**{head: category})
-        for category in categories
-    ]  # fmt: skip
-    return pd.concat(parts, ignore_index=True)
+    leaves = groups["category"].astype(str).to_numpy()
+    members = [
+        np.flatnonzero([category == "A" or leaf.startswith(category) for leaf in leaves]) for category in categories
+    ]
+    places = np.repeat(np.arange(len(categories)), [len(rows) for rows in members])
+    sums = (
+        groups.iloc[np.concatenate(members)].assign(**{head: places}).groupby([head, *by])[counts].sum().reset_index()
+    )
+    return sums[[*by, *counts]].assign(**{head: np.array(categories, dtype=object)[sums[head]]})
 
 
 def accuracy_columns(page: Page, categories: Sequence[str] = LABELLED) -> tuple[str, ...]:

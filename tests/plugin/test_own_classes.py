@@ -89,7 +89,7 @@ def test_own_classes_can_be_annotated_whatever_their_number(replayed: Any, world
 def test_imagenets_classifier_answers_a_folder_of_imagenets_names(world: Any, tmp_path: Path) -> None:
     world.data = tmp_path / "own"
     paint(world.data / "imagenet" / "pets", ["golden retriever", "tench", "tabby cat"])
-    world.installed("imagenet/pets and test_supervised", f"--eye-data={world.data}", "--eye-model=timm[]")
+    world.installed("imagenet/pets and test_supervised", f"--eye-data={world.data}", "--eye-model=timm[batch_size=4]")
     assert world.records[0]["variant"]["head"] == "imagenet (1000 outputs), 3 of 3 classes by name"
 
 
@@ -97,7 +97,7 @@ def test_imagenets_classifier_is_refused_for_other_names(world: Any, tmp_path: P
     world.data = tmp_path / "own"
     paint(world.data / "imagenet" / "pets", ["golden retriever", "rex", "minka"])
     case = "imagenet/pets and test_supervised"
-    said = world.installed(case, f"--eye-data={world.data}", "--eye-model=timm[]", code=1)
+    said = world.installed(case, f"--eye-data={world.data}", "--eye-model=timm[batch_size=4]", code=1)
     assert "2 classes have no single name or synset there: minka, rex. Name the split's classes" in said
     assert not [place for place in world.store if "answers.npy" in place]
 

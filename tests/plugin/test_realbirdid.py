@@ -18,7 +18,7 @@ pytestmark = pytest.mark.slow
 
 ENCODERS, MLLM = ("open_clip[toybox-clip]", "conse[]"), "hf[toybox-mllm]"
 SPLITS, TOY = ("sample", "sample-drawn"), "realbirdid/sample-drawn"
-FEW = "--eye-set=abstention.prompt_set=wordings.toml"
+FEW = ("--eye-set=abstention.prompt_set=wordings.toml", "--eye-limit=60")
 WORDINGS = """
 plain = ["What species of bird is in this image?", "Which bird is this?"]
 warned = ["What species is it? It may be impossible to tell; then say why.", "Name this bird, or say why not."]
@@ -31,7 +31,7 @@ def asked(new_world: Callable[[], Any]) -> Any:
     """A world after a run, its records and its files."""
     world = new_world()
     (world.folder / "wordings.toml").write_text(WORDINGS)
-    world.installed("realbirdid", FEW)
+    world.installed("realbirdid", *FEW)
     world.first, world.written = world.records, world.files
     return world
 
@@ -125,7 +125,7 @@ def test_who_is_alone_on_a_list_is_certain(scored: tuple[dict[str, Any], list[di
 
 
 def test_a_second_run_asks_nothing_and_writes_the_same(asked: Any) -> None:
-    asked.installed("realbirdid", FEW)
+    asked.installed("realbirdid", *FEW)
     assert asked.session["run"]["loads"] == 0
     assert asked.records == asked.first
     assert asked.files == asked.written
@@ -133,14 +133,14 @@ def test_a_second_run_asks_nothing_and_writes_the_same(asked: Any) -> None:
 
 def test_two_workers_write_the_same(asked: Any, world: Any) -> None:
     (world.folder / "wordings.toml").write_text(WORDINGS)
-    world.installed(TOY, "-n2", FEW)
+    world.installed(TOY, "-n2", *FEW)
     wanted = [one for one in asked.first if one["split"] == "sample-drawn"]
     assert world.records == wanted
     assert world.files.items() <= asked.written.items()
 
 
 def test_common_names_are_another_question(asked: Any) -> None:
-    asked.installed(f"{TOY}/open_clip and species", "--eye-set=species.species_names=scientific,common")
+    asked.installed(f"{TOY}/open_clip and species", FEW[1], "--eye-set=species.species_names=scientific,common")
     plain, common = asked.records
     assert (plain["variant"]["species_names"], common["variant"]["species_names"]) == ("scientific", "common")
     assert common["case"].endswith("@species_names=common")
@@ -149,7 +149,7 @@ def test_common_names_are_another_question(asked: Any) -> None:
 
 def test_a_folder_of_ones_own_is_a_split(world: Any, birds: Path) -> None:
     (world.folder / "wordings.toml").write_text(WORDINGS)
-    world.installed("realbirdid/drawn/", f"--eye-data={birds}", FEW)
+    world.installed("realbirdid/drawn/", f"--eye-data={birds}", *FEW)
     found = {one["case"].partition("@")[0] for one in world.records}
     assert found == {f"realbirdid/drawn/{model}" for model in (*ENCODERS, MLLM)}
 

@@ -50,7 +50,7 @@ from eyechart.models.types import Identity, Model
 from eyechart.spec import parse_spec
 from eyechart.toybox.sample import open_toybox
 
-CLIP, CLASSIFIER, MLLM, MATCHER = "open_clip[toybox-clip]", "timm[]", "hf[toybox-mllm]", "blip2[{folder}]"
+CLIP, CLASSIFIER, MLLM, MATCHER = "open_clip[toybox-clip]", "timm[batch_size=4]", "hf[toybox-mllm]", "blip2[{folder}]"
 SCHEMA = {"type": "object", "properties": {"1": {"type": "string"}}}
 LIMIT = 3
 
