@@ -11,7 +11,7 @@ import pandas as pd
 
 from eyechart.errors import ReportError
 
-from .annotation.charts import f7
+from .annotation.charts import OUTCOME_PIES
 from .charts import FigureDefinition, label_rows
 from .classification.agreement import AGREEMENT
 from .classification.categories import BEFORE, CHANGED, LABEL_CHANGE
@@ -120,7 +120,7 @@ def draw_agreement(ax: "Axes", page: Page, cells: pd.DataFrame) -> None:
 
 DRAWERS: Mapping[str, Callable[[Runs, str | None], "Figure"]] = {
     "F3": LABEL_CHANGES,
-    "F7": f7,
+    "F7": OUTCOME_PIES,
     "F9": f9,
     **OODBENCH,
     **REALBIRDID,

@@ -11,7 +11,7 @@ from typing import Any
 from eyechart.errors import ReportError
 from eyechart.spec import did_you_mean
 
-from .annotation.outcomes import f7
+from .annotation.outcomes import ANNOTATION_OUTCOMES
 from .classification import (
     ablations,
     agreement,
@@ -51,7 +51,7 @@ BUILDERS: Mapping[str, Builder] = {
     "T17": multiple_choice.REPEATED_TABLE,
     "T18": ablations.ENCODER_TABLE,
     "T19": multiple_choice.SETTING_TABLE,
-    "F7": f7,
+    "F7": ANNOTATION_OUTCOMES,
     **OODBENCH,
     **REALBIRDID,
 }

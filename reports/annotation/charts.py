@@ -1,46 +1,51 @@
 """Figure 7 of arXiv 2603.06578: pie charts of what annotators preferred among disputed classes."""
 
-from collections import Counter
-from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from ..answers import proportion_of_counts
-from ..panels import create_blocks, set_caption
+import pandas as pd
+
+from ..charts import BlockFigure
+from ..pages import Page
+from ..render import format_cell
 from ..runs import Runs
-from .files import AnnotatorChoice, CategoryCounts, Item
-from .outcomes import OUTCOMES, answered_items, classify_choice, read_answers, table_title
+from .outcomes import ANNOTATION_OUTCOMES, OUTCOMES, outcome_cells
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
+    from matplotlib.figure import SubFigure
 
 COLOURS = ("tab:blue", "tab:orange", "tab:green", "tab:gray")
 WIDTH, HEIGHT = 4, 3.6  # inches of a pie with its legend beneath
 
 
-def f7(runs: Runs, labels: str | None) -> "Figure":
-    """Return the figure: one row of pies for each model and label set, one pie for each category of images."""
-    answers = read_answers(runs, labels)
-    width = WIDTH * max(2, *(len(source.counts) for source, _ in answers))
-    figure, rows = create_blocks([HEIGHT] * len(answers), width)
-    for row, (source, replies) in zip(rows, answers, strict=True):
-        choices = answered_items(replies)
-        for ax, count in zip(row.subplots(1, len(source.counts), squeeze=False)[0], source.counts, strict=True):
-            draw_pie(ax, count, choices)
-        set_caption(row, table_title(source, replies, runs))
-    return figure
+def draw_pies(part: "SubFigure", page: Page, _: Runs) -> None:
+    """Draw one pie for each category of images."""
+    categories = [*outcome_cells(page).groupby("Category", sort=False)]
+    for ax, (category, cells) in zip(part.subplots(1, len(categories), squeeze=False)[0], categories, strict=True):
+        draw_pie(ax, str(category), cells)
 
 
-def draw_pie(ax: "Axes", count: CategoryCounts, choices: Sequence[tuple[Item, AnnotatorChoice]]) -> None:
+def draw_pie(ax: "Axes", category: str, cells: pd.DataFrame) -> None:
     """Draw the outcomes of one category, with each share, its interval and its count in the legend."""
-    counts = Counter(classify_choice(item, choice) for item, choice in choices if item.category == count.category)
-    n = counts.total()
-    ax.set_title(f"{count.category}: {n:,} of {count.disputed:,} disputed images answered", fontsize=8)
-    if n == 0:
+    counts = cells[cells[""] == "#"].set_index("column")["count"].astype(int)
+    ax.set_title(f"{category}: {counts['answered']:,} of {counts['disputed']:,} disputed images answered", fontsize=8)
+    if counts["answered"] == 0:
         ax.set_axis_off()
         ax.text(0.5, 0.5, "no answers", transform=ax.transAxes, ha="center", va="center", fontsize=8)
         return
-    wedges, *_ = ax.pie([counts[name] for name in OUTCOMES], colors=COLOURS, startangle=90, counterclock=False)
-    shares = [proportion_of_counts(counts[name], n).text(with_n=False) for name in OUTCOMES]
-    legend_labels = [f"{name}: {share} %, n={counts[name]:,}" for name, share in zip(OUTCOMES, shares, strict=True)]
-    ax.legend(wedges, legend_labels, fontsize=7, loc="upper center", bbox_to_anchor=(0.5, 0.02), frameon=False)
+    wedges, *_ = ax.pie(counts[[*OUTCOMES]], colors=COLOURS, startangle=90, counterclock=False)
+    shares = {
+        cell["column"]: ANNOTATION_OUTCOMES.make_cell(cell) for cell in cells[cells[""] == "%"].to_dict("records")
+    }
+    legend = [f"{name}: {format_cell(shares[name], with_n=False)} %, n={counts[name]:,}" for name in OUTCOMES]
+    ax.legend(wedges, legend, fontsize=7, loc="upper center", bbox_to_anchor=(0.5, 0.02), frameon=False)
+
+
+OUTCOME_PIES = BlockFigure(
+    summary="What annotators preferred on disputed images, one pie for each category.",
+    table=ANNOTATION_OUTCOMES,
+    draw=draw_pies,
+    caption=lambda page: page.fill(ANNOTATION_OUTCOMES.title),
+    height=lambda _: HEIGHT,
+    width=lambda page: WIDTH * max(2, outcome_cells(page)["Category"].nunique()),
+)

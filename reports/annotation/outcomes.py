@@ -2,12 +2,18 @@
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
 
 from eyechart.errors import ReportError
 
-from ..answers import proportion_of_counts
-from ..render import Cell, Row, Table
+from ..frames import with_wilson
+from ..pages import Page
 from ..runs import ComparableCases, Runs
+from ..table_definitions import TableDefinition
 from .files import LABELS, MODEL, AnnotatorChoice, AnswerFile, CategoryCounts, Item, SheetSource, read_answer_file
 
 PREFERRED, PRESERVED, COMBINED, OTHER = "preferred", "preserved", "combined", "other"
@@ -21,25 +27,37 @@ BY_CHOICE: Mapping[tuple[bool, bool], str] = {
 }
 ADDED, REJECTED = f"{PREFERRED} + {COMBINED}", f"{PREFERRED} + {OTHER}"
 SUMS: Mapping[str, tuple[str, str]] = {ADDED: (PREFERRED, COMBINED), REJECTED: (PREFERRED, OTHER)}
-COLUMNS = ("Category", "", "images", "disputed", "answered", *OUTCOMES, *SUMS)
-USAGE = "eyechart table F7 RUN… --annotations=answers.json"
 
 
-def f7(runs: Runs, labels: str | None) -> list[Table]:
-    """Return Figure 7 as tables: how often annotators chose the model's class, the label, both or neither."""
-    return [outcome_table(source, replies, runs) for source, replies in read_answers(runs, labels)]
+@dataclass(frozen=True, kw_only=True)
+class SheetPage(Page):
+    """The case whose answers a sheet disputes, and the files of answers to such sheets."""
+
+    source: SheetSource
+    replies: tuple[AnswerFile, ...]
+
+
+def sheet_pages(runs: Runs, labels: str | None) -> list[Page]:
+    """Return a page for each source of sheets with answers."""
+    return [create_page(source, replies, runs) for source, replies in read_answers(runs, labels)]
+
+
+def create_page(source: SheetSource, replies: Sequence[AnswerFile], runs: Runs) -> SheetPage:
+    """Return the page of one source; its rows are named by their cells."""
+    group = find_group(source, replies, runs)
+    case = next(case for case in group.cases if case.record.case == source.case)
+    context = {"split": group.title, "labels": source.labels, "model": case.model, "task": source.protocol}
+    return SheetPage(
+        cases=(case,), title=group.title, names=pd.DataFrame(index=[0]), labels=source.labels, context=context,
+        notes=(*outcome_notes(source, replies), *group.notes()), source=source, replies=tuple(replies),
+    )  # fmt: skip
 
 
 def read_answers(runs: Runs, labels: str | None) -> list[tuple[SheetSource, list[AnswerFile]]]:
     """Return the answer files by source, of all label sets or only the named one."""
-    if not runs.annotations:
-        raise ReportError(
-            "F7 needs the answers to a sheet of disputed images. Make one with: eyechart annotate, "
-            f"and give what comes back: {USAGE}"
-        )
     replies = [read_answer_file(path, [folder / "reports" for folder, _ in runs.sessions]) for path in runs.annotations]
     selected = [(source, files) for source, files in by_source(replies).items() if labels in (None, source.labels)]
-    if not selected:
+    if replies and not selected:
         known = ", ".join(dict.fromkeys(reply.key.source.labels for reply in replies))
         raise ReportError(f"--labels is '{labels}', and the answers are about {known}. Leave it out, or name that.")
     return selected
@@ -65,34 +83,9 @@ def answered_keys(reply: AnswerFile) -> Iterator[str]:
     return (reply.key.items[index].key for index in reply.choices)
 
 
-def outcome_table(source: SheetSource, replies: Sequence[AnswerFile], runs: Runs) -> Table:
-    """Return the table of one source."""
-    group = find_group(source, replies, runs)
-    rows = [row for count in source.counts for row in category_rows(count, answered_items(replies))]
-    return Table(
-        table_title(source, replies, runs),
-        COLUMNS,
-        tuple(rows),
-        (*outcome_notes(source, replies), *group.notes()),
-        {"split": group.title, "labels": source.labels, "model": model_name(source, group), "task": source.protocol},
-    )
-
-
 def answered_items(replies: Sequence[AnswerFile]) -> list[tuple[Item, AnnotatorChoice]]:
     """Return every answered image with what the annotator chose."""
     return [(reply.key.items[index], choice) for reply in replies for index, choice in reply.choices.items()]
-
-
-def table_title(source: SheetSource, replies: Sequence[AnswerFile], runs: Runs) -> str:
-    """Return the title: split, label set, model and protocol."""
-    group = find_group(source, replies, runs)
-    model = model_name(source, group)
-    return f"{group.title}: second annotation pass where {source.labels} disputes {model} ({source.protocol})"
-
-
-def model_name(source: SheetSource, group: ComparableCases) -> str:
-    """Return the name of the model whose answers were disputed."""
-    return next(case.model for case in group.cases if case.record.case == source.case)
 
 
 def find_group(source: SheetSource, replies: Sequence[AnswerFile], runs: Runs) -> ComparableCases:
@@ -114,19 +107,34 @@ def classify_choice(item: Item, choice: AnnotatorChoice) -> str:
     return BY_CHOICE[MODEL in sources, LABELS in sources]
 
 
-def category_rows(count: CategoryCounts, answered: Sequence[tuple[Item, AnnotatorChoice]]) -> list[Row]:
-    """Return a row of counts and a row of shares: disputed of all images, all others of the answered images."""
-    counts = Counter(classify_choice(item, choice) for item, choice in answered if item.category == count.category)
-    n = counts.total()
-    numbers_by_name = {name: counts[name] for name in OUTCOMES} | {
-        name: counts[a] + counts[b] for name, (a, b) in SUMS.items()
-    }
-    numbers: list[Cell] = [count.category, "#", count.images, count.disputed, n, *numbers_by_name.values()]
-    shares: list[Cell] = [proportion_of_counts(count.disputed, count.images), proportion_of_counts(n, count.disputed)]
-    return [
-        tuple(numbers),
-        (count.category, "%", None, *shares, *(proportion_of_counts(hit, n) for hit in numbers_by_name.values())),
-    ]
+def outcome_cells(page: Page) -> pd.DataFrame:
+    """Return the outcomes of a page of a sheet."""
+    if not isinstance(page, SheetPage):
+        raise TypeError(f"The page {page.title} has no answers of annotators.")
+    return count_outcomes(page.source.counts, answered_items(page.replies))
+
+
+def count_outcomes(
+    categories: Sequence[CategoryCounts], answered: Sequence[tuple[Item, AnnotatorChoice]]
+) -> pd.DataFrame:
+    """Return the cells of a row of counts and a row of shares for each category.
+
+    Disputed is a share of all images, answered of the disputed ones, all else of the answered ones.
+    """
+    outcomes = [(item.category, classify_choice(item, choice)) for item, choice in answered]
+    counts: list[dict[str, Any]] = []
+    for place, category in enumerate(categories):
+        hits = Counter(outcome for name, outcome in outcomes if name == category.category)
+        n = hits.total()
+        numbers = {name: (hits[name], n) for name in OUTCOMES}
+        numbers |= {name: (hits[first] + hits[second], n) for name, (first, second) in SUMS.items()}
+        parts = {"disputed": (category.disputed, category.images), "answered": (n, category.disputed), **numbers}
+        row = {"row": 0, "place": place, "Category": category.category}
+        counts.append(row | {"column": "images", "count": category.images})
+        counts += [row | {"column": name, "count": hit, "n": size} for name, (hit, size) in parts.items()]
+    cells = pd.DataFrame(counts)
+    shares = cells.dropna(subset="n").astype({"n": np.int64}).rename(columns={"count": "hits"})
+    return pd.concat([cells.drop(columns="n").assign(**{"": "#"}), with_wilson(shares).assign(**{"": "%"})])
 
 
 def outcome_notes(source: SheetSource, replies: Sequence[AnswerFile]) -> Iterator[str]:
@@ -159,3 +167,19 @@ def unanswered_notes(replies: Sequence[AnswerFile]) -> Iterator[str]:
     comments = sum(bool(choice.comment.strip()) for reply in replies for choice in reply.answers.answers.values())
     if comments:
         yield f"Pictures with a comment: {comments}; the files of answers hold them."
+
+
+ANNOTATION_OUTCOMES = TableDefinition(
+    name="annotation-outcomes",
+    alias="F7",
+    source="arXiv 2603.06578, Figure 7",
+    summary="How often annotators preferred the class of the model, the label, both or neither, on disputed images.",
+    pages=sheet_pages,
+    needs="needs the answers to a sheet of disputed images",
+    command="eyechart annotate, and give what comes back: eyechart table F7 RUN… --annotations=answers.json",
+    title="{page}: second annotation pass where {labels} disputes {model} ({task})",
+    cells=outcome_cells,
+    rows=("Category", ""),
+    order=("row", "place"),
+    columns=("images", "disputed", "answered", *OUTCOMES, *SUMS),
+)

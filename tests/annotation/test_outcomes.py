@@ -18,9 +18,9 @@ from hypothesis import strategies as st
 from eyechart.cli import main
 from eyechart.errors import ReportError
 from eyechart.reports.annotation.files import AnnotatorChoice, Candidate, CategoryCounts, Item
-from eyechart.reports.annotation.outcomes import COLUMNS, OUTCOMES, category_rows, classify_choice
+from eyechart.reports.annotation.outcomes import ANNOTATION_OUTCOMES, OUTCOMES, classify_choice, count_outcomes
 from eyechart.reports.figures import DRAWERS, matplotlib_defaults
-from eyechart.reports.render import NumberCell, Table, to_csv, to_latex
+from eyechart.reports.render import to_latex
 from eyechart.reports.runs import CaseRun, Runs, load
 from eyechart.reports.tables import tables
 
@@ -84,7 +84,7 @@ def row(rows: list[dict[str, str]], category: str, kind: str) -> dict[str, str]:
 @pytest.mark.parametrize("category", ["S-", "M-"])
 def test_the_outcomes_are_those_counted_by_hand(table: Any, answers: Path, category: str) -> None:
     counts = row(table(answers)[0], category, "#")
-    assert [int(counts[head]) for head in COLUMNS[2:]] == COUNTS[category]
+    assert [int(counts[head]) for head in ANNOTATION_OUTCOMES.columns] == COUNTS[category]
 
 
 @pytest.mark.parametrize("name", OUTCOMES)
@@ -151,16 +151,18 @@ ITEM = Item(
 def test_the_four_outcomes_share_out_the_answered_images(chosen: list[set[int]]) -> None:
     answered = [(ITEM, AnnotatorChoice(selected=tuple(choice), none=not choice)) for choice in chosen]
     count = CategoryCounts(category="S-", images=30, valid=25, disputed=20)
-    numbers = dict(zip(COLUMNS, category_rows(count, answered)[0], strict=True))
-    assert sum(numbers[name] for name in OUTCOMES) == numbers["answered"] == len(chosen)  # type: ignore[misc]
+    cells = count_outcomes([count], answered)
+    numbers = cells[cells[""] == "#"].set_index("column")["count"]
+    assert sum(numbers[name] for name in OUTCOMES) == numbers["answered"] == len(chosen)
     assert numbers["preferred + combined"] == sum(1 in choice for choice in chosen)
     assert numbers["preferred + other"] == sum(not choice & {2, 3} for choice in chosen)
 
 
 def test_no_answer_gives_no_share() -> None:
-    shares = category_rows(CategoryCounts(category="S-", images=0, valid=0, disputed=0), [])[1]
-    assert all(isinstance(cell, NumberCell) and not cell.is_defined for cell in shares[3:])
-    assert to_csv([Table("", COLUMNS, (shares,))]).count("\n") == 2
+    cells = count_outcomes([CategoryCounts(category="S-", images=0, valid=0, disputed=0)], [])
+    shares = cells[cells[""] == "%"]
+    assert shares["column"].tolist() == ["disputed", "answered", *OUTCOMES, "preferred + combined", "preferred + other"]
+    assert (shares["value"].isna().all(), shares["n"].tolist()) == (True, [0] * 8)
 
 
 BROKEN = {
@@ -221,7 +223,7 @@ def test_another_ground_truth_is_refused(table: Any, answers: Path) -> None:
 
 
 def test_without_answers_the_way_to_them_is_told(table: Any) -> None:
-    assert "Make one with: eyechart annotate" in table(code=2)
+    assert "Make it with: eyechart annotate" in table(code=2)
 
 
 def test_the_table_comes_in_every_format(answers: Path, second_pass: Any, capsys: pytest.CaptureFixture[str]) -> None:
