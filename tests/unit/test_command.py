@@ -123,6 +123,14 @@ def test_the_data_sets_of_a_folder_are_listed_beside_the_packaged_ones(run: Run,
     assert "toybox/sample-scenes        Packaged. Pictures of the toy world" in run("ls", "datasets").out
 
 
+def test_files_of_a_folder_that_are_in_no_data_set_are_named(run: Run, tmp_path: Path) -> None:
+    (tmp_path / "pets" / "test" / "cat").mkdir(parents=True)
+    (tmp_path / "pets" / "test" / "cat" / "1.png").write_bytes(b"")
+    (tmp_path / "pets" / "test" / "labels.json").write_text("{}")
+    note = "note: pets/test/labels.json is ignored: class folders are the labels; others come with --eye-labels="
+    assert run("ls", "datasets", f"--data={tmp_path}").err.startswith(note)
+
+
 @pytest.mark.parametrize(("kind", "definitions"), [("tables", table_builders), ("figures", figure_drawers)])
 def test_every_table_and_figure_is_listed(run: Run, kind: str, definitions: Callable[[], Any]) -> None:
     names = [name for name, _, _ in describe_definitions(definitions())]
@@ -156,6 +164,18 @@ def test_an_error_is_one_sentence_with_status_2(run: Run, arguments: tuple[str, 
     err = run(*arguments, code=2).err
     assert err.startswith(f"eyechart: {REFUSED[arguments]}")
     assert err.count("\n") == 1
+
+
+def test_a_subcommand_is_suggested_where_no_folder_has_the_name(run: Run) -> None:
+    assert "there is no folder or command 'overlp'; did you mean overlap?" in run("divide", "overlp", code=2).err
+
+
+def test_an_interrupted_command_ends_as_shells_expect(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    def interrupt(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("eyechart.reports.runs.load", interrupt)
+    assert run("overview", "run", code=130).out == ""
 
 
 def test_no_command_at_all_prints_the_help(run: Run) -> None:

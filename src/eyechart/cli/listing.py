@@ -1,6 +1,7 @@
 """`eyechart ls`: what can be named in other commands and in options of pytest."""
 
 from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
 
 import click
 
@@ -70,8 +71,11 @@ def protocols(names: Sequence[str]) -> None:
 @ls.command()
 @click.option("--data", metavar="ROOT", help="Also list the data sets of this folder, as for --eye-data.")
 def datasets(data: str | None) -> None:
-    """List data sets, with --data also those of a folder."""
-    from eyechart.data.discovery import SplitRef
+    """List data sets, with --data also those of a folder.
+
+    Files of the folder that are in no data set are named on stderr.
+    """
+    from eyechart.data.discovery import SplitRef, survey_root
     from eyechart.data.splits import PACKAGED, list_splits
 
     def describe(ref: SplitRef) -> str:
@@ -82,6 +86,9 @@ def datasets(data: str | None) -> None:
         return "Of an installed package." if ref.layout == "registered" else f"{ref.location} (layout: {ref.layout})"
 
     click.echo(align([(str(ref), describe(ref)) for ref in list_splits(data)]), nl=False)
+    if data and not data.startswith("hub:"):
+        for place, reason in survey_root(Path(data)).ignored:
+            click.echo(f"note: {place} is ignored: {reason}", err=True)
 
 
 @ls.command()
