@@ -4,7 +4,7 @@ The fixtures of the pytest plugin and `eyechart.evaluate` both work through a `S
 """
 
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -141,6 +141,15 @@ def open_session(
     finally:
         session.models.close()
         set_digest_folder(None)
+        ignore_in_git(settings.store)
+
+
+def ignore_in_git(store: Path) -> None:
+    """Add a `.gitignore` to a folder of stored answers, so that they do not enter a user's repository."""
+    path = store / ".gitignore"
+    if store.is_dir() and not path.exists():
+        with suppress(OSError):  # a store that is only read
+            path.write_text("*\n", encoding="utf-8")
 
 
 def read_label_set(option: LabelsOption, dataset: Dataset, empty: Empty | None) -> LabelSet:

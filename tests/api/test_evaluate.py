@@ -62,7 +62,8 @@ def test_a_packaged_model_and_split_by_their_names(evaluate: Evaluate) -> None:
     assert len(run.samples) == 123
     assert (run.folder / "records.json").is_file()
     assert (run.folder.parent / "latest").resolve() == run.folder.resolve()
-    assert (run.folder.parent / ".gitignore").read_text() == "*\n"
+    for folder in (run.folder.parent, run.store):
+        assert (folder / ".gitignore").read_text() == "*\n"
     assert values(eyechart.load_run(run.folder)) == values(run)
 
 
