@@ -21,7 +21,7 @@ from .panels import create_panels, format_counts, text_width, wrap_name
 from .realbirdid.catalogue import FIGURES as REALBIRDID
 from .render import CHANGE, format_cell, one_line
 from .runs import Runs
-from .tables import known_name, registered
+from .tables import BY_NUMBER, known_name, registered
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -118,10 +118,11 @@ def draw_agreement(ax: "Axes", page: Page, cells: pd.DataFrame) -> None:
     ax.set_title(f"{page.context['coefficient']}\n{fill(under, 60)}, {counts}", fontsize=8)
 
 
-DRAWERS: Mapping[str, Callable[[Runs, str | None], "Figure"]] = {
+NUMBERED: Mapping[str, Callable[[Runs, str | None], "Figure"]] = {
     "F3": LABEL_CHANGES,
     "F7": OUTCOME_PIES,
     "F9": f9,
     **OODBENCH,
     **REALBIRDID,
 }
+DRAWERS = {BY_NUMBER[number]: draw_figure for number, draw_figure in NUMBERED.items()}  # a figure has its table's name

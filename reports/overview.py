@@ -38,10 +38,11 @@ TASK_TYPES: Mapping[str, str] = {
     MCQ: "multiple_choice",
 }
 MILL_METRICS = {"acc1": "acc"}
-OODBENCH_TABLES = tuple(
-    OODBENCH[f"oodbench-{name}"] for name in ("T10", "T11", "T12", "T13", "T14", "T15", "T16", "T17")
+OODBENCH_NUMBERS = tuple(f"oodbench-T{number}" for number in range(10, 18))
+OODBENCH_TABLES = tuple(table for number in OODBENCH_NUMBERS for table in OODBENCH if table.alias == number)
+REALBIRDID_TABLES = tuple(
+    table for number in OVERVIEW for table in REALBIRDID if f"realbirdid-{number}" in (table.alias, table.name)
 )
-REALBIRDID_TABLES = tuple(REALBIRDID[f"realbirdid-{name}"] for name in OVERVIEW)
 CLASSIFICATION_TABLES: tuple[Callable[[Runs, str | None], list[Table]], ...] = (
     LABEL_CATEGORIES,
     PUBLISHED,

@@ -4,6 +4,7 @@ A package adds tables by the entry point `eyechart.tables`, and figures (see `fi
 """
 
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from functools import cache
 from importlib.metadata import EntryPoint, entry_points
 from typing import Any
@@ -27,34 +28,37 @@ from .oodbench.catalogue import TABLES as OODBENCH
 from .realbirdid.catalogue import TABLES as REALBIRDID
 from .render import Table
 from .runs import EmptyTableError, Runs
+from .table_definitions import TableDefinition
 
 TABLE = "eyechart table"
 Builder = Callable[[Runs, str | None], list[Table]]
 
-BUILDERS: Mapping[str, Builder] = {
-    "mill-imagenet": published.PUBLISHED,
-    "T2": categories.CATEGORY_SIZES,
-    "T4": categories.LABEL_CATEGORIES,
-    "F3": categories.LABEL_CHANGE,
-    "T5": out_of_prompt.OUT_OF_PROMPT,
-    "T6": tasks.TASKS,
-    "T7": multiple_choice.BEST_MODEL_TABLE,
-    "T9": weasel.WEASEL_ACCURACY,
-    "T10": weasel.WEASEL_RECALL,
-    "F9": agreement.AGREEMENT,
-    "T11": ablations.BATCH_TABLE,
-    "T12": ablations.ORDER_TABLE,
-    "T13": positions.POSITIONS,
-    "T14": ablations.ANSWER_TABLE,
-    "T15": out_of_prompt.MAPPED,
-    "T16": out_of_prompt.OUT_OF_PROMPT_KINDS,
-    "T17": multiple_choice.REPEATED_TABLE,
-    "T18": ablations.ENCODER_TABLE,
-    "T19": multiple_choice.SETTING_TABLE,
-    "F7": ANNOTATION_OUTCOMES,
-    **OODBENCH,
-    **REALBIRDID,
-}
+PACKAGED = (
+    published.PUBLISHED,
+    categories.CATEGORY_SIZES,
+    categories.LABEL_CATEGORIES,
+    categories.LABEL_CHANGE,
+    out_of_prompt.OUT_OF_PROMPT,
+    tasks.TASKS,
+    multiple_choice.BEST_MODEL_TABLE,
+    weasel.WEASEL_ACCURACY,
+    weasel.WEASEL_RECALL,
+    agreement.AGREEMENT,
+    ablations.BATCH_TABLE,
+    ablations.ORDER_TABLE,
+    positions.POSITIONS,
+    ablations.ANSWER_TABLE,
+    out_of_prompt.MAPPED,
+    out_of_prompt.OUT_OF_PROMPT_KINDS,
+    multiple_choice.REPEATED_TABLE,
+    ablations.ENCODER_TABLE,
+    multiple_choice.SETTING_TABLE,
+    ANNOTATION_OUTCOMES,
+    *OODBENCH,
+    *REALBIRDID,
+)
+BUILDERS: Mapping[str, TableDefinition] = {table.name: table for table in PACKAGED}
+BY_NUMBER: Mapping[str, str] = {table.alias: table.name for table in PACKAGED if table.alias}  # by the paper's number
 
 
 def registered(group: str, packaged: Mapping[str, Any]) -> dict[str, Any]:
@@ -88,8 +92,8 @@ def describe_definitions(definitions: Mapping[str, Any]) -> list[tuple[str, str,
     """Return for each table or figure its name, its number in the paper ("" if it has none), and a sentence."""
     return [
         (
-            getattr(definition, "name", key),
-            getattr(definition, "alias", ""),
+            key,
+            next((alias for alias, name in BY_NUMBER.items() if name == key), ""),
             getattr(definition, "summary", "") or (definition.__doc__ or "").partition("\n")[0],
         )
         for key, definition in definitions.items()
@@ -97,25 +101,22 @@ def describe_definitions(definitions: Mapping[str, Any]) -> list[tuple[str, str,
 
 
 def known_name(name: str, known: Mapping[str, Any], kind: str) -> str:
-    """Return the registered key of a name or of a paper's number, ignoring case; raise ReportError with the nearest.
+    """Return the name of a table or figure from its name or its number in the paper, ignoring case.
 
-    Every figure is also a table. The error for a figure name says so if only the table exists.
+    Raises ReportError with the nearest name. The error for the name of a table that is no figure says so.
     """
-    spelled, table = (key_by_name(names).get(name.casefold()) for names in (known, table_builders()))
-    if spelled:
-        return spelled
-    if table:
-        raise ReportError(f"{table} is a table, not a {kind}. Print it with: {TABLE} {table} RUN…")
-    raise ReportError(f"There is no {kind} '{name}'{did_you_mean(name, [*known])} The {kind}s are: {', '.join(known)}.")
-
-
-def key_by_name(known: Mapping[str, Any]) -> dict[str, str]:
-    """Return the key of each name: the key itself, and the name and the alias of its definition."""
-    names: dict[str, str] = {}
-    for key, definition in known.items():
-        for name in (key, getattr(definition, "name", key), getattr(definition, "alias", key) or key):
-            names[name.casefold()] = key
-    return names
+    tables_ = table_builders()
+    aliases = {**BY_NUMBER, **{getattr(table, "alias", "") or key: key for key, table in tables_.items()}}
+    names = {key.casefold(): key for key in (*tables_, *known)} | {word.casefold(): aliases[word] for word in aliases}
+    found = names.get(name.casefold(), "")
+    if found in known:
+        return found
+    if found:
+        raise ReportError(f"{found} is a table, not a {kind}. Print it with: {TABLE} {found} RUN…")
+    numbers = [alias for alias, key in BY_NUMBER.items() if key in known]
+    raise ReportError(
+        f"There is no {kind} '{name}'{did_you_mean(name, [*known, *numbers])} The {kind}s are: {', '.join(known)}."
+    )
 
 
 def tables(name: str, runs: Runs, labels: str | None = None) -> list[Table]:

@@ -3,7 +3,6 @@
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
 
-from ..render import Table
 from ..runs import Runs
 from . import (
     ablations,
@@ -28,7 +27,7 @@ from . import (
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-DEFINITIONS = (
+TABLES = (
     *division.TABLES,
     *coverage.TABLES,
     *hard_samples.TABLES,
@@ -43,9 +42,6 @@ DEFINITIONS = (
     *mmd.TABLES,
     *overlap.TABLES,
 )
-TABLES: Mapping[str, Callable[[Runs, str | None], list[Table]]] = {
-    table.alias or table.name: table for table in DEFINITIONS
-}
 FIGURES: Mapping[str, Callable[[Runs, str | None], "Figure"]] = {
     "oodbench-F2": charts.f2,
     "oodbench-F6": charts.COVERAGE_CHART,

@@ -274,7 +274,7 @@ def test_the_figure_has_a_pie_a_category_with_counts_and_intervals(
 def test_the_figure_can_be_read(named: Callable[[str], Runs], monkeypatch: pytest.MonkeyPatch, model: str) -> None:
     lay_out = run_path(str(Path(__file__).parents[1] / "layout.py"))["lay_out"]
     with matplotlib_defaults():
-        assert [*lay_out(DRAWERS["F7"](named(model), None), monkeypatch).problems()] == []
+        assert [*lay_out(DRAWERS["annotation-outcomes"](named(model), None), monkeypatch).problems()] == []
 
 
 def test_a_missing_file_is_a_sentence(table: Any, tmp_path: Path) -> None:

@@ -33,12 +33,12 @@ def test_an_axis_is_zoomed_to_the_intervals_and_can_be_whole(studio: Any, opened
 
 def test_published_figures_are_small_until_one_is_opened(studio: Any, opened: Any) -> None:
     driver = opened(studio.page(figures=True), "#/figures", viewport={"width": 1400, "height": 900})
-    figure = driver.page.locator(".published", has=driver.page.locator("img[src='figures/F9.svg']"))
+    figure = driver.page.locator(".published", has=driver.page.locator("img[src='figures/agreement.svg']"))
     figure.locator("img").wait_for()
     assert driver.page.evaluate("document.documentElement.scrollHeight") <= 5 * 900
     assert figure.locator("img").bounding_box()["height"] < 200
     figure.get_by_role("button").click()
-    figure.get_by_role("link", name="The numbers of F9 as a table").wait_for()
+    figure.get_by_role("link", name="The numbers of agreement as a table").wait_for()
     assert figure.locator("img").bounding_box()["width"] > 600
 
 

@@ -69,8 +69,8 @@ def test_every_figure_is_a_table_too():
 def test_a_table_asked_for_as_a_figure_is_named_with_its_command(run_folder, tmp_path):
     with pytest.raises(ReportError) as raised:
         draw("realbirdid-t2", load([run_folder]), None, None, tmp_path)
-    command = "eyechart table realbirdid-T2 RUN…"
-    assert str(raised.value) == f"realbirdid-T2 is a table, not a figure. Print it with: {command}"
+    command = "eyechart table realbirdid-summary RUN…"
+    assert str(raised.value) == f"realbirdid-summary is a table, not a figure. Print it with: {command}"
 
 
 def test_without_matplotlib_the_remedy_is_named(run_folder, tmp_path, monkeypatch):

@@ -6,11 +6,11 @@ from eyechart.cli import main
 from eyechart.errors import ReportError
 from eyechart.reports.figures import DRAWERS, draw
 from eyechart.reports.realbirdid.chart_styles import case_styles
-from eyechart.reports.tables import tables
+from eyechart.reports.tables import BY_NUMBER, tables
 
 pytestmark = pytest.mark.slow
 
-NAMES = [name for name in DRAWERS if name.startswith("realbirdid-")]
+NAMES = [number for number, name in BY_NUMBER.items() if number.startswith("realbirdid-") and name in DRAWERS]
 OF_ONE = ("realbirdid-F7", "realbirdid-F8")  # only who answers in words is in these
 MEANS = ("realbirdid-F3", "realbirdid-F6")  # no model has its name in these
 
