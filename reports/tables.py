@@ -68,7 +68,7 @@ def registered(group: str, packaged: Mapping[str, Any]) -> dict[str, Any]:
     """
     result = dict(packaged)
     for point in find_entry_points(group):
-        if point.name in result:
+        if point.name in result or point.name in BY_NUMBER:
             raise ReportError(
                 f"The entry point {point.name} = {point.value} of {group} has the name of another. Rename it, or "
                 "uninstall one of the packages."
@@ -105,9 +105,10 @@ def known_name(name: str, known: Mapping[str, Any], kind: str) -> str:
 
     Raises ReportError with the nearest name. The error for the name of a table that is no figure says so.
     """
-    tables_ = table_builders()
-    aliases = {**BY_NUMBER, **{getattr(table, "alias", "") or key: key for key, table in tables_.items()}}
-    names = {key.casefold(): key for key in (*tables_, *known)} | {word.casefold(): aliases[word] for word in aliases}
+    builders = table_builders()
+    aliases = {**BY_NUMBER, **{getattr(table, "alias", "") or key: key for key, table in builders.items()}}
+    names = {word.casefold(): key for word, key in aliases.items()} | {key.casefold(): key for key in builders}
+    names |= {key.casefold(): key for key in known}
     found = names.get(name.casefold(), "")
     if found in known:
         return found

@@ -48,7 +48,10 @@ def test_all_ground_truths_have_their_panels(drawn):
 
 
 def test_a_figure_goes_beside_the_run_if_nothing_is_said(run_folder):
-    assert draw("f3", load([run_folder]), None, None, run_folder / "reports") == run_folder / "reports" / "F3.svg"
+    assert (
+        draw("f3", load([run_folder]), None, None, run_folder / "reports")
+        == run_folder / "reports" / "label-change.svg"
+    )
 
 
 def test_a_name_is_no_mathematics_and_no_markup(make_run, tmp_path):

@@ -26,6 +26,7 @@ from eyechart.realbirdid.species_summary import summarise
 from eyechart.records import Record
 from eyechart.reports.figures import DRAWERS, matplotlib_defaults
 from eyechart.reports.runs import Runs, load
+from eyechart.reports.tables import BY_NUMBER
 from eyechart.spec import parse_spec
 
 SIZES = (4, 3, 2, 1)  # species of each genus
@@ -230,7 +231,7 @@ def figure() -> Callable[..., Any]:
 
     def figure(pool: Runs, name: str, labels: str | None = None) -> Any:
         with matplotlib_defaults():
-            made = DRAWERS[f"realbirdid-{name}"](pool, labels)
+            made = DRAWERS[BY_NUMBER[f"realbirdid-{name}"]](pool, labels)
             made.draw_without_rendering()
             return made
 

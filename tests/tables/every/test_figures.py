@@ -13,6 +13,12 @@ pytestmark = pytest.mark.slow
 lay_out = run_path(str(Path(__file__).parents[2] / "layout.py"))["lay_out"]
 ELSEWHERE = {"F7"}  # in tests/annotation
 CURVES = tuple(f"realbirdid-F{number}" for number in (5, 9, 10, 17, 18))
+
+
+def is_of_birds(name: str) -> bool:
+    return name.startswith("realbirdid-") and name not in CURVES
+
+
 BY_POOL = (
     ("worded", ("F3", "F9")),
     ("classified", ("F3", "F9")),
