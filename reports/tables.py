@@ -4,7 +4,6 @@ A package adds tables by the entry point `eyechart.tables`, and figures (see `fi
 """
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from functools import cache
 from importlib.metadata import EntryPoint, entry_points
 from typing import Any
