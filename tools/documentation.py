@@ -3,6 +3,7 @@
 import re
 import tomllib
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from pathlib import Path
 from pkgutil import resolve_name
 from typing import Any
 
@@ -16,6 +17,7 @@ from eyechart.protocol.presets import read_preset
 from eyechart.protocol.prompts import FOLDER as PROMPTS
 from eyechart.protocol.registry import PACKAGED, get_protocol
 
+FOLDER = Path(__file__).resolve().parents[1] / "examples"
 ROOT = click.Context(command, info_name=PROGRAM)
 MARKER = re.compile(r"^<!-- generated: ([a-z-]+) -->$", re.MULTILINE)
 PROMPT_NAMES: Mapping[str, tuple[str, ...]] = {  # the packaged prompts of a protocol
@@ -132,6 +134,31 @@ def prompts_of(protocol: str) -> Iterator[str]:
         yield f"```text\n{prompt['text'].strip()}\n```\n\n</details>"
 
 
+def preset() -> Iterator[str]:
+    """Yield the settings of the preset `paper`."""
+    settings = read_preset("paper")
+    rows = [(f"`{setting.protocol}.{setting.option}`", f"`{setting.values}`") for setting in settings.settings]
+    rows += [(f"class names of `{protocol}`", f"`{names}`") for protocol, names in settings.names.items()]
+    yield from table(("option", "value"), rows)
+
+
+def definitions(target: str) -> Callable[[], Iterator[str]]:
+    """Return the function that yields the table of tables or figures, from the function that returns their builders."""
+
+    def rows() -> Iterator[tuple[str, ...]]:
+        for name, number, text in resolve_name("eyechart.reports.tables:describe_definitions")(resolve_name(target)()):
+            yield f"`{name}`", number, text
+
+    return lambda: table(("name", "number", "what it shows"), rows())
+
+
+def examples() -> Iterator[str]:
+    """Yield the files of the example package."""
+    for name in ("model", "protocol", "data", "report"):
+        path = FOLDER / "eyechart_examples" / f"{name}.py"
+        yield f"## {name.capitalize()}\n\n```python\n{path.read_text(encoding='utf-8').strip()}\n```\n"
+
+
 def words(kind: str) -> Callable[[], Iterator[str]]:
     """Return the function that yields the table of one kind of names with a sentence each."""
     entries: Mapping[str, str] = getattr(glossary, kind)
@@ -140,10 +167,14 @@ def words(kind: str) -> Callable[[], Iterator[str]]:
 
 GENERATED: Mapping[str, Callable[[], Iterator[str]]] = {
     "commands": commands,
+    "examples": examples,
+    "figures": definitions("eyechart.reports.figures:figure_drawers"),
     "intervals": words("INTERVALS"),
     "label-sets": words("LABEL_SETS"),
     "metrics": words("METRICS"),
     "models": models,
+    "preset": preset,
     "protocols": protocols,
     "subsets": words("SUBSETS"),
+    "tables": definitions("eyechart.reports.tables:table_builders"),
 }

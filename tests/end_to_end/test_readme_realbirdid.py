@@ -1,4 +1,4 @@
-"""README's lines about anyone's birds, as they stand there but for their sizes: drawn, asked about, in a table."""
+"""The lines of docs/realbirdid.md about anyone's birds, but for their sizes: drawn, asked about, in a table."""
 
 import csv
 import json
@@ -18,8 +18,7 @@ from eyechart.reports.realbirdid.catalogue import FIGURES, TABLES
 
 pytestmark = pytest.mark.slow
 
-README = (Path(__file__).parents[2] / "README.md").read_text(encoding="utf-8")
-SECTION = README.partition("\n## RealBirdID")[2].partition("\n## ")[0]
+SECTION = (Path(__file__).parents[2] / "docs/realbirdid.md").read_text(encoding="utf-8")
 COMMANDS = re.findall(r"^    (.+)$", SECTION, re.MULTILINE)
 TEXT = SECTION.replace("\n", " ")
 COLUMNS = dict(re.findall(r"`(birds|taxonomy|ranges)` \(((?:\w+, )*\w+)(?=[,)])", TEXT))

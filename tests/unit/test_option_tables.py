@@ -10,7 +10,7 @@ from eyechart.plugins.options import ADVANCED, EVERYDAY, OPTIONS
 from eyechart.protocol.registry import get_protocol, protocol_targets
 
 ROOT = Path(__file__).parents[2]
-PAGES = ("README.md", "docs/architecture.md", "docs/ci.md", "docs/options.md", "examples/README.md")
+PAGES = ("README.md", "examples/README.md", *(f"docs/{path.name}" for path in sorted(ROOT.glob("docs/*.md"))))
 
 
 def test_the_page_of_options_is_that_of_the_declarations() -> None:
