@@ -119,8 +119,8 @@ def curve_points(points: pd.DataFrame, curve: Curve, labels: str) -> pd.DataFram
 
 def select_panels(page: Page, grid: Callable[[str], Grid]) -> list[list[Panel]]:
     """Return the panels of which a case has the curve, in rows that have any."""
-    points = read_points(page)
-    known = {*zip(points["curve"], points["labels"], strict=True)}
+    names = page.samples(["curve", "labels"], "curves").drop_duplicates(["curve", "labels"])
+    known = {*zip(names["curve"], names["labels"], strict=True)}
     rows = [[panel for panel in dict.fromkeys(row) if (panel[0].name, panel[1]) in known] for row in grid(page.labels)]
     return [row for row in rows if row]
 

@@ -160,7 +160,7 @@ def test_a_case_without_curves_is_refused_with_the_remedy(flock):
 
 def test_curves_of_other_columns_are_refused(flock):
     flock.case(metrics=[("ig", "all species", "A", 0.5)], files={"curves": [{"labels": "a", "x": 1}]})
-    with pytest.raises(ReportError, match=r"has no column curve, y; its columns are labels, x\. Run the case again"):
+    with pytest.raises(ReportError, match=r"has no column curve; its columns are labels, x\. Run the case again"):
         flock.tables("realbirdid-F5")
 
 
