@@ -1,7 +1,7 @@
 """Sample groups: cases with the same items, which the page shows item by item."""
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 
@@ -33,6 +33,10 @@ class CaseSamples:
     samples: Samples
     previous: Samples | None = None
     changes: Mapping[str, SampleChanges] = field(default_factory=dict)
+
+    def without_texts(self) -> "CaseSamples":
+        """Return the same with the outcomes of the answers, but not their texts, which take much memory."""
+        return replace(self, samples=replace(self.samples, raw=(), kinds=(), best=(), more=(), answers=()))
 
 
 @dataclass(frozen=True)
@@ -71,6 +75,7 @@ class SampleLoader:
     data: str | None
     store: Path
     notes: list[str] = field(default_factory=list)
+    progress: Callable[[str], None] = lambda _: None
 
     def load(self, runs: Runs, previous: PreviousCases) -> Iterator[SampleGroup]:
         """Yield every sample group of the runs."""
@@ -85,8 +90,11 @@ class SampleLoader:
         dataset = self.open_dataset(group)
         class_name, tasks = class_namer(read_names(group, dataset)), group.task_names()
         by_items: dict[tuple[tuple[str, str], ...], list[CaseSamples]] = {}
+        known: dict[tuple[tuple[str, str], ...], tuple[tuple[str, str], ...]] = {}
         for case in group.cases:
+            self.progress(f"{group.title}: answers of {case.model}")
             if samples := read_samples(case, class_name, READERS):
+                samples = replace(samples, items=known.setdefault(samples.items, samples.items))  # kept once
                 old = previous.get(id(case))
                 numbers = sample_changes(old, case, [key for key, _ in samples.items])
                 before = self.load_previous(old, case, samples, class_name)
@@ -114,6 +122,7 @@ class SampleLoader:
 
     def open_dataset(self, group: ComparableCases) -> Dataset | None:
         """Return the images of a group, or None with a note if they cannot be opened."""
+        self.progress(f"{group.title}: list of images")
         record = group.cases[0].record
         fingerprint, limit, seed = record.data.fingerprint, record.limit, record.seed
         root = record.data.root or None if self.data is None else self.data

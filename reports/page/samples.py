@@ -3,7 +3,7 @@
 import csv
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cache
+from functools import cache, partial
 from io import StringIO
 from itertools import compress, islice
 from typing import Generic, TypeVar, overload
@@ -50,10 +50,6 @@ class SampleTable(Sequence[Line]):
                 texts.extend(map(own.setdefault, cells, cells))
         return cls(dict(zip(names, columns, strict=True)))
 
-    def select(self, names: Sequence[str]) -> "SampleTable":
-        """Return the same rows with some of the columns."""
-        return SampleTable({name: self.columns[name] for name in names if name in self.columns})
-
     def __len__(self) -> int:
         return len(next(iter(self.columns.values()), ()))
 
@@ -74,13 +70,13 @@ class SampleTable(Sequence[Line]):
 
 
 class RowValues(Sequence[V], Generic[V]):
-    """A value of each row, computed when it is read, since all of them together take much memory."""
+    """A value of the cells of each row, computed when it is read, since all of them together take much memory."""
 
-    def __init__(self, rows: SampleTable, compute: Callable[[Line], V]) -> None:
-        self.rows, self.compute = rows, compute
+    def __init__(self, columns: Sequence[Sequence[str]], compute: Callable[..., V]) -> None:
+        self.columns, self.compute = columns, compute
 
     def __len__(self) -> int:
-        return len(self.rows)
+        return len(self.columns[0])
 
     @overload
     def __getitem__(self, row: int) -> V: ...
@@ -89,7 +85,8 @@ class RowValues(Sequence[V], Generic[V]):
     def __getitem__(self, row: slice) -> Sequence[V]: ...
 
     def __getitem__(self, row: int | slice) -> V | Sequence[V]:
-        return tuple(map(self.compute, self.rows[row])) if isinstance(row, slice) else self.compute(self.rows[row])
+        cells = [texts[row] for texts in self.columns]
+        return tuple(map(self.compute, *cells)) if isinstance(row, slice) else self.compute(*cells)
 
 
 @dataclass(frozen=True)
@@ -197,9 +194,9 @@ def label_outcomes(
     return LabelOutcomes(tuple(map(tuple, labels)), categories, parse_marks(rows, correct))
 
 
-def format_options(row: Line, class_name: ClassNamer) -> str:
+def format_options(options: str, class_name: ClassNamer) -> str:
     """Return the letters of a choice with their names."""
-    class_indices = [class_index for class_index in row.get("options", "").split(";") if class_index]
+    class_indices = [class_index for class_index in options.split(";") if class_index]
     return "; ".join(
         f"{option_letter(number)} {class_name(class_index)}" for number, class_index in enumerate(class_indices)
     )
@@ -228,10 +225,10 @@ def read_classification(rows: SampleTable, class_name: ClassNamer) -> Samples:
         errors=merge_texts(rounds, "error"),
         raw=merge_texts(rounds, "response") if has_text else (),
         kinds=column(first_epoch, "out_of_prompt") if has_text else (),
-        best=() if has_text else RowValues(first_epoch.select(BEST_COLUMNS), lambda row: top5(row, class_name)),
-        more=RowValues(first_epoch.select(DETAIL_COLUMNS), lambda row: tuple(text_details(row, class_name)))
+        best=()
         if has_text
-        else (),
+        else RowValues([first_epoch.columns[name] for name in BEST_COLUMNS], partial(top5, class_name)),
+        more=text_columns(first_epoch, class_name) if has_text else (),
         unit="image",
         confidence=confidence,
         loss=loss,
@@ -277,19 +274,29 @@ def merge_texts(rounds: Sequence[SampleTable], name: str) -> tuple[str, ...]:
     return tuple("\n".join(f"{n}: {text}" for n, text in enumerate(texts, 1) if text) for texts in lines)
 
 
-def top5(row: Line, class_name: ClassNamer) -> Best:
-    """Return the classes with the highest scores."""
-    return tuple((class_name(row[f"top{rank}"]), row[f"score{rank}"]) for rank in RANKS if row[f"top{rank}"])
+def top5(class_name: ClassNamer, *cells: str) -> Best:
+    """Return the classes with the highest scores, from the columns of classes and those of scores."""
+    half = len(cells) // 2
+    return tuple((class_name(top), score) for top, score in zip(cells[:half], cells[half:], strict=True) if top)
 
 
-def text_details(row: Line, class_name: ClassNamer) -> Iterator[tuple[str, str]]:
+def text_columns(rows: SampleTable, class_name: ClassNamer) -> Sequence[tuple[tuple[str, str], ...]]:
+    """Return the details of the text answers."""
+    empty = ("",) * len(rows)
+    columns = [rows.columns.get(name, empty) for name in DETAIL_COLUMNS]
+    return RowValues(columns, lambda *cells: tuple(text_details(class_name, *cells)))
+
+
+def text_details(
+    class_name: ClassNamer, options: str, top: str, strict: str, request: str, position: str
+) -> Iterator[tuple[str, str]]:
     """Yield the details of a text answer."""
-    if options := format_options(row, class_name):
-        yield "options", options
-    if row["strict_top1"] != row["top1"]:
-        yield "read strictly", class_name(row["strict_top1"]) if row["strict_top1"] else "nothing"
-    if row["request"]:
-        yield "asked in", f"request {row['request']}, place {row['position']}"
+    if named := format_options(options, class_name):
+        yield "options", named
+    if strict != top:
+        yield "read strictly", class_name(strict) if strict else "nothing"
+    if request:
+        yield "asked in", f"request {request}, place {position}"
 
 
 def class_namer(names: Sequence[str]) -> ClassNamer:

@@ -4,7 +4,7 @@ A file is a script like the other data of the page, with a list of `data:` addre
 """
 
 from base64 import b64encode
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from hashlib import sha256
@@ -23,6 +23,7 @@ from .sample_groups import SampleGroup
 FOLDER = "images"
 QUALITY = 80
 PART = 32  # images in one file
+BATCH = 16  # files whose images are held in memory at once
 START = "data:image/jpeg;base64,"
 INCOMPLETE = "x"  # ends the name of a file that lacks an unreadable image; it is written again each time
 
@@ -41,34 +42,44 @@ class ThumbnailWriter:
     folder: Path
     side: int
 
-    def write_all(self, group: SampleGroup) -> Pictures:
+    def write_all(self, group: SampleGroup, progress: Callable[[str], None] = lambda _: None) -> Pictures:
         """Write the missing files of a group: each has `PART` images in the order of the data set."""
         dataset = group.dataset
         if dataset is None or not self.side:
             return Pictures((), 0)
         needed = {group.picture_index[key] for key, _ in group.items if key in group.picture_index}
         parts = [range(start, min(start + PART, len(dataset))) for start in range(0, len(dataset), PART)]
-        files, broken = [], 0
+        files = {part.start: self.name(dataset, part) if needed.intersection(part) else "" for part in parts}
+        missing = [part for part in parts if files[part.start] and not self.path(files[part.start]).exists()]
+        broken = 0
         with ThreadPoolExecutor(cpu_count() or 1) as executor:
-            for part in parts:
-                name, missing = self.write(dataset, part, executor) if needed.intersection(part) else ("", 0)
-                files.append(name)
-                broken += missing
-        return Pictures(tuple(files), broken)
+            for done in range(0, len(missing), BATCH):
+                progress(f"{group.title}: {done * PART:,} of {len(missing) * PART:,} images")
+                block = [(part, [*dataset.read(part)]) for part in missing[done : done + BATCH]]
+                for part, count in executor.map(lambda item: self.write(dataset, files, *item), block):
+                    files[part.start] += INCOMPLETE if count else ""
+                    broken += count
+        return Pictures(tuple(files.values()), broken)
 
-    def write(self, dataset: Dataset, part: Sequence[int], executor: ThreadPoolExecutor) -> tuple[str, int]:
-        """Write one file unless it exists; return its name and how many of its images are not readable."""
+    def name(self, dataset: Dataset, part: Sequence[int]) -> str:
+        """Return the name of a file without its suffix, by the images in it."""
         content = "".join(dataset.index[dataset.selected[place]].sha256 for place in part)
-        name = f"{FOLDER}/{self.side}/{sha256(content.encode()).hexdigest()[:32]}"
-        if (self.folder / f"{name}.js").exists():
-            return name, 0
-        addresses = [*executor.map(lambda item: self.address(dataset, *item), dataset.read(part))]
+        return f"{FOLDER}/{self.side}/{sha256(content.encode()).hexdigest()[:32]}"
+
+    def path(self, name: str) -> Path:
+        """Return the path of a file by its name."""
+        return self.folder / f"{name}.js"
+
+    def write(
+        self, dataset: Dataset, files: Mapping[int, str], part: range, images: Sequence[tuple[int, bytes]]
+    ) -> tuple[range, int]:
+        """Write one file and return how many of its images are not readable."""
+        addresses = [self.address(dataset, place, data) for place, data in images]
         broken = addresses.count(None)
-        name += INCOMPLETE if broken else ""
-        path = self.folder / f"{name}.js"
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(script(name, addresses), encoding="ascii", newline="\n")
-        return name, broken
+        name = files[part.start] + (INCOMPLETE if broken else "")
+        self.path(name).parent.mkdir(parents=True, exist_ok=True)
+        self.path(name).write_text(script(name, addresses), encoding="ascii", newline="\n")
+        return part, broken
 
     def address(self, dataset: Dataset, place: int, data: bytes) -> str | None:
         """Return a thumbnail as a `data:` address; None if the image cannot be read."""

@@ -1,6 +1,9 @@
 """Write the page: static files, data and images."""
 
+import gc
 import shutil
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from importlib.resources import files
 from pathlib import Path
@@ -53,10 +56,23 @@ class PageOptions:
         return "/".join(self.baseline.parts[-2:]) if is_kept else source_names([self.baseline])[0]
 
 
-def write_page(options: PageOptions, folder: Path) -> list[str]:
-    """Write the page into a folder, and return the notes to print."""
+@contextmanager
+def without_collection() -> Iterator[None]:
+    """Pause the collector of cycles, which would visit millions of texts again and again and find nothing."""
+    was_enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_enabled:
+            gc.enable()
+
+
+@without_collection()
+def write_page(options: PageOptions, folder: Path, progress: Callable[[str], None] = lambda _: None) -> list[str]:
+    """Write the page into a folder, and return the notes to print; `progress` is called with each step."""
     list_splits(options.data)  # raise an error if the root is no folder; missing splits are left without images
-    runs, loader = load(options.runs), SampleLoader(options.data, options.store)
+    runs, loader = load(options.runs), SampleLoader(options.data, options.store, progress=progress)
     clear_folder(folder)
     previous = find_previous(runs, options.baseline, options.runs)
     changes = compare_with_previous(
@@ -68,9 +84,10 @@ def write_page(options: PageOptions, folder: Path) -> list[str]:
     for number, group in enumerate(loader.load(runs, changes.previous)):
         group_summaries.append(write_group(folder, number, group, thumbnails, loader))
         places |= {
-            id(case_samples.case): (group.name, index, case_samples) for index, case_samples in enumerate(group.cases)
+            id(case_samples.case): (group.name, index, case_samples.without_texts())
+            for index, case_samples in enumerate(group.cases)
         }
-    index = write_index(folder, runs, options, changes, places)
+    index = write_index(folder, runs, options, changes, places, progress)
     index["notes"] = [*runs.notes, *loader.notes, *index["notes"]]
     write_chunk(folder, "index", index | {"groups": group_summaries})
     for name in STATIC_FILES:
@@ -92,9 +109,10 @@ def write_group(
     folder: Path, number: int, group: SampleGroup, thumbnails: ThumbnailWriter, loader: SampleLoader
 ) -> dict[str, Any]:
     """Write a sample group with its images and charts."""
-    pictures = thumbnails.write_all(group)
+    pictures = thumbnails.write_all(group, loader.progress)
     if pictures.broken:
         loader.notes.append(f"{group.title}: {pictures.broken} images cannot be read and are not shown.")
+    loader.progress(f"{group.title}: {len(group.items):,} samples")
     summary = write_sample_group(folder, number, group, pictures)
     write_chunk(
         folder, f"{summary['folder']}/charts", {"protocols": accuracy_rows(group), "confusions": confusion_rows(group)}
@@ -103,10 +121,17 @@ def write_group(
 
 
 def write_index(
-    folder: Path, runs: Runs, options: PageOptions, changes: Changes, places: SamplePlaces
+    folder: Path,
+    runs: Runs,
+    options: PageOptions,
+    changes: Changes,
+    places: SamplePlaces,
+    progress: Callable[[str], None],
 ) -> dict[str, Any]:
     """Write the data that are not about single items, and return the index."""
+    progress("tables")
     tables = write_tables(folder, runs)
+    progress("figures")
     figures, notes = write_figures(folder, runs, tables) if options.figures else ([], [])
     write_chunk(folder, "numbers", metric_rows(runs))
     write_chunk(folder, "changes", changes.rows(runs, places))

@@ -2,7 +2,9 @@
 
 import io
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from time import monotonic
 
 QUICK, SLOW = 0.1, 30.0
 
@@ -17,6 +19,25 @@ def escape_unprintable() -> None:
 def progress_interval() -> float:
     """Return the seconds between two lines of progress: more without a terminal, where lines are not overwritten."""
     return QUICK if sys.stderr.isatty() else SLOW
+
+
+@contextmanager
+def progress_line() -> Iterator[Callable[[str], None]]:
+    """Return a function that prints a step on stderr: on one line of a terminal, elsewhere now and then on its own."""
+    is_terminal, printed = sys.stderr.isatty(), -float("inf")
+
+    def show(step: str) -> None:
+        nonlocal printed
+        if (now := monotonic()) - printed >= progress_interval():
+            printed = now
+            line = f"\r\x1b[K{step}" if is_terminal else f"{step}\n"
+            print(line, end="", file=sys.stderr, flush=True)
+
+    try:
+        yield show
+    finally:
+        if is_terminal:
+            print("\r\x1b[K", end="", file=sys.stderr, flush=True)
 
 
 def align_columns(rows: Sequence[Sequence[str]]) -> str:

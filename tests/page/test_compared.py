@@ -146,7 +146,9 @@ def test_a_wrong_option_is_one_sentence(
 def test_the_command_says_where_the_page_is(studio: Any, copied: Any, capsys: pytest.CaptureFixture[str]) -> None:
     run = copied(studio.run())
     assert main(["page", str(run), "--side=0"]) == 0
-    assert capsys.readouterr().out.strip() == str(run / "reports/page/index.html")
+    printed = capsys.readouterr()
+    assert printed.out.strip() == str(run / "reports/page/index.html")
+    assert printed.err.splitlines()[0] == "imagenet/sample, a choice of 12 with seed 42: list of images"
     assert not (run / "reports/page/images").exists()
 
 

@@ -130,11 +130,14 @@ def page(runs: Sequence[Path], alpha: float, max_drop: float, out: Path | None, 
     The page opens from disk. It has every case, table and figure, trends over the runs, and every answer with its
     image. The last RUN is compared with the earlier ones.
     """
+    from eyechart.command_line import progress_line
     from eyechart.reports.page.write import PageOptions, write_page
     from eyechart.reports.verdicts import Rule
 
     folder = out or default_folder(runs) / "page"
-    for note in write_page(PageOptions(tuple(runs), rule=Rule(alpha, max_drop), **options), folder):
+    with progress_line() as progress:
+        notes = write_page(PageOptions(tuple(runs), rule=Rule(alpha, max_drop), **options), folder, progress)
+    for note in notes:
         print(f"note: {note}", file=sys.stderr)
     print(folder / "index.html")
 

@@ -2,7 +2,9 @@
 
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
+from functools import cache as memoize
 from hashlib import sha256
+from os import sep
 from pathlib import Path
 from tempfile import NamedTemporaryFile
 
@@ -34,9 +36,14 @@ def load_or_build(
 
 
 def _key(files: Iterable[Path], reader: str) -> str:
+    resolve_folder = memoize(Path.resolve)  # which costs more than anything else here, and is the same for many files
+
+    def resolve(path: Path) -> str:
+        return str(path.resolve()) if path.is_symlink() else f"{resolve_folder(path.parent)}{sep}{path.name}"
+
     stats = ((path, path.stat()) for path in files)
     try:
-        facts = [(str(path.resolve()), stat.st_size, stat.st_mtime_ns) for path, stat in stats]
+        facts = [(resolve(path), stat.st_size, stat.st_mtime_ns) for path, stat in stats]
     except OSError as error:
         raise DataError(f"{error.filename} cannot be read ({error.strerror}): copy it again, or remove it.") from error
     return sha256(msgspec.json.encode((FORMAT, reader, facts))).hexdigest()
