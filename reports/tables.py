@@ -108,11 +108,11 @@ def known_name(name: str, known: Mapping[str, Any], kind: str) -> str:
     aliases = {**BY_NUMBER, **{getattr(table, "alias", "") or key: key for key, table in builders.items()}}
     names = {word.casefold(): key for word, key in aliases.items()} | {key.casefold(): key for key in builders}
     names |= {key.casefold(): key for key in known}
-    found = names.get(name.casefold(), "")
-    if found in known:
-        return found
-    if found:
-        raise ReportError(f"{found} is a table, not a {kind}. Print it with: {TABLE} {found} RUN…")
+    spelled = names.get(name.casefold(), "")
+    if spelled in known:
+        return spelled
+    if spelled:
+        raise ReportError(f"{spelled} is a table, not a {kind}. Print it with: {TABLE} {found} RUN…")
     numbers = [alias for alias, key in BY_NUMBER.items() if key in known]
     raise ReportError(
         f"There is no {kind} '{name}'{did_you_mean(name, [*known, *numbers])} The {kind}s are: {', '.join(known)}."

@@ -69,8 +69,8 @@ def original_files(group: SampleGroup) -> dict[str, Any]:
         return {}
     root = source.root.resolve()
     entries = {key: source.entries[row] for key, row in zip(group.dataset.keys, group.dataset.selected, strict=True)}
-    found = [entries.get(key) for key, _ in group.items]
-    paths = [str(root / entry.path) if entry and entry.size == -1 else "" for entry in found]
+    known_entries = [entries.get(key) for key, _ in group.items]
+    paths = [str(root / entry.path) if entry and entry.size == -1 else "" for entry in known_entries]
     start = os.path.commonpath([*filter(None, paths)]) if any(paths) else ""
     start = start if start not in paths else str(Path(start).parent)
     return {"root": Path(start).as_uri(), "paths": [path.removeprefix(start) for path in paths]} if start else {}

@@ -92,12 +92,12 @@ def spread_cells(page: Page) -> pd.DataFrame:
     key = ["row", "subset", "Level"]
     points = rates_by_prompt(page)
     wanted = levels.merge(pd.DataFrame({"column": SPREAD.keys(), "metric": SPREAD.values()}), how="cross")
-    found = find_metrics(page, wanted.assign(prompt=wanted["Level"]))
+    numbers = find_metrics(page, wanted.assign(prompt=wanted["Level"]))
     counts = levels.merge(points.groupby(key).size().rename("count").reset_index(), how="left", on=key)
-    tested = found.loc[(found["column"] == "Q") & found["value"].notna(), key].merge(counts, on=key)
+    tested = numbers.loc[(found["column"] == "Q") & found["value"].notna(), key].merge(counts, on=key)
     values = points.dropna(subset="value").groupby(key)["value"]
     parts = [
-        found,
+        numbers,
         counts.assign(count=counts["count"].fillna(0), column="Wordings"),
         points.loc[values.idxmin()].assign(column="Min"),
         points.loc[values.idxmax()].assign(column="Max"),

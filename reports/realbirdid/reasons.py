@@ -77,11 +77,11 @@ def share_intervals(page: Page, answers: pd.DataFrame) -> pd.DataFrame:
 
     Observations are resampled as those of the record are.
     """
-    given = {level: given_reasons(part) for level, part in answers.groupby(["row", "Level"])}
+    reasons = {level: given_reasons(part) for level, part in answers.groupby(["row", "Level"])}
     intervals: list[dict[str, Any]] = []
     for key, part in answers.groupby(MATRIX):
         seed, units = page.cases[key[0]].record.seed, part["observation"].nunique()
-        for reason in given[key[:2]]:
+        for reason in reasons[key[:2]]:
             hits = part["reason"] == reason
             counts = np.column_stack([hits, np.ones(len(hits))]).astype(np.int64)
             drawn = cluster_bootstrap_totals(counts, part["observation"], RESAMPLES, seed)
