@@ -112,7 +112,7 @@ def known_name(name: str, known: Mapping[str, Any], kind: str) -> str:
     if spelled in known:
         return spelled
     if spelled:
-        raise ReportError(f"{spelled} is a table, not a {kind}. Print it with: {TABLE} {found} RUN…")
+        raise ReportError(f"{spelled} is a table, not a {kind}. Print it with: {TABLE} {spelled} RUN…")
     numbers = [alias for alias, key in BY_NUMBER.items() if key in known]
     raise ReportError(
         f"There is no {kind} '{name}'{did_you_mean(name, [*known, *numbers])} The {kind}s are: {', '.join(known)}."

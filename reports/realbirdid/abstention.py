@@ -94,7 +94,7 @@ def spread_cells(page: Page) -> pd.DataFrame:
     wanted = levels.merge(pd.DataFrame({"column": SPREAD.keys(), "metric": SPREAD.values()}), how="cross")
     numbers = find_metrics(page, wanted.assign(prompt=wanted["Level"]))
     counts = levels.merge(points.groupby(key).size().rename("count").reset_index(), how="left", on=key)
-    tested = numbers.loc[(found["column"] == "Q") & found["value"].notna(), key].merge(counts, on=key)
+    tested = numbers.loc[(numbers["column"] == "Q") & numbers["value"].notna(), key].merge(counts, on=key)
     values = points.dropna(subset="value").groupby(key)["value"]
     parts = [
         numbers,
