@@ -3,6 +3,7 @@
 import re
 import tomllib
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from inspect import cleandoc
 from pathlib import Path
 from pkgutil import resolve_name
 from typing import Any
@@ -88,7 +89,7 @@ def describe_command(described: click.Command, context: click.Context, level: in
     """Yield the usage, the help and the options of a command, and its subcommands."""
     usage = " ".join([context.command_path, *described.collect_usage_pieces(context)])
     yield f"{'#' * level} `{context.command_path}`\n\n    {usage}\n"
-    yield f"{(described.help or '').replace('<', '&lt;')}\n"
+    yield f"{cleandoc(described.help or '').replace('<', '&lt;')}\n"
     options = [option for option in described.params if isinstance(option, click.Option)]
     if options:
         records = [option.get_help_record(context) for option in options]
@@ -130,7 +131,7 @@ def prompts_of(protocol: str) -> Iterator[str]:
     """Yield the packaged prompts of a protocol, folded."""
     for name in PROMPT_NAMES.get(protocol, ()):
         prompt = tomllib.loads((PROMPTS / f"{name}.toml").read_text(encoding="utf-8"))
-        yield f'\n<details markdown="1"><summary>Prompt `{name}` ({prompt["source"]})</summary>\n'
+        yield f'\n<details markdown="1"><summary>Prompt <code>{name}</code> ({prompt["source"]})</summary>\n'
         yield f"```text\n{prompt['text'].strip()}\n```\n\n</details>"
 
 
