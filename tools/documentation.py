@@ -45,7 +45,12 @@ def table(head: Iterable[str], rows: Iterable[Iterable[str]]) -> Iterator[str]:
     yield f"| {' | '.join(columns)} |"
     yield f"|{'---|' * len(columns)}"
     for row in rows:
-        yield f"| {' | '.join(cell.replace('|', chr(92) + '|').replace(chr(10), ' ') for cell in row)} |"
+        yield f"| {' | '.join(map(escape_cell, row))} |"
+
+
+def escape_cell(text: str) -> str:
+    """Return a cell in one line, with bars escaped outside of code."""
+    return re.sub(r"`[^`]*`|\|", lambda match: "\\|" if match[0] == "|" else match[0], text.replace("\n", " "))
 
 
 def code(words: Iterable[str]) -> str:

@@ -84,6 +84,7 @@ def test_every_generated_part_of_the_site_is_there(site: dict[Path, Page]) -> No
     texts = {path.name: path.read_text(encoding="utf-8") for path in site}
     assert not [name for name, text in texts.items() if "generated: " in text]
     assert "<code>eyechart table</code>" in texts["command-line.html"]
+    assert "--format [md|csv|tex]" in texts["command-line.html"]
     assert "constrained: the most probable of all class names" in texts["protocols.html"]
 
 
