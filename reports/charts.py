@@ -70,6 +70,17 @@ class FigureDefinition(TableFigure):
 
 
 @dataclass(frozen=True, kw_only=True)
+class CustomFigure(TableFigure):
+    """A figure with a layout of its own; `make(runs, labels)` returns it."""
+
+    make: Callable[[Runs, str | None], "Figure"]
+
+    def __call__(self, runs: Runs, labels: str | None = None) -> "Figure":
+        """Return the figure. Raises EmptyTableError if the runs have no page."""
+        return self.make(runs, labels)
+
+
+@dataclass(frozen=True, kw_only=True)
 class BlockFigure(TableFigure):
     """A figure with a block of several panels for each page of a table.
 

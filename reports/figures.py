@@ -12,7 +12,7 @@ import pandas as pd
 from eyechart.errors import ReportError
 
 from .annotation.charts import OUTCOME_PIES
-from .charts import FigureDefinition, label_rows
+from .charts import CustomFigure, FigureDefinition, TableFigure, label_rows
 from .classification.agreement import AGREEMENT
 from .classification.categories import BEFORE, CHANGED, LABEL_CHANGE
 from .oodbench.catalogue import FIGURES as OODBENCH
@@ -21,7 +21,7 @@ from .panels import create_panels, format_counts, text_width, wrap_name
 from .realbirdid.catalogue import FIGURES as REALBIRDID
 from .render import CHANGE, format_cell, one_line
 from .runs import Runs
-from .tables import BY_NUMBER, known_name, registered
+from .tables import known_name, registered
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -91,8 +91,8 @@ LABEL_CHANGES = FigureDefinition(
 )
 
 
-def f9(runs: Runs, labels: str | None) -> "Figure":
-    """Draw Figure 9: both matrices side by side, one row of panels for each split and label set."""
+def draw_agreements(runs: Runs, labels: str | None) -> "Figure":
+    """Draw both matrices side by side, one row of panels for each split and label set."""
     pages = AGREEMENT.get_pages(runs, labels)
     sizes = [len(page.cases) for page in pages[::2]]
     name_width = text_width([wrap_name(name) for page in pages for name in page.names["model"]], NAMES)
@@ -118,11 +118,11 @@ def draw_agreement(ax: "Axes", page: Page, cells: pd.DataFrame) -> None:
     ax.set_title(f"{page.context['coefficient']}\n{fill(under, 60)}, {counts}", fontsize=8)
 
 
-NUMBERED: Mapping[str, Callable[[Runs, str | None], "Figure"]] = {
-    "F3": LABEL_CHANGES,
-    "F7": OUTCOME_PIES,
-    "F9": f9,
-    **OODBENCH,
-    **REALBIRDID,
+AGREEMENTS = CustomFigure(
+    table=AGREEMENT,
+    summary="Spearman's correlation of recalls and the phi coefficient of correctness for every two models.",
+    make=draw_agreements,
+)
+DRAWERS: Mapping[str, TableFigure] = {
+    figure.name: figure for figure in (LABEL_CHANGES, OUTCOME_PIES, AGREEMENTS, *OODBENCH, *REALBIRDID)
 }
-DRAWERS = {BY_NUMBER[number]: draw_figure for number, draw_figure in NUMBERED.items()}  # a figure has its table's name

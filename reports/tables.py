@@ -92,7 +92,7 @@ def describe_definitions(definitions: Mapping[str, Any]) -> list[tuple[str, str,
     return [
         (
             key,
-            next((alias for alias, name in BY_NUMBER.items() if name == key), ""),
+            getattr(definition, "alias", ""),
             getattr(definition, "summary", "") or (definition.__doc__ or "").partition("\n")[0],
         )
         for key, definition in definitions.items()

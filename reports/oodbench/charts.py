@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pandas as pd
 
-from ..charts import FigureDefinition
+from ..charts import CustomFigure, FigureDefinition
 from ..pages import Page, disambiguate_titles
 from ..panels import LEGEND_ASIDE, create_panels, set_title
 from ..render import one_line
@@ -26,13 +26,13 @@ BAR = 0.16  # inches
 INTERVAL_OFFSET = 0.44  # below the middle of a bar, so that the interval does not cover the number
 
 
-def f2(pool: Runs, _: str | None) -> "Figure":
-    """Return Figure 2: the main benchmark by category."""
+def draw_set_sizes(pool: Runs, _: str | None) -> "Figure":
+    """Draw the sizes of the sets of the main benchmark by category."""
     return category_figure(pool, SET_SIZES, initial=False)
 
 
-def f8(pool: Runs, _: str | None) -> "Figure":
-    """Return Figure 8: the initial benchmark by category."""
+def draw_initial_set_sizes(pool: Runs, _: str | None) -> "Figure":
+    """Draw the sizes of the sets of the initial benchmark by category."""
     return category_figure(pool, INITIAL_SET_SIZES, initial=True)
 
 
@@ -109,4 +109,15 @@ COVERAGE_CHART = FigureDefinition(
     draw=draw_coverage,
     height=lambda page: 0.4 * len(KINDS) + 0.1 * len(page.cases) + 1,
     width=8,
+)
+FIGURES = (
+    CustomFigure(
+        table=SET_SIZES, summary="The sizes of the sets of the main benchmark by category.", make=draw_set_sizes
+    ),
+    COVERAGE_CHART,
+    CustomFigure(
+        table=INITIAL_SET_SIZES,
+        summary="The sizes of the sets of the initial benchmark by category.",
+        make=draw_initial_set_sizes,
+    ),
 )

@@ -1,6 +1,6 @@
 """Figures of existence: 9 (permutation tests), 10 (equivalence) and 13 (number of detectors) of arXiv 2602.18094."""
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from textwrap import fill
 from typing import TYPE_CHECKING
 
@@ -10,6 +10,7 @@ import pandas as pd
 from eyechart.metrics.degradation import Degradation, Equivalence
 from eyechart.oodbench.division import OOD_H
 
+from ..charts import CustomFigure
 from ..pages import Page
 from ..panels import LEGEND_ASIDE, LETTER_WIDTH, SMALLEST_FONT, create_panels, format_counts, text_width, wrap_name
 from ..render import one_line
@@ -37,8 +38,8 @@ BAND, ROW, ACROSS = 0.45, 1.8, 11  # inches of a violin, of a row of histograms,
 TITLE = 56  # letters of a line above a panel of Figure 13
 
 
-def f9(pool: Runs, labels: str | None) -> "Figure":
-    """Return Figure 9: a violin of the degradation under permutations per model, and the observed one with interval."""
+def draw_permutations(pool: Runs, labels: str | None) -> "Figure":
+    """Draw a violin of the degradation under permutations per model, and the observed one with interval."""
     rows = [
         (page, name, keys)
         for page in PERMUTATION.get_pages(pool, labels)
@@ -77,8 +78,8 @@ def draw_violins(ax: "Axes", falls: Sequence[Degradation]) -> None:
     ax.tick_params(axis="x", labelsize=SMALLEST_FONT)
 
 
-def f10(pool: Runs, labels: str | None) -> "Figure":
-    """Return Figure 10: the difference between a model's degradation and the references' mean, with the margins."""
+def draw_equivalences(pool: Runs, labels: str | None) -> "Figure":
+    """Draw the difference between a model's degradation and the references' mean, with the margins."""
     rows = [
         (page, name, key, results[key][1], count_answers(sets[key]))
         for page in EQUIVALENCE.get_pages(pool, labels)
@@ -111,8 +112,8 @@ def draw_difference(ax: "Axes", result: Equivalence) -> None:
     ax.tick_params(axis="x", labelsize=6)
 
 
-def f13(runs: Runs, labels: str | None) -> "Figure":
-    """Return Figure 13: accuracy and F1 on OOD-H by number of detectors, one line per model."""
+def draw_detector_counts(runs: Runs, labels: str | None) -> "Figure":
+    """Draw accuracy and F1 on OOD-H by number of detectors, one line per model."""
     pages = DETECTOR_COUNTS.get_pages(runs, labels)
     names = [wrap_name(name) for page in pages for name in page.names["Model"]]
     figure, axes = create_panels([3.5] * len(pages), len(DRAWN), 10 + text_width(names, SMALLEST_FONT))
@@ -161,8 +162,20 @@ def max_letters(height: float) -> int:
     return max(20, int((height - 0.4) / (LETTER_WIDTH * SMALLEST_FONT / 72)))
 
 
-FIGURES: Mapping[str, Callable[[Runs, str | None], "Figure"]] = {
-    "oodbench-F9": f9,
-    "oodbench-F10": f10,
-    "oodbench-F13": f13,
-}
+FIGURES = (
+    CustomFigure(
+        table=PERMUTATION,
+        summary="The degradation of each model under permutations as violins, and the observed one with its interval.",
+        make=draw_permutations,
+    ),
+    CustomFigure(
+        table=EQUIVALENCE,
+        summary="The difference of a model's degradation from the mean of the references, with the margins.",
+        make=draw_equivalences,
+    ),
+    CustomFigure(
+        table=DETECTOR_COUNTS,
+        summary="Accuracy and F1 on OOD-H by the number of detectors.",
+        make=draw_detector_counts,
+    ),
+)

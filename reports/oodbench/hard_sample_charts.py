@@ -8,7 +8,7 @@ import pandas as pd
 
 from eyechart.oodbench.division import HARD_SAMPLES, OOD_H
 
-from ..charts import FigureDefinition
+from ..charts import CustomFigure, FigureDefinition
 from ..pages import Page
 from ..panels import LEGEND_ASIDE, create_panels, format_counts, legend_above, set_title
 from ..render import one_line
@@ -58,8 +58,8 @@ HARD_SAMPLE_CHART = FigureDefinition(
 )
 
 
-def f12(pool: Runs, labels: str | None) -> "Figure":
-    """Return Figure 12: the variance and both correlations of resampled hard samples, with the value of OOD-H."""
+def draw_evidence(pool: Runs, labels: str | None) -> "Figure":
+    """Draw the variance and both correlations of resampled hard samples, with the value of OOD-H."""
     pages = EVIDENCE_TABLE.get_pages(pool, labels)
     figure, axes = create_panels([2.8] * len(pages), 3, 11)
     for row, page in zip(axes, pages, strict=True):
@@ -80,3 +80,13 @@ def draw_baseline(ax: "Axes", name: str, test: ResamplingTest) -> None:
     ax.set_xlabel(label, fontsize=8)
     ax.set_ylabel("resamples", fontsize=8)
     legend_above(ax)
+
+
+FIGURES = (
+    HARD_SAMPLE_CHART,
+    CustomFigure(
+        table=EVIDENCE_TABLE,
+        summary="The variance and both correlations of resampled hard samples, with the value of OOD-H.",
+        make=draw_evidence,
+    ),
+)

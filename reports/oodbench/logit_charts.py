@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 
 import pandas as pd
 
+from ..charts import CustomFigure
 from ..pages import Page
 from ..panels import create_panels, legend_above, wrap_name
 from ..render import one_line
@@ -21,8 +22,8 @@ TITLE, SMALL, BOTTOM = 0.6, 0.95, 0.25  # inches
 SHOWN = {ABSENT: ("tab:gray", "absent"), PRESENT: ("tab:blue", "present")}
 
 
-def f14(pool: Runs, labels: str | None) -> "Figure":
-    """Return Figure 14: one row per detector with its logits and its purified probabilities."""
+def draw_logits(pool: Runs, labels: str | None) -> "Figure":
+    """Draw one row per detector with its logits and its purified probabilities."""
     rows = [
         (page, model, bins)
         for page in LOGITS.get_pages(pool, labels)
@@ -51,13 +52,13 @@ def draw_histogram(ax: "Axes", bins: pd.DataFrame, colour: str, label: str) -> N
         ax.bar(bins["low"], bins["count"] / n, widths, align="edge", color=colour, alpha=0.6, label=f"{label}, n={n:,}")
 
 
-def f15(pool: Runs, labels: str | None) -> "Figure":
-    """Return Figure 15: the first detector's logits, one small panel per category."""
+def draw_first_detector(pool: Runs, labels: str | None) -> "Figure":
+    """Draw the first detector's logits, one small panel per category."""
     return category_panels(FIRST_DETECTOR, pool, labels)
 
 
-def f16(pool: Runs, labels: str | None) -> "Figure":
-    """Return Figure 16: the second detector's logits, one small panel per category."""
+def draw_other_detectors(pool: Runs, labels: str | None) -> "Figure":
+    """Draw the second detector's logits, one small panel per category."""
     return category_panels(OTHER_DETECTORS, pool, labels)
 
 
@@ -103,3 +104,14 @@ def draw_category(ax: "Axes", name: str, bins: pd.DataFrame) -> None:
     ax.set_title(f"{one_line(name)} (n={present:,})", fontsize=6, pad=2)
     ax.tick_params(labelsize=6, length=2, pad=1)
     ax.set_yticks([])
+
+
+FIGURES = (
+    CustomFigure(table=LOGITS, summary="The logits and the purified probabilities of each detector.", make=draw_logits),
+    CustomFigure(
+        table=FIRST_DETECTOR, summary="The logits of the first detector by category.", make=draw_first_detector
+    ),
+    CustomFigure(
+        table=OTHER_DETECTORS, summary="The logits of the second detector by category.", make=draw_other_detectors
+    ),
+)

@@ -1,8 +1,5 @@
 """The tables and figures of RealBirdID by name, in the order of arXiv 2603.27033."""
 
-from collections.abc import Mapping
-
-from ..charts import BlockFigure
 from . import (
     abstention,
     abstention_charts,
@@ -21,5 +18,5 @@ from . import (
 MODULES = (summary, flat, abstention, genera, ranges, reasons, curves, choices)
 TABLES = tuple(table for module in MODULES for table in module.TABLES)
 CHARTS = (genera, bar_charts, curve_charts, range_charts, abstention_charts, choices)
-FIGURES: Mapping[str, BlockFigure] = {figure.alias: figure for module in CHARTS for figure in module.FIGURES}
+FIGURES = tuple(figure for module in CHARTS for figure in module.FIGURES)
 OVERVIEW = ("T2", "T3", "F4", "F19", "free-form", "T4", "F7", "F8")  # tables of the overview
