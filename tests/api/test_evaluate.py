@@ -157,6 +157,8 @@ def test_a_folder_a_frame_a_table_and_pairs_of_the_same_images(evaluate: Evaluat
     assert [{*run.samples["target"]} for run in runs] == [{"blue", "red"}] * 5
     assert {run.records[0].benchmark for run in runs[:2]} == {"pets"}
     assert runs[2].samples["key"].iloc[0] == "blue/0.png"
+    assert runs[0].records[0].data.root == str(pets.parents[1])  # where the page finds the images
+    assert runs[2].records[0].command == "eyechart.evaluate(<tuple>, <DataFrame>, protocol='supervised', seed=42)"
 
 
 def test_a_torch_data_set_is_read_without_its_transform(evaluate: Evaluate, pets: Path) -> None:

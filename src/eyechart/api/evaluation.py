@@ -1,5 +1,6 @@
 """`evaluate`: run protocols on a model and a data set from Python, with the store, metrics and records of pytest."""
 
+import dataclasses
 import time
 import warnings
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
@@ -49,6 +50,15 @@ class Subject:
     in_memory: Model | None = None
 
 
+@dataclass(frozen=True)
+class SelectedData:
+    """The split that is evaluated, its data set unless it is found by the name, and the data root of a folder."""
+
+    split: tuple[str, str]
+    dataset: Dataset | None = None
+    root: str | None = None
+
+
 def evaluate(
     model: Any,
     data: Any,
@@ -89,6 +99,7 @@ def evaluate(
 
     Raises an error of `eyechart.errors` for wrong arguments, missing data, or a model that does not suit the protocol.
     """
+    call = describe_call(model, data, protocol=protocol, options=options, labels=labels, limit=limit, seed=seed)
     settings = Settings(
         out=Path(out),
         store=Path(store),
@@ -100,8 +111,9 @@ def evaluate(
         labels=tuple(LabelsOption(key, str(path)) for key, path in (labels or {}).items()),
     )
     subject = describe_model(model, name)
-    split, dataset = describe_data(data, data_name, class_names, settings)
-    cases = plan_cases(subject, split, protocol, options or {})
+    selected = select_data(data, data_name, class_names, settings)
+    settings = dataclasses.replace(settings, data=selected.root)
+    cases = plan_cases(subject, selected.split, protocol, options or {})
     folder = RunFolder(settings.out / run_name())
     with ExitStack() as stack:
         if isinstance(subject.in_memory, InMemory):
@@ -110,11 +122,11 @@ def evaluate(
             open_session(
                 settings,
                 models={subject.spec: subject.in_memory} if subject.in_memory else {},
-                datasets={split: dataset} if dataset else {},
+                datasets={selected.split: selected.dataset} if selected.dataset else {},
                 on_wait=lambda message: warnings.warn(message, stacklevel=2),
             )
         )
-        run_cases(session, cases, folder, metrics, required=bool(protocol), progress=progress)
+        run_cases(session, cases, folder, metrics, call, required=bool(protocol), progress=progress)
     return EvaluationRun((folder.path,), settings.store)
 
 
@@ -128,22 +140,34 @@ def describe_model(model: Any, name: str) -> Subject:
     return Subject(spec, known, in_memory)
 
 
-def describe_data(
-    data: Any, name: str, class_names: Sequence[str], settings: Settings
-) -> tuple[tuple[str, str], Dataset | None]:
-    """Return the benchmark and split, and the data set unless it is a split that is found by its name."""
+def describe_call(model: Any, data: Any, **arguments: Any) -> str:
+    """Return a call of `evaluate` as records have it; an object in memory is shown by its type.
+
+    >>> describe_call("conse[]", [1], protocol="zero_shot", limit=None)
+    "eyechart.evaluate('conse[]', <list>, protocol='zero_shot')"
+    """
+    shown = [
+        repr(str(value)) if isinstance(value, str | Path) else f"<{type(value).__name__}>" for value in (model, data)
+    ]
+    named = [f"{name}={value!r}" for name, value in arguments.items() if value]
+    return f"eyechart.evaluate({', '.join([*shown, *named])})"
+
+
+def select_data(data: Any, name: str, class_names: Sequence[str], settings: Settings) -> SelectedData:
+    """Return the split that is evaluated. Raises SpecError or DataError for data that are not known."""
     folder = Path(data) if isinstance(data, Path) or (isinstance(data, str) and Path(data).is_dir()) else None
     if isinstance(data, str) and folder is None:
         benchmark, _, split = data.rpartition("/")
-        return (benchmark, split), None
+        return SelectedData((benchmark, split))
     ref = find_split(folder) if folder else None
     benchmark, _, split = (name or str(ref or IN_MEMORY)).rpartition("/")
     if not benchmark or not split:
         raise SpecError(f"data_name is '{name}'. Expected a benchmark and a split, such as pets/test.")
-    if ref is None:
-        return (benchmark, split), open_in_memory(data, benchmark, split, class_names)
-    named = type(ref)(benchmark, split, ref.layout, ref.location, ref.missing, ref.part, ref.defect)
-    return (benchmark, split), open_split(named, cache=settings.store / "index", offline=settings.offline)
+    if folder is None or ref is None:
+        return SelectedData((benchmark, split), open_in_memory(data, benchmark, split, class_names))
+    named = dataclasses.replace(ref, benchmark=benchmark, split=split)
+    dataset = open_split(named, cache=settings.store / "index", offline=settings.offline)
+    return SelectedData((benchmark, split), dataset, None if name else str(folder.resolve().parent.parent))
 
 
 def plan_cases(
@@ -206,11 +230,15 @@ def run_cases(
     cases: Sequence[Case],
     folder: RunFolder,
     metrics: Sequence[Metric[Any]],
+    call: str,
     *,
     required: bool,
     progress: bool,
 ) -> None:
-    """Evaluate cases one by one, and write the run. A case that cannot run is left out unless it is `required`."""
+    """Evaluate cases one by one, and write the run with the `call` that asked for it.
+
+    A case that cannot run is left out unless it is `required`.
+    """
     records: list[Record] = []
     failed: list[str] = []
     try:
@@ -226,7 +254,7 @@ def run_cases(
                     warnings.warn(f"{case.protocol} is left out: {error}", stacklevel=3)
                     continue
             result = run.get_result()
-            record = result.write_record(time.time() - started, describe_environment(), "eyechart.evaluate")
+            record = result.write_record(time.time() - started, describe_environment(), call)
             records.append(replace(record, status=PASSED))
             folder.append(records[-1])
             if len(errors := result.predictions.error_messages()) > session.settings.max_errors:
@@ -234,7 +262,7 @@ def run_cases(
     finally:
         if records:
             commit = read_git_commit(Path.cwd())
-            folder.finish(records, folder.describe_run(records, command="eyechart.evaluate", git_commit=commit))
+            folder.finish(records, folder.describe_run(records, command=call, git_commit=commit))
             folder.link_latest()
     if failed:
         raise ToleranceError(f"{'; '.join(failed)}. All other answers are stored and scored in {folder.path}.")
