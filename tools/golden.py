@@ -67,6 +67,7 @@ TESTS = (
 )
 OUT = "EYECHART_GOLDEN_OUT"  # the environment variable that makes tests write their part here, not compare it
 PARTS = ("main", "sessions", "tests")
+LISTED = re.compile(r"(?P<name>\S+)\s+(?:(?P<number>(?:\w+-)?[TF]\d+)\s)?")  # a line of `eyechart ls tables`
 VOLATILE = {
     "seconds": "how long it took",
     "started": "when it was",
@@ -136,9 +137,12 @@ def strip(value: Any) -> Any:
 
 
 def make_tables(*runs: Path, of: str = "") -> dict[str, Any]:
-    """Return the csv of every table that the reports know, None where they refuse to make it; `of`: part of a name."""
-    known = report("table", "?", *map(str, runs))[1].partition("The tables are: ")[2].strip().rstrip(".").split(", ")
-    chosen = [name for name in known if of in name]
+    """Return the csv of every table that the reports know, None where they refuse to make it; `of`: part of a name.
+
+    Golden files have a table under its number in the paper, if it has one.
+    """
+    lines = map(LISTED.match, report("ls", "tables")[0].splitlines())
+    chosen = [name for line in lines if line and of in (name := line["number"] or line["name"])]
     return {name: {"csv": lines} if any(lines) else None for name in chosen for lines in [make_table(name, runs)]}
 
 
