@@ -53,6 +53,7 @@ def pytest_runtest_teardown(item):
     with Path("lengths").open("a") as file:
         print(len(found.read_text().splitlines()), file=file)
 """
+LEFT_OUT = (".gitignore", "index", "weights")  # of the files of a store
 
 
 @dataclass
@@ -185,10 +186,10 @@ class World:
 
     @property
     def store(self) -> dict[str, bytes]:
-        """Every kept file by its place, but for locks, indexes and digests of weights."""
+        """Every kept file by its place, but for locks, indexes, digests of weights and `.gitignore`."""
         root = self.folder / ".eyechart" / "store"
         paths = [path.relative_to(root) for path in sorted(root.rglob("*")) if path.is_file() and path.name != "lock"]
-        return {str(path): (root / path).read_bytes() for path in paths if path.parts[0] not in ("index", "weights")}
+        return {str(path): (root / path).read_bytes() for path in paths if path.parts[0] not in LEFT_OUT}
 
 
 def paint(folder: Path, count: int, seed: int) -> None:

@@ -13,6 +13,7 @@ ALLOWED = {
     "eyechart.fixtures",
     "eyechart.paths",
     "eyechart.plugins",
+    "eyechart.version",
     *(f"eyechart.plugins.{name}" for name in ("activation", "case_ids", "fixtures", "options", "workers")),
 }
 SLOW = {"PIL", "msgspec", "numpy", "open_clip", "pandas", "scipy", "timm", "torch", "tqdm", "transformers"}

@@ -51,7 +51,7 @@ def test_a_failed_assertion_keeps_the_record(world: Any, workers: str) -> None:
     assert [(record["split"], record["status"]) for record in world.records] == [("tiny", FAILED), ("tiny2", PASSED)]
     assert world.records[0]["test"] == "test_own.py::test_own[imagenet/tiny/tinyclass[]]"
     rows = [line for line in said.splitlines() if line.startswith("imagenet/tiny")]
-    assert [row.endswith(" failed") for row in rows] == [True, False]
+    assert [row.endswith(" failed") for row in rows] == [True, True, False, False]  # two metrics each
 
 
 def test_reports_mark_a_failed_case(world: Any) -> None:
