@@ -15,13 +15,14 @@ from eyechart.models.types import Usage
 from eyechart.realbirdid.bird_vocabulary import BirdVocabulary
 from eyechart.realbirdid.free_form import FreeFormPredictions
 from eyechart.reports.overview import overview_tables, write_overview
-from eyechart.reports.realbirdid.catalogue import TABLES
+from eyechart.reports.realbirdid import catalogue
 from eyechart.reports.render import RENDERERS, to_csv
 from eyechart.reports.tables import tables
 
 pytestmark = pytest.mark.slow
 
 ENCODER, TALKER = "open_clip[a]", "hf[b]"
+TABLES = tuple(table.alias or table.name for table in catalogue.TABLES)
 
 
 def spoken(aviary):
