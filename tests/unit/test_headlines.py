@@ -18,7 +18,7 @@ from eyechart.gate.floors import describe_missed_floor, find_missed_floors, pars
 from eyechart.gate.headlines import LABELLED, headlines
 from eyechart.gate.power import power_without_baseline
 from eyechart.metrics.intervals import wilson
-from eyechart.plugins.summary import make_rows
+from eyechart.plugins.summary import select_rows
 from eyechart.records import Metric, Record, read_run
 from eyechart.reports.leaderboard import leaderboards
 from eyechart.reports.overview import aggregate, metric_table
@@ -74,13 +74,14 @@ def test_the_headlines_are_over_the_images_with_a_label(run_folder: Path) -> Non
 
 
 def test_the_terminal_has_the_accuracy_over_images_with_a_label_and_names_the_other(run_folder: Path) -> None:
-    rows = {row[2]: row for row in make_rows(classifier(run_folder))}
+    every = select_rows([classifier(run_folder)], verbose=True)[0][1:]
+    rows, top5 = ({row[3]: row for row in every if row[2] == name} for name in ("acc1", "acc5"))
     assert list(rows) == ["ImGT", "ReGT", "WeaselGT", "ReGT incl. N"]
-    assert (rows["ReGT"][3], rows["ReGT incl. N"][3]) == ("16", "18")
+    assert (rows["ReGT"][5], rows["ReGT incl. N"][5]) == ("16", "18")
     labelled = number(classifier(run_folder), "acc1", "ReGT", LABELLED)
     assert labelled is not None
     assert rows["ReGT"][4].startswith(f"{100 * (labelled.value or 0):.2f} [")
-    assert rows["ReGT"][5] != rows["ReGT incl. N"][5] != "-"
+    assert top5["ReGT"][4] != top5["ReGT incl. N"][4] != "-"
 
 
 def test_the_page_shows_the_accuracy_over_images_with_a_label(make_run: Make) -> None:
