@@ -5,13 +5,14 @@ of each case, or the lowest and highest primary metric of a benchmark's splits f
 """
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import groupby
 from pathlib import Path
 
 import pytest
 from _pytest.pathlib import bestrelpath
 
+from eyechart.command_line import align_texts
 from eyechart.gate.headlines import WITH_EMPTY, counts_empty
 from eyechart.records import PASSED, Metric, Record
 
@@ -45,7 +46,7 @@ class Summary:
         write = terminalreporter.write_line
         terminalreporter.section("eyechart")
         rows, left = select_rows(records, verbose=verbose)
-        for line in align(rows):
+        for line in align_texts(rows):
             write(line)
         notes = [*dict.fromkeys(note for record in records for note in record.notes)]
         shown = notes if verbose else notes[:MAX_NOTES]
@@ -188,13 +189,6 @@ def outcome(record: Record, name: str) -> int:
 def status(record: Record) -> str:
     """Return the status of a case that did not pass, else ""."""
     return "" if record.status == PASSED else record.status
-
-
-def align(rows: Sequence[Row]) -> Iterator[str]:
-    """Yield rows as lines with aligned columns."""
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    for row in rows:
-        yield "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
 
 
 def describe_usage(record: Record) -> str:

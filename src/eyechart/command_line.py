@@ -40,17 +40,24 @@ def progress_line() -> Iterator[Callable[[str], None]]:
             print("\r\x1b[K", end="", file=sys.stderr, flush=True)
 
 
-def align_columns(rows: Sequence[Sequence[str]]) -> str:
-    """Return rows as lines, with the first column aligned to the left and the others to the right.
+def align_texts(rows: Sequence[Sequence[str]]) -> list[str]:
+    """Return rows as lines, with all columns aligned to the left.
 
-    >>> print(align_columns([("split", "pairs"), ("a", "1,000")]))
-    split  pairs
-    a      1,000
+    >>> align_texts([("split", "layout"), ("a", "folder")])
+    ['split  layout', 'a      folder']
     """
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    return "\n".join(
-        "  ".join(
-            [row[0].ljust(widths[0]), *(cell.rjust(width) for cell, width in zip(row[1:], widths[1:], strict=True))]
-        )
-        for row in rows
-    )
+    return ["  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows]
+
+
+def align_numbers(rows: Sequence[Sequence[str]]) -> list[str]:
+    """Return rows as lines, with the first column aligned to the left and the others to the right.
+
+    >>> align_numbers([("split", "pairs"), ("a", "1,000")])
+    ['split  pairs', 'a      1,000']
+    """
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    return [
+        "  ".join([first.ljust(widths[0]), *(cell.rjust(width) for cell, width in zip(rest, widths[1:], strict=True))])
+        for first, *rest in rows
+    ]

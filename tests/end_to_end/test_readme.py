@@ -13,8 +13,9 @@ import pytest
 import yaml
 from jsonschema import Draft202012Validator
 
+from eyechart.command_line import align_texts
 from eyechart.gate.baselines import FOLDER, read_baselines
-from eyechart.plugins.summary import align, select_rows
+from eyechart.plugins.summary import select_rows
 from eyechart.protocol.sample_table import SHARED_COLUMNS
 from eyechart.reports.runs import load
 
@@ -94,7 +95,7 @@ def test_the_table_in_the_readme_is_what_the_terminal_says(session: tuple[str, d
 
 def test_the_table_in_the_documentation_is_what_the_records_say(main_job: tuple[str, Path]) -> None:
     records = [case.record for case in load([main_job[1] / "runs" / "latest"]).cases]
-    rows = [re.sub(r"  +", "  ", line) for line in align(select_rows(records, verbose=True)[0])]
+    rows = [re.sub(r"  +", "  ", line) for line in align_texts(select_rows(records, verbose=True)[0])]
     page = (ROOT / "docs/results.md").read_text(encoding="utf-8")
     shown = re.findall("^    ((?:imagenet|toybox|oodbench|realbirdid)/sample.*)$", page, re.MULTILINE)
     assert len(shown) > 20

@@ -7,7 +7,8 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from eyechart.plugins.summary import MAX_LINES, Row, align, select_rows
+from eyechart.command_line import align_texts
+from eyechart.plugins.summary import MAX_LINES, Row, select_rows
 from eyechart.records import Metric, OutcomeCounts
 
 
@@ -71,7 +72,7 @@ def test_no_more_lines_than_fit_and_a_mark_for_the_others(count: int) -> None:
     rows, _ = select_rows([record("val", metric(), model=f"model{number}[]") for number in range(count)])
     assert len(rows) == MAX_LINES + 1
     assert rows[-1][0] == "…"
-    assert len({line.index("acc1") for line in align(rows[:-1]) if "acc1" in line}) == 1
+    assert len({line.index("acc1") for line in align_texts(rows[:-1]) if "acc1" in line}) == 1
 
 
 def test_a_record_without_titles_has_no_row() -> None:

@@ -1,11 +1,12 @@
 """`eyechart ls`: what can be named in other commands and in options of pytest."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import click
 
 from eyechart.cli import CommandGroup
+from eyechart.command_line import align_texts
 from eyechart.errors import EyechartError
 
 Line = tuple[str, ...]
@@ -65,7 +66,7 @@ def protocols(names: Sequence[str]) -> None:
             known = f" ({', '.join(option.known)})" if option.known else ""
             paper = f"; paper: {published[name, option.name]}" if (name, option.name) in published else ""
             rows.append((f"  {option.name}", option.default, f"{option.help}{known}{paper}"))
-        click.echo(align(rows), nl=False)
+        echo_columns(rows)
 
 
 @ls.command()
@@ -85,7 +86,7 @@ def datasets(data: str | None) -> None:
             return f"Packaged. {PACKAGED[ref.benchmark].summary}"
         return "Of an installed package." if ref.layout == "registered" else f"{ref.location} (layout: {ref.layout})"
 
-    click.echo(align([(str(ref), describe(ref)) for ref in list_splits(data)]), nl=False)
+    echo_columns([(str(ref), describe(ref)) for ref in list_splits(data)])
     if data and not data.startswith("hub:"):
         for place, reason in survey_root(Path(data)).ignored:
             click.echo(f"note: {place} is ignored: {reason}", err=True)
@@ -96,7 +97,7 @@ def tables() -> None:
     """List tables with their numbers in the papers."""
     from eyechart.reports.tables import describe_definitions, table_builders
 
-    click.echo(align(describe_definitions(table_builders())), nl=False)
+    echo_columns(describe_definitions(table_builders()))
 
 
 @ls.command()
@@ -105,7 +106,7 @@ def figures() -> None:
     from eyechart.reports.figures import figure_drawers
     from eyechart.reports.tables import describe_definitions
 
-    click.echo(align(describe_definitions(figure_drawers())), nl=False)
+    echo_columns(describe_definitions(figure_drawers()))
 
 
 @ls.command()
@@ -117,7 +118,7 @@ def options() -> None:
     """
     from eyechart.plugins.options import OPTIONS
 
-    click.echo(align([(option.flag_name, option.default, option.help) for option in OPTIONS]), nl=False)
+    echo_columns([(option.flag_name, option.default, option.help) for option in OPTIONS])
 
 
 @ls.command()
@@ -130,19 +131,15 @@ def presets() -> None:
         click.echo(f"{name}: {preset.summary}")
         rows = [(f"  --eye-set={setting.protocol}.{setting.option}={setting.values}",) for setting in preset.settings]
         rows += [(f"  class names of {protocol}: {names}",) for protocol, names in preset.names.items()]
-        click.echo(align(rows), nl=False)
+        echo_columns(rows)
+
+
+def echo_columns(rows: Sequence[Line]) -> None:
+    """Print rows with aligned columns."""
+    for line in align_texts(rows):
+        click.echo(line)
 
 
 def first_sentence(documented: type) -> str:
     """Return the first line of the docstring of a class, "" if it has none."""
     return (documented.__doc__ or "").strip().partition("\n")[0]
-
-
-def align(rows: Iterable[Line]) -> str:
-    """Return rows as lines with aligned columns; the last column is as long as its texts."""
-    rows = [*rows]
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)][:-1]
-    lines = (
-        "  ".join([*(cell.ljust(width) for cell, width in zip(row, widths, strict=False)), row[-1]]) for row in rows
-    )
-    return "".join(f"{line.rstrip()}\n" for line in lines)

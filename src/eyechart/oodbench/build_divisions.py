@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from tqdm import tqdm
 
-from eyechart.command_line import align_columns, progress_interval
+from eyechart.command_line import align_numbers, progress_interval
 from eyechart.data.class_names import load_templates
 from eyechart.data.dataset import Dataset
 from eyechart.data.detection.splits import BENCHMARK
@@ -126,7 +126,7 @@ def build_divisions(options: BuildOptions) -> int:
     lender = DetectorPool(offline=options.offline)
     results = [divided_split for ref in refs if (divided_split := divide_split(ref, options, lender))]
     if results:
-        print(align_columns([HEADS, *(table_row(*result) for result in results)]))
+        print("\n".join(align_numbers([HEADS, *(table_row(*result) for result in results)])))
     for dataset, result in results:
         print("\n".join(["", *summary_lines(dataset, result, options.out / f"{dataset.split}.json")]))
     return 0 if len(results) == len(refs) else 2

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 
-from eyechart.command_line import align_columns
+from eyechart.command_line import align_numbers
 from eyechart.data.observation_table import ANSWERABLE, IMAGE, OBSERVATION
 from eyechart.data.tables import Table, find_table, fold_name, read_table
 from eyechart.errors import DataError
@@ -277,7 +277,7 @@ def summary_lines(result: OverlapResult) -> Iterator[str]:
     yield f"{birds.path}: {len(birds.images):,} images with {len(birds.keys):,} different identifiers"
     yield f"{result.other}: {result.rows:,} rows, read {columns}"
     yield ""
-    yield align_columns([HEADERS, *map(_cells, result.counts)])
+    yield from align_numbers([HEADERS, *map(_cells, result.counts)])
     yield ""
     alone = len(result.best) - result.same_pictures
     yield f"Found by photo or address: {result.same_pictures:,}; by observation alone: {alone:,}."
