@@ -12,8 +12,11 @@ import pytest
 
 import eyechart
 from eyechart import plugins
+from eyechart.models.torchvision_repair import repair
 
 pytestmark = pytest.mark.slow
+
+repair()  # before the modules import lightning and transformers
 
 MODULES = [
     found.name
