@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from eyechart.data.dataset import ORIGINAL
 from eyechart.errors import ReportError, SpecError
+from eyechart.paths import run_folder
 from eyechart.records import EMPTY, Metric, Record, Run, empty_label_rules, read_run
 from eyechart.spec import did_you_mean, parse_spec
 
@@ -310,7 +311,7 @@ def collect_notes(cases: Iterable[CaseRun]) -> tuple[str, ...]:
 def load(paths: Sequence[Path]) -> Runs:
     """Read runs; if two records have the same case, protocol and variant, keep that of the later run and add a note."""
     cases: list[CaseRun] = []
-    read = [(path.parent if path.suffix == ".json" else path, read_run(path)) for path in paths]
+    read = [(run_folder(path), read_run(path)) for path in paths]
     runs = tuple((folder, records.run) for folder, records in read)
     for (folder, records), name in zip(read, run_names(runs), strict=True):
         for record in records.records:

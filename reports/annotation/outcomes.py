@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 
 from eyechart.errors import ReportError
+from eyechart.paths import report_folder
 
 from ..frames import with_wilson
 from ..pages import Page
@@ -55,7 +56,7 @@ def create_page(source: SheetSource, replies: Sequence[AnswerFile], runs: Runs) 
 
 def read_answers(runs: Runs, labels: str | None) -> list[tuple[SheetSource, list[AnswerFile]]]:
     """Return the answer files by source, of all label sets or only the named one."""
-    replies = [read_answer_file(path, [folder / "reports" for folder, _ in runs.sessions]) for path in runs.annotations]
+    replies = [read_answer_file(path, [report_folder(folder) for folder, _ in runs.sessions]) for path in runs.annotations]
     selected = [(source, files) for source, files in by_source(replies).items() if labels in (None, source.labels)]
     if replies and not selected:
         known = ", ".join(dict.fromkeys(reply.key.source.labels for reply in replies))

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from eyechart.gate.compare import metric_title
 from eyechart.gate.evidence import Evidence, Floats, MetricEvidence
 from eyechart.gate.headlines import ANSWERED
+from eyechart.paths import run_folder
 from eyechart.records import MetricKey
 
 from ..evidence_io import is_run, read_case_evidence, read_cases
@@ -40,11 +41,6 @@ def read_known_cases(path: Path) -> KnownCases:
     if path.exists() and is_run(path):
         return {case_key(case): case for case in load([path]).cases}
     return read_cases(path)
-
-
-def run_folder(run: Path) -> Path:
-    """Return a run's folder."""
-    return run.parent if run.suffix == ".json" else run
 
 
 def case_key(case: CaseRun) -> tuple[str, str]:

@@ -1,6 +1,20 @@
-"""Default folders."""
+"""Default folders, and the folders of a run."""
 
 from pathlib import Path
 
 STORE = Path(".eyechart/store")
 RUNS = Path("reports/runs")
+
+
+def run_folder(run: Path) -> Path:
+    """Return the folder of a run, which may be given by its records.json.
+
+    >>> run_folder(Path("runs/1/records.json")) == run_folder(Path("runs/1")) == Path("runs/1")
+    True
+    """
+    return run.parent if run.suffix == ".json" else run
+
+
+def report_folder(run: Path) -> Path:
+    """Return the folder that tables, figures and the page of a run are written to by default."""
+    return run_folder(run) / "reports"

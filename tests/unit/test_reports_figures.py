@@ -5,6 +5,7 @@ from xml.etree import ElementTree
 
 import pytest
 
+from eyechart import load_run
 from eyechart.errors import ReportError
 from eyechart.reports.figures import DRAWERS, draw
 from eyechart.reports.runs import load
@@ -47,11 +48,11 @@ def test_all_ground_truths_have_their_panels(drawn):
     assert len([text for text in drawn("F3", None) if text.startswith("imagenet/val, n=")]) == 2
 
 
-def test_a_figure_goes_beside_the_run_if_nothing_is_said(run_folder):
-    assert (
-        draw("f3", load([run_folder]), None, None, run_folder / "reports")
-        == run_folder / "reports" / "label-change.svg"
-    )
+@pytest.mark.parametrize("file", ["", "records.json"])
+def test_a_figure_goes_beside_the_run_if_nothing_is_said(run_folder, file):
+    run = load_run(run_folder / file)
+    assert run.folder == run_folder
+    assert run.figure("f3") == run_folder / "reports" / "label-change.svg"
 
 
 def test_a_name_is_no_mathematics_and_no_markup(make_run, tmp_path):

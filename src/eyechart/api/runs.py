@@ -9,7 +9,7 @@ from typing import Any
 
 import pandas as pd
 
-from eyechart.paths import STORE
+from eyechart.paths import STORE, report_folder, run_folder
 from eyechart.records import Record
 from eyechart.reports.compare import MatchedSides, common_cases, match_runs, unmatched_notes
 from eyechart.reports.frames import metrics_frame, samples_frame
@@ -25,7 +25,7 @@ COMPARED = ("case", "protocol")
 class EvaluationRun:
     """The records of one run, or of several, in which the later ones replace the earlier ones.
 
-    `folders` are the folders of the runs. `store` is where their answers are stored.
+    `folders` are the folders of the runs, or their files records.json. `store` is where their answers are stored.
     """
 
     folders: tuple[Path, ...]
@@ -34,7 +34,7 @@ class EvaluationRun:
     @property
     def folder(self) -> Path:
         """The folder of the run, of several the last one."""
-        return self.folders[-1]
+        return run_folder(self.folders[-1])
 
     @cached_property
     def loaded(self) -> Runs:
@@ -70,14 +70,14 @@ class EvaluationRun:
         """Draw a published figure as SVG, by default into the folder of the run, and return its path."""
         from eyechart.reports.figures import draw
 
-        path: Path = draw(name, self.loaded, labels, None if out is None else Path(out), self.folder / "reports")
+        path: Path = draw(name, self.loaded, labels, None if out is None else Path(out), report_folder(self.folder))
         return path
 
     def page(self, out: Path | str | None = None, *, data: str | None = None, figures: bool = True) -> Path:
         """Write the page, a folder that opens from disk, and return the path of its `index.html`."""
         from eyechart.reports.page.write import PageOptions, write_page
 
-        folder = Path(out) if out is not None else self.folder / "reports" / "page"
+        folder = Path(out) if out is not None else report_folder(self.folder) / "page"
         write_page(PageOptions(self.folders, data=data, store=self.store, figures=figures), folder)
         return folder / "index.html"
 

@@ -6,7 +6,8 @@ from typing import Any
 
 import click
 
-from eyechart.cli.parameters import PATH, default_folder, recorded_data_option, runs_argument, seed_option, store_option
+from eyechart.cli.parameters import PATH, recorded_data_option, runs_argument, seed_option, store_option
+from eyechart.paths import report_folder
 
 
 @click.command()
@@ -35,4 +36,4 @@ def annotate(runs: Sequence[Path], out: Path | None, **options: Any) -> None:
     from eyechart.reports.annotation.disputed import SheetOptions, write
     from eyechart.reports.runs import load
 
-    print(write(load(runs), SheetOptions(**options), out or default_folder(runs) / "sheet.html"))
+    print(write(load(runs), SheetOptions(**options), out or report_folder(runs[-1]) / "sheet.html"))

@@ -1,6 +1,6 @@
 """Arguments and options that several commands have."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from pathlib import Path
 from pkgutil import resolve_name
 from typing import Any, TypeVar
@@ -30,12 +30,6 @@ class ParsedBy(click.ParamType):  # type: ignore[type-arg]  # it takes one since
             return resolve_name(self.target)(value)
         except EyechartError as error:
             self.fail(str(error), param, ctx)
-
-
-def default_folder(runs: Sequence[Path]) -> Path:
-    """Return the folder that output goes to without --out."""
-    last = runs[-1]
-    return (last.parent if last.suffix == ".json" else last) / "reports"
 
 
 runs_argument = click.argument("runs", metavar="RUN…", nargs=-1, required=True, type=PATH)

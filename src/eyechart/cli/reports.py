@@ -11,7 +11,6 @@ import click
 from eyechart.cli.parameters import (
     PATH,
     annotations_option,
-    default_folder,
     format_option,
     labels_option,
     recorded_data_option,
@@ -20,6 +19,7 @@ from eyechart.cli.parameters import (
     runs_argument,
     store_option,
 )
+from eyechart.paths import report_folder
 
 if TYPE_CHECKING:
     from eyechart.reports.render import Table
@@ -37,7 +37,7 @@ def overview(runs: Sequence[Path], out: Path | None) -> None:
     from eyechart.reports.overview import write_overview
     from eyechart.reports.runs import load
 
-    folder = out or default_folder(runs)
+    folder = out or report_folder(runs[-1])
     print(write_overview(load(runs), folder), end="")
     print(f"eyechart: written to {folder}", file=sys.stderr)
 
@@ -101,7 +101,7 @@ def figure(
     from eyechart.reports.runs import load
 
     loaded = replace(load(runs), annotations=tuple(annotations), references=tuple(reference))
-    print(draw(name, loaded, labels, out, default_folder(runs)))
+    print(draw(name, loaded, labels, out, report_folder(runs[-1])))
 
 
 @click.command()
@@ -134,7 +134,7 @@ def page(runs: Sequence[Path], alpha: float, max_drop: float, out: Path | None, 
     from eyechart.reports.page.write import PageOptions, write_page
     from eyechart.reports.verdicts import Rule
 
-    folder = out or default_folder(runs) / "page"
+    folder = out or report_folder(runs[-1]) / "page"
     with progress_line() as progress:
         notes = write_page(PageOptions(tuple(runs), rule=Rule(alpha, max_drop), **options), folder, progress)
     for note in notes:
