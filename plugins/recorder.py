@@ -148,8 +148,7 @@ class Recorder:
                 workers=int(getattr(self.config.option, "numprocesses", 0) or 0),
             )
             self.files.finish(self.records.values(), run)
-        with suppress(OSError):  # not every file system has links
-            self.files.link_latest()
+        self.files.link_latest()
 
     @contextmanager
     def write_errors_as(self, outcome: Callable[[str], BaseException]) -> Iterator[None]:

@@ -4,6 +4,7 @@ import platform
 import subprocess
 import time
 from collections.abc import Collection, Mapping
+from contextlib import suppress
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -47,12 +48,16 @@ class RunFolder:
         write_atomic(self.path / FILE, encode(Records(run=run, records=tuple(ordered))))
 
     def link_latest(self) -> None:
-        """Link `latest` to this run, atomically, since another run may do the same; a folder of this name is kept."""
+        """Link `latest` to this run, atomically, since another run may do the same; a folder of this name is kept.
+
+        Nothing happens on a file system without symbolic links.
+        """
         latest = self.path.parent / "latest"
         if latest.is_symlink() or not latest.exists():
             draft = self.path.parent / f".latest-{self.path.name}"
-            draft.symlink_to(self.path.name)
-            draft.replace(latest)
+            with suppress(OSError):
+                draft.symlink_to(self.path.name)
+                draft.replace(latest)
 
     def describe_run(
         self, records: Collection[Record], *, command: str, git_commit: str, exit_status: int = 0, workers: int = 0
