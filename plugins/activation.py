@@ -6,11 +6,12 @@ pytest-xdist collects no tests; it decides from the ids that a worker collected.
 
 import time
 from collections.abc import Sequence
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 import pytest
+
+from eyechart.paths import run_name
 
 from . import options
 from .workers import RUN
@@ -25,10 +26,9 @@ class Activation:
         self.config = config
         self.started = time.time()
         self.active = False
-        name = datetime.now(UTC).strftime("%Y%m%d-%H%M%S-%f")  # as `run_folder.run_name`, which imports more
         here = config.invocation_params.dir
         run_folder = getattr(config, "workerinput", {}).get(RUN)
-        self.folder = Path(run_folder) if run_folder else here / options.get_option(config, "out") / name
+        self.folder = Path(run_folder) if run_folder else here / options.get_option(config, "out") / run_name()
 
     def activate(self) -> None:
         """Register the rest of the plugin, once."""

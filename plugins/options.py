@@ -11,7 +11,7 @@ from typing import Any, Literal
 
 import pytest
 
-from eyechart.paths import STORE
+from eyechart.paths import RUNS, STORE
 
 DEFAULT_MODELS: Mapping[str, tuple[str, ...]] = {  # by benchmark; each runs under the protocols that support it
     "imagenet": ("timm[tf_efficientnet_lite0]", "conse[]"),
@@ -69,7 +69,7 @@ EVERYDAY = (
            "data changed, or if a metric of the baseline is missing", metavar="PATH"),
     Option("update-baseline", "write baselines (to --eye-baseline, or to reports/baselines) instead of comparing with "
            "them", flag=True),
-    Option("out", "folder for the results; each run creates a folder in it", "reports/runs", "DIR"),
+    Option("out", "folder for the results; each run creates a folder in it", str(RUNS), "DIR"),
 )  # fmt: skip
 ADVANCED = (
     Option("store", "folder of the cached answers", str(STORE), "DIR"),

@@ -56,7 +56,8 @@ def create_page(source: SheetSource, replies: Sequence[AnswerFile], runs: Runs) 
 
 def read_answers(runs: Runs, labels: str | None) -> list[tuple[SheetSource, list[AnswerFile]]]:
     """Return the answer files by source, of all label sets or only the named one."""
-    replies = [read_answer_file(path, [report_folder(folder) for folder, _ in runs.sessions]) for path in runs.annotations]
+    folders = [report_folder(folder) for folder, _ in runs.sessions]
+    replies = [read_answer_file(path, folders) for path in runs.annotations]
     selected = [(source, files) for source, files in by_source(replies).items() if labels in (None, source.labels)]
     if replies and not selected:
         known = ", ".join(dict.fromkeys(reply.key.source.labels for reply in replies))

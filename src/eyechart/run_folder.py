@@ -75,11 +75,6 @@ class RunFolder:
         )
 
 
-def run_name() -> str:
-    """Return the name of a new run: the present time in UTC."""
-    return datetime.now(UTC).strftime("%Y%m%d-%H%M%S-%f")
-
-
 def describe_environment() -> Mapping[str, str]:
     """Return the versions of Python, the platform and eyechart, as records have them."""
     return {

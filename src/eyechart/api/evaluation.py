@@ -27,13 +27,13 @@ from eyechart.inference.image_runner import Progress
 from eyechart.models.in_memory import InMemory, wrap_model
 from eyechart.models.registry import INTERFACES, capabilities
 from eyechart.models.types import Model
-from eyechart.paths import RUNS, STORE
+from eyechart.paths import RUNS, STORE, run_name
 from eyechart.protocol.base import Metric, Protocol
 from eyechart.protocol.evaluate import Evaluate
 from eyechart.protocol.registry import add_protocol, get_protocol, protocol_targets
 from eyechart.protocol.settings import Case, Settings
 from eyechart.records import PASSED, Record
-from eyechart.run_folder import RunFolder, describe_environment, read_git_commit, run_name
+from eyechart.run_folder import RunFolder, describe_environment, read_git_commit
 from eyechart.session import Session, open_session
 from eyechart.spec import ModelSpec, did_you_mean, parse_named_spec
 
