@@ -20,16 +20,16 @@ def python(code: str, *paths: Path) -> str:
     return done.stdout.strip()
 
 
-@pytest.fixture(scope="module")
-def loadable(tmp_path_factory: pytest.TempPathFactory) -> Path:
+@pytest.fixture(scope="module", params=["_C.so", "_C_stable.so"])  # the second since torchvision 0.29
+def loadable(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The installed torchvision, file for file, with a binary that loads (and defines nothing)."""
     home = Path(str(find_spec("torchvision").origin)).parent
     folder = tmp_path_factory.mktemp("site") / "torchvision"
     folder.mkdir()
     for path in home.iterdir():
-        if path.name != "_C.so":
+        if not path.name.startswith("_C"):
             (folder / path.name).symlink_to(path)
-    (folder / "_C.so").symlink_to(next(iter(sorted((home.parent / "torchvision.libs").glob("libz*.so*")))))
+    (folder / request.param).symlink_to(next(iter(sorted((home.parent / "torchvision.libs").glob("libz*.so*")))))
     return folder.parent
 
 

@@ -8,7 +8,6 @@ nothing here calls them. Call `repair` before the first import of torchvision.
 import importlib
 import sys
 from functools import cache
-from importlib.machinery import EXTENSION_SUFFIXES
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -29,9 +28,8 @@ def repair() -> tuple[str, ...]:
 def _binary_fails() -> bool:
     if "torchvision" in sys.modules or (spec := find_spec("torchvision")) is None or spec.origin is None:
         return False
-    suffixes = (*EXTENSION_SUFFIXES, ".so", ".pyd")
-    binaries = [path for suffix in suffixes if (path := Path(spec.origin).parent / f"_C{suffix}").exists()]
-    return not (binaries and _loads(binaries[0]))
+    binaries = [path for path in Path(spec.origin).parent.glob("_C*") if path.suffix in (".so", ".pyd")]
+    return not any(map(_loads, binaries))  # _C.so, or _C_stable.so since torchvision 0.29
 
 
 def _torch() -> Any:
