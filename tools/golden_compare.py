@@ -18,7 +18,7 @@ from golden_samples import earlier_layout, is_shared_layout
 GOLDEN = Path(__file__).resolve().parents[1] / "tests/golden/migration"
 CHANGES = "changes.toml"
 TIMES = re.compile(r"\btime\b", re.IGNORECASE)  # columns of tables that say how long answers took
-NUMBER = re.compile(r"[+-]?\d+(\.\d*(e[+-]?\d+)?|e[+-]?\d+)", re.IGNORECASE)
+NUMBER = re.compile(r"[+-]?\d+(\.\d*)?(e[+-]?\d+)?", re.IGNORECASE)
 LAST_DIGIT = -1.0  # one unit of a cell's last digit
 TOLERANCES = {  # by a part of the file's name: relative and absolute, as measured between processors
     "samples": (1e-4, 1e-6),  # six digits, of float32

@@ -100,6 +100,16 @@ def test_changed_cells_columns_and_rows_are_found(
 
 
 @pytest.mark.parametrize(
+    ("before", "after", "same"), [("1", "0.999999", True), ("1", "0.99", False), ("1", "2", False)]
+)
+def test_a_number_that_rounds_to_a_whole_one_is_a_number_with_a_fraction(
+    golden: Any, before: str, after: str, same: bool
+) -> None:
+    sides = ({"csv": ["key,score1", f"a,{score}"]} for score in (before, after))
+    assert bool([*golden.find_differences("samples.json", *sides)]) != same
+
+
+@pytest.mark.parametrize(
     ("cells", "differs"),
     [("conse,82.86,99 s", False), ("conse,82.87,12 s", False), ("conse,82.88,12 s", True), ("timm,82.86,12 s", True)],
 )
