@@ -38,24 +38,11 @@ def open_in_memory(data: Any, benchmark: str, split: str, class_names: Sequence[
     elif hasattr(data, "features") and hasattr(data, "select_columns"):
         return open_table(data, name, benchmark, split)
     elif hasattr(data, "__len__") and hasattr(data, "__getitem__") and not isinstance(data, str | bytes | dict):
-        pairs = getattr(data, "samples", None) or LazyPairs(data)
+        pairs = getattr(data, "samples", None) or data
         class_names = class_names or tuple(getattr(data, "classes", ()))
     else:
         raise DataError(f"The data are of the type {type(data).__name__}. {NEEDS}")
     return build_pairs(pairs, benchmark, split, class_names)
-
-
-@dataclass(frozen=True)
-class LazyPairs(Sequence[Any]):
-    """The items of a data set, each read when it is needed."""
-
-    data: Any
-
-    def __len__(self) -> int:
-        return len(self.data)
-
-    def __getitem__(self, index: Any) -> Any:
-        return self.data[index]
 
 
 def read_frame(frame: Any, name: str) -> list[tuple[str, Any]]:
