@@ -7,6 +7,7 @@ precision. `evaluating` sets it to evaluation mode, and then back.
 
 import inspect
 import re
+from abc import abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
@@ -120,9 +121,9 @@ class InMemory(Model):
         self.spec, self.module = spec, module
         self.device, self.dtype = str(weight.device), str(weight.dtype).removeprefix("torch.")
 
+    @abstractmethod
     def describe_processor(self) -> Mapping[str, Any]:
         """Return what turns images and texts into tensors, as the identity has it."""
-        raise NotImplementedError
 
     @cached_property
     def identity(self) -> Identity:
