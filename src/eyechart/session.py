@@ -3,11 +3,12 @@
 The fixtures of the pytest plugin and `eyechart.evaluate` both work through a `Session`.
 """
 
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import replace
-from functools import partial
+from functools import cached_property, partial
 from pathlib import Path
+from typing import Self
 
 from eyechart.data.dataset import Dataset
 from eyechart.data.discovery import SplitRef
@@ -35,6 +36,8 @@ SplitName = tuple[str, str]  # benchmark and split
 class Session:
     """Opens each split and its label sets once, and makes each model once; its cases are evaluated one by one.
 
+    It is a context manager: at the end its models are closed.
+
     `models` and `datasets` are those that the caller holds in memory, by the specification and the name under which
     cases request them. `on_wait` is called with a message while another process writes to the store.
     """
@@ -54,13 +57,25 @@ class Session:
         self._whole_splits: dict[SplitName, Dataset] = dict(datasets or {})
         self._splits: dict[SplitName, Dataset] = {}
         self._label_sets: dict[SplitName, list[LabelSet]] = {}
-        self._known_splits: dict[str, SplitRef] | None = None
+
+    def __enter__(self) -> Self:
+        """Keep the digests of weight files in the store."""
+        set_digest_folder(self.settings.store / "weights")
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        """Close the models."""
+        self.models.close()
+        set_digest_folder(None)
+        ignore_in_git(self.settings.store)
+
+    @cached_property
+    def _known_splits(self) -> Mapping[str, SplitRef]:
+        return {str(ref): ref for ref in list_splits(self.settings.data)}
 
     def open_whole_split(self, benchmark: str, split: str) -> Dataset:
         """Return a whole split, validated. Raises AbsentError if it is missing."""
         if (benchmark, split) not in self._whole_splits:
-            if self._known_splits is None:
-                self._known_splits = {str(ref): ref for ref in list_splits(self.settings.data)}
             name = f"{benchmark}/{split}".removeprefix("/")
             ref = self._known_splits.get(name)
             missing = unknown_split_message(name, self._known_splits.values()) if ref is None else ref.missing
@@ -122,26 +137,6 @@ class Session:
             label_policy=make_label_policy(settings, dataset),
             duplicate_names=names_option in PUBLISHED_WITH_DUPLICATES,
         )
-
-
-@contextmanager
-def open_session(
-    settings: Settings,
-    *,
-    worker: int = 0,
-    models: Mapping[ModelSpec, Model] | None = None,
-    datasets: Mapping[SplitName, Dataset] | None = None,
-    on_wait: Callable[[str], None] = lambda _: None,
-) -> Iterator[Session]:
-    """Yield a session, and close its models at the end; digests of weight files are kept in the store."""
-    set_digest_folder(settings.store / "weights")
-    session = Session(settings, worker=worker, models=models, datasets=datasets, on_wait=on_wait)
-    try:
-        yield session
-    finally:
-        session.models.close()
-        set_digest_folder(None)
-        ignore_in_git(settings.store)
 
 
 def ignore_in_git(store: Path) -> None:

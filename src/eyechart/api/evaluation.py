@@ -34,7 +34,7 @@ from eyechart.protocol.registry import add_protocol, get_protocol, protocol_targ
 from eyechart.protocol.settings import Case, Settings
 from eyechart.records import PASSED, Record
 from eyechart.run_folder import RunFolder, describe_environment, read_git_commit
-from eyechart.session import Session, open_session
+from eyechart.session import Session
 from eyechart.spec import ModelSpec, did_you_mean, parse_named_spec
 
 IN_MEMORY = "data/in-memory"  # the name of data without one
@@ -119,7 +119,7 @@ def evaluate(
         if isinstance(subject.in_memory, InMemory):
             stack.enter_context(subject.in_memory.evaluating())
         session = stack.enter_context(
-            open_session(
+            Session(
                 settings,
                 models={subject.spec: subject.in_memory} if subject.in_memory else {},
                 datasets={selected.split: selected.dataset} if selected.dataset else {},
