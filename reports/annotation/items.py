@@ -19,7 +19,7 @@ from eyechart.errors import ReportError
 from eyechart.metrics.equivalence import expand_labels
 from eyechart.spec import did_you_mean
 
-from ..answers import Bools, Ints
+from ..arrays import Bools, Ints
 from ..runs import CaseRun, Runs
 from .files import LABELS, MODEL, ORIGINAL, SECOND, Candidate, CategoryCounts, Item, SheetSource
 

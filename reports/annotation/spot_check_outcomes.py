@@ -10,10 +10,10 @@ import msgspec
 
 from eyechart.atomic import write_atomic
 from eyechart.errors import ReportError
+from eyechart.metrics.intervals import wilson
 from eyechart.oodbench.division_files import DivisionFile, encode_file, read_file
 
-from ..answers import proportion_of_counts
-from ..render import Row, Table
+from ..render import NumberCell, Row, Table
 from .spot_check import OUT_OF_DISTRIBUTION
 from .spot_check_files import ACCEPT, REJECT, UNSURE, CheckedSheet, read_checked_sheet
 
@@ -66,8 +66,14 @@ def outcome_row(outcome: SpotCheckOutcome, title: str, sets: Sequence[str]) -> R
     pairs = outcome.whole.pairs
     size = sum(pair.set in sets and pair.main for pair in pairs)
     counts = Counter(verdict for index, verdict in outcome.verdicts.items() if pairs[index].set in sets)
-    rate = proportion_of_counts(counts[ACCEPT], counts[ACCEPT] + counts[REJECT])
+    rate = acceptance_rate(counts[ACCEPT], counts[ACCEPT] + counts[REJECT])
     return title, size, counts.total(), counts[ACCEPT], counts[REJECT], counts[UNSURE], rate
+
+
+def acceptance_rate(accepted: int, n: int) -> NumberCell:
+    """Return accepted / n with its Wilson interval; a cell without a value if n is 0."""
+    ci = wilson(accepted, n)
+    return NumberCell(accepted / n, n, (ci.low, ci.high)) if n else NumberCell(None, 0)
 
 
 def notes(outcome: SpotCheckOutcome) -> Iterator[str]:

@@ -11,7 +11,7 @@ from eyechart.metrics.degradation import Degradation, degradation
 from eyechart.metrics.resampling import percentile_interval
 from eyechart.oodbench.division import ID
 
-from ..answers import Bools, Floats, Ints
+from ..arrays import Bools, Floats, Ints
 from ..pages import Page, with_suffixes
 from ..render import NumberFormat
 from ..runs import CaseRun, Runs

@@ -8,7 +8,7 @@ import pandas as pd
 
 from eyechart.oodbench.division import HARD_SAMPLES, ID, OOD_H
 
-from ..answers import Floats
+from ..arrays import Floats
 from ..frames import select_metrics
 from ..pages import Page, with_suffixes
 from ..render import FRACTION, NumberFormat

@@ -8,7 +8,7 @@ import pandas as pd
 
 from eyechart.spec import split_outside_brackets
 
-from ..answers import Floats, Ints
+from ..arrays import Floats, Ints
 from ..pages import Page, with_suffixes
 from ..render import NumberFormat
 from ..runs import Runs

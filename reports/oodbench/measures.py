@@ -9,7 +9,7 @@ from eyechart.metrics.degenerate_intervals import measure_intervals, share_inter
 from eyechart.metrics.resampling import cluster_bootstrap_totals
 from eyechart.metrics.yes_no import confusion_measures
 
-from ..answers import Floats, Ints
+from ..arrays import Floats, Ints
 from .pair_frames import CONFUSION, COUNTS
 
 TIMES = 2000

@@ -11,7 +11,7 @@ from eyechart.errors import ReportError
 from eyechart.metrics.degradation import Equivalence, degradation_band, tost
 from eyechart.spec import did_you_mean
 
-from ..answers import Ints
+from ..arrays import Ints
 from ..pages import Page
 from ..render import MISSING, PERCENT
 from ..runs import Runs

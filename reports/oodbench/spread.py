@@ -14,7 +14,7 @@ from eyechart.metrics.resampling import percentile_interval
 from eyechart.metrics.statistical_tests import correlation, f_test, monte_carlo_p_value
 from eyechart.oodbench.division import HARD_SAMPLES, ID, OOD_H
 
-from ..answers import Floats, Ints
+from ..arrays import Floats, Ints
 from ..frames import clustered_share
 from ..pages import Page
 from ..render import FRACTION, PERCENT, NumberFormat

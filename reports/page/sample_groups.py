@@ -13,7 +13,7 @@ from eyechart.data.dataset import Dataset
 from eyechart.errors import EyechartError, ReportError, VocabularyError
 
 from ..annotation.sheet import open_checked_split
-from ..answers import Floats
+from ..arrays import Floats
 from ..run_files import read_verified
 from ..runs import CaseRun, ComparableCases, Runs
 from .previous import PreviousCase, PreviousCases, SampleChanges, sample_changes, samples_from_evidence
