@@ -14,6 +14,7 @@ from _pytest.mark.expression import Expression
 
 from eyechart.data.splits import PACKAGED
 from eyechart.gate.evidence import Evidence
+from eyechart.wording import count_of
 
 from .cases import ANY, get_case, get_marker, get_splits
 from .exit_codes import ABSENT, ExitCodes
@@ -98,7 +99,7 @@ class MissingCases:
         strict = bool(get_option(self.config, "strict"))
         (self.gate.errors if strict else self.gate.messages).extend(fold_lines(lines))
         if others:
-            count = f"{len(others)} case{'s' * (len(others) > 1)}"
+            count = count_of(len(others), "case")
             shown = f"{', '.join(others[:SHOWN])}{', …' * (len(others) > SHOWN)}"
             self.gate.messages.append(f"{count} of the baseline not asked for by the options of this session: {shown}")
         if lines and strict:
@@ -198,4 +199,5 @@ def fold_lines(lines: Sequence[str]) -> Iterator[str]:
     """Yield the first lines, and a line with the number of the others."""
     yield from lines[:SHOWN]
     if len(lines) > SHOWN:
-        yield f"{len(lines) - SHOWN} more cases of the baseline were not run."
+        rest = count_of(len(lines) - SHOWN, "more case of the baseline was", "more cases of the baseline were")
+        yield f"{rest} not run."

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from eyechart.spec import did_you_mean
+from eyechart.wording import count_of
 
 from .cases import get_case, get_splits
 from .settings import get_settings
@@ -63,5 +64,5 @@ def suggest_names(keyword: str, cases: Sequence[str], splits: Sequence[str]) -> 
     names = [*splits, *dict.fromkeys(f"{split.partition('/')[0]}/" for split in splits)]
     near = next((hint for word in unknown if (hint := did_you_mean(word, names)) != "."), ".")
     more = f" and {len(splits) - SHOWN} more" if len(splits) > SHOWN else ""
-    count = f"{len(cases)} case{'s' * (len(cases) != 1)}"
+    count = count_of(len(cases), "case")
     return f"eyechart: -k '{keyword}' selects none of {count}{near} Splits: {', '.join(splits[:SHOWN])}{more}."

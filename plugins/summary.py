@@ -15,6 +15,7 @@ from _pytest.pathlib import bestrelpath
 from eyechart.command_line import align_texts
 from eyechart.gate.headlines import WITH_EMPTY, counts_empty
 from eyechart.records import PASSED, Metric, Record
+from eyechart.wording import count_of
 
 from .cases import find_case
 from .recorder import Recorder
@@ -55,8 +56,8 @@ class Summary:
         for line in filter(None, map(describe_usage, records)):
             write(line)
         more = [
-            f"{left} more metrics" * bool(left),
-            f"{len(notes) - len(shown)} more notes" * (len(notes) > len(shown)),
+            count_of(left, "more metric") * bool(left),
+            count_of(len(notes) - len(shown), "more note") * (len(notes) > len(shown)),
         ]
         if any(more):
             write(f"{' and '.join(filter(None, more))}: pytest -v, or eyechart overview")
@@ -71,7 +72,7 @@ class Summary:
         skipped = [report for report in terminalreporter.getreports("skipped") if find_case(config, report.nodeid)]
         reasons = Counter(skip_reason(report) for report in skipped)
         for why, cases in reasons.items():
-            terminalreporter.write_line(f"eyechart: {cases} case{'s' * (cases > 1)} skipped: {why}")
+            terminalreporter.write_line(f"eyechart: {count_of(cases, 'case')} skipped: {why}")
 
 
 def interval_methods(records: Iterable[Record]) -> str:

@@ -9,6 +9,7 @@ from pathlib import Path
 from eyechart.atomic import write_atomic
 from eyechart.errors import ReportError
 from eyechart.records import FILE, Records, read_run
+from eyechart.wording import count_of
 
 from .history import FORMATS, Row, rows
 from .overview import aggregate
@@ -37,7 +38,7 @@ def write_history(collected: CollectedRuns, out: Path, mill: Path | None) -> int
         raise ReportError("None of these runs can be read. Run the suite first: pytest -k imagenet/")
     table = history_rows(collected.runs)
     write_atomic(out, FORMATS[out.suffix](table))
-    print(f"{out}: {len(collected.runs):,} runs, {len(table):,} numbers")
+    print(f"{out}: {count_of(len(collected.runs), 'run')}, {count_of(len(table), 'number')}")
     if mill:
         write_atomic(
             mill, aggregate(load(sorted(collected.runs, key=lambda path: collected.runs[path].run.started))).encode()

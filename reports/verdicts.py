@@ -19,6 +19,7 @@ from eyechart.gate.compare import (
     remarks,
 )
 from eyechart.gate.evidence import Evidence
+from eyechart.wording import count_of
 
 from .render import P_VALUE, Cell, NumberCell, NumberFormat, Row
 
@@ -54,7 +55,7 @@ class RunComparison:
 
     def __str__(self) -> str:
         worse = sum(verdict.regression for _, verdict in self.verdicts)
-        return f"{len(self.verdicts)} numbers compared, {worse} worse"
+        return f"{count_of(len(self.verdicts), 'number')} compared, {worse} worse"
 
 
 def compare_cases(pairs: Pairs, rule: Rule) -> RunComparison:

@@ -7,6 +7,7 @@ import numpy as np
 import pandas as pd
 
 from eyechart.oodbench.division import OOD_H, OOD_S
+from eyechart.wording import count_of
 
 from ..frames import clustered_share
 from ..pages import Page, with_suffixes
@@ -74,7 +75,11 @@ def coverage_notes(page: Page) -> Iterator[str]:
     yield from (MEANING, INTERVALS)
     known = np.all([case.compute(judge_ood_pairs)["known"] for case in page.cases], axis=0)
     if unknown := int((~known).sum()):
-        yield f"{unknown:,} pairs are left out: not every model has answered them."
+        yield count_of(
+            unknown,
+            "pair is left out: not every model has answered it.",
+            "pairs are left out: not every model has answered them.",
+        )
 
 
 COVERAGE = TableDefinition(

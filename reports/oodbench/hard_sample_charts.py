@@ -7,6 +7,7 @@ import numpy as np
 import pandas as pd
 
 from eyechart.oodbench.division import HARD_SAMPLES, OOD_H
+from eyechart.wording import count_of
 
 from ..charts import CustomFigure, FigureDefinition
 from ..pages import Page
@@ -63,7 +64,8 @@ def draw_evidence(pool: Runs, labels: str | None) -> "Figure":
     pages = EVIDENCE_TABLE.get_pages(pool, labels)
     figure, axes = create_panels([2.8] * len(pages), 3, 11)
     for row, page in zip(axes, pages, strict=True):
-        title = f"{fill(one_line(page.title + page.suffix), 44)}, {len(page.cases)} models\n{baseline_label(page)}"
+        models = count_of(len(page.cases), "model")
+        title = f"{fill(one_line(page.title + page.suffix), 44)}, {models}\n{baseline_label(page)}"
         for ax, (name, test) in zip(row, compute_degradations(page).tests.items(), strict=True):
             draw_baseline(ax, name, test)
             ax.set_title(title, fontsize=8)

@@ -5,6 +5,7 @@ from math import isnan
 
 from eyechart.gate.compare import GAIN, LOSS, TOLERATED
 from eyechart.gate.power import POWER, minimum_detectable_effect, smallest_detectable_loss
+from eyechart.wording import count_of
 
 from ..evidence_io import case_evidence
 from ..render import one_line
@@ -29,15 +30,11 @@ def summarise_verdict(runs: Runs, changes: Changes) -> dict[str, str]:
     more = [f"{tolerated} tolerated" if tolerated else "", f"{better} better" if better else ""]
     ending = "".join(f", {part}" for part in more if part)
     if worse:
-        text = f"{worse} of {count(len(decisions))} {'is' if worse == 1 else 'are'} worse than {against}{ending}."
+        share = f"{worse} of {count_of(len(decisions), 'number')}"
+        text = f"{share} {'is' if worse == 1 else 'are'} worse than {against}{ending}."
     else:
         text = f"No number is worse than {against}: {len(decisions)} compared{ending}."
     return {"kind": "loss" if worse else "passed", "text": text, "detects": describe_losses(NOW, losses)}
-
-
-def count(numbers: int) -> str:
-    """Return a count of numbers."""
-    return "1 number" if numbers == 1 else f"{numbers} numbers"
 
 
 def describe_losses(subject: str, losses: list[float]) -> str:

@@ -13,6 +13,7 @@ from eyechart.data.splits import list_splits
 from eyechart.errors import ReportError
 from eyechart.glossary import glossary_entries
 from eyechart.paths import STORE
+from eyechart.wording import count_of
 
 from ..evidence_io import is_run, source_names
 from ..runs import Runs, load
@@ -111,7 +112,8 @@ def write_group(
     """Write a sample group with its images and charts."""
     pictures = thumbnails.write_all(group, loader.progress)
     if pictures.broken:
-        loader.notes.append(f"{group.title}: {pictures.broken} images cannot be read and are not shown.")
+        broken = count_of(pictures.broken, "image cannot", "images cannot")
+        loader.notes.append(f"{group.title}: {broken} be read and are not shown.")
     loader.progress(f"{group.title}: {len(group.items):,} samples")
     summary = write_sample_group(folder, number, group, pictures)
     write_chunk(

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 import pandas as pd
 
+from eyechart.wording import count_of
+
 from ..charts import BlockFigure
 from ..frames import to_numbers
 from ..pages import Page
@@ -82,10 +84,11 @@ def concentration_note(page: Page) -> str:
     images = shares.loc[shares["Set"] == "UA", "count"]
     many = images[images > RARE_LIMIT]
     share = 100 * many.sum() / images.sum() if len(images) else 0.0
-    return (
-        f"{share:.0f} % of the {images.sum():,} unanswerable images are of the {len(many)} genera that have more "
-        f"than {RARE_LIMIT} each; {len(images)} genera have any, {(shares['Set'] == 'A').sum()} have answerable ones."
-    )
+    several = f"more than {RARE_LIMIT}"
+    most = count_of(len(many), f"genus that has {several}", f"genera that have {several} each")
+    some = count_of(len(images), "genus has any", "genera have any")
+    answerable = count_of((shares["Set"] == "A").sum(), "has answerable ones", "have answerable ones")
+    return f"{share:.0f} % of the {images.sum():,} unanswerable images are of the {most}; {some}, {answerable}."
 
 
 def distribution_notes(page: Page) -> Iterator[str]:
@@ -147,7 +150,7 @@ def draw_set(left: "Axes", right: "Axes", name: str, genera: pd.DataFrame) -> No
     colour, marker = LOOKS[name]
     line: Any = {"color": colour, "marker": marker, "markersize": 3, "linewidth": 0.8}
     label = f"{SETS[name]} ({name})"
-    size = f"n={genera['count'].sum():,} of {len(genera):,} genera"
+    size = f"n={genera['count'].sum():,} of {count_of(len(genera), 'genus', 'genera')}"
     left.plot(genera["Place"], genera["count"], label=f"{label}, {size}", **line)
     right.plot(genera["Place"], 100 * genera["cdf"], label=label, **line)
     for genus, place, count in genera[["genus", "Place", "count"]].head(NAMED).itertuples(index=False):

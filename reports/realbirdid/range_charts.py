@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
+from eyechart.wording import count_of
+
 from ..charts import BlockFigure
 from ..pages import Page
 from ..panels import wrap_name
@@ -67,7 +69,7 @@ def family_bars(page: Page, measure: str) -> list[Bar]:
         if of == measure:
             cells = pd.DataFrame([*describe_family(family, of, numbers)]).set_index("column")
             values = numbers.pivot(index="row", columns="side", values="value")[[*BOTH]].to_numpy()
-            bars.append(Bar(f"{family}, {len(values)} model{'s' * (len(values) > 1)}", cells, values))
+            bars.append(Bar(f"{family}, {count_of(len(values), 'model')}", cells, values))
     return bars
 
 

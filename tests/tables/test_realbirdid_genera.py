@@ -66,6 +66,16 @@ def test_figure_3_says_how_few_genera_have_most_unanswerable_images(flock):
     assert table.notes[0].startswith("75 % of the 20 unanswerable images are of the 2 genera that have more than 5")
 
 
+def test_one_genus_is_named_in_the_singular(flock):
+    flock.case(files={"genera": [genus("Corvus", 9, 2, 4)]})
+    (table,) = flock.tables("realbirdid-F3")
+    expected = (
+        "100 % of the 9 unanswerable images are of the 1 genus that has more than 5; 1 genus has any, "
+        "1 has answerable ones."
+    )
+    assert table.notes[0] == expected
+
+
 def test_a_data_set_stands_once_however_many_models_were_asked(flock):
     for protocol in ("species", "abstention", "free_form"):
         flock.case(protocol, files={"genera": SMALL})

@@ -28,7 +28,7 @@ LAYERS = (  # from top to bottom
     ("models",),
     ("data",),
     ("glossary", "samples"),
-    ("atomic", "command_line", "metrics", "parsers", "paths", "records", "spec", "version"),
+    ("atomic", "command_line", "metrics", "parsers", "paths", "records", "spec", "version", "wording"),
     ("errors",),
 )
 LAYER = {package: number for number, layer in enumerate(LAYERS) for package in layer}

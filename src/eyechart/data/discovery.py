@@ -13,6 +13,7 @@ from eyechart.data.detection.splits import BENCHMARK, Format, annotated_splits
 from eyechart.data.imagenet import SYNSET, VAL_FILE
 from eyechart.data.images import SUFFIXES
 from eyechart.errors import DataError
+from eyechart.wording import count_of
 
 Layout = Literal["sample", "registered", "shards", "folder", "hub", "disk", "birds", "none"] | Format
 BIRDS = "realbirdid"
@@ -59,7 +60,7 @@ class Survey:
     def __str__(self) -> str:
         names = list(map(str, self.splits))
         more = f" and {len(names) - MAX_LISTED} more" if len(names) > MAX_LISTED else ""
-        summary = f"{len(names)} split{'s' * (len(names) != 1)} found"
+        summary = f"{count_of(len(names), 'split')} found"
         text = f"{summary} ({', '.join(names[:MAX_LISTED])}{more})" if names else f"no split found, expected {EXPECTED}"
         left = [f"{place} ({reason})" for place, reason in self.ignored]
         more = f"; and {len(left) - MAX_LISTED} more" if len(left) > MAX_LISTED else ""

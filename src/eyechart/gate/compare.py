@@ -14,6 +14,7 @@ from eyechart.metrics.clusters import clustered_change_interval, clustered_mcnem
 from eyechart.metrics.intervals import Interval
 from eyechart.metrics.significance import bootstrap_change, holm, interval_change
 from eyechart.records import EMPTY, empty_label_rules
+from eyechart.wording import count_of
 
 SAME = ("fingerprint", "limit", "seed", "samples")
 SIDES = ("in the baseline", "now")
@@ -137,7 +138,7 @@ def _fewer_samples(before: Evidence, after: Evidence, sides: tuple[str, str]) ->
     fewer = [key for key in new if key in old and new[key].n < old[key].n]
     if fewer:
         counts = f"n={old[fewer[0]].n} {sides[0]}, n={new[fewer[0]].n} {sides[1]}"
-        rest = f" (and {len(fewer) - 1} more number{'s' * (len(fewer) > 2)})" if fewer[1:] else ""
+        rest = f" (and {count_of(len(fewer) - 1, 'more number')})" if fewer[1:] else ""
         yield f"fewer samples: {metric_title(new[fewer[0]])} has {counts}{rest}"
 
 

@@ -8,6 +8,7 @@ from eyechart.gate.compare import NOISE, MetricComparison, Verdict, samples_to_s
 from eyechart.gate.evidence import Evidence
 from eyechart.gate.headlines import ANSWERED
 from eyechart.gate.page_link import PageLink, page_address
+from eyechart.wording import count_of
 
 ACCEPT = "If it is meant to be so, accept it with --eye-update-baseline."
 WRITE = "write the baseline with --eye-update-baseline"
@@ -66,12 +67,11 @@ def describe_tolerated_loss(verdict: Verdict, max_drop: float) -> str:
 def count_verdicts(verdicts: Sequence[Verdict], max_drop: float) -> str:
     """Return how many numbers were compared, how many are worse, and how many losses were tolerated, if any."""
     worse = sum(verdict.regression for verdict in verdicts)
-    line = f"gate: {len(verdicts)} numbers compared, {worse} worse"
+    line = f"gate: {count_of(len(verdicts), 'number')} compared, {worse} worse"
     tolerated = sum(verdict.tolerated for verdict in verdicts)
     if not tolerated:
         return line
-    losses = "1 loss" if tolerated == 1 else f"{tolerated} losses"
-    return f"{line}, {losses} tolerated because of --eye-max-drop={max_drop:g}"
+    return f"{line}, {count_of(tolerated, 'loss', 'losses')} tolerated because of --eye-max-drop={max_drop:g}"
 
 
 def describe_nearest_to_loss(verdicts: Sequence[Verdict]) -> Iterator[str]:
@@ -178,8 +178,8 @@ def explain_nothing_compared(cases: Sequence[Evidence], baselines: Iterable[Evid
 
 def explain_nothing_recorded(skipped: int) -> str:
     """Return that nothing was compared because no case recorded a metric."""
-    cases = f"{skipped} case{'s' * (skipped != 1)} skipped"
-    return f"nothing was compared with --eye-baseline: no case recorded a number ({cases})."
+    cases = count_of(skipped, "case")
+    return f"nothing was compared with --eye-baseline: no case recorded a number ({cases} skipped)."
 
 
 def explain_no_number(cases: Sequence[Evidence]) -> str:
