@@ -1,6 +1,5 @@
 """Runs as Python objects: frames of numbers and answers, tables, figures, the page, and the comparison of two runs."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from io import StringIO
@@ -9,6 +8,7 @@ from typing import Any
 
 import pandas as pd
 
+from eyechart.gate.compare import Verdict
 from eyechart.paths import STORE, report_folder, run_folder
 from eyechart.records import Record
 from eyechart.reports.compare import MatchedSides, common_cases, match_runs, unmatched_notes
@@ -16,9 +16,7 @@ from eyechart.reports.frames import metrics_frame, samples_frame
 from eyechart.reports.render import RENDERERS, Table
 from eyechart.reports.runs import Runs, load
 from eyechart.reports.tables import tables
-from eyechart.reports.verdicts import DEFAULT_RULE, Rule, RunComparison, compare_cases, refusal_notes
-
-COMPARED = ("case", "protocol")
+from eyechart.reports.verdicts import DEFAULT_RULE, Key, Rule, RunComparison, compare_cases, refusal_notes
 
 
 @dataclass(frozen=True)
@@ -125,12 +123,14 @@ class Comparison:
         return f"<{self.sides.names[0]} and {self.sides.names[1]}: {self.result}>"
 
 
-def verdict_row(key: Sequence[str], verdict: Any) -> dict[str, Any]:
+def verdict_row(key: Key, verdict: Verdict) -> dict[str, Any]:
     """Return the columns of one verdict."""
+    case, protocol = key
     comparison = verdict.comparison
     metric, interval = comparison.metric, comparison.ci
     return {
-        **dict(zip(COMPARED, key, strict=False)),
+        "case": case,
+        "protocol": protocol,
         "metric": metric.name,
         "labels": metric.labels,
         "subset": metric.subset_text,
