@@ -6,6 +6,7 @@ of each case, or the lowest and highest primary metric of a benchmark's splits f
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from itertools import groupby
 from pathlib import Path
 
@@ -31,6 +32,15 @@ OUTCOMES = ("error", "unparsed", "truncated")  # of a case; a column without one
 Row = tuple[str, ...]
 
 
+@dataclass(frozen=True)
+class SummaryTable:
+    """The head and rows, the number of metrics without a row, and the metrics whose intervals are shown."""
+
+    rows: list[Row]
+    left: int
+    intervals: list[Metric]
+
+
 class Summary:
     """Prints the table after the tests."""
 
@@ -46,8 +56,8 @@ class Summary:
         verbose = terminalreporter.config.get_verbosity() > 0
         write = terminalreporter.write_line
         terminalreporter.section("eyechart")
-        rows, left = select_rows(records, verbose=verbose)
-        for line in align_texts(rows):
+        table = select_rows(records, verbose=verbose)
+        for line in align_texts(table.rows):
             write(line)
         notes = [*dict.fromkeys(note for record in records for note in record.notes)]
         shown = notes if verbose else notes[:MAX_NOTES]
@@ -56,12 +66,12 @@ class Summary:
         for line in filter(None, map(describe_usage, records)):
             write(line)
         more = [
-            count_of(left, "more metric") * bool(left),
+            count_of(table.left, "more metric") * bool(table.left),
             count_of(len(notes) - len(shown), "more note") * (len(notes) > len(shown)),
         ]
         if any(more):
             write(f"{' and '.join(filter(None, more))}: pytest -v, or eyechart overview")
-        methods = interval_methods(records)
+        methods = interval_methods(table.intervals)
         folder = bestrelpath(Path.cwd(), self.recorder.folder)
         write(f"{f'intervals: {methods}; ' if methods else ''}records and answers: {folder}")
         write(f"the page: eyechart page {folder}")
@@ -75,10 +85,9 @@ class Summary:
             terminalreporter.write_line(f"eyechart: {count_of(cases, 'case')} skipped: {why}")
 
 
-def interval_methods(records: Iterable[Record]) -> str:
-    """Return the methods of the intervals in the table, in the order of their first occurrence."""
-    shown = (metric for record in records for metric in record.metrics if metric.title and metric.ci is not None)
-    methods = dict.fromkeys(metric.ci_method for metric in shown)
+def interval_methods(metrics: Iterable[Metric]) -> str:
+    """Return the methods of the intervals of some metrics, in the order of their first occurrence."""
+    methods = dict.fromkeys(metric.ci_method for metric in metrics if metric.ci is not None)
     return ", ".join(METHODS.get(method, method) for method in methods)
 
 
@@ -92,19 +101,19 @@ def skip_reason(report: pytest.TestReport) -> str:
     return str(report.longrepr[2] if isinstance(report.longrepr, tuple) else report.longrepr).removeprefix("Skipped: ")
 
 
-def select_rows(records: Sequence[Record], *, verbose: bool = False) -> tuple[list[Row], int]:
-    """Return the head and rows of the most detailed table that fits, and the number of metrics without a row."""
+def select_rows(records: Sequence[Record], *, verbose: bool = False) -> SummaryTable:
+    """Return the most detailed table that fits."""
     every = [(record, metric) for record in records for metric in titled_metrics(record)]
     if not every:
-        return [], 0
+        return SummaryTable([], 0, [])
     primary = [next(pairs) for _, pairs in groupby(every, lambda pair: id(pair[0]))]
     if verbose or len(every) < MAX_LINES:
-        return metric_rows(every), 0
+        return SummaryTable(metric_rows(every), 0, [metric for _, metric in every])
     if len(primary) < MAX_LINES:
-        return metric_rows(primary), len(every) - len(primary)
+        return SummaryTable(metric_rows(primary), len(every) - len(primary), [metric for _, metric in primary])
     rows = split_rows(primary)
     cut = [("…", *[""] * (len(rows[0]) - 1))] if len(rows) > MAX_LINES else []
-    return [*rows[:MAX_LINES], *cut], len(every) - len(primary)
+    return SummaryTable([*rows[:MAX_LINES], *cut], len(every) - len(primary), [])
 
 
 def titled_metrics(record: Record) -> list[Metric]:

@@ -95,7 +95,7 @@ def test_the_table_in_the_readme_is_what_the_terminal_says(session: tuple[str, d
 
 def test_the_table_in_the_documentation_is_what_the_records_say(main_job: tuple[str, Path]) -> None:
     records = [case.record for case in load([main_job[1] / "runs" / "latest"]).cases]
-    rows = [re.sub(r"  +", "  ", line) for line in align_texts(select_rows(records, verbose=True)[0])]
+    rows = [re.sub(r"  +", "  ", line) for line in align_texts(select_rows(records, verbose=True).rows)]
     page = (ROOT / "docs/results.md").read_text(encoding="utf-8")
     shown = re.findall("^    ((?:imagenet|toybox|oodbench|realbirdid)/sample.*)$", page, re.MULTILINE)
     assert len(shown) > 20

@@ -74,7 +74,7 @@ def test_the_headlines_are_over_the_images_with_a_label(run_folder: Path) -> Non
 
 
 def test_the_terminal_has_the_accuracy_over_images_with_a_label_and_names_the_other(run_folder: Path) -> None:
-    every = select_rows([classifier(run_folder)], verbose=True)[0][1:]
+    every = select_rows([classifier(run_folder)], verbose=True).rows[1:]
     rows, top5 = ({row[3]: row for row in every if row[2] == name} for name in ("acc1", "acc5"))
     assert list(rows) == ["ImGT", "ReGT", "WeaselGT", "ReGT incl. N"]
     assert (rows["ReGT"][5], rows["ReGT incl. N"][5]) == ("16", "18")

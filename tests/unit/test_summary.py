@@ -32,8 +32,9 @@ def cells(rows: Sequence[Row], column: str) -> list[str]:
 def test_a_few_cases_have_a_row_for_each_metric_and_label_set() -> None:
     labelled = metric(labels="ReaL", title="ReaL", subset="S∪M")
     whole = metric(labels="ReaL", title="ReaL", value=0.75)
-    rows, left = select_rows([record("val", metric(), metric("acc5", 1.0), whole, labelled, metric("ece", title=""))])
-    assert left == 0
+    table = select_rows([record("val", metric(), metric("acc5", 1.0), whole, labelled, metric("ece", title=""))])
+    rows = table.rows
+    assert table.left == 0
     assert cells(rows, "metric") == ["acc1", "acc5", "acc1", "acc1"]
     assert cells(rows, "labels or subset") == ["ImGT", "ImGT", "ReaL", "ReaL incl. N"]
     assert rows[1][4] == "50.00 [20.00, 80.00]"
@@ -43,37 +44,40 @@ def test_a_few_cases_have_a_row_for_each_metric_and_label_set() -> None:
 def test_metrics_of_other_benchmarks_are_named_by_subset_level_and_several_label_sets() -> None:
     genus = metric("acc", title="UA genus", labels="all species", subset="UA", level="genus")
     gain = metric("ig", title="IG, range", labels="range")
-    rows, _ = select_rows([record("birds", genus, gain, outcomes=OutcomeCounts(wrong=7, unparsed=3))])
+    rows = select_rows([record("birds", genus, gain, outcomes=OutcomeCounts(wrong=7, unparsed=3))]).rows
     assert cells(rows, "labels or subset") == ["UA, genus, all species", "A, range"]
     assert cells(rows, "unparsed") == ["3", "3"]
 
 
 def test_more_cases_have_their_primary_metric_and_many_the_range_over_splits() -> None:
     several = [record(f"split{number}", metric(), metric("acc5")) for number in range(MAX_LINES - 1)]
-    rows, left = select_rows(several)
-    assert cells(rows, "metric") == ["acc1"] * (MAX_LINES - 1)
-    assert left == MAX_LINES - 1
+    table = select_rows(several)
+    assert cells(table.rows, "metric") == ["acc1"] * (MAX_LINES - 1)
+    assert {metric.name for metric in table.intervals} == {"acc1"}
+    assert table.left == MAX_LINES - 1
     many = [
         record(f"split{number:02}", metric(value=number / 100), metric("acc5"), model=model, status=status)
         for model, status in (("a[]", "passed"), ("b[]", "failed"))
         for number in range(MAX_LINES)
     ]
-    rows, left = select_rows(many)
+    table = select_rows(many)
+    rows = table.rows
     assert cells(rows, "model") == ["a[]", "b[]"]
     assert cells(rows, "lowest split, %") == ["0.00 split00"] * 2
     assert cells(rows, "highest split, %") == [f"{MAX_LINES - 1}.00 split{MAX_LINES - 1}"] * 2
     assert cells(rows, "") == ["", "failed"]
-    assert left == 2 * MAX_LINES
-    assert len(select_rows(many, verbose=True)[0]) == 4 * MAX_LINES + 1
+    assert table.left == 2 * MAX_LINES
+    assert table.intervals == []
+    assert len(select_rows(many, verbose=True).rows) == 4 * MAX_LINES + 1
 
 
 @pytest.mark.parametrize("count", [MAX_LINES + 1, 3 * MAX_LINES])
 def test_no_more_lines_than_fit_and_a_mark_for_the_others(count: int) -> None:
-    rows, _ = select_rows([record("val", metric(), model=f"model{number}[]") for number in range(count)])
+    rows = select_rows([record("val", metric(), model=f"model{number}[]") for number in range(count)]).rows
     assert len(rows) == MAX_LINES + 1
     assert rows[-1][0] == "…"
     assert len({line.index("acc1") for line in align_texts(rows[:-1]) if "acc1" in line}) == 1
 
 
 def test_a_record_without_titles_has_no_row() -> None:
-    assert select_rows([record("val", metric(title=""))]) == ([], 0)
+    assert select_rows([record("val", metric(title=""))]).rows == []

@@ -14,7 +14,7 @@ def lines(bird_world: Any) -> dict[str, list[tuple[str, ...]]]:
     """The lines of a case of species and of one of a flat list."""
     kinds = ("species", "flat_list")
     records = {kind: bird_world.record(bird_world.saying(), kind, broken=frozenset({3})) for kind in kinds}
-    return {kind: select_rows([record], verbose=True)[0][1:] for kind, record in records.items()}
+    return {kind: select_rows([record], verbose=True).rows[1:] for kind, record in records.items()}
 
 
 def test_species_have_their_main_numbers(lines: Any) -> None:
@@ -45,5 +45,5 @@ def test_a_line_has_the_value_with_its_interval_and_the_errors(lines: Any) -> No
 
 def test_numbers_of_nobody_have_no_line(bird_world: Any) -> None:
     world = bird_world.with_birds(*bird_world.birds[14:])
-    rows = select_rows([world.record(world.saying())], verbose=True)[0][1:]
+    rows = select_rows([world.record(world.saying())], verbose=True).rows[1:]
     assert [(line[2], line[3]) for line in rows] == [("acc", "UA, genus")]

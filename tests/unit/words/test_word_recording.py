@@ -143,11 +143,11 @@ def test_nothing_to_abstain_from_is_said(recorded: Any, aviary: Any) -> None:
 
 def test_the_terminal_has_a_row_for_each_level_and_none_for_a_wording(recorded: Any) -> None:
     found = recorded("abstention", say, TWO, abstention_images="all").write_record(1.0, {}, "pytest")
-    rows = select_rows([found], verbose=True)[0][1:]
+    rows = select_rows([found], verbose=True).rows[1:]
     assert [(row[2], row[3]) for row in rows] == [("abstention", "UA, plain"), ("abstention", "A, plain")]
 
 
 def test_the_terminal_has_what_was_named_and_how_often_nothing_was(recorded: Any) -> None:
     found = recorded("free_form", lambda *_: "hm").write_record(1.0, {}, "pytest")
-    rows = select_rows([found], verbose=True)[0][1:]
+    rows = select_rows([found], verbose=True).rows[1:]
     assert [(row[2], row[3]) for row in rows] == [("acc", "A, species"), ("abstained", "A"), ("abstained", "UA")]
