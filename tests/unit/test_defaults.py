@@ -1,0 +1,36 @@
+"""Defaults that stand in two places, so that one of them imports nothing slow, are equal."""
+
+from dataclasses import replace
+from inspect import signature
+
+import pytest
+
+import eyechart
+from eyechart.cli import parameters
+from eyechart.gate.compare import ALPHA
+from eyechart.plugins.options import get_option
+from eyechart.plugins.settings import get_settings
+from eyechart.protocol.settings import Settings
+from eyechart.reports.render import RENDERERS
+
+
+@pytest.fixture
+def config(pytester: pytest.Pytester) -> pytest.Config:
+    """The configuration of a session without any option."""
+    return pytester.parseconfig()
+
+
+def test_the_options_of_pytest_have_the_defaults_of_the_settings(config: pytest.Config) -> None:
+    settings, here = get_settings(config), config.invocation_params.dir
+    assert settings == replace(Settings(), models=settings.models, out=here / Settings.out, store=here / Settings.store)
+
+
+def test_evaluate_has_the_defaults_of_the_settings() -> None:
+    parameters_of_evaluate = signature(eyechart.evaluate).parameters
+    for name in ("limit", "seed", "templates", "store", "out", "offline", "max_errors"):
+        assert parameters_of_evaluate[name].default == getattr(Settings, name), name
+
+
+def test_the_command_line_has_the_level_and_the_formats_of_the_reports(config: pytest.Config) -> None:
+    assert float(get_option(config, "alpha")) == parameters.ALPHA == ALPHA
+    assert parameters.FORMATS == (*RENDERERS,)
