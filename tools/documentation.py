@@ -1,14 +1,17 @@
 """Hook of mkdocs: replace lines such as `<!-- generated: models -->` in pages by tables that the code gives."""
 
+import json
 import re
 import tomllib
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import cache
 from inspect import cleandoc
 from pathlib import Path
 from pkgutil import resolve_name
 from typing import Any
 
 import click
+from golden_compare import read_golden
 
 from eyechart import glossary
 from eyechart.cli import COMMANDS, PROGRAM, SECTIONS, command
@@ -17,8 +20,10 @@ from eyechart.models.registry import BUILT_IN
 from eyechart.protocol.presets import read_preset
 from eyechart.protocol.prompts import FOLDER as PROMPTS
 from eyechart.protocol.registry import PACKAGED, get_protocol
+from eyechart.records import OutcomeCounts
 
 FOLDER = Path(__file__).resolve().parents[1] / "examples"
+LINE = 100  # characters of a line of JSON that need no scrolling
 ROOT = click.Context(command, info_name=PROGRAM)
 MARKER = re.compile(r"^<!-- generated: ([a-z-]+) -->$", re.MULTILINE)
 PROMPT_NAMES: Mapping[str, tuple[str, ...]] = {  # the packaged prompts of a protocol
@@ -32,6 +37,32 @@ PROMPT_NAMES: Mapping[str, tuple[str, ...]] = {  # the packaged prompts of a pro
     "free_form": ("species_extraction",),
     "abstention": ("abstention_reason",),
 }
+MAIN, SESSIONS, TESTS = "main/records.json", "sessions/records.json.gz", "tests/oodbench_records.json.gz"
+MLLM, CUTOUTS, BIRDS = "hf[toybox-mllm]", "toybox/sample-cutouts", "realbirdid/sample-drawn"
+EXAMPLES: Mapping[str, tuple[str, str, tuple[str, ...]]] = {  # of a record: the run, the case, and names of metrics
+    "zero_shot": (MAIN, f"{CUTOUTS}/open_clip[toybox-clip]", ("acc1 A",)),
+    "supervised": (MAIN, "imagenet/sample/timm[tf_efficientnet_lite0]", ("acc1 A", "ece A")),
+    "knn": ("classifiers", "imagenet/sample-near/near", ("acc1 A",)),
+    "replay": (
+        "replayed-classes", "imagenet/sample-near/replay[path=tests/golden/migration/inputs/classes.csv]", ("acc1 A",)
+    ),
+    "mcq": (MAIN, f"{CUTOUTS}/{MLLM}", ("acc1 A",)),
+    "closed_world": (MAIN, f"{CUTOUTS}/{MLLM}", ("acc1 A", "oop A")),
+    "closed_world_plus": (MAIN, f"{CUTOUTS}/{MLLM}", ("acc1 A",)),
+    "open_world": (MAIN, f"{CUTOUTS}/{MLLM}", ("acc1 A",)),
+    "multiple_choice": (MAIN, f"{CUTOUTS}/{MLLM}@epochs=3", ("mc_acc A",)),
+    "posterior": (MAIN, f"{CUTOUTS}/{MLLM}", ("acc1 A", "ece A")),
+    "existence": (MAIN, f"oodbench/sample-nuscenes/{MLLM}", ("acc ID", "acc OOD-S", "acc OOD-H")),
+    "progression": (MAIN, f"oodbench/sample-nuscenes/{MLLM}", ("e_acc OOD-H", "c_acc OOD-H", "l_acc OOD-H")),
+    "detection": (MAIN, "oodbench/sample-coco/open_clip[toybox-clip]", ("flagged A",)),
+    "distribution": (
+        "all", "oodbench/sample-coco/open_clip[toybox-clip]@reference=oodbench/sample-lvis", ("mmd2 OOD", "mmd2_p OOD")
+    ),
+    "species": (MAIN, f"{BIRDS}/{MLLM}", ("ig A", "ua_a all")),
+    "flat_list": (MAIN, f"{BIRDS}/{MLLM}", ("hm all",)),
+    "free_form": (MAIN, f"{BIRDS}/{MLLM}", ("acc A species", "hm all")),
+    "abstention": (MAIN, f"{BIRDS}/{MLLM}", ("abstention UA naive", "correct_reason  naive")),
+}  # fmt: skip
 
 
 def on_page_markdown(markdown: str, **_: Any) -> str:
@@ -116,7 +147,6 @@ def protocols() -> Iterator[str]:
         yield f"- **Needs** a model with the capability {' or '.join(f'`{word}`' for word in protocol.requires)}."
         if protocol.source:
             yield f"- **Source**: {protocol.source}."
-        yield from prompts_of(name)
         yield ""
         if protocol.options:
             rows = [
@@ -130,14 +160,70 @@ def protocols() -> Iterator[str]:
             ]
             yield from table(("option", "default", "in the paper", "meaning"), rows)
             yield ""
+        yield from prompts_of(name)
+        yield from example_of(name)
 
 
 def prompts_of(protocol: str) -> Iterator[str]:
     """Yield the packaged prompts of a protocol, folded."""
     for name in PROMPT_NAMES.get(protocol, ()):
         prompt = tomllib.loads((PROMPTS / f"{name}.toml").read_text(encoding="utf-8"))
-        yield f'\n<details markdown="1"><summary>Prompt <code>{name}</code> ({prompt["source"]})</summary>\n'
-        yield f"```text\n{prompt['text'].strip()}\n```\n\n</details>"
+        yield from fold(f"Prompt {name} ({prompt['source']})", "text", prompt["text"].strip())
+
+
+def example_of(protocol: str) -> Iterator[str]:
+    """Yield some fields of a record of a protocol, folded; the values are those of the golden files."""
+    run, case, names = EXAMPLES[protocol]
+    record = read_records(run)[f"{case} {protocol}"]
+    fields = {
+        "case": case,
+        "protocol": protocol,
+        "variant": record["variant"],
+        "outcomes": {name: record["outcomes"][name] for name in OutcomeCounts.__struct_fields__},
+        "metrics": [metric for name in names for metric in find_metrics(record, name)],
+    }
+    lines = ",\n".join(f"  {json.dumps(name)}: {encode_lines(value)}" for name, value in fields.items())
+    yield from fold("Example record: settings, outcomes and some metrics", "json", f"{{\n{lines}\n}}")
+
+
+@cache
+def read_records(run: str) -> Mapping[str, Any]:
+    """Return the records of the main job, of a session, or of a run of the tests."""
+    if run == MAIN:
+        return read_golden(MAIN)  # type: ignore[no-any-return]
+    return {**read_golden(SESSIONS), **read_golden(TESTS)}[run]  # type: ignore[no-any-return]
+
+
+def find_metrics(record: Mapping[str, Any], name: str) -> Iterator[Mapping[str, Any]]:
+    """Yield the metrics of a name, subset, and level or prompt, of each label set."""
+    for key, metric in record["metrics"].items():
+        more = dict(re.findall(" (level|prompt)=(.+)", key))
+        if " ".join([metric["name"], metric["subset"], *more.values()]) == name:
+            shown = {part: metric[part] for part in ("name", "labels", "subset")} | more
+            yield shown | {part: shorten(metric[part]) for part in ("value", "ci", "ci_method", "n")}
+
+
+def shorten(value: Any) -> Any:
+    """Return numbers with four digits after the point; other values as they are."""
+    if isinstance(value, list):
+        return [*map(shorten, value)]
+    return round(value, 4) if isinstance(value, float) else value
+
+
+def encode_lines(value: Any) -> str:
+    """Return a value as JSON: a list with a line for each part, settings with several lines, outcomes in one line."""
+    text = json.dumps(value, ensure_ascii=False)
+    if isinstance(value, list):
+        parts = ",\n".join(f"    {json.dumps(part, ensure_ascii=False)}" for part in value)
+        return f"[\n{parts}\n  ]"
+    return text if len(text) < LINE else json.dumps(value, ensure_ascii=False, indent=4).replace("\n}", "\n  }")
+
+
+def fold(title: str, language: str, text: str) -> Iterator[str]:
+    """Yield a block of code that opens by a click on its title."""
+    yield f'??? example "{title}"\n'
+    yield from (f"    {line}".rstrip() for line in f"```{language}\n{text}\n```".splitlines())
+    yield ""
 
 
 def preset() -> Iterator[str]:

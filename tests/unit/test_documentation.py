@@ -1,5 +1,6 @@
 """The documentation site builds strictly, its links lead somewhere, it fetches nothing, and its command lines exist."""
 
+import json
 import re
 import shlex
 import subprocess
@@ -10,10 +11,12 @@ from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
 import click
+import documentation
 import pytest
 
 from eyechart.cli import command
 from eyechart.plugins.options import OPTIONS
+from eyechart.protocol.registry import PACKAGED
 
 ROOT = Path(__file__).parents[2]
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", ROOT / "examples/README.md", *sorted(ROOT.glob("docs/*.md"))]
@@ -86,6 +89,16 @@ def test_every_generated_part_of_the_site_is_there(site: dict[Path, Page]) -> No
     assert "<code>eyechart table</code>" in texts["command-line.html"]
     assert "--format [md|csv|tex]" in texts["command-line.html"]
     assert "constrained: the most probable of all class names" in texts["protocols.html"]
+
+
+@pytest.mark.parametrize("protocol", PACKAGED)
+def test_every_protocol_has_an_example_record(protocol: str) -> None:
+    (text,) = re.findall(r"```json\n(.*?)```", "\n".join(documentation.example_of(protocol)), re.DOTALL)
+    record = json.loads(text)
+    _, case, names = documentation.EXAMPLES[protocol]
+    assert (record["case"], record["protocol"]) == (case, protocol)
+    assert {metric["name"] for metric in record["metrics"]} == {name.partition(" ")[0] for name in names}
+    assert sum(record["outcomes"].values()) or protocol == "distribution"  # which asks no questions
 
 
 def command_lines(page: Path) -> Iterator[str]:
