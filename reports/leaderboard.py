@@ -133,7 +133,11 @@ def no_metric_error(runs: Runs, metric: str | None, labels: str | None) -> Repor
     available = {f"{metric.name} ({metric.labels})" for case in cases for metric in case.record.metrics}
     usable = sorted(name for name in available if name.partition(" ")[0] in metrics_with_direction(runs))
     options = f"--metric={metric or 'acc1'}" + (f" --labels={labels}" if labels else "")
-    return ReportError(f"No record has a metric for {options}. There are: {', '.join(usable) or 'none to rank by'}.")
+    names = {metric.labels for case in cases for metric in case.record.metrics}
+    near = did_you_mean(labels, sorted(names)) if labels and labels not in names else "."
+    return ReportError(
+        f"No record has a metric for {options}{near} There are: {', '.join(usable) or 'none to rank by'}."
+    )
 
 
 def leaderboard_table(group: ComparableCases, ranked: RankedMetric, reference: str, alpha: float) -> Table:

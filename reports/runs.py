@@ -6,7 +6,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from eyechart.data.dataset import ORIGINAL
+from eyechart.data.labels import original_name
 from eyechart.errors import ReportError, SpecError
 from eyechart.paths import run_folder
 from eyechart.records import EMPTY, Metric, Record, Run, empty_label_rules, read_run
@@ -185,7 +185,8 @@ class ComparableCases:
     def reference(self) -> str:
         """Return the label set that others are compared with: the original labels, if there are any."""
         names = self.labels
-        return ORIGINAL if ORIGINAL in names or not names else names[0]
+        original = next((original_name(case.record.benchmark) for case in self.cases), "")
+        return original if original in names or not names else names[0]
 
     @property
     def labels(self) -> tuple[str, ...]:
@@ -271,7 +272,7 @@ class Runs:
         return collect_notes(self.cases)
 
     def describe(self) -> str:
-        """Return which protocols and label sets the runs have: `zero_shot under ImGT`."""
+        """Return which protocols and label sets the runs have: `zero_shot under original`."""
         cases = dict.fromkeys((case.record.protocol, case.labels) for case in self.cases)
         return "; ".join(f"{name} under {', '.join(labels)}" if labels else name for name, labels in cases)
 

@@ -19,7 +19,7 @@ from eyechart.classification.predictions import Classification, ClassPredictions
 from eyechart.data.dataset import Dataset
 from eyechart.data.equivalences import LabelPolicy, equivalent_pairs
 from eyechart.data.file_index import whole_file_source
-from eyechart.data.labels import build_label_set
+from eyechart.data.labels import build_label_set, build_original_labels
 from eyechart.data.rows import Row
 from eyechart.models.torchvision_repair import repair
 from eyechart.models.types import Identity, Request
@@ -214,7 +214,9 @@ class Maker:
             "WeaselGT": [study for _, _, study in rows],
         }
         truths = {
-            name: build_label_set(name, index, given[name], "exclude" if name == "ImGT" else "correct", "test")
+            name: build_original_labels("imagenet", index, given[name], "test")
+            if name == "ImGT"
+            else build_label_set(name, index, given[name], "correct", "test")
             for name in labels
         }
         return Dataset("imagenet", split, index, whole_file_source(()), 1000, label_sets=truths)

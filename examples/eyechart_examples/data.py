@@ -7,7 +7,7 @@ from hashlib import sha256
 from pathlib import Path
 
 from eyechart.data.dataset import Dataset
-from eyechart.data.labels import build_label_set
+from eyechart.data.labels import build_original_labels
 from eyechart.data.rows import Row
 
 NAMES = ("red", "green", "blue")
@@ -42,7 +42,7 @@ class SwatchSource:
             Row(f"{place:03d}", f"{place:03d}.png", sha256(image).hexdigest(), label)
             for place, ((label, _), image) in enumerate(zip(lines, images, strict=True))
         )
-        labels = build_label_set("ImGT", index, [[row.label] for row in index], "exclude", f"{split}.json")
+        labels = build_original_labels("swatches", index, [[row.label] for row in index], f"{split}.json")
         return Dataset(
             "swatches", split, index, Images(images), len(NAMES), names=NAMES, label_sets={labels.name: labels}
         )

@@ -16,9 +16,9 @@ COLOURS = {"0": "red", "1": "green", "2": "blue"}
 
 def colour_cells(page: Page) -> "pd.DataFrame":
     """Return the accuracy on the images of each colour."""
-    samples = page.samples(["label", "ImGT.correct"])
+    samples = page.samples(["label", "original.correct"])
     samples["column"] = samples["label"].map(COLOURS)
-    return share(samples, "ImGT.correct", ["row", "column"])
+    return share(samples, "original.correct", ["row", "column"])
 
 
 ACCURACY_BY_COLOUR = TableDefinition(

@@ -45,7 +45,7 @@ def label_category_columns(page: Page) -> tuple[str, ...]:
 
 def label_category_notes(page: Page) -> Iterator[str]:
     """Yield the explanation of the table."""
-    yield f"{page.reference}: original labels. A to N: label categories of {page.labels}."
+    yield f"{page.reference}: the labels of the data set. A to N: label categories of {page.labels}."
     yield CATEGORY_NOTE
     yield coverage_note((page.reference, page.labels))
     yield INTERVALS + " Parentheses: rank, 1 for the highest; equal values share one."

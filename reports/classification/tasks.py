@@ -79,7 +79,7 @@ def task_cells(page: Page) -> pd.DataFrame:
 
 def task_notes(page: Page) -> Iterator[str]:
     """Yield the explanation of the table."""
-    yield f"{page.reference}: original labels. A to M-: label categories of {page.labels}."
+    yield f"{page.reference}: the labels of the data set. A to M-: label categories of {page.labels}."
     yield "Δ: change from the CW row of the same model, with the same prompt settings, over the same images."
     yield f"{coverage_note((page.reference, page.labels))} {COVERED_BY_BLOCK}"
     yield "CW+ maps CW's answers out of the prompt to the nearest class; OW maps all of its answers."

@@ -71,8 +71,8 @@ METRICS: Mapping[str, str] = {
 }  # fmt: skip
 
 LABEL_SETS: Mapping[str, str] = {
-    "ImGT": "The original labels of the data set: one class per image (for ImageNet, its ground truth).",
-    "original": "The original labels of the data set: one class per image.",
+    "ImGT": "The original ImageNet labels: one class per image.",
+    "original": "The labels that the data set comes with: one class per image.",
     "ReGT": "The corrected ImageNet labels (reannotated ground truth): none, one or several classes per image.",
     "ReaL": "The reassessed ImageNet labels of Beyer et al. (2020): none, one or several classes per image.",
     "multilabel": "Several classes per image: every class that the image shows.",

@@ -2,7 +2,7 @@
 
 Values are fractions; readers ignore unknown keys.
 
->>> accuracy = Metric(name="acc1", labels="ImGT", value=0.5, n=4, n_clusters=4, ci=(0.15, 0.85), ci_method="wilson")
+>>> accuracy = Metric(name="acc1", labels="original", value=0.5, n=4, n_clusters=4, ci=(0.15, 0.85), ci_method="wilson")
 >>> decode(encode(accuracy), Metric) == accuracy
 True
 """
@@ -52,7 +52,7 @@ class Metric(msgspec.Struct, frozen=True, kw_only=True):
     """One value of a metric. Name, labels, subset, level and prompt identify it within its case."""
 
     name: Annotated[str, doc("Name of the metric, such as acc1.")]
-    labels: Annotated[str, doc("Label set that answers are compared with, such as ImGT; of RealBirdID the species.")]
+    labels: Annotated[str, doc("Label set that answers are compared with, such as original (of ImageNet: ImGT).")]
     subset: Annotated[
         str,
         doc(

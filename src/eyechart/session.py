@@ -3,7 +3,7 @@
 The fixtures of the pytest plugin and `eyechart.evaluate` both work through a `Session`.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from functools import cached_property, partial
@@ -15,7 +15,7 @@ from eyechart.data.discovery import SplitRef
 from eyechart.data.label_files import LabelsOption, align_labels, describe_mismatches, read_labels
 from eyechart.data.labels import LabelSet
 from eyechart.data.splits import list_splits, open_split, unknown_split_message
-from eyechart.errors import AbsentError
+from eyechart.errors import AbsentError, DataError
 from eyechart.inference.image_runner import Progress
 from eyechart.inference.runner import Runner
 from eyechart.inference.store import Store
@@ -100,6 +100,7 @@ class Session:
         name = (dataset.benchmark, dataset.split)
         if name not in self._label_sets:  # reading a large file takes seconds
             empty = self.settings.empty
+            check_label_names(dataset, [option.name for option in self.settings.labels])
             more = [read_label_set(option, dataset, empty) for option in self.settings.labels]
             self._label_sets[name] = [*dataset.select_label_sets(empty), *more]
         label_sets = self._label_sets[name]
@@ -145,6 +146,17 @@ def ignore_in_git(store: Path) -> None:
     if store.is_dir() and not path.exists():
         with suppress(OSError):  # a store that is only read
             path.write_text("*\n", encoding="utf-8")
+
+
+def check_label_names(dataset: Dataset, names: Sequence[str]) -> None:
+    """Raise DataError for the name of a label file that another label set of the split has."""
+    own = [*dataset.label_sets]
+    for index, name in enumerate(names):
+        if name in (*own, *names[:index]):
+            raise DataError(
+                f"--eye-labels={name}=FILE: {dataset.benchmark}/{dataset.split} has a label set '{name}' already, "
+                f"{'its own' if name in own else 'from another file'}. Give the file another name."
+            )
 
 
 def read_label_set(option: LabelsOption, dataset: Dataset, empty: Empty | None) -> LabelSet:

@@ -93,16 +93,16 @@ class Told:
 
     def was(self, key: str) -> bool:
         """Whether an image was right."""
-        return self.before[key]["ImGT.correct"] == "1"
+        return self.before[key]["original.correct"] == "1"
 
     def is_right(self, key: str) -> bool:
         """Whether an image is right after the damage."""
-        return self.after[key]["ImGT.correct"] == "1"
+        return self.after[key]["original.correct"] == "1"
 
     @property
     def block(self) -> str:
         """What was said of one number; under CI it is said again below."""
-        return str(re.findall(r"acc1 \(ImGT, A\) is worse.*?on the page: \S+", self.failed, re.DOTALL)[0])
+        return str(re.findall(r"acc1 \(original, A\) is worse.*?on the page: \S+", self.failed, re.DOTALL)[0])
 
     @property
     def named(self) -> list[str]:
@@ -131,7 +131,7 @@ def test_the_same_weights_pass(told: Told) -> None:
 
 def test_the_damaged_model_is_named_with_what_it_lost(told: Told) -> None:
     gained = sum(told.is_right(key) and not told.was(key) for key in told.before)
-    assert f"{CASE} (zero_shot): acc1 (ImGT, A) is worse than the baseline." in told.failed
+    assert f"{CASE} (zero_shot): acc1 (original, A) is worse than the baseline." in told.failed
     assert f"right before and wrong now: {len(told.lost)}; wrong before and right now: {gained}" in told.failed
     assert re.search(r"weights: \w{8} in the baseline, \w{8} now", told.failed)
     assert "1 failed" in told.failed
@@ -227,9 +227,9 @@ def test_every_image_that_is_named_can_be_clicked_through(told: Told, viewer: Vi
         viewer.click(key)
         now = told.after[key]
         assert viewer.page.locator(".parts img").evaluate("image => image.naturalWidth") > 50
-        assert viewer.words(".facts .label").endswith(f" ({now['ImGT.labels']})")
+        assert viewer.words(".facts .label").endswith(f" ({now['original.labels']})")
         assert viewer.words(".answers .answer").endswith(f" ({now['top1']})")
-        assert viewer.words(".moved") == "acc1 (ImGT, A): ✓ right before, ✗ wrong now"
+        assert viewer.words(".moved") == "acc1 (original, A): ✓ right before, ✗ wrong now"
         assert viewer.words(".before") == "Before: ✓ right"
 
 

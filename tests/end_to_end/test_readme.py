@@ -127,7 +127,7 @@ TOYBOX = {"sample": 0.9, "sample-fluent-3d": 0.55, "sample-noto-v1": 0.55}
 def test_toybox_clip_sees_the_toy_world_and_photographs_less(
     session: tuple[str, dict[str, Any]], split: str, least: float
 ) -> None:
-    wanted = {"name": "acc1", "labels": "ImGT", "subset": "A"}
+    wanted = {"name": "acc1", "labels": "original", "subset": "A"}
     drawn, photographs = (
         metric(session[1], f"toybox/{name}/open_clip[toybox-clip]", **wanted) for name in (split, "sample-cutouts")
     )

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from eyechart.data.labels import original_name
 from eyechart.inference.store import scan_blocks
 
 pytestmark = pytest.mark.slow
@@ -90,8 +91,8 @@ def test_every_line_of_a_case_adds_up_to_its_record(spoken: Any) -> None:
         with (spoken.latest / record["predictions"]["path"]).open(newline="") as file:
             rows = list(csv.DictReader(file))
         assert len(rows) == 12
-        right = [int(row["ImGT.correct"]) for row in rows if row["ImGT.correct"]]
-        assert numbers(record)["acc1", "ImGT", "A"] == (sum(right) / len(right), len(right))
+        right = [int(row["original.correct"]) for row in rows if row["original.correct"]]
+        assert numbers(record)["acc1", "original", "A"] == (sum(right) / len(right), len(right))
         assert {row["request"] for row in rows} == {str(number) for number in range(12)}
 
 
@@ -143,6 +144,7 @@ def test_the_same_answers_make_cw_plus(everything: Any) -> None:
     for split in {key[:2] for key in found}:
         plain, plus = (found[*split, name] for name in ("closed_world", "closed_world_plus"))
         assert plain["usage"] == plus["usage"]
-        share, n = numbers(plain)["oop", "ImGT", "A"]
-        _, outside = numbers(plus).get(("oop_mapped", "ImGT", "A"), (None, 0))  # a number of no answers is left out
+        labels = original_name(split[1])
+        share, n = numbers(plain)["oop", labels, "A"]
+        _, outside = numbers(plus).get(("oop_mapped", labels, "A"), (None, 0))  # a number of no answers is left out
         assert (n, outside) == (2, round(share * n))

@@ -170,8 +170,8 @@ def test_what_is_no_number_to_rank_by_is_refused_with_the_nearest(run):
 
 
 def test_labels_that_no_record_has_are_refused_with_what_there_is(run):
-    with pytest.raises(ReportError, match=r"There are: acc1 \(ImGT\), acc1 \(ReGT\)"):
-        boards(run(CHAIN), labels="ReaL")
+    with pytest.raises(ReportError, match=r"=ReGt; did you mean ReGT\? There are: acc1 \(ImGT\), acc1 \(ReGT\)"):
+        boards(run(CHAIN), labels="ReGt")
 
 
 def test_a_number_that_no_record_has_is_refused_with_those_there_are(run):

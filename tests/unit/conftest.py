@@ -222,6 +222,10 @@ class Seats:
         rows = [Row(str(place), str(place), "") for place in range(len(given))]
         return build_label_set(name, rows, given, empty, "test")
 
+    def original(self, given: Sequence[Sequence[int] | None]) -> LabelSet:
+        """The ground truth that the pictures come with."""
+        return replace(self.truth(given, "exclude", "ImGT"), original=True)
+
     def metrics(self, context: Context, found: Any, truth: LabelSet, *metrics: Any) -> dict[tuple[str, str], Metric]:
         """Every number of a ground truth, by name and category."""
         original = np.array(context.labels, np.int64)

@@ -184,7 +184,7 @@ def test_every_setting_offers_its_own_right_options(choice: Any, talker: Any, se
 
 
 def test_the_original_labels_are_no_second_ground_truth(choice: Any, talker: Any, sit: Any) -> None:
-    truths = [sit.truth([(label,) for label in LABELS], name="ImGT"), sit.truth(SECOND)]
+    truths = [sit.original([(label,) for label in LABELS]), sit.truth(SECOND)]
     one, both = talker(lambda *_: "A"), talker(lambda *_: "A")
     MultipleChoice().predict(choice(one, "ReGT+text"))
     MultipleChoice().predict(choice(both, "ReGT+text", truths=truths))

@@ -57,7 +57,7 @@ def test_classes_are_the_taxonomys_species_and_rows_in_the_tables_order(fill: Fi
 
 def test_the_species_are_its_one_ground_truth(fill: Fill) -> None:
     (truth,) = opened(fill()).select_label_sets()
-    assert (truth.name, truth.labels.tolist(), truth.annotated.tolist()) == ("ImGT", [[1], [-1]], [True, False])
+    assert (truth.name, truth.labels.tolist(), truth.annotated.tolist()) == ("original", [[1], [-1]], [True, False])
 
 
 def test_what_was_observed_is_that_of_the_chosen_rows(fill: Fill) -> None:

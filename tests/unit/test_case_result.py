@@ -50,7 +50,7 @@ def test_another_number_of_values_is_refused(result: CaseResult[Any]) -> None:
 
 
 def test_outcomes_have_wilson_s_interval_and_are_compared_image_by_image() -> None:
-    found, known = sample_mean("mine", "ImGT", OUTCOMES, None, 0), OUTCOMES[~np.isnan(OUTCOMES)]
+    found, known = sample_mean("mine", "original", OUTCOMES, None, 0), OUTCOMES[~np.isnan(OUTCOMES)]
     assert found.method == "wilson"
     assert found.interval == pytest.approx(wilson(int(known.sum()), len(known)))
     assert found.correct is OUTCOMES
@@ -58,7 +58,7 @@ def test_outcomes_have_wilson_s_interval_and_are_compared_image_by_image() -> No
 
 
 def test_other_values_have_student_s_interval_and_are_resampled() -> None:
-    found = sample_mean("mine", "ImGT", SCORES, None, 0)
+    found = sample_mean("mine", "original", SCORES, None, 0)
     assert (found.method, found.correct) == ("student", None)
     assert found.interval == pytest.approx(t_interval(SCORES[~np.isnan(SCORES)]))
     assert found.bootstrap is not None
@@ -72,12 +72,12 @@ def test_other_values_have_student_s_interval_and_are_resampled() -> None:
     [(OUTCOMES, clustered_wilson, "clustered wilson"), (SCORES, clustered_t_interval, "clustered student")],
 )
 def test_the_unit_that_was_sampled_is_the_unit_of_the_interval(values: Any, interval: Any, method: str) -> None:
-    found, known = sample_mean("mine", "ImGT", values, PAIRS, 0), ~np.isnan(values)
+    found, known = sample_mean("mine", "original", values, PAIRS, 0), ~np.isnan(values)
     assert (found.method, found.n_clusters) == (method, len(np.unique(PAIRS[known])))
     assert found.interval == pytest.approx(interval(values[known], PAIRS[known]))
 
 
 def test_nothing_known_has_no_value() -> None:
-    found = sample_mean("mine", "ImGT", np.full(3, np.nan), None, 0)
+    found = sample_mean("mine", "original", np.full(3, np.nan), None, 0)
     assert (found.value, found.n, found.interval) == (None, 0, None)
-    assert replace(found, name="other").key == ("other", "ImGT", "A", "", "")
+    assert replace(found, name="other").key == ("other", "original", "A", "", "")

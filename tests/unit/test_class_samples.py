@@ -79,7 +79,7 @@ def predict(sit: Any, talker: Any, pictures: Any, tmp_path: Path) -> Callable[[s
     """The predictions of a protocol about six pictures under two label sets."""
     (tmp_path / "answers.csv").write_text("key,answer\ns00,0\ns02,zebra\ns03,dog\ns04,1\ns05,0\n", encoding="utf-8")
     replay = Replay(parse_spec(f"replay[path={tmp_path / 'answers.csv'}]"))
-    original = sit.truth([(label,) if label >= 0 else () for label in LABELS], "exclude", "ImGT")
+    original = sit.original([(label,) if label >= 0 else () for label in LABELS])
     models: dict[str, Any] = dict.fromkeys(("zero_shot", "supervised", "knn"), Eye())
     models |= {"posterior": Likely(), "replay": replay}
 

@@ -59,7 +59,7 @@ def case() -> tuple[ClassPredictions, list[ScoredLabels]]:
     predictions = answered(random.normal(size=(1500, CLASSES)) + lean, {3: "broken", 700: "broken"})
     plain: list[tuple[int, ...] | None] = [(label,) for label in labels.tolist()]
     fewer = [None if place % 3 else given for place, given in enumerate(plain)]
-    return predictions, [scored(predictions, plain, "ImGT"), scored(predictions, fewer, "fewer")]
+    return predictions, [scored(predictions, plain, "plain"), scored(predictions, fewer, "fewer")]
 
 
 def table(rows: Any) -> list[dict[str, str]]:
@@ -146,8 +146,8 @@ def test_answers_in_words_have_no_confidence(case) -> None:
 def test_reliability_rows_count_every_image_once(case) -> None:
     predictions, truths = case
     rows = rows_of(reliability_rows, predictions, truths)
-    assert {name: sum(int(row["n"]) for row in rows if row["labels"] == name) for name in ("ImGT", "fewer")} == {
-        "ImGT": 1498,
+    assert {name: sum(int(row["n"]) for row in rows if row["labels"] == name) for name in ("plain", "fewer")} == {
+        "plain": 1498,
         "fewer": 499,
     }
     assert all(float(row["low"]) < float(row["confidence"]) <= float(row["high"]) for row in rows)
@@ -163,7 +163,7 @@ def test_reliability_rows_add_up_to_the_error(case) -> None:
 
 def test_threshold_rows_are_thinned_and_keep_both_ends(case) -> None:
     predictions, truths = case
-    rows = [row for row in rows_of(threshold_rows, predictions, truths) if row["labels"] == "ImGT"]
+    rows = [row for row in rows_of(threshold_rows, predictions, truths) if row["labels"] == "plain"]
     assert len(rows) == POINTS
     assert (rows[0]["n"], rows[-1]["n"], rows[-1]["coverage"]) == ("1", "1498", "1.000000")
 

@@ -115,7 +115,7 @@ def test_a_split_opens_by_its_name_with_its_own_vocabulary() -> None:
 
 def test_the_main_thing_is_among_the_labels() -> None:
     truths = open_toybox("sample-scenes").label_sets
-    single, several = truths["ImGT"].labels, truths["multilabel"].labels
+    single, several = truths["original"].labels, truths["multilabel"].labels
     assert (several == single).any(axis=1).all()
     assert ((several >= 0).sum(axis=1) > 1).any()
 

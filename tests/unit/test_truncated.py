@@ -12,7 +12,7 @@ from eyechart.classification.multiple_choice import MillMCQ, MultipleChoice
 from eyechart.classification.open_world import OpenWorld
 from eyechart.classification.predictions import ClassPredictions, Targets
 from eyechart.data.equivalences import LabelPolicy
-from eyechart.data.labels import build_label_set
+from eyechart.data.labels import build_original_labels
 from eyechart.data.rows import Row
 from eyechart.models.types import Answer
 from eyechart.parsers.truncation import read_complete_letter, read_complete_name, read_complete_word
@@ -29,7 +29,7 @@ def cut(text: str) -> Callable[..., Answer]:
 
 def outcomes(found: ClassPredictions, labels: list[int], classes: int) -> OutcomeCounts:
     rows = [Row(key, key, "", label) for key, label in zip(found.keys, labels, strict=True)]
-    truth = build_label_set("ImGT", rows, [[label] for label in labels], "exclude", "test")
+    truth = build_original_labels("pets", rows, [[label] for label in labels], "test")
     targets = Targets((truth,), np.array(labels, np.int64), LabelPolicy(), classes)
     return replace(found, targets=targets).count_outcomes()
 

@@ -85,9 +85,9 @@ def test_index(shards: Path) -> None:
     assert (found.classes, found.names) == (3, ("cat", "dog", "emu"))
 
 
-def test_imgt(shards: Path) -> None:
+def test_the_original_labels(shards: Path) -> None:
     (truth,) = opened(shards).label_sets.values()
-    assert (truth.name, truth.empty, truth.labels.tolist()) == ("ImGT", "exclude", [[2], [1], [0], [2]])
+    assert (truth.name, truth.empty, truth.labels.tolist()) == ("original", "exclude", [[2], [1], [0], [2]])
     assert truth.annotated.all()
 
 
@@ -120,7 +120,7 @@ def test_several_labels_as_ones_or_as_classes(write: Write, values: list[int]) -
     truth = found.label_sets["multilabel"]
     assert truth.labels.tolist() == [[1, 2], [-1, -1]]
     assert (truth.empty, [row.label for row in found.index]) == ("exclude", [-1, -1])
-    assert "ImGT" not in found.label_sets
+    assert "original" not in found.label_sets
 
 
 def test_labels_within_a_subset(write: Write) -> None:

@@ -16,7 +16,6 @@ from eyechart.classification.distractors import Neighbours, hard_distractors
 from eyechart.classification.options import DISTRACTORS, REDRAWN_EPOCHS, SETTING, SHORT, TEXT_ENCODER, unused_options
 from eyechart.classification.predictions import ClassPredictions, EpochPredictions, Targets
 from eyechart.classification.text_answers import AnswerCollector
-from eyechart.data.dataset import ORIGINAL
 from eyechart.errors import DataError
 from eyechart.inference.request_batches import Generate, RequestTemplate
 from eyechart.parsers import compat, letter
@@ -322,7 +321,7 @@ def draw_all_options(context: Context, near: Neighbours | None, repeat: int) -> 
 
 def second_label_set(context: Context) -> list[list[int]]:
     """Return the labels of the first label set that is not the original one, which is used as ReGT."""
-    label_set = next((labels for labels in context.label_sets if labels.name != ORIGINAL), None)
+    label_set = next((labels for labels in context.label_sets if not labels.original), None)
     if label_set is not None:
         return [[label for label in row if label >= 0] for row in label_set.labels.tolist()]
     if "ReGT" in SETTINGS[SHORT[context.options["setting"]]].label_sets:

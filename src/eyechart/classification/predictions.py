@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from eyechart.classification.calibration import reliability_rows, threshold_rows, top_probabilities
-from eyechart.data.dataset import ORIGINAL, Dataset
+from eyechart.data.dataset import Dataset
 from eyechart.data.equivalences import LabelPolicy
 from eyechart.data.labels import LabelSet
 from eyechart.errors import ModelError
@@ -330,7 +330,7 @@ class ScoredLabels:
 
         chained = None if policy.strict_categories else equivalence_groups(policy.pairs, classes)
         masks = label_categories(targets.original, labels.labels, labels.annotated, chained)
-        finer = () if labels.name == ORIGINAL else tuple(name for name in masks if name != "A")
+        finer = () if labels.original else tuple(name for name in masks if name != "A")
         return cls(
             labels=labels,
             correct=scored(top),

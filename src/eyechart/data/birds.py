@@ -4,10 +4,10 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from eyechart.data.dataset import ORIGINAL, Dataset
+from eyechart.data.dataset import Dataset
 from eyechart.data.detection.image_index import index_images, is_below
 from eyechart.data.file_index import IndexEntry, build_dataset
-from eyechart.data.labels import build_label_set
+from eyechart.data.labels import build_original_labels
 from eyechart.data.observation_table import IMAGE, parse_observations, read_birds
 from eyechart.data.observations import Observations
 from eyechart.data.rows import Row
@@ -58,5 +58,5 @@ def _build(
         Row(entry.key, entry.file, entry.sha256, label) for entry, label in zip(entries, species, strict=True)
     )
     labels = [(label,) if label >= 0 else None for label in species]
-    truth = build_label_set(ORIGINAL, index, labels, "exclude", f"the species of {benchmark}/{split}")
-    return replace(whole, index=index, label_sets={ORIGINAL: truth}, observations=observations)
+    truth = build_original_labels(benchmark, index, labels, f"the species of {benchmark}/{split}")
+    return replace(whole, index=index, label_sets={truth.name: truth}, observations=observations)

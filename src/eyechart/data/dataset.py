@@ -13,8 +13,6 @@ from eyechart.data.observations import Observations
 from eyechart.data.rows import Row
 from eyechart.metrics.accuracy import Empty
 
-ORIGINAL = "ImGT"
-
 
 class Source(Protocol):
     """Reads the bytes of images. Rows are numbered in the order of the index."""
@@ -98,7 +96,7 @@ class Dataset:
                 labels,
                 labels=labels.labels[rows],
                 annotated=labels.annotated[rows],
-                empty=labels.empty if empty is None or labels.name == ORIGINAL else empty,
+                empty=labels.empty if empty is None or labels.original else empty,
             )
             for labels in self.label_sets.values()
         )

@@ -7,7 +7,7 @@ from pathlib import Path
 import msgspec
 
 from eyechart.data.dataset import Dataset, Source
-from eyechart.data.labels import LabelSet, build_label_set
+from eyechart.data.labels import LabelSet, build_label_set, build_original_labels
 from eyechart.data.rows import Row
 from eyechart.errors import DataError
 
@@ -83,7 +83,7 @@ def build_dataset(
     upright: bool = True,
     source: Source | None = None,
 ) -> Dataset:
-    """Return a data set of entries, with the label set ImGT for single labels and `multilabel` for lists of labels.
+    """Return a data set of entries, with the original label set for single labels and `multilabel` for lists of labels.
 
     Raises DataError for no entries, equal keys, a label out of range, or a wrong number of class names.
     """
@@ -102,17 +102,18 @@ def build_dataset(
         classes=classes,
         names=tuple(names),
         upright=upright,
-        label_sets={truth.name: truth for truth in _label_sets(index, entries, f"{benchmark}/{split}")},
+        label_sets={truth.name: truth for truth in _label_sets(index, entries, benchmark, split)},
     )
 
 
-def _label_sets(index: Sequence[Row], entries: Sequence[IndexEntry], split: str) -> Iterator[LabelSet]:
+def _label_sets(index: Sequence[Row], entries: Sequence[IndexEntry], benchmark: str, split: str) -> Iterator[LabelSet]:
+    source = f"the labels of {benchmark}/{split}"
     single = [(row.label,) if row.label >= 0 else None for row in index]
     several = [entry.labels for entry in entries]
     if any(single) or not any(several):
-        yield build_label_set("ImGT", index, single, "exclude", f"the labels of {split}")
+        yield build_original_labels(benchmark, index, single, source)
     if any(labels is not None for labels in several):
-        yield build_label_set("multilabel", index, several, "exclude", f"the labels of {split}")
+        yield build_label_set("multilabel", index, several, "exclude", source)
 
 
 def _check_keys(place: Path | str, entries: Sequence[IndexEntry]) -> None:

@@ -16,7 +16,7 @@ from pathlib import Path
 from eyechart.data.dataset import Dataset
 from eyechart.data.file_index import whole_file_source
 from eyechart.data.imagenet import CLASSES
-from eyechart.data.labels import build_label_set
+from eyechart.data.labels import build_label_set, build_original_labels
 from eyechart.data.rows import Row
 from eyechart.errors import DataError
 from eyechart.samples.files import REMEDY, packaged, read
@@ -56,7 +56,7 @@ def open_sample(split: str, root: Path | None = None) -> Dataset:
     index = tuple(picture.row for picture in selected)
     labels, source = [(row.label,) if row.label >= 0 else () for row in index], f"packaged sample imagenet/{split}"
     truths = (
-        build_label_set("ImGT", index, labels, "exclude", source),
+        build_original_labels("imagenet", index, labels, source),
         build_label_set("multilabel", index, [picture.labels for picture in selected], "correct", source),
     )
     return Dataset(

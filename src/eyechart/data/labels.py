@@ -1,7 +1,7 @@
 """Label sets: the correct labels of each image under one ground truth."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from hashlib import sha256
 
 import numpy as np
@@ -18,6 +18,7 @@ class LabelSet:
 
     `labels` has shape (n, maximum number of labels) and is padded with -1. `annotated` (n,) marks the annotated images.
     `empty` is the policy for annotated images without labels. `notes` describe mismatches between file and data set.
+    `original` marks the labels that the data set comes with, one class per image.
     """
 
     name: str
@@ -27,6 +28,25 @@ class LabelSet:
     source: str
     sha256: str
     notes: tuple[str, ...] = ()
+    original: bool = False
+
+
+def original_name(benchmark: str) -> str:
+    """Return the name of the label set that the images of a benchmark come with.
+
+    The papers call ImageNet's own labels ImGT; all other data have the label set `original`.
+
+    >>> original_name("imagenet"), original_name("pets")
+    ('ImGT', 'original')
+    """
+    return "ImGT" if benchmark == "imagenet" else "original"
+
+
+def build_original_labels(
+    benchmark: str, rows: Sequence[Row], labels: Sequence[Sequence[int] | None], source: str
+) -> LabelSet:
+    """Return the label set that a benchmark's images come with; images without a label are not evaluated."""
+    return replace(build_label_set(original_name(benchmark), rows, labels, "exclude", source), original=True)
 
 
 def build_label_set(

@@ -201,7 +201,7 @@ def _metric_titles(evidence: Evidence) -> list[str]:
 
 
 def metric_title(metric: MetricEvidence) -> str:
-    """Return a metric's name with its labels and subset, such as `acc1 (ImGT, A)`."""
+    """Return a metric's name with its labels and subset, such as `acc1 (original, A)`."""
     return f"{metric.name} ({metric.labels}, {metric.subset_text})"
 
 

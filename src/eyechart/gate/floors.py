@@ -104,12 +104,13 @@ def has_no_score(record: Record) -> bool:
 def suggest_names(floor: Floor, records: Iterable[Record]) -> str:
     """Return the end of a sentence about a floor that applies to no record: similar names, if there are any."""
     known = {
-        f"{record.benchmark}{split}/{record.protocol}:{metric.name}"
+        f"{record.benchmark}{split}/{record.protocol}:{metric.name}" + f"[{metric.labels}]" * bool(floor.labels)
         for record in records
         for split in ("", f"/{record.split}")
         for metric in record.metrics
     }
-    return did_you_mean(re.split(r"[\[<>]", floor.text.replace(" ", ""))[0], sorted(known))
+    where = "/".join(filter(None, (floor.benchmark, floor.split, floor.protocol)))
+    return did_you_mean(f"{where}:{floor.name}" + f"[{floor.labels}]" * bool(floor.labels), sorted(known))
 
 
 def describe_missed_floor(floor: Floor, record: Record, metric: Metric | None) -> str:

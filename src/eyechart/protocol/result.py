@@ -221,7 +221,7 @@ def sample_mean(name: str, labels: str, values: Floats, clusters: Ints | None, s
 
     The interval is Wilson's for values of 1 and 0, else Student's.
 
-    >>> estimate = sample_mean("match", "ImGT", np.array([1.0, 0.0, np.nan, 1.0]), None, seed=42)
+    >>> estimate = sample_mean("match", "original", np.array([1.0, 0.0, np.nan, 1.0]), None, seed=42)
     >>> round(estimate.value, 3), estimate.n, estimate.method
     (0.667, 3, 'wilson')
     """

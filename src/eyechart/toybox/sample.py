@@ -8,7 +8,7 @@ from pathlib import Path
 
 from eyechart.data.dataset import Dataset
 from eyechart.data.file_index import whole_file_source
-from eyechart.data.labels import build_label_set
+from eyechart.data.labels import build_label_set, build_original_labels
 from eyechart.data.rows import Row
 from eyechart.errors import DataError
 from eyechart.samples.files import checksums, read_packaged, read_table
@@ -28,7 +28,7 @@ def open_toybox(split: str, root: Path | None = None) -> Dataset:
     index = tuple(row for row, _, _ in lines)
     source = f"packaged sample toybox/{split}"
     truths = (
-        build_label_set("ImGT", index, [(row.label,) for row in index], "exclude", source),
+        build_original_labels("toybox", index, [(row.label,) for row in index], source),
         build_label_set("multilabel", index, [labels for _, _, labels in lines], "correct", source),
     )
     return Dataset(

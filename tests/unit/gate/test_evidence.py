@@ -16,7 +16,7 @@ from eyechart.classification.predictions import ClassPredictions, Targets
 from eyechart.data.dataset import Dataset
 from eyechart.data.equivalences import LabelPolicy
 from eyechart.data.file_index import whole_file_source
-from eyechart.data.labels import build_label_set
+from eyechart.data.labels import build_label_set, build_original_labels
 from eyechart.data.rows import Row
 from eyechart.errors import ReportError
 from eyechart.estimates import Estimate
@@ -95,7 +95,10 @@ def large(tmp_path_factory: pytest.TempPathFactory, evaluate_predictions: Any) -
     new = [tuple({one, *others}) for one, others in zip(near.tolist(), more, strict=True)]
     rows = tuple(Row(f"{place:05d}", f"{place}.jpg", f"{place:064x}", label) for place, label in enumerate(old))
     given = {"ImGT": [(each,) for each in old], "ReGT": [each if each[0] % 5 else () for each in new]}
-    truths = {name: build_label_set(name, rows, labels, "exclude", "test") for name, labels in given.items()}
+    truths = {
+        "ImGT": build_original_labels("imagenet", rows, given["ImGT"], "test"),
+        "ReGT": build_label_set("ReGT", rows, given["ReGT"], "exclude", "test"),
+    }
     dataset = Dataset("imagenet", "val", rows, whole_file_source(()), CLASSES, label_sets=truths)
     scores = chance.random((MANY, CLASSES), np.float32)
     scores[np.arange(MANY), old] += chance.random(MANY, np.float32)

@@ -89,7 +89,10 @@ def test_a_floor_may_be_about_a_category_or_a_number_that_has_no_whole(records: 
 
 def test_a_misspelled_floor_is_told_the_names_there_are(records: list[Record]) -> None:
     assert suggest_names(parse_floor("imagenet/val/supervized:acc1[ImGT]>=0.1"), records).startswith(
-        "; did you mean imagenet/val/supervised:acc1 or "
+        "; did you mean imagenet/val/supervised:acc1[ImGT] or "
+    )
+    assert suggest_names(parse_floor("imagenet/supervised:acc1[ReTG]>=0.1"), records).startswith(
+        "; did you mean imagenet/supervised:acc1[ReGT] or "
     )
     assert suggest_names(parse_floor("birds/species:ig>=0.1"), records) == "."
 
