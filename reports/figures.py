@@ -75,7 +75,7 @@ def draw_arrows(ax: "Axes", page: Page, frame: pd.DataFrame) -> None:
         ax.annotate("", (after, index), (before, index), arrowprops={"arrowstyle": "->", "color": "tab:blue"})
         ax.annotate(CHANGE(cells["value"][CHANGED, row]), (max(before, after), index), (6, 5),
                     textcoords="offset points", fontsize=8)  # fmt: skip
-    label_rows(ax, [f"{model}, {task}" for model, task in page.names.loc[rows].itertuples(index=False)])
+    label_rows(ax, [f"{model}, {protocol}" for model, protocol in page.names.loc[rows].itertuples(index=False)])
     ax.set_xlim(0, 112)
     what = f"{one_line(page.reference)} → {one_line(page.labels)}"
     ax.set_xlabel(f"accuracy (%), {what}, with the 95 % interval", fontsize=8)

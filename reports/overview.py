@@ -20,7 +20,7 @@ from .classification.multiple_choice import REPEATED_TABLE, SETTING_TABLE
 from .classification.out_of_prompt import MAPPED, OUT_OF_PROMPT, OUT_OF_PROMPT_KINDS
 from .classification.positions import POSITIONS
 from .classification.published import PUBLISHED
-from .classification.tasks import TASKS
+from .classification.text_protocols import CLOSED_AND_OPEN
 from .failures import failure_notes
 from .oodbench.catalogue import TABLES as OODBENCH
 from .realbirdid.catalogue import OVERVIEW
@@ -46,7 +46,7 @@ REALBIRDID_TABLES = tuple(
 CLASSIFICATION_TABLES: tuple[Callable[[Runs, str | None], list[Table]], ...] = (
     LABEL_CATEGORIES,
     PUBLISHED,
-    TASKS,
+    CLOSED_AND_OPEN,
     OUT_OF_PROMPT,
     MAPPED,
     OUT_OF_PROMPT_KINDS,
@@ -108,9 +108,20 @@ def group_tables(group: ComparableCases) -> Iterator[Table]:
 
 def outcome_table(group: ComparableCases) -> Table:
     """Return the number of images by outcome of every case."""
-    tasks = group.task_names()
-    columns = ("Model", "Task", "images", "correct", "wrong", "unparsed", "truncated", "error", "answered", "seconds")
-    rows = tuple((case.model, tasks[id(case)], *outcome_cells(case)) for case in group.cases)
+    protocols = group.protocol_names()
+    columns = (
+        "Model",
+        "Protocol",
+        "images",
+        "correct",
+        "wrong",
+        "unparsed",
+        "truncated",
+        "error",
+        "answered",
+        "seconds",
+    )
+    rows = tuple((case.model, protocols[id(case)], *outcome_cells(case)) for case in group.cases)
     note = "Under the first label set of each case. Answered: the share of answers without error, in %."
     return Table(f"{group.title}: outcomes", columns, rows, (note, *group.notes()))
 
@@ -125,16 +136,16 @@ def outcome_cells(case: CaseRun) -> list[Cell]:
 
 def metric_table(group: ComparableCases) -> Table:
     """Return every metric of every record."""
-    tasks = group.task_names()
+    protocols = group.protocol_names()
     rows = tuple(
         (
-            *(case.model, tasks[id(case)], metric.name, metric.labels, subset_name(metric, case.record.metrics)),
+            *(case.model, protocols[id(case)], metric.name, metric.labels, subset_name(metric, case.record.metrics)),
             *(metric_cell(metric), metric.ci_method),
         )
         for case in group.cases
         for metric in case.record.metrics
     )
-    columns = ("Model", "Task", "Metric", "Labels", "Subset", "%", "Interval (95 %)")
+    columns = ("Model", "Protocol", "Metric", "Labels", "Subset", "%", "Interval (95 %)")
     note = f"{LABELLED}: images with a label. {WITH_EMPTY}: includes those without one, whose score is fixed."
     return Table(f"{group.title}: every metric", columns, rows, (note, *group.notes()))
 

@@ -21,7 +21,7 @@ class Page:
     """The cases of one table in the order of their rows.
 
     `title` names the data, such as `imagenet/val`; `suffix` distinguishes pages with the same title. `names` has a row
-    per case with the columns that name it, such as Model and Task; rows with negative numbers name what is no case.
+    per case with the columns that name it, such as Model and Protocol; rows with negative numbers name what is no case.
     `labels` is the label set of the page and `reference` the one that it is compared with. `notes` are about data and
     settings. `context` distinguishes the pages of a table in csv.
     """
@@ -55,12 +55,12 @@ class Page:
 def create_page(group: ComparableCases, labels: str, compared: Collection[str] = (), *, with_task: bool = True) -> Page:
     """Return the page of some comparable cases; `compared` are the options that its rows show.
 
-    A case is named by its model and task, or by the model alone: the task is then added to it if there are several.
+    A case is named by its model and protocol, or by the model alone: if there are several protocols, they are added.
     """
-    tasks, models = group.task_names(compared), group.model_names(compared)
+    protocols, models = group.protocol_names(compared), group.model_names(compared)
     names = {"Model": [case.model if with_task else models[id(case)] for case in group.cases]}
     if with_task:
-        names["Task"] = [tasks[id(case)] for case in group.cases]
+        names["Protocol"] = [protocols[id(case)] for case in group.cases]
     context = {"split": group.title} | ({"labels": labels} if labels else {})
     return Page(
         cases=group.cases, title=group.title, names=pd.DataFrame(names), labels=labels, reference=group.reference,

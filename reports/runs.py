@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 LABEL_RULES = ("equivalences", "categories")
 # As the published tables have them: answers in words first, then prompts, then classifiers that saw the labels.
 PROTOCOL_ORDER: Mapping[str, int] = {"zero_shot": 1, "knn": 2, "supervised": 3}
-TASK_NAMES: Mapping[str, str] = {  # as the published tables call them; any other protocol goes by its own name
+PROTOCOL_NAMES: Mapping[str, str] = {  # as the published tables call them; any other protocol goes by its own name
     "closed_world": "CW",
     "closed_world_plus": "CW+",
     "open_world": "OW",
@@ -210,26 +210,28 @@ class ComparableCases:
         """Return some of the cases, with notes about the selection."""
         return replace(self, cases=tuple(cases), extra_notes=(*self.extra_notes, *notes))
 
-    def task_names(self, without: Collection[str] = ()) -> Mapping[int, str]:
-        """Return the column Task by the id of each case; a letter distinguishes prompt settings of one protocol."""
+    def protocol_names(self, without: Collection[str] = ()) -> Mapping[int, str]:
+        """Return the column Protocol by the id of each case; a letter distinguishes prompt settings of one protocol."""
         settings: dict[str, list[str]] = {}
         for case in self.cases:
             known = settings.setdefault(case.record.protocol, [])
             if case.prompt_settings_without(without) not in known:
                 known.append(case.prompt_settings_without(without))
-        return {id(e): task_name(e, settings[e.record.protocol], without) + status_suffix(e.record) for e in self.cases}
+        return {
+            id(e): protocol_name(e, settings[e.record.protocol], without) + status_suffix(e.record) for e in self.cases
+        }
 
     def model_names(self, without: Collection[str] = ()) -> Mapping[int, str]:
-        """Return the column Model of a table without a column Task; the task is added if there are several."""
-        tasks = self.task_names(without)
-        several = len({*tasks.values()}) > 1
-        return {id(e): f"{e.model}, {tasks[id(e)]}" if several else e.model for e in self.cases}
+        """Return the column Model of a table without a column Protocol; the protocol is added if there are several."""
+        protocols = self.protocol_names(without)
+        several = len({*protocols.values()}) > 1
+        return {id(e): f"{e.model}, {protocols[id(e)]}" if several else e.model for e in self.cases}
 
     def notes(self, without: Collection[str] = ()) -> tuple[str, ...]:
         """Return the notes on images, protocols, prompt settings, label rules and label sets."""
-        tasks = self.task_names(without)
+        protocols = self.protocol_names(without)
         settings = dict.fromkeys(
-            f"{tasks[id(e)]}: {e.prompt_settings_without(without) or 'no prompts'}." for e in self.cases
+            f"{protocols[id(e)]}: {e.prompt_settings_without(without) or 'no prompts'}." for e in self.cases
         )
         rules = [f"{name} {value}" for name, value in zip(LABEL_RULES, self.cases[0].label_rules, strict=True) if value]
         fingerprint = self.cases[0].record.data.fingerprint
@@ -373,12 +375,12 @@ def sort_key(case: CaseRun) -> tuple[int, float, str]:
     return PROTOCOL_ORDER.get(case.record.protocol, 0), accuracy, case.model
 
 
-def task_name(case: CaseRun, wordings: Sequence[str], without: Collection[str]) -> str:
+def protocol_name(case: CaseRun, wordings: Sequence[str], without: Collection[str]) -> str:
     """Return the name of a protocol, with a letter if one table has several prompt settings of it."""
     index = wordings.index(case.prompt_settings_without(without))
     letter = chr(ord("a") + index) if index < 26 else str(index)
-    task = TASK_NAMES.get(case.record.protocol, case.record.protocol)
-    return f"{task} ({letter})" if len(wordings) > 1 else task
+    name = PROTOCOL_NAMES.get(case.record.protocol, case.record.protocol)
+    return f"{name} ({letter})" if len(wordings) > 1 else name
 
 
 def model_name(spec: str) -> str:

@@ -20,7 +20,7 @@ from .classification import (
     out_of_prompt,
     positions,
     published,
-    tasks,
+    text_protocols,
     weasel,
 )
 from .oodbench.catalogue import TABLES as OODBENCH
@@ -38,7 +38,7 @@ PACKAGED = (
     categories.LABEL_CATEGORIES,
     categories.LABEL_CHANGE,
     out_of_prompt.OUT_OF_PROMPT,
-    tasks.TASKS,
+    text_protocols.CLOSED_AND_OPEN,
     multiple_choice.BEST_MODEL_TABLE,
     weasel.WEASEL_ACCURACY,
     weasel.WEASEL_RECALL,

@@ -29,7 +29,7 @@ ACCURACY_BY_COLOUR = TableDefinition(
     command="pytest test_colours.py",
     title="{page}: accuracy by colour (%)",
     cells=colour_cells,
-    rows=("Model", "Task"),
+    rows=("Model", "Protocol"),
     columns=tuple(COLOURS.values()),
     notes=("Brackets: 95 % intervals, Wilson.",),
 )

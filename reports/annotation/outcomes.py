@@ -47,7 +47,7 @@ def create_page(source: SheetSource, replies: Sequence[AnswerFile], runs: Runs) 
     """Return the page of one source; its rows are named by their cells."""
     group = find_group(source, replies, runs)
     case = next(case for case in group.cases if case.record.case == source.case)
-    context = {"split": group.title, "labels": source.labels, "model": case.model, "task": source.protocol}
+    context = {"split": group.title, "labels": source.labels, "model": case.model, "protocol": source.protocol}
     return SheetPage(
         cases=(case,), title=group.title, names=pd.DataFrame(index=[0]), labels=source.labels, context=context,
         notes=(*outcome_notes(source, replies), *group.notes()), source=source, replies=tuple(replies),
@@ -179,7 +179,7 @@ ANNOTATION_OUTCOMES = TableDefinition(
     pages=sheet_pages,
     needs="needs the answers to a sheet of disputed images",
     command="eyechart annotate, and give what comes back: eyechart table F7 RUN… --annotations=answers.json",
-    title="{page}: second annotation pass where {labels} disputes {model} ({task})",
+    title="{page}: second annotation pass where {labels} disputes {model} ({protocol})",
     cells=outcome_cells,
     rows=("Category", ""),
     order=("row", "place"),

@@ -33,8 +33,8 @@ def agreement_pages(runs: Runs, labels: str | None) -> list[Page]:
             cases, with_originals = selected.scored_under(name), name != selected.reference
             if not cases or len(cases) + with_originals < 2:
                 continue
-            models, tasks = [case.model for case in cases], selected.task_names()
-            rows = [e.model if models.count(e.model) == 1 else f"{e.model} ({tasks[id(e)]})" for e in cases]
+            models, protocols = [case.model for case in cases], selected.protocol_names()
+            rows = [e.model if models.count(e.model) == 1 else f"{e.model} ({protocols[id(e)]})" for e in cases]
             page = create_page(selected, name)
             page = replace(
                 page,

@@ -15,7 +15,7 @@ PAPER = "arXiv 2603.06578"
 NAME = "WeaselGT"
 # "domestic ferret" is the study's name for ImageNet's class 359, black-footed ferret.
 FAMILY = {356: "weasel", 357: "mink", 358: "polecat", 359: "domestic ferret"}
-LABELS_TASK = "labels"  # what stands under Task where the original labels answer
+LABELS_PROTOCOL = "labels"  # what stands under Protocol where the original labels answer
 ORIGINALS = 0  # the row of the original labels
 
 
@@ -30,7 +30,7 @@ def weasel_pages(runs: Runs, labels: str | None) -> list[Page]:
     for group in runs.groups:
         if cases := group.scored_under(group.reference, label_set):
             page = create_page(group.select(cases), label_set)
-            names = pd.concat([pd.DataFrame({"Model": [page.reference], "Task": [LABELS_TASK]}), page.names])
+            names = pd.concat([pd.DataFrame({"Model": [page.reference], "Protocol": [LABELS_PROTOCOL]}), page.names])
             page = replace(
                 page, cases=(cases[0], *cases), names=names.reset_index(drop=True), context={"split": page.title}
             )
@@ -113,7 +113,7 @@ WEASEL_ACCURACY = TableDefinition(
     command=f"pytest -k imagenet/val --eye-data=ROOT --eye-labels={NAME}=FILE",
     title="{page}: weasel family, accuracy (%) under {reference} and {labels}",
     cells=accuracy_cells,
-    rows=("Model", "Task"),
+    rows=("Model", "Protocol"),
     columns=lambda page: [*accuracy_columns(page)],
     notes=lambda page: (
         f"Weasels: images of the classes 356–359 that {page.labels} annotates.",

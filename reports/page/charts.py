@@ -77,9 +77,9 @@ def coverage_curves(runs: Runs) -> list[dict[str, Any]]:
     """Return accuracy by coverage of every case with thresholds, under each label set."""
     rows: list[dict[str, Any]] = []
     for group in runs.groups:
-        tasks = group.task_names()
+        protocols = group.protocol_names()
         for case in group.cases:
-            head = {"split": group.title, "model": one_line(case.model), "task": tasks[id(case)]}
+            head = {"split": group.title, "model": one_line(case.model), "protocolName": protocols[id(case)]}
             rows.extend(head | curve for curve in case_curves(case))
     return rows
 

@@ -23,7 +23,7 @@ SCORES: Mapping[str, str] = {  # what a protocol ranks classes by
     "species": "probability",
     "flat_list": "probability",
 }
-OUT_OF_PROMPT, FAILED, SILENT = 0, 1, 2  # bits
+OUT_OF_PROMPT, FAILED, UNPARSED = 0, 1, 2  # bits
 
 
 def write_sample_group(folder: Path, number: int, group: SampleGroup, pictures: Pictures) -> dict[str, Any]:
@@ -96,7 +96,7 @@ def case_summary(case_samples: CaseSamples) -> dict[str, Any]:
     samples, case = case_samples.samples, case_samples.case
     return {
         "model": case.model,
-        "task": case_samples.task,
+        "protocolName": case_samples.protocol_name,
         "promptSettings": case.prompt_settings,
         "case": case.record.case,
         "before": case_samples.previous is not None,
@@ -125,7 +125,7 @@ def sample_columns(samples: Samples, group: SampleGroup, names: TextNumbers) -> 
         samples.answers or ("?",) * len(samples.items), samples.errors, strict=True
     )  # unknown answers are none to miss
     is_missing = (not (answer or error) for answer, error in pairs)
-    flags = {OUT_OF_PROMPT: map(bool, samples.kinds), FAILED: map(bool, samples.errors), SILENT: is_missing}
+    flags = {OUT_OF_PROMPT: map(bool, samples.kinds), FAILED: map(bool, samples.errors), UNPARSED: is_missing}
     return {
         "answers": pack([names(answer) for answer in samples.answers]) if samples.answers else None,
         "outcomes": {

@@ -29,7 +29,7 @@ class CaseSamples:
     """One case of a group: its samples, the previous samples of the same items, and the changes of its metrics."""
 
     case: CaseRun
-    task: str
+    protocol_name: str
     samples: Samples
     previous: Samples | None = None
     changes: Mapping[str, SampleChanges] = field(default_factory=dict)
@@ -88,7 +88,7 @@ class SampleLoader:
     def load_group(self, group: ComparableCases, previous: PreviousCases) -> Iterator[SampleGroup]:
         """Yield the sample groups of one group of cases: one for all cases with the same items."""
         dataset = self.open_dataset(group)
-        class_name, tasks = class_namer(read_names(group, dataset)), group.task_names()
+        class_name, protocols = class_namer(read_names(group, dataset)), group.protocol_names()
         by_items: dict[tuple[tuple[str, str], ...], list[CaseSamples]] = {}
         known: dict[tuple[tuple[str, str], ...], tuple[tuple[str, str], ...]] = {}
         for case in group.cases:
@@ -99,7 +99,7 @@ class SampleLoader:
                 numbers = sample_changes(old, case, [key for key, _ in samples.items])
                 before = self.load_previous(old, case, samples, class_name)
                 by_items.setdefault(samples.items, []).append(
-                    CaseSamples(case, tasks[id(case)], samples, before, numbers)
+                    CaseSamples(case, protocols[id(case)], samples, before, numbers)
                 )
         for case_samples in by_items.values():
             yield create_sample_group(group, case_samples, dataset)

@@ -22,15 +22,15 @@ def case_rows(
     """Yield one row per case; `sample_places` has the place of its samples."""
     names = split_names(runs)
     for group in runs.groups:
-        tasks = group.task_names()
+        protocols = group.protocol_names()
         for case in group.cases:
-            row = case_row(group, case, tasks[id(case)]) | {"split": names[id(group)]}
+            row = case_row(group, case, protocols[id(case)]) | {"split": names[id(group)]}
             if place := sample_places.get(id(case)):
                 row |= {"group": place[0], "position": place[1]}
             yield case, row
 
 
-def case_row(group: ComparableCases, case: CaseRun, task: str) -> dict[str, Any]:
+def case_row(group: ComparableCases, case: CaseRun, protocol_name: str) -> dict[str, Any]:
     """Return the summary of one case by its first metric."""
     record, metric = case.record, first_metric(case)
     outcomes = record.outcomes
@@ -41,7 +41,7 @@ def case_row(group: ComparableCases, case: CaseRun, task: str) -> dict[str, Any]
         "protocol": record.protocol,
         "choice": group.title.removeprefix(group.benchmark).removeprefix(", "),
         "model": one_line(case.model),
-        "task": task,
+        "protocolName": protocol_name,
         "n": record.data.n,
         "counts": counts,
         "answered": 1 - outcomes.error / total if total else None,
@@ -89,9 +89,9 @@ def metric_rows(runs: Runs) -> list[list[Any]]:
     rows: list[list[Any]] = []
     names = split_names(runs)
     for group in runs.groups:
-        tasks = group.task_names()
+        protocols = group.protocol_names()
         for case in group.cases:
-            head = [names[id(group)], one_line(case.model), tasks[id(case)]]
+            head = [names[id(group)], one_line(case.model), protocols[id(case)]]
             main = {metric.key for metric in (first_metric(case), *headlines(case.record.metrics)) if metric}
             rows.extend(
                 [*head, *metric_fields(metric, case.record).values(), int(metric.key in main), case.record.protocol]

@@ -22,7 +22,7 @@ CLASSES = (
 FREE_FORM_NOTE = (
     "Species and Genus: named, or named by one of its species, and right. Unanswerable: no species and no wrong genus "
     "is named. HM: the harmonic mean of A Species and Unanswerable. Abstained: no species is named. An answer that "
-    "cannot be read is wrong and no abstention."
+    "cannot be parsed is wrong and no abstention."
 )
 BRACKETS = "Brackets: 95 % intervals over observations, each with all its images"
 

@@ -16,7 +16,7 @@ PASSED = {
     f"outcome=right&model={CONSE}&labels=ReGT": [0, 5, 7, 8, 10, 11],
     f"outcome=unscored&model={TIMM}": [6, 7, 8, 9],
     "outcome=error": [11],
-    "outcome=unread": [],
+    "outcome=unparsed": [],
     "flip=ImGT>ReGT": [0],
     f"flip=ImGT>ReGT&model={TIMM}": [],
     "flip=ReGT>ImGT": [0, 3],

@@ -64,5 +64,5 @@ def test_several_images_a_request_are_refused(replayed: Callable[..., Any]) -> N
 
 def test_answers_that_cannot_be_read_are_counted_in_the_terminal(replayed: Callable[..., Any], world: Any) -> None:
     said = replayed("closed_world", *INCLUSION, words=("tench", "")).stdout.str()
-    assert "(closed_world): 9 of 18 images got an answer that could not be read." in said
+    assert "(closed_world): 9 of 18 images got an answer that could not be parsed." in said
     assert {record["outcomes"]["unparsed"] for record in world.records} == {9}

@@ -92,7 +92,7 @@ def numbers(found: ExistencePredictions) -> dict[tuple[str, str], Metric]:
 
 
 def pooled(found: ExistencePredictions, mask: Any) -> tuple[Any, Any]:
-    """What is right and what was said, question by question; what could not be read is the wrong one."""
+    """What is right and what was said, question by question; what could not be parsed is the wrong one."""
     said, right = found.answers[mask].ravel(), found.expected[mask].ravel()
     kept = said != MISSING
     return right[kept], np.where(said == UNPARSED, ~right, said == YES)[kept]

@@ -9,7 +9,7 @@ from eyechart.metrics.intervals import wilson
 from eyechart.reports.figures import draw
 
 FIGURES = ("oodbench-F2", "oodbench-F6", "oodbench-F8")
-# Set, category, main; then what two models say of each: both answers, "y" right, "n" wrong, "?" unread, "e" an error.
+# Set, category, main; then what two models say of each: both answers, "y" right, "n" wrong, "?" unparsed, "e" an error.
 PAIRS = (
     ("ID", "cat", 1, "yy", "yy"),
     ("OOD-S", "cat", 1, "yn", "yy"),

@@ -149,11 +149,11 @@ def assert_table_16(rows, model) -> None:
 
 def assert_table_6(rows, model) -> None:
     heads = {"ImGT A": "ImGT"} | {f"ReGT {cell}": cell for cell in ("A", "S", "S+", "S-", "M", "M+", "M-")}
-    assert [row["Task"] for row in rows] == ["CW+", "CW"]
+    assert [row["Protocol"] for row in rows] == ["CW+", "CW"]
     plus, plain = rows
     for column, head in heads.items():
         for ours in rows:
-            (theirs,) = read("table_6", model=model, task=ours["Task"])
+            (theirs,) = read("table_6", model=model, task=ours["Protocol"])
             assert close(ours[head], theirs[column], 2 * ROUNDED), column
             assert close(ours[f"{head} Δ"], theirs[f"{column} delta"], TWICE), column
         (theirs,) = read("table_6", model=model, task="CW+")

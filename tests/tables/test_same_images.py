@@ -97,7 +97,7 @@ def test_the_changes_of_table_6_are_the_differences_of_the_printed_rows(asked):
     for rows in (asked.rows("T6", "ReGT"), asked.rows("T6", "WeaselGT")):
         ways = {}
         for row in rows:
-            ways.setdefault((row["Model"], row["ImGT n"]), {})[row["Task"].partition(" ")[0]] = row
+            ways.setdefault((row["Model"], row["ImGT n"]), {})[row["Protocol"].partition(" ")[0]] = row
         pairs = [(found[task], found["CW"]) for found in ways.values() for task in ("OW", "CW+") if task in found]
         assert any(row["ImGT Δ"] for row, _ in pairs)
         for row, base in pairs:

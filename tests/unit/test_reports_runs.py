@@ -72,7 +72,7 @@ def test_a_further_ground_truth_is_no_other_variant(make_run):
 def test_other_words_are_another_row_with_a_letter(make_run):
     runs = load([make_run("one", ONE), make_run("two", ONE, variant={"templates": "7"})])
     (group,) = runs.groups
-    assert sorted(group.task_names().values()) == ["zero_shot (a)", "zero_shot (b)"]
+    assert sorted(group.protocol_names().values()) == ["zero_shot (a)", "zero_shot (b)"]
     assert any("zero_shot (b): templates 7." in note for note in group.notes())
 
 

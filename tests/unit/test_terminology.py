@@ -1,6 +1,7 @@
 """Names of the product: standard terms in the place of private ones, for functions, classes, attributes and modules."""
 
 import ast
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -111,6 +112,11 @@ TERMS = {  # the name that is refused → the term to use
     "worded": "prompt_settings",
     "wording": "prompt_settings",
     "told_apart": "disambiguate_titles",
+    "task": "protocol",
+    "tasks": "protocols",
+    "task_name": "protocol_name",
+    "task_names": "protocol_names",
+    "unread": "unparsed",
     "oddity": "non_default_count",
     "Standing": "Row",
     "Number": "Estimate",
@@ -142,6 +148,27 @@ TERMS = {  # the name that is refused → the term to use
     "evaluations": "epochs",
     "repeats": "epochs",
     "absent": "absent_categories",
+}
+
+
+# One word for one concept, in messages, tables, the page and the documentation.
+TEXTS = (
+    "src/eyechart",
+    "benchmarks",
+    "fixtures",
+    "plugins",
+    "reports",
+    "examples",
+    "web/src",
+    "docs",
+    "README.md",
+    "CHANGELOG.md",
+)
+SYNONYMS = {
+    "an answer is unparsed": re.compile(
+        r"\bunread\b|answer not readable|answers?( that)? could not be (read|understood)"
+    ),
+    "a table has a column Protocol": re.compile(r"""["']Task["']|\bcolumn Task\b"""),
 }
 
 
@@ -186,6 +213,20 @@ def test_refused_names_are_found(tmp_path: Path) -> None:
     refused = [sentence.split(". ")[0] for sentence in refusals(module)]
     assert refused[0] == "the module is named telling"
     assert sorted(refused[1:]) == ["line 1: heard", "line 1: said", "line 2: each", "line 3: wording"]
+
+
+@pytest.mark.parametrize("rule", SYNONYMS)
+def test_one_concept_has_one_word(rule: str) -> None:
+    files = [path for name in TEXTS for path in ((ROOT / name).rglob("*") if (ROOT / name).is_dir() else [ROOT / name])]
+    texts = [path for path in files if path.suffix in (".py", ".ts", ".tsx", ".css", ".md", ".toml")]
+    assert len(texts) > 400
+    found = [
+        f"{path.relative_to(ROOT)}, line {number}: {line.strip()}"
+        for path in texts
+        for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1)
+        if SYNONYMS[rule].search(line)
+    ]
+    assert not found, f"{rule}:\n" + "\n".join(found)
 
 
 def test_options_are_standard_terms() -> None:

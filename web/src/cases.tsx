@@ -35,7 +35,7 @@ function fields(index: Index): Field<Case>[] {
     { name: "%", number: true, value: (row) => row.metric?.value ?? null, show: (row) => <Value row={row} /> },
     ...(index.since ? changed : []),
     { name: "Benchmark", value: (row) => row.split },
-    { name: "Protocol", value: (row) => row.task, show: (row) => <Term kind="protocols" name={row.task} of={row.protocol} /> },
+    { name: "Protocol", value: (row) => row.protocolName, show: (row) => <Term kind="protocols" name={row.protocolName} of={row.protocol} /> },
     { name: "Metric", value: metric, show: (row) => (row.metric ? <MetricName metric={row.metric} /> : "—") },
     ...(index.cases.some((row) => row.reported) ? [reported] : []),
     { name: "n", number: true, value: (row) => row.metric?.n ?? row.n, show: (row) => count(row.metric?.n ?? row.n) },

@@ -20,7 +20,7 @@ const MATTERS = ["loss", "tolerated", "gain"];
 // The sign of each verdict, and the class of its colour.
 const SIGNS: Record<string, [sign: string, like: string]> = {
   "loss": ["▼", "wrong"], "tolerated": ["▽", "mixed"], "gain": ["▲", "right"], "noise": ["≈", "unscored"],
-  "not tested": ["?", "unread"], "no baseline": ["–", "unread"], "not comparable": ["≠", "unread"],
+  "not tested": ["?", "mixed"], "no baseline": ["–", "mixed"], "not comparable": ["≠", "mixed"],
 };
 
 export function Changes({ index }: { index: Index }) {
@@ -88,7 +88,7 @@ function fields(index: Index): Field<Row>[] {
     moved("Lost", LOST, "lost"),
     moved("Gained", GAINED, "gained"),
     { name: "Benchmark", value: (row) => about(row).split },
-    { name: "Protocol", value: (row) => about(row).task },
+    { name: "Protocol", value: (row) => about(row).protocolName },
     number("Before, %", BEFORE),
     number("Now, %", AFTER),
     number("n", N),

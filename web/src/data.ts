@@ -21,7 +21,7 @@ export interface Since {
   baseline: string; rule: string; counts: Record<string, number>; notCompared: string[]; notes: string[];
 }
 export interface Case {
-  case: string; protocol: string; split: string; choice: string; model: string; task: string; n: number; counts: [number, number, number, number, number];
+  case: string; protocol: string; split: string; choice: string; model: string; protocolName: string; n: number; counts: [number, number, number, number, number];
   answered: number | null; metric: Metric | null; reported: { value: number; source: string } | null; seconds: number;
   weights: string; status: string; notes: string[]; group?: string; position?: number; verdict?: CaseVerdict; change?: Change;
 }
@@ -30,7 +30,7 @@ export interface Run {
   eyechart: string;
 }
 export interface CaseSummary {
-  model: string; task: string; promptSettings: string; case: string; before: boolean; outOfPrompt: boolean;
+  model: string; protocolName: string; promptSettings: string; case: string; before: boolean; outOfPrompt: boolean;
   prompts: [name: string, text: string][]; score: string;
 }
 export interface GroupSummary {

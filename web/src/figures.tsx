@@ -17,7 +17,7 @@ const FEW = 12; // rows of a chart that are shown at first
 interface Share { position: number; labels: string; value: number; ci: [number, number]; n: number }
 interface Confused { position: number; labels: string; pairs: [string, string, number][] }
 interface Charts { protocols: Share[]; confusions: Confused[] }
-interface Curve { split: string; model: string; task: string; labels: string; points: [number, number, number, number][] }
+interface Curve { split: string; model: string; protocolName: string; labels: string; points: [number, number, number, number][] }
 
 export function Figures({ index, name }: { index: Index; name: string }) {
   const group = index.groups.find((one) => one.name === name) ?? index.groups[0];
@@ -161,7 +161,7 @@ const POINTS: Field<Point>[] = [
 // Risk is the share of wrong answers among those kept; coverage is the share that is kept.
 function Curves({ curves, split }: { curves: Curve[]; split: string }) {
   const own = curves.filter((curve) => curve.split === split);
-  const found = own.map((curve) => ({ name: `${curve.model}, ${curve.task}, ${curve.labels}`, points: curve.points }));
+  const found = own.map((curve) => ({ name: `${curve.model}, ${curve.protocolName}, ${curve.labels}`, points: curve.points }));
   if (!found.length) {
     return null;
   }

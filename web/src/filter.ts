@@ -1,12 +1,12 @@
 // Filter items by the conditions in the address.
-import { FAILED, MIXED, OUT_OF_PROMPT, RIGHT, rowsMoved, SILENT, UNSCORED, WRONG } from "./group";
+import { FAILED, MIXED, OUT_OF_PROMPT, RIGHT, rowsMoved, UNPARSED, UNSCORED, WRONG } from "./group";
 import type { Group, GroupCase, LabelSet } from "./group";
 
 export type Params = Record<string, string>;
 type Test = (row: number) => boolean;
 
 export const OUTCOMES: Record<string, string> = {
-  right: "right", wrong: "wrong", mixed: "right in some rounds", unscored: "not scored", unread: "answer not readable",
+  right: "right", wrong: "wrong", mixed: "right in some rounds", unscored: "not scored", unparsed: "unparsed",
   error: "error",
 };
 export const CHANGES: Record<string, string> = {
@@ -157,7 +157,7 @@ function caseTests(group: Group, params: Params, groupCase: GroupCase): Test[] {
     const code = CODES[params.outcome], now = outcomes[at];
     tests.push(...(now ? [(row: number) => now[row] === code] : NEVER));
   } else if (params.outcome) {
-    const bit = params.outcome === "error" ? FAILED : SILENT;
+    const bit = params.outcome === "error" ? FAILED : UNPARSED;
     tests.push((row) => (flags[row] & bit) > 0);
   }
   if (params.flip) {

@@ -3,7 +3,7 @@ import { beginning, load, loadImages, unpack } from "./data";
 import type { GroupSummary, Column, Cut, CaseSummary, Packed } from "./data";
 
 export const WRONG = 0, RIGHT = 1, MIXED = 2, UNSCORED = 255;
-export const OUT_OF_PROMPT = 1, FAILED = 2, SILENT = 4;
+export const OUT_OF_PROMPT = 1, FAILED = 2, UNPARSED = 4;
 
 interface ColumnsChunk {
   answers: Packed | null; outcomes: Record<string, Packed>; flags: Packed; before?: ColumnsChunk | null;
@@ -116,10 +116,10 @@ export function rowsMoved(groupCase: GroupCase, name: string, how: keyof RowChan
   return changes ? new Set(unpack(changes[how])) : null;
 }
 
-// Return the name of a case in a group: its model, and its task if the group has several.
+// Return the name of a case in a group: its model, and its protocol if the group has several.
 export function nameOf(group: GroupSummary, place: number): string {
-  const { model, task } = group.cases[place];
-  return new Set(group.cases.map((each) => each.task)).size > 1 ? `${model}, ${task}` : model;
+  const { model, protocolName } = group.cases[place];
+  return new Set(group.cases.map((each) => each.protocolName)).size > 1 ? `${model}, ${protocolName}` : model;
 }
 
 export function labelsOf(labelSet: LabelSet, row: number): number[] {

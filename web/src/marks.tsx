@@ -1,11 +1,11 @@
 // The outcome of an answer as a sign and a word.
-import { FAILED, MIXED, RIGHT, SILENT, WRONG } from "./group";
+import { FAILED, MIXED, RIGHT, UNPARSED, WRONG } from "./group";
 import type { Columns } from "./group";
 
-export type Outcome = "right" | "wrong" | "mixed" | "unread" | "error" | "unscored";
-const SIGNS: Record<Outcome, string> = { right: "✓", wrong: "✗", mixed: "±", unread: "?", error: "!", unscored: "·" };
+export type Outcome = "right" | "wrong" | "mixed" | "unparsed" | "error" | "unscored";
+const SIGNS: Record<Outcome, string> = { right: "✓", wrong: "✗", mixed: "±", unparsed: "?", error: "!", unscored: "·" };
 const WORDS: Record<Outcome, string> = {
-  right: "right", wrong: "wrong", mixed: "right in some rounds", unread: "not readable", error: "error",
+  right: "right", wrong: "wrong", mixed: "right in some rounds", unparsed: "unparsed", error: "error",
   unscored: "not scored",
 };
 
@@ -17,7 +17,7 @@ export function outcome(columns: Columns, row: number, at: number): Outcome {
   if (code === RIGHT || code === MIXED) {
     return code === RIGHT ? "right" : "mixed";
   }
-  return columns.flags[row] & SILENT ? "unread" : code === WRONG ? "wrong" : "unscored";
+  return columns.flags[row] & UNPARSED ? "unparsed" : code === WRONG ? "wrong" : "unscored";
 }
 
 export function Mark({ code, who }: { code: Outcome; who: string }) {

@@ -13,7 +13,7 @@ import type { Field } from "./table";
 import { count, metricInterval, Text, valueText } from "./text";
 
 type Row = [
-  split: string, model: string, task: string, name: string, labels: string, subset: string, value: number | null, n: number,
+  split: string, model: string, protocolName: string, name: string, labels: string, subset: string, value: number | null, n: number,
   ci: [number, number] | null, how: string, better: boolean | null, percent: boolean, main: number, protocol: string,
 ];
 

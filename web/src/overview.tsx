@@ -5,7 +5,7 @@ import { nameOf } from "./group";
 import { written } from "./route";
 import { count, many, metricInterval, Text, valueText } from "./text";
 
-const SIGNS = { loss: ["▼", "wrong"], passed: ["✓", "right"], open: ["?", "unread"] };
+const SIGNS = { loss: ["▼", "wrong"], passed: ["✓", "right"], open: ["?", "mixed"] };
 
 export function Overview({ index }: { index: Index }) {
   const columns = columnsOf(index.cases);
@@ -37,19 +37,19 @@ function Verdict({ index: { verdict, since } }: { index: Index }) {
 }
 
 // One metric of one split; a model has a case for each protocol.
-interface Column { key: string; split: string; metric: Metric; cases: Case[]; tasks: number }
+interface Column { key: string; split: string; metric: Metric; cases: Case[]; protocols: number }
 
 function columnsOf(cases: Case[]): Column[] {
   const columns = new Map<string, Column>();
   for (const one of cases.filter(({ metric }) => metric)) {
     const metric = one.metric!;
     const key = [one.split, metric.name, metric.labels, metric.subset].join("\n");
-    const column = columns.get(key) ?? { key, split: one.split, metric, cases: [], tasks: 0 };
+    const column = columns.get(key) ?? { key, split: one.split, metric, cases: [], protocols: 0 };
     column.cases.push(one);
     columns.set(key, column);
   }
   for (const column of columns.values()) {
-    column.tasks = new Set(column.cases.map(({ task }) => task)).size;
+    column.protocols = new Set(column.cases.map(({ protocolName }) => protocolName)).size;
   }
   return [...columns.values()];
 }
@@ -88,7 +88,7 @@ function Best({ index, column, alone }: { index: Index; column: Column; alone: b
     <div class="best-model">
       <p class="figure"><b>{valueText(metric)}</b> <span class="hint">{metricInterval(metric)}</span></p>
       <p><Look index={index} row={first} />{alone || !second ? "" : <span class="hint"> best of {count(column.cases.length)}{close ? "; its interval overlaps the second" : ""}</span>}</p>
-      <p class="hint"><MetricName metric={metric} />, <Term kind="protocols" name={first.task} of={first.protocol} /></p>
+      <p class="hint"><MetricName metric={metric} />, <Term kind="protocols" name={first.protocolName} of={first.protocol} /></p>
     </div>
   );
 }
@@ -121,7 +121,7 @@ function Matrix({ index, columns }: { index: Index; columns: Column[] }) {
                 <th scope="row"><Text>{model}</Text></th>
                 {columns.map((column) => {
                   const own = column.cases.filter((one) => one.model === model);
-                  return <td key={column.key}>{own.length ? own.map((one, place) => <Value key={place} index={index} row={one} tasks={column.tasks} best={own.length > 0 && column.cases.length > 1 && one.metric!.value === best.get(column)} />) : <span class="hint">–</span>}</td>;
+                  return <td key={column.key}>{own.length ? own.map((one, place) => <Value key={place} index={index} row={one} protocols={column.protocols} best={own.length > 0 && column.cases.length > 1 && one.metric!.value === best.get(column)} />) : <span class="hint">–</span>}</td>;
                 })}
               </tr>
             ))}
@@ -132,12 +132,12 @@ function Matrix({ index, columns }: { index: Index; columns: Column[] }) {
   );
 }
 
-function Value({ index, row, tasks, best }: { index: Index; row: Case; tasks: number; best: boolean }) {
+function Value({ index, row, protocols, best }: { index: Index; row: Case; protocols: number; best: boolean }) {
   const value = valueText(row.metric);
   return (
     <p class="value">
       <Look index={index} row={row} text={value} bold={best} /> <span class="hint">{metricInterval(row.metric)}</span>
-      {tasks > 1 && <span class="hint"> <Term kind="protocols" name={row.task} of={row.protocol} /></span>}
+      {protocols > 1 && <span class="hint"> <Term kind="protocols" name={row.protocolName} of={row.protocol} /></span>}
       {row.status === "failed" && <span class="wrong"> failed</span>}
     </p>
   );

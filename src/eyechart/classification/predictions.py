@@ -185,7 +185,7 @@ class Classification(Predictions):
         """Yield the numbers of unparsed and truncated answers, and notes of the engine."""
         cut = sum(len(epoch.truncated) for epoch in self.epochs)
         if unparsed := sum(len(epoch.unparsed) for epoch in self.epochs) - cut:
-            yield f"{unparsed} of {self.describe_count()} got an answer that could not be read."
+            yield f"{unparsed} of {self.describe_count()} got an answer that could not be parsed."
         yield from truncation_note(cut, self.describe_count())
         yield from self.epochs[0].batch_notes
 
@@ -352,11 +352,11 @@ class ScoredLabels:
     def count_outcomes(self, predictions: ClassPredictions) -> OutcomeCounts:
         """Return the number of images of each outcome; unparsed and truncated answers are counted separately."""
         cut = predictions.mask(predictions.truncated)
-        unread = predictions.mask(predictions.unparsed) & ~cut
+        unparsed = predictions.mask(predictions.unparsed) & ~cut
         return OutcomeCounts(
             correct=int((self.correct == 1).sum()),
-            wrong=int(((self.correct == 0) & ~unread & ~cut).sum()),
-            unparsed=int(((self.correct == 0) & unread).sum()),
+            wrong=int(((self.correct == 0) & ~unparsed & ~cut).sum()),
+            unparsed=int(((self.correct == 0) & unparsed).sum()),
             error=len(predictions.errors),
             truncated=int(((self.correct == 0) & cut).sum()),
         )

@@ -206,7 +206,7 @@ def _unknown(folder: Path) -> str:
 
 
 def _stray(root: Path, listing: FolderListing, why: str) -> Iterator[tuple[str, str]]:
-    """Yield the unread files of a folder; images beside class folders are refused when the split is opened."""
+    """Yield the files that are not read; images beside class folders are refused when the split is opened."""
     names = [
         name
         for name in listing.files

@@ -13,8 +13,8 @@ Floats = NDArray[np.float64]
 def confusion_tables(answers: ArrayLike, expected: ArrayLike) -> NDArray[np.int64]:
     """Return the confusion table of each pair, its questions pooled; the positive answer is yes.
 
-    What could not be read counts as the wrong one of the two answers, where the authors' code takes it for a no, which
-    is right half of the time; what was not answered at all (an error, a question not asked) counts nowhere.
+    An unparsed answer counts as the wrong one of the two answers, where the authors' code takes it for a no, which is
+    right half of the time; what was not answered at all (an error, a question not asked) counts nowhere.
 
     Args: `answers` (m, q) of YES, NO, UNPARSED and MISSING, a row a pair and a column a question; `expected` (m, q)
     boolean, whether yes is right.

@@ -88,7 +88,7 @@ class PairPredictions(Predictions):
         outcomes = self.count_outcomes()
         every = outcomes.correct + outcomes.wrong + outcomes.unparsed + outcomes.error + outcomes.truncated
         if outcomes.unparsed:
-            yield f"{outcomes.unparsed} of {every} answers could not be read; they count as wrong."
+            yield f"{outcomes.unparsed} of {every} answers could not be parsed; they count as wrong."
         yield from truncation_note(outcomes.truncated, f"{every} answers")
         if not every:
             yield "the division has no pairs for this case, so there are no metrics."
@@ -154,15 +154,15 @@ class ExistencePredictions(PairPredictions):
 
     def count_outcomes(self) -> OutcomeCounts:
         """Count the answers by outcome."""
-        read = self.answers >= 0
-        correct = read & ((self.answers == YES) == self.expected)
-        unread, cut = self.answers == UNPARSED, self.truncated_mask(self.answers)
+        parsed = self.answers >= 0
+        correct = parsed & ((self.answers == YES) == self.expected)
+        unparsed, cut = self.answers == UNPARSED, self.truncated_mask(self.answers)
         return OutcomeCounts(
             correct=int(correct.sum()),
-            wrong=int((read & ~correct).sum()),
-            unparsed=int((unread & ~cut).sum()),
+            wrong=int((parsed & ~correct).sum()),
+            unparsed=int((unparsed & ~cut).sum()),
             error=int((self.answers == MISSING).sum()),
-            truncated=int((unread & cut).sum()),
+            truncated=int((unparsed & cut).sum()),
         )
 
     def samples(self) -> Rows:
@@ -235,13 +235,13 @@ class ProgressionPredictions(PairPredictions):
         answers = np.stack([self.existence, self.counting, self.logic], axis=1)
         more = self.counts[:, 0] > self.counts[:, 1]
         right = np.stack([answers[:, 0] == YES, answers[:, 1] == self.counts[:, 1], answers[:, 2] == more], axis=1)
-        read, unread, cut = answers >= 0, answers == UNPARSED, self.truncated_mask(answers)
+        parsed, unparsed, cut = answers >= 0, answers == UNPARSED, self.truncated_mask(answers)
         return OutcomeCounts(
-            correct=int((read & right).sum()),
-            wrong=int((read & ~right).sum()),
-            unparsed=int((unread & ~cut).sum()),
+            correct=int((parsed & right).sum()),
+            wrong=int((parsed & ~right).sum()),
+            unparsed=int((unparsed & ~cut).sum()),
             error=int((answers == MISSING).sum()),
-            truncated=int((unread & cut).sum()),
+            truncated=int((unparsed & cut).sum()),
         )
 
     def samples(self) -> Rows:

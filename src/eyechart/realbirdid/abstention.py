@@ -132,7 +132,7 @@ class AbstentionPredictions(BirdPredictions):
         """Yield notes about unparsed and truncated responses, and about a split without unanswerable images."""
         came = self.count_outcomes()
         if came.unparsed:
-            yield f"{came.unparsed} of {self.describe_count()} could not be read; they do not count as abstentions."
+            yield f"{came.unparsed} of {self.describe_count()} could not be parsed; they do not count as abstentions."
         yield from truncation_note(came.truncated, self.describe_count())
         if self.answerable.all():
             yield "no bird of the split is unanswerable, so that there is nothing to abstain from."

@@ -122,7 +122,7 @@ class FreeFormPredictions(BirdPredictions):
         came = self.count_outcomes()
         if came.unparsed:
             total = self.describe_count()
-            yield f"{came.unparsed} of {total} got an answer that could not be read; it counts as wrong."
+            yield f"{came.unparsed} of {total} got an answer that could not be parsed; it counts as wrong."
         yield from truncation_note(came.truncated, self.describe_count())
         if self.vocabulary.shared:
             yield f"common names of several species were not looked for: {', '.join(self.vocabulary.shared)}."

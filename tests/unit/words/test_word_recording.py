@@ -59,7 +59,7 @@ def test_a_record_of_free_form_is_whole(recorded: Any, tmp_path: Path) -> None:
     found = recorded("free_form", lambda *_: "hm").write_record(1.0, {}, "pytest")
     assert (found.outcomes.unparsed, found.usage.requests, found.variant["extraction"]) == (8, 8, "inclusion")
     assert {"genera"} <= {*found.artifacts}
-    assert any("8 of 8 images got an answer that could not be read" in note for note in found.notes)
+    assert any("8 of 8 images got an answer that could not be parsed" in note for note in found.notes)
     assert any("common names of several species were not looked for: Thrush" in note for note in found.notes)
     assert (tmp_path / found.predictions.path).read_text().count("\n") == 9
 
@@ -131,7 +131,7 @@ def test_a_record_of_abstention_is_whole(recorded: Any) -> None:
     assert any(
         "s07: content filter" in error for error in recorded("abstention", say, TWO).predictions.error_messages()
     )
-    assert any("4 of 10 answers could not be read" in note for note in found.notes)
+    assert any("4 of 10 answers could not be parsed" in note for note in found.notes)
 
 
 def test_nothing_to_abstain_from_is_said(recorded: Any, aviary: Any) -> None:

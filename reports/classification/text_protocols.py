@@ -27,10 +27,10 @@ ORDER = ("open_world", "closed_world_plus", "closed_world")
 CLOSED = "closed_world"
 
 
-def task_pages(runs: Runs, labels: str | None) -> list[Page]:
-    """Return a page for every group and label set with text answers of several tasks; of several encoders, the best.
+def protocol_pages(runs: Runs, labels: str | None) -> list[Page]:
+    """Return a page for every group and label set with several text protocols; of several encoders, the best.
 
-    A block has the tasks of a model with the same prompt options; its base is closed world.
+    A block has the protocols of a model with the same prompt options; its base is closed world.
     """
     pages = []
     for group, label_set in runs.iter_labels(labels):
@@ -43,8 +43,8 @@ def task_pages(runs: Runs, labels: str | None) -> list[Page]:
         cases = sort_cases(with_common_settings(best), group.reference)
         note = (
             f"Of several encoders the most accurate under {label_set} is shown, and of several prompt settings those "
-            f"with more than one task; {len(text_cases) - len(cases)} more are left out: T11 to T14 and T18 compare "
-            "them."
+            f"with more than one protocol; {len(text_cases) - len(cases)} more are left out: T11 to T14 and T18 "
+            "compare them."
         )
         page = create_page(group.select(cases, *[note] * (len(cases) < len(text_cases))), label_set)
         blocks = [(case.model, prompt_options(case)) for case in cases]
@@ -53,10 +53,10 @@ def task_pages(runs: Runs, labels: str | None) -> list[Page]:
 
 
 def with_common_settings(cases: Sequence[CaseRun]) -> list[CaseRun]:
-    """Return the prompt settings of a model that have several tasks; all cases of a model without such settings."""
-    tasks: dict[tuple[str, tuple[str, ...]], int] = Counter((case.model, prompt_options(case)) for case in cases)
-    several = {model for (model, _), count in tasks.items() if count > 1}
-    return [case for case in cases if tasks[case.model, prompt_options(case)] > 1 or case.model not in several]
+    """Return the prompt settings of a model that have several protocols; all cases of a model without such settings."""
+    counts: dict[tuple[str, tuple[str, ...]], int] = Counter((case.model, prompt_options(case)) for case in cases)
+    several = {model for (model, _), count in counts.items() if count > 1}
+    return [case for case in cases if counts[case.model, prompt_options(case)] > 1 or case.model not in several]
 
 
 def sort_cases(cases: list[CaseRun], reference: str) -> list[CaseRun]:
@@ -70,14 +70,14 @@ def sort_cases(cases: list[CaseRun], reference: str) -> list[CaseRun]:
     )
 
 
-def task_cells(page: Page) -> pd.DataFrame:
+def protocol_cells(page: Page) -> pd.DataFrame:
     """Return the accuracies and their changes from closed world."""
     samples = cover_blocks(page, label_samples(page, ["key"]))
     changes = accuracy_changes(page, with_base(page, samples))
     return pd.concat([accuracy_cells(page, samples), changes], ignore_index=True)
 
 
-def task_notes(page: Page) -> Iterator[str]:
+def protocol_notes(page: Page) -> Iterator[str]:
     """Yield the explanation of the table."""
     yield f"{page.reference}: the labels of the data set. A to M-: label categories of {page.labels}."
     yield "Δ: change from the CW row of the same model, with the same prompt settings, over the same images."
@@ -86,18 +86,18 @@ def task_notes(page: Page) -> Iterator[str]:
     yield INTERVALS
 
 
-TASKS = TableDefinition(
+CLOSED_AND_OPEN = TableDefinition(
     name="closed-and-open-world",
     alias="T6",
     source="arXiv 2603.06578, Table 6",
     summary="Accuracy in closed world, closed world with mapping and open world by label category, with the changes.",
-    pages=task_pages,
+    pages=protocol_pages,
     needs="puts CW, CW+ and OW side by side",
     command='pytest -k "closed_world or open_world"',
     title="{page}: accuracy (%) in closed and open world, {reference} and {labels}",
-    cells=task_cells,
-    rows=("Model", "Task"),
+    cells=protocol_cells,
+    rows=("Model", "Protocol"),
     columns=lambda page: [head for name in accuracy_columns(page) for head in (name, name + DELTA)],
-    notes=task_notes,
+    notes=protocol_notes,
 )
-TABLES = (TASKS,)
+TABLES = (CLOSED_AND_OPEN,)

@@ -20,8 +20,8 @@ def asked(session):
     return made
 
 
-def test_table_6_has_each_task_with_its_change_from_closed_world(asked):
-    rows = {row["Task"]: row for row in asked.rows("T6")}
+def test_table_6_has_each_protocol_with_its_change_from_closed_world(asked):
+    rows = {row["Protocol"]: row for row in asked.rows("T6")}
     assert list(rows) == ["OW", "CW+", "CW"]
     assert [row["A"] for row in rows.values()] == ["88.24", "94.12", "88.24"]  # 15, 16 and 15 of 17
     assert [row["A Δ"] for row in rows.values()] == ["+0.0", "+5.9", ""]
@@ -29,7 +29,7 @@ def test_table_6_has_each_task_with_its_change_from_closed_world(asked):
 
 
 def test_the_changes_of_table_6_are_paired(asked):
-    rows = {row["Task"]: row for row in asked.rows("T6")}
+    rows = {row["Protocol"]: row for row in asked.rows("T6")}
     assert (rows["CW+"]["A Δ n"], rows["CW+"]["ImGT Δ n"]) == ("17", "17")
     low, high = (float(rows["CW+"][f"A Δ {end}"]) for end in ("low", "high"))
     assert low < 5.9 < high
@@ -45,7 +45,7 @@ def test_table_6_puts_weak_models_first_and_one_without_closed_world_has_no_chan
 
 def test_table_6_shows_the_best_encoder_and_says_so(asked):
     asked.open_world(asked.right(), text_encoder="sentence[other]", text_templates="80")
-    rows = {row["Task"]: row for row in asked.rows("T6")}
+    rows = {row["Protocol"]: row for row in asked.rows("T6")}
     assert (len(rows), rows["OW"]["A"]) == (3, "100.00")
     assert "text_encoder sentence[other]" in asked.notes("T6")
     assert "the most accurate under ReGT is shown" in asked.notes("T6")
@@ -55,7 +55,7 @@ def test_table_6_compares_what_was_asked_alike(asked):
     asked.open_world(asked.right(), images_per_request="10")
     asked.closed_world(asked.right({0: 7}), images_per_request="10")
     asked.closed_world(asked.right(), images_per_request="5")  # alone of its kind
-    changes = [(row["Task"], row["A Δ"]) for row in asked.rows("T6")]
+    changes = [(row["Protocol"], row["A Δ"]) for row in asked.rows("T6")]
     assert [change for _, change in changes] == ["+0.0", "+5.9", "", "+5.9", ""]
     assert [task[:2] for task, _ in changes] == ["OW", "CW", "CW", "OW", "CW"]
 
@@ -76,7 +76,7 @@ def test_what_table_6_rests_on_stands_beneath(asked):
     assert "Bonett and Price for Δ" in said
 
 
-def test_one_task_alone_is_refused_with_the_remedy(session):
+def test_one_protocol_alone_is_refused_with_the_remedy(session):
     made = session()
     made.closed_world(made.right())
     with pytest.raises(ReportError, match=r'closed_world under ImGT, ReGT\. .*pytest -k "closed_world or open_world"'):
@@ -86,7 +86,7 @@ def test_one_task_alone_is_refused_with_the_remedy(session):
 def test_table_4_has_each_models_best_answers_in_words_beside_the_others(asked):
     asked.classifier(asked.right({0: 7}))
     asked.mcq(asked.right())
-    assert [(row["Model"], row["Task"], row["A"]) for row in asked.rows("T4")] == [
+    assert [(row["Model"], row["Protocol"], row["A"]) for row in asked.rows("T4")] == [
         ("hf[toybox-mllm]", "CW+", "94.12"),
         ("timm[tf_efficientnet_lite0]", "supervised", "94.12"),
     ]
@@ -111,10 +111,10 @@ def test_of_answers_equal_under_the_new_labels_the_better_under_the_original_one
     made = session()
     made.closed_world(made.right(TIED[0]))
     made.open_world(made.right(TIED[1]))
-    ways = {row["Task"]: (row["A"], row["ImGT"]) for row in made.rows("T6")}
+    ways = {row["Protocol"]: (row["A"], row["ImGT"]) for row in made.rows("T6")}
     assert ways == {"CW": ("94.12", "76.47"), "OW": ("94.12", "64.71")}
     (row,) = made.rows(name)
-    assert row["Task"] == "CW"
+    assert row["Protocol"] == "CW"
     assert "of equal ones, the most accurate under ImGT" in made.notes(name)
 
 
@@ -123,7 +123,7 @@ def test_answers_equal_under_both_ground_truths_stand_in_the_default_order_of_pr
     made.open_world(made.right())
     made.closed_world_plus(made.right(), {})
     made.closed_world(made.right())
-    assert [row["Task"] for row in made.rows("T4")] == ["CW"]
+    assert [row["Protocol"] for row in made.rows("T4")] == ["CW"]
 
 
 def test_of_two_encoders_equal_under_the_new_labels_table_6_shows_the_better_under_the_original_ones(session):
@@ -147,7 +147,7 @@ def test_of_two_models_equal_under_the_new_labels_table_7_shows_the_better_under
 
 def test_figures_3_and_9_have_one_row_a_model_too(asked):
     asked.classifier(asked.right({0: 7}))
-    assert [row["Task"] for row in asked.rows("F3")] == ["CW+", "supervised"]
+    assert [row["Protocol"] for row in asked.rows("F3")] == ["CW+", "supervised"]
     pairs = {(row["model"], row["other"]) for row in asked.rows("F9")}
     assert ("hf[toybox-mllm]", "timm[tf_efficientnet_lite0]") in pairs
     assert len(pairs) == 3  # with the original labels
@@ -161,7 +161,7 @@ def test_means_over_repeats_stand_in_no_table_of_single_answers(session):
             tables(name, made.pool())
 
 
-def test_mills_table_names_the_task(asked):
+def test_mills_table_names_the_protocol(asked):
     asked.mcq(asked.right())
     written = "".join(map(to_markdown, tables("mill-imagenet", asked.pool())))
     for task in ("(CW)", "(CW+)", "(OW)", "(MCQ)"):
