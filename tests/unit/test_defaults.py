@@ -33,4 +33,4 @@ def test_evaluate_has_the_defaults_of_the_settings() -> None:
 
 def test_the_command_line_has_the_level_and_the_formats_of_the_reports(config: pytest.Config) -> None:
     assert float(get_option(config, "alpha")) == parameters.ALPHA == ALPHA
-    assert parameters.FORMATS == (*RENDERERS,)
+    assert (*RENDERERS,) == parameters.FORMATS
