@@ -40,6 +40,7 @@ NUMBER = (
     *("value", "n", "n_clusters", "low", "high", "method", "higher_is_better"),
 )
 OPTION = "option_"
+OUTCOMES = ("correct", "category")  # the ends of the names of columns
 LABEL_CATEGORY = pd.CategoricalDtype(["S+", "S-", "M+", "M-", "N"])  # one label, several, none; with the original one
 
 
@@ -114,7 +115,8 @@ def read_samples(case: RecordedCase, columns: Sequence[str] = (), file: str = ""
 
     Columns that end in `correct` are numbers: 1, 0, or NaN for an answer that does not count. The columns
     `LABELS.category` are categorical, NaN for an image that the label set does not annotate. All other columns are
-    text, "" for an empty cell.
+    text, "" for an empty cell. With an outcome or a category those of all label sets are returned: tables ask for them
+    one by one, and reading one column takes almost as long as reading all.
     """
     record, folder = case.record, case.folder
     entry = record.artifacts.get(file) if file else record.predictions
@@ -127,7 +129,8 @@ def read_samples(case: RecordedCase, columns: Sequence[str] = (), file: str = ""
             f"{folder / entry.path} has no column {', '.join(missing)}; its columns are {', '.join(heads)}. "
             "Run the case again."
         )
-    wanted = [*columns] or heads
+    outcomes = [name for name in heads if name.split(".")[-1] in OUTCOMES]
+    wanted = [*dict.fromkeys([*columns, *(outcomes if {*outcomes} & {*columns} else [])])] or heads
     numbers = [name for name in wanted if name.split(".")[-1] == "correct"]
     kinds = [name for name in wanted if name.endswith(".category")]
     empty = {name: [""] for name in (*numbers, *kinds)}

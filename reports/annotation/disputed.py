@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from eyechart.data.dataset import Dataset
+from eyechart.data.splits import list_splits
 from eyechart.errors import ReportError
 from eyechart.paths import STORE
 
@@ -103,7 +104,13 @@ def open_data(case: CaseRun, root: str | None, store: Path) -> Dataset:
     record, fingerprint = case.record, case.record.data.fingerprint
     name, path = f"{record.benchmark}/{record.split}", root or record.data.root or None
     return open_checked_split(
-        name, path, store, fingerprint=fingerprint, limit=record.limit, seed=record.seed, offline=root is None
+        name,
+        list_splits(path),
+        store,
+        fingerprint=fingerprint,
+        limit=record.limit,
+        seed=record.seed,
+        offline=root is None,
     )
 
 

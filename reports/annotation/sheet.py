@@ -13,8 +13,9 @@ from io import BytesIO
 from pathlib import Path
 
 from eyechart.data.dataset import Dataset
+from eyechart.data.discovery import SplitRef
 from eyechart.data.images import decode_image
-from eyechart.data.splits import list_splits, open_split
+from eyechart.data.splits import open_split
 from eyechart.errors import ReportError
 from eyechart.spec import did_you_mean
 
@@ -36,7 +37,7 @@ class Sheet:
 
 def open_checked_split(
     name: str,
-    root: str | None,
+    refs: Sequence[SplitRef],
     store: Path,
     *,
     fingerprint: str,
@@ -45,8 +46,7 @@ def open_checked_split(
     source: str = "run",
     offline: bool = False,
 ) -> Dataset:
-    """Open a split; raise ReportError if its images are not those that the run or division used."""
-    refs = list_splits(root)
+    """Open one of some splits; raise ReportError if its images are not those that the run or division used."""
     ref = next((ref for ref in refs if str(ref) == name), None)
     if ref is None:
         names = [str(ref) for ref in refs]

@@ -8,6 +8,7 @@ from pathlib import Path
 from random import Random
 
 from eyechart.data.dataset import Dataset
+from eyechart.data.splits import list_splits
 from eyechart.errors import ReportError
 from eyechart.oodbench.division import OOD_H, OOD_S
 from eyechart.oodbench.division_files import DivisionFile, PairEntry, read_division, read_file
@@ -72,7 +73,7 @@ def open_data(division: DivisionFile, options: SpotCheckOptions) -> Dataset:
     parameters = {name: int(division.parameters[name]) for name in ("limit", "seed") if name in division.parameters}
     return open_checked_split(
         f"{division.benchmark}/{division.split}",
-        options.data,
+        list_splits(options.data),
         options.store,
         fingerprint=division.fingerprint,
         limit=parameters.get("limit"),

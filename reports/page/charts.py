@@ -59,18 +59,23 @@ def confusion_rows(group: SampleGroup) -> list[dict[str, Any]]:
     rows = []
     for index, case_samples in enumerate(group.cases):
         for name, outcomes in case_samples.samples.label_sets.items():
-            pairs = Counter(wrong_pairs(case_samples, outcomes)).most_common(PAIRS)
+            pairs = wrong_pairs(case_samples, outcomes).most_common(PAIRS)
             pair_rows = [[label, answer, count] for (label, answer), count in pairs]
             rows.append({"position": index, "labels": name, "pairs": pair_rows})
     return [row for row in rows if row["pairs"]]
 
 
-def wrong_pairs(case_samples: CaseSamples, outcomes: LabelOutcomes) -> Iterator[tuple[str, str]]:
-    """Yield (right answer, given answer) of the wrong items with one right answer."""
-    answers = case_samples.samples.answers
-    for index in np.flatnonzero(outcomes.outcomes == WRONG).tolist():
-        if len({*outcomes.labels[index]}) == 1 and answers[index]:
-            yield outcomes.labels[index][0], answers[index]
+def wrong_pairs(case_samples: CaseSamples, outcomes: LabelOutcomes) -> Counter[tuple[str, str]]:
+    """Return how often each (right answer, given answer) occurs among the wrong items with one right answer."""
+    answers, wrong = case_samples.samples.answers, outcomes.outcomes == WRONG
+    pairs: Counter[tuple[str, str]] = Counter()
+    if answers:
+        codes = zip(outcomes.labels.codes[wrong].tolist(), answers.codes[wrong].tolist(), strict=True)
+        for (label, answer), count in Counter(codes).items():
+            labels = {*outcomes.labels.values[label]}
+            if len(labels) == 1 and answers.values[answer]:
+                pairs[labels.pop(), answers.values[answer]] += count
+    return pairs
 
 
 def coverage_curves(runs: Runs) -> list[dict[str, Any]]:

@@ -12,7 +12,7 @@ from typing import Any
 
 import msgspec
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 FOLDER = "data"
 CALL = "eyechart"
@@ -76,7 +76,7 @@ class TextNumbers:
         return [truncate(text) for text in self.numbers]
 
 
-def pack_flags(flags: Mapping[int, Iterable[bool]]) -> NDArray[np.uint8]:
+def pack_flags(flags: Mapping[int, ArrayLike]) -> NDArray[np.uint8]:
     """Return several boolean columns as the bits of one number."""
-    columns = [np.fromiter(column, bool).astype(np.uint8) << bit for bit, column in flags.items()]
+    columns = [np.asarray(column, bool).astype(np.uint8) << bit for bit, column in flags.items()]
     return np.asarray(np.bitwise_or.reduce(columns), np.uint8)

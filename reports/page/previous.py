@@ -15,7 +15,8 @@ from eyechart.records import MetricKey
 
 from ..evidence_io import is_run, read_case_evidence, read_cases
 from ..runs import CaseRun, Runs, load
-from .samples import RIGHT, UNSCORED, WRONG, Codes, LabelOutcomes, Samples
+from .columns import Column
+from .samples import NO_TEXTS, RIGHT, UNSCORED, WRONG, Codes, LabelOutcomes, Samples
 
 PreviousCase = CaseRun | Evidence
 PreviousCases = Mapping[int, PreviousCase]  # by the identity of the entry that is compared
@@ -68,7 +69,8 @@ def samples_from_evidence(old: Evidence, case: CaseRun, now: Samples) -> Samples
     scored = {
         name: label_outcomes for name, label_outcomes in merged.items() if (label_outcomes.outcomes != UNSCORED).any()
     }
-    return Samples(now.items, scored, answers=(), errors=("",) * len(now.items)) if scored else None
+    no_errors = Column.repeat("", len(now.items))
+    return Samples(now.items, scored, answers=NO_TEXTS, errors=no_errors) if scored else None
 
 
 @dataclass(frozen=True)
@@ -81,6 +83,8 @@ class SampleChanges:
 
 def sample_changes(old: PreviousCase | None, case: CaseRun, keys: Sequence[str]) -> Mapping[str, SampleChanges]:
     """Return the lost and gained items of every metric with per-sample outcomes, by the gate's title of the metric."""
+    if old is None:
+        return {}
     before, now = (
         read_case_evidence(source.record, source.folder) if isinstance(source, CaseRun) else source
         for source in (old, case)

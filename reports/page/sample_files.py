@@ -5,6 +5,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
+
 from eyechart.data.file_index import FileSource
 
 from .chunks import TextNumbers, pack, pack_flags, pack_floats, pack_ragged, truncate, write_chunk
@@ -30,9 +33,9 @@ def write_sample_group(folder: Path, number: int, group: SampleGroup, pictures: 
     """Write all chunks of a group, and return its entry of the index."""
     names, folder_name = TextNumbers(), f"a{number}"
     for index, (name, outcomes) in enumerate(group.label_sets.items()):
-        labels = pack_ragged([names(label) for label in row] for row in outcomes.labels)
+        labels = pack_ragged(outcomes.labels.map(lambda row: [*map(names, row)]))
         categories = TextNumbers()
-        kinds = pack([categories(category) for category in outcomes.categories])
+        kinds = pack(outcomes.categories.map(categories).array(np.int64))
         write_chunk(
             folder,
             f"{folder_name}/t{index}",
@@ -41,8 +44,9 @@ def write_sample_group(folder: Path, number: int, group: SampleGroup, pictures: 
     for index, case_samples in enumerate(group.cases):
         write_chunk(folder, f"{folder_name}/e{index}", case_columns(case_samples, group, names))
     parts = range(0, len(group.items), PART)
+    classes = [number_classes(case_samples.samples, names) for case_samples in group.cases]
     for index, start in enumerate(parts):
-        write_chunk(folder, f"{folder_name}/p{index}", part_texts(group, names, slice(start, start + PART)))
+        write_chunk(folder, f"{folder_name}/p{index}", part_texts(group, classes, slice(start, start + PART)))
     keys = [key for key, _ in group.items]
     images = {
         "pictures": pack([group.picture_index.get(key, -1) for key in keys]),
@@ -121,13 +125,12 @@ def case_columns(case_samples: CaseSamples, group: SampleGroup, names: TextNumbe
 
 def sample_columns(samples: Samples, group: SampleGroup, names: TextNumbers) -> dict[str, Any]:
     """Return answers, outcomes under each label set, and flags."""
-    pairs = zip(
-        samples.answers or ("?",) * len(samples.items), samples.errors, strict=True
-    )  # unknown answers are none to miss
-    is_missing = (not (answer or error) for answer, error in pairs)
-    flags = {OUT_OF_PROMPT: map(bool, samples.kinds), FAILED: map(bool, samples.errors), UNPARSED: is_missing}
+    answers = samples.answers.map(names).array(np.int64) if samples.answers else None
+    has_failed = samples.errors.map(bool).array(np.bool_)
+    is_missing = np.zeros_like(has_failed) if answers is None else (answers == 0) & ~has_failed  # unknown: not missing
+    flags = {OUT_OF_PROMPT: samples.kinds.map(bool).array(np.bool_), FAILED: has_failed, UNPARSED: is_missing}
     return {
-        "answers": pack([names(answer) for answer in samples.answers]) if samples.answers else None,
+        "answers": None if answers is None else pack(answers),
         "outcomes": {
             str(n): pack(samples.label_sets[t].outcomes)
             for n, t in enumerate(group.label_sets)
@@ -137,19 +140,25 @@ def sample_columns(samples: Samples, group: SampleGroup, names: TextNumbers) -> 
     }
 
 
-def part_texts(group: SampleGroup, names: TextNumbers, rows: slice) -> dict[str, Any]:
+def number_classes(samples: Samples, names: TextNumbers) -> list[NDArray[np.int32]]:
+    """Return the number of each item's class at each rank, 0 for none."""
+    return [classes.map(names).array(np.int32) for classes, _ in samples.best]
+
+
+def part_texts(group: SampleGroup, classes: Sequence[list[NDArray[np.int32]]], rows: slice) -> dict[str, Any]:
     """Return the texts of some items, case by case."""
-    return {"cases": [case_texts(case_samples, names, rows) for case_samples in group.cases]}
+    return {"cases": [case_texts(*case, rows) for case in zip(group.cases, classes, strict=True)]}
 
 
-def case_texts(case_samples: CaseSamples, names: TextNumbers, rows: slice) -> dict[str, Any]:
+def case_texts(case_samples: CaseSamples, classes: list[NDArray[np.int32]], rows: slice) -> dict[str, Any]:
     """Return the completions of a case and their details; empty columns are left out."""
     samples, before = case_samples.samples, case_samples.previous
     columns: dict[str, list[Any]] = {
         "raw": [truncate(text) for text in samples.raw[rows]],
         "errors": [truncate(text) for text in samples.errors[rows]],
-        "kinds": [*samples.kinds[rows]],
-        "best": [[[names(name), score] for name, score in row] for row in samples.best[rows]],
+        "kinds": samples.kinds[rows],
+        "best": [ranks[rows].tolist() for ranks in classes],
+        "scores": [scores[rows] for _, scores in samples.best],
         "more": [[[truncate(label), truncate(value)] for label, value in row] for row in samples.more[rows]],
         "rawBefore": [*changed_texts(before, samples, rows)] if before else [],
     }

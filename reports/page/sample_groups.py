@@ -10,6 +10,8 @@ import numpy as np
 
 from eyechart.data.class_names import load_class_names
 from eyechart.data.dataset import Dataset
+from eyechart.data.discovery import SplitRef
+from eyechart.data.splits import list_splits
 from eyechart.errors import EyechartError, ReportError, VocabularyError
 
 from ..annotation.sheet import open_checked_split
@@ -18,7 +20,7 @@ from ..run_files import read_verified
 from ..runs import CaseRun, ComparableCases, Runs
 from .previous import PreviousCase, PreviousCases, SampleChanges, sample_changes, samples_from_evidence
 from .sample_readers import READERS
-from .samples import ClassNamer, LabelOutcomes, Samples, class_namer, read_samples
+from .samples import NO_TEXTS, ClassNamer, LabelOutcomes, Samples, class_namer, read_samples
 
 IMAGE = "image"
 DEFAULT_LABELS = ("species",)  # what birds are looked at by
@@ -36,7 +38,9 @@ class CaseSamples:
 
     def without_texts(self) -> "CaseSamples":
         """Return the same with the outcomes of the answers, but not their texts, which take much memory."""
-        return replace(self, samples=replace(self.samples, raw=(), kinds=(), best=(), more=(), answers=()))
+        return replace(
+            self, samples=replace(self.samples, raw=NO_TEXTS, kinds=NO_TEXTS, best=(), more=(), answers=NO_TEXTS)
+        )
 
 
 @dataclass(frozen=True)
@@ -76,6 +80,13 @@ class SampleLoader:
     store: Path
     notes: list[str] = field(default_factory=list)
     progress: Callable[[str], None] = lambda _: None
+    known_splits: dict[str | None, Sequence[SplitRef]] = field(default_factory=dict)  # by root
+
+    def list_splits(self, root: str | None) -> Sequence[SplitRef]:
+        """Return the splits of a root, which is surveyed once. Raises DataError for a root that is no folder."""
+        if root not in self.known_splits:
+            self.known_splits[root] = list_splits(root)
+        return self.known_splits[root]
 
     def load(self, runs: Runs, previous: PreviousCases) -> Iterator[SampleGroup]:
         """Yield every sample group of the runs."""
@@ -129,7 +140,13 @@ class SampleLoader:
         offline = self.data is None  # nothing is downloaded unless it is asked for
         try:
             return open_checked_split(
-                group.benchmark, root, self.store, fingerprint=fingerprint, limit=limit, seed=seed, offline=offline
+                group.benchmark,
+                self.list_splits(root),
+                self.store,
+                fingerprint=fingerprint,
+                limit=limit,
+                seed=seed,
+                offline=offline,
             )
         except EyechartError as error:
             self.notes.append(f"{group.title}: no images. {error}")

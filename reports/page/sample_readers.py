@@ -3,10 +3,11 @@
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 
+from .columns import Column, Line, SampleTable
 from .samples import (
+    NO_TEXTS,
     ClassNamer,
     LabelOutcomes,
-    Line,
     Reader,
     Samples,
     column,
@@ -16,17 +17,17 @@ from .samples import (
 )
 
 
-def no_labels(rows: Sequence[Line]) -> tuple[tuple[str, ...], ...]:
+def no_labels(rows: SampleTable) -> Column[tuple[str, ...]]:
     """Return no label for any item."""
-    return ((),) * len(rows)
+    return Column.repeat((), len(rows))
 
 
-def single_labels(rows: Sequence[Line], name: str) -> tuple[tuple[str, ...], ...]:
+def single_labels(rows: SampleTable, name: str) -> Column[tuple[str, ...]]:
     """Return one label per item, or none."""
-    return tuple((row[name],) if row[name] else () for row in rows)
+    return column(rows, name).map(lambda text: (text,) if text else ())
 
 
-def read_existence(rows: Sequence[Line], _: ClassNamer) -> Samples:
+def read_existence(rows: SampleTable, _: ClassNamer) -> Samples:
     """Return one item per question about a category of an image."""
     return Samples(
         items=tuple(
@@ -40,7 +41,7 @@ def read_existence(rows: Sequence[Line], _: ClassNamer) -> Samples:
     )
 
 
-def read_progression(rows: Sequence[Line], _: ClassNamer) -> Samples:
+def read_progression(rows: SampleTable, _: ClassNamer) -> Samples:
     """Return each of the three questions of a sample as an item."""
     return Samples(
         items=tuple((row["key"], describe_question(row)) for row in rows),
@@ -59,12 +60,12 @@ def describe_question(row: Line) -> str:
     return f"{stage}: {subject}, sample {row['sample']}"
 
 
-def read_detection(rows: Sequence[Line], _: ClassNamer) -> Samples:
+def read_detection(rows: SampleTable, _: ClassNamer) -> Samples:
     """Return one item per present category; a flagged pair is one that the detector got wrong."""
     return Samples(
         items=tuple((row["key"], f"{row['category_name']} ({row['category']})") for row in rows),
         label_sets={"OODBench": label_outcomes(rows, "correct", single_labels(rows, "target"))},
-        answers=tuple("" if row["error"] else format_flags(row) for row in rows),
+        answers=Column.of("" if row["error"] else format_flags(row) for row in rows),
         errors=column(rows, "error"),
         more=tuple((("purified probability", row["probability"]),) for row in rows),
         unit="pair",
@@ -77,22 +78,22 @@ def format_flags(row: Line) -> str:
     return f"flagged: {', '.join(flags)}" if flags else "not flagged"
 
 
-def columns_with_outcomes(rows: Sequence[Line]) -> list[str]:
+def columns_with_outcomes(rows: SampleTable) -> list[str]:
     """Return the columns of answers that have an outcome of their own beside them."""
     return [name.removesuffix(".correct") for name in rows[0] if name.endswith(".correct")]
 
 
-def image_items(rows: Sequence[Line]) -> tuple[tuple[str, str], ...]:
+def image_items(rows: SampleTable) -> tuple[tuple[str, str], ...]:
     """Return one item per image."""
     return tuple((row["key"], "") for row in rows)
 
 
-def answerability(rows: Sequence[Line]) -> tuple[str, ...]:
+def answerability(rows: SampleTable) -> Column[str]:
     """Return for each bird whether it is answerable, and if not, the reason."""
-    return tuple("answerable" if row["subset"] == "A" else row["reason"] or "unanswerable" for row in rows)
+    return Column.of("answerable" if row["subset"] == "A" else row["reason"] or "unanswerable" for row in rows)
 
 
-def read_species(rows: Sequence[Line], _: ClassNamer) -> Samples:
+def read_species(rows: SampleTable, _: ClassNamer) -> Samples:
     """Return one item per bird, with every list and level; the answer is the species of the whole list."""
     columns, kinds = columns_with_outcomes(rows), answerability(rows)
     return Samples(
@@ -105,11 +106,11 @@ def read_species(rows: Sequence[Line], _: ClassNamer) -> Samples:
         more=tuple(tuple(level_details(row, columns)) for row in rows),
         unit="image",
         confidence=parse_numbers(rows, "all.species.probability"),
-        observations=column(rows, "observation"),
+        observations=tuple(column(rows, "observation")),
     )
 
 
-def level_outcomes(rows: Sequence[Line], column_name: str, kinds: tuple[str, ...]) -> LabelOutcomes:
+def level_outcomes(rows: SampleTable, column_name: str, kinds: Column[str]) -> LabelOutcomes:
     """Return labels and outcomes at one level."""
     level = column_name.partition(".")[2]
     outcomes = label_outcomes(
@@ -133,7 +134,7 @@ def format_score(number: str) -> str:
     return f"{float(number):.3g}" if number else ""
 
 
-def read_flat_list(rows: Sequence[Line], _: ClassNamer) -> Samples:
+def read_flat_list(rows: SampleTable, _: ClassNamer) -> Samples:
     """Return one item per bird with the name chosen from species and genera."""
     kinds, labels, columns = answerability(rows), single_labels(rows, "target"), columns_with_outcomes(rows)
     by_name = {
@@ -149,7 +150,7 @@ def read_flat_list(rows: Sequence[Line], _: ClassNamer) -> Samples:
         more=tuple(tuple(level_answers(row, columns)) for row in rows),
         unit="image",
         confidence=parse_numbers(rows, "all.probability"),
-        observations=column(rows, "observation"),
+        observations=tuple(column(rows, "observation")),
     )
 
 
@@ -161,7 +162,7 @@ def level_answers(row: Line, columns: Sequence[str]) -> Iterator[tuple[str, str]
             yield column_name, f"{answer} ({level}) {format_score(number)}"
 
 
-def read_free_form(rows: Sequence[Line], _: ClassNamer) -> Samples:
+def read_free_form(rows: SampleTable, _: ClassNamer) -> Samples:
     """Return one item per bird with its completion."""
     outcomes = label_outcomes(rows, "correct", single_labels(rows, "species"))
     return Samples(
@@ -172,11 +173,11 @@ def read_free_form(rows: Sequence[Line], _: ClassNamer) -> Samples:
         raw=column(rows, "response"),
         more=tuple((("level", row["answer_level"]),) if row["answer_level"] else () for row in rows),
         unit="image",
-        observations=column(rows, "observation"),
+        observations=tuple(column(rows, "observation")),
     )
 
 
-def read_abstention(rows: Sequence[Line], _: ClassNamer) -> Samples:
+def read_abstention(rows: SampleTable, _: ClassNamer) -> Samples:
     """Return one item per prompt and bird; right is to abstain on unanswerable images and answer the others."""
     outcomes = label_outcomes(rows, "correct", single_labels(rows, "target"))
     return Samples(
@@ -190,7 +191,7 @@ def read_abstention(rows: Sequence[Line], _: ClassNamer) -> Samples:
         raw=column(rows, "response"),
         more=tuple((("abstained", "" if row["error"] else format_abstained(row)),) for row in rows),
         unit="question",
-        observations=column(rows, "observation"),
+        observations=tuple(column(rows, "observation")),
     )
 
 
@@ -199,7 +200,7 @@ def format_abstained(row: Line) -> str:
     return "yes" if row["prediction"] == "abstain" else "no"
 
 
-def read_shared(rows: Sequence[Line], _: ClassNamer) -> Samples:
+def read_shared(rows: SampleTable, _: ClassNamer) -> Samples:
     """Return one item per row of a protocol of another package, from the columns that all sample tables share."""
     keys = column(rows, "key")
     repeated = {key for key, times in Counter(keys).items() if times > 1}
@@ -208,7 +209,7 @@ def read_shared(rows: Sequence[Line], _: ClassNamer) -> Samples:
         label_sets={"target": label_outcomes(rows, "correct", single_labels(rows, "target"), "subset")},
         answers=column(rows, "prediction"),
         errors=column(rows, "error"),
-        raw=column(rows, "response") if "response" in rows[0] else (),
+        raw=column(rows, "response") if "response" in rows.columns else NO_TEXTS,
         unit="sample" if repeated else "image",
     )
 

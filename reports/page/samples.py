@@ -1,12 +1,8 @@
 """Read the samples of a case from its sample table. An item is an image, or a question about one."""
 
-import csv
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cache, partial
-from io import StringIO
-from itertools import compress, islice
-from typing import Generic, TypeVar, overload
+from functools import cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,85 +12,26 @@ from eyechart.errors import ReportError
 from ..render import one_line
 from ..run_files import read_verified
 from ..runs import CaseRun
+from .columns import Column, RowValues, SampleTable
 
-Line = Mapping[str, str]
 ClassNamer = Callable[[str], str]
 Codes = NDArray[np.uint8]
 Floats = NDArray[np.float32]
-V = TypeVar("V")
-Best = tuple[tuple[str, str], ...]  # names with their scores, the highest first
+Ranked = tuple[Column[str], Column[str]]  # the class of each item at one rank, "" for none, and its score
 
+NO_TEXTS: Column[str] = Column.of(())
 RANKS = range(1, 6)
-BLOCK = 4096  # rows that are read at once
-BEST_COLUMNS = [f"{what}{rank}" for what in ("top", "score") for rank in RANKS]
 DETAIL_COLUMNS = ("options", "top1", "strict_top1", "request", "position")
 WRONG, RIGHT, MIXED, UNSCORED = 0, 1, 2, 255
 MARKS: Mapping[str, int] = {"0": WRONG, "1": RIGHT}
-
-
-class SampleTable(Sequence[Line]):
-    """The rows of a sample table, kept by column. Equal texts of one column are one object."""
-
-    def __init__(self, columns: Mapping[str, Sequence[str]]) -> None:
-        self.columns = columns
-
-    @classmethod
-    def parse(cls, text: str) -> "SampleTable":
-        """Return the rows of a csv file with a header. Raises ValueError for rows of different lengths."""
-        reader = csv.reader(StringIO(text, newline=""))
-        names = next(reader, [])
-        columns: list[list[str]] = [[] for _ in names]
-        known: list[dict[str, str]] = [{} for _ in names]
-        while block := [*islice(reader, BLOCK)]:
-            for texts, own, cells in zip(columns, known, zip(*block, strict=True), strict=True):
-                texts.extend(map(own.setdefault, cells, cells))
-        return cls(dict(zip(names, columns, strict=True)))
-
-    def __len__(self) -> int:
-        return len(next(iter(self.columns.values()), ()))
-
-    @overload
-    def __getitem__(self, row: int) -> Line: ...
-
-    @overload
-    def __getitem__(self, row: slice) -> "SampleTable": ...
-
-    def __getitem__(self, row: int | slice) -> "Line | SampleTable":
-        if isinstance(row, slice):
-            return SampleTable({name: texts[row] for name, texts in self.columns.items()})
-        return {name: texts[row] for name, texts in self.columns.items()}
-
-    def __iter__(self) -> Iterator[Line]:
-        names = [*self.columns]
-        return (dict(zip(names, cells, strict=True)) for cells in zip(*self.columns.values(), strict=True))
-
-
-class RowValues(Sequence[V], Generic[V]):
-    """A value of the cells of each row, computed when it is read, since all of them together take much memory."""
-
-    def __init__(self, columns: Sequence[Sequence[str]], compute: Callable[..., V]) -> None:
-        self.columns, self.compute = columns, compute
-
-    def __len__(self) -> int:
-        return len(self.columns[0])
-
-    @overload
-    def __getitem__(self, row: int) -> V: ...
-
-    @overload
-    def __getitem__(self, row: slice) -> Sequence[V]: ...
-
-    def __getitem__(self, row: int | slice) -> V | Sequence[V]:
-        cells = [texts[row] for texts in self.columns]
-        return tuple(map(self.compute, *cells)) if isinstance(row, slice) else self.compute(*cells)
 
 
 @dataclass(frozen=True)
 class LabelOutcomes:
     """One label set over the items: right labels, category, and outcome of the answers."""
 
-    labels: tuple[tuple[str, ...], ...]
-    categories: tuple[str, ...]
+    labels: Column[tuple[str, ...]]
+    categories: Column[str]
     outcomes: Codes
 
 
@@ -102,17 +39,18 @@ class LabelOutcomes:
 class Samples:
     """Every item of a case.
 
-    `items` are (image, question); `answers` are names, "" for none, and () if unknown; `raw` are the completions. Of a
-    right class that is not among the five best, the loss has the fifth score, and so is a lower bound.
+    `items` are (image, question); `answers` are names, "" for none, and empty if unknown; `raw` are the completions;
+    `best` are the classes with the highest scores, by rank. Of a right class that is not among them, the loss has the
+    last score, and so is a lower bound.
     """
 
     items: tuple[tuple[str, str], ...]
     label_sets: Mapping[str, LabelOutcomes]
-    answers: tuple[str, ...]
-    errors: tuple[str, ...]
-    raw: tuple[str, ...] = ()
-    kinds: tuple[str, ...] = ()
-    best: Sequence[Best] = ()
+    answers: Column[str]
+    errors: Column[str]
+    raw: Column[str] = NO_TEXTS
+    kinds: Column[str] = NO_TEXTS
+    best: tuple[Ranked, ...] = ()
     more: Sequence[tuple[tuple[str, str], ...]] = ()
     unit: str = field(default="", compare=False)
     observations: tuple[str, ...] = ()  # which are samples of their own; () where images are
@@ -126,10 +64,11 @@ class Samples:
         return np.array([indices[name] for name in names], np.int64)
 
     def __post_init__(self) -> None:
-        for name in ("raw", "kinds", "best", "more"):
+        for name in ("raw", "kinds"):
             if not getattr(self, name):
-                empty: object = () if name in ("best", "more") else ""
-                object.__setattr__(self, name, (empty,) * len(self.items))
+                object.__setattr__(self, name, Column.repeat("", len(self.items)))
+        if not self.more:
+            object.__setattr__(self, "more", ((),) * len(self.items))
 
 
 Reader = Callable[[SampleTable, ClassNamer], Samples]
@@ -152,46 +91,48 @@ def read_samples(case: CaseRun, class_name: ClassNamer, readers: Mapping[str, Re
         raise ReportError(f"{path} cannot be read as answers ({error!r}). Run the case again.") from error
 
 
-def column(rows: Sequence[Line], name: str) -> tuple[str, ...]:
+def column(rows: SampleTable, name: str) -> Column[str]:
     """Return the texts of one column."""
-    return tuple(rows.columns[name]) if isinstance(rows, SampleTable) else tuple(row[name] for row in rows)
+    return rows.columns[name]
 
 
-def parse_marks(rows: Sequence[Line], name: str) -> Codes:
+def parse_marks(rows: SampleTable, name: str) -> Codes:
     """Return a column of "1", "0" and "" as codes."""
-    return np.array([MARKS.get(text, UNSCORED) for text in column(rows, name)], np.uint8)
+    return column(rows, name).map(lambda text: MARKS.get(text, UNSCORED)).array(np.uint8)
 
 
-def parse_numbers(rows: Sequence[Line], name: str) -> Floats:
+def parse_numbers(rows: SampleTable, name: str) -> Floats:
     """Return a column of numbers, NaN where it is empty."""
-    return np.array([float(text) if text else np.nan for text in column(rows, name)], np.float32)
+    return column(rows, name).map(lambda text: float(text) if text else np.nan).array(np.float32)
 
 
-def margin_losses(rows: Sequence[Line]) -> Floats:
+def margin_losses(rows: SampleTable) -> Floats:
     """Return the best score minus that of the best right class under the first label set; NaN without either."""
-    name = next((column for column in rows[0] if column.endswith(".labels")), "")
+    name = next((name for name in rows.columns if name.endswith(".labels")), "")
     if not name:
         return np.full(len(rows), np.nan, np.float32)
+    labels = [*column(rows, name).map(lambda text: [*filter(None, text.split(";"))])]
     scores = np.stack([parse_numbers(rows, f"score{rank}") for rank in RANKS])
-    labels = [text.split(";") for text in column(rows, name)]
-    right = np.array([list(map(is_in, column(rows, f"top{rank}"), labels)) for rank in RANKS])
+    right = np.stack([is_in(column(rows, f"top{rank}"), labels) for rank in RANKS])
     last = np.where(np.isnan(scores), np.inf, scores).min(axis=0)  # of the listed classes
     best = np.where(right.any(axis=0), np.where(right, scores, -np.inf).max(axis=0), last)
-    loss = np.where(list(map(any, labels)), scores[0] - best, np.nan)
-    return np.asarray(loss, np.float32)
+    return np.asarray(np.where([*map(bool, labels)], scores[0] - best, np.nan), np.float32)
 
 
-def is_in(name: str, names: Sequence[str]) -> bool:
-    """Return whether a class is one of some classes; "" is none."""
-    return bool(name) and name in names
+def is_in(classes: Column[str], labels: Sequence[Sequence[str]]) -> NDArray[np.bool_]:
+    """Return for each row whether its class is one of its labels."""
+    numbers = {name: number for number, name in enumerate(classes.values)}
+    rows = np.repeat(np.arange(len(labels)), [*map(len, labels)])
+    wanted = np.array([numbers.get(label, -1) for row in labels for label in row], np.int64)
+    return np.bincount(rows[classes.codes[rows] == wanted], minlength=len(labels)) > 0
 
 
 def label_outcomes(
-    rows: Sequence[Line], correct: str, labels: Sequence[Sequence[str]], category: str = ""
+    rows: SampleTable, correct: str, labels: Iterable[Sequence[str]], category: str = ""
 ) -> LabelOutcomes:
     """Return one label set whose outcomes, and categories if named, are columns."""
-    categories = column(rows, category) if category else ("",) * len(rows)
-    return LabelOutcomes(tuple(map(tuple, labels)), categories, parse_marks(rows, correct))
+    categories = column(rows, category) if category else Column.repeat("", len(rows))
+    return LabelOutcomes(Column.of(map(tuple, labels)), categories, parse_marks(rows, correct))
 
 
 def format_options(options: str, class_name: ClassNamer) -> str:
@@ -218,16 +159,11 @@ def read_classification(rows: SampleTable, class_name: ClassNamer) -> Samples:
     return Samples(
         items=tuple((key, "") for key in column(first_epoch, "key")),
         label_sets=label_sets,
-        answers=tuple(
-            class_name(top) if top and not error else ""
-            for top, error in zip(column(first_epoch, "top1"), column(first_epoch, "error"), strict=True)
-        ),
+        answers=class_answers(first_epoch, class_name),
         errors=merge_texts(rounds, "error"),
-        raw=merge_texts(rounds, "response") if has_text else (),
-        kinds=column(first_epoch, "out_of_prompt") if has_text else (),
-        best=()
-        if has_text
-        else RowValues([first_epoch.columns[name] for name in BEST_COLUMNS], partial(top5, class_name)),
+        raw=merge_texts(rounds, "response") if has_text else NO_TEXTS,
+        kinds=column(first_epoch, "out_of_prompt") if has_text else NO_TEXTS,
+        best=() if has_text else tuple(ranked_classes(first_epoch, rank, class_name) for rank in RANKS),
         more=text_columns(first_epoch, class_name) if has_text else (),
         unit="image",
         confidence=confidence,
@@ -240,22 +176,26 @@ def split_epochs(rows: SampleTable) -> list[SampleTable]:
     epochs = rows.columns.get("epoch")
     if epochs is None:
         return [rows]
-    masks = [[epoch == wanted for epoch in epochs] for wanted in dict.fromkeys(epochs)]
-    return [SampleTable({name: [*compress(texts, mask)] for name, texts in rows.columns.items()}) for mask in masks]
+    return [rows.select(epochs.codes == number) for number in range(len(epochs.values))]
+
+
+def class_answers(rows: SampleTable, class_name: ClassNamer) -> Column[str]:
+    """Return the names of the best classes; "" for none, or an error."""
+    tops = column(rows, "top1").map(lambda top: class_name(top) if top else "")
+    failed = column(rows, "error").map(bool).array(np.bool_)
+    return Column(np.where(failed, len(tops.values), tops.codes), [*tops.values, ""])
+
+
+def ranked_classes(rows: SampleTable, rank: int, class_name: ClassNamer) -> Ranked:
+    """Return the names of the classes at one rank with their scores."""
+    return column(rows, f"top{rank}").map(lambda top: class_name(top) if top else ""), column(rows, f"score{rank}")
 
 
 def class_outcomes(rounds: Sequence[SampleTable], name: str, class_name: ClassNamer) -> LabelOutcomes:
     """Return one label set of classes; an image that is right in some epochs only is mixed."""
-
-    @cache
-    def names(text: str) -> tuple[str, ...]:
-        return tuple(map(class_name, filter(None, text.split(";"))))
-
-    labels = [names(text) for text in column(rounds[0], f"{name}.labels")]
-    outcomes = label_outcomes(rounds[0], f"{name}.correct", labels, f"{name}.category")
-    return LabelOutcomes(
-        outcomes.labels, outcomes.categories, merge_epochs([parse_marks(rows, f"{name}.correct") for rows in rounds])
-    )
+    labels = column(rounds[0], f"{name}.labels").map(lambda text: tuple(map(class_name, filter(None, text.split(";")))))
+    outcomes = merge_epochs([parse_marks(rows, f"{name}.correct") for rows in rounds])
+    return LabelOutcomes(labels, column(rounds[0], f"{name}.category"), outcomes)
 
 
 def merge_epochs(rounds: Sequence[Codes]) -> Codes:
@@ -266,23 +206,17 @@ def merge_epochs(rounds: Sequence[Codes]) -> Codes:
     return np.asarray(merged, np.uint8)
 
 
-def merge_texts(rounds: Sequence[SampleTable], name: str) -> tuple[str, ...]:
+def merge_texts(rounds: Sequence[SampleTable], name: str) -> Column[str]:
     """Return the texts of a column over all epochs, one line per epoch if there are several."""
     if len(rounds) == 1:
         return column(rounds[0], name)
     lines = zip(*(column(rows, name) for rows in rounds), strict=True)
-    return tuple("\n".join(f"{n}: {text}" for n, text in enumerate(texts, 1) if text) for texts in lines)
-
-
-def top5(class_name: ClassNamer, *cells: str) -> Best:
-    """Return the classes with the highest scores, from the columns of classes and those of scores."""
-    half = len(cells) // 2
-    return tuple((class_name(top), score) for top, score in zip(cells[:half], cells[half:], strict=True) if top)
+    return Column.of("\n".join(f"{n}: {text}" for n, text in enumerate(texts, 1) if text) for texts in lines)
 
 
 def text_columns(rows: SampleTable, class_name: ClassNamer) -> Sequence[tuple[tuple[str, str], ...]]:
     """Return the details of the text answers."""
-    empty = ("",) * len(rows)
+    empty = Column.repeat("", len(rows))
     columns = [rows.columns.get(name, empty) for name in DETAIL_COLUMNS]
     return RowValues(columns, lambda *cells: tuple(text_details(class_name, *cells)))
 

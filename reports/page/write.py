@@ -9,7 +9,6 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
-from eyechart.data.splits import list_splits
 from eyechart.errors import ReportError
 from eyechart.glossary import glossary_entries
 from eyechart.paths import STORE
@@ -72,22 +71,14 @@ def without_collection() -> Iterator[None]:
 @without_collection()
 def write_page(options: PageOptions, folder: Path, progress: Callable[[str], None] = lambda _: None) -> list[str]:
     """Write the page into a folder, and return the notes to print; `progress` is called with each step."""
-    list_splits(options.data)  # raise an error if the root is no folder; missing splits are left without images
     runs, loader = load(options.runs), SampleLoader(options.data, options.store, progress=progress)
+    loader.list_splits(options.data)  # raise an error if the root is no folder; missing splits are left without images
     clear_folder(folder)
     previous = find_previous(runs, options.baseline, options.runs)
     changes = compare_with_previous(
         runs, previous, options.baseline_name, options.rule, require_baseline=options.baseline is not None
     )
-    thumbnails = ThumbnailWriter(folder, options.side)
-    group_summaries: list[dict[str, Any]] = []
-    places: dict[int, tuple[str, int, CaseSamples]] = {}
-    for number, group in enumerate(loader.load(runs, changes.previous)):
-        group_summaries.append(write_group(folder, number, group, thumbnails, loader))
-        places |= {
-            id(case_samples.case): (group.name, index, case_samples.without_texts())
-            for index, case_samples in enumerate(group.cases)
-        }
+    group_summaries, places = write_groups(folder, runs, changes, ThumbnailWriter(folder, options.side), loader)
     index = write_index(folder, runs, options, changes, places, progress)
     index["notes"] = [*runs.notes, *loader.notes, *index["notes"]]
     write_chunk(folder, "index", index | {"groups": group_summaries})
@@ -104,6 +95,21 @@ def clear_folder(folder: Path) -> None:
             raise ReportError(f"{folder} contains files that are not a page of eyechart. Give another folder as --out.")
         for name in (DATA, FIGURES):
             shutil.rmtree(folder / name, ignore_errors=True)
+
+
+def write_groups(
+    folder: Path, runs: Runs, changes: Changes, thumbnails: ThumbnailWriter, loader: SampleLoader
+) -> tuple[list[dict[str, Any]], SamplePlaces]:
+    """Write every sample group, one at a time, and return their entries of the index and the places of the samples."""
+    summaries: list[dict[str, Any]] = []
+    places: dict[int, tuple[str, int, CaseSamples]] = {}
+    for number, group in enumerate(loader.load(runs, changes.previous)):
+        summaries.append(write_group(folder, number, group, thumbnails, loader))
+        places |= {
+            id(case_samples.case): (group.name, index, case_samples.without_texts())
+            for index, case_samples in enumerate(group.cases)
+        }
+    return summaries, places
 
 
 def write_group(

@@ -1,7 +1,9 @@
 """Data as scripts: what is written is what a browser reads back."""
 
+import csv
 import json
 from base64 import b64decode
+from io import StringIO
 from pathlib import Path
 
 import numpy as np
@@ -19,6 +21,7 @@ from eyechart.reports.page.chunks import (
     truncate,
     write_chunk,
 )
+from eyechart.reports.page.columns import Column, SampleTable
 from eyechart.reports.page.samples import class_namer
 
 
@@ -80,3 +83,25 @@ def test_the_same_value_is_the_same_file(tmp_path: Path) -> None:
         write_chunk(tmp_path, f"a0/{name}", {"x": [1.5, None], "y": "ü"})
     first, second = (json.loads(f"[{(tmp_path / f'data/a0/{name}.js').read_text()[9:-2]}]") for name in ("one", "two"))
     assert first[1] == second[1]
+
+
+@given(st.lists(st.text(st.characters(exclude_categories=["Cs"]), max_size=3)))
+def test_a_column_keeps_each_value_once_and_gives_it_to_every_row(texts: list[str]) -> None:
+    column = Column.of(texts)
+    assert [*column] == texts
+    assert column.values == [*dict.fromkeys(texts)]
+    assert [*column.map(len)] == [*map(len, texts)]
+    assert column.map(len).array(int).tolist() == [*map(len, texts)]
+
+
+PARTS = st.sampled_from(["a", "1", ".0", "NA", '"', ",", "\n", "\r\n", " ", "\u2028", "é"])
+CELLS = st.lists(PARTS, max_size=4).map("".join)
+
+
+@given(st.lists(st.tuples(CELLS, CELLS, CELLS), min_size=1))
+def test_a_table_has_the_texts_of_its_file_unchanged(rows: list[tuple[str, ...]]) -> None:
+    out = StringIO(newline="")
+    csv.writer(out, quoting=csv.QUOTE_ALL, lineterminator="\n").writerows([("key", "01", "1.0"), *rows])
+    table = SampleTable.parse(out.getvalue())
+    assert [tuple(row.values()) for row in table] == rows
+    assert [*table.columns] == ["key", "01", "1.0"]

@@ -1,7 +1,10 @@
-"""How long the page of 50,000 images and ten models takes to show itself and to filter, over what is allowed."""
+"""What the page of 50,000 images and ten models takes to write, to show itself and to filter, over what is allowed."""
 
 import os
+import resource
 import shutil
+import subprocess
+import sys
 import tempfile
 from collections.abc import Iterator
 from hashlib import sha256
@@ -14,11 +17,11 @@ import numpy as np
 from eyechart.classification.metrics import accuracy_estimate
 from eyechart.gate.evidence import Evidence, collect_evidence
 from eyechart.records import DataRecord, File, Metric, ModelRecord, OutcomeCounts, Record, Records, Run, encode
-from eyechart.reports.page.write import PageOptions, write_page
 
 IMAGES, MODELS, CLASSES = 50_000, 10, 1000
 LABELS = ("ImGT", "ReGT")
-VIEW, FILTER = 2.0, 0.2  # seconds
+VIEW, FILTER, WRITING = 2.0, 0.2, 25.0  # seconds; writing in processor time
+MEMORY = 500e6  # bytes
 VIEWS = {"overview": "", "samples": "#/samples/imagenet/val"}
 FILTERS = {
     "wrong under ImGT, right under ReGT": "&flip=ImGT>ReGT",
@@ -33,17 +36,26 @@ BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stab
 
 
 def facts(pairs: int) -> Iterator[str]:
-    """The slowest view and filter over what is allowed."""
+    """The costs of writing, and the slowest view and filter, over what is allowed."""
     with tempfile.TemporaryDirectory() as folder:
-        page = made(Path(folder))
-        yield from (f"page of {IMAGES:,} x {MODELS}: {what}" for what in measured(page, pairs))
+        runs = made(Path(folder))
+        for what in (*written(runs, Path(folder) / "page"), *measured(Path(folder) / "page" / "index.html", pairs)):
+            yield f"page of {IMAGES:,} x {MODELS}: {what}"
 
 
-def made(folder: Path) -> Path:
-    """The page of two runs, of which the second is a little worse."""
-    runs = tuple(run(folder / name, worse) for name, worse in (("one", 0.0), ("two", 0.01)))
-    write_page(PageOptions(runs, store=folder / "store"), folder / "page")
-    return folder / "page" / "index.html"
+def made(folder: Path) -> list[Path]:
+    """Two runs, of which the second is a little worse."""
+    return [run(folder / name, worse) for name, worse in (("one", 0.0), ("two", 0.01))]
+
+
+def written(runs: list[Path], out: Path) -> Iterator[str]:
+    """Write the page of two runs, without images, in a process of its own."""
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    subprocess.run([sys.executable, "-m", "eyechart", "page", *runs, f"--out={out}"], check=True, capture_output=True)
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    seconds = used.ru_utime + used.ru_stime - before.ru_utime - before.ru_stime
+    yield f"writing, share of {WRITING} s of processor time: {seconds / WRITING:.2f}"
+    yield f"writing, share of {MEMORY / 1e6:.0f} MB: {used.ru_maxrss * 1024 / MEMORY:.2f}"
 
 
 def run(folder: Path, worse: float) -> Path:

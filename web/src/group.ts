@@ -13,8 +13,9 @@ interface LabelSetChunk { name: string; labels: { ends: Packed; values: Packed }
 interface ItemsChunk {
   keys: string[]; pictures: Packed; pictureFiles: string[]; picturePart: number; questionNumbers?: Packed; questions?: Cut[];
 }
+// Columns of some rows; `best` and `scores` have a column for each rank.
 export interface Texts {
-  raw?: Cut[]; errors?: Cut[]; kinds?: string[]; best?: [number, string][][]; more?: [Cut, Cut][][];
+  raw?: Cut[]; errors?: Cut[]; kinds?: string[]; best?: number[][]; scores?: string[][]; more?: [Cut, Cut][][];
   rawBefore?: (Cut | null)[];
 }
 

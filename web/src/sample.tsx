@@ -129,7 +129,8 @@ function Answer({ group, groupCase, row, texts, at, first, of }: AnswerProps) {
 interface DetailsProps { group: Group; groupCase: GroupCase; texts: Texts; at: number; row: number }
 
 function Details({ group, groupCase, texts, at, row }: DetailsProps) {
-  const best = texts.best?.[at] ?? [], more = texts.more?.[at] ?? [];
+  const best = (texts.best ?? []).map((names, rank): [number, string] => [names[at], texts.scores![rank][at]]).filter(([name]) => name);
+  const more = texts.more?.[at] ?? [];
   const score = groupCase.about.score || "score";
   const right = new Set(group.labelSets.flatMap((labelSet) => labelsOf(labelSet, row)));
   const known = best.some(([name]) => right.has(name));

@@ -1,5 +1,6 @@
 """Open splits of image files: the ILSVRC validation files, flat or in synset folders, and class folders."""
 
+import os
 from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
@@ -62,13 +63,16 @@ class _Listing(NamedTuple):
 def _list(folder: Path) -> _Listing:
     listing = _Listing([], [], [])
     try:
-        for path in sorted(folder.iterdir()):
-            if path.name.startswith("."):
-                continue
-            if path.is_dir():
+        with os.scandir(folder) as entries:  # which knows what most entries are without asking for each
+            visible = sorted(
+                (entry for entry in entries if not entry.name.startswith(".")), key=lambda entry: entry.name
+            )
+        for entry in visible:
+            path = folder / entry.name
+            if path.is_dir() if entry.is_symlink() else entry.is_dir():
                 listing.folders.append(path)
             elif path.suffix.lower() in SUFFIXES:
-                listing.pictures.append(_check_regular_file(path))
+                listing.pictures.append(path if entry.is_file(follow_symlinks=False) else _check_regular_file(path))
             else:
                 listing.others.append(path)
     except OSError as error:
