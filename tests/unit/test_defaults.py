@@ -11,7 +11,6 @@ from eyechart.gate.compare import ALPHA
 from eyechart.plugins.options import get_option
 from eyechart.plugins.settings import get_settings
 from eyechart.protocol.settings import Settings
-from eyechart.reports.render import RENDERERS
 
 
 @pytest.fixture
@@ -31,6 +30,5 @@ def test_evaluate_has_the_defaults_of_the_settings() -> None:
         assert parameters_of_evaluate[name].default == getattr(Settings, name), name
 
 
-def test_the_command_line_has_the_level_and_the_formats_of_the_reports(config: pytest.Config) -> None:
+def test_the_command_line_has_the_level_of_the_gate(config: pytest.Config) -> None:
     assert float(get_option(config, "alpha")) == parameters.ALPHA == ALPHA
-    assert (*RENDERERS,) == parameters.FORMATS

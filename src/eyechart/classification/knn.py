@@ -4,11 +4,11 @@ The encoder is any image encoder, such as `knn[timm[vit_large_patch16_dinov3]]`;
 features of both splits are stored, so that another k needs no inference.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
 from hashlib import sha256
-from typing import Any, Literal, get_args
+from typing import Any, ClassVar, Literal, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -34,10 +34,15 @@ _CELLS = 2**25  # similarities held at a time, so that 50,000 queries against 1.
 class KnnModel(Neighbours):
     """An image encoder with a support split, whose labelled images vote."""
 
-    option_names = ("encoder", "k", "support", "weights")
+    option_help: ClassVar[Mapping[str, str]] = {
+        "encoder": "image encoder, also as the first argument (default: timm[])",
+        "k": "number of neighbours that vote (default: 11)",
+        "support": f"split with the labelled images, as benchmark/split (default: {SUPPORT})",
+        "weights": "uniform counts the votes, cosine adds up their similarities (default: uniform)",
+    }
 
     def __init__(self, spec: ModelSpec, *, device: str = "cpu", offline: bool = False) -> None:
-        spec.check(arguments=1, options=self.option_names)
+        spec.check(arguments=1, options=self.option_help)
         self.spec = spec
         self.k = runtime.integer_option(spec, "k", 11)
         self.weights = _weights(spec)

@@ -12,6 +12,7 @@ image and a category, see `replayed_responses`. `of=species` has probabilities, 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
+from typing import ClassVar
 from zipfile import BadZipFile
 
 import numpy as np
@@ -22,7 +23,7 @@ from eyechart.data.dataset import Dataset
 from eyechart.data.sample_keys import ClassMatcher, match_unique_images, read_lines
 from eyechart.errors import ModelError
 from eyechart.inference.responses import ReplayedResponses, Response
-from eyechart.models.answer_file import answer_path, file_identity
+from eyechart.models.answer_file import OPTION_HELP, answer_path, file_identity
 from eyechart.models.registry import check_replayed_protocol
 from eyechart.models.types import Floats, Identity
 from eyechart.protocol.base import Protocol
@@ -35,13 +36,13 @@ REMEDY = "Expected a csv with the columns key and answer, or an .npz with keys a
 class Replay(ReplayedResponses):
     """A file of answers that is used as a model."""
 
-    option_names = ("path", "name", "of")
+    option_help: ClassVar[Mapping[str, str]] = OPTION_HELP
 
     batch_size = 1
     loads = 0
 
     def __init__(self, spec: ModelSpec, **_: object) -> None:
-        spec.check(arguments=1, options=self.option_names)
+        spec.check(arguments=1, options=self.option_help)
         check_replayed_protocol(spec)
         self.spec, self.path = spec, answer_path(spec)
         if not self.path.is_file():

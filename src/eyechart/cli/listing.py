@@ -22,15 +22,13 @@ def ls(ctx: click.Context) -> None:
 
 @ls.command()
 def models() -> None:
-    """List model backends: capabilities, options, installation."""
+    """List model backends: capabilities, installation, and options with their defaults."""
     from eyechart.models.packaged import PACKAGED_MODELS
     from eyechart.models.registry import Backend, backends
+    from eyechart.models.types import Model
 
     def facts(name: str, backend: Backend) -> Iterator[str]:
-        model_class = backend.load_class()
         yield f"capabilities: {', '.join(sorted(backend.capabilities))}"
-        if options := getattr(model_class, "option_names", ()):
-            yield f"options: {', '.join(options)}"
         if packaged := PACKAGED_MODELS.get(name):
             yield f"packaged models: {', '.join(packaged)}"
         if backend.extras:
@@ -39,10 +37,13 @@ def models() -> None:
 
     for name, backend in backends().items():
         try:
-            summary, lines = first_sentence(backend.load_class()), [*facts(name, backend)]
+            model_class: type[Model] = backend.load_class()
+            click.echo(f"{name}: {first_sentence(model_class)}")
+            for line in [*facts(name, backend), *(["options:"] if model_class.option_help else [])]:
+                click.echo(f"  {line}")
+            echo_columns([(f"    {option}", text) for option, text in model_class.option_help.items()])
         except EyechartError as error:  # a backend of another package that cannot be imported
-            summary, lines = str(error), []
-        click.echo("\n".join([f"{name}: {summary}", *(f"  {line}" for line in lines)]))
+            click.echo(f"{name}: {error}")
 
 
 @ls.command()

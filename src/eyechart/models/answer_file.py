@@ -7,6 +7,13 @@ from pathlib import Path
 from eyechart.models.types import Identity
 from eyechart.spec import ModelSpec
 
+OPTION_HELP = {
+    "path": "file of the answers, also as the first argument",
+    "name": "name in identities (default: that of the file)",
+    "of": "protocol of the answers: closed_world, open_world, mcq, existence, free_form or species (default: none, the "
+    "answers are class indices or names)",
+}
+
 
 def answer_path(spec: ModelSpec) -> Path:
     """Return the path that a specification names: `replay[answers.csv]` or `replay[path=answers.csv]`."""

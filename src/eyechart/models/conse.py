@@ -7,10 +7,10 @@ is given. ConSE has no temperature: `scale=20` is the round number whose softmax
 photographs (among their 1000 names 15 is as good; 100 is overconfident, 5 tells hardly anything).
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import cached_property
 from hashlib import sha256
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from PIL import Image
@@ -28,12 +28,20 @@ EXAMPLES = {"classifier": "timm[resnet50]", "text": "sentence[minilm]"}
 class ConSE(Encoder):
     """Encodes images and texts in the space of a sentence encoder; zero-shot prompts are names, as in the paper."""
 
-    option_names = ("classifier", "text", "top", "names", "scale", "dtype", "batch_size")
+    option_help: ClassVar[Mapping[str, str]] = {
+        "classifier": "model that gives the probabilities of classes (default: timm[])",
+        "text": "model that embeds names (default: sentence[minilm])",
+        "top": "number of classes whose names are averaged (default: 10)",
+        "names": "class names of the classifier: mill, openai, kisel, wordnet or a file (default: mill)",
+        "scale": "factor of cosines before a softmax (default: 20)",
+        "dtype": runtime.DTYPE_HELP,
+        "batch_size": "number of images in one forward pass (default: that of the classifier)",
+    }
 
     templates = "name"
 
     def __init__(self, spec: ModelSpec, *, device: str = "cpu", offline: bool = False) -> None:
-        spec.check(arguments=0, options=self.option_names)
+        spec.check(arguments=0, options=self.option_help)
         self.spec = spec
         self.top = runtime.integer_option(spec, "top", 10)
         self._scale = runtime.scale_option(spec, 20.0)

@@ -8,7 +8,7 @@ timm's own for those weights, at the size it was tested with.
 from collections.abc import Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 from PIL import Image
 
@@ -24,10 +24,15 @@ PACKAGED = "tf_efficientnet_lite0"
 class TimmClassifier(Classifier, ImageEncoder):
     """A supervised classifier; its pooled features make it an image encoder."""
 
-    option_names = ("pretrained", "dtype", "batch_size", "num_classes")
+    option_help: ClassVar[Mapping[str, str]] = {
+        "pretrained": "weights: a tag of timm, a file, or hub (default: hub; of tf_efficientnet_lite0 packaged)",
+        "dtype": runtime.DTYPE_HELP,
+        "batch_size": runtime.batch_size_help(64),
+        "num_classes": "number of outputs of the weights, 0 without a classifier (default: as timm lists them)",
+    }
 
     def __init__(self, spec: ModelSpec, *, device: str = "cpu", offline: bool = False) -> None:
-        spec.check(arguments=1, options=self.option_names)
+        spec.check(arguments=1, options=self.option_help)
         self.spec, self.device, self.offline = spec, device, offline
         self.batch_size = runtime.batch_size_option(spec, 64)
         self.dtype = runtime.dtype_option(spec, device)

@@ -31,7 +31,7 @@ class Identity(msgspec.Struct, frozen=True, kw_only=True):
 class Model(ABC):
     """Base of all models. The constructor is cheap: weights are loaded with the first request."""
 
-    option_names: ClassVar[tuple[str, ...]] = ()  # the options that a specification may have
+    option_help: ClassVar[Mapping[str, str]] = {}  # the options that a specification may have, with an explanation
     batch_size: int = 1
     loads: int = 0  # how often the weights were read into memory so far: 0 or 1
 

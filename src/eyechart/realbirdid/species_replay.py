@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
+from typing import ClassVar
 
 import numpy as np
 from numpy.lib.format import open_memmap
@@ -17,7 +18,7 @@ from numpy.typing import NDArray
 from eyechart.data.dataset import Dataset
 from eyechart.data.sample_keys import count_others, match_unique_images, read_lines
 from eyechart.errors import ModelError
-from eyechart.models.answer_file import answer_path, file_identity, file_sha256
+from eyechart.models.answer_file import OPTION_HELP, answer_path, file_identity, file_sha256
 from eyechart.models.choice_trie import Bools, Ints
 from eyechart.models.types import Floats, Identity, Model
 from eyechart.spec import ModelSpec
@@ -31,13 +32,13 @@ MISSING = -1
 class SpeciesReplay(Model):
     """A model whose probabilities come from a file."""
 
-    option_names = ("path", "name", "of")
+    option_help: ClassVar[Mapping[str, str]] = OPTION_HELP
 
     batch_size = 1
     loads = 0
 
     def __init__(self, spec: ModelSpec, **_: object) -> None:
-        spec.check(arguments=1, options=self.option_names)
+        spec.check(arguments=1, options=self.option_help)
         self.spec, self.path = spec, answer_path(spec)
         if not self.path.is_file():
             raise ModelError(f"'{spec}': there is no file {self.path}. {EXPECTED}")

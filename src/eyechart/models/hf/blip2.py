@@ -8,7 +8,7 @@ weights come without the temperature of their training. `scale` is what either i
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property, partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
@@ -29,8 +29,13 @@ class Blip2Matcher(image_text.HfImageTextModel, Matcher):
 
     backend = "blip2"
     class_name = "Blip2ForImageTextRetrieval"
-    option_names = (*image_text.OPTIONS, "head", "scale")
     default_batch_size = 32
+    option_help: ClassVar[Mapping[str, str]] = {
+        "dtype": runtime.DTYPE_HELP,
+        "batch_size": runtime.batch_size_help(default_batch_size),
+        "head": "itm reads image and text together, itc compares their features (default: itm)",
+        "scale": "factor of the logits before a softmax (default: 1, of itc 100)",
+    }
 
     def __init__(self, spec: ModelSpec, *, device: str = "cpu", offline: bool = False) -> None:
         super().__init__(spec, device=device, offline=offline)

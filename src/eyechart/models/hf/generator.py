@@ -6,7 +6,7 @@ Answers are the likeliest ones, whatever generation_config.json asks for: no sam
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property, partial
 from itertools import islice
-from typing import Any, TypeVar
+from typing import Any, ClassVar, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,12 +29,12 @@ LIBRARIES = ("transformers", "tokenizers", "torch", "torchvision", "pillow")
 class HfGenerator(Scorer):
     """Generates answers with transformers."""
 
-    option_names = ("dtype", "batch_size")
+    option_help: ClassVar[Mapping[str, str]] = {"dtype": runtime.DTYPE_HELP, "batch_size": runtime.batch_size_help(16)}
 
     structured = False
 
     def __init__(self, spec: ModelSpec, *, device: str = "cpu", offline: bool = False) -> None:
-        spec.check(arguments=1, options=self.option_names)
+        spec.check(arguments=1, options=self.option_help)
         chat.check_has_name(spec)
         self.spec, self.device, self.offline = spec, device, offline
         self.batch_size = runtime.batch_size_option(spec, 16)

@@ -15,7 +15,6 @@ from eyechart.spec import ModelSpec
 if TYPE_CHECKING:
     import torch
 
-OPTIONS = ("dtype", "batch_size")
 LIBRARIES = ("transformers", "tokenizers", "torch", "pillow")
 
 
@@ -23,11 +22,14 @@ class HfImageTextModel:
     """A folder with weights, tokenizer and image processor; a subclass names the class of the weights."""
 
     backend: ClassVar[str]
-    option_names: ClassVar[tuple[str, ...]] = OPTIONS
     default_batch_size: ClassVar[int] = 64
+    option_help: ClassVar[Mapping[str, str]] = {
+        "dtype": runtime.DTYPE_HELP,
+        "batch_size": runtime.batch_size_help(default_batch_size),
+    }
 
     def __init__(self, spec: ModelSpec, *, device: str = "cpu", offline: bool = False) -> None:
-        spec.check(arguments=1, options=self.option_names)
+        spec.check(arguments=1, options=self.option_help)
         if not spec.arguments:
             raise SpecError(f"'{spec}' names no model. Expected {self.backend}[PATH] or {self.backend}[owner/name].")
         self.spec, self.device, self.offline = spec, device, offline

@@ -4,9 +4,9 @@
 `open_clip[toybox-clip]`, which is packaged. Quick GELU follows the weights, whatever the architecture's name says.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from PIL import Image
 
@@ -25,12 +25,16 @@ if TYPE_CHECKING:
 class OpenClipEncoder(Encoder):
     """Encodes images and texts in one space; published prompts are 80 templates per class, 7 for the packaged model."""
 
-    option_names = ("pretrained", "dtype", "batch_size")
+    option_help: ClassVar[Mapping[str, str]] = {
+        "pretrained": "weights: a tag of open_clip, or a file",
+        "dtype": runtime.DTYPE_HELP,
+        "batch_size": runtime.batch_size_help(64),
+    }
 
     templates = "80"
 
     def __init__(self, spec: ModelSpec, *, device: str = "cpu", offline: bool = False) -> None:
-        spec.check(arguments=1, options=self.option_names)
+        spec.check(arguments=1, options=self.option_help)
         repair()
         self.spec, self.device, self.offline = spec, device, offline
         self.batch_size = runtime.batch_size_option(spec, 64)

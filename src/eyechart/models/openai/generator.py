@@ -1,24 +1,10 @@
-"""Models behind an OpenAI-compatible server: `openai[MODEL,base_url=http://localhost:8000/v1]`.
-
-| option | |
-|---|---|
-| `base_url` | where; without it OpenAI itself |
-| `key_env` | the environment variable that holds the key (`OPENAI_API_KEY`) |
-| `concurrency` | requests under way at once (16) |
-| `timeout`, `retries`, `backoff` | seconds for an attempt (120), further attempts (6), seconds between the first (1) |
-| `seed` | told to the server (42, `none` for servers that know no seed) |
-| `reasoning` | `true` for models that take no temperature and count their reasoning as part of the answer |
-| `served` | the name that the server will answer by: then it is not asked for, and kept answers need no server |
-| `revision` | which weights a server of one's own has, since nobody can see them from here |
-| `price_in`, `price_cached`, `price_out` | USD a million tokens |
-| `budget`, `budget_tokens` | what answers may cost, in USD and tokens, kept ones too; each process counts its own |
-"""
+"""Models behind an OpenAI-compatible server: `openai[MODEL,base_url=http://localhost:8000/v1]`."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, wait
 from functools import cached_property, partial
 from importlib.util import find_spec
-from typing import Any
+from typing import Any, ClassVar
 from weakref import finalize
 
 from eyechart.errors import ModelError
@@ -37,7 +23,7 @@ HELLO_TOKENS = 16
 class OpenAiGenerator(Generator):
     """Generates answers on a server."""
 
-    option_names = options.OPTIONS
+    option_help: ClassVar[Mapping[str, str]] = options.OPTION_HELP
 
     structured = True
     loads = 0

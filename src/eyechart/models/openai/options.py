@@ -12,25 +12,25 @@ from eyechart.models import runtime
 from eyechart.models.openai.limiter import Budget, Prices
 from eyechart.spec import ModelSpec
 
-OPTIONS = (
-    "base_url",
-    "key_env",
-    "concurrency",
-    "timeout",
-    "retries",
-    "backoff",
-    "seed",
-    "reasoning",
-    "served",
-    "revision",
-    "price_in",
-    "price_cached",
-    "price_out",
-    "budget",
-    "budget_tokens",
-)
 PUBLIC = "https://api.openai.com/v1"
 KEY = "OPENAI_API_KEY"
+OPTION_HELP = {
+    "base_url": f"address of the server (default: {PUBLIC})",
+    "key_env": f"environment variable that has the key (default: {KEY})",
+    "concurrency": "number of concurrent requests (default: 16)",
+    "timeout": "seconds for one attempt (default: 120)",
+    "retries": "number of further attempts (default: 6)",
+    "backoff": "seconds before the first further attempt, doubled with each (default: 1)",
+    "seed": "seed that is sent to the server, or none (default: 42)",
+    "reasoning": "true for models that take no temperature and count reasoning as answer tokens (default: false)",
+    "served": "name of the model in identities, so that stored answers need no server (default: the server is asked)",
+    "revision": "version of the weights on your own server, which cannot be seen from outside",
+    "price_in": "price of a million prompt tokens in USD",
+    "price_cached": "price of a million cached prompt tokens in USD (default: price_in)",
+    "price_out": "price of a million answer tokens in USD",
+    "budget": "most that answers may cost in USD, stored ones included; each process counts its own",
+    "budget_tokens": "most tokens that answers may take, stored ones included; each process counts its own",
+}
 NO_KEY = "none"  # what a server of one's own is told, which asks for none
 SECRET = re.compile(r"key|secret|passw|auth|(^|api_|access_)token$", re.IGNORECASE)
 VARIABLE = re.compile(r"[A-Z_][A-Z0-9_]*")
@@ -91,7 +91,7 @@ def parse_options(spec: ModelSpec) -> OpenAiOptions:
     """Check a specification and return its options."""
     _check_no_secret(spec)
     base_url = _base_url(spec)
-    spec.check(arguments=1, options=OPTIONS)
+    spec.check(arguments=1, options=OPTION_HELP)
     if not spec.arguments:
         raise SpecError(f"'{spec}' names no model. Expected openai[MODEL] or openai[MODEL,base_url=http://…/v1].")
     return OpenAiOptions(
@@ -110,7 +110,7 @@ def parse_options(spec: ModelSpec) -> OpenAiOptions:
 
 def _check_no_secret(spec: ModelSpec) -> None:
     """Raise SpecError for an option that looks like a key, without repeating its value."""
-    wrong = [name for name in spec.options if SECRET.search(name) and name not in OPTIONS]
+    wrong = [name for name in spec.options if SECRET.search(name) and name not in OPTION_HELP]
     if wrong or not VARIABLE.fullmatch(spec.options.get("key_env", KEY)):
         raise SpecError(
             f"A specification of openai has {wrong[0] if wrong else 'a key_env that names no environment variable'}. "

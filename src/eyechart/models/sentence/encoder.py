@@ -6,10 +6,10 @@ tokens, Qwen3-Embedding takes the last one, which its tokenizer puts behind ever
 neither query nor document, so both get one prompt: none, unless the model has a default or `prompt=` names one.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 from eyechart.errors import ModelError
 from eyechart.models import runtime, text_batches, weights
@@ -26,10 +26,14 @@ LIBRARIES = ("sentence-transformers", "transformers", "tokenizers", "torch")
 class SentenceEncoder(TextEncoder):
     """Encodes texts as vectors, of unit length if the model normalises them."""
 
-    option_names = ("prompt", "dtype", "batch_size")
+    option_help: ClassVar[Mapping[str, str]] = {
+        "prompt": "prefix of every text: a prompt of the model by name, none, or a .txt file (default: the model's)",
+        "dtype": runtime.DTYPE_HELP,
+        "batch_size": runtime.batch_size_help(1024),
+    }
 
     def __init__(self, spec: ModelSpec, *, device: str = "cpu", offline: bool = False) -> None:
-        spec.check(arguments=1, options=self.option_names)
+        spec.check(arguments=1, options=self.option_help)
         self.spec, self.device, self.offline = spec, device, offline
         self.where = spec.arguments[0] if spec.arguments else PACKAGED
         self.batch_size = runtime.batch_size_option(spec, 1024)

