@@ -14,7 +14,7 @@ from _pytest.mark.expression import Expression
 
 from eyechart.data.splits import PACKAGED
 from eyechart.gate.evidence import Evidence
-from eyechart.wording import count_of
+from eyechart.plurals import count_of
 
 from .cases import ANY, get_case, get_marker, get_splits
 from .exit_codes import ABSENT, ExitCodes

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
+from eyechart.plurals import count_of
 from eyechart.spec import did_you_mean
-from eyechart.wording import count_of
 
 from .cases import get_case, get_splits
 from .settings import get_settings

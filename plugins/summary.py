@@ -15,8 +15,8 @@ from _pytest.pathlib import bestrelpath
 
 from eyechart.command_line import align_texts
 from eyechart.gate.headlines import WITH_EMPTY, counts_empty
+from eyechart.plurals import count_of
 from eyechart.records import PASSED, Metric, Record
-from eyechart.wording import count_of
 
 from .cases import find_case
 from .recorder import Recorder

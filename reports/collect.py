@@ -8,8 +8,8 @@ from pathlib import Path
 
 from eyechart.atomic import write_atomic
 from eyechart.errors import ReportError
+from eyechart.plurals import count_of
 from eyechart.records import FILE, Records, read_run
-from eyechart.wording import count_of
 
 from .history import FORMATS, Row, rows
 from .overview import aggregate

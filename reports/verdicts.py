@@ -19,7 +19,7 @@ from eyechart.gate.compare import (
     remarks,
 )
 from eyechart.gate.evidence import Evidence
-from eyechart.wording import count_of
+from eyechart.plurals import count_of
 
 from .render import P_VALUE, Cell, NumberCell, NumberFormat, Row
 

@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 
 from eyechart.oodbench.division import OOD_H, OOD_S
-from eyechart.wording import count_of
+from eyechart.plurals import count_of
 
 from ..frames import clustered_share
 from ..pages import Page, with_suffixes

@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 
 from eyechart.oodbench.division import HARD_SAMPLES, OOD_H
-from eyechart.wording import count_of
+from eyechart.plurals import count_of
 
 from ..charts import CustomFigure, FigureDefinition
 from ..pages import Page

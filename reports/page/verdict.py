@@ -5,7 +5,7 @@ from math import isnan
 
 from eyechart.gate.compare import GAIN, LOSS, TOLERATED
 from eyechart.gate.power import POWER, minimum_detectable_effect, smallest_detectable_loss
-from eyechart.wording import count_of
+from eyechart.plurals import count_of
 
 from ..evidence_io import case_evidence
 from ..render import one_line

@@ -12,7 +12,7 @@ from typing import Any
 from eyechart.errors import ReportError
 from eyechart.glossary import glossary_entries
 from eyechart.paths import STORE
-from eyechart.wording import count_of
+from eyechart.plurals import count_of
 
 from ..evidence_io import is_run, source_names
 from ..runs import Runs, load

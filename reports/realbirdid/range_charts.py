@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
-from eyechart.wording import count_of
+from eyechart.plurals import count_of
 
 from ..charts import BlockFigure
 from ..pages import Page

@@ -13,7 +13,7 @@ from eyechart.data.detection.splits import BENCHMARK, Format, annotated_splits
 from eyechart.data.imagenet import SYNSET, VAL_FILE
 from eyechart.data.images import SUFFIXES
 from eyechart.errors import DataError
-from eyechart.wording import count_of
+from eyechart.plurals import count_of
 
 Layout = Literal["sample", "registered", "shards", "folder", "hub", "disk", "birds", "none"] | Format
 BIRDS = "realbirdid"

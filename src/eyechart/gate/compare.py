@@ -13,8 +13,8 @@ from eyechart.gate.headlines import ANSWERED, LABELLED
 from eyechart.metrics.clusters import clustered_change_interval, clustered_mcnemar
 from eyechart.metrics.intervals import Interval
 from eyechart.metrics.significance import bootstrap_change, holm, interval_change
+from eyechart.plurals import count_of
 from eyechart.records import EMPTY, empty_label_rules
-from eyechart.wording import count_of
 
 SAME = ("fingerprint", "limit", "seed", "samples")
 SIDES = ("in the baseline", "now")

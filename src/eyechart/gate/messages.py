@@ -8,7 +8,7 @@ from eyechart.gate.compare import NOISE, MetricComparison, Verdict, samples_to_s
 from eyechart.gate.evidence import Evidence
 from eyechart.gate.headlines import ANSWERED
 from eyechart.gate.page_link import PageLink, page_address
-from eyechart.wording import count_of
+from eyechart.plurals import count_of
 
 ACCEPT = "If it is meant to be so, accept it with --eye-update-baseline."
 WRITE = "write the baseline with --eye-update-baseline"

@@ -1,4 +1,4 @@
-"""Counts in sentences."""
+"""Numbers with their nouns, in the singular or plural."""
 
 
 def count_of(n: int, singular: str, plural: str = "") -> str:
