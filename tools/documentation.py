@@ -208,7 +208,7 @@ def find_metrics(record: Mapping[str, Any], name: str) -> Iterator[Mapping[str, 
         more = dict(re.findall(" (level|prompt)=(.+)", key))
         if " ".join([metric["name"], metric["subset"], *more.values()]) == name:
             shown = {part: metric[part] for part in ("name", "labels", "subset")} | more
-            yield shown | {part: shorten(metric[part]) for part in ("value", "ci", "ci_method", "n")}
+            yield shown | {part: shorten(metric[part]) for part in ("value", "n", "ci", "ci_method")}
 
 
 def shorten(value: Any) -> Any:

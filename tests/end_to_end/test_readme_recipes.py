@@ -1,4 +1,7 @@
-"""README's three recipes as they stand there, in a new folder: own images, own model, own gate, and the page."""
+"""README's three recipes as they stand there, in a new folder: own images, own model, own gate, and the page.
+
+Also the commands of "Coming from another tool", with packaged models and data in the place of the names.
+"""
 
 import re
 import shlex
@@ -13,10 +16,12 @@ from PIL import Image
 
 pytestmark = pytest.mark.slow
 
-README = (Path(__file__).parents[2] / "README.md").read_text(encoding="utf-8")
+ROOT = Path(__file__).parents[2]
+README = (ROOT / "README.md").read_text(encoding="utf-8")
 PUBLISHED, PACKAGED = "open_clip[ViT-B-32,pretrained=laion2b_s34b_b79k]", "open_clip[toybox-clip]"
 SHELL = [line.replace(PUBLISHED, PACKAGED) for block in re.findall(r"```bash\n(.*?)```", README, re.DOTALL)
          for line in block.splitlines()]  # fmt: skip
+LATEST = "reports/runs/latest"
 PYTHON = [block.replace(PUBLISHED, PACKAGED) for block in re.findall(r"```python\n(.*?)```", README, re.DOTALL)]
 MODEL = '''
 from hashlib import sha256
@@ -49,6 +54,17 @@ class MyModel(Classifier):
 '''
 GOOD, DAMAGED = "[[0, 1], [0, 0], [1, 0]]", "[[0, 0], [0, 0], [0, 1]]"
 REGRESSION = 10
+
+COMING = re.findall(r"`(eyechart [^`]+)`", (ROOT / "docs/coming-from.md").read_text(encoding="utf-8"))
+NAMES = {  # what stands for a name of the reader's; a limit would replace that of the ini file
+    PUBLISHED: PACKAGED, "vllm[NAME]": "vllm[toybox-mllm]", "NAME": "toybox-mllm", "MODEL": "toybox-mllm",
+    "TASK": "'closed_world and sample-cutouts'", "DATASET/": "toybox/sample-cutouts/", "--eye-limit=100": "",
+    "RUN": LATEST, "BEFORE": LATEST, "AFTER": LATEST,
+}  # fmt: skip
+PRINTED = {  # by the start of a command
+    "eyechart run": "toybox-", "eyechart collect": "history.parquet: 3 runs, ", "eyechart ls protocols": "zero_shot: ",
+    "eyechart ls datasets": "toybox/sample ", "eyechart page": "index.html", "eyechart compare": "0 worse",
+}  # fmt: skip
 
 
 @pytest.fixture
@@ -109,3 +125,19 @@ def test_the_recipes_of_python(folder: Path) -> None:
     type_line(SHELL[3])
     exec(f"found = {own_gate}", values)
     assert len(values["found"]) == 0
+
+
+def in_order(line: str) -> int:
+    """The place of a command among the others: runs first, since the others read them."""
+    return 0 if line.startswith("eyechart run") else 1
+
+
+def test_the_commands_for_those_who_come_from_another_tool(folder: Path) -> None:
+    """vLLM takes a minute to start; its cases are only collected."""
+    (folder / "pytest.ini").write_text("[pytest]\neye_limit = 3\neye_offline = true\n", encoding="utf-8")
+    assert len(COMING) > 8
+    for line in sorted(COMING, key=in_order):
+        line = re.sub("|".join(map(re.escape, NAMES)), lambda match: NAMES[match[0]], line)
+        said = type_line(f"{line} --collect-only -q" if "vllm[" in line else line)
+        expected = next(text for start, text in PRINTED.items() if line.startswith(start))
+        assert expected in said, line
