@@ -34,6 +34,7 @@ STUDENT = (
     "would give; over other images, see the record. Brackets: 95 % intervals, Wilson, of one run."
 )
 ROWS = (*SETTINGS, CLOSED_WORLD)
+OPTION_VALUES = {published: value for value, published in SHORT.items()} | {CLOSED_WORLD: "all classes"}
 WITHOUT_TEXT = tuple(row for row in ROWS if row not in SETTINGS or SETTINGS[row].hardness != "text")
 
 
@@ -47,7 +48,7 @@ def setting_pages(runs: Runs, labels: str | None, settings: Sequence[str], *, be
         cases = [e for e in everything.with_protocols(MC).cases if {everything.reference, label_set} <= {*e.labels}]
         if not cases:
             continue
-        group = everything.select(cases)
+        group, benchmark = everything.select(cases), cases[0].record.benchmark
         if best:
             group = select_best_model(group, everything, label_set)
         shown = group.select(
@@ -55,14 +56,14 @@ def setting_pages(runs: Runs, labels: str | None, settings: Sequence[str], *, be
         )
         rows = []
         for name, block in blocks_by_model(shown, everything, label_set).items():
-            rows += [(name, setting(case), case) for case in block]
+            rows += [(name, shown_setting(setting(case), benchmark), case) for case in block]
             if closed_world := find_closed_world(everything, block[0], label_set):
-                rows.append((name, f"{CLOSED_WORLD} (CW)", closed_world))
+                rows.append((name, f"{shown_setting(CLOSED_WORLD, benchmark)} (CW)", closed_world))
         names = pd.DataFrame(rows, columns=["Model", "Distractors", "case"])
         page = create_page(shown, label_set, COMPARED_OPTIONS)
         closed_world_cases = [case for _, _, case in rows if case.record.protocol == CW]
         notes = (
-            *setting_notes(shown, closed_world_cases, settings),
+            *setting_notes(shown, benchmark, closed_world_cases, settings),
             coverage_note((page.reference, label_set)),
             *page.notes,
         )
@@ -105,6 +106,11 @@ def setting(case: CaseRun) -> str:
     return SHORT.get(value, value)
 
 
+def shown_setting(name: str, benchmark: str) -> str:
+    """Return a setting as the published table writes it if the data are ImageNet's, else the value of the option."""
+    return name if benchmark == "imagenet" else OPTION_VALUES.get(name, name)
+
+
 def find_closed_world(group: ComparableCases, reference_case: CaseRun, labels: str) -> CaseRun | None:
     """Return the model's closed world: with epochs first, then the same parser, default prompts, best accuracy."""
 
@@ -119,18 +125,21 @@ def find_closed_world(group: ComparableCases, reference_case: CaseRun, labels: s
 
 
 def setting_notes(
-    group: ComparableCases, closed_world_cases: Sequence[CaseRun], settings: Sequence[str]
+    group: ComparableCases, benchmark: str, closed_world_cases: Sequence[CaseRun], settings: Sequence[str]
 ) -> Iterator[str]:
     """Yield the sources of distractors, the prompts of the closed world, and the missing rows."""
     yield STUDENT
     yield from dict.fromkeys(
-        f"{setting(case)}: {distractor_source(case)}." for case in group.cases if distractor_source(case)
+        f"{shown_setting(setting(case), benchmark)}: {distractor_source(case)}."
+        for case in group.cases
+        if distractor_source(case)
     )
     yield from dict.fromkeys(
-        f"{CLOSED_WORLD} is the closed world, {closed_world.prompt_settings}." for closed_world in closed_world_cases
+        f"{shown_setting(CLOSED_WORLD, benchmark)} is the closed world, {closed_world.prompt_settings}."
+        for closed_world in closed_world_cases
     )
     present = {*map(setting, group.cases), *[CLOSED_WORLD] * bool(closed_world_cases)}
-    if missing := [name for name in settings if name not in present]:
+    if missing := [shown_setting(name, benchmark) for name in settings if name not in present]:
         yield f"Not in these runs: {'; '.join(missing)}."
 
 

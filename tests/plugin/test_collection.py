@@ -196,7 +196,7 @@ def test_choices_are_those_of_their_protocols(world: Any) -> None:
     options = [f"--eye-set={each}" for each in chosen]
     found = cases(world.call(*WORDS, *options))
     assert [sum(case.partition("@")[0] == name for case in found) for name in ("mcq", "multiple_choice")] == [2, 18]
-    assert "multiple_choice@parser=mill,setting=ReGT+text,text_encoder=hf_clip[a/b,x=1]" in found
+    assert "multiple_choice@parser=mill,setting=second+text,text_encoder=hf_clip[a/b,x=1]" in found
     assert [case for case in found if case.startswith("open_world")] == [
         "open_world",
         "open_world@text_encoder=hf_clip[a/b,x=1]",

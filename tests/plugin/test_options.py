@@ -62,7 +62,7 @@ def refusal(result: pytest.RunResult) -> str:
             "--eye-set=closed_world.answer=name,idd",
             "--eye-set=closed_world.answer does not know 'idd'; did you mean id",
         ),
-        ("--eye-set=multiple_choice.setting=ImGT+randm", "did you mean ImGT+random"),
+        ("--eye-set=multiple_choice.setting=original+randm", "did you mean original+random"),
         (
             "--eye-set=closed_world.images_per_request=0",
             "--eye-set=closed_world.images_per_request takes whole numbers from 1 up. Got '0'",

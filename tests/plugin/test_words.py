@@ -11,6 +11,8 @@ import pytest
 
 from eyechart.data.labels import original_name
 from eyechart.inference.store import scan_blocks
+from eyechart.reports.runs import load
+from eyechart.reports.tables import tables
 
 pytestmark = pytest.mark.slow
 
@@ -113,6 +115,16 @@ def test_every_protocol_runs_on_every_packaged_split(everything: Any) -> None:
     assert len(met) == 2 * 5
     assert len(everything.records) == 5 * 8
     assert not any(record["outcomes"]["error"] for record in everything.records)
+
+
+def test_settings_of_multiple_choice_are_published_names_of_imagenet_alone(everything: Any) -> None:
+    made = tables("multiple-choice", load([everything.latest]))
+    names = made[0].columns.index("Distractors")
+    shown = {(table.title.partition("/")[0], row[names]) for table in made for row in table.rows}
+    assert shown == {
+        ("imagenet", "ImGT + random"), ("imagenet", "ImGT + 999 (CW)"), ("toybox", "original+random"),
+        ("toybox", "all classes (CW)"),
+    }  # fmt: skip
 
 
 def test_every_record_says_what_was_asked_and_how_sure_it_is(everything: Any) -> None:

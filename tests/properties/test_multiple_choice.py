@@ -14,6 +14,8 @@ from eyechart.classification.distractors import Neighbours, confusion_matrix, ra
 from eyechart.classification.multiple_choice import (
     CLOSED_WORLD,
     LETTERS,
+    ORIGINAL,
+    SECOND,
     SETTINGS,
     AnswerOptions,
     draw_mill_options,
@@ -81,9 +83,9 @@ def expected_right(setting: str, original: int, truth: set[int]) -> set[frozense
     """All admissible right options, spelt out anew."""
     imgt = {original} - {-1}
     regt = (truth - imgt) or imgt  # without any label, or with no other than ImGT, ImGT itself
-    if SETTINGS[setting].label_sets == ("ImGT",):
+    if SETTINGS[setting].label_sets == (ORIGINAL,):
         return {frozenset({one}) for one in imgt}
-    if SETTINGS[setting].label_sets == ("ReGT",):
+    if SETTINGS[setting].label_sets == (SECOND,):
         return {frozenset({one}) for one in regt}
     return {frozenset({one, other}) for one in imgt for other in regt}
 

@@ -18,7 +18,7 @@ def asked(session):
     made.closed_world(made.right(), images_per_request="5")
     made.closed_world_plus(made.right({0: "a beast"}), {"a beast": 356})
     made.mcq(made.right({0: 7}))
-    made.multiple_choice("ImGT+random", [made.right(), made.right({0: 7})])
+    made.multiple_choice("original+random", [made.right(), made.right({0: 7})])
     made.evaluations([made.right(), made.right({0: "it"})])
     return made
 

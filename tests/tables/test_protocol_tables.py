@@ -155,7 +155,7 @@ def test_figures_3_and_9_have_one_row_a_model_too(asked):
 
 def test_means_over_repeats_stand_in_no_table_of_single_answers(session):
     made = session()
-    made.multiple_choice("ImGT+random", [made.right(), made.right({0: 7})])
+    made.multiple_choice("original+random", [made.right(), made.right({0: 7})])
     for name in ("T2", "T4", "F3", "F9"):
         with pytest.raises(ReportError, match=name):
             tables(name, made.pool())

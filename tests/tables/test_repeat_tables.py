@@ -41,7 +41,7 @@ def test_table_7_leaves_out_neighbours_in_text_space(asked):
 
 def test_a_setting_is_written_as_it_is_published_however_it_was_typed(session):
     made = session()
-    made.multiple_choice("ReGT+text", [made.right(), made.right()])
+    made.multiple_choice("second+text", [made.right(), made.right()])
     assert made.rows("T19")[0]["Distractors"] == "ReGT + confBERT(ReGT)"
     assert "ReGT + confBERT(ReGT): text_encoder sentence[minilm]" in made.notes("T19")
     assert "Not in these runs: ImGT + random; " in made.notes("T19")
@@ -87,7 +87,7 @@ def test_table_7_shows_the_model_with_the_best_closed_world_and_table_19_both(as
 
 def test_without_a_closed_world_the_settings_stand_alone(session):
     made = session()
-    made.multiple_choice("ImGT+random", [made.right(), made.right()])
+    made.multiple_choice("original+random", [made.right(), made.right()])
     (row,) = made.rows("T19")
     assert (row["A"], row["A low"]) == ("100.00", "100.00")
 

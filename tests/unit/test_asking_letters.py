@@ -175,9 +175,9 @@ def test_every_setting_offers_its_own_right_options(choice: Any, talker: Any, se
     for (number,), text in model.asked:
         names = {*offered(text).values()}
         assert len(names) == 4
-        assert ("ImGT" not in setting) or NAMES[LABELS[number]] in names
+        assert ("original" not in setting) or NAMES[LABELS[number]] in names
         others = {NAMES[label] for label in SECOND[number] if label != LABELS[number]}
-        assert bool(others & names) == ("ReGT" in setting and bool(others))
+        assert bool(others & names) == ("second" in setting and bool(others))
     variants = {tuple(each.variant.items()) for each in repeated.epochs}
     assert len(variants) == 1
     assert repeated.epochs[0].variant["setting"] == setting
@@ -186,21 +186,21 @@ def test_every_setting_offers_its_own_right_options(choice: Any, talker: Any, se
 def test_the_original_labels_are_no_second_ground_truth(choice: Any, talker: Any, sit: Any) -> None:
     truths = [sit.original([(label,) for label in LABELS]), sit.truth(SECOND)]
     one, both = talker(lambda *_: "A"), talker(lambda *_: "A")
-    MultipleChoice().predict(choice(one, "ReGT+text"))
-    MultipleChoice().predict(choice(both, "ReGT+text", truths=truths))
+    MultipleChoice().predict(choice(one, "second+text"))
+    MultipleChoice().predict(choice(both, "second+text", truths=truths))
     assert len(one.asked) in (11, 12)
     assert both.asked == []
 
 
 def test_what_was_taken_for_a_class_distracts_from_it(choice: Any, talker: Any) -> None:
     model = talker(lambda *_: "A")
-    MultipleChoice().predict(choice(model, "ImGT+confusion", [0], [(0,)], epochs=3))
+    MultipleChoice().predict(choice(model, "original+confusion", [0], [(0,)], epochs=3))
     assert all({"ant", "bee", "lynx"} < {*offered(text).values()} for _, text in model.asked)
 
 
 def test_names_that_are_near_distract(choice: Any, talker: Any) -> None:
     model = talker(lambda *_: "A")
-    MultipleChoice().predict(choice(model, "ImGT+text", [0], [(0,)], epochs=3))
+    MultipleChoice().predict(choice(model, "original+text", [0], [(0,)], epochs=3))
     for _, text in model.asked:
         assert {"ant", "cat"} < {*offered(text).values()} < {"ant", "cat", "gnu", "hen", "jay"}
 
@@ -212,7 +212,7 @@ def test_shares_confuse_like_counts(choice: Any, talker: Any, tmp_path: Path) ->
     asked = []
     for name in ("confused.npy", "shares.npy", "shares.csv"):
         model = talker(lambda *_: "A")
-        MultipleChoice().predict(choice(model, "ImGT+confusion", distractors=tmp_path / name))
+        MultipleChoice().predict(choice(model, "original+confusion", distractors=tmp_path / name))
         asked.append(model.asked)
     assert asked[0]
     assert asked[1:] == [[], []]  # the same questions: they are answered already
@@ -239,13 +239,13 @@ BROKEN: dict[str, Callable[[Path], object]] = {
 def test_a_file_that_is_no_matrix_is_a_sentence(choice: Any, talker: Any, tmp_path: Path, name: str) -> None:
     BROKEN[name](tmp_path / name)
     with pytest.raises(DataError, match=rf"The distractors .*{name} .*12 × 12.*true class as row"):
-        MultipleChoice().predict(choice(talker(lambda *_: "A"), "ImGT+confusion", distractors=tmp_path / name))
+        MultipleChoice().predict(choice(talker(lambda *_: "A"), "original+confusion", distractors=tmp_path / name))
 
 
-@pytest.mark.parametrize("setting", [setting for setting in SHORT if "ReGT" in setting])
+@pytest.mark.parametrize("setting", [setting for setting in SHORT if "second" in setting])
 def test_a_second_ground_truth_that_is_not_there_is_a_sentence(choice: Any, talker: Any, setting: str) -> None:
     context = choice(talker(lambda *_: "A"), setting, truths=[])
-    with pytest.raises(DataError, match=r"needs a second label set.*original labels only.*--eye-labels=ReGT=FILE"):
+    with pytest.raises(DataError, match=r"needs a second label set.*original labels only.*--eye-labels=NAME=FILE"):
         MultipleChoice().predict(context)
 
 
@@ -258,7 +258,7 @@ def test_a_second_ground_truth_that_is_not_there_is_a_sentence(choice: Any, talk
         ),
         ({"distractors": "sentence[]", "get_model": lambda _: object()}, r"is neither a classifier nor an encoder"),
         (
-            {"setting": "ImGT+text", "get_model": lambda _: object()},
+            {"setting": "original+text", "get_model": lambda _: object()},
             r"multiple_choice\.text_encoder=sentence\[minilm\] encodes no texts",
         ),
         ({"prompt": "closed_world"}, r"multiple_choice\.prompt=closed_world has the slots: class_list"),
@@ -267,7 +267,7 @@ def test_a_second_ground_truth_that_is_not_there_is_a_sentence(choice: Any, talk
 def test_what_a_setting_lacks_is_a_sentence(choice: Any, talker: Any, choices: dict[str, Any], sentence: str) -> None:
     model = talker(lambda *_: "A")
     with pytest.raises(SpecError, match=sentence):
-        MultipleChoice().predict(choice(model, **({"setting": "ImGT+confusion"} | choices)))
+        MultipleChoice().predict(choice(model, **({"setting": "original+confusion"} | choices)))
     assert model.how == []
 
 
@@ -281,7 +281,7 @@ def test_a_classifiers_own_confusions_distract(choice: Any, talker: Any) -> None
 
     model = talker(lambda *_: "A")
     MultipleChoice().predict(
-        choice(model, "ImGT+confusion", distractors="mine[]", get_model=lambda _: Sure(None), epochs=1)
+        choice(model, "original+confusion", distractors="mine[]", get_model=lambda _: Sure(None), epochs=1)
     )
     for (number,), text in model.asked:
         assert NAMES[number + 3] in offered(text).values() or number + 3 in SECOND[number]
@@ -289,16 +289,16 @@ def test_a_classifiers_own_confusions_distract(choice: Any, talker: Any) -> None
 
 def test_options_and_their_order_are_redrawn_in_every_repeat(choice: Any, talker: Any) -> None:
     model = talker(lambda *_: "A")
-    MultipleChoice().predict(choice(model, "ImGT+random", epochs=5))
+    MultipleChoice().predict(choice(model, "original+random", epochs=5))
     assert {len({text for numbers, text in model.asked if numbers == (row,)}) for row in range(6)} <= {4, 5}
     again = talker(lambda *_: "A")
-    MultipleChoice().predict(choice(again, "ImGT+random", epochs=6))
+    MultipleChoice().predict(choice(again, "original+random", epochs=6))
     assert len(again.asked) == 6
 
 
 def test_one_repeat_has_wilsons_interval(sit: Any, choice: Any, talker: Any) -> None:
     table = {0: "ant", 1: "bee", 2: "unread", 3: "dog", 4: "eel", 5: "fox"}
-    context = choice(talker(choose(table)), "ImGT+random", epochs=1)
+    context = choice(talker(choose(table)), "original+random", epochs=1)
     numbers = sit.metrics(context, MultipleChoice().predict(context), sit.truth([(label,) for label in LABELS]))
     mean = numbers["mc_acc", "A"]
     assert (mean.value, mean.n, mean.ci_method) == (pytest.approx(5 / 6), 6, "wilson")
@@ -313,7 +313,7 @@ def test_thirty_one_repeats_have_students_interval(sit: Any, choice: Any, talker
         right = choose({row: NAMES[label] for row, label in enumerate(LABELS)})(numbers, text)
         return "unread" if counts[0] % 7 == 0 else right
 
-    context = choice(talker(say), "ImGT+random", epochs=31)
+    context = choice(talker(say), "original+random", epochs=31)
     numbers = sit.metrics(context, MultipleChoice().predict(context), sit.truth([(label,) for label in LABELS]))
     mean, answered = numbers["mc_acc", "A"], np.array([number % 7 != 0 for number in range(1, 31 * 6 + 1)])
     runs = answered.reshape(31, 6).mean(axis=1)
@@ -331,7 +331,7 @@ def test_a_number_that_one_repeat_alone_has_no_interval_over_repeats(sit: Any, c
         fresh, first[0] = first[0], False
         return "A" if fresh else Answer("", (), False, error="withheld")
 
-    context = choice(talker(say), "ImGT+random", [0], [(0,)], epochs=3)
+    context = choice(talker(say), "original+random", [0], [(0,)], epochs=3)
     numbers = sit.metrics(context, MultipleChoice().predict(context), sit.truth([(0,)]))
     assert numbers["mc_acc", "A"].ci == pytest.approx(wilson(0, 1))
     assert numbers["mc_acc", "A"].epochs_ci is None
@@ -340,7 +340,7 @@ def test_a_number_that_one_repeat_alone_has_no_interval_over_repeats(sit: Any, c
 def test_repeats_that_agree_are_as_sure_as_their_images(sit: Any, choice: Any, talker: Any) -> None:
     """Five of six images right in every repeat: the interval is that of six images, and not a point."""
     table = {0: "ant", 1: "bee", 2: "unread", 3: "dog", 4: "eel", 5: "fox"}
-    context = choice(talker(choose(table)), "ImGT+random", epochs=31)
+    context = choice(talker(choose(table)), "original+random", epochs=31)
     numbers = sit.metrics(context, MultipleChoice().predict(context), sit.truth([(label,) for label in LABELS]))
     mean = numbers["mc_acc", "A"]
     assert mean.ci == pytest.approx(wilson(5, 6))

@@ -103,7 +103,7 @@ def _ranked(values: NDArray[np.float64]) -> Neighbours:
 
 def hard_distractors(context: Context) -> Neighbours | None:
     """Return the hard distractors of each class, hardest first; None if the setting draws distractors at random."""
-    hardness = context.options["setting"].rpartition("+")[2]  # as in "ImGT+text"
+    hardness = context.options["setting"].rpartition("+")[2]  # as in "original+text"
     if hardness == "random":
         return None
     return (

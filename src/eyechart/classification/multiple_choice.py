@@ -28,6 +28,7 @@ from eyechart.protocol.prompts import Prompt, get_prompt
 LETTERS = ascii_uppercase
 Hardness = Literal["random", "confusion", "text"]
 MILL = "mill_mcq"
+ORIGINAL, SECOND = "original", "second"  # label sets of a data set: the one it comes with, and the first other one
 MILL_COUNT, MILL_TOKENS, TOKENS = 10, 32, 32
 
 
@@ -68,20 +69,20 @@ class AnswerOptions:
 
 @dataclass(frozen=True)
 class DistractorSetting:
-    """The label sets that are offered, and the source of hard distractors."""
+    """The label sets of the correct options, ORIGINAL or SECOND, and the source of hard distractors."""
 
     label_sets: tuple[str, ...]
     hardness: Hardness
 
 
 SETTINGS: Mapping[str, DistractorSetting] = {
-    "ImGT + random": DistractorSetting(("ImGT",), "random"),
-    "ImGT + confEVA(ImGT)": DistractorSetting(("ImGT",), "confusion"),
-    "ImGT + confBERT(ImGT)": DistractorSetting(("ImGT",), "text"),
-    "ReGT + confEVA(ReGT)": DistractorSetting(("ReGT",), "confusion"),
-    "ReGT + confBERT(ReGT)": DistractorSetting(("ReGT",), "text"),
-    "ImGT + ReGT + random": DistractorSetting(("ImGT", "ReGT"), "random"),
-    "ImGT + ReGT + confEVA(ImGT,ReGT)": DistractorSetting(("ImGT", "ReGT"), "confusion"),
+    "ImGT + random": DistractorSetting((ORIGINAL,), "random"),
+    "ImGT + confEVA(ImGT)": DistractorSetting((ORIGINAL,), "confusion"),
+    "ImGT + confBERT(ImGT)": DistractorSetting((ORIGINAL,), "text"),
+    "ReGT + confEVA(ReGT)": DistractorSetting((SECOND,), "confusion"),
+    "ReGT + confBERT(ReGT)": DistractorSetting((SECOND,), "text"),
+    "ImGT + ReGT + random": DistractorSetting((ORIGINAL, SECOND), "random"),
+    "ImGT + ReGT + confEVA(ImGT,ReGT)": DistractorSetting((ORIGINAL, SECOND), "confusion"),
 }
 CLOSED_WORLD = "ImGT + 999"  # the eighth row of Table 19, without letters: see closed_world
 
@@ -174,7 +175,7 @@ def _check(count: int, classes: int, labels: Sequence[int]) -> None:
 
 def _draw_correct(label_sets: Sequence[str], original: int, labels: Sequence[int], random: Random) -> tuple[int, ...]:
     others = [label for label in labels if label != original] or [original]
-    correct = [original if name == "ImGT" else random.choice(others) for name in label_sets]
+    correct = [original if name == ORIGINAL else random.choice(others) for name in label_sets]
     return tuple(dict.fromkeys(correct)) if -1 not in correct else ()
 
 
@@ -324,9 +325,9 @@ def second_label_set(context: Context) -> list[list[int]]:
     label_set = next((labels for labels in context.label_sets if not labels.original), None)
     if label_set is not None:
         return [[label for label in row if label >= 0] for row in label_set.labels.tolist()]
-    if "ReGT" in SETTINGS[SHORT[context.options["setting"]]].label_sets:
+    if SECOND in SETTINGS[SHORT[context.options["setting"]]].label_sets:
         raise DataError(
             f"{context.flag('setting')} needs a second label set, and {context.dataset.benchmark}/"
-            f"{context.dataset.split} has the original labels only. Give one with --eye-labels=ReGT=FILE."
+            f"{context.dataset.split} has the original labels only. Give one with --eye-labels=NAME=FILE."
         )
     return [[] for _ in context.labels]

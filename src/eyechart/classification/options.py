@@ -26,13 +26,13 @@ def check_templates(value: str, _: str | None) -> None:
 
 
 SHORT: Mapping[str, str] = {  # settings of multiple choice as one types them, and as Table 19 writes them
-    "ImGT+random": "ImGT + random",
-    "ImGT+confusion": "ImGT + confEVA(ImGT)",
-    "ImGT+text": "ImGT + confBERT(ImGT)",
-    "ReGT+confusion": "ReGT + confEVA(ReGT)",
-    "ReGT+text": "ReGT + confBERT(ReGT)",
-    "ImGT+ReGT+random": "ImGT + ReGT + random",
-    "ImGT+ReGT+confusion": "ImGT + ReGT + confEVA(ImGT,ReGT)",
+    "original+random": "ImGT + random",
+    "original+confusion": "ImGT + confEVA(ImGT)",
+    "original+text": "ImGT + confBERT(ImGT)",
+    "second+confusion": "ReGT + confEVA(ReGT)",
+    "second+text": "ReGT + confBERT(ReGT)",
+    "original+second+random": "ImGT + ReGT + random",
+    "original+second+confusion": "ImGT + ReGT + confEVA(ImGT,ReGT)",
 }
 IMAGES_PER_REQUEST = Option("images_per_request", "number of images in one request", "1", least=1)
 IMAGE_ORDER = Option(
@@ -75,7 +75,12 @@ TEXT_TEMPLATES = Option(
     "text_templates", "templates for class names and answers before they are embedded: none, 80, 7, 1 or a file",
     "none", check=check_templates,
 )  # fmt: skip
-SETTING = Option("setting", "source of the correct option and kind of distractors", "ImGT+random", tuple(SHORT))
+SETTING = Option(
+    "setting",
+    "label sets of the correct options (second: the first one beside the original labels) and kind of distractors",
+    "original+random",
+    tuple(SHORT),
+)
 REDRAWN_EPOCHS = Option("epochs", "how often each question is asked, each time with newly drawn options", "31", least=1)
 DISTRACTORS = Option(
     "distractors",
