@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 
 from eyechart.errors import ReportError
+from eyechart.extras import install_command
 
 from .annotation.charts import OUTCOME_PIES
 from .charts import CustomFigure, FigureDefinition, TableFigure, label_rows
@@ -56,7 +57,7 @@ def matplotlib_defaults() -> Iterator[None]:
     try:
         import matplotlib as mpl
     except ImportError as error:
-        raise ReportError("A figure needs matplotlib. Install it with: pip install 'eyechart[figures]'") from error
+        raise ReportError(f"A figure needs matplotlib. Install it with: {install_command('figures')}") from error
     with mpl.rc_context():
         mpl.rcdefaults()
         mpl.rcParams.update(SETTINGS)

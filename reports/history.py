@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from io import BytesIO, StringIO
 
 from eyechart.errors import ReportError
+from eyechart.extras import install_command
 from eyechart.records import Metric, Record, Records
 
 Row = tuple[str | int | float | None, ...]
@@ -84,8 +85,9 @@ def to_parquet(table: Sequence[Row]) -> bytes:
         from pyarrow import parquet
     except ImportError:
         raise ReportError(
-            "Parquet is written by pyarrow, which is not installed. Install it with: pip install 'eyechart[hub]', or "
-            "choose a file that ends in .csv."
+            "Parquet is written by pyarrow, which is not installed. "
+            f"Install it with: {install_command('hub')}, or choose "
+            "a file that ends in .csv."
         ) from None
     columns = list(zip(*table, strict=True)) or [()] * len(COLUMNS)
     kinds = [(name, pyarrow.type_for_alias(kind)) for name, kind in COLUMNS.items()]

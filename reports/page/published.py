@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from eyechart.errors import ReportError
+from eyechart.extras import install_command
 
 from ..figures import DRAWERS, draw
 from ..render import Cell, NumberCell, Table, format_cell, numeric_columns, one_line
@@ -55,7 +56,7 @@ def write_figures(folder: Path, runs: Runs, tables: list[dict[str, Any]]) -> tup
     try:
         import matplotlib  # noqa: F401  # to tell a figure that lacks data from a machine that lacks the drawer
     except ImportError:
-        return [], ["Published figures are left out: drawing needs pip install 'eyechart[figures]'."]
+        return [], [f"Published figures are left out. To draw them: {install_command('figures')}"]
     return [*draw_figures(folder, runs, {table["name"]: table["title"] for table in tables})], []
 
 

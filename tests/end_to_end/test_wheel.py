@@ -1,21 +1,25 @@
 """The command `eyechart` of the built wheel, in a virtual environment of its own and an empty folder."""
 
 import os
+import re
 import shutil
 import subprocess
 import sys
 import venv
 from collections.abc import Callable
 from pathlib import Path
+from zipfile import ZipFile
 
 import pytest
 
 from eyechart.cli import COMMANDS
+from eyechart.extras import Extra, install_command
 
 pytestmark = pytest.mark.slow
 
 ROOT = Path(__file__).parents[2]
 Done = subprocess.CompletedProcess[str]
+TRAINING = re.compile(r"torch\.optim|\.backward\(|\bzero_grad\(|^(?:from|import) toybox", re.MULTILINE)
 QUICK = {"OMP_NUM_THREADS": "1", "CUDA_VISIBLE_DEVICES": ""}
 
 
@@ -46,8 +50,8 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def eyechart(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Callable[..., Done]:
-    """Run the installed script in an empty folder."""
+def home(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A virtual environment with the wheel, which sees the libraries of this one."""
     home, folder = tmp_path_factory.mktemp("venv"), tmp_path_factory.mktemp("empty")
     venv.create(home, with_pip=False, symlinks=True)
     (site,) = home.glob("lib/python*/site-packages")
@@ -57,11 +61,35 @@ def eyechart(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Callable[
     call(*pip, "--force-reinstall", wheel, folder=folder)
     where = call(home / "bin" / "python", "-c", "import eyechart; print(eyechart.__file__)", folder=folder).stdout
     assert where.startswith(str(site))
+    return home
+
+
+@pytest.fixture(scope="module")
+def eyechart(home: Path, tmp_path_factory: pytest.TempPathFactory) -> Callable[..., Done]:
+    """Run the installed script in an empty folder."""
+    folder = tmp_path_factory.mktemp("empty")
 
     def eyechart(*arguments: str, code: int = 0) -> Done:
         return call(home / "bin" / "eyechart", *arguments, folder=folder, code=code)
 
     return eyechart
+
+
+def test_the_wheel_has_the_package_and_no_training_code(wheel: Path) -> None:
+    with ZipFile(wheel) as archive:
+        texts = {name: archive.read(name).decode() for name in archive.namelist() if name.endswith(".py")}
+    assert {name.partition("/")[0] for name in texts} == {"eyechart"}
+    assert [name for name, text in texts.items() if TRAINING.search(text)] == []
+    assert len([path for path in ROOT.glob("tools/toybox/*.py") if TRAINING.search(path.read_text())]) > 3
+
+
+@pytest.mark.parametrize("extra", ["models", "hub", "figures", "openai"])
+def test_the_command_of_messages_finds_the_installed_package(home: Path, tmp_path: Path, extra: Extra) -> None:
+    """Without an index and in any folder, as for somebody who installed from a clone."""
+    name = install_command(extra).removeprefix("pip install ").strip("'")
+    pip = (sys.executable, "-m", "pip", "--python", home / "bin" / "python", "install", "--dry-run", "--no-index")
+    done = call(*pip, "--no-deps", name, folder=tmp_path)
+    assert f"Requirement already satisfied: {name}" in done.stdout
 
 
 def test_the_script_is_there_with_every_command(eyechart: Callable[..., Done]) -> None:

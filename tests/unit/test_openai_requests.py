@@ -174,7 +174,7 @@ def test_it_offers_to_generate_and_not_to_score() -> None:
 def test_the_client_that_is_not_there_names_its_extra(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "openai", None)
     with pytest.raises(
-        ModelError, match=r"'openai', which is not installed\. It comes with pip install 'eyechart\[ope"
+        ModelError, match=r"'openai', which is not installed\. Install it with: pip install 'eyechart\[ope"
     ):
         create_model(parse_spec("openai[toy]"))
 

