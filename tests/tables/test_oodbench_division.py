@@ -118,7 +118,7 @@ def test_pairs_of_one_image_are_one_unit_of_the_shares_they_cover(bench):
 
 def test_a_pair_without_an_answer_is_left_out_unless_the_other_answer_is_wrong(asked):
     (table,) = asked.tables("oodbench-F6")
-    assert "1 pairs are left out: not every model has answered them." in table.notes
+    assert "1 pair is left out: not every model has answered it." in table.notes
 
 
 def test_answers_about_other_pairs_stand_apart(asked):
