@@ -1,39 +1,107 @@
 """The prompts of a case, read from the packaged ones that its record names with the start of their sha256."""
 
+import csv
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from io import StringIO
+from typing import Any
 
-from eyechart.data.class_names import load_templates
+from eyechart.classification.image_batches import format_class_list
+from eyechart.data.class_names import load_class_names, load_templates
+from eyechart.data.dataset import Dataset
 from eyechart.errors import EyechartError
 from eyechart.protocol.prompts import get_prompt, prompt_names
+from eyechart.realbirdid.abstention import REASON_LIST
 from eyechart.records import Record
 
+from ..run_files import read_verified
+from ..runs import CaseRun
+
 NAMED = re.compile(r"([\w.-]+) \(([0-9a-f]{8})\)")  # such as "existence (82107dae)"
-PROMPTS, TEMPLATES = ("prompt", "extraction_prompt"), "templates"
+EXTRACTION, TEMPLATES, WORDINGS = "extraction_prompt", "templates", "wordings"
+QUESTIONS = {"existence": ("positive", "negative"), "progression": ("existence", "counting", "logic")}  # by protocol
 SHOWN = 3  # templates
 
 
-def prompt_texts(record: Record) -> list[tuple[str, str]]:
-    """Return name and text of each prompt of a case; prompts that are not packaged, or have changed, are left out."""
-    return [*packaged_prompts(record), *packaged_templates(record)]
+def prompt_texts(case: CaseRun, dataset: Dataset | None) -> list[dict[str, Any]]:
+    """Return each prompt of a case, with the values of the slots that are the same for all images.
+
+    `asks` is the kind of question that the prompt is for; "" for every image. Prompts that are not packaged, or have
+    changed, are left out. `slots` is None for templates of class names.
+    """
+    return [
+        *question_prompts(case, dataset),
+        *wordings(case),
+        *extraction_prompts(case.record),
+        *templates(case.record),
+    ]
 
 
-def packaged_prompts(record: Record) -> Iterator[tuple[str, str]]:
-    """Yield name and text of each packaged prompt that is as it was in the run."""
-    for option in PROMPTS:
-        for name, digest in NAMED.findall(record.variant.get(option, "")):
-            if name in prompt_names() and (prompt := get_prompt(name)).sha256.startswith(digest):
-                yield name, prompt.text.strip()
+def question_prompts(case: CaseRun, dataset: Dataset | None) -> Iterator[dict[str, Any]]:
+    """Yield the prompts about an image."""
+    record = case.record
+    found = NAMED.findall(record.variant.get("prompt", ""))
+    kinds = QUESTIONS.get(record.protocol, ("",) * len(found))
+    for (name, digest), kind in zip(found, kinds, strict=False):
+        if text := packaged_text(name, digest):
+            yield {"name": name, "asks": kind, "text": text, "slots": class_list(record, text, dataset)}
 
 
-def packaged_templates(record: Record) -> Iterator[tuple[str, str]]:
-    """Yield name and first texts of the packaged templates of class names, if they are as they were in the run."""
+def class_list(record: Record, text: str, dataset: Dataset | None) -> dict[str, str]:
+    """Return the slot of class names as it was filled; {} if the prompt has none, or the names are not known."""
+    if "{class_list}" not in text or dataset is None:
+        return {}
+    names = prompt_class_names(record.variant.get("names", ""), dataset)
+    if len(names) != dataset.classes:
+        return {}
+    asked = [names[index] for index in dataset.subset or range(dataset.classes)]
+    return {"class_list": format_class_list(asked, record.variant.get("answer", "name"))}
+
+
+def prompt_class_names(source: str, dataset: Dataset) -> Sequence[str]:
+    """Return the class names that a record names: the split's own, or packaged ones that are as they were."""
+    if source == "split":
+        return dataset.names
+    for name, digest in NAMED.findall(source):
+        try:
+            names = load_class_names(name)
+        except EyechartError:
+            return ()
+        return names.names if names.sha256.startswith(digest) else ()
+    return ()
+
+
+def packaged_text(name: str, digest: str) -> str:
+    """Return the text of a packaged prompt; "" if there is none, or it is not as it was in the run."""
+    prompt = get_prompt(name) if name in prompt_names() else None
+    return prompt.text.strip() if prompt and prompt.sha256.startswith(digest) else ""
+
+
+def wordings(case: CaseRun) -> Iterator[dict[str, Any]]:
+    """Yield the wordings of a question that a case stored."""
+    if (file := case.record.artifacts.get(WORDINGS)) is not None:
+        text = read_verified(case.folder / file.path, case.folder, file)
+        for row in csv.DictReader(StringIO(text, newline="")):
+            name = f"{row['level']}/{row['wording']}"
+            yield {"name": name, "asks": name, "text": row["text"], "slots": {}}
+
+
+def extraction_prompts(record: Record) -> Iterator[dict[str, Any]]:
+    """Yield the prompt by which the answer is extracted from a response."""
+    for name, digest in NAMED.findall(record.variant.get(EXTRACTION, "")):
+        if text := packaged_text(name, digest):
+            yield {"name": name, "asks": "", "text": text, "slots": {"reason_list": REASON_LIST}}
+
+
+def templates(record: Record) -> Iterator[dict[str, Any]]:
+    """Yield the first of the packaged templates of class names, if they are as they were in the run."""
     for name, digest in NAMED.findall(record.variant.get(TEMPLATES, "")):
         try:
-            templates = load_templates(name)
+            found = load_templates(name)
         except EyechartError:
             return
-        if templates.sha256.startswith(digest):
-            more = len(templates.formats) - SHOWN
+        if found.sha256.startswith(digest):
+            more = len(found.formats) - SHOWN
             ending = [f"… and {more} more"] if more > 0 else []
-            yield f"templates {name}", "\n".join([*templates.formats[:SHOWN], *ending])
+            text = "\n".join([*found.formats[:SHOWN], *ending])
+            yield {"name": f"templates {name}", "asks": "", "text": text, "slots": None}

@@ -56,6 +56,8 @@ def write_sample_group(folder: Path, number: int, group: SampleGroup, pictures: 
     write_chunk(folder, f"{folder_name}/items", {"keys": keys} | images | question_columns(group))
     write_chunk(folder, f"{folder_name}/names", names.all())
     write_chunk(folder, f"{folder_name}/originals", original_files(group))
+    prompts = [prompt_texts(case_samples.case, group.dataset) for case_samples in group.cases]
+    write_chunk(folder, f"{folder_name}/prompts", prompts)
     return group_summary(group, folder_name)
 
 
@@ -105,7 +107,6 @@ def case_summary(case_samples: CaseSamples) -> dict[str, Any]:
         "case": case.record.case,
         "before": case_samples.previous is not None,
         "outOfPrompt": any(samples.kinds),
-        "prompts": prompt_texts(case.record),
         "score": SCORES.get(case.record.protocol, "score") if samples.confidence is not None else "",
     }
 
@@ -160,6 +161,7 @@ def case_texts(case_samples: CaseSamples, classes: list[NDArray[np.int32]], rows
         "best": [ranks[rows].tolist() for ranks in classes],
         "scores": [scores[rows] for _, scores in samples.best],
         "more": [[[truncate(label), truncate(value)] for label, value in row] for row in samples.more[rows]],
+        "asked": [*samples.asked[rows]],
         "rawBefore": [*changed_texts(before, samples, rows)] if before else [],
     }
     return {name: values for name, values in columns.items() if any(values)}

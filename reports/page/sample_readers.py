@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from .columns import Column, Line, SampleTable
 from .samples import (
     NO_TEXTS,
+    Asked,
     ClassNamer,
     LabelOutcomes,
     Reader,
@@ -38,6 +39,7 @@ def read_existence(rows: SampleTable, _: ClassNamer) -> Samples:
         errors=column(rows, "error"),
         raw=column(rows, "response"),
         unit="question",
+        asked=tuple((row["question"], {"category": row["category_name"]}) for row in rows),
     )
 
 
@@ -50,7 +52,15 @@ def read_progression(rows: SampleTable, _: ClassNamer) -> Samples:
         errors=column(rows, "error"),
         raw=column(rows, "response"),
         unit="question",
+        asked=tuple(map(progression_slots, rows)),
     )
+
+
+def progression_slots(row: Line) -> Asked:
+    """Return the question of a row and its categories."""
+    first, second, stage = row["first_name"], row["second_name"], row["question"]
+    slots = {"category": second if stage == "counting" else first, "other": second}
+    return stage, slots
 
 
 def describe_question(row: Line) -> str:
@@ -191,6 +201,7 @@ def read_abstention(rows: SampleTable, _: ClassNamer) -> Samples:
         raw=column(rows, "response"),
         more=tuple((("abstained", "" if row["error"] else format_abstained(row)),) for row in rows),
         unit="question",
+        asked=tuple((prompt, {}) for prompt in column(rows, "prompt")),
         observations=tuple(column(rows, "observation")),
     )
 

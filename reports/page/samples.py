@@ -18,6 +18,7 @@ ClassNamer = Callable[[str], str]
 Codes = NDArray[np.uint8]
 Floats = NDArray[np.float32]
 Ranked = tuple[Column[str], Column[str]]  # the class of each item at one rank, "" for none, and its score
+Asked = tuple[str, dict[str, str]]  # the kind of a question, "" for the only one, and the slots of its prompt
 
 NO_TEXTS: Column[str] = Column.of(())
 RANKS = range(1, 6)
@@ -52,6 +53,7 @@ class Samples:
     kinds: Column[str] = NO_TEXTS
     best: tuple[Ranked, ...] = ()
     more: Sequence[tuple[tuple[str, str], ...]] = ()
+    asked: Sequence[Asked] = ()  # () if the prompt is the same for all
     unit: str = field(default="", compare=False)
     observations: tuple[str, ...] = ()  # which are samples of their own; () where images are
     confidence: Floats | None = None  # the score of each answer, NaN without one
@@ -135,6 +137,17 @@ def label_outcomes(
     return LabelOutcomes(Column.of(map(tuple, labels)), categories, parse_marks(rows, correct))
 
 
+def asked_options(rows: SampleTable, class_name: ClassNamer) -> Sequence[Asked]:
+    """Return the options of each choice as its prompt lists them."""
+
+    def asked(options: str) -> Asked:
+        names = [class_name(index).removesuffix(f" ({index})") for index in options.split(";") if index]
+        lines = [f"{option_letter(number)}) {name}" for number, name in enumerate(names)]
+        return "", {"dynamic_choices": "\n".join(lines)} if lines else {}
+
+    return RowValues([column(rows, "options")], asked)
+
+
 def format_options(options: str, class_name: ClassNamer) -> str:
     """Return the letters of a choice with their names."""
     class_indices = [class_index for class_index in options.split(";") if class_index]
@@ -165,6 +178,7 @@ def read_classification(rows: SampleTable, class_name: ClassNamer) -> Samples:
         kinds=column(first_epoch, "out_of_prompt") if has_text else NO_TEXTS,
         best=() if has_text else tuple(ranked_classes(first_epoch, rank, class_name) for rank in RANKS),
         more=text_columns(first_epoch, class_name) if has_text else (),
+        asked=asked_options(first_epoch, class_name) if "options" in first_epoch.columns else (),
         unit="image",
         confidence=confidence,
         loss=loss,

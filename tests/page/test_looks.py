@@ -14,6 +14,7 @@ VIEWS = (
     "",
     "#/changes",
     "#/samples/imagenet/sample",
+    "#/samples/imagenet/sample?size=table",
     "#/metrics",
     "#/cases",
     "#/figures",

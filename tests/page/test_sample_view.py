@@ -10,6 +10,8 @@ from urllib.parse import unquote, urlparse
 import pytest
 from msgspec.structs import replace
 
+from eyechart.data.class_names import load_class_names
+from eyechart.protocol.prompts import get_prompt
 from eyechart.protocol.sample_table import SHARED_COLUMNS
 from eyechart.records import File, Record, read_run
 
@@ -76,6 +78,43 @@ def test_samples_are_grouped_by_class_and_cards_name_models_and_change_size(driv
     names = driver.page.locator(".class-name").all_inner_texts()
     assert names == sorted(names)
     assert len(names) == len({label for label in studio.original if label >= 0}) + 1  # and those without a label
+
+
+def test_the_prompt_lists_the_class_names_that_were_asked_for(studio: Any, copied: Any, opened: Any) -> None:
+    names, prompt = load_class_names("kisel"), get_prompt("closed_world")
+    settings = {"prompt": f"closed_world ({prompt.sha256[:8]})", "names": f"kisel ({names.sha256[:8]})"}
+    run = copied(studio.run())
+    records = tuple(replace(record, variant=record.variant | settings) for record in read_run(run).records)
+    driver = opened(studio.page(studio.make_run.written(run, records)))
+    driver.go(f"#/samples/imagenet/sample?at={studio.keys[0]}&model=hf%5Bmllm%5D%2C+CW")
+    text = driver.page.locator(".prompts .raw").first
+    text.wait_for()
+    assert not text.get_by_text(names.names[500]).is_visible()
+    text.get_by_text("997 more lines").click()
+    shown = text.text_content().replace("997 more lines", "")
+    assert shown.replace("\n", "") == prompt.text.strip().format(class_list="\n".join(names.names)).replace("\n", "")
+
+
+def test_a_slot_whose_value_is_not_known_is_said(studio: Any, copied: Any, opened: Any) -> None:
+    settings = {"prompt": f"closed_world ({get_prompt('closed_world').sha256[:8]})", "names": "kisel (00000000)"}
+    run = copied(studio.run())
+    records = tuple(replace(record, variant=record.variant | settings) for record in read_run(run).records)
+    driver = opened(studio.page(studio.make_run.written(run, records)))
+    driver.go(f"#/samples/imagenet/sample?at={studio.keys[0]}&model=hf%5Bmllm%5D%2C+CW")
+    driver.page.get_by_text("Slots in braces differ per image; the run has not kept what stood there.").first.wait_for()
+    assert driver.page.locator(".prompts .slot").first.inner_text() == "{class_list}"
+
+
+def test_samples_are_lines_with_the_answers_of_all_models(driver: Any, studio: Any) -> None:
+    driver.go("#/samples/imagenet/sample")
+    driver.page.get_by_label("Size").select_option("table")
+    table = driver.page.locator(".rows")
+    table.wait_for()
+    first = table.locator("tbody tr").first.locator("td").all_inner_texts()
+    assert first[0] == "cheetah (293)"
+    assert [text.split(" ")[:2] for text in first[1:]] == [["✗", "wrong"], ["✗", "wrong"], ["✓", "right"]]
+    table.get_by_role("link").first.click()
+    driver.page.locator(".answers").wait_for()
 
 
 TIMM_NAME = "timm[tf_efficientnet_lite0], supervised"

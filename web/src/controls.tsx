@@ -35,12 +35,12 @@ export function Filter({ group, params, change, found, aside }: Props) {
       {group.about.cases.some((groupCase) => groupCase.outOfPrompt) && tick("prompt", "out of prompt")}
       {group.cases.length > 1 && tick("disagree", "models disagree")}
       {group.cases.some(({ confidence }) => confidence) && pick("sort", "Sort by", Object.entries(SORTS), "order of the data set")}
-      {pick("size", "Size", [["small", "small"], ["large", "large"]], "medium")}
+      {pick("size", "Size", [["small", "small"], ["large", "large"], ["table", "table"]], "medium")}
       {tick("group", "group by class")}
       <Chosen params={params} change={change} />
       <Keys />
     </search></Fold></div>
-    <p class="found">
+    <p class={aside ? "found aside" : "found"}>
       <span role="status">{count(found)} of {count(group.about.n)} {group.about.unit}s</span>
       <span class="on-paper">{Object.entries(params).filter(([, value]) => value).map(([name, value]) => `; ${name}: ${value}`)}</span>
     </p>

@@ -30,9 +30,10 @@ export interface Run {
   eyechart: string;
 }
 export interface CaseSummary {
-  model: string; protocolName: string; promptSettings: string; case: string; before: boolean; outOfPrompt: boolean;
-  prompts: [name: string, text: string][]; score: string;
+  model: string; protocolName: string; promptSettings: string; case: string; before: boolean; outOfPrompt: boolean; score: string;
 }
+// A prompt of a case; `asks` is the kind of question that it is for, and `slots` has the values for all images.
+export interface Prompt { name: string; asks: string; text: string; slots: Record<string, string> | null }
 export interface GroupSummary {
   name: string; title: string; folder: string; n: number; part: number; unit: string; labelSets: string[]; images: boolean;
   cases: CaseSummary[];

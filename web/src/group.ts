@@ -1,6 +1,6 @@
 // A sample group in memory: cases with the same items; columns are unpacked once.
 import { beginning, load, loadImages, unpack } from "./data";
-import type { GroupSummary, Column, Cut, CaseSummary, Packed } from "./data";
+import type { GroupSummary, Column, Cut, CaseSummary, Packed, Prompt } from "./data";
 
 export const WRONG = 0, RIGHT = 1, MIXED = 2, UNSCORED = 255;
 export const OUT_OF_PROMPT = 1, FAILED = 2, UNPARSED = 4;
@@ -16,7 +16,7 @@ interface ItemsChunk {
 // Columns of some rows; `best` and `scores` have a column for each rank.
 export interface Texts {
   raw?: Cut[]; errors?: Cut[]; kinds?: string[]; best?: number[][]; scores?: string[][]; more?: [Cut, Cut][][];
-  rawBefore?: (Cut | null)[];
+  rawBefore?: (Cut | null)[]; asked?: [kind: string, slots: Record<string, string>][];
 }
 
 // A baseline has no answers, only their outcomes.
@@ -131,6 +131,10 @@ export async function textsOf(group: Group, row: number): Promise<{ texts: Texts
   const { folder, part } = group.about;
   const chunk = await load<{ cases: Texts[] }>(`${folder}/p${Math.floor(row / part)}`);
   return { texts: chunk.cases, at: row % part };
+}
+
+export async function promptsOf(group: Group, groupCase: GroupCase): Promise<Prompt[]> {
+  return (await load<Prompt[][]>(`${group.about.folder}/prompts`))[group.cases.indexOf(groupCase)];
 }
 
 // Return the address of the original image, if this page lies on the disk that has the images.

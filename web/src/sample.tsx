@@ -1,8 +1,9 @@
 // One sample: its image, its labels under each label set, and the answer of every model.
 import { useState } from "preact/hooks";
-import { labelsOf, originalOf, OUT_OF_PROMPT, rowsMoved, textsOf, UNSCORED } from "./group";
+import { labelsOf, originalOf, OUT_OF_PROMPT, promptsOf, rowsMoved, textsOf, UNSCORED } from "./group";
 import type { Group, GroupCase, Texts } from "./group";
 import { beginning } from "./data";
+import type { Prompt } from "./data";
 import { chosen, shownLabelSet } from "./filter";
 import type { Params } from "./filter";
 import { Term } from "./glossary";
@@ -30,6 +31,7 @@ export function Sample({ group, row, rows, params, link, list }: Props) {
   const original = useLoaded(() => originalOf(group, row), [group, row]);
   return (
     <article class="sample">
+      <div class="sample-head">
       <nav class="moves" aria-label="Samples">
         <a class="button" href={list}>List</a>
         <Move to={previous} link={link}>Previous</Move>
@@ -37,6 +39,7 @@ export function Sample({ group, row, rows, params, link, list }: Props) {
         <span role="status">{place < 0 ? "Not in the filter" : `${count(place + 1)} of ${count(rows.length)}`}<span class="visually-hidden">: {group.keys[row]}</span></span>
       </nav>
       <h2><Text>{group.keys[row]}</Text></h2>
+      </div>
       {group.question(row) && <p class="question"><Text>{group.question(row)}</Text></p>}
       <div class={wide ? "parts wide" : "parts"}>
         <figure>
@@ -89,7 +92,7 @@ function Answers({ group, row, params }: { group: Group; row: number; params: Pa
           <ul class="answers">
             {cases.map((groupCase) => (
               <Answer key={groupCase.name} group={group} groupCase={groupCase} row={row} at={at}
-                texts={texts[group.cases.indexOf(groupCase)]} first={shownLabelSet(group, params)} of={params.of} />
+                texts={texts[group.cases.indexOf(groupCase)]} alone={first.length === 1 && first[0] === groupCase} first={shownLabelSet(group, params)} of={params.of} />
             ))}
           </ul>
         )}
@@ -98,9 +101,9 @@ function Answers({ group, row, params }: { group: Group; row: number; params: Pa
   );
 }
 
-interface AnswerProps { group: Group; groupCase: GroupCase; row: number; texts: Texts; at: number; first: number; of?: string }
+interface AnswerProps { group: Group; groupCase: GroupCase; row: number; texts: Texts; at: number; first: number; alone: boolean; of?: string }
 
-function Answer({ group, groupCase, row, texts, at, first, of }: AnswerProps) {
+function Answer({ group, groupCase, row, texts, at, first, alone, of }: AnswerProps) {
   const answer = groupCase.answers[row];
   const labelSets = [...group.labelSets.keys()].filter((labelSet) => groupCase.outcomes[labelSet]);
   labelSets.sort((one, other) => Number(other === first) - Number(one === first));
@@ -120,7 +123,7 @@ function Answer({ group, groupCase, row, texts, at, first, of }: AnswerProps) {
       {error && <div class="failed"><p>Error</p><Raw text={error} /></div>}
       {raw && <Raw text={raw} />}
       <Details group={group} groupCase={groupCase} texts={texts} at={at} row={row} />
-      <Prompts groupCase={groupCase} open={Boolean(raw)} />
+      <Prompts group={group} groupCase={groupCase} texts={texts} at={at} open={alone && Boolean(raw)} />
       <Before group={group} groupCase={groupCase} row={row} texts={texts} at={at} first={first} />
     </li>
   );
@@ -169,15 +172,53 @@ function ScoreBar({ scores, value, score }: { scores: number[]; value: number; s
   return <span class="score-bar" aria-hidden="true"><span style={{ width: `${Math.min(100, Math.max(0, 100 * share))}%` }} /></span>;
 }
 
-// The prompts that were asked, with slots such as {category}, and the settings of the case.
-function Prompts({ groupCase: { about }, open }: { groupCase: GroupCase; open: boolean }) {
-  return about.prompts.length || about.promptSettings ? (
-    <details class="prompts" open={open && about.prompts.length > 0}>
+interface PromptsProps { group: Group; groupCase: GroupCase; texts: Texts; at: number; open: boolean }
+
+// The prompts of this sample, and the settings of the case.
+function Prompts({ group, groupCase, texts, at, open }: PromptsProps) {
+  const state = useLoaded(() => promptsOf(group, groupCase), [group, groupCase]);
+  const [kind, slots] = texts.asked?.[at] ?? ["", {}];
+  const prompts = (state.value ?? []).filter(({ asks }) => !asks || !kind || asks === kind);
+  const { promptSettings } = groupCase.about;
+  return prompts.length || promptSettings || state.error ? (
+    <details class="prompts" open={open && prompts.length > 0}>
       <summary>Prompt and settings</summary>
-      {about.prompts.map(([name, text]) => <div key={name}><p class="hint"><Text>{name}</Text></p><Raw text={text} /></div>)}
-      {about.promptSettings && <p class="hint"><Text>{about.promptSettings}</Text></p>}
+      <Loaded state={state}>{() => prompts.map((prompt) => <PromptText key={prompt.name} prompt={prompt} slots={slots} />)}</Loaded>
+      {promptSettings && <p class="hint"><Text>{promptSettings}</Text></p>}
     </details>
   ) : null;
+}
+
+// A prompt as it was asked for this sample. Values that are not known stay slots such as {said}.
+function PromptText({ prompt: { name, text, slots: shared }, slots }: { prompt: Prompt; slots: Record<string, string> }) {
+  const values: Record<string, string> = { ...shared, ...slots };
+  const parts = shared ? text.split(SLOT) : [text]; // every second one is the name of a slot
+  const open = parts.filter((part, place) => place % 2 && !(part in values));
+  return (
+    <div>
+      <p class="hint"><Text>{name}</Text></p>
+      <div class="raw" dir="auto">{parts.map((part, place) => (
+        place % 2 === 0 ? <Marked key={place}>{part}</Marked>
+          : part in values ? <Value key={place} text={values[part]} /> : <span class="slot" key={place}>{`{${part}}`}</span>
+      ))}</div>
+      {open.length > 0 && <p class="hint">Slots in braces differ per image; the run has not kept what stood there.</p>}
+      {!shared && <p class="hint">The braces stand for the name of each class.</p>}
+    </div>
+  );
+}
+
+const SLOT = /\{([A-Za-z_]\w*)\}/;
+const LINES = 12; // of a value that is shown whole
+const FIRST = 3;
+
+function Value({ text }: { text: string }) {
+  const lines = text.split("\n");
+  return lines.length <= LINES ? <Marked>{text}</Marked> : (
+    <>
+      <Marked>{lines.slice(0, FIRST).join("\n")}</Marked>
+      <details class="more-lines"><summary>{count(lines.length - FIRST)} more lines</summary><Marked>{lines.slice(FIRST).join("\n")}</Marked></details>
+    </>
+  );
 }
 
 // The change of a sample in the selected metric.
@@ -188,7 +229,7 @@ function Moves({ groupCase, row, of }: { groupCase: GroupCase; row: number; of: 
   ) : null;
 }
 
-function Before({ group, groupCase, row, texts, at, first }: AnswerProps) {
+function Before({ group, groupCase, row, texts, at, first }: Omit<AnswerProps, "alone" | "of">) {
   const { before } = groupCase;
   const answer = before?.answers?.[row];
   const same = before && (answer === undefined || answer === groupCase.answers[row]) &&

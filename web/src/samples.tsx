@@ -8,7 +8,7 @@ import { chosen, classNames, filtered, ordered, shownLabelSet as labelSetAt } fr
 import type { Params } from "./filter";
 import { useKeys } from "./keys";
 import { Loaded, useLoaded } from "./loaded";
-import { Mark, outcome, summed } from "./marks";
+import { Mark, outcome, OutcomeText, summed } from "./marks";
 import { Picture } from "./picture";
 import { written } from "./route";
 import { Sample } from "./sample";
@@ -119,9 +119,11 @@ function List({ group, rows, params, link, page, change }: ListProps) {
       <div class={params.group ? "by-class" : ""}>{parts(shown, params.group ? classNames(group, params) : null).map(({ name, rows: own }) => (
         <section key={name} aria-label={name || "Samples"}>
           {name && <h2 class="class-name"><Text>{name}</Text></h2>}
-          <ul class={`cards ${params.size ?? ""}`}>
-            {own.map((row) => <Card key={row} group={group} row={row} params={params} href={link(row)} />)}
-          </ul>
+          {params.size === "table" ? <Rows group={group} rows={own} params={params} link={link} /> : (
+            <ul class={`cards ${params.size ?? ""}`}>
+              {own.map((row) => <Card key={row} group={group} row={row} params={params} href={link(row)} />)}
+            </ul>
+          )}
         </section>
       ))}</div>
       {pages > 1 && <Pages at={at} pages={pages} turn={turn} />}
@@ -172,6 +174,26 @@ function Card({ group, row, params, href }: CardProps) {
         {who.length === 1 && <span><span class="visually-hidden">, answered </span><Text>{group.names[who[0].answers[row]] || "no answer"}</Text></span>}
       </div>
     </li>
+  );
+}
+
+// Samples as lines, with the answers of a few models.
+function Rows({ group, rows, params, link }: { group: Group; rows: number[]; params: Params; link: (row: number) => string }) {
+  const at = labelSetAt(group, params), all = chosen(group, params), who = all.slice(0, NAMED);
+  return (
+    <div class="scroll">
+      <table class="rows">
+        <caption>{who.length < all.length ? `Answers of the first ${who.length} of ${all.length} cases; choose a model to see another` : "Answers"}</caption>
+        <thead><tr><th scope="col">Sample</th><th scope="col"><Text>{group.labelSets[at].name}</Text></th>{who.map(({ name }) => <th scope="col" key={name}><Text>{name}</Text></th>)}</tr></thead>
+        <tbody>{rows.map((row) => (
+          <tr key={row}>
+            <th scope="row"><a href={link(row)}><Text>{group.keys[row]}</Text></a>{group.question(row) && <span class="question"> <Text>{group.question(row)}</Text></span>}</th>
+            <td><Text>{labelsOf(group.labelSets[at], row).map((label) => group.names[label]).join("; ") || "no label"}</Text></td>
+            {who.map((one) => <td key={one.name}><OutcomeText code={outcome(one, row, at)} /> <Text>{group.names[one.answers[row]] || "no answer"}</Text></td>)}
+          </tr>
+        ))}</tbody>
+      </table>
+    </div>
   );
 }
 
