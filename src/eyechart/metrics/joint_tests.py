@@ -1,0 +1,134 @@
+"""A test of many paired changes at once, which knows how they depend on one another.
+
+Before and after are exchangeable in every unit where nothing changed. Exchanging them turns the sign of the unit's
+change in all numbers at once, so that numbers of the same images keep their correlation.
+"""
+
+from collections.abc import Iterator
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from eyechart.metrics._checks import check_integers, check_length, check_whole_number, require
+
+Floats = NDArray[np.float64]
+Singles = NDArray[np.float32]
+DRAWS = 10_000
+_CHUNK = 500  # draws at once
+_UNITS = 4096  # units at once, for the correlation
+_MOST_FLIPS = 2 * 10**10  # numbers × units × draws, which take about a second
+_TIE = 1e-5  # relative: equal statistics differ by so much in single precision
+
+
+def sign_flip_max_t(
+    numbers: ArrayLike, units: ArrayLike, changes: ArrayLike, count: int, draws: int = DRAWS, seed: int = 0
+) -> Floats:
+    """Return p-values of paired changes, adjusted for all of them with the step-down method on the largest statistic.
+
+    The statistic of a number is the absolute sum of its units' changes over the root of their sum of squares. Its
+    distribution, and that of the largest of several, comes from random signs that all numbers share: one sign per unit.
+    The chance of any p ≤ alpha among numbers whose units are exchangeable is at most alpha. A number with few changed
+    units has a bounded statistic, and therefore takes nothing from the others; nor does a copy of another number.
+    Where numbers × units × draws is above 2 · 10^10, the signs are replaced by their limit, a normal distribution with
+    the same correlation.
+
+    Args: `numbers` and `units` (c,) whole numbers of at least 0, the places of the changes that are not 0, each place
+    at most once; `changes` (c,) finite, the change of a number in a unit, in any scale of the number; `count`, how many
+    numbers there are; `draws`, at least 100, all 2^units signs where these are fewer; `seed` of the draws.
+    Returns: (count,) p-values, two-sided; at least 1 / (draws + 1) where signs are drawn; 1 for a number without
+    changes.
+    Raises: ValueError where the lengths differ, a place is out of range, a change is not finite or there are too few
+    draws.
+    Source: P. H. Westfall and S. S. Young, Resampling-Based Multiple Testing (1993), Algorithm 4.1; the limit is that
+    of J. P. Romano and M. Wolf, Journal of the American Statistical Association 100 (2005) 94-108.
+
+    >>> sign_flip_max_t([0, 0, 0, 0, 0], [0, 1, 2, 3, 4], [-1, -1, -1, -1, -1], 2).tolist()  # as McNemar's test
+    [0.0625, 1.0]
+    """
+    number, unit = (
+        check_integers("sign_flip_max_t", name, places, ndim=1, least=0)
+        for name, places in (("numbers", numbers), ("units", units))
+    )
+    change = np.asarray(changes, np.float64)
+    require(change.ndim == 1 and bool(np.isfinite(change).all()), "sign_flip_max_t", "changes", "finite", changes)
+    for name, values in (("units", unit), ("changes", change)):
+        check_length("sign_flip_max_t", name, values, len(number))
+    check_whole_number("sign_flip_max_t", "count", count)
+    require(number.max(initial=-1) < count, "sign_flip_max_t", "numbers", f"below {count}", numbers)
+    require(draws >= 100, "sign_flip_max_t", "draws", "at least 100", draws)
+    sizes = np.sqrt(np.bincount(number, change**2, minlength=count))
+    tested = np.flatnonzero(sizes > 0)
+    adjusted = np.ones(count)
+    if not len(tested):
+        return adjusted
+    place = np.full(count, -1)
+    place[tested] = np.arange(len(tested))
+    kept = change != 0
+    known, column = np.unique(unit[kept], return_inverse=True)
+    rows, scaled = place[number[kept]], (change[kept] / sizes[number[kept]]).astype(np.float32)
+    statistics = np.abs(np.bincount(rows, scaled.astype(np.float64), minlength=len(tested)))
+    shape = (len(tested), len(known))
+    generator = np.random.default_rng(seed)
+    if shape[0] * shape[1] * draws > _MOST_FLIPS:
+        drawn = _normal_statistics(rows, column, scaled, shape, draws, generator)
+        exact = False
+    else:
+        matrix = np.zeros(shape, np.float32)
+        matrix[rows, column] = scaled
+        exact = 2 ** min(shape[1], 62) <= draws
+        signs = _all_signs(shape[1]) if exact else _random_signs(shape[1], draws, generator)
+        drawn = (matrix @ chunk for chunk in signs)
+    adjusted[tested] = _step_down(statistics, drawn, exact=exact)
+    return adjusted
+
+
+def _step_down(statistics: Floats, drawn: Iterator[Singles], *, exact: bool) -> Floats:
+    """Return the adjusted p-values of statistics (m,) from chunks of drawn ones (m, draws)."""
+    order = np.argsort(-statistics, kind="stable")
+    least = (statistics[order] * (1 - _TIE)).astype(np.float32)
+    reached, total = np.zeros(len(order), np.int64), 0
+    for chunk in drawn:
+        largest = np.maximum.accumulate(np.abs(chunk)[order[::-1]], axis=0)[::-1]  # of a number and all below it
+        reached += (largest >= least[:, None]).sum(axis=1)
+        total += chunk.shape[1]
+    one = 0 if exact else 1
+    adjusted = np.empty(len(order))
+    adjusted[order] = np.maximum.accumulate((reached + one) / (total + one))
+    return np.minimum(adjusted, 1.0)
+
+
+def _all_signs(units: int) -> Iterator[Singles]:
+    """Yield all signs (units, 2^units) of some units."""
+    numbers = np.arange(2**units)
+    yield (1 - 2 * ((numbers >> np.arange(units)[:, None]) & 1)).astype(np.float32)
+
+
+def _random_signs(units: int, draws: int, generator: np.random.Generator) -> Iterator[Singles]:
+    """Yield random signs (units, draws), some draws at a time."""
+    for start in range(0, draws, _CHUNK):
+        size = min(_CHUNK, draws - start)
+        bits = np.unpackbits(generator.integers(0, 256, (units, (size + 7) // 8), np.uint8), axis=1, count=size)
+        yield 1 - 2 * bits.astype(np.float32)
+
+
+def _normal_statistics(
+    rows: NDArray[np.int64],
+    columns: NDArray[np.int64],
+    scaled: Singles,
+    shape: tuple[int, int],
+    draws: int,
+    generator: np.random.Generator,
+) -> Iterator[Singles]:
+    """Yield statistics (m, draws) with a normal distribution of mean 0 and the correlation of the changes."""
+    order = np.argsort(columns, kind="stable")
+    ends = np.searchsorted(columns[order], np.arange(_UNITS, shape[1] + _UNITS, _UNITS))
+    correlation = np.zeros((shape[0], shape[0]), np.float32)
+    for number, some in enumerate(np.split(order, ends[:-1])):
+        part = np.zeros((shape[0], _UNITS), np.float32)
+        part[rows[some], columns[some] - number * _UNITS] = scaled[some]
+        correlation += part @ part.T
+    values, vectors = np.linalg.eigh(correlation)
+    root = vectors * np.sqrt(np.maximum(values, 0))
+    for start in range(0, draws, _CHUNK):
+        size = min(_CHUNK, draws - start)
+        yield root @ generator.standard_normal((shape[0], size), np.float32)
