@@ -6,7 +6,7 @@ import pytest
 
 from eyechart.errors import AbsentError, ToleranceError
 
-REGRESSION, ABSENT, ERRORS = 10, 11, 12  # above the codes of pytest, with room for new ones
+REGRESSION, ABSENT, ERRORS, INCONCLUSIVE = 10, 11, 12, 13  # above the codes of pytest, with room for new ones
 MEANINGS: Mapping[int, str] = {
     0: "every case passed",
     1: "a case failed: a model or data cannot be used, or several of the reasons below at once",
@@ -16,10 +16,12 @@ MEANINGS: Mapping[int, str] = {
     "--eye-baseline",
     5: "no case was selected",
     6: "more warnings than pytest's --max-warnings",
-    REGRESSION: "a regression, and nothing else: a significant loss, a metric below its floor, a baseline of other "
-    "data or, under --eye-strict, a missing or incomplete one",
+    REGRESSION: "a regression, and nothing else but inconclusive cases: a significant loss, a metric below its floor, "
+    "a baseline of other data or, under --eye-strict, a missing or incomplete one",
     ABSENT: "missing data, or a missing case of the baseline, under --eye-strict, and nothing else",
     ERRORS: "more errors than --eye-max-errors allows, and nothing else",
+    INCONCLUSIVE: "inconclusive cases under --eye-strict and --eye-margin, and nothing else: a loss of the margin is "
+    "neither shown nor excluded",
 }
 KINDS: dict[type, int] = {AbsentError: ABSENT, ToleranceError: ERRORS}
 KIND = "eyechart_kind"  # an attribute of failed reports, also of those from workers
@@ -49,5 +51,6 @@ class ExitCodes:
     def pytest_sessionfinish(self, session: pytest.Session) -> None:
         """Set the exit status if there is only one kind, after the gate and before the records are written."""
         if session.exitstatus in (pytest.ExitCode.OK, pytest.ExitCode.TESTS_FAILED) and self.kinds:
-            (kind, *others) = set().union(*self.kinds.values())
+            kinds = set().union(*self.kinds.values())
+            (kind, *others) = kinds - {INCONCLUSIVE} if kinds == {REGRESSION, INCONCLUSIVE} else kinds
             session.exitstatus = pytest.ExitCode.TESTS_FAILED if others or kind is None else kind

@@ -11,12 +11,9 @@ from eyechart.errors import EyechartError
 from eyechart.gate.baselines import FOLDER, case_key, read_baselines, write_baselines
 from eyechart.gate.compare import (
     MetricComparison,
-    Verdict,
     added_metrics,
     compare_metrics,
-    decide,
     differences,
-    group_by_samples,
     lacking_metrics,
     missing_metrics,
     remarks,
@@ -34,7 +31,9 @@ from eyechart.gate.messages import (
     describe_refusal,
     describe_remark,
     describe_remarks,
+    describe_session,
     describe_tolerated_loss,
+    describe_undecided,
     describe_written_baseline,
     explain_no_number,
     explain_nothing_compared,
@@ -42,12 +41,14 @@ from eyechart.gate.messages import (
 )
 from eyechart.gate.page_link import PageLink
 from eyechart.gate.power import power_lines, power_without_baseline
+from eyechart.gate.verdicts import Rule, Verdict, decide, group_by_samples
 
 from .cases import find_case
+from .exit_codes import INCONCLUSIVE, REGRESSION
 from .gate_reports import report_failed
 from .options import get_option
 from .recorder import Recorder
-from .settings import get_settings, read_fraction, read_max_drop
+from .settings import get_settings, read_rule
 
 FINISHED = (pytest.ExitCode.OK, pytest.ExitCode.TESTS_FAILED)
 Baselines = Mapping[tuple[str, str], tuple[Evidence, Path]]
@@ -65,6 +66,7 @@ class Gate:
         self.remarks: dict[str, list[Evidence]] = {}
         self.errors: list[str] = []
         self.failures: dict[str, list[str]] = {}
+        self.undecided: dict[str, list[str]] = {}
         self.verdicts: list[Verdict] = []
 
     @property
@@ -79,6 +81,11 @@ class Gate:
         return self.baseline_path or self.config.invocation_params.dir / FOLDER
 
     @property
+    def rule(self) -> Rule:
+        """The significance level, the tolerated loss and the margin."""
+        return read_rule(self.config)
+
+    @property
     def page_link(self) -> PageLink:
         """The inputs of a page that compares the session with its baselines."""
         return PageLink(
@@ -87,8 +94,7 @@ class Gate:
             baseline=self.baseline_folder,
             data=get_settings(self.config).data,
             store=get_settings(self.config).store,
-            alpha=read_fraction(self.config, "alpha"),
-            max_drop=read_max_drop(self.config),
+            rule=self.rule,
         )
 
     @pytest.hookimpl(tryfirst=True)
@@ -110,7 +116,7 @@ class Gate:
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_sessionfinish(self, session: pytest.Session) -> None:
-        """Compare all cases at the end of the session, since Holm's correction covers all of its metrics."""
+        """Compare all cases at the end of the session, since the p-values are adjusted for all of its metrics."""
         if not self.recorder.is_controller or session.exitstatus not in FINISHED:
             return
         self.refuse_no_record(session.testsfailed)
@@ -125,8 +131,10 @@ class Gate:
                 self.errors.append(str(error))
         own = session.testsfailed
         self.refuse_no_comparison(own)
-        for nodeid, reasons in sorted(self.failures.items()):
-            report_failed(session, self.reports[nodeid], "\n\n".join(reasons))
+        for nodeid in sorted({*self.failures, *self.undecided}):
+            reasons = [*self.failures.get(nodeid, ()), *self.undecided.get(nodeid, ())]
+            kind = REGRESSION if nodeid in self.failures else INCONCLUSIVE
+            report_failed(session, self.reports[nodeid], "\n\n".join(reasons), kind)
         if self.errors and not self.failures and not own:
             session.exitstatus = pytest.ExitCode.USAGE_ERROR
 
@@ -135,7 +143,7 @@ class Gate:
         update, power = (bool(get_option(self.config, name)) for name in ("update-baseline", "power"))
         evidence = dict(self.iterate_evidence()) if update or power or self.baseline_path else {}
         if power and (update or not self.baseline_path):
-            self.messages += power_without_baseline([*evidence.values()], read_fraction(self.config, "alpha"))
+            self.messages += power_without_baseline([*evidence.values()], self.rule.alpha)
         if update:
             self.update_baselines(evidence)
         elif self.baseline_path:
@@ -161,15 +169,22 @@ class Gate:
         """Compare each case with its baseline; a case that cannot be compared fails with the differences."""
         of_case = {nodeid: self.compare_case(nodeid, now) for nodeid, now in evidence.items()}
         comparisons = [comparison for numbers in of_case.values() for comparison in numbers]
-        verdicts = self.verdicts = decide(comparisons, read_fraction(self.config, "alpha"), read_max_drop(self.config))
+        verdicts = self.verdicts = decide(comparisons, self.rule)
         self.messages += describe_remarks(self.remarks)
         if get_option(self.config, "power"):
-            self.messages += power_lines(verdicts, read_fraction(self.config, "alpha"))
+            self.messages += power_lines(verdicts, self.rule.alpha)
         rest = iter(verdicts)
         for nodeid, numbers in of_case.items():
             self.report_case(nodeid, evidence[nodeid], numbers, [*islice(rest, len(numbers))])
         self.messages += describe_nearest_to_loss(verdicts)
-        self.messages.append(count_verdicts(verdicts, read_max_drop(self.config)))
+        if verdicts:
+            self.messages.append(f"gate: {describe_session(verdicts, self.rule)}")
+        self.messages.append(count_verdicts(verdicts, self.rule.max_drop))
+
+    @property
+    def must_decide(self) -> bool:
+        """Whether an inconclusive primary metric fails its case."""
+        return bool(get_option(self.config, "strict")) and self.rule.margin is not None
 
     @property
     def is_comparison(self) -> bool:
@@ -236,6 +251,8 @@ class Gate:
             self.add_failure(nodeid, describe_loss(same, numbers, now.keys))
         for verdict in verdicts:
             self.add_remark(verdict, now)
+            if self.must_decide and verdict.comparison.primary and verdict.inconclusive:
+                self.undecided.setdefault(nodeid, []).append(describe_undecided(verdict, self.rule))
 
     def add_remark(self, verdict: Verdict, now: Evidence) -> None:
         """Add a message on an improvement, a tolerated loss, or a metric that cannot be tested."""
@@ -243,7 +260,7 @@ class Gate:
         if verdict.improvement:
             self.messages.append(describe_remark(now, f"better: {comparison.name} {comparison.delta:+.4f}"))
         elif verdict.tolerated:
-            self.messages.append(describe_remark(now, describe_tolerated_loss(verdict, read_max_drop(self.config))))
+            self.messages.append(describe_remark(now, describe_tolerated_loss(verdict, self.rule.max_drop)))
         elif isnan(comparison.p):
             self.messages.append(
                 describe_remark(now, f"{comparison.name} cannot be judged: no samples or intervals to tell it by")
@@ -266,7 +283,6 @@ class Gate:
         """Add a reason to the failure of a case; the case fails once for all of its reasons."""
         self.failures.setdefault(nodeid, []).append(why)
 
-    @pytest.hookimpl(trylast=True)
     @pytest.hookimpl(trylast=True)
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
         """Print the messages, then the errors."""

@@ -6,18 +6,18 @@ from typing import Any
 import pytest
 from _pytest.junitxml import xml_key
 
-from .exit_codes import KIND, REGRESSION
+from .exit_codes import KIND
 from .recorder import BY_GATE
 
 
-def report_failed(session: pytest.Session, was: pytest.TestReport, why: str) -> None:
-    """Replace the report of a case with a failed one in the terminal, the JUnit file and the cache of `--lf`."""
+def report_failed(session: pytest.Session, was: pytest.TestReport, why: str, kind: int) -> None:
+    """Replace the report of a case with a failed one of a kind, in the terminal, the JUnit file and `--lf`'s cache."""
     config = session.config
     report = copy(was)
     report.outcome, report.sections = "failed", []
     report.longrepr = f"{was.longreprtext}\n\n{why}" if was.failed else why
     setattr(report, BY_GATE, True)
-    setattr(report, KIND, REGRESSION)
+    setattr(report, KIND, kind)
     if terminal := config.pluginmanager.get_plugin("terminalreporter"):
         for kept in terminal.stats.values():
             kept[:] = [other for other in kept if other is not was]

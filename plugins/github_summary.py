@@ -6,8 +6,8 @@ from collections.abc import Iterator, Sequence
 
 import pytest
 
-from eyechart.gate.compare import Verdict
 from eyechart.gate.messages import format_p_value
+from eyechart.gate.verdicts import Verdict
 
 from .cases import find_case
 from .exit_codes import KIND, MEANINGS, REGRESSION

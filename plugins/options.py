@@ -80,7 +80,10 @@ ADVANCED = (
     Option("max-errors", "number of images per case that may end in an error", "0", "N"),
     Option("max-drop", "largest regression that is tolerated even if it is significant, as a fraction below 0.5 "
            "(1 % is 0.01); tolerated regressions are reported", "0", "SHARE"),
-    Option("alpha", "significance level of a regression, after Holm's correction over the session", "0.01", "SHARE"),
+    Option("margin", "loss that must be excluded for the verdict no regression, as a fraction below 0.5; with "
+           "--eye-strict, a case fails if its primary metric is inconclusive", metavar="SHARE"),
+    Option("alpha", "significance level of a regression, adjusted for all primary metrics of the session and for all "
+           "other metrics", "0.01", "SHARE"),
     Option("power", "report the smallest regression that each comparison detects with a power of 80 %; without "
            "--eye-baseline, estimated from this session", flag=True),
     Option("floor", "fail if a metric is below a value, as BENCHMARK/PROTOCOL:METRIC>=VALUE, or above it with <=; "

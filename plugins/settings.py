@@ -12,8 +12,8 @@ from eyechart.data.equivalences import equivalent_pairs
 from eyechart.data.label_files import LabelsOption, parse_labels_option, read_labels
 from eyechart.data.splits import list_splits
 from eyechart.errors import EyechartError, SpecError
-from eyechart.gate.compare import parse_max_drop
 from eyechart.gate.floors import parse_floor
+from eyechart.gate.verdicts import Rule, parse_margin, parse_share
 from eyechart.models.registry import find_backend
 from eyechart.protocol.options import OptionSetting, RequestedValues, flag, is_fraction
 from eyechart.protocol.presets import Preset, read_preset
@@ -45,12 +45,21 @@ def read_fraction(config: pytest.Config, name: str) -> float:
     return float(value)
 
 
-def read_max_drop(config: pytest.Config) -> float:
-    """Return the largest loss that the gate tolerates, a fraction."""
+def read_rule(config: pytest.Config) -> Rule:
+    """Return the significance level, the tolerated loss and the margin of the gate."""
+    return Rule(
+        alpha=read_fraction(config, "alpha"),
+        max_drop=read_share(config, "max-drop", parse_share),
+        margin=read_share(config, "margin", parse_margin) if get_option(config, "margin") else None,
+    )
+
+
+def read_share(config: pytest.Config, name: str, parse: Callable[[str], float]) -> float:
+    """Return a loss, a fraction."""
     try:
-        return parse_max_drop(str(get_option(config, "max-drop")))
+        return parse(str(get_option(config, name)))
     except EyechartError as error:
-        raise pytest.UsageError(f"--eye-max-drop {error}") from error
+        raise pytest.UsageError(f"--eye-{name} {error}") from error
 
 
 def read_models(config: pytest.Config) -> tuple[ModelSpec, ...]:
@@ -140,9 +149,11 @@ def check_gate(config: pytest.Config) -> None:
         raise pytest.UsageError(
             f"--eye-alpha must be above 0 and below {MAX_ALPHA}. Got {get_option(config, 'alpha')} instead."
         )
-    read_max_drop(config)
+    read_rule(config)
     compares = get_option(config, "baseline") and not get_option(config, "update-baseline")
-    for name in () if compares else ("max-drop",) if get_option(config, "power") else ("max-drop", "alpha"):
+    for name in (
+        () if compares else ("max-drop", "margin") if get_option(config, "power") else ("max-drop", "margin", "alpha")
+    ):
         if config.getoption(f"eye_{name.replace('-', '_')}") is not None:
             raise pytest.UsageError(
                 f"--eye-{name} is about a comparison, and this session makes none. Name baselines with --eye-baseline, "

@@ -6,8 +6,8 @@ from pathlib import Path
 from typing import TypeVar
 
 from eyechart.errors import ReportError, SpecError
-from eyechart.gate.compare import Verdict
 from eyechart.gate.evidence import Evidence
+from eyechart.gate.verdicts import DEFAULT_RULE, Rule, Verdict
 from eyechart.spec import did_you_mean, parse_spec
 
 from .evidence_io import Cases, read_cases, source_names
@@ -15,11 +15,9 @@ from .render import Cell, Row, Table
 from .runs import model_name
 from .verdicts import (
     COLUMNS,
-    DEFAULT_RULE,
     SIDES,
     Key,
     Pairs,
-    Rule,
     case_label,
     compare_cases,
     difference_notes,
@@ -34,7 +32,7 @@ KEY_COLUMNS = ("Case", "Protocol", "Metric", "Labels", "Subset")
 NOTES = (
     "Values in %; brackets: 95 % intervals of the change. n: the samples that both sides have.",
     "Lost: right before and wrong after; gained: wrong before and right after.",
-    "p: two-sided, then after Holm's correction over all rows.",
+    "p: two-sided, then adjusted for all primary metrics or for all other metrics.",
 )
 
 

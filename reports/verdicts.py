@@ -6,43 +6,23 @@ from math import isnan
 
 from eyechart.errors import SpecError
 from eyechart.gate.compare import (
-    ALPHA,
-    MCNEMAR,
-    SIGN_FLIPS,
-    VERDICTS,
     MetricComparison,
-    Verdict,
     compare_metrics,
-    decide,
     differences,
     missing_metrics,
     remarks,
 )
 from eyechart.gate.evidence import Evidence
+from eyechart.gate.verdicts import VERDICTS, Rule, Verdict, decide
 from eyechart.plurals import count_of
 
 from .render import P_VALUE, Cell, NumberCell, NumberFormat, Row
 
 Key = tuple[str, ...]  # a case, its protocol, and what else tells it from others
 Pairs = Mapping[Key, tuple[Evidence, Evidence]]  # before and after
-COLUMNS = ("Before, %", "After, %", "Δ", "n", "Lost", "Gained", "p", "p after Holm", "Test", "Verdict")
+COLUMNS = ("Before, %", "After, %", "Δ", "n", "Lost", "Gained", "p", "Adjusted p", "Test", "Verdict")
 SIDES = ("before", "after")
 CHANGE = NumberFormat(100, 2, signed=True)
-
-
-@dataclass(frozen=True)
-class Rule:
-    """The significance level after Holm's correction, and the largest tolerated loss."""
-
-    alpha: float = ALPHA
-    max_drop: float = 0.0
-
-    def __str__(self) -> str:
-        passed = f"; a loss of at most {self.max_drop:g} is tolerated" if self.max_drop else ""
-        return f"A loss or a gain: p < {self.alpha:g} after Holm's correction{passed}."
-
-
-DEFAULT_RULE = Rule()
 
 
 @dataclass(frozen=True)
@@ -59,11 +39,11 @@ class RunComparison:
 
 
 def compare_cases(pairs: Pairs, rule: Rule) -> RunComparison:
-    """Compare every metric that both sides have, with one correction over all of them."""
+    """Compare every metric that both sides have."""
     refused = {key: reasons for key, pair in pairs.items() if (reasons := differences(*pair, SIDES))}
     comparable = {key: pair for key, pair in pairs.items() if key not in refused}
     comparisons = [(key, comparison) for key, pair in comparable.items() for comparison in compare_metrics(*pair)]
-    verdicts = decide([comparison for _, comparison in comparisons], rule.alpha, rule.max_drop)
+    verdicts = decide([comparison for _, comparison in comparisons], rule)
     ranked = sorted(((key, verdict) for (key, _), verdict in zip(comparisons, verdicts, strict=True)), key=sort_key)
     return RunComparison(tuple(ranked), comparable, refused)
 
@@ -79,7 +59,7 @@ def sort_key(item: tuple[Key, Verdict]) -> tuple[int, float, float, Key, str]:
 def verdict_cells(verdict: Verdict) -> Row:
     """Return the cells of one metric: before, after, change, counts, p-values, test and verdict."""
     comparison = verdict.comparison
-    has_counts = comparison.method in (MCNEMAR, SIGN_FLIPS)
+    has_counts = comparison.changes is not None
     counts: tuple[Cell, Cell] = (len(comparison.lost), comparison.gained) if has_counts else (None, None)
     return (
         *(NumberCell(comparison.before), NumberCell(comparison.after), change_cell(comparison)),
@@ -136,8 +116,8 @@ def case_label(key: Key) -> str:
 def parse_alpha(text: str) -> float:
     """Return a level of significance."""
     value = parse_float(text)
-    if not 0 < value < 1:
-        raise SpecError(f"'{text}' is not a significance level between 0 and 1, such as 0.05")
+    if not 0 < value < 0.5:
+        raise SpecError(f"'{text}' is not a significance level above 0 and below 0.5, such as 0.05")
     return value
 
 

@@ -15,6 +15,8 @@ from golden_compare import read_golden
 
 from eyechart import glossary
 from eyechart.cli import COMMANDS, PROGRAM, SECTIONS, command
+from eyechart.gate.verdicts import ALPHA
+from eyechart.metrics.noninferiority import samples_for_margin
 from eyechart.models.packaged import PACKAGED_MODELS
 from eyechart.models.registry import BUILT_IN
 from eyechart.protocol.presets import read_preset
@@ -234,6 +236,15 @@ def fold(title: str, language: str, text: str) -> Iterator[str]:
     yield ""
 
 
+def images_needed() -> Iterator[str]:
+    """Yield the table of how many images exclude a loss of a margin."""
+    changed, margins = (0.0, 0.01, 0.02, 0.05, 0.1), (0.005, 0.01, 0.02, 0.05)
+    rows = (
+        [f"{share:.0%}", *(f"{samples_for_margin(share, margin, ALPHA):,}" for margin in margins)] for share in changed
+    )
+    yield from table(["change", *(f"margin {margin:g}" for margin in margins)], rows)
+
+
 def preset() -> Iterator[str]:
     """Yield the settings of the preset `paper`."""
     settings = read_preset("paper")
@@ -266,6 +277,7 @@ def words(kind: str) -> Callable[[], Iterator[str]]:
 
 
 GENERATED: Mapping[str, Callable[[], Iterator[str]]] = {
+    "images-needed": images_needed,
     "commands": commands,
     "examples": examples,
     "figures": definitions("eyechart.reports.figures:figure_drawers"),

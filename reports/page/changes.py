@@ -7,16 +7,16 @@ from typing import Any
 
 import numpy as np
 
-from eyechart.gate.compare import VERDICTS, Verdict, metric_title
+from eyechart.gate.compare import metric_title
 from eyechart.gate.evidence import Evidence, MetricEvidence
 from eyechart.gate.headlines import LABELLED, WHOLE
+from eyechart.gate.verdicts import VERDICTS, Rule, Verdict
 
 from ..evidence_io import case_evidence
 from ..render import one_line
 from ..runs import CaseRun, Runs
 from ..verdicts import (
     Key,
-    Rule,
     RunComparison,
     compare_cases,
     difference_notes,

@@ -1,16 +1,16 @@
 """The sentence that the page opens with: the verdict of the gate, and the smallest loss that the runs would show."""
 
 from collections.abc import Iterator
-from math import isnan
 
-from eyechart.gate.compare import GAIN, LOSS, TOLERATED
-from eyechart.gate.power import POWER, minimum_detectable_effect, smallest_detectable_loss
+from eyechart.gate.messages import describe_session
+from eyechart.gate.power import POWER, kind_of, minimum_detectable_effect, smallest_detectable_loss, strictest_levels
+from eyechart.gate.verdicts import IMPROVEMENT, INCONCLUSIVE, REGRESSION, TOLERATED, primary_verdicts, session_verdict
 from eyechart.plurals import count_of
 
 from ..evidence_io import case_evidence
 from ..render import one_line
 from ..runs import Runs
-from .changes import Changes, case_key
+from .changes import Changes
 from .summary import first_metric
 
 NOTHING = "Nothing was compared: this page has no baseline and no earlier run."
@@ -25,8 +25,8 @@ def summarise_verdict(runs: Runs, changes: Changes) -> dict[str, str]:
         losses = list(losses_without_comparison(runs, changes))
         text = f"Nothing was compared with {against}." if changes.has_content else NOTHING
         return {"kind": "open", "text": text, "detects": describe_losses(AGAIN, losses)}
-    losses = list(losses_of_comparison(runs, changes))
-    worse, tolerated, better = (decisions.count(word) for word in (LOSS, TOLERATED, GAIN))
+    losses = list(losses_of_comparison(changes))
+    worse, tolerated, better = (decisions.count(word) for word in (REGRESSION, TOLERATED, IMPROVEMENT))
     more = [f"{tolerated} tolerated" if tolerated else "", f"{better} better" if better else ""]
     ending = "".join(f", {part}" for part in more if part)
     if worse:
@@ -34,7 +34,13 @@ def summarise_verdict(runs: Runs, changes: Changes) -> dict[str, str]:
         text = f"{share} {'is' if worse == 1 else 'are'} worse than {against}{ending}."
     else:
         text = f"No number is worse than {against}: {len(decisions)} compared{ending}."
-    return {"kind": "loss" if worse else "passed", "text": text, "detects": describe_losses(NOW, losses)}
+    verdicts = [verdict for _, verdict in changes.outcome.verdicts]
+    decision = session_verdict(verdicts)
+    if decision == INCONCLUSIVE:
+        sentence = describe_session(verdicts, changes.rule)
+        text = f"{text} {sentence[0].upper()}{sentence[1:]}."
+    kind = "loss" if worse else "open" if decision == INCONCLUSIVE else "passed"
+    return {"kind": kind, "text": text, "detects": describe_losses(NOW, losses)}
 
 
 def describe_losses(subject: str, losses: list[float]) -> str:
@@ -53,28 +59,23 @@ def describe_losses(subject: str, losses: list[float]) -> str:
     return f"{text}; {few} of {len(losses)} cases have too few samples." if few else f"{text}."
 
 
-def losses_of_comparison(runs: Runs, changes: Changes) -> Iterator[float]:
-    """Yield the smallest loss of each case's main metric that its comparison would detect."""
-    tests = sum(not isnan(verdict.comparison.p) for _, verdict in changes.outcome.verdicts)
-    for case in runs.cases:
-        metric = first_metric(case)
-        for verdict in changes.by_case.get(case_key(case), ()):
-            if metric is not None and verdict.comparison.metric.key == metric.key:
-                yield smallest_detectable_loss(verdict.comparison, changes.rule.alpha / max(1, tests))
+def losses_of_comparison(changes: Changes) -> Iterator[float]:
+    """Yield the smallest loss of each case's primary metric that its comparison would detect."""
+    verdicts = [verdict for _, verdict in changes.outcome.verdicts]
+    primary = [verdict.comparison for verdict in primary_verdicts(verdicts)]
+    levels = strictest_levels(primary, changes.rule.alpha)
+    return (smallest_detectable_loss(comparison, levels[kind_of(comparison)]) for comparison in primary)
 
 
 def losses_without_comparison(runs: Runs, changes: Changes) -> Iterator[float]:
     """Yield the smallest loss of each case's main metric that a comparison with a later run would detect."""
-    main = [(case, metric) for case in runs.cases if (metric := first_metric(case)) is not None]
-    judged = sum(
-        metric.higher_is_better is not None and metric.value is not None
+    main = [
+        (case, metric)
         for case in runs.cases
-        for metric in case.record.metrics
-    )
+        if (metric := first_metric(case)) is not None and metric.higher_is_better is not None and case.record.evidence
+    ]
     for case, metric in main:
-        if metric.higher_is_better is None or case.record.evidence is None:
-            continue
         evidence = case_evidence(case.record, case.folder)
         for kept in evidence.metrics:
             if kept.key == metric.key:
-                yield minimum_detectable_effect(evidence, kept, changes.rule.alpha / max(1, judged))[0]
+                yield minimum_detectable_effect(evidence, kept, changes.rule.alpha / len(main))[0]

@@ -10,13 +10,13 @@ from pathlib import Path
 from typing import Any
 
 from eyechart.errors import ReportError
+from eyechart.gate.verdicts import DEFAULT_RULE, Rule
 from eyechart.glossary import glossary_entries
 from eyechart.paths import STORE
 from eyechart.plurals import count_of
 
 from ..evidence_io import is_run, source_names
 from ..runs import Runs, load
-from ..verdicts import DEFAULT_RULE, Rule
 from .changes import Changes, SamplePlaces, compare_with_previous
 from .charts import accuracy_rows, confusion_rows, coverage_curves
 from .chunks import FOLDER as DATA

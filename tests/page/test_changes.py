@@ -7,10 +7,10 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
+from eyechart.gate.verdicts import DEFAULT_RULE, Rule
 from eyechart.records import read_run
 from eyechart.reports.compare import comparison_table, match_runs
 from eyechart.reports.render import format_cell
-from eyechart.reports.verdicts import DEFAULT_RULE, Rule
 
 pytestmark = pytest.mark.slow
 

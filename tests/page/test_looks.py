@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from eyechart.reports.verdicts import Rule
+from eyechart.gate.verdicts import Rule
 
 pytestmark = pytest.mark.slow
 

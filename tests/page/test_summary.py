@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
+from eyechart.gate.verdicts import Rule
 from eyechart.glossary import METRICS, SUBSETS
-from eyechart.reports.verdicts import Rule
 
 pytestmark = pytest.mark.slow
 

@@ -8,8 +8,9 @@ from typing import Any
 
 import pytest
 
-from eyechart.gate.compare import LOSS, MetricComparison, Verdict
+from eyechart.gate.compare import MetricComparison
 from eyechart.gate.evidence import MetricEvidence
+from eyechart.gate.verdicts import REGRESSION, Verdict
 from eyechart.plugins.exit_codes import MEANINGS
 from eyechart.plugins.github_summary import FAILURES, LENGTH, NAME, fence_block, inline_code, make_loss_table
 
@@ -162,7 +163,7 @@ def test_a_hostile_name_stays_in_its_cell(said: str) -> None:
     proof = MetricEvidence(name="acc1", labels=said, subset="A", value=0.0, n=2, direction=1)
     sizes = {"before": 1.0, "after": 0.0, "delta": -1.0, "n": 2, "n_clusters": 2}
     found = MetricComparison(said, "replay", proof, **sizes, ci=None, p=0.001, method="exact McNemar", lost=(0, 1))
-    text = "\n".join(make_loss_table([Verdict(found, 0.001, LOSS)]))
+    text = "\n".join(make_loss_table([Verdict(found, 0.001, REGRESSION)]))
     tokens = MarkdownIt("commonmark").enable("table").parse(text)
     cells = [each.content for each in tokens if each.type == "inline"][8:]
     assert [inline_code(f"{said} (replay)"), inline_code(f"acc1 ({said}, A)")] == cells[:2]

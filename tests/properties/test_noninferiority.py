@@ -76,7 +76,7 @@ def test_so_many_samples_show_that_the_loss_is_below_the_margin(changed: float, 
 
 @pytest.mark.parametrize(
     ("arguments", "sentence"),
-    [((-1, 0, 10, 0.05), "'lost'"), ((6, 5, 10, 0.05), "'n'"), ((0, 0, 10, 0.5), "'alpha'")],
+    [((-1, 0, 10, 0.05), "'lost'"), ((6, 5, 10, 0.05), "'n'"), ((0, 0, 10, 0.51), "'alpha'")],
 )
 def test_bad_arguments_have_a_sentence(arguments: tuple[float, ...], sentence: str) -> None:
     with pytest.raises(ValueError, match=f"The {sentence} parameter of loss_upper_limit must be"):

@@ -13,13 +13,12 @@ import pytest
 from eyechart.cli import main
 from eyechart.errors import ReportError
 from eyechart.gate.baselines import write_baselines
-from eyechart.gate.compare import VERDICTS
+from eyechart.gate.verdicts import DEFAULT_RULE, VERDICTS, Rule
 from eyechart.metrics.significance import holm
 from eyechart.records import read_run
 from eyechart.reports.compare import comparison_table, match_models, match_runs
 from eyechart.reports.evidence_io import read_cases
 from eyechart.reports.render import NumberCell
-from eyechart.reports.verdicts import DEFAULT_RULE, Rule
 
 CONSE, CLIP, TIMM = "conse[]", "open_clip[ViT-B-32,pretrained=laion2b_s34b_b79k]", "timm[tf_efficientnet_lite0]"
 PROTOCOLS = {CONSE: "zero_shot", CLIP: "zero_shot", TIMM: "supervised"}
@@ -95,7 +94,7 @@ def test_exchanged_runs_turn_changes_around_and_keep_p(pair, seed):
     forth, back = rows(one, other), rows(other, one)
     assert {*forth} == {*back}
     for key, row in forth.items():
-        same, turned = ("p", "p after Holm", "n", "Test"), ("Before, %", "After, %", "Lost", "Gained")
+        same, turned = ("p", "Adjusted p", "n", "Test"), ("Before, %", "After, %", "Lost", "Gained")
         assert [row[name] for name in same] == pytest.approx([back[key][name] for name in same], nan_ok=True)
         mirrored = [back[key][name] for name in ("After, %", "Before, %", "Gained", "Lost")]
         assert [row[name] for name in turned] == pytest.approx(mirrored, nan_ok=True)
@@ -113,7 +112,7 @@ def test_a_run_has_no_difference_from_itself(pair, seed):
     one, _ = pair(seed)
     for row in rows(one, one).values():
         assert row["Δ"] == 0
-        assert (row["p"], row["p after Holm"]) == (1, 1)
+        assert (row["p"], row["Adjusted p"]) == (1, 1)
         assert not row["Lost"]
         assert not row["Gained"]
 
@@ -131,7 +130,7 @@ def test_other_names_and_another_order_of_the_samples_change_nothing(run):
 
 def shares(found):
     """What is told of shares, but for p after a correction that other numbers have a part in."""
-    left_out = ("p after Holm",)
+    left_out = ("Adjusted p",)
     told = {key: row for key, row in found.items() if row["Test"] == "exact McNemar"}
     assert told
     return {key: {name: each for name, each in row.items() if name not in left_out} for key, row in told.items()}
@@ -139,9 +138,9 @@ def shares(found):
 
 def test_the_correction_is_over_the_table_and_the_surest_come_first(pair):
     found = list(rows(*pair(5)).values())
-    adjusted = [row["p after Holm"] for row in found]
+    adjusted = [row["Adjusted p"] for row in found]
     assert adjusted == pytest.approx(holm([row["p"] for row in found]).tolist(), nan_ok=True)
-    told = [(row["p after Holm"], -abs(row["Δ"])) for row in found if row["Verdict"] == "noise"]
+    told = [(row["Adjusted p"], -abs(row["Δ"])) for row in found if row["Verdict"] == "inconclusive"]
     assert len(told) > 10
     assert told == sorted(told)
 
@@ -152,18 +151,23 @@ def test_losses_come_before_gains_however_sure_and_noise_after_both(run):
     words = [row["Verdict"] for row in found.values()]
     assert words == sorted(words, key=VERDICTS.index)
     whole = {key[0]: row["Verdict"] for key, row in found.items() if key[2:] == ("acc1", "ImGT", "A")}
-    assert whole == {f"imagenet/val/{CONSE}": "loss", f"imagenet/val/{TIMM}": "gain"}
+    assert whole == {f"imagenet/val/{CONSE}": "regression", f"imagenet/val/{TIMM}": "improvement"}
 
 
 @pytest.mark.parametrize(
     ("rule", "word"),
-    [(DEFAULT_RULE, "noise"), (Rule(0.5), "loss"), (Rule(0.5, 0.06), "tolerated"), (Rule(0.5, 0.05), "loss")],
+    [
+        (DEFAULT_RULE, "inconclusive"),
+        (Rule(0.5), "regression"),
+        (Rule(0.5, 0.06), "tolerated"),
+        (Rule(0.5, 0.05), "regression"),
+    ],
 )
 def test_what_is_a_loss_can_be_chosen(run, rule, word):
     made = comparison_table(match_runs([run("a", {CONSE: ()}), run("b", {CONSE: {*range(7)}})]), rule)
     (found,) = (row for row in made.rows if row[2:5] == ("acc1", "ImGT", "A"))
     assert found[-1] == word
-    assert f"p < {rule.alpha:g} after Holm's correction" in "".join(made.notes)
+    assert f"adjusted p < {rule.alpha:g}, for" in "".join(made.notes)
     assert (f"of at most {rule.max_drop:g} is tolerated" in "".join(made.notes)) is bool(rule.max_drop)
 
 

@@ -7,7 +7,7 @@ import pytest
 
 import eyechart
 from eyechart.cli import parameters
-from eyechart.gate.compare import ALPHA
+from eyechart.gate.verdicts import ALPHA
 from eyechart.plugins.options import get_option
 from eyechart.plugins.settings import get_settings
 from eyechart.protocol.settings import Settings

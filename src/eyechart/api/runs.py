@@ -8,7 +8,8 @@ from typing import Any
 
 import pandas as pd
 
-from eyechart.gate.compare import Verdict
+from eyechart.gate.messages import describe_session
+from eyechart.gate.verdicts import DEFAULT_RULE, Rule, Verdict, session_verdict
 from eyechart.paths import STORE, report_folder, run_folder
 from eyechart.records import Record
 from eyechart.reports.compare import MatchedSides, common_cases, match_runs, unmatched_notes
@@ -16,7 +17,7 @@ from eyechart.reports.frames import metrics_frame, samples_frame
 from eyechart.reports.render import RENDERERS, Table
 from eyechart.reports.runs import Runs, load
 from eyechart.reports.tables import tables
-from eyechart.reports.verdicts import DEFAULT_RULE, Key, Rule, RunComparison, compare_cases, refusal_notes
+from eyechart.reports.verdicts import Key, RunComparison, compare_cases, refusal_notes
 
 
 @dataclass(frozen=True)
@@ -100,12 +101,19 @@ class Comparison:
 
     sides: MatchedSides
     result: RunComparison
+    rule: Rule = DEFAULT_RULE
+
+    @property
+    def verdict(self) -> str:
+        """The verdict on all cases: "regression", "no regression", "inconclusive", "improvement" or "not tested"."""
+        return session_verdict(verdict for _, verdict in self.result.verdicts)
 
     @cached_property
     def verdicts(self) -> pd.DataFrame:
         """One row per metric, losses first: before, after, change, its interval, counts, p-values and the verdict.
 
-        Values are fractions. `lost` and `gained` are numbers of samples, where the metric counts samples.
+        Values are fractions. `lost` and `gained` are numbers of samples, where the metric counts samples. `loss_limit`
+        is the upper confidence limit of the loss, one-sided at 1 - alpha.
         """
         return pd.DataFrame([verdict_row(key, verdict) for key, verdict in self.result.verdicts])
 
@@ -120,7 +128,8 @@ class Comparison:
         return [*refusal_notes(self.result), *unmatched_notes(self.sides)]
 
     def __repr__(self) -> str:
-        return f"<{self.sides.names[0]} and {self.sides.names[1]}: {self.result}>"
+        summary = describe_session([verdict for _, verdict in self.result.verdicts], self.rule)
+        return f"<{self.sides.names[0]} and {self.sides.names[1]}: {self.result}; {summary}>"
 
 
 def verdict_row(key: Key, verdict: Verdict) -> dict[str, Any]:
@@ -145,6 +154,8 @@ def verdict_row(key: Key, verdict: Verdict) -> dict[str, Any]:
         "p": comparison.p,
         "p_adjusted": verdict.adjusted,
         "test": comparison.method,
+        "primary": comparison.primary,
+        "loss_limit": verdict.limit,
         "verdict": verdict.decision,
         "regression": verdict.regression,
     }
@@ -156,15 +167,18 @@ def compare(
     *,
     alpha: float = DEFAULT_RULE.alpha,
     max_drop: float = DEFAULT_RULE.max_drop,
+    margin: float | None = DEFAULT_RULE.margin,
 ) -> Comparison:
     """Compare two runs, metric by metric over the same samples, with the tests of the gate.
 
-    `before` may also be the file or folder of baselines. `alpha` is the significance level after Holm's correction over
-    all metrics, `max_drop` the largest loss that is tolerated. Raises ReportError if the runs have no case in common.
+    `before` may also be the file or folder of baselines. `alpha` is the significance level for the primary
+    metrics of all cases and for all other metrics, `max_drop` the largest loss that is tolerated, and `margin` the loss
+    that must be excluded for "no regression". Raises ReportError if the runs have no case in common.
     """
     places = [side.folder if isinstance(side, EvaluationRun) else Path(side) for side in (before, after)]
     sides = match_runs(places)
-    return Comparison(sides, compare_cases(common_cases(sides), Rule(alpha, max_drop)))
+    rule = Rule(alpha, max_drop, margin)
+    return Comparison(sides, compare_cases(common_cases(sides), rule), rule)
 
 
 def table_frame(table: Table) -> pd.DataFrame:

@@ -21,20 +21,25 @@ from eyechart.cli.reports import print_tables
 @rule_options
 @format_option
 def compare(
-    places: Sequence[Path], models: tuple[str, str] | None, alpha: float, max_drop: float, format_name: str
+    places: Sequence[Path],
+    models: tuple[str, str] | None,
+    alpha: float,
+    max_drop: float,
+    margin: float | None,
+    format_name: str,
 ) -> None:
     """Compare two runs or two models, metric by metric.
 
     RUN is the folder of a run, or a file or folder of baselines: two of them, or one with --models. Metrics are
     compared over the same samples.
     """
+    from eyechart.gate.verdicts import Rule
     from eyechart.reports.compare import comparison_table, match_models, match_runs
-    from eyechart.reports.verdicts import Rule
 
     if len(places) > 2 or (len(places) == 1 and not models):
         raise click.UsageError("compare takes two runs, or one and --models SPEC SPEC.")
     sides = match_models(places, models) if models else match_runs(places)
-    print_tables([comparison_table(sides, Rule(alpha, max_drop))], format_name)
+    print_tables([comparison_table(sides, Rule(alpha, max_drop, margin))], format_name)
 
 
 @click.command()

@@ -62,13 +62,17 @@ def seed_option(text: str) -> Callable[[Command], Command]:
 
 
 def rule_options(command: Command) -> Command:
-    """Add the options for the significance level and the tolerated loss."""
+    """Add the options for the significance level, the tolerated loss and the margin."""
     alpha = click.option(
         "--alpha", metavar="P", type=ParsedBy("eyechart.reports.verdicts:parse_alpha"), default=ALPHA,
-        show_default=True, help="Significance level after Holm's correction, as --eye-alpha.",
+        show_default=True, help="Significance level of adjusted p-values, as --eye-alpha.",
     )  # fmt: skip
     max_drop = click.option(
-        "--max-drop", metavar="SHARE", type=ParsedBy("eyechart.gate.compare:parse_max_drop"), default=0.0,
+        "--max-drop", metavar="SHARE", type=ParsedBy("eyechart.gate.verdicts:parse_share"), default=0.0,
         show_default=True, help="Largest tolerated loss, a fraction below 0.5, as --eye-max-drop.",
     )  # fmt: skip
-    return alpha(max_drop(command))
+    margin = click.option(
+        "--margin", metavar="SHARE", type=ParsedBy("eyechart.gate.verdicts:parse_margin"),
+        help="Smallest loss that must be excluded, a fraction below 0.5, as --eye-margin.",
+    )  # fmt: skip
+    return alpha(max_drop(margin(command)))

@@ -124,19 +124,21 @@ def figure(
     "--figures/--no-figures", default=True, help="Draw the published figures, which takes longest. [default: yes]"
 )
 @click.option("--out", metavar="DIR", type=PATH, help="Folder to write to. [default: reports/page in the last RUN]")
-def page(runs: Sequence[Path], alpha: float, max_drop: float, out: Path | None, **options: Any) -> None:
+def page(
+    runs: Sequence[Path], alpha: float, max_drop: float, margin: float | None, out: Path | None, **options: Any
+) -> None:
     """Write a static web page of runs and print its path.
 
     The page opens from disk. It has every case, table and figure, trends over the runs, and every answer with its
     image. The last RUN is compared with the earlier ones.
     """
     from eyechart.command_line import progress_line
+    from eyechart.gate.verdicts import Rule
     from eyechart.reports.page.write import PageOptions, write_page
-    from eyechart.reports.verdicts import Rule
 
     folder = out or report_folder(runs[-1]) / "page"
     with progress_line() as progress:
-        notes = write_page(PageOptions(tuple(runs), rule=Rule(alpha, max_drop), **options), folder, progress)
+        notes = write_page(PageOptions(tuple(runs), rule=Rule(alpha, max_drop, margin), **options), folder, progress)
     for note in notes:
         print(f"note: {note}", file=sys.stderr)
     print(folder / "index.html")

@@ -1,18 +1,19 @@
-"""Compare a run with a baseline, metric by metric, on the same samples, and decide what is a loss and what is noise."""
+"""Compare a run with a baseline, metric by metric, on the same samples."""
 
 import re
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from math import isnan
 
 import numpy as np
+from scipy.special import ndtri
 
-from eyechart.errors import SpecError
 from eyechart.gate.evidence import Evidence, Floats, Ints, MetricEvidence
 from eyechart.gate.headlines import ANSWERED, LABELLED
-from eyechart.metrics.clusters import clustered_change_interval, clustered_mcnemar
+from eyechart.metrics.clusters import clustered_change_interval, clustered_mcnemar, effective_sample_size
 from eyechart.metrics.intervals import Interval
-from eyechart.metrics.significance import bootstrap_change, holm, interval_change
+from eyechart.metrics.noninferiority import loss_upper_limit
+from eyechart.metrics.significance import bootstrap_change, interval_change
 from eyechart.plurals import count_of
 from eyechart.records import EMPTY, empty_label_rules
 
@@ -26,10 +27,8 @@ RULES = (
     "support_sha256",
 )  # how answers and labels are read
 HASH = re.compile("[0-9a-f]{64}")
-ALPHA = 0.01
-MAX_DROP_BOUND = 0.5  # catches a percentage given as a fraction: 1 instead of 0.01
 MCNEMAR, SIGN_FLIPS = "exact McNemar", "exact sign flips of clusters"  # how proportions are tested
-VERDICTS = LOSS, TOLERATED, GAIN, NOISE, UNTESTED = "loss", "tolerated", "gain", "noise", "not tested"
+BOOTSTRAP = "paired bootstrap"
 SHOWN = 10
 ROUNDED = 1e-6  # single precision differs by so much between machines and numbers of threads, in every image alike
 NO_INTERVAL = (float("nan"), float("nan"))
@@ -40,7 +39,9 @@ class MetricComparison:
     """A metric before and after, over the same n samples, which are in `n_clusters` independent images.
 
     `lost` are the rows of samples that became wrong, `gained` is the number that became right, and `counts` are the n
-    of both sides where they differ.
+    of both sides where they differ. `primary` is set for the first metric of a case. `unchanged_model` is set if
+    weights, settings and machine are equal on both sides. `effective_n` is n divided by the design effect of the
+    changes. `changes` are those of a proportion by image; `evidence` is equal for numbers with the same evidence.
     """
 
     case: str
@@ -57,6 +58,11 @@ class MetricComparison:
     lost: tuple[int, ...] = ()
     gained: int = 0
     counts: tuple[int, int] | None = None
+    primary: bool = False
+    unchanged_model: bool = False
+    effective_n: float = float("nan")
+    changes: "ClusterChanges | None" = field(default=None, repr=False)
+    evidence: Collection[str] = ()
 
     def __post_init__(self) -> None:
         if abs(self.delta) <= ROUNDED and not isnan(self.p):
@@ -77,29 +83,39 @@ class MetricComparison:
         """The loss in the metric's direction; negative for a gain."""
         return -self.delta * self.metric.direction
 
-
-@dataclass(frozen=True)
-class Verdict:
-    """A comparison, its p-value after Holm's correction over all comparisons of the session, and one of `VERDICTS`."""
-
-    comparison: MetricComparison
-    adjusted: float
-    decision: str
-
     @property
-    def regression(self) -> bool:
-        """Whether it is a significant loss that is larger than max-drop."""
-        return self.decision == LOSS
+    def discordance(self) -> float:
+        """The proportion of samples that became wrong or correct; NaN for another metric than a proportion."""
+        return (len(self.lost) + self.gained) / self.n if self.n and self.changes is not None else float("nan")
 
-    @property
-    def tolerated(self) -> bool:
-        """Whether it is a significant loss that is no larger than max-drop."""
-        return self.decision == TOLERATED
+    def loss_limit(self, alpha: float) -> float:
+        """Return the upper confidence limit of the loss, one-sided at 1 - alpha; NaN if nothing is known of it.
 
-    @property
-    def improvement(self) -> bool:
-        """Whether it is a significant gain."""
-        return self.decision == GAIN
+        It is Tango's score limit for a proportion. For another metric the 95 % interval is scaled to the level. The
+        loss of an unchanged model with unchanged answers is 0.
+        """
+        if self.unchanged_model and self.delta == 0 and not self.lost and not self.gained:
+            return 0.0
+        if self.changes is not None and self.n:
+            share = self.effective_n / self.n
+            lost, gained = ((len(self.lost), self.gained), (self.gained, len(self.lost)))[self.metric.direction < 0]
+            return loss_upper_limit(share * lost, share * gained, self.effective_n, alpha)
+        if self.ci is None or isnan(self.delta):
+            return float("nan")
+        below = self.delta - self.ci.low if self.metric.direction > 0 else self.ci.high - self.delta
+        return self.loss + below * float(ndtri(1 - alpha) / ndtri(0.975))
+
+
+@dataclass(frozen=True, eq=False)
+class ClusterChanges:
+    """The changes (c,) of a proportion that are not 0, in `clusters` (c,), which are images or observations of `data`.
+
+    Two metrics have the same clusters if `data` is equal.
+    """
+
+    data: str
+    clusters: Ints
+    changes: Floats
 
 
 def differences(before: Evidence, after: Evidence, sides: tuple[str, str] = SIDES) -> list[str]:
@@ -157,8 +173,10 @@ def _shorten(value: object) -> object:
 
 
 def compare_metrics(before: Evidence, after: Evidence) -> Iterator[MetricComparison]:
-    """Yield a comparison for every metric that has a direction and a value on both sides."""
+    """Yield a comparison for every metric that has a direction and a value on both sides; the first one is primary."""
     old, new = ({metric.key: metric for metric in evidence.metrics} for evidence in (before, after))
+    same_model = bool(after.weights_sha256) and not remarks(before, after)
+    primary = True
     for metric in after.metrics:
         previous = old.get(metric.key)
         if metric.name == ANSWERED and previous is not None and previous.value == metric.value == 1:
@@ -167,7 +185,10 @@ def compare_metrics(before: Evidence, after: Evidence) -> Iterator[MetricCompari
         if metric.subset_text == "A" and labelled in old and labelled in new:
             continue  # the same changes, among more samples whose outcome no answer can change
         if metric.direction and previous is not None and previous.value is not None and metric.value is not None:
-            yield _compare_metric(before, after, previous, metric)
+            is_primary = primary and metric.name != ANSWERED
+            comparison = _compare_metric(before, after, previous, metric)
+            yield replace(comparison, primary=is_primary, unchanged_model=same_model)
+            primary = primary and not is_primary
 
 
 def missing_metrics(before: Evidence, after: Evidence) -> list[str]:
@@ -217,12 +238,26 @@ def _compare_metric(before: Evidence, after: Evidence, old: MetricEvidence, new:
     n_clusters = min(old.sampling_units, new.sampling_units)
     if samples_before is not None and samples_after is not None:
         change = bootstrap_change(*values, samples_before, samples_after, n=n_clusters)
-        method = "paired bootstrap"
+        method = BOOTSTRAP
     else:
         change = interval_change(values[0], old.ci or NO_INTERVAL, values[1], new.ci or NO_INTERVAL)
         method = "unpaired"
-    numbers = (*values, n, n_clusters, change.delta, change.ci, change.p, method)
-    return MetricComparison(after.case, after.protocol, new, *numbers, counts=changed_counts(old, new))
+    return MetricComparison(
+        case=after.case,
+        protocol=after.protocol,
+        metric=new,
+        before=values[0],
+        after=values[1],
+        n=n,
+        n_clusters=n_clusters,
+        delta=change.delta,
+        ci=change.ci,
+        p=change.p,
+        method=method,
+        counts=changed_counts(old, new),
+        effective_n=float(n_clusters),
+        evidence=(old.bootstrap_samples, new.bootstrap_samples) if method == BOOTSTRAP else (),
+    )
 
 
 def _compare_proportions(
@@ -235,6 +270,9 @@ def _compare_proportions(
     test = clustered_mcnemar(correct_before, correct_after, units)
     lost = np.flatnonzero(both & (correct_before == 1) & (correct_after == 0))
     n = int(both.sum())
+    moved = np.where(both, correct_after - correct_before, 0.0)
+    changes = np.bincount(units, moved).astype(np.float64)
+    changed = np.flatnonzero(changes)
     values = (float(correct_before[both].mean()), float(correct_after[both].mean())) if n else NO_INTERVAL
     return MetricComparison(
         case=after.case,
@@ -250,51 +288,14 @@ def _compare_proportions(
         method=MCNEMAR if independent else SIGN_FLIPS,
         lost=tuple(lost.tolist()),
         gained=test.gained,
+        effective_n=float(n) if independent else effective_sample_size(np.where(both, moved, np.nan), units),
+        changes=ClusterChanges(data_key(after), changed, changes[changed]),
     )
 
 
-def decide(comparisons: Sequence[MetricComparison], alpha: float = ALPHA, max_drop: float = 0.0) -> list[Verdict]:
-    """Return a verdict for each comparison, with Holm's correction of the p-values over all of them."""
-    adjusted = holm([comparison.p for comparison in comparisons]).tolist()
-    return [
-        Verdict(comparison, p, _decide(comparison, p, alpha, max_drop))
-        for comparison, p in zip(comparisons, adjusted, strict=True)
-    ]
-
-
-def parse_max_drop(text: str) -> float:
-    """Return the largest tolerated loss, a fraction. Raises SpecError for a value that is none or that is 0.5 or more.
-
-    >>> parse_max_drop("0.01")
-    0.01
-    """
-    try:
-        value = float(text)
-    except ValueError:
-        value = float("nan")
-    if not 0 <= value < MAX_DROP_BOUND:
-        raise SpecError(
-            f"must be from 0 up and below {MAX_DROP_BOUND}. Got {text!r} instead. Values are fractions: 1 % is 0.01."
-        )
-    return value
-
-
-def _decide(comparison: MetricComparison, adjusted: float, alpha: float, max_drop: float) -> str:
-    if isnan(adjusted):
-        return UNTESTED
-    if adjusted >= alpha or comparison.loss == 0:
-        return NOISE
-    if comparison.loss < 0:
-        return GAIN
-    return LOSS if comparison.loss > max_drop else TOLERATED
-
-
-def group_by_samples(verdicts: Iterable[Verdict]) -> list[list[Verdict]]:
-    """Group a case's verdicts by the samples that changed."""
-    groups: dict[object, list[Verdict]] = {}
-    for verdict in verdicts:
-        groups.setdefault(verdict.comparison.changed_samples, []).append(verdict)
-    return [*groups.values()]
+def data_key(evidence: Evidence) -> str:
+    """Return a key that is equal for cases on the same samples of the same split."""
+    return " ".join([*evidence.case.split("/", 2)[:2], *(str(getattr(evidence, name)) for name in SAME)])
 
 
 def samples_to_show(comparison: MetricComparison, all_of_case: Sequence[MetricComparison]) -> list[int]:

@@ -1,13 +1,24 @@
 """The messages of the gate: of a loss, everything that is needed to investigate it; of anything else, one line."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from math import isnan
 from pathlib import Path
 
 from eyechart.gate.baselines import WrittenBaseline
-from eyechart.gate.compare import NOISE, MetricComparison, Verdict, samples_to_show
+from eyechart.gate.compare import MetricComparison, samples_to_show
 from eyechart.gate.evidence import Evidence
 from eyechart.gate.headlines import ANSWERED
 from eyechart.gate.page_link import PageLink, page_address
+from eyechart.gate.verdicts import (
+    IMPROVEMENT,
+    INCONCLUSIVE,
+    NO_REGRESSION,
+    REGRESSION,
+    Rule,
+    Verdict,
+    primary_verdicts,
+    session_verdict,
+)
 from eyechart.plurals import count_of
 
 ACCEPT = "If it is meant to be so, accept it with --eye-update-baseline."
@@ -40,10 +51,11 @@ def describe_loss(verdicts: Sequence[Verdict], of_case: Sequence[MetricCompariso
     samples = f"{describe_n(comparison.n, comparison.n_clusters)}{describe_counts(comparison)}"
     change = f"{comparison.delta:+.4f}{interval}, {samples}"
     p_values = f"{format_p_value(comparison.p)}, {format_p_value(verdict.adjusted)}"
+    family = "primary metrics" if comparison.primary else "other metrics"
     lines = [
         f"{comparison.case} ({comparison.protocol}): {comparison.name} is worse than the baseline.",
         f"  {comparison.before:.4f} in the baseline, {comparison.after:.4f} now: {change}",
-        f"  {comparison.method}, {p_values} after Holm's correction over the session",
+        f"  {comparison.method}, {p_values} adjusted for all {family} of the session",
     ]
     if others:
         lines.append(f"  and so, of the same samples: {'; '.join(other.comparison.name for other in others)}")
@@ -60,7 +72,7 @@ def describe_loss(verdicts: Sequence[Verdict], of_case: Sequence[MetricCompariso
 def describe_tolerated_loss(verdict: Verdict, max_drop: float) -> str:
     """Return that a significant loss fails no case, since it is no larger than `max_drop`."""
     comparison = verdict.comparison
-    p_values = f"{format_p_value(comparison.p)}, {format_p_value(verdict.adjusted)} after Holm's correction"
+    p_values = f"{format_p_value(comparison.p)}, {format_p_value(verdict.adjusted)} adjusted"
     return f"tolerated loss: {comparison.name} {comparison.delta:+.4f}, within --eye-max-drop={max_drop:g} ({p_values})"
 
 
@@ -74,12 +86,71 @@ def count_verdicts(verdicts: Sequence[Verdict], max_drop: float) -> str:
     return f"{line}, {count_of(tolerated, 'loss', 'losses')} tolerated because of --eye-max-drop={max_drop:g}"
 
 
+def describe_session(verdicts: Sequence[Verdict], rule: Rule) -> str:
+    """Return the verdict on a session: what is worse, or the largest loss that cannot be excluded."""
+    decision = session_verdict(verdicts)
+    primary = [verdict for verdict in primary_verdicts(verdicts) if not isnan(verdict.limit)]
+    cases = {(verdict.comparison.case, verdict.comparison.protocol) for verdict in verdicts}
+    if decision == REGRESSION:
+        worse = {(v.comparison.case, v.comparison.protocol) for v in verdicts if v.regression}
+        return f"regression in {len(worse)} of {count_of(len(cases), 'case')}"
+    if decision == INCONCLUSIVE:
+        return describe_inconclusive([verdict for verdict in primary if verdict.inconclusive], rule)
+    better = f"improvement in {sum(v.improvement for v in primary)} of {count_of(len(cases), 'case')}; "
+    start = f"{better if decision == IMPROVEMENT else ''}no regression"
+    if all(verdict.limit == 0 for verdict in primary):
+        return f"{start}: the same weights gave the same answers" if primary else start
+    return f"{start}: a loss of {format_points(rule.margin or 0)} or more is excluded for every primary metric"
+
+
+def describe_inconclusive(verdicts: Sequence[Verdict], rule: Rule) -> str:
+    """Return the largest loss that inconclusive primary metrics leave possible, and how many samples would decide."""
+    largest = max(verdicts, key=lambda verdict: verdict.limit)
+    comparison = largest.comparison
+    name = f"{comparison.name} in {comparison.case} ({comparison.protocol})"
+    start = f"inconclusive in {count_of(len(verdicts), 'case')}: a loss of {format_points(largest.limit)} of {name}"
+    if rule.margin is None:
+        return f"{start} cannot be excluded; --eye-margin sets the loss that must be"
+    more = largest.samples_to_decide(rule)
+    decides = f"; {more:,} more images would show a loss below {format_points(rule.margin)}" if more else ""
+    return f"{start} cannot be excluded{decides}"
+
+
+def describe_undecided(verdict: Verdict, rule: Rule) -> str:
+    """Return why a case fails whose primary metric is inconclusive, and the remedies."""
+    comparison = verdict.comparison
+    counts = f"{len(comparison.lost)} lost, {comparison.gained} gained, " if comparison.changes is not None else ""
+    more = verdict.samples_to_decide(rule)
+    images = f"Add about {more:,} images" if more else "Add images"
+    return (
+        f"{comparison.case} ({comparison.protocol}): {comparison.name} is inconclusive.\n"
+        f"  {comparison.before:.4f} in the baseline, {comparison.after:.4f} now: {comparison.delta:+.4f}, {counts}"
+        f"{describe_n(comparison.n, comparison.n_clusters)}\n"
+        f"  a loss of up to {format_points(verdict.limit)} cannot be excluded, and --eye-margin={rule.margin:g}\n"
+        f"  {images}, or raise the margin."
+    )
+
+
+def format_points(loss: float) -> str:
+    """Return a loss, a fraction, in points.
+
+    >>> format_points(0.01), format_points(0.0714)
+    ('1 point', '7.1 points')
+    """
+    points = f"{100 * loss:.2g}" if loss < 0.1 else f"{100 * loss:.1f}"
+    return f"{points} point{'s' * (points != '1')}"
+
+
 def describe_nearest_to_loss(verdicts: Sequence[Verdict]) -> Iterator[str]:
     """Yield the decrease with the smallest p-value that is no loss, if any: silence would look like no change."""
-    decreases = [verdict for verdict in verdicts if verdict.decision == NOISE and verdict.comparison.loss > 0]
+    decreases = [
+        verdict
+        for verdict in verdicts
+        if verdict.decision in (INCONCLUSIVE, NO_REGRESSION) and verdict.comparison.loss > 0
+    ]
     for verdict in sorted(decreases, key=lambda verdict: verdict.comparison.p)[:1]:
         comparison = verdict.comparison
-        p_values = f"{format_p_value(comparison.p)}, {format_p_value(verdict.adjusted)} after Holm's correction"
+        p_values = f"{format_p_value(comparison.p)}, {format_p_value(verdict.adjusted)} adjusted"
         name = f"{comparison.case} ({comparison.protocol}): {comparison.name}"
         yield f"nearest to a loss: {name} {comparison.delta:+.4f} ({p_values})"
 

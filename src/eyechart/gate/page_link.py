@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import quote, urlencode
 
-from eyechart.gate.compare import ALPHA
+from eyechart.gate.verdicts import DEFAULT_RULE, Rule
 from eyechart.paths import STORE
 
 PAGE = Path("page")
@@ -20,8 +20,7 @@ class PageLink:
     baseline: Path
     data: str | None = None
     store: Path = STORE
-    alpha: float = ALPHA
-    max_drop: float = 0.0
+    rule: Rule = DEFAULT_RULE
 
     @property
     def command(self) -> str:
@@ -29,8 +28,9 @@ class PageLink:
         words = ["eyechart", "page", self.relative(self.run)]
         options = {
             "--baseline": self.relative(self.baseline),
-            "--alpha": "" if self.alpha == ALPHA else str(self.alpha),
-            "--max-drop": str(self.max_drop) if self.max_drop else "",
+            "--alpha": "" if self.rule.alpha == DEFAULT_RULE.alpha else str(self.rule.alpha),
+            "--max-drop": str(self.rule.max_drop) if self.rule.max_drop else "",
+            "--margin": "" if self.rule.margin is None else str(self.rule.margin),
             "--data": self.data or "",
             "--store": "" if self.relative(self.store) == str(STORE) else self.relative(self.store),
             "--out": str(PAGE),

@@ -1,30 +1,47 @@
 """The smallest loss that the gate would detect: in a comparison, or in a later one of a run without a baseline."""
 
-from collections.abc import Iterator, Sequence
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from math import isnan
 
 from scipy.special import ndtri
 
-from eyechart.gate.compare import MCNEMAR, NO_INTERVAL, MetricComparison, Verdict, metric_title
+from eyechart.gate.compare import MCNEMAR, NO_INTERVAL, MetricComparison, compare_metrics, metric_title
 from eyechart.gate.evidence import Evidence, MetricEvidence
-from eyechart.gate.headlines import ANSWERED, LABELLED
 from eyechart.gate.messages import describe_n
+from eyechart.gate.verdicts import Verdict
 from eyechart.metrics.intervals import Interval
 from eyechart.metrics.significance import interval_change, minimum_detectable_loss
 
 POWER = 0.8
+Kind = tuple[bool, bool]
 SUPPOSED = 0.05  # the assumed proportion of samples whose outcome changes between two runs
 
 
 def power_lines(verdicts: Sequence[Verdict], alpha: float) -> Iterator[str]:
-    """Yield for each comparison the smallest loss with a power of 0.8, at the strictest level of Holm's correction."""
-    tests = sum(not isnan(verdict.comparison.p) for verdict in verdicts)
-    for verdict in verdicts:
-        comparison = verdict.comparison
-        loss = describe_detectable_loss(smallest_detectable_loss(comparison, alpha / max(1, tests)))
+    """Yield for each comparison the smallest loss with a power of 0.8, at the strictest level that it may need."""
+    comparisons = [verdict.comparison for verdict in verdicts]
+    levels = strictest_levels([comparison for comparison in comparisons if not isnan(comparison.p)], alpha)
+    for comparison in comparisons:
+        loss = describe_detectable_loss(smallest_detectable_loss(comparison, levels.get(kind_of(comparison), alpha)))
         samples = describe_n(comparison.n, comparison.n_clusters)
         name = f"{comparison.case} ({comparison.protocol}): {comparison.name}"
         yield f"{name} {loss} ({samples}, {comparison.method})"
+
+
+def strictest_levels(comparisons: Iterable[MetricComparison], alpha: float) -> Mapping[Kind, float]:
+    """Return the significance level that one test of each kind needs at worst: that of Bonferroni's correction.
+
+    The joint test of proportions needs less where metrics are correlated or few samples change.
+    """
+    tests = Counter(map(kind_of, comparisons))
+    kinds = Counter(primary for primary, _ in tests)
+    return {kind: alpha / kinds[kind[0]] / count for kind, count in tests.items()}
+
+
+def kind_of(comparison: MetricComparison) -> Kind:
+    """Return whether a metric is a primary one, and whether it is tested jointly with others."""
+    return comparison.primary, comparison.changes is not None
 
 
 def smallest_detectable_loss(comparison: MetricComparison, alpha: float) -> float:
@@ -56,18 +73,11 @@ def describe_detectable_loss(loss: float) -> str:
 
 def power_without_baseline(cases: Sequence[Evidence], alpha: float) -> Iterator[str]:
     """Yield for each metric of a session the smallest loss that a comparison with a similar session would detect."""
-    metrics = [(evidence, metric) for evidence in cases for metric in evidence.metrics]
-    labelled = {(id(evidence), *metric.key[:2]) for evidence, metric in metrics if metric.subset_text == LABELLED}
-    judged = [
-        (evidence, metric)
-        for evidence, metric in metrics
-        if metric.direction
-        and metric.value is not None
-        and not (metric.name == ANSWERED and metric.value == 1)
-        and not (metric.subset_text == "A" and (id(evidence), *metric.key[:2]) in labelled)
-    ]
-    for evidence, metric in judged:
-        loss, method = minimum_detectable_effect(evidence, metric, alpha / len(judged))
+    judged = [(evidence, comparison) for evidence in cases for comparison in compare_metrics(evidence, evidence)]
+    levels = strictest_levels([comparison for _, comparison in judged], alpha)
+    for evidence, comparison in judged:
+        metric = comparison.metric
+        loss, method = minimum_detectable_effect(evidence, metric, levels[kind_of(comparison)])
         samples = describe_n(metric.n, metric.sampling_units)
         text = f"{metric_title(metric)} {describe_detectable_loss(loss)} ({samples}, {method})"
         yield f"{evidence.case} ({evidence.protocol}): {text}"

@@ -91,9 +91,9 @@ def _step_down(statistics: Floats, drawn: Iterator[Singles], *, exact: bool) -> 
         largest = np.maximum.accumulate(np.abs(chunk)[order[::-1]], axis=0)[::-1]  # of a number and all below it
         reached += (largest >= least[:, None]).sum(axis=1)
         total += chunk.shape[1]
-    one = 0 if exact else 1
+    observed = 0 if exact else 1  # the observed signs are one of the drawn ones
     adjusted = np.empty(len(order))
-    adjusted[order] = np.maximum.accumulate((reached + one) / (total + one))
+    adjusted[order] = np.maximum.accumulate((reached + observed) / (total + observed))
     return np.minimum(adjusted, 1.0)
 
 

@@ -17,7 +17,7 @@ def loss_upper_limit(lost: float, gained: float, n: float, alpha: float) -> floa
     to 20 % change.
 
     Args: `lost` and `gained`, the numbers of samples that became wrong and correct, at least 0 and not always whole;
-    `n`, the number of samples, at least their sum and above 0; `alpha` in (0, 0.5), the chance of a limit that is too
+    `n`, the number of samples, at least their sum and above 0; `alpha` in (0, 0.5], the chance of a limit that is too
     low.
     Returns: a fraction in [(lost - gained) / n, 1].
     Raises: ValueError where a number is out of range.
@@ -29,7 +29,7 @@ def loss_upper_limit(lost: float, gained: float, n: float, alpha: float) -> floa
     """
     require(lost >= 0 and gained >= 0, "loss_upper_limit", "lost", "at least 0, as gained", (lost, gained))
     require(lost + gained <= n * (1 + 1e-9) and n > 0, "loss_upper_limit", "n", "at least lost and gained", n)
-    require(0 < alpha < 0.5, "loss_upper_limit", "alpha", "between 0 and 0.5", alpha)
+    require(0 < alpha <= 0.5, "loss_upper_limit", "alpha", "above 0 and at most 0.5", alpha)
     z = -float(ndtri(alpha))
     low, high = (lost - gained) / n, 1.0
     for _ in range(_STEPS):

@@ -8,9 +8,10 @@ import pytest
 from msgspec.structs import replace
 
 from eyechart.estimates import Estimate
-from eyechart.gate.evidence import Evidence, collect_evidence, pack_clusters
+from eyechart.gate.evidence import RESAMPLES, Evidence, collect_evidence, pack_clusters
 from eyechart.gate.evidence import digest as plane_name
 from eyechart.metrics.intervals import Interval
+from eyechart.metrics.resampling import unit_bootstrap_shares
 
 Make = Callable[..., Evidence]
 LOWER, NEITHER = ("brier", "ece", "aurc"), ("oop", "mmd2")
@@ -78,3 +79,15 @@ def share() -> Callable[..., list[Estimate]]:
 def named() -> Callable[..., Estimate]:
     """Make a number."""
     return number
+
+
+@pytest.fixture
+def drawn() -> Any:
+    """A share given by its draws alone."""
+
+    def drawn(right: Any) -> Estimate:
+        right = np.array(right, np.float64)
+        draws = unit_bootstrap_shares(right, np.ones_like(right), RESAMPLES, 42)
+        return number("f1", float(right.mean()), bootstrap=lambda: draws)
+
+    return drawn

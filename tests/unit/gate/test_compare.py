@@ -13,7 +13,6 @@ from eyechart.gate.compare import (
     MetricComparison,
     added_metrics,
     compare_metrics,
-    decide,
     differences,
     missing_metrics,
     remarks,
@@ -22,6 +21,7 @@ from eyechart.gate.compare import (
 from eyechart.gate.evidence import RESAMPLES
 from eyechart.gate.messages import describe_loss, describe_nearest_to_loss, describe_remarks, format_p_value
 from eyechart.gate.power import SUPPOSED, power_lines, power_without_baseline
+from eyechart.gate.verdicts import Rule, decide
 from eyechart.metrics.intervals import Interval
 from eyechart.metrics.paired import change_interval
 from eyechart.metrics.resampling import unit_bootstrap_shares
@@ -55,39 +55,27 @@ def test_the_counts_of_a_share_are_those_by_hand(make: Any, share: Any) -> None:
 
 def test_holm_is_over_the_whole_session() -> None:
     values = [0.001, 0.004, NAN, 0.03, 0.9]
-    verdicts = decide([found(p) for p in values], alpha=0.01, max_drop=0)
+    verdicts = decide([found(p) for p in values], Rule(0.01))
     np.testing.assert_array_equal([each.adjusted for each in verdicts], holm(values))
     assert [each.regression for each in verdicts] == [True, False, False, False, False]
-    assert [each.regression for each in decide([found(0.004)], 0.01, 0)] == [True]
+    assert [each.regression for each in decide([found(0.004)], Rule(0.01))] == [True]
 
 
 @pytest.mark.parametrize(("drop", "fails"), [(0, True), (0.09, True), (0.11, False), (1, False)])
 def test_a_loss_must_be_larger_than_what_is_let_pass(drop: float, fails: bool) -> None:
-    assert decide([found(1e-9, -0.1)], 0.01, drop)[0].regression is fails
+    assert decide([found(1e-9, -0.1)], Rule(0.01, drop))[0].regression is fails
 
 
 @pytest.mark.parametrize("better", [1, -1])
 def test_worse_is_by_the_number_s_own_direction(better: int) -> None:
-    down, up = decide([found(1e-9, delta, better=better) for delta in (-0.1, 0.1)], 0.01, 0)
+    down, up = decide([found(1e-9, delta, better=better) for delta in (-0.1, 0.1)], Rule(0.01))
     assert (down.regression, up.regression) == (better > 0, better < 0)
     assert (down.improvement, up.improvement) == (better < 0, better > 0)
 
 
 def test_what_nobody_can_judge_is_neither_loss_nor_gain() -> None:
-    (verdict,) = decide([found(NAN, -0.5)], 0.01, 0)
+    (verdict,) = decide([found(NAN, -0.5)], Rule(0.01))
     assert (verdict.regression, verdict.improvement) == (False, False)
-
-
-@pytest.fixture
-def drawn(named: Any) -> Any:
-    """A share given by its draws alone."""
-
-    def drawn(right: Any) -> Estimate:
-        right = np.array(right, np.float64)
-        draws = unit_bootstrap_shares(right, np.ones_like(right), RESAMPLES, 42)
-        return named("f1", float(right.mean()), bootstrap=lambda: draws)
-
-    return drawn
 
 
 def test_draws_are_paired(make: Any, drawn: Any) -> None:
@@ -265,9 +253,10 @@ def test_the_samples_that_most_numbers_lost_come_first(make: Any, share: Any) ->
 def test_a_loss_says_everything(make: Any, share: Any) -> None:
     now = make(share(acc1=[0] * 20 + [1]))
     every = list(compare_metrics(make(share(acc1=[1] * 20 + [0])), now))
-    said = describe_loss(decide(every, 0.01, 0)[:1], every, now.keys)
-    for part in ("0.9524 in the baseline, 0.0476 now: -0.9048 [", "n=21", "exact McNemar, p=2.1e-05, p=2.1e-05 after",
-                 "right before and wrong now: 20; wrong before and right now: 1", "    00000\n"):  # fmt: skip
+    said = describe_loss(decide(every, Rule(0.01))[:1], every, now.keys)
+    for part in ("0.9524 in the baseline, 0.0476 now: -0.9048 [", "n=21", "p=2.1e-05, p=2.1e-05 adjusted",
+                 "exact McNemar", "right before and wrong now: 20; wrong before and right now: 1",
+                 "    00000\n"):  # fmt: skip
         assert part in said
 
 
@@ -275,20 +264,20 @@ def test_numbers_that_lost_the_same_samples_are_told_as_one(make: Any, share: An
     now = make(share(acc1=[0] * 20 + [1], acc5=[0] * 20 + [1], mc_acc=[0] * 19 + [1, 1]))
     every = list(compare_metrics(make(share(acc1=[1] * 20 + [0], acc5=[1] * 20 + [0], mc_acc=[1] * 20 + [0])), now))
     assert [one.changed_samples == every[0].changed_samples for one in every] == [True, True, False]
-    said = describe_loss(decide(every, 0.01, 0)[:2], every, now.keys)
+    said = describe_loss(decide(every, Rule(0.01))[:2], every, now.keys)
     assert "acc1 (ImGT, A) is worse than the baseline." in said
     assert "  and so, of the same samples: acc5 (ImGT, A)\n" in said
 
 
 def test_what_came_nearest_to_a_loss_is_said() -> None:
     noise = [found(0.5, delta=-0.1), found(0.02, delta=-0.2), found(0.01, delta=0.3)]
-    (said,) = describe_nearest_to_loss(decide(noise, 0.001, 0))
-    assert "-0.2000 (p=0.02, p=0.04 after Holm's correction)" in said
-    assert not [*describe_nearest_to_loss(decide([found(1e-9, delta=-0.5), found(0.5, delta=0.5)], 0.01, 0))]
+    (said,) = describe_nearest_to_loss(decide(noise, Rule(0.001)))
+    assert "-0.2000 (p=0.02, p=0.04 adjusted)" in said
+    assert not [*describe_nearest_to_loss(decide([found(1e-9, delta=-0.5), found(0.5, delta=0.5)], Rule(0.01)))]
 
 
 def test_what_counts_answers_says_of_how_many_images(make: Any) -> None:
-    (verdict,) = decide([found(1e-9, n=24, n_clusters=7)], 0.01, 0)
+    (verdict,) = decide([found(1e-9, n=24, n_clusters=7)], Rule(0.01))
     assert "-0.1000, n=24 of 7 images\n" in describe_loss([verdict], [], make([]).keys)
     assert "(n=24 of 7 images, exact McNemar)" in next(power_lines([verdict], 0.01))
 
@@ -306,7 +295,7 @@ def test_power_is_at_the_hardest_place_of_the_session() -> None:
     share_of = found(0.5, n=1000, lost=tuple(range(30)), gained=20)
     other = found(0.5, ci=Interval(-0.02, 0.02), method="paired bootstrap", name="f1")
     none, small = found(NAN, method="unpaired"), found(1.0, n=3)
-    said = list(power_lines(decide([share_of, other, none, small], 0.01, 0), 0.01))
+    said = list(power_lines(decide([share_of, other, none, small]), 0.01))
     assert f"a loss of {100 * minimum_detectable_loss(1000, 0.05, 0.01 / 3):.2f} points" in said[0]
     assert "f1 (ImGT, A) would show a loss of 3.85 points" in said[1]
     assert ["would show no loss" in line for line in said] == [False, False, True, True]
@@ -321,7 +310,7 @@ def test_power_without_a_baseline_supposes_what_nobody_saw(make: Any, share: Any
         named("ece", interval=None),
     ]
     said = list(power_without_baseline([make(given), make(share(acc5=[0, NAN, 0]))], 0.01))
-    least = 100 * minimum_detectable_loss(600, SUPPOSED, 0.01 / 5)
+    least = 100 * minimum_detectable_loss(600, SUPPOSED, 0.01 / 2)
     assert f"acc1 (ImGT, A) would show a loss of {least:.2f} points (n=600, exact McNemar, if 5% of these" in said[0]
     assert "f1 (ImGT, A) would show a loss of" in said[1]
     assert "unpaired; less where the same samples are compared" in said[1]

@@ -8,9 +8,10 @@ from urllib.parse import parse_qs, unquote, urlsplit
 
 import pytest
 
-from eyechart.gate.compare import compare_metrics, decide
+from eyechart.gate.compare import compare_metrics
 from eyechart.gate.messages import describe_loss, describe_losses
 from eyechart.gate.page_link import PageLink, page_address
+from eyechart.gate.verdicts import Rule, decide
 from eyechart.paths import STORE
 
 HERE = Path("/home/me")
@@ -26,8 +27,9 @@ PAGE = "eyechart page"
         (PageLink(HERE, HERE / "1", HERE / "a.json", store=HERE / "s"), "1 --baseline a.json --store s --out page"),
         (PageLink(HERE, HERE / "1", HERE / "k", "/d", HERE / STORE), "1 --baseline k --data /d --out page"),
         (PageLink(HERE, HERE / "1", HERE / "k", "hub:a/b"), "1 --baseline k --data hub:a/b --out page"),
-        (PageLink(HERE, HERE / "1", HERE / "k", alpha=0.05), "1 --baseline k --alpha 0.05 --out page"),
-        (PageLink(HERE, HERE / "1", HERE / "k", max_drop=0.005), "1 --baseline k --max-drop 0.005 --out page"),
+        (PageLink(HERE, HERE / "1", HERE / "k", rule=Rule(0.05)), "1 --baseline k --alpha 0.05 --out page"),
+        (PageLink(HERE, HERE / "1", HERE / "k", rule=Rule(max_drop=0.05)), "1 --baseline k --max-drop 0.05 --out page"),
+        (PageLink(HERE, HERE / "1", HERE / "k", rule=Rule(margin=0.01)), "1 --baseline k --margin 0.01 --out page"),
     ],
 )  # fmt: skip
 def test_the_command_names_what_is_beneath_the_folder_from_there_on(sight: PageLink, rest: str) -> None:
@@ -63,7 +65,7 @@ def test_a_loss_leads_to_its_images_where_it_is_told_image_by_image(
     given = [share(acc1=[right] * 20) for right in (1, 0)]
     before, now = (make(each if outcomes else [bare(one) for one in each]) for each in given)
     every = list(compare_metrics(before, now))
-    said = describe_loss(decide(every, 0.01, 0)[:1], every, now.keys)
+    said = describe_loss(decide(every, Rule(0.01))[:1], every, now.keys)
     assert ("changed=lost&of=acc1+%28ImGT%2C+A%29" in said) is lost
     assert "on the page: page/index.html#/samples/imagenet/val/m%5B%5D?protocol=zero_shot&labels=ImGT" in said
 

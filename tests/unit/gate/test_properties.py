@@ -10,23 +10,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from statsmodels.stats.contingency_tables import mcnemar
-from statsmodels.stats.multitest import multipletests
 
 from eyechart.estimates import Estimate
-from eyechart.gate.compare import (
-    GAIN,
-    LOSS,
-    NOISE,
-    SHOWN,
-    UNTESTED,
-    MetricComparison,
-    Verdict,
-    compare_metrics,
-    decide,
-    samples_to_show,
-)
+from eyechart.gate.compare import SHOWN, MetricComparison, compare_metrics, samples_to_show
 from eyechart.gate.evidence import RESAMPLES, Evidence
+from eyechart.gate.verdicts import IMPROVEMENT, INCONCLUSIVE, NO_REGRESSION, REGRESSION, UNTESTED, Rule, Verdict, decide
 from eyechart.metrics.intervals import wilson
+from eyechart.metrics.joint_tests import DRAWS
 from eyechart.metrics.resampling import unit_bootstrap_shares
 
 pytestmark = pytest.mark.slow
@@ -99,12 +89,12 @@ def told(found: MetricComparison) -> tuple[Any, ...]:
 @given(runs(), ALPHA, DROP)
 def test_a_run_compared_with_itself_never_fails(sides: Any, of: Runs, alpha: float, drop: float) -> None:
     for side in sides(of):
-        for verdict in decide([*compare_metrics(side, side)], alpha, drop):
+        for verdict in decide([*compare_metrics(side, side)], Rule(alpha, drop)):
             assert (verdict.comparison.delta, verdict.comparison.p, verdict.adjusted, verdict.decision) == (
                 0,
                 1,
                 1,
-                NOISE,
+                NO_REGRESSION,  # the weights are the same, too
             )
             assert (verdict.comparison.lost, verdict.comparison.gained) == ((), 0)
 
@@ -112,12 +102,14 @@ def test_a_run_compared_with_itself_never_fails(sides: Any, of: Runs, alpha: flo
 @given(runs(), ALPHA)
 def test_exchanging_the_runs_flips_signs(sides: Any, of: Runs, alpha: float) -> None:
     one, other = sides(of)
-    there, back = (decide([*compare_metrics(*pair)], alpha) for pair in ((one, other), (other, one)))
+    there, back = (decide([*compare_metrics(*pair)], Rule(alpha)) for pair in ((one, other), (other, one)))
     for forth, turned in zip(there, back, strict=True):
         before, after, delta, p, low, high, n, lost, gained = told(turned.comparison)
         mirrored = (after, before, -delta, p, -high, -low, n, gained, lost)
         assert told(forth.comparison) == pytest.approx(mirrored, nan_ok=True, abs=1e-9)
-        assert forth.decision == {GAIN: LOSS, LOSS: GAIN}.get(turned.decision, turned.decision)
+        assert forth.decision == {IMPROVEMENT: REGRESSION, REGRESSION: IMPROVEMENT}.get(
+            turned.decision, turned.decision
+        )
 
 
 @given(runs(SHARES), st.randoms(use_true_random=False))
@@ -145,18 +137,24 @@ def test_an_unrelated_benchmark_fails_no_number_more_and_hides_none_beyond_holm(
 ) -> None:
     own = [*compare_metrics(*sides(mine))]
     more = [*compare_metrics(*sides(other, case="toybox/val/m[]"))]
-    alone, beside, after = decide(own, alpha, drop), decide(own + more, alpha, drop), decide(more + own, alpha, drop)
+    alone, beside, after = (decide(each, Rule(alpha, drop)) for each in (own, own + more, more + own))
     assert list(map(str, beside[: len(own)])) == list(map(str, after[len(more) :]))
     tests = sum(not isnan(each.p) for each in own + more)
     for one, other_ in zip(alone, beside[: len(own)], strict=True):
-        assert no_stricter(one, other_)
-        assert one.decision != LOSS or other_.decision == LOSS or one.comparison.p * tests >= alpha * (1 - 1e-9)
+        assert no_stricter(one, other_, alpha)
+        sure = one.comparison.p * 2 * tests < alpha - draw_error(alpha)
+        assert other_.decision == REGRESSION or not (sure and one.decision == REGRESSION)
 
 
-def no_stricter(alone: Verdict, beside: Verdict) -> bool:
+def no_stricter(alone: Verdict, beside: Verdict, alpha: float) -> bool:
     """Whether a number is no surer beside others than alone, and neither fails nor gains where it did not."""
-    same = beside.decision in (alone.decision, NOISE)
-    return same and (alone.decision == UNTESTED or beside.adjusted >= alone.adjusted)
+    same = beside.decision in (alone.decision, INCONCLUSIVE) or abs(alone.adjusted - alpha) < 2 * draw_error(alpha)
+    return same and (alone.decision == UNTESTED or beside.adjusted >= alone.adjusted - 2 * draw_error(alone.adjusted))
+
+
+def draw_error(p: float) -> float:
+    """What an adjusted p-value may be off by, since its signs are drawn; it may be twice that of the joint test."""
+    return float(2 * 5 * (p * (1 - p / 2) / DRAWS) ** 0.5 + 4 / DRAWS)
 
 
 @settings(max_examples=25)  # each writes and reads several runs
@@ -165,10 +163,36 @@ def test_the_tests_of_a_session_are_those_of_statsmodels(sides: Any, several: li
     found = [each for of in several for each in compare_metrics(*sides(of))]
     changed = [([[0, len(each.lost)], [each.gained, 0]], each.p) for each in found if not isnan(each.p)]
     assert [p for _, p in changed] == pytest.approx([min(1, mcnemar(table).pvalue) for table, _ in changed])
-    verdicts = [each for each in decide(found) if not isnan(each.adjusted)]
-    if verdicts:
-        theirs = multipletests([each.comparison.p for each in verdicts], method="holm")[1]
-        assert [each.adjusted for each in verdicts] == pytest.approx(theirs)
+    assert [each.adjusted for each in decide(found)] == pytest.approx(reference(found), abs=0.03, nan_ok=True)
+
+
+def reference(found: list[MetricComparison]) -> list[float]:
+    """Westfall and Young's p-values of each family of proportions, with draws of our own in plain loops."""
+    chance, adjusted = np.random.default_rng(0), [NAN] * len(found)
+    for primary in (True, False):
+        family = [place for place, each in enumerate(found) if each.primary == primary and not isnan(each.p)]
+        rows = [dict(zip(found[place].changes.clusters, found[place].changes.changes, strict=True)) for place in family]
+        rows = [{(found[place].changes.data, unit): change for unit, change in row.items()}
+                for place, row in zip(family, rows, strict=True)]  # fmt: skip
+        order = sorted(range(len(family)), key=lambda number: -statistic(rows[number], {}))
+        reached = dict.fromkeys(order, 0)
+        for _ in range(2000 if len(family) > 1 else 0):
+            signs = {unit: chance.choice((-1, 1)) for row in rows for unit in row}
+            drawn = [statistic(row, signs) for row in rows]
+            for step, number in enumerate(order):
+                largest = max(drawn[other] for other in order[step:])
+                reached[number] += largest >= statistic(rows[number], {}) - 1e-6
+        highest = 0.0
+        for number in order:
+            highest = max(highest, reached[number] / 2000)
+            adjusted[family[number]] = max(highest, found[family[number]].p)
+    return adjusted
+
+
+def statistic(changes: dict[Any, float], signs: dict[Any, int]) -> float:
+    """The absolute sum of changes over the root of their sum of squares; a sign that is missing is positive."""
+    size = sum(change**2 for change in changes.values()) ** 0.5
+    return abs(sum(change * signs.get(unit, 1) for unit, change in changes.items())) / size if size else 0.0
 
 
 @given(runs())

@@ -1,11 +1,12 @@
-"""The one word that gate, `compare` and page have for a number: loss, tolerated, gain, noise, not tested."""
+"""The one word that gate, `compare` and page have for a number: regression, inconclusive and so on."""
 
 from typing import Any
 
 import pytest
 
-from eyechart.gate.compare import ALPHA, VERDICTS, MetricComparison, decide
+from eyechart.gate.compare import MetricComparison
 from eyechart.gate.evidence import MetricEvidence
+from eyechart.gate.verdicts import ALPHA, VERDICTS, Rule, decide
 from eyechart.plugins.options import OPTIONS
 
 NAN = float("nan")
@@ -21,28 +22,28 @@ def compared(p: float, delta: float, name: str = "acc1") -> MetricComparison:
 @pytest.mark.parametrize(
     ("p", "delta", "name", "drop", "word"),
     [
-        (1e-9, -0.1, "acc1", 0, "loss"),
-        (1e-9, 0.1, "ece", 0, "loss"),
+        (1e-9, -0.1, "acc1", 0, "regression"),
+        (1e-9, 0.1, "ece", 0, "regression"),
         (1e-9, -0.1, "acc1", 0.1, "tolerated"),
-        (1e-9, 0.1, "acc1", 0, "gain"),
-        (1e-9, -0.1, "ece", 0, "gain"),
-        (ALPHA, -0.1, "acc1", 0, "noise"),
-        (0.9, 0.1, "acc1", 0, "noise"),
-        (1, 0, "acc1", 0, "noise"),
-        (1e-9, 3e-8, "ece", 0, "noise"),  # of every image alike, by another number of threads
-        (1e-9, -3e-8, "ece", 0, "noise"),
+        (1e-9, 0.1, "acc1", 0, "improvement"),
+        (1e-9, -0.1, "ece", 0, "improvement"),
+        (ALPHA, -0.1, "acc1", 0, "inconclusive"),
+        (0.9, 0.1, "acc1", 0, "inconclusive"),
+        (1, 0, "acc1", 0, "inconclusive"),
+        (1e-9, 3e-8, "ece", 0, "inconclusive"),  # of every image alike, by another number of threads
+        (1e-9, -3e-8, "ece", 0, "inconclusive"),
         (NAN, -0.5, "acc1", 0, "not tested"),
     ],
 )
 def test_every_number_has_its_word(p: float, delta: float, name: str, drop: float, word: str) -> None:
-    (verdict,) = decide([compared(p, delta, name)], max_drop=drop)
+    (verdict,) = decide([compared(p, delta, name)], Rule(max_drop=drop))
     assert verdict.decision == word
     assert word in VERDICTS
 
 
 def test_the_word_is_of_p_after_the_correction() -> None:
     words = {each.decision for each in decide([compared(0.006, -0.1)] * 2)}
-    assert words == {"noise"}
+    assert words == {"inconclusive"}
 
 
 def test_what_the_gate_takes_for_sure_is_what_reports_do() -> None:

@@ -1,0 +1,237 @@
+"""The verdict on each metric, case and session: regression, no regression, inconclusive or improvement.
+
+The primary metrics of all cases are one family, all other metrics a second one; the significance level holds for each
+family. Within a family, proportions are tested jointly with shared signs of images, other metrics with Holm's
+correction. If a family has both, each kind has half of the level.
+"""
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import accumulate
+from math import isnan, nan
+
+import numpy as np
+
+from eyechart.errors import SpecError
+from eyechart.gate.compare import ClusterChanges, MetricComparison
+from eyechart.gate.evidence import Floats, Ints
+from eyechart.metrics.joint_tests import DRAWS, sign_flip_max_t
+from eyechart.metrics.noninferiority import samples_for_margin
+from eyechart.metrics.significance import holm
+
+ALPHA = 0.01
+SHARE_BOUND = 0.5  # catches a percentage given as a fraction: 1 instead of 0.01
+DRAWS_PER_LEVEL = 100  # draws with a p-value of alpha or less, at the least
+VERDICTS = REGRESSION, TOLERATED, IMPROVEMENT, INCONCLUSIVE, NO_REGRESSION, UNTESTED = (
+    "regression",
+    "tolerated",
+    "improvement",
+    "inconclusive",
+    "no regression",
+    "not tested",
+)
+
+
+@dataclass(frozen=True)
+class Rule:
+    """The significance level of each family, the largest tolerated loss, and the margin, None if none is set.
+
+    There is no regression where a loss of the size of the margin can be excluded.
+    """
+
+    alpha: float = ALPHA
+    max_drop: float = 0.0
+    margin: float | None = None
+
+    def __str__(self) -> str:
+        tolerated = f" A loss of at most {self.max_drop:g} is tolerated." if self.max_drop else ""
+        if self.margin is not None:
+            tolerated += f" No regression: a loss of {self.margin:g} is excluded, one-sided at {1 - self.alpha:g}."
+        return (
+            f"Regression or improvement: adjusted p < {self.alpha:g}, for the primary metrics of all cases and for all "
+            f"other metrics.{tolerated}"
+        )
+
+
+DEFAULT_RULE = Rule()
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """A comparison, its p-value adjusted for its family, one of `VERDICTS`, and the upper limit of the loss."""
+
+    comparison: MetricComparison
+    adjusted: float
+    decision: str
+    limit: float = nan
+
+    @property
+    def regression(self) -> bool:
+        """Whether it is a significant loss that is larger than max-drop."""
+        return self.decision == REGRESSION
+
+    @property
+    def tolerated(self) -> bool:
+        """Whether it is a significant loss that is no larger than max-drop."""
+        return self.decision == TOLERATED
+
+    @property
+    def improvement(self) -> bool:
+        """Whether it is a significant gain."""
+        return self.decision == IMPROVEMENT
+
+    @property
+    def inconclusive(self) -> bool:
+        """Whether neither a loss nor its absence is shown."""
+        return self.decision == INCONCLUSIVE
+
+    def samples_to_decide(self, rule: Rule) -> int | None:
+        """Return how many more samples would show a loss below the margin if there is none; None if not known.
+
+        The proportion of changed samples is taken to stay what it is, but for one more on either side.
+        """
+        comparison = self.comparison
+        if not rule.margin or not self.inconclusive or isnan(comparison.discordance):
+            return None
+        changed = len(comparison.lost) + comparison.gained
+        share = min(1.0, (changed + 2) / (comparison.n + 2))
+        needed = samples_for_margin(share, rule.margin, rule.alpha) * comparison.n / comparison.effective_n
+        return max(1, round(needed) - comparison.n)
+
+
+def decide(comparisons: Sequence[MetricComparison], rule: Rule = DEFAULT_RULE) -> list[Verdict]:
+    """Return a verdict for each comparison of a session."""
+    adjusted = np.full(len(comparisons), nan)
+    for primary in (True, False):
+        places = [place for place, comparison in enumerate(comparisons) if comparison.primary == primary]
+        adjusted[places] = adjust_family([comparisons[place] for place in places], rule.alpha)
+    limits = [comparison.loss_limit(rule.alpha) for comparison in comparisons]
+    return [
+        Verdict(comparison, p, _decide(comparison, p, limit, rule), limit)
+        for comparison, p, limit in zip(comparisons, adjusted.tolist(), limits, strict=True)
+    ]
+
+
+def _decide(comparison: MetricComparison, adjusted: float, limit: float, rule: Rule) -> str:
+    if isnan(adjusted):
+        return UNTESTED
+    if adjusted < rule.alpha and comparison.loss:
+        if comparison.loss < 0:
+            return IMPROVEMENT
+        return REGRESSION if comparison.loss > rule.max_drop else TOLERATED
+    return NO_REGRESSION if limit == 0 or (rule.margin and limit < rule.margin) else INCONCLUSIVE
+
+
+def adjust_family(comparisons: Sequence[MetricComparison], alpha: float) -> Floats:
+    """Return the p-values of a family (n,), adjusted for all of its metrics; NaN where there is no test.
+
+    A test more never lowers the p-value of another one, but for the error of random draws.
+    """
+    adjusted = np.full(len(comparisons), nan)
+    tested = [place for place, comparison in enumerate(comparisons) if not isnan(comparison.p)]
+    joint = [place for place in tested if comparisons[place].changes is not None]
+    others = [place for place in tested if comparisons[place].changes is None]
+    kinds = bool(joint) + bool(others)
+    if joint:
+        draws = max(DRAWS, round(DRAWS_PER_LEVEL / alpha))
+        adjusted[joint] = joint_p_values([comparisons[place] for place in joint], draws) * kinds
+    if others:
+        adjusted[others] = distinct_holm([comparisons[place] for place in others]) * kinds
+    return np.asarray(np.minimum(adjusted, 1.0), np.float64)
+
+
+def joint_p_values(comparisons: Sequence[MetricComparison], draws: int = DRAWS) -> Floats:
+    """Return the p-values of proportions from `sign_flip_max_t`, none below that of its own exact test."""
+    changes = [comparison.changes for comparison in comparisons if comparison.changes is not None]
+    own = np.array([comparison.p for comparison in comparisons])
+    if len(changes) == 1:
+        return own
+    joint = sign_flip_max_t(
+        np.repeat(np.arange(len(changes)), [len(of_metric.clusters) for of_metric in changes]),
+        number_clusters(changes),
+        np.concatenate([of_metric.changes for of_metric in changes]),
+        len(changes),
+        draws,
+    )
+    return np.asarray(np.maximum(joint, own), np.float64)
+
+
+def number_clusters(changes: Sequence[ClusterChanges]) -> Ints:
+    """Return the clusters of all metrics (sum of c,) as numbers that are equal for equal clusters of equal data.
+
+    They do not depend on the order of the metrics, so that neither does a random draw for each of them.
+    """
+    sizes: dict[str, int] = {}
+    for of_metric in changes:
+        last = int(of_metric.clusters.max(initial=-1))
+        sizes[of_metric.data] = max(sizes.get(of_metric.data, 0), last + 1)
+    ends = accumulate((sizes[data] for data in sorted(sizes)), initial=0)
+    starts = dict(zip(sorted(sizes), ends, strict=False))
+    return np.concatenate([of_metric.clusters + starts[of_metric.data] for of_metric in changes])
+
+
+def distinct_holm(comparisons: Sequence[MetricComparison]) -> Floats:
+    """Return p-values with Holm's correction, in which metrics with identical evidence are one test."""
+    keys = [
+        (*comparison.evidence, comparison.p) if comparison.evidence else place
+        for place, comparison in enumerate(comparisons)
+    ]
+    first = {key: place for place, key in reversed([*enumerate(keys)])}
+    adjusted = holm([comparisons[place].p for place in first.values()])
+    of_key = dict(zip(first, adjusted.tolist(), strict=True))
+    return np.array([of_key[key] for key in keys])
+
+
+def session_verdict(verdicts: Iterable[Verdict]) -> str:
+    """Return the verdict on several metrics, such as those of a case, a model or a session, "not tested" without one.
+
+    One regression of any metric is a regression. The primary metrics decide otherwise: inconclusive if one of them is,
+    else an improvement if there is one, else no regression.
+    """
+    verdicts = [*verdicts]
+    if any(verdict.regression for verdict in verdicts):
+        return REGRESSION
+    primary = {verdict.decision for verdict in verdicts if verdict.comparison.primary} - {UNTESTED}
+    order = (INCONCLUSIVE, IMPROVEMENT, TOLERATED, NO_REGRESSION)
+    return next((decision for decision in order if decision in primary), UNTESTED)
+
+
+def group_by_samples(verdicts: Iterable[Verdict]) -> list[list[Verdict]]:
+    """Group a case's verdicts by the samples that changed."""
+    groups: dict[object, list[Verdict]] = {}
+    for verdict in verdicts:
+        groups.setdefault(verdict.comparison.changed_samples, []).append(verdict)
+    return [*groups.values()]
+
+
+def parse_share(text: str) -> float:
+    """Return a tolerated loss, a fraction. Raises SpecError for a value that is none or is 0.5 or more.
+
+    >>> parse_share("0.01")
+    0.01
+    """
+    try:
+        value = float(text)
+    except ValueError:
+        value = nan
+    if not 0 <= value < SHARE_BOUND:
+        raise SpecError(
+            f"must be from 0 up and below {SHARE_BOUND}. Got {text!r} instead. Values are fractions: 1 % is 0.01."
+        )
+    return value
+
+
+def parse_margin(text: str) -> float:
+    """Return a margin, a fraction above 0. Raises SpecError for a value that is none or is 0.5 or more.
+
+    >>> parse_margin("0.02")
+    0.02
+    """
+    if not (margin := parse_share(text)):
+        raise SpecError(f"must be above 0. Got {text!r} instead: no number of images excludes every loss.")
+    return margin
+
+
+def primary_verdicts(verdicts: Iterable[Verdict]) -> Iterator[Verdict]:
+    """Yield the verdicts on the primary metrics."""
+    return (verdict for verdict in verdicts if verdict.comparison.primary)

@@ -1,0 +1,161 @@
+"""Regression, no regression, inconclusive, improvement: of a metric, a case and a session."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+from msgspec.structs import replace
+
+from eyechart.errors import SpecError
+from eyechart.gate.compare import compare_metrics
+from eyechart.gate.messages import describe_session, describe_undecided
+from eyechart.gate.verdicts import Rule, Verdict, adjust_family, decide, parse_margin, session_verdict
+from eyechart.metrics.noninferiority import loss_upper_limit, samples_for_margin
+from eyechart.metrics.significance import holm
+
+RIGHT, OTHER = [1, 0] * 1000, "1" * 64
+POINT = Rule(margin=0.01)
+EXCLUDED = "no regression: a loss of 1 point or more is excluded for every primary metric"
+OPEN = (
+    "inconclusive in 1 case: a loss of 1.2 points of acc1 (ImGT, A) in imagenet/val/m[] (zero_shot) cannot be excluded"
+)
+MORE = samples_for_margin(102 / 2002, 0.01, 0.01) - 2000
+
+
+@pytest.fixture
+def judged(make: Any, share: Any) -> Any:
+    """The verdicts on shares of two runs by their names, whose weights differ."""
+
+    def judged(
+        before: dict[str, Any], after: dict[str, Any], rule: Rule = POINT, weights: str = OTHER
+    ) -> list[Verdict]:
+        now = replace(make(share(**after)), weights_sha256=weights)
+        return decide([*compare_metrics(make(share(**before)), now)], rule)
+
+    return judged
+
+
+def changed(lost: int, gained: int = 0, n: int = 2000) -> list[int]:
+    """Outcomes of which so many differ from `RIGHT`."""
+    outcomes = np.array(RIGHT[:n])
+    outcomes[: 2 * lost : 2] = 0
+    outcomes[1 : 2 * gained : 2] = 1
+    return outcomes.tolist()
+
+
+@pytest.mark.parametrize(
+    ("lost", "gained", "n", "verdict"),
+    [
+        (100, 0, 2000, "regression"),
+        (0, 100, 2000, "improvement"),
+        (0, 0, 2000, "no regression"),
+        (5, 5, 2000, "no regression"),
+        (50, 50, 2000, "inconclusive"),
+        (4, 0, 2000, "no regression"),
+        (0, 0, 100, "inconclusive"),  # so few images exclude no loss of one point
+    ],
+)
+def test_a_metric_has_the_verdict_that_its_images_allow(
+    judged: Any, lost: int, gained: int, n: int, verdict: str
+) -> None:
+    (only,) = judged({"acc1": RIGHT[:n]}, {"acc1": changed(lost, gained, n)})
+    assert only.decision == verdict
+    assert only.limit == pytest.approx(loss_upper_limit(lost, gained, n, 0.01))
+    assert (only.limit < 0.01) == (verdict in ("no regression", "improvement"))
+
+
+def test_without_a_margin_only_the_same_weights_show_that_nothing_is_worse(judged: Any) -> None:
+    same, other = (judged({"acc1": RIGHT}, {"acc1": RIGHT}, Rule(), weights)[0] for weights in ("0" * 64, OTHER))
+    assert (same.decision, same.limit) == ("no regression", 0)
+    assert other.decision == "inconclusive"
+    assert judged({"acc1": RIGHT}, {"acc1": RIGHT}, Rule(), "")[0].decision == "inconclusive"  # a served model
+
+
+def test_the_same_weights_that_answer_differently_are_tested(judged: Any) -> None:
+    assert judged({"acc1": RIGHT}, {"acc1": changed(50, 50)}, Rule(), "0" * 64)[0].decision == "inconclusive"
+
+
+def test_the_first_metric_of_a_case_is_primary(judged: Any, make: Any, share: Any) -> None:
+    metrics = {"answered": [1, 0] * 1000, "acc1": RIGHT, "acc5": RIGHT}
+    verdicts = judged(metrics, metrics)
+    assert [(verdict.comparison.metric.name, verdict.comparison.primary) for verdict in verdicts] == [
+        ("answered", False),
+        ("acc1", True),
+        ("acc5", False),
+    ]
+
+
+def test_it_says_how_many_more_images_would_decide(judged: Any) -> None:
+    (only,) = judged({"acc1": RIGHT}, {"acc1": changed(50, 50)})
+    assert only.samples_to_decide(POINT) == MORE
+    assert only.samples_to_decide(Rule()) is None
+    assert judged({"acc1": RIGHT}, {"acc1": RIGHT})[0].samples_to_decide(POINT) is None
+
+
+def test_copies_of_a_metric_and_metrics_that_cannot_change_cost_nothing(judged: Any) -> None:
+    before, after = {"acc1": RIGHT, "acc5": RIGHT}, {"acc1": RIGHT, "acc5": changed(8)}
+    alone = judged(before, after, Rule())[1].adjusted
+    copies = {f"recall{number}": RIGHT for number in range(30)}
+    losses = {f"recall{number}": changed(8) for number in range(15)} | {f"recall{n}": RIGHT for n in range(15, 30)}
+    beside = judged(before | copies, after | losses, Rule())[1]
+    assert beside.adjusted == pytest.approx(alone)
+    assert beside.regression
+    assert holm([beside.comparison.p] * 16)[0] > 0.01
+
+
+def test_images_of_different_data_have_signs_of_their_own(make: Any, share: Any) -> None:
+    sides = [make(share(acc1=RIGHT)), replace(make(share(acc1=changed(10))), weights_sha256=OTHER)]
+    first = [*compare_metrics(*sides)]
+    other = [*compare_metrics(*(replace(side, case="imagenet/test/m[]", fingerprint="g") for side in sides))]
+    same = [*compare_metrics(*(replace(side, case="imagenet/val/n[]") for side in sides))]
+    p = first[0].p
+    assert adjust_family(first + same, 0.01).tolist() == pytest.approx([p, p])
+    assert adjust_family(first + other, 0.01)[0] == pytest.approx(1 - (1 - p) ** 2, rel=0.3)
+
+
+def test_proportions_and_other_metrics_share_the_level(make: Any, share: Any, drawn: Any) -> None:
+    before, after = (make([*share(acc1=side), drawn(side)]) for side in (RIGHT, changed(10)))
+    comparisons = [*compare_metrics(before, replace(after, weights_sha256=OTHER))]
+    assert adjust_family(comparisons, 0.01).tolist() == pytest.approx([2 * found.p for found in comparisons])
+
+
+def test_a_regression_of_any_metric_decides_a_session_and_otherwise_the_primary_ones(judged: Any) -> None:
+    before = {"acc1": RIGHT, "acc5": RIGHT}
+    assert session_verdict(judged(before, {"acc1": RIGHT, "acc5": changed(100)})) == "regression"
+    assert session_verdict(judged(before, {"acc1": RIGHT, "acc5": changed(0, 100)})) == "no regression"
+    assert session_verdict(judged(before, {"acc1": changed(0, 100), "acc5": RIGHT})) == "improvement"
+    better, open_ = judged(before, {"acc1": changed(0, 100), "acc5": RIGHT}), judged(before, before, Rule())
+    assert session_verdict([*better, *open_]) == "inconclusive"
+    assert session_verdict([]) == "not tested"
+
+
+@pytest.mark.parametrize(
+    ("after", "rule", "sentence"),
+    [
+        (changed(100), POINT, "regression in 1 of 1 case"),
+        (RIGHT, POINT, EXCLUDED),
+        (changed(0, 100), POINT, f"improvement in 1 of 1 case; {EXCLUDED}"),
+        (changed(50, 50), POINT, f"{OPEN}; {MORE:,} more images would show a loss below 1 point"),
+        (changed(50, 50), Rule(), f"{OPEN}; --eye-margin sets the loss that must be"),
+    ],
+)
+def test_the_verdict_on_a_session_is_a_sentence(judged: Any, after: Any, rule: Rule, sentence: str) -> None:
+    assert describe_session(judged({"acc1": RIGHT}, {"acc1": after}, rule), rule) == sentence
+
+
+def test_the_same_weights_and_answers_are_said(judged: Any) -> None:
+    verdicts = judged({"acc1": RIGHT}, {"acc1": RIGHT}, Rule(), "0" * 64)
+    assert describe_session(verdicts, Rule()) == "no regression: the same weights gave the same answers"
+
+
+def test_an_undecided_case_says_what_would_decide_it(judged: Any) -> None:
+    said = describe_undecided(judged({"acc1": RIGHT}, {"acc1": changed(50, 50)})[0], POINT)
+    assert "50 lost, 50 gained, n=2000" in said
+    assert "a loss of up to 1.2 points cannot be excluded, and --eye-margin=0.01" in said
+    assert f"Add about {MORE:,} images, or raise the margin." in said
+
+
+@pytest.mark.parametrize("text", ["0", "0.5", "1", "-0.1", "one"])
+def test_a_margin_is_a_fraction_above_0(text: str) -> None:
+    with pytest.raises(SpecError, match="must be"):
+        parse_margin(text)
