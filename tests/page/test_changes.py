@@ -21,7 +21,7 @@ COLUMNS = {  # of the page, by the name that `compare` has for it
     "Now, %": "After, %",
     "n": "n",
     "p": "p",
-    "p after Holm": "p after Holm",
+    "Adjusted p": "Adjusted p",
     "Test": "Test",
     "Verdict": "Verdict",
     "Lost": "Lost",
@@ -64,7 +64,7 @@ def first(text: str) -> str:
     return text.split()[0]
 
 
-@pytest.mark.parametrize("rule", [DEFAULT_RULE, Rule(0.9, 0.2)])
+@pytest.mark.parametrize("rule", [DEFAULT_RULE, Rule(0.5, 0.2)])
 def test_the_page_has_the_cells_of_compare_in_its_order(studio: Any, folders: Any, opened: Any, rule: Rule) -> None:
     shown = rows(opened(studio.page(folders[1], baseline=folders[0], rule=rule), "#/changes"))
     wanted = compared(folders, rule)
@@ -77,9 +77,9 @@ def test_the_page_has_the_cells_of_compare_in_its_order(studio: Any, folders: An
 
 
 def test_losses_come_first_with_word_and_sign_and_the_rest_is_counted(studio: Any, folders: Any, opened: Any) -> None:
-    driver = opened(studio.page(folders[1], baseline=folders[0], rule=Rule(0.9)), "#/changes")
+    driver = opened(studio.page(folders[1], baseline=folders[0], rule=Rule(0.5)), "#/changes")
     words = [row["Verdict"] for row in rows(driver)]
-    assert words[0] == "▼ loss"
+    assert words[0] == "▼ regression"
     assert driver.page.locator(".sums .decision").all_inner_texts() == [*dict.fromkeys(words)]
     counts = [int(text.split()[0]) for text in driver.page.locator(".sums > span").all_inner_texts()]
     assert counts == [len(words), *(words.count(word) for word in dict.fromkeys(words))]
@@ -115,19 +115,19 @@ def test_a_number_that_is_no_share_leads_to_what_changed_in_its_set(studio: Any,
 
 
 def test_a_case_says_the_word_that_matters_most_of_it(studio: Any, folders: Any, opened: Any) -> None:
-    driver = opened(studio.page(folders[1], baseline=folders[0], rule=Rule(0.9)), "#/changes")
+    driver = opened(studio.page(folders[1], baseline=folders[0], rule=Rule(0.5)), "#/changes")
     every = [row["Verdict"] for row in rows(driver) if row["Model"] == "conse[]"]
     driver.go("#/cases")
     line = driver.page.locator("table:has-text('Results of every case') tbody tr", has_text="conse[]")
-    assert line.locator(".decision").inner_text() == "▼ loss"
-    assert line.locator("td:has(.decision) .hint").inner_text().strip() == f"{every.count('▼ loss')} of {len(every)}"
+    assert line.locator(".decision").inner_text() == "▼ regression"
+    assert line.locator("td:has(.decision) .hint").inner_text().strip() == f"{every.count('▼ regression')} of {len(every)}"
 
 
 def test_the_table_sorts_and_filters(studio: Any, folders: Any, opened: Any) -> None:
-    driver = opened(studio.page(folders[1], baseline=folders[0], rule=Rule(0.9)), "#/changes")
-    driver.page.locator(".since input[type=search]").fill("conse noise")
+    driver = opened(studio.page(folders[1], baseline=folders[0], rule=Rule(0.5)), "#/changes")
+    driver.page.locator(".since input[type=search]").fill("conse inconclusive")
     shown = rows(driver)
-    assert {(row["Model"], row["Verdict"]) for row in shown} == {("conse[]", "≈ noise")}
+    assert {(row["Model"], row["Verdict"]) for row in shown} == {("conse[]", "≈ inconclusive")}
     driver.page.locator(".since").get_by_role("button", name="n", exact=True).click()
     order = [int(row["n"]) for row in rows(driver)]
     assert order == sorted(order)

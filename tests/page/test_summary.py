@@ -20,12 +20,12 @@ def folders(studio: Any) -> tuple[Path, Path]:
 def test_it_opens_with_the_verdict_in_one_sentence_and_a_link_to_the_changes(
     studio: Any, folders: Any, opened: Any
 ) -> None:
-    driver = opened(studio.page(folders[1], baseline=folders[0], rule=Rule(0.9)))
+    driver = opened(studio.page(folders[1], baseline=folders[0], rule=Rule(0.5)))
     line = driver.page.locator(".gate-line")
     losses = line.inner_text().removeprefix("▼ ").split()[0]
     driver.page.get_by_role("link", name="All changes").click()
     driver.page.locator(".since tbody tr").first.wait_for()
-    assert f"{losses} ▼ loss" in driver.page.locator(".sums").inner_text()
+    assert f"{losses} ▼ regression" in driver.page.locator(".sums").inner_text()
     assert int(losses) > 0
 
 

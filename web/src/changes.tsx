@@ -13,13 +13,14 @@ import { count, many, Text } from "./text";
 type Row = Change & { case: number };
 type How = "lost" | "gained";
 
-const [BEFORE, AFTER, DELTA, N, LOST, GAINED, P, HOLM, TEST, VERDICT] = Array(10).keys();
+const [BEFORE, AFTER, DELTA, N, LOST, GAINED, P, ADJUSTED, TEST, VERDICT] = Array(10).keys();
 const FEW = 10, MANY = 100;
 const OPEN_REASONS = 5; // with at most this many reasons, the list is open
-const MATTERS = ["loss", "tolerated", "gain"];
+const MATTERS = ["regression", "tolerated", "improvement"];
 // The sign of each verdict, and the class of its colour.
 const SIGNS: Record<string, [sign: string, like: string]> = {
-  "loss": ["▼", "wrong"], "tolerated": ["▽", "mixed"], "gain": ["▲", "right"], "noise": ["≈", "unscored"],
+  "regression": ["▼", "wrong"], "tolerated": ["▽", "mixed"], "improvement": ["▲", "right"], "inconclusive": ["≈", "unscored"],
+  "no regression": ["✓", "right"],
   "not tested": ["?", "mixed"], "no baseline": ["–", "mixed"], "not comparable": ["≠", "mixed"],
 };
 
@@ -93,7 +94,7 @@ function fields(index: Index): Field<Row>[] {
     number("Now, %", AFTER),
     number("n", N),
     number("p", P),
-    number("p after Holm", HOLM),
+    number("Adjusted p", ADJUSTED),
     { name: "Test", value: ({ cells }) => textOf(cells[TEST]) },
   ];
 }
