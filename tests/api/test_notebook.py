@@ -26,6 +26,6 @@ def test_the_notebook_runs_and_shows_what_its_text_says(tmp_path: Path, monkeypa
     assert len(shown[1].splitlines()) == 3  # a head, and the two wrong answers
     assert "acc1" in shown[2]
     assert "supervised" in shown[3]
-    assert "noise" in shown[4]
+    assert "inconclusive" in shown[4]
     assert "toybox-clip" in shown[5]
     assert all(not cell.get("outputs") for cell in nbformat.read(NOTEBOOK, as_version=4).cells), sys.path
