@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from eyechart.classification.multiple_choice import AnswerOptions
 from eyechart.reports.page.chunks import (
     MAX_LETTERS,
     TextNumbers,
@@ -22,7 +23,7 @@ from eyechart.reports.page.chunks import (
     write_chunk,
 )
 from eyechart.reports.page.columns import Column, SampleTable
-from eyechart.reports.page.samples import class_namer
+from eyechart.reports.page.samples import asked_options, class_namer
 
 
 def unpacked(packed: dict[str, str]) -> list[int]:
@@ -105,3 +106,10 @@ def test_a_table_has_the_texts_of_its_file_unchanged(rows: list[tuple[str, ...]]
     table = SampleTable.parse(out.getvalue())
     assert [tuple(row.values()) for row in table] == rows
     assert [*table.columns] == ["key", "01", "1.0"]
+
+
+def test_the_options_of_a_choice_stand_as_in_its_prompt() -> None:
+    names = ["tench", "goldfish"]
+    rows = SampleTable.parse("key,options\na,1;0\nb,\n")
+    listed = AnswerOptions((1, 0), (0,)).to_text(names)
+    assert asked_options(rows, class_namer(names))[:] == (("", {"dynamic_choices": listed}), ("", {}))
