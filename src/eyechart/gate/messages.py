@@ -1,7 +1,7 @@
 """The messages of the gate: of a loss, everything that is needed to investigate it; of anything else, one line."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from math import isnan
+from math import inf, isnan
 from pathlib import Path
 
 from eyechart.gate.baselines import WrittenBaseline
@@ -89,7 +89,7 @@ def count_verdicts(verdicts: Sequence[Verdict], max_drop: float) -> str:
 def describe_session(verdicts: Sequence[Verdict], rule: Rule) -> str:
     """Return the verdict on a session: what is worse, or the largest loss that cannot be excluded."""
     decision = session_verdict(verdicts)
-    primary = [verdict for verdict in primary_verdicts(verdicts) if not isnan(verdict.limit)]
+    primary = [*primary_verdicts(verdicts)]
     cases = {(verdict.comparison.case, verdict.comparison.protocol) for verdict in verdicts}
     if decision == REGRESSION:
         worse = {(v.comparison.case, v.comparison.protocol) for v in verdicts if v.regression}
@@ -105,10 +105,13 @@ def describe_session(verdicts: Sequence[Verdict], rule: Rule) -> str:
 
 def describe_inconclusive(verdicts: Sequence[Verdict], rule: Rule) -> str:
     """Return the largest loss that inconclusive primary metrics leave possible, and how many samples would decide."""
-    largest = max(verdicts, key=lambda verdict: verdict.limit)
+    largest = max(verdicts, key=lambda verdict: inf if isnan(verdict.limit) else verdict.limit)
     comparison = largest.comparison
     name = f"{comparison.name} in {comparison.case} ({comparison.protocol})"
-    start = f"inconclusive in {count_of(len(verdicts), 'case')}: a loss of {format_points(largest.limit)} of {name}"
+    start = f"inconclusive in {count_of(len(verdicts), 'case')}"
+    if isnan(largest.limit):
+        return f"{start}: no loss of {name} can be excluded, since it has no interval"
+    start = f"{start}: a loss of {format_points(largest.limit)} of {name}"
     if rule.margin is None:
         return f"{start} cannot be excluded; --eye-margin sets the loss that must be"
     more = largest.samples_to_decide(rule)
@@ -122,11 +125,12 @@ def describe_undecided(verdict: Verdict, rule: Rule) -> str:
     counts = f"{len(comparison.lost)} lost, {comparison.gained} gained, " if comparison.changes is not None else ""
     more = verdict.samples_to_decide(rule)
     images = f"Add about {more:,} images" if more else "Add images"
+    limit = "any size" if isnan(verdict.limit) else f"up to {format_points(verdict.limit)}"
     return (
         f"{comparison.case} ({comparison.protocol}): {comparison.name} is inconclusive.\n"
         f"  {comparison.before:.4f} in the baseline, {comparison.after:.4f} now: {comparison.delta:+.4f}, {counts}"
         f"{describe_n(comparison.n, comparison.n_clusters)}\n"
-        f"  a loss of up to {format_points(verdict.limit)} cannot be excluded, and --eye-margin={rule.margin:g}\n"
+        f"  a loss of {limit} cannot be excluded, and --eye-margin={rule.margin:g}\n"
         f"  {images}, or raise the margin."
     )
 

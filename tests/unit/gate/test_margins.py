@@ -16,9 +16,8 @@ from eyechart.metrics.significance import holm
 RIGHT, OTHER = [1, 0] * 1000, "1" * 64
 POINT = Rule(margin=0.01)
 EXCLUDED = "no regression: a loss of 1 point or more is excluded for every primary metric"
-OPEN = (
-    "inconclusive in 1 case: a loss of 1.2 points of acc1 (ImGT, A) in imagenet/val/m[] (zero_shot) cannot be excluded"
-)
+CASE = "imagenet/val/m[] (zero_shot)"
+OPEN = f"inconclusive in 1 case: a loss of 1.2 points of acc1 (ImGT, A) in {CASE} cannot be excluded"
 MORE = samples_for_margin(102 / 2002, 0.01, 0.01) - 2000
 
 
@@ -141,6 +140,15 @@ def test_a_regression_of_any_metric_decides_a_session_and_otherwise_the_primary_
 )
 def test_the_verdict_on_a_session_is_a_sentence(judged: Any, after: Any, rule: Rule, sentence: str) -> None:
     assert describe_session(judged({"acc1": RIGHT}, {"acc1": after}, rule), rule) == sentence
+
+
+def test_a_metric_without_an_interval_excludes_no_loss(make: Any, named: Any) -> None:
+    before = make([named("ig", interval=None)])
+    verdicts = decide([*compare_metrics(before, replace(before, weights_sha256=OTHER))], POINT)
+    said = describe_session(verdicts, POINT)
+    start = f"inconclusive in 1 case: no loss of ig (ImGT, A) in {CASE}"
+    assert said == f"{start} can be excluded, since it has no interval"
+    assert "a loss of any size cannot be excluded" in describe_undecided(verdicts[0], POINT)
 
 
 def test_the_same_weights_and_answers_are_said(judged: Any) -> None:
