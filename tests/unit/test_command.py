@@ -160,7 +160,7 @@ REFUSED = {
     ("ls", "modls"): "eyechart ls has no command 'modls'; did you mean models? Its commands are: datasets,",
     ("ls", "protocols", "closd_world"): "The protocol 'closd_world' is not known; did you mean closed_world ",
     ("table",): "Missing argument 'NAME'. Help: eyechart table --help",
-    ("table", "T4", "run", "--fromat=md"): "No such option '--fromat'",
+    ("table", "T4", "run", "--fromat=md"): "No such option",
     ("table", "T4", "run", "--format=html"): "Invalid value for '--format': 'html' is not one of 'md', 'csv', 'tex'",
     ("table", "T4", "no-such-run"): "No run can be read at no-such-run/records.json",
     ("ls", "datasets", "--data=no-such-folder"): "The data root no-such-folder is no folder",

@@ -3,6 +3,7 @@
 import csv
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -30,7 +31,7 @@ def rows(*names):
     """Check every row of the tables in one test, which lists the rows that fail."""
 
     def decorate(check):
-        def test(subtests: pytest.Subtests) -> None:
+        def test(subtests: Any) -> None:
             for name in names:
                 for place, row in enumerate(read(name)):
                     with subtests.test(f"{name}-{place}-{next(iter(row.values()))}"):

@@ -26,7 +26,7 @@ def said(row: dict[str, Any]) -> str:
 
 
 @pytest.mark.parametrize("kind", PARSERS)
-def test_a_hard_answer_is_read_as_a_person_reads_it(subtests: pytest.Subtests, kind: str) -> None:
+def test_a_hard_answer_is_read_as_a_person_reads_it(subtests: Any, kind: str) -> None:
     for row in (row for row in ROWS if row["kind"] == kind):
         with subtests.test(row["why"], answer=ascii(row["answer"])[:40]):
             reading = PARSERS[kind](said(row), row["context"])

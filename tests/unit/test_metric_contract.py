@@ -5,6 +5,7 @@ import importlib
 import inspect
 import math
 import pkgutil
+from typing import Any
 
 import pytest
 
@@ -393,7 +394,7 @@ REFUSED = [
 ]
 
 
-def test_refusals_name_the_parameter_and_what_came(subtests: pytest.Subtests) -> None:
+def test_refusals_name_the_parameter_and_what_came(subtests: Any) -> None:
     for parameter, function, call, got in REFUSED:
         with subtests.test(f"{function}-{parameter}-{got}"):
             with pytest.raises(ValueError) as refusal:

@@ -1,5 +1,7 @@
 """Levels, shares and other probabilities that functions of the metrics refuse."""
 
+from typing import Any
+
 import pytest
 
 from eyechart.metrics import (
@@ -47,7 +49,7 @@ LEVELS = [
 
 
 @pytest.mark.parametrize("level", [-0.5, 0, 1, 1.5])
-def test_a_level_is_above_0_and_below_1(subtests: pytest.Subtests, level) -> None:
+def test_a_level_is_above_0_and_below_1(subtests: Any, level) -> None:
     for function, call in LEVELS:
         sentence = rf"^The 'level' parameter of {function} must be .*\. Got {level} instead\.$"
         with subtests.test(function), pytest.raises(ValueError, match=sentence):

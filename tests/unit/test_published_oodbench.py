@@ -4,6 +4,7 @@ import csv
 from collections import Counter
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -35,7 +36,7 @@ def each(rows):
     """Check every row in one test, which lists the rows that fail."""
 
     def decorate(check):
-        def test(subtests: pytest.Subtests) -> None:
+        def test(subtests: Any) -> None:
             for row in rows:
                 with subtests.test("-".join(row.get(key, "") for key in (*ROW, "detectors", "column"))):
                     check(row)

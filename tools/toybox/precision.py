@@ -5,7 +5,7 @@ from typing import Any
 
 import torch
 
-CAPABILITIES: Mapping[str, Any] = torch.cpu.get_capabilities()
+CAPABILITIES: Mapping[str, Any] = getattr(torch.cpu, "get_capabilities", dict)()  # older versions of PyTorch lack it
 DTYPE = torch.bfloat16 if any(CAPABILITIES.get(name) for name in ("amx_bf16", "avx512_bf16", "bf16")) else torch.float32
 
 

@@ -131,7 +131,7 @@ def level(view: Any, rows: Any, place: int) -> tuple[Any, Any, Any]:
 
 @pytest.mark.parametrize("labels", ["all species", "eligible", "range"])
 def test_draws_are_the_numbers_of_birds_written_down_as_often_as_they_are_drawn(
-    subtests: pytest.Subtests, world: Any, benchmark_metrics: Any, labels: str
+    subtests: Any, world: Any, benchmark_metrics: Any, labels: str
 ) -> None:
     predictions = replace(world.found(world.comparing()), seed=3)
     views = RangeViews(predictions)
