@@ -27,6 +27,7 @@ SECTIONS = {
         "compare": "eyechart.cli.comparison:compare",
         "leaderboard": "eyechart.cli.comparison:leaderboard",
         "collect": "eyechart.cli.reports:collect",
+        "export": "eyechart.cli.reports:export",
     },
     "Prepare and check data": {
         "annotate": "eyechart.cli.annotation:annotate",
