@@ -31,7 +31,7 @@ def prompt_texts(case: CaseRun, dataset: Dataset | None) -> list[dict[str, Any]]
     """
     return [
         *question_prompts(case, dataset),
-        *wordings(case),
+        *stored_prompts(case),
         *extraction_prompts(case.record),
         *templates(case.record),
     ]
@@ -40,9 +40,9 @@ def prompt_texts(case: CaseRun, dataset: Dataset | None) -> list[dict[str, Any]]
 def question_prompts(case: CaseRun, dataset: Dataset | None) -> Iterator[dict[str, Any]]:
     """Yield the prompts about an image."""
     record = case.record
-    found = NAMED.findall(record.variant.get("prompt", ""))
-    kinds = QUESTIONS.get(record.protocol, ("",) * len(found))
-    for (name, digest), kind in zip(found, kinds, strict=False):
+    prompts = NAMED.findall(record.variant.get("prompt", ""))
+    kinds = QUESTIONS.get(record.protocol, ("",) * len(prompts))
+    for (name, digest), kind in zip(prompts, kinds, strict=False):
         if text := packaged_text(name, digest):
             yield {"name": name, "asks": kind, "text": text, "slots": class_list(record, text, dataset)}
 
@@ -54,8 +54,8 @@ def class_list(record: Record, text: str, dataset: Dataset | None) -> dict[str, 
     names = prompt_class_names(record.variant.get("names", ""), dataset)
     if len(names) != dataset.classes:
         return {}
-    asked = [names[index] for index in dataset.subset or range(dataset.classes)]
-    return {"class_list": format_class_list(asked, record.variant.get("answer", "name"))}
+    listed = [names[index] for index in dataset.subset or range(dataset.classes)]
+    return {"class_list": format_class_list(listed, record.variant.get("answer", "name"))}
 
 
 def prompt_class_names(source: str, dataset: Dataset) -> Sequence[str]:
@@ -77,8 +77,8 @@ def packaged_text(name: str, digest: str) -> str:
     return prompt.text.strip() if prompt and prompt.sha256.startswith(digest) else ""
 
 
-def wordings(case: CaseRun) -> Iterator[dict[str, Any]]:
-    """Yield the wordings of a question that a case stored."""
+def stored_prompts(case: CaseRun) -> Iterator[dict[str, Any]]:
+    """Yield the prompts that a case stored, such as those of abstention."""
     if (file := case.record.artifacts.get(WORDINGS)) is not None:
         text = read_verified(case.folder / file.path, case.folder, file)
         for row in csv.DictReader(StringIO(text, newline="")):
@@ -97,11 +97,11 @@ def templates(record: Record) -> Iterator[dict[str, Any]]:
     """Yield the first of the packaged templates of class names, if they are as they were in the run."""
     for name, digest in NAMED.findall(record.variant.get(TEMPLATES, "")):
         try:
-            found = load_templates(name)
+            known = load_templates(name)
         except EyechartError:
             return
-        if found.sha256.startswith(digest):
-            more = len(found.formats) - SHOWN
+        if known.sha256.startswith(digest):
+            more = len(known.formats) - SHOWN
             ending = [f"… and {more} more"] if more > 0 else []
-            text = "\n".join([*found.formats[:SHOWN], *ending])
+            text = "\n".join([*known.formats[:SHOWN], *ending])
             yield {"name": f"templates {name}", "asks": "", "text": text, "slots": None}

@@ -161,7 +161,7 @@ def case_texts(case_samples: CaseSamples, classes: list[NDArray[np.int32]], rows
         "best": [ranks[rows].tolist() for ranks in classes],
         "scores": [scores[rows] for _, scores in samples.best],
         "more": [[[truncate(label), truncate(value)] for label, value in row] for row in samples.more[rows]],
-        "asked": [*samples.asked[rows]],
+        "asked": [*samples.prompt_slots[rows]],
         "rawBefore": [*changed_texts(before, samples, rows)] if before else [],
     }
     return {name: values for name, values in columns.items() if any(values)}

@@ -39,7 +39,7 @@ def read_existence(rows: SampleTable, _: ClassNamer) -> Samples:
         errors=column(rows, "error"),
         raw=column(rows, "response"),
         unit="question",
-        asked=tuple((row["question"], {"category": row["category_name"]}) for row in rows),
+        prompt_slots=tuple((row["question"], {"category": row["category_name"]}) for row in rows),
     )
 
 
@@ -52,7 +52,7 @@ def read_progression(rows: SampleTable, _: ClassNamer) -> Samples:
         errors=column(rows, "error"),
         raw=column(rows, "response"),
         unit="question",
-        asked=tuple(map(progression_slots, rows)),
+        prompt_slots=tuple(map(progression_slots, rows)),
     )
 
 
@@ -201,7 +201,7 @@ def read_abstention(rows: SampleTable, _: ClassNamer) -> Samples:
         raw=column(rows, "response"),
         more=tuple((("abstained", "" if row["error"] else format_abstained(row)),) for row in rows),
         unit="question",
-        asked=tuple((prompt, {}) for prompt in column(rows, "prompt")),
+        prompt_slots=tuple((prompt, {}) for prompt in column(rows, "prompt")),
         observations=tuple(column(rows, "observation")),
     )
 

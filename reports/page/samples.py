@@ -53,7 +53,7 @@ class Samples:
     kinds: Column[str] = NO_TEXTS
     best: tuple[Ranked, ...] = ()
     more: Sequence[tuple[tuple[str, str], ...]] = ()
-    asked: Sequence[Asked] = ()  # () if the prompt is the same for all
+    prompt_slots: Sequence[Asked] = ()  # () if the prompt is the same for all
     unit: str = field(default="", compare=False)
     observations: tuple[str, ...] = ()  # which are samples of their own; () where images are
     confidence: Floats | None = None  # the score of each answer, NaN without one
@@ -140,12 +140,12 @@ def label_outcomes(
 def asked_options(rows: SampleTable, class_name: ClassNamer) -> Sequence[Asked]:
     """Return the options of each choice as its prompt lists them."""
 
-    def asked(options: str) -> Asked:
+    def listed_options(options: str) -> Asked:
         names = [class_name(index).removesuffix(f" ({index})") for index in options.split(";") if index]
         lines = [f"{option_letter(number)}) {name}" for number, name in enumerate(names)]
         return "", {"dynamic_choices": "\n".join(lines)} if lines else {}
 
-    return RowValues([column(rows, "options")], asked)
+    return RowValues([column(rows, "options")], listed_options)
 
 
 def format_options(options: str, class_name: ClassNamer) -> str:
@@ -178,7 +178,7 @@ def read_classification(rows: SampleTable, class_name: ClassNamer) -> Samples:
         kinds=column(first_epoch, "out_of_prompt") if has_text else NO_TEXTS,
         best=() if has_text else tuple(ranked_classes(first_epoch, rank, class_name) for rank in RANKS),
         more=text_columns(first_epoch, class_name) if has_text else (),
-        asked=asked_options(first_epoch, class_name) if "options" in first_epoch.columns else (),
+        prompt_slots=asked_options(first_epoch, class_name) if "options" in first_epoch.columns else (),
         unit="image",
         confidence=confidence,
         loss=loss,

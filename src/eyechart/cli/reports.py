@@ -184,7 +184,7 @@ def collect(runs: Sequence[Path], out: Path, mill: Path | None) -> int:
 )
 @click.option("--out", metavar="DIR", type=PATH, help="Folder to write to. [default: reports/export in the last RUN]")
 def export(runs: Sequence[Path], format_name: str, out: Path | None) -> None:
-    """Write the metrics and samples of runs as two files, and print their paths.
+    """Write the metrics and samples of runs as two files.
 
     The file metrics has one row per number, the file samples one row per answer; their columns are those of
     `eyechart.load_run`. If a case is in several runs, the last one is used.
