@@ -67,7 +67,10 @@ class Gate:
         self.errors: list[str] = []
         self.failures: dict[str, list[str]] = {}
         self.undecided: dict[str, list[str]] = {}
+        self.refused: set[str] = set()
         self.verdicts: list[Verdict] = []
+        self.models: dict[str, str] = {}
+        self.not_compared: list[str] = []
 
     @property
     def baseline_path(self) -> Path | None:
@@ -170,6 +173,10 @@ class Gate:
         of_case = {nodeid: self.compare_case(nodeid, now) for nodeid, now in evidence.items()}
         comparisons = [comparison for numbers in of_case.values() for comparison in numbers]
         verdicts = self.verdicts = decide(comparisons, self.rule)
+        self.models = {now.case: now.model for now in evidence.values()}
+        self.not_compared = [
+            f"{now.case} ({now.protocol})" for nodeid, now in evidence.items() if nodeid in self.refused
+        ]
         self.messages += describe_remarks(self.remarks)
         if get_option(self.config, "power"):
             self.messages += power_lines(verdicts, self.rule.alpha)
@@ -222,6 +229,7 @@ class Gate:
         if before is None:
             return self.refuse_no_baseline(nodeid, now)
         if different := differences(before, now):
+            self.refused.add(nodeid)
             self.add_failure(nodeid, describe_refusal(now, path, different))
             return []
         if gone := missing_metrics(before, now):
@@ -236,6 +244,7 @@ class Gate:
 
     def refuse_no_baseline(self, nodeid: str, now: Evidence) -> list[MetricComparison]:
         """Report a case without a baseline: a failure under `--eye-strict`, else a message. Return no comparisons."""
+        self.refused.add(nodeid)
         if get_option(self.config, "strict"):
             self.add_failure(nodeid, describe_no_baseline(now))
         else:

@@ -90,6 +90,7 @@ ADVANCED = (
            "without a subset, the metric over the images that have a label; repeatable",
            metavar="FLOOR", repeatable=True),
     Option("summary", "write the result of the session and of the comparison to this Markdown file", metavar="FILE"),
+    Option("verdicts", "write the verdicts of the comparison to this JSON file", metavar="FILE"),
     Option("templates", "prompt templates: 80, 7, 1, bird, name, or a file with one per line (default: those of the "
            "model; bird for RealBirdID)", "", "NAME"),
     Option("empty-labels", "how to score an image without labels (default: the rule of the label set)",

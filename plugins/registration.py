@@ -14,6 +14,7 @@ from .progress import Progress
 from .recorder import Recorder
 from .selection import Selection
 from .summary import Summary
+from .verdict_file import VerdictFile
 from .workers import RUN, is_worker
 
 OFFLINE = ("HF_HUB_OFFLINE", "HF_DATASETS_OFFLINE", "TRANSFORMERS_OFFLINE")
@@ -42,4 +43,5 @@ def register(config: pytest.Config, folder: Path, started: float) -> None:
     manager.register(MissingCases(config, gate, statuses), "eyechart-missing-cases")
     manager.register(gate, "eyechart-gate")
     manager.register(GithubSummary(config, gate), "eyechart-github-summary")
+    manager.register(VerdictFile(config, gate), "eyechart-verdict-file")
     manager.register(junit, "eyechart-junit")

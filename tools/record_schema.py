@@ -1,4 +1,4 @@
-"""Write docs/records.schema.json and docs/records.md from the structs of records: `python tools/record_schema.py`."""
+"""Write records.md and the JSON Schemas of docs/ from structs: `python tools/record_schema.py`."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -6,10 +6,12 @@ from typing import Any
 
 import msgspec
 
+from eyechart.gate import verdict_file
 from eyechart.records import json_schema
 
 DOCS = Path(__file__).resolve().parents[1] / "docs"
 SCHEMA_FILE, PAGE = DOCS / "records.schema.json", DOCS / "records.md"
+VERDICTS_FILE = DOCS / "verdicts.schema.json"
 HEAD = """# Records
 
 This page is written by `tools/record_schema.py` from `src/eyechart/records.py`.
@@ -21,9 +23,9 @@ A session of pytest writes a folder, `reports/runs/TIME`. Its `records.json` has
 DEFINITION = "#/$defs/"
 
 
-def write_schema() -> str:
-    """Return the text of docs/records.schema.json."""
-    return msgspec.json.format(msgspec.json.encode(_sort_types(json_schema()), order="sorted")).decode() + "\n"
+def write_schema(schema: dict[str, Any]) -> str:
+    """Return the text of a schema file."""
+    return msgspec.json.format(msgspec.json.encode(_sort_types(schema), order="sorted")).decode() + "\n"
 
 
 def _sort_types(schema: Any) -> Any:
@@ -80,8 +82,9 @@ def type_name(schema: dict[str, Any]) -> str:
 
 
 def main() -> None:
-    """Write both files."""
-    SCHEMA_FILE.write_text(write_schema(), encoding="utf-8")
+    """Write all files."""
+    SCHEMA_FILE.write_text(write_schema(json_schema()), encoding="utf-8")
+    VERDICTS_FILE.write_text(write_schema(verdict_file.json_schema()), encoding="utf-8")
     PAGE.write_text(write_page(), encoding="utf-8")
 
 

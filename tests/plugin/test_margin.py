@@ -1,9 +1,12 @@
 """`--eye-margin`: a loss that must be excluded; an inconclusive case fails under `--eye-strict`, with status 13."""
 
+import json
 from collections.abc import Callable
 from typing import Any
 
 import pytest
+from jsonschema import Draft202012Validator
+from record_schema import VERDICTS_FILE
 
 from eyechart.cli import main
 
@@ -32,14 +35,45 @@ def test_an_inconclusive_case_fails_under_strict_and_says_what_would_decide(
     world: Any, run_replay: Callable[..., Any]
 ) -> None:
     assert run_replay(0, "--eye-update-baseline").ret == 0
-    result = run_replay(1, "--eye-margin=0.01", "--eye-strict", "--eye-summary=summary.md")
+    result = run_replay(1, "--eye-margin=0.01", "--eye-strict", "--eye-summary=summary.md", "--eye-verdicts=v.json")
     said = result.stdout.str()
     assert result.ret == INCONCLUSIVE, said
     assert "acc1 (ImGT, A) is inconclusive." in said
     assert "cannot be excluded, and --eye-margin=0.01" in said
     assert "more images would show a loss below 1 point" in said
     summary = (world.folder / "summary.md").read_text(encoding="utf-8")
+    verdicts = read_verdicts(world)
+    assert (verdicts["verdict"], verdicts["exit_status"], verdicts["margin"]) == ("inconclusive", INCONCLUSIVE, 0.01)
+    assert f"eyechart: gate: {verdicts['sentence']}" in said
+    assert {group["verdict"] for group in verdicts["models"] + verdicts["benchmarks"]} == {"inconclusive"}
+    first = verdicts["metrics"][0]
+    assert (first["metric"], first["primary"], first["lost"], first["gained"]) == ("acc1", True, 1, 0)
+    assert first["loss_limit"] > 0.01
+    assert first["more_samples"] > 500
     assert "Exit status 13: inconclusive cases under --eye-strict and --eye-margin" in summary
+
+
+def read_verdicts(world: Any) -> Any:
+    """What `--eye-verdicts` wrote, which its schema describes."""
+    verdicts = json.loads((world.folder / "v.json").read_bytes())
+    Draft202012Validator(json.loads(VERDICTS_FILE.read_bytes())).validate(verdicts)
+    return verdicts
+
+
+def test_a_case_without_a_baseline_is_in_the_file(world: Any, run_replay: Callable[..., Any]) -> None:
+    run_replay(0, "--eye-update-baseline", "--eye-verdicts=v.json")
+    assert read_verdicts(world)["verdict"] == "not tested"
+    world.models = ("b=replay[path=a.csv]",)
+    result = run_replay(1, "--eye-strict", "--eye-verdicts=v.json")
+    verdicts = read_verdicts(world)
+    assert (verdicts["exit_status"], verdicts["metrics"]) == (result.ret, [])
+    assert verdicts["not_compared"] == ["imagenet/tiny/b (replay)"]
+
+
+def test_a_folder_that_does_not_exist_is_refused(run_replay: Callable[..., Any]) -> None:
+    result = run_replay(0, "--eye-verdicts=no/v.json")
+    assert result.ret == USAGE
+    assert "--eye-verdicts: there is no folder" in result.stderr.str()
 
 
 def test_without_strict_it_is_only_said(run_replay: Callable[..., Any]) -> None:

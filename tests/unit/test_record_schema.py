@@ -9,6 +9,7 @@ import pytest
 import record_schema
 from jsonschema import Draft202012Validator, ValidationError
 
+from eyechart.gate import verdict_file
 from eyechart.records import encode, json_schema, read_run
 
 
@@ -19,7 +20,9 @@ def written(run_folder: Path) -> Any:
 
 
 def test_the_files_in_docs_are_those_of_the_structs() -> None:
-    assert record_schema.SCHEMA_FILE.read_text(encoding="utf-8") == record_schema.write_schema()
+    assert record_schema.SCHEMA_FILE.read_text(encoding="utf-8") == record_schema.write_schema(json_schema())
+    verdicts = record_schema.write_schema(verdict_file.json_schema())
+    assert record_schema.VERDICTS_FILE.read_text(encoding="utf-8") == verdicts
     assert record_schema.PAGE.read_text(encoding="utf-8") == record_schema.write_page()
 
 

@@ -4,12 +4,13 @@ from dataclasses import dataclass
 from functools import cached_property
 from io import StringIO
 from pathlib import Path
-from typing import Any
 
 import pandas as pd
+from msgspec.structs import asdict
 
 from eyechart.gate.messages import describe_session
-from eyechart.gate.verdicts import DEFAULT_RULE, Rule, Verdict, session_verdict
+from eyechart.gate.verdict_file import summarise_metric
+from eyechart.gate.verdicts import DEFAULT_RULE, REGRESSION, Rule, session_verdict
 from eyechart.paths import STORE, report_folder, run_folder
 from eyechart.records import Record
 from eyechart.reports.compare import MatchedSides, common_cases, match_runs, unmatched_notes
@@ -17,7 +18,7 @@ from eyechart.reports.frames import metrics_frame, samples_frame
 from eyechart.reports.render import RENDERERS, Table
 from eyechart.reports.runs import Runs, load
 from eyechart.reports.tables import tables
-from eyechart.reports.verdicts import Key, RunComparison, compare_cases, refusal_notes
+from eyechart.reports.verdicts import RunComparison, compare_cases, refusal_notes
 
 
 @dataclass(frozen=True)
@@ -115,7 +116,8 @@ class Comparison:
         Values are fractions. `lost` and `gained` are numbers of samples, where the metric counts samples. `loss_limit`
         is the upper confidence limit of the loss, one-sided at 1 - alpha.
         """
-        return pd.DataFrame([verdict_row(key, verdict) for key, verdict in self.result.verdicts])
+        rows = [summarise_metric(verdict, self.rule) for _, verdict in self.result.verdicts]
+        return pd.DataFrame([{**asdict(row), "regression": row.verdict == REGRESSION} for row in rows])
 
     @property
     def regressions(self) -> pd.DataFrame:
@@ -130,35 +132,6 @@ class Comparison:
     def __repr__(self) -> str:
         summary = describe_session([verdict for _, verdict in self.result.verdicts], self.rule)
         return f"<{self.sides.names[0]} and {self.sides.names[1]}: {self.result}; {summary}>"
-
-
-def verdict_row(key: Key, verdict: Verdict) -> dict[str, Any]:
-    """Return the columns of one verdict."""
-    case, protocol = key
-    comparison = verdict.comparison
-    metric, interval = comparison.metric, comparison.ci
-    return {
-        "case": case,
-        "protocol": protocol,
-        "metric": metric.name,
-        "labels": metric.labels,
-        "subset": metric.subset_text,
-        "before": comparison.before,
-        "after": comparison.after,
-        "change": comparison.delta,
-        "low": interval.low if interval else float("nan"),
-        "high": interval.high if interval else float("nan"),
-        "n": comparison.n,
-        "lost": len(comparison.lost),
-        "gained": comparison.gained,
-        "p": comparison.p,
-        "p_adjusted": verdict.adjusted,
-        "test": comparison.method,
-        "primary": comparison.primary,
-        "loss_limit": verdict.limit,
-        "verdict": verdict.decision,
-        "regression": verdict.regression,
-    }
 
 
 def compare(

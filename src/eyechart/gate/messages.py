@@ -230,9 +230,9 @@ def describe_remarks(remarks: Mapping[str, Sequence[Evidence]]) -> Iterator[str]
 
 def explain_nothing_compared(cases: Sequence[Evidence], baselines: Iterable[Evidence], path: str) -> str:
     """Return why no case was compared with `--eye-baseline`, with the baseline's models and the remedy."""
-    benchmarks = {benchmark_of(evidence) for evidence in cases}
+    benchmarks = {benchmark_of(evidence.case) for evidence in cases}
     models = list(dict.fromkeys(evidence.model for evidence in cases))
-    related = [evidence for evidence in baselines if benchmark_of(evidence) in benchmarks]
+    related = [evidence for evidence in baselines if benchmark_of(evidence.case) in benchmarks]
     names = list(dict.fromkeys(evidence.model for evidence in related))
     count = "the case that ran" if len(cases) == 1 else f"the {len(cases)} cases that ran"
     start = f"nothing was compared: --eye-baseline={path} has no baseline of {count} (models: {join_names(models)})."
@@ -266,9 +266,13 @@ def explain_no_number(cases: Sequence[Evidence]) -> str:
     )
 
 
-def benchmark_of(evidence: Evidence) -> str:
-    """Return the name of the case's benchmark."""
-    return evidence.case.partition("/")[0]
+def benchmark_of(case: str) -> str:
+    """Return the benchmark of a case.
+
+    >>> benchmark_of("imagenet/val/knn[]")
+    'imagenet'
+    """
+    return case.partition("/")[0]
 
 
 def join_names(names: Sequence[str]) -> str:

@@ -21,7 +21,10 @@ from eyechart.metrics.significance import holm
 
 ALPHA = 0.01
 SHARE_BOUND = 0.5  # catches a percentage given as a fraction: 1 instead of 0.01
-DRAWS_PER_LEVEL = 100  # draws with a p-value of alpha or less, at the least
+DRAWS_PER_LEVEL, MOST_DRAWS = (
+    100,
+    100_000,
+)  # so many of the draws reach alpha; for a smaller one there is Holm's correction
 VERDICTS = REGRESSION, TOLERATED, IMPROVEMENT, INCONCLUSIVE, NO_REGRESSION, UNTESTED = (
     "regression",
     "tolerated",
@@ -125,15 +128,16 @@ def _decide(comparison: MetricComparison, adjusted: float, limit: float, rule: R
 def adjust_family(comparisons: Sequence[MetricComparison], alpha: float) -> Floats:
     """Return the p-values of a family (n,), adjusted for all of its metrics; NaN where there is no test.
 
-    A test more never lowers the p-value of another one, but for the error of random draws.
+    A test more never lowers the p-value of another one, but for the error of random draws. A level below 0.001 would
+    take too many draws: Holm's correction is then used for all metrics.
     """
     adjusted = np.full(len(comparisons), nan)
     tested = [place for place, comparison in enumerate(comparisons) if not isnan(comparison.p)]
-    joint = [place for place in tested if comparisons[place].changes is not None]
-    others = [place for place in tested if comparisons[place].changes is None]
+    draws = max(DRAWS, round(DRAWS_PER_LEVEL / alpha))
+    joint = [place for place in tested if comparisons[place].changes is not None and draws <= MOST_DRAWS]
+    others = sorted({*tested} - {*joint})
     kinds = bool(joint) + bool(others)
     if joint:
-        draws = max(DRAWS, round(DRAWS_PER_LEVEL / alpha))
         adjusted[joint] = joint_p_values([comparisons[place] for place in joint], draws) * kinds
     if others:
         adjusted[others] = distinct_holm([comparisons[place] for place in others]) * kinds

@@ -112,6 +112,15 @@ def test_images_of_different_data_have_signs_of_their_own(make: Any, share: Any)
     assert adjust_family(first + other, 0.01)[0] == pytest.approx(1 - (1 - p) ** 2, rel=0.3)
 
 
+def test_a_very_small_level_has_no_random_draws(judged: Any) -> None:
+    before = {f"recall{number}": RIGHT for number in range(4)}
+    after = {f"recall{number}": changed(30 + number) for number in range(4)}
+    verdicts = judged(before, after, Rule(1e-7))
+    adjusted, p = [verdict.adjusted for verdict in verdicts], [verdict.comparison.p for verdict in verdicts]
+    assert adjusted == pytest.approx([p[0], *holm(p[1:])])
+    assert all(verdict.regression for verdict in verdicts)
+
+
 def test_proportions_and_other_metrics_share_the_level(make: Any, share: Any, drawn: Any) -> None:
     before, after = (make([*share(acc1=side), drawn(side)]) for side in (RIGHT, changed(10)))
     comparisons = [*compare_metrics(before, replace(after, weights_sha256=OTHER))]

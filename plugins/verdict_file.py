@@ -1,0 +1,38 @@
+"""`--eye-verdicts=FILE`: the verdicts of the gate as JSON for other programs."""
+
+import msgspec
+import pytest
+
+from eyechart.gate.verdict_file import summarise_session
+
+from .gate import Gate
+from .options import get_option
+from .workers import is_worker
+
+
+class VerdictFile:
+    """Writes the file at the end of the session."""
+
+    def __init__(self, config: pytest.Config, gate: Gate) -> None:
+        path = get_option(config, "verdicts")
+        self.path = config.invocation_params.dir / path if path and not is_worker(config) else None
+        self.gate, self.error = gate, ""
+        if self.path and not self.path.parent.is_dir():
+            raise pytest.UsageError(f"--eye-verdicts: there is no folder {self.path.parent}. Make it, or name another.")
+
+    @pytest.hookimpl(trylast=True)
+    def pytest_sessionfinish(self, session: pytest.Session) -> None:
+        """Write the file, after the gate and the exit status."""
+        if self.path is None:
+            return
+        gate, status = self.gate, int(session.exitstatus)
+        verdicts = summarise_session(gate.verdicts, gate.rule, gate.models, gate.not_compared, status)
+        try:
+            self.path.write_bytes(msgspec.json.format(msgspec.json.encode(verdicts)) + b"\n")
+        except OSError as error:
+            self.error = f"--eye-verdicts: {self.path} cannot be written: {error.strerror or error}."
+
+    def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
+        """Print the error if the file could not be written."""
+        if self.error:
+            terminalreporter.write_line(f"ERROR: {self.error}", red=True)

@@ -1,0 +1,137 @@
+"""The verdicts of a session as a JSON file for other programs, written by `--eye-verdicts`."""
+
+from collections.abc import Callable, Mapping, Sequence
+from math import isnan
+from typing import Annotated, Any
+
+import msgspec
+
+from eyechart.gate.messages import benchmark_of, describe_session
+from eyechart.gate.verdicts import Rule, Verdict, session_verdict
+from eyechart.records import doc
+
+SCHEMA = 1
+WORDS = "regression, tolerated, improvement, inconclusive, no regression or not tested"
+
+
+class MetricVerdict(msgspec.Struct, frozen=True, kw_only=True):
+    """The verdict on a metric of a case."""
+
+    case: Annotated[str, doc("Benchmark, split, model and options.")]
+    protocol: Annotated[str, doc("Protocol of the case.")]
+    metric: Annotated[str, doc("Name of the metric, such as acc1.")]
+    labels: Annotated[str, doc("Label set that answers are compared with.")]
+    subset: Annotated[str, doc("Subset, level and prompt of the metric.")]
+    primary: Annotated[bool, doc("Whether it is the first metric of its case, which decides the verdict of the case.")]
+    before: Annotated[float, doc("Value in the baseline; accuracies and shares are fractions.")]
+    after: Annotated[float, doc("Value in this session.")]
+    change: Annotated[float, doc("After minus before.")]
+    low: Annotated[float | None, doc("Lower end of the 95 % interval of the change, null without one.")]
+    high: Annotated[float | None, doc("Upper end of the 95 % interval of the change, null without one.")]
+    n: Annotated[int, doc("Number of samples that both sides have.")]
+    lost: Annotated[int, doc("Number of samples that became wrong, 0 for a metric that counts no samples.")]
+    gained: Annotated[int, doc("Number of samples that became correct, 0 for a metric that counts no samples.")]
+    p: Annotated[float | None, doc("Two-sided p-value of this metric alone, null if it cannot be tested.")]
+    p_adjusted: Annotated[float | None, doc("The p-value adjusted for all metrics of the family.")]
+    test: Annotated[str, doc("Name of the test of this metric alone.")]
+    loss_limit: Annotated[float | None, doc("Upper confidence limit of the loss, one-sided at 1 - alpha.")]
+    more_samples: Annotated[int | None, doc("Samples more that would exclude a loss of the margin, null if not known.")]
+    verdict: Annotated[str, doc(f"One of {WORDS}.")]
+
+
+class GroupVerdict(msgspec.Struct, frozen=True, kw_only=True):
+    """The verdict on several metrics: a regression if any metric has one, else that of the primary metrics."""
+
+    name: Annotated[str, doc("Case with its protocol, benchmark or model.")]
+    verdict: Annotated[str, doc(f"One of {WORDS}.")]
+
+
+class SessionVerdicts(msgspec.Struct, frozen=True, kw_only=True):
+    """The verdicts of a session."""
+
+    schema: Annotated[int, doc("Version of this schema.")] = SCHEMA
+    verdict: Annotated[str, doc(f"Verdict on the session: one of {WORDS}.")]
+    sentence: Annotated[str, doc("The verdict in a sentence.")]
+    alpha: Annotated[float, doc("Significance level of each family.")]
+    max_drop: Annotated[float, doc("Largest loss that is tolerated.")]
+    margin: Annotated[float | None, doc("Loss that must be excluded, null without --eye-margin.")]
+    benchmarks: Annotated[tuple[GroupVerdict, ...], doc("Verdict on each benchmark.")]
+    models: Annotated[tuple[GroupVerdict, ...], doc("Verdict on each model.")]
+    cases: Annotated[tuple[GroupVerdict, ...], doc("Verdict on each case.")]
+    metrics: Annotated[tuple[MetricVerdict, ...], doc("Verdict on each metric.")]
+    not_compared: Annotated[tuple[str, ...], doc("Cases without a comparable baseline.")]
+    exit_status: Annotated[int, doc("Exit status of the session; docs/ci.md has the meanings.")]
+
+
+def json_schema() -> dict[str, Any]:
+    """Return the JSON Schema of the file, which docs/verdicts.schema.json holds."""
+    dialect = {"$schema": "https://json-schema.org/draft/2020-12/schema", "title": "verdicts of eyechart"}
+    return {**dialect, **msgspec.json.schema(SessionVerdicts)}
+
+
+def summarise_session(
+    verdicts: Sequence[Verdict],
+    rule: Rule,
+    models: Mapping[str, str],
+    not_compared: Sequence[str] = (),
+    exit_status: int = 0,
+) -> SessionVerdicts:
+    """Return the verdicts of a session; `models` has the model of each case."""
+    return SessionVerdicts(
+        verdict=session_verdict(verdicts),
+        sentence=describe_session(verdicts, rule) if verdicts else "nothing was compared",
+        alpha=rule.alpha,
+        max_drop=rule.max_drop,
+        margin=rule.margin,
+        benchmarks=group_verdicts(verdicts, lambda verdict: benchmark_of(verdict.comparison.case)),
+        models=group_verdicts(verdicts, lambda verdict: models[verdict.comparison.case]),
+        cases=group_verdicts(verdicts, lambda verdict: f"{verdict.comparison.case} ({verdict.comparison.protocol})"),
+        metrics=tuple(summarise_metric(verdict, rule) for verdict in verdicts),
+        not_compared=tuple(not_compared),
+        exit_status=exit_status,
+    )
+
+
+def group_verdicts(verdicts: Sequence[Verdict], name: Callable[[Verdict], str]) -> tuple[GroupVerdict, ...]:
+    """Return the verdict on the metrics of each name, in the order of their first occurrence."""
+    groups: dict[str, list[Verdict]] = {}
+    for verdict in verdicts:
+        groups.setdefault(name(verdict), []).append(verdict)
+    return tuple(GroupVerdict(name=key, verdict=session_verdict(group)) for key, group in groups.items())
+
+
+def summarise_metric(verdict: Verdict, rule: Rule) -> MetricVerdict:
+    """Return the verdict on a metric."""
+    comparison = verdict.comparison
+    metric, interval = comparison.metric, comparison.ci
+    return MetricVerdict(
+        case=comparison.case,
+        protocol=comparison.protocol,
+        metric=metric.name,
+        labels=metric.labels,
+        subset=metric.subset_text,
+        primary=comparison.primary,
+        before=comparison.before,
+        after=comparison.after,
+        change=comparison.delta,
+        low=number_or_none(interval.low) if interval else None,
+        high=number_or_none(interval.high) if interval else None,
+        n=comparison.n,
+        lost=len(comparison.lost),
+        gained=comparison.gained,
+        p=number_or_none(comparison.p),
+        p_adjusted=number_or_none(verdict.adjusted),
+        test=comparison.method,
+        loss_limit=number_or_none(verdict.limit),
+        more_samples=verdict.samples_to_decide(rule),
+        verdict=verdict.decision,
+    )
+
+
+def number_or_none(value: float) -> float | None:
+    """Return a number, None for NaN.
+
+    >>> number_or_none(0.5), number_or_none(float("nan"))
+    (0.5, None)
+    """
+    return None if isnan(value) else value
