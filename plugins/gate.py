@@ -5,6 +5,7 @@ from itertools import islice
 from math import isnan
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from eyechart.errors import EyechartError
@@ -21,13 +22,17 @@ from eyechart.gate.compare import (
 from eyechart.gate.evidence import Evidence, read_evidence
 from eyechart.gate.floors import describe_missed_floor, find_missed_floors, parse_floor, suggest_names
 from eyechart.gate.messages import (
+    SHOWN,
     count_verdicts,
+    describe_benchmarks,
     describe_incomplete_baseline,
     describe_loss,
     describe_losses,
     describe_missing_metrics,
     describe_nearest_to_loss,
     describe_no_baseline,
+    describe_pooled,
+    describe_pooled_loss,
     describe_refusal,
     describe_remark,
     describe_remarks,
@@ -40,8 +45,9 @@ from eyechart.gate.messages import (
     explain_nothing_recorded,
 )
 from eyechart.gate.page_link import PageLink
+from eyechart.gate.pooled import pool_models
 from eyechart.gate.power import power_lines, power_without_baseline
-from eyechart.gate.verdicts import Rule, Verdict, decide, group_by_samples
+from eyechart.gate.verdicts import VERDICTS, Rule, Verdict, decide, group_by_samples, primary_verdicts
 
 from .cases import find_case
 from .exit_codes import INCONCLUSIVE, REGRESSION
@@ -69,7 +75,7 @@ class Gate:
         self.undecided: dict[str, list[str]] = {}
         self.refused: set[str] = set()
         self.verdicts: list[Verdict] = []
-        self.models: dict[str, str] = {}
+        self.pooled: list[Verdict] = []
         self.not_compared: list[str] = []
 
     @property
@@ -172,8 +178,9 @@ class Gate:
         """Compare each case with its baseline; a case that cannot be compared fails with the differences."""
         of_case = {nodeid: self.compare_case(nodeid, now) for nodeid, now in evidence.items()}
         comparisons = [comparison for numbers in of_case.values() for comparison in numbers]
-        verdicts = self.verdicts = decide(comparisons, self.rule)
-        self.models = {now.case: now.model for now in evidence.values()}
+        every = decide([*comparisons, *pool_models(comparisons)], self.rule)
+        verdicts, self.pooled = every[: len(comparisons)], every[len(comparisons) :]
+        self.verdicts = verdicts
         self.not_compared = [
             f"{now.case} ({now.protocol})" for nodeid, now in evidence.items() if nodeid in self.refused
         ]
@@ -183,10 +190,31 @@ class Gate:
         rest = iter(verdicts)
         for nodeid, numbers in of_case.items():
             self.report_case(nodeid, evidence[nodeid], numbers, [*islice(rest, len(numbers))])
+        for verdict in self.pooled:
+            if verdict.regression:
+                self.fail_model(verdict, evidence)
         self.messages += describe_nearest_to_loss(verdicts)
+        shown = sorted(self.pooled, key=lambda verdict: (VERDICTS.index(verdict.decision), verdict.adjusted))
+        verbose = self.config.get_verbosity() > 0
+        self.messages += [f"gate: {describe_pooled(verdict)}" for verdict in (shown if verbose else shown[:SHOWN])]
+        if benchmarks := describe_benchmarks(verdicts):
+            self.messages.append(f"gate: {benchmarks}")
         if verdicts:
-            self.messages.append(f"gate: {describe_session(verdicts, self.rule)}")
+            self.messages.append(f"gate: {describe_session(every, self.rule)}")
         self.messages.append(count_verdicts(verdicts, self.rule.max_drop))
+
+    def fail_model(self, verdict: Verdict, evidence: Mapping[str, Evidence]) -> None:
+        """Fail the case of a model that lost most samples, because the model lost over all its cases."""
+        model = verdict.comparison.model
+        comparisons = (primary.comparison for primary in primary_verdicts(self.verdicts))
+        losses = {
+            (comparison.case, comparison.protocol): np.subtract(*comparison.worse_and_better)
+            for comparison in comparisons
+            if comparison.model == model and comparison.changes
+        }
+        most = max(losses, key=lambda case: int(losses[case]))
+        nodeid, now = next((nodeid, now) for nodeid, now in evidence.items() if case_key(now) == most)
+        self.add_failure(nodeid, describe_pooled_loss(verdict, now))
 
     @property
     def must_decide(self) -> bool:

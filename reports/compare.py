@@ -7,6 +7,7 @@ from typing import TypeVar
 
 from eyechart.errors import ReportError, SpecError
 from eyechart.gate.evidence import Evidence
+from eyechart.gate.messages import describe_pooled
 from eyechart.gate.verdicts import DEFAULT_RULE, Rule, Verdict
 from eyechart.spec import did_you_mean, parse_spec
 
@@ -106,6 +107,7 @@ def comparison_table(sides: MatchedSides, rule: Rule = DEFAULT_RULE) -> Table:
         better,
         str(rule),
         f"Before: {sides.names[0]}. After: {sides.names[1]}.",
+        *(f"{describe_pooled(verdict)}." for verdict in result.models),
         *refused,
         *unmatched_notes(sides),
     )

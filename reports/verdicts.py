@@ -13,6 +13,7 @@ from eyechart.gate.compare import (
     remarks,
 )
 from eyechart.gate.evidence import Evidence
+from eyechart.gate.pooled import pool_models
 from eyechart.gate.verdicts import VERDICTS, Rule, Verdict, decide
 from eyechart.plurals import count_of
 
@@ -27,11 +28,20 @@ CHANGE = NumberFormat(100, 2, signed=True)
 
 @dataclass(frozen=True)
 class RunComparison:
-    """The verdict of every metric, most important first; the cases compared, and the cases not comparable and why."""
+    """The verdict of every metric, most important first; the cases compared, and the cases not comparable and why.
+
+    `models` are the pooled decisions on the models that have several cases.
+    """
 
     verdicts: tuple[tuple[Key, Verdict], ...]
     compared: Pairs
     refused: Mapping[Key, Sequence[str]]
+    models: tuple[Verdict, ...] = ()
+
+    @property
+    def every(self) -> list[Verdict]:
+        """The verdicts of all metrics and models."""
+        return [*(verdict for _, verdict in self.verdicts), *self.models]
 
     def __str__(self) -> str:
         worse = sum(verdict.regression for _, verdict in self.verdicts)
@@ -43,9 +53,10 @@ def compare_cases(pairs: Pairs, rule: Rule) -> RunComparison:
     refused = {key: reasons for key, pair in pairs.items() if (reasons := differences(*pair, SIDES))}
     comparable = {key: pair for key, pair in pairs.items() if key not in refused}
     comparisons = [(key, comparison) for key, pair in comparable.items() for comparison in compare_metrics(*pair)]
-    verdicts = decide([comparison for _, comparison in comparisons], rule)
-    ranked = sorted(((key, verdict) for (key, _), verdict in zip(comparisons, verdicts, strict=True)), key=sort_key)
-    return RunComparison(tuple(ranked), comparable, refused)
+    metrics = [comparison for _, comparison in comparisons]
+    every = decide([*metrics, *pool_models(metrics)], rule)
+    ranked = sorted(((key, verdict) for (key, _), verdict in zip(comparisons, every, strict=False)), key=sort_key)
+    return RunComparison(tuple(ranked), comparable, refused, tuple(every[len(metrics) :]))
 
 
 def sort_key(item: tuple[Key, Verdict]) -> tuple[int, float, float, Key, str]:
@@ -59,8 +70,8 @@ def sort_key(item: tuple[Key, Verdict]) -> tuple[int, float, float, Key, str]:
 def verdict_cells(verdict: Verdict) -> Row:
     """Return the cells of one metric: before, after, change, counts, p-values, test and verdict."""
     comparison = verdict.comparison
-    has_counts = comparison.changes is not None
-    counts: tuple[Cell, Cell] = (len(comparison.lost), comparison.gained) if has_counts else (None, None)
+    has_counts = bool(comparison.changes)
+    counts: tuple[Cell, Cell] = (comparison.n_lost, comparison.gained) if has_counts else (None, None)
     return (
         *(NumberCell(comparison.before), NumberCell(comparison.after), change_cell(comparison)),
         *(comparison.n, *counts),

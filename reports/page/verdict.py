@@ -34,12 +34,13 @@ def summarise_verdict(runs: Runs, changes: Changes) -> dict[str, str]:
         text = f"{share} {'is' if worse == 1 else 'are'} worse than {against}{ending}."
     else:
         text = f"No number is worse than {against}: {len(decisions)} compared{ending}."
-    verdicts = [verdict for _, verdict in changes.outcome.verdicts]
+    verdicts = changes.outcome.every
     decision = session_verdict(verdicts)
-    if decision == INCONCLUSIVE:
+    lost = decision == REGRESSION
+    if decision == INCONCLUSIVE or (lost and not worse):
         sentence = describe_session(verdicts, changes.rule)
         text = f"{text} {sentence[0].upper()}{sentence[1:]}."
-    kind = "loss" if worse else "open" if decision == INCONCLUSIVE else "passed"
+    kind = "loss" if lost else "open" if decision == INCONCLUSIVE else "passed"
     return {"kind": kind, "text": text, "detects": describe_losses(NOW, losses)}
 
 

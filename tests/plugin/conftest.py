@@ -249,9 +249,12 @@ class Gated:
     world: World
 
     def answer(self, wrong: int = 0, of: str = "tiny", file: str = "a.csv") -> None:
-        """Have a model know every picture, but for the first ones of a split."""
+        """Have a model know every picture, but for the first ones of a split, or of every split if `of` is ""."""
         pictures = sorted((self.world.data / "imagenet").rglob("*.[jp][pn]g"), key=lambda path: path.name)
-        missed = [path for path in pictures if path.parent.parent.name == of][:wrong]
+        splits = [of] if of else sorted({path.parent.parent.name for path in pictures})
+        missed = [
+            path for split in splits for path in [each for each in pictures if each.parent.parent.name == split][:wrong]
+        ]
         rows = [
             f"{path.name},{WRONG if path in missed else CLASSES[path.parent.name]},{path.parent.parent.name}"
             for path in pictures

@@ -161,8 +161,8 @@ def test_a_hostile_name_stays_in_its_cell(said: str) -> None:
     from markdown_it import MarkdownIt
 
     proof = MetricEvidence(name="acc1", labels=said, subset="A", value=0.0, n=2, direction=1)
-    sizes = {"before": 1.0, "after": 0.0, "delta": -1.0, "n": 2, "n_clusters": 2}
-    found = MetricComparison(said, "replay", proof, **sizes, ci=None, p=0.001, method="exact McNemar", lost=(0, 1))
+    sizes = {"before": 1.0, "after": 0.0, "delta": -1.0, "n": 2, "n_clusters": 2, "lost": (0, 1)}
+    found = MetricComparison(said, "replay", said, proof, **sizes, ci=None, p=0.001, method="exact McNemar")
     text = "\n".join(make_loss_table([Verdict(found, 0.001, REGRESSION)]))
     tokens = MarkdownIt("commonmark").enable("table").parse(text)
     cells = [each.content for each in tokens if each.type == "inline"][8:]

@@ -57,6 +57,21 @@ def test_a_loss_is_told_with_all_that_is_needed(damaged: Any) -> None:
     assert "accept it with --eye-update-baseline" in said
 
 
+def test_a_loss_spread_over_two_cases_fails_the_case_that_lost_most(new_gated: Callable[[], Any], first: Any) -> None:
+    """No case has lost enough to be a regression, both together have."""
+    gated = new_gated()
+    shutil.copytree(first.world.folder / "kept", gated.world.folder / "kept")
+    gated.answer(wrong=6, of="")
+    said = gated.ran(HELD, "--eye-verdicts=v.json", code=REGRESSION)
+    assert "is worse than the baseline" not in said
+    assert re.search(r"replay\[path=a.csv\] over 2 cases: regression; 1\.0000 in the baseline, 0\.\d+ now: -0\.", said)
+    assert "The primary metrics of all its cases are pooled." in said
+    assert "gate: regression in 0 of 2 cases, and over all cases of replay[path=a.csv]" in said
+    assert "1 failed, 1 passed" in said
+    (model,) = json.loads((gated.world.folder / "v.json").read_bytes())["models"]
+    assert (model["verdict"], model["pooled"]["lost"]) == ("regression", 12)
+
+
 def test_a_loss_names_ten_images_that_were_lost(damaged: Any) -> None:
     said = damaged.world.said.str()
     block, *_ = re.findall(r"acc1 \(ImGT, A\) is worse.*?on the page:", said, re.DOTALL)

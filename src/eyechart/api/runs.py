@@ -107,7 +107,7 @@ class Comparison:
     @property
     def verdict(self) -> str:
         """The verdict on all cases: "regression", "no regression", "inconclusive", "improvement" or "not tested"."""
-        return session_verdict(verdict for _, verdict in self.result.verdicts)
+        return session_verdict(self.result.every)
 
     @cached_property
     def verdicts(self) -> pd.DataFrame:
@@ -130,7 +130,7 @@ class Comparison:
         return [*refusal_notes(self.result), *unmatched_notes(self.sides)]
 
     def __repr__(self) -> str:
-        summary = describe_session([verdict for _, verdict in self.result.verdicts], self.rule)
+        summary = describe_session(self.result.every, self.rule)
         return f"<{self.sides.names[0]} and {self.sides.names[1]}: {self.result}; {summary}>"
 
 

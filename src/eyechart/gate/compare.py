@@ -29,6 +29,7 @@ RULES = (
 HASH = re.compile("[0-9a-f]{64}")
 MCNEMAR, SIGN_FLIPS = "exact McNemar", "exact sign flips of clusters"  # how proportions are tested
 BOOTSTRAP = "paired bootstrap"
+FAMILIES = PRIMARY, OTHER = "primary metrics", "other metrics"  # adjusted for separately, each at the whole level
 SHOWN = 10
 ROUNDED = 1e-6  # single precision differs by so much between machines and numbers of threads, in every image alike
 NO_INTERVAL = (float("nan"), float("nan"))
@@ -39,13 +40,16 @@ class MetricComparison:
     """A metric before and after, over the same n samples, which are in `n_clusters` independent images.
 
     `lost` are the rows of samples that became wrong, `gained` is the number that became right, and `counts` are the n
-    of both sides where they differ. `primary` is set for the first metric of a case. `unchanged_model` is set if
-    weights, settings and machine are equal on both sides. `effective_n` is n divided by the design effect of the
-    changes. `changes` are those of a proportion by image; `evidence` is equal for numbers with the same evidence.
+    of both sides where they differ. `family` is one of `FAMILIES`: the first metric of a case is its primary one.
+    `unchanged_model` is set if weights, settings and machine are equal on both sides. `effective_n` is n divided by the
+    design effect of the changes. `changes` are those of a proportion by image, () for another metric; `evidence` is
+    equal for numbers with the same evidence. `cases` are the cases that a pooled comparison is over; it has no rows of
+    lost samples but `pooled_lost`, their number.
     """
 
     case: str
     protocol: str
+    model: str
     metric: MetricEvidence
     before: float
     after: float
@@ -58,11 +62,13 @@ class MetricComparison:
     lost: tuple[int, ...] = ()
     gained: int = 0
     counts: tuple[int, int] | None = None
-    primary: bool = False
+    family: str = OTHER
     unchanged_model: bool = False
     effective_n: float = float("nan")
-    changes: "ClusterChanges | None" = field(default=None, repr=False)
+    changes: "tuple[ClusterChanges, ...]" = field(default=(), repr=False)
     evidence: Collection[str] = ()
+    cases: tuple[str, ...] = ()
+    pooled_lost: int = 0
 
     def __post_init__(self) -> None:
         if abs(self.delta) <= ROUNDED and not isnan(self.p):
@@ -72,6 +78,11 @@ class MetricComparison:
     def name(self) -> str:
         """The metric's name with its labels and subset."""
         return metric_title(self.metric)
+
+    @property
+    def primary(self) -> bool:
+        """Whether it is the primary metric of a case."""
+        return self.family == PRIMARY and not self.cases
 
     @property
     def changed_samples(self) -> object:
@@ -86,7 +97,18 @@ class MetricComparison:
     @property
     def discordance(self) -> float:
         """The proportion of samples that became wrong or correct; NaN for another metric than a proportion."""
-        return (len(self.lost) + self.gained) / self.n if self.n and self.changes is not None else float("nan")
+        return (self.n_lost + self.gained) / self.n if self.n and self.changes else float("nan")
+
+    @property
+    def n_lost(self) -> int:
+        """The number of samples that became wrong."""
+        return len(self.lost) or self.pooled_lost
+
+    @property
+    def worse_and_better(self) -> tuple[int, int]:
+        """The numbers of samples that changed for the worse and for the better, in the metric's direction."""
+        counts = self.n_lost, self.gained
+        return counts[::-1] if self.metric.direction < 0 else counts
 
     def loss_limit(self, alpha: float) -> float:
         """Return the upper confidence limit of the loss, one-sided at 1 - alpha; NaN if nothing is known of it.
@@ -94,12 +116,12 @@ class MetricComparison:
         It is Tango's score limit for a proportion. For another metric the 95 % interval is scaled to the level. The
         loss of an unchanged model with unchanged answers is 0.
         """
-        if self.unchanged_model and self.delta == 0 and not self.lost and not self.gained:
+        if self.unchanged_model and self.delta == 0 and not self.n_lost and not self.gained:
             return 0.0
-        if self.changes is not None and self.n:
+        if self.changes and self.n:
             share = self.effective_n / self.n
-            lost, gained = ((len(self.lost), self.gained), (self.gained, len(self.lost)))[self.metric.direction < 0]
-            return loss_upper_limit(share * lost, share * gained, self.effective_n, alpha)
+            worse, better = self.worse_and_better
+            return loss_upper_limit(share * worse, share * better, self.effective_n, alpha)
         if self.ci is None or isnan(self.delta):
             return float("nan")
         below = self.delta - self.ci.low if self.metric.direction > 0 else self.ci.high - self.delta
@@ -187,7 +209,7 @@ def compare_metrics(before: Evidence, after: Evidence) -> Iterator[MetricCompari
         if metric.direction and previous is not None and previous.value is not None and metric.value is not None:
             is_primary = primary and metric.name != ANSWERED
             comparison = _compare_metric(before, after, previous, metric)
-            yield replace(comparison, primary=is_primary, unchanged_model=same_model)
+            yield replace(comparison, family=PRIMARY if is_primary else OTHER, unchanged_model=same_model)
             primary = primary and not is_primary
 
 
@@ -245,6 +267,7 @@ def _compare_metric(before: Evidence, after: Evidence, old: MetricEvidence, new:
     return MetricComparison(
         case=after.case,
         protocol=after.protocol,
+        model=after.model,
         metric=new,
         before=values[0],
         after=values[1],
@@ -277,6 +300,7 @@ def _compare_proportions(
     return MetricComparison(
         case=after.case,
         protocol=after.protocol,
+        model=after.model,
         metric=metric,
         before=values[0],
         after=values[1],
@@ -289,7 +313,7 @@ def _compare_proportions(
         lost=tuple(lost.tolist()),
         gained=test.gained,
         effective_n=float(n) if independent else effective_sample_size(np.where(both, moved, np.nan), units),
-        changes=ClusterChanges(data_key(after), changed, changes[changed]),
+        changes=(ClusterChanges(data_key(after), changed, changes[changed]),),
     )
 
 

@@ -51,17 +51,16 @@ def describe_loss(verdicts: Sequence[Verdict], of_case: Sequence[MetricCompariso
     samples = f"{describe_n(comparison.n, comparison.n_clusters)}{describe_counts(comparison)}"
     change = f"{comparison.delta:+.4f}{interval}, {samples}"
     p_values = f"{format_p_value(comparison.p)}, {format_p_value(verdict.adjusted)}"
-    family = "primary metrics" if comparison.primary else "other metrics"
     lines = [
         f"{comparison.case} ({comparison.protocol}): {comparison.name} is worse than the baseline.",
         f"  {comparison.before:.4f} in the baseline, {comparison.after:.4f} now: {change}",
-        f"  {comparison.method}, {p_values} adjusted for all {family} of the session",
+        f"  {comparison.method}, {p_values} adjusted for all {comparison.family} of the session",
     ]
     if others:
         lines.append(f"  and so, of the same samples: {'; '.join(other.comparison.name for other in others)}")
     if comparison.lost:
         good, bad = ("answered", "in error") if comparison.metric.name == ANSWERED else ("right", "wrong")
-        lost, gained = len(comparison.lost), comparison.gained
+        lost, gained = comparison.n_lost, comparison.gained
         lines.append(f"  {good} before and {bad} now: {lost}; {bad} before and {good} now: {gained}")
         lines += [f"    {keys[row]}" for row in samples_to_show(comparison, of_case)]
     number = comparison.name if comparison.lost else ""
@@ -90,10 +89,12 @@ def describe_session(verdicts: Sequence[Verdict], rule: Rule) -> str:
     """Return the verdict on a session: what is worse, or the largest loss that cannot be excluded."""
     decision = session_verdict(verdicts)
     primary = [*primary_verdicts(verdicts)]
-    cases = {(verdict.comparison.case, verdict.comparison.protocol) for verdict in verdicts}
+    cases = cases_of(verdicts)
     if decision == REGRESSION:
-        worse = {(v.comparison.case, v.comparison.protocol) for v in verdicts if v.regression}
-        return f"regression in {len(worse)} of {count_of(len(cases), 'case')}"
+        worse = [verdict for verdict in verdicts if verdict.regression]
+        models = join_names([verdict.comparison.model for verdict in worse if verdict.comparison.cases])
+        of_models = f", and over all cases of {models}" if models else ""
+        return f"regression in {len(cases_of(worse))} of {count_of(len(cases), 'case')}{of_models}"
     if decision == INCONCLUSIVE:
         return describe_inconclusive([verdict for verdict in primary if verdict.inconclusive], rule)
     better = f"improvement in {sum(v.improvement for v in primary)} of {count_of(len(cases), 'case')}; "
@@ -101,6 +102,43 @@ def describe_session(verdicts: Sequence[Verdict], rule: Rule) -> str:
     if all(verdict.limit == 0 for verdict in primary):
         return f"{start}: the same weights gave the same answers" if primary else start
     return f"{start}: a loss of {format_points(rule.margin or 0)} or more is excluded for every primary metric"
+
+
+def cases_of(verdicts: Iterable[Verdict]) -> set[tuple[str, str]]:
+    """Return the cases, with their protocols, that some verdicts are on; pooled ones are on none."""
+    comparisons = (verdict.comparison for verdict in verdicts)
+    return {(comparison.case, comparison.protocol) for comparison in comparisons if not comparison.cases}
+
+
+def describe_pooled(verdict: Verdict) -> str:
+    """Return the pooled decision on a model: its accuracy before and now over all its cases, the test and verdict."""
+    comparison = verdict.comparison
+    interval = "" if comparison.ci is None else f" [{comparison.ci.low:+.4f}, {comparison.ci.high:+.4f}]"
+    values = f"{comparison.before:.4f} in the baseline, {comparison.after:.4f} now: {comparison.delta:+.4f}{interval}"
+    samples = describe_n(comparison.n, comparison.n_clusters)
+    open_loss = verdict.inconclusive and not isnan(verdict.limit)
+    limit = f"; a loss of {format_points(verdict.limit)} cannot be excluded" if open_loss else ""
+    return (
+        f"{comparison.model} over {count_of(len(comparison.cases), 'case')}: {verdict.decision}; {values}, {samples}, "
+        f"{format_p_value(verdict.adjusted)} adjusted{limit}"
+    )
+
+
+def describe_pooled_loss(verdict: Verdict, case: Evidence) -> str:
+    """Return that a model lost over all its cases, for the case that lost most."""
+    return (
+        f"{describe_pooled(verdict)}.\n"
+        f"  The primary metrics of all its cases are pooled. {case.case} ({case.protocol}) lost most. {ACCEPT}"
+    )
+
+
+def describe_benchmarks(verdicts: Sequence[Verdict]) -> str:
+    """Return the verdict on each of several benchmarks, "" for one."""
+    groups: dict[str, list[Verdict]] = {}
+    for verdict in verdicts:
+        groups.setdefault(benchmark_of(verdict.comparison.case), []).append(verdict)
+    parts = [f"{benchmark} {session_verdict(group)}" for benchmark, group in groups.items()]
+    return f"benchmarks: {', '.join(parts)}" if len(parts) > 1 else ""
 
 
 def describe_inconclusive(verdicts: Sequence[Verdict], rule: Rule) -> str:
@@ -122,7 +160,7 @@ def describe_inconclusive(verdicts: Sequence[Verdict], rule: Rule) -> str:
 def describe_undecided(verdict: Verdict, rule: Rule) -> str:
     """Return why a case fails whose primary metric is inconclusive, and the remedies."""
     comparison = verdict.comparison
-    counts = f"{len(comparison.lost)} lost, {comparison.gained} gained, " if comparison.changes is not None else ""
+    counts = f"{comparison.n_lost} lost, {comparison.gained} gained, " if bool(comparison.changes) else ""
     more = verdict.samples_to_decide(rule)
     images = f"Add about {more:,} images" if more else "Add images"
     limit = "any size" if isnan(verdict.limit) else f"up to {format_points(verdict.limit)}"

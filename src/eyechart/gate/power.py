@@ -14,7 +14,7 @@ from eyechart.metrics.intervals import Interval
 from eyechart.metrics.significance import interval_change, minimum_detectable_loss
 
 POWER = 0.8
-Kind = tuple[bool, bool]
+Kind = tuple[str, bool]
 SUPPOSED = 0.05  # the assumed proportion of samples whose outcome changes between two runs
 
 
@@ -35,13 +35,13 @@ def strictest_levels(comparisons: Iterable[MetricComparison], alpha: float) -> M
     The joint test of proportions needs less where metrics are correlated or few samples change.
     """
     tests = Counter(map(kind_of, comparisons))
-    kinds = Counter(primary for primary, _ in tests)
+    kinds = Counter(family for family, _ in tests)
     return {kind: alpha / kinds[kind[0]] / count for kind, count in tests.items()}
 
 
 def kind_of(comparison: MetricComparison) -> Kind:
-    """Return whether a metric is a primary one, and whether it is tested jointly with others."""
-    return comparison.primary, comparison.changes is not None
+    """Return the family of a metric, and whether it is tested jointly with others."""
+    return comparison.family, bool(comparison.changes)
 
 
 def smallest_detectable_loss(comparison: MetricComparison, alpha: float) -> float:
@@ -49,7 +49,7 @@ def smallest_detectable_loss(comparison: MetricComparison, alpha: float) -> floa
     if comparison.method == MCNEMAR and not comparison.n:
         return float("nan")
     if comparison.method == MCNEMAR:
-        changed = (len(comparison.lost) + comparison.gained) / comparison.n
+        changed = (comparison.n_lost + comparison.gained) / comparison.n
         return minimum_detectable_loss(comparison.n, changed, alpha, POWER)
     return (
         float("nan") if comparison.ci is None or isnan(comparison.p) else detectable_by_interval(comparison.ci, alpha)

@@ -1,13 +1,13 @@
 """The verdicts of a session as a JSON file for other programs, written by `--eye-verdicts`."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from math import isnan
 from typing import Annotated, Any
 
 import msgspec
 
 from eyechart.gate.messages import benchmark_of, describe_session
-from eyechart.gate.verdicts import Rule, Verdict, session_verdict
+from eyechart.gate.verdicts import REGRESSION, Rule, Verdict, session_verdict
 from eyechart.records import doc
 
 SCHEMA = 1
@@ -40,10 +40,15 @@ class MetricVerdict(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class GroupVerdict(msgspec.Struct, frozen=True, kw_only=True):
-    """The verdict on several metrics: a regression if any metric has one, else that of the primary metrics."""
+    """The verdict on several metrics: a regression if any metric has one, else the pooled one or that of the primary
+    metrics.
+    """
 
     name: Annotated[str, doc("Case with its protocol, benchmark or model.")]
     verdict: Annotated[str, doc(f"One of {WORDS}.")]
+    pooled: Annotated[
+        MetricVerdict | None, doc("The pooled decision on all cases of a model that has several; null without one.")
+    ] = None
 
 
 class SessionVerdicts(msgspec.Struct, frozen=True, kw_only=True):
@@ -71,20 +76,21 @@ def json_schema() -> dict[str, Any]:
 
 def summarise_session(
     verdicts: Sequence[Verdict],
+    pooled: Sequence[Verdict],
     rule: Rule,
-    models: Mapping[str, str],
     not_compared: Sequence[str] = (),
     exit_status: int = 0,
 ) -> SessionVerdicts:
-    """Return the verdicts of a session; `models` has the model of each case."""
+    """Return the verdicts of a session; `pooled` are those on models, `models` has the model of each case."""
+    every = [*verdicts, *pooled]
     return SessionVerdicts(
-        verdict=session_verdict(verdicts),
-        sentence=describe_session(verdicts, rule) if verdicts else "nothing was compared",
+        verdict=session_verdict(every),
+        sentence=describe_session(every, rule) if verdicts else "nothing was compared",
         alpha=rule.alpha,
         max_drop=rule.max_drop,
         margin=rule.margin,
         benchmarks=group_verdicts(verdicts, lambda verdict: benchmark_of(verdict.comparison.case)),
-        models=group_verdicts(verdicts, lambda verdict: models[verdict.comparison.case]),
+        models=model_verdicts(verdicts, pooled, rule),
         cases=group_verdicts(verdicts, lambda verdict: f"{verdict.comparison.case} ({verdict.comparison.protocol})"),
         metrics=tuple(summarise_metric(verdict, rule) for verdict in verdicts),
         not_compared=tuple(not_compared),
@@ -98,6 +104,21 @@ def group_verdicts(verdicts: Sequence[Verdict], name: Callable[[Verdict], str]) 
     for verdict in verdicts:
         groups.setdefault(name(verdict), []).append(verdict)
     return tuple(GroupVerdict(name=key, verdict=session_verdict(group)) for key, group in groups.items())
+
+
+def model_verdicts(verdicts: Sequence[Verdict], pooled: Sequence[Verdict], rule: Rule) -> tuple[GroupVerdict, ...]:
+    """Return the verdict on each model, with its pooled decision if it has one."""
+    of_model = {verdict.comparison.model: verdict for verdict in pooled}
+    return tuple(
+        msgspec.structs.replace(
+            group,
+            verdict=group.verdict if group.verdict == REGRESSION else of_model[group.name].decision,
+            pooled=summarise_metric(of_model[group.name], rule),
+        )
+        if group.name in of_model
+        else group
+        for group in group_verdicts(verdicts, lambda verdict: verdict.comparison.model)
+    )
 
 
 def summarise_metric(verdict: Verdict, rule: Rule) -> MetricVerdict:
@@ -117,7 +138,7 @@ def summarise_metric(verdict: Verdict, rule: Rule) -> MetricVerdict:
         low=number_or_none(interval.low) if interval else None,
         high=number_or_none(interval.high) if interval else None,
         n=comparison.n,
-        lost=len(comparison.lost),
+        lost=comparison.n_lost,
         gained=comparison.gained,
         p=number_or_none(comparison.p),
         p_adjusted=number_or_none(verdict.adjusted),

@@ -1,8 +1,8 @@
-"""The verdict on each metric, case and session: regression, no regression, inconclusive or improvement.
+"""The verdict on each metric, case, model and session: regression, no regression, inconclusive or improvement.
 
-The primary metrics of all cases are one family, all other metrics a second one; the significance level holds for each
-family. Within a family, proportions are tested jointly with shared signs of images, other metrics with Holm's
-correction. If a family has both, each kind has half of the level.
+The primary metrics of all cases, with the pooled comparison of each model, are one family, all other metrics a second
+one; the significance level holds for each family. Within a family, proportions are tested jointly with shared signs of
+images, other metrics with Holm's correction. If a family has both, each kind has half of the level.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -13,7 +13,7 @@ from math import isnan, nan
 import numpy as np
 
 from eyechart.errors import SpecError
-from eyechart.gate.compare import ClusterChanges, MetricComparison
+from eyechart.gate.compare import FAMILIES, ClusterChanges, MetricComparison
 from eyechart.gate.evidence import Floats, Ints
 from eyechart.metrics.joint_tests import DRAWS, sign_flip_max_t
 from eyechart.metrics.noninferiority import samples_for_margin
@@ -96,7 +96,7 @@ class Verdict:
         comparison = self.comparison
         if not rule.margin or not self.inconclusive or isnan(comparison.discordance):
             return None
-        changed = len(comparison.lost) + comparison.gained
+        changed = comparison.n_lost + comparison.gained
         share = min(1.0, (changed + 2) / (comparison.n + 2))
         needed = samples_for_margin(share, rule.margin, rule.alpha) * comparison.n / comparison.effective_n
         return max(1, round(needed) - comparison.n)
@@ -105,8 +105,8 @@ class Verdict:
 def decide(comparisons: Sequence[MetricComparison], rule: Rule = DEFAULT_RULE) -> list[Verdict]:
     """Return a verdict for each comparison of a session."""
     adjusted = np.full(len(comparisons), nan)
-    for primary in (True, False):
-        places = [place for place, comparison in enumerate(comparisons) if comparison.primary == primary]
+    for family in FAMILIES:
+        places = [place for place, comparison in enumerate(comparisons) if comparison.family == family]
         adjusted[places] = adjust_family([comparisons[place] for place in places], rule.alpha)
     limits = [comparison.loss_limit(rule.alpha) for comparison in comparisons]
     return [
@@ -134,7 +134,7 @@ def adjust_family(comparisons: Sequence[MetricComparison], alpha: float) -> Floa
     adjusted = np.full(len(comparisons), nan)
     tested = [place for place, comparison in enumerate(comparisons) if not isnan(comparison.p)]
     draws = max(DRAWS, round(DRAWS_PER_LEVEL / alpha))
-    joint = [place for place in tested if comparisons[place].changes is not None and draws <= MOST_DRAWS]
+    joint = [place for place in tested if comparisons[place].changes and draws <= MOST_DRAWS]
     others = sorted({*tested} - {*joint})
     kinds = bool(joint) + bool(others)
     if joint:
@@ -146,32 +146,32 @@ def adjust_family(comparisons: Sequence[MetricComparison], alpha: float) -> Floa
 
 def joint_p_values(comparisons: Sequence[MetricComparison], draws: int = DRAWS) -> Floats:
     """Return the p-values of proportions from `sign_flip_max_t`, none below that of its own exact test."""
-    changes = [comparison.changes for comparison in comparisons if comparison.changes is not None]
     own = np.array([comparison.p for comparison in comparisons])
-    if len(changes) == 1:
+    if len(comparisons) == 1:
         return own
+    parts = [(place, part) for place, comparison in enumerate(comparisons) for part in comparison.changes]
     joint = sign_flip_max_t(
-        np.repeat(np.arange(len(changes)), [len(of_metric.clusters) for of_metric in changes]),
-        number_clusters(changes),
-        np.concatenate([of_metric.changes for of_metric in changes]),
-        len(changes),
+        np.repeat([place for place, _ in parts], [len(part.clusters) for _, part in parts]),
+        number_clusters([part for _, part in parts]),
+        np.concatenate([part.changes for _, part in parts]),
+        len(comparisons),
         draws,
     )
     return np.asarray(np.maximum(joint, own), np.float64)
 
 
 def number_clusters(changes: Sequence[ClusterChanges]) -> Ints:
-    """Return the clusters of all metrics (sum of c,) as numbers that are equal for equal clusters of equal data.
+    """Return the clusters of all parts (sum of c,) as numbers that are equal for equal clusters of equal data.
 
     They do not depend on the order of the metrics, so that neither does a random draw for each of them.
     """
     sizes: dict[str, int] = {}
-    for of_metric in changes:
-        last = int(of_metric.clusters.max(initial=-1))
-        sizes[of_metric.data] = max(sizes.get(of_metric.data, 0), last + 1)
+    for part in changes:
+        last = int(part.clusters.max(initial=-1))
+        sizes[part.data] = max(sizes.get(part.data, 0), last + 1)
     ends = accumulate((sizes[data] for data in sorted(sizes)), initial=0)
     starts = dict(zip(sorted(sizes), ends, strict=False))
-    return np.concatenate([of_metric.clusters + starts[of_metric.data] for of_metric in changes])
+    return np.concatenate([part.clusters + starts[part.data] for part in changes])
 
 
 def distinct_holm(comparisons: Sequence[MetricComparison]) -> Floats:

@@ -17,6 +17,7 @@ Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 _NONE = Interval(float("nan"), float("nan"))
 _LEAST = 1e-40  # a chance below it adds nothing to a p-value that anybody reads
+_ANY = -(2**62)  # no change is smaller
 
 
 def effective_sample_size(values: ArrayLike, clusters: ArrayLike, level: float = 0.95) -> float:
@@ -55,6 +56,33 @@ def effective_sample_size(values: ArrayLike, clusters: ArrayLike, level: float =
     quantiles = [float(stdtrit(freedom, (1 + level) / 2)) for _, freedom in (whole, single)]
     effect = whole[0] / single[0] * (quantiles[0] / quantiles[1]) ** 2
     return n / min(max(1.0, effect), most)
+
+
+def design_effect_of_changes(changes: ArrayLike, changed: int, level: float = 0.95) -> float:
+    """Return the design effect of paired changes of clustered samples, from the clusters that changed.
+
+    It is the sum of squares over clusters by that over samples, times the ratio of the squared quantiles of Student's
+    distribution, as in `effective_sample_size`. The sums are around 0, which overstates the effect by a large change.
+
+    Args: `changes` (c,) whole numbers, after minus before of each cluster; `changed`, the number of samples that became
+    wrong or correct, at least the sum of the absolute changes; `level` in (0, 1).
+    Returns: a number of at least 1.
+    Raises: ValueError where a change is no whole number, there are fewer changed samples than changes, or the level is
+    no level.
+    Source: as `effective_sample_size`.
+
+    >>> design_effect_of_changes([1, -1, 1], 3), round(design_effect_of_changes([2, -2, 2] * 100, 600), 2)
+    (1.0, 2.01)
+    """
+    require(0 < level < 1, "design_effect_of_changes", "level", "between 0 and 1", level)
+    whole = check_integers("design_effect_of_changes", "changes", changes, ndim=1, least=_ANY)
+    least = int(np.abs(whole).sum())
+    require(changed >= least, "design_effect_of_changes", "changed", f"at least {least}", changed)
+    squares, freedom = _spread(whole.astype(np.float64))
+    if not squares:
+        return 1.0
+    quantiles = [float(stdtrit(size, (1 + level) / 2)) for size in (freedom, float(changed))]
+    return max(1.0, squares / changed * (quantiles[0] / quantiles[1]) ** 2)
 
 
 def clustered_wilson(correct: ArrayLike, clusters: ArrayLike, level: float = 0.95) -> Interval:
@@ -198,7 +226,23 @@ def clustered_mcnemar(before: ArrayLike, after: ArrayLike, clusters: ArrayLike) 
         return plain
     _, place = np.unique(cluster, return_inverse=True)
     sums = np.rint(np.bincount(place, np.nan_to_num(moved))).astype(np.int64)
-    return plain._replace(p=_sign_flips(sums[sums != 0]))
+    return plain._replace(p=sign_flip_p(sums))
+
+
+def sign_flip_p(changes: ArrayLike) -> float:
+    """Test the sum of the changes of clusters exactly, by all signs.
+
+    Args: `changes` (c,) whole numbers, after minus before of each cluster.
+    Returns: the two-sided p-value, the chance that randomly signed changes have a sum at least as far from 0 as
+    observed; 1 where no cluster changed.
+    Raises: ValueError where a change is no whole number.
+    Source: as `clustered_mcnemar`.
+
+    >>> sign_flip_p([-3, -2, -1, 0]), sign_flip_p([-1, -1, -1, -1, -1, 1])
+    (0.25, 0.21875)
+    """
+    whole = check_integers("sign_flip_p", "changes", changes, ndim=1, least=_ANY)
+    return _sign_flips(whole[whole != 0])
 
 
 def _sign_flips(changes: Ints) -> float:

@@ -36,7 +36,8 @@ def found(p: float = NAN, delta: float = -0.1, **other: Any) -> MetricComparison
 
     better = other.pop("better", 1)
     proof = MetricEvidence(name=other.pop("name", "acc1"), labels="ImGT", subset="A", value=0.5, n=10, direction=better)
-    whole = {"case": "imagenet/val/m[]", "protocol": "mcq", "before": 0.5, "after": 0.5 + delta, "ci": None}
+    names = {"case": "imagenet/val/m[]", "protocol": "mcq", "model": "m[]"}
+    whole = names | {"before": 0.5, "after": 0.5 + delta, "ci": None}
     counts = {"n": 10, "n_clusters": other.get("n", 10)}
     return MetricComparison(
         **(whole | counts | {"metric": proof, "delta": delta, "p": p, "method": "exact McNemar"} | other)

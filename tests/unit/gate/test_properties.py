@@ -171,9 +171,7 @@ def reference(found: list[MetricComparison]) -> list[float]:
     chance, adjusted = np.random.default_rng(0), [NAN] * len(found)
     for primary in (True, False):
         family = [place for place, each in enumerate(found) if each.primary == primary and not isnan(each.p)]
-        rows = [dict(zip(found[place].changes.clusters, found[place].changes.changes, strict=True)) for place in family]
-        rows = [{(found[place].changes.data, unit): change for unit, change in row.items()}
-                for place, row in zip(family, rows, strict=True)]  # fmt: skip
+        rows = [changes_by_unit(found[place]) for place in family]
         order = sorted(range(len(family)), key=lambda number: -statistic(rows[number], {}))
         reached = dict.fromkeys(order, 0)
         for _ in range(2000 if len(family) > 1 else 0):
@@ -187,6 +185,12 @@ def reference(found: list[MetricComparison]) -> list[float]:
             highest = max(highest, reached[number] / 2000)
             adjusted[family[number]] = max(highest, found[family[number]].p)
     return adjusted
+
+
+def changes_by_unit(comparison: MetricComparison) -> dict[Any, float]:
+    """The change of each image, by its data and number."""
+    (part,) = comparison.changes
+    return {(part.data, unit): change for unit, change in zip(part.clusters, part.changes, strict=True)}
 
 
 def statistic(changes: dict[Any, float], signs: dict[Any, int]) -> float:

@@ -1,0 +1,92 @@
+"""One comparison per model over all of its cases: the pooled decision.
+
+Every answer of a primary metric that is a proportion has the same weight, whichever case it is of. Images that several
+cases share are one unit of the test, as observations with several photographs are.
+"""
+
+from collections.abc import Iterable, Sequence
+
+import numpy as np
+
+from eyechart.gate.compare import MCNEMAR, PRIMARY, SIGN_FLIPS, ClusterChanges, MetricComparison
+from eyechart.gate.evidence import MetricEvidence
+from eyechart.metrics.clusters import design_effect_of_changes, sign_flip_p
+from eyechart.metrics.paired import change_interval_from_counts
+from eyechart.plurals import count_of
+
+POOLED = "pooled"
+
+
+def pool_models(comparisons: Iterable[MetricComparison]) -> list[MetricComparison]:
+    """Return one comparison for each model that has several primary metrics which are proportions."""
+    groups: dict[str, list[MetricComparison]] = {}
+    for comparison in comparisons:
+        if comparison.primary and comparison.changes and comparison.n:
+            groups.setdefault(comparison.model, []).append(comparison)
+    return [pool(group) for group in groups.values() if len(group) > 1]
+
+
+def pool(comparisons: Sequence[MetricComparison]) -> MetricComparison:
+    """Return the comparison of all samples of one model's proportions, changed so that a higher value is better."""
+    first = comparisons[0]
+    n = sum(comparison.n for comparison in comparisons)
+    changes = pool_changes(comparisons)
+    units = np.concatenate([part.changes for part in changes]).astype(np.int64)
+    worse, better = (sum(comparison.worse_and_better[side] for comparison in comparisons) for side in (0, 1))
+    images = count_images(comparisons)
+    effective = n / design_effect_of_changes(units, worse + better) if worse + better else float(images)
+    before = sum(comparison.n * as_score(comparison.before, comparison) for comparison in comparisons) / n
+    after = sum(comparison.n * as_score(comparison.after, comparison) for comparison in comparisons) / n
+    share = effective / n
+    clustered = any(comparison.method == SIGN_FLIPS for comparison in comparisons) or len(units) < worse + better
+    return MetricComparison(
+        case=first.model,
+        protocol=count_of(len(comparisons), "case"),
+        model=first.model,
+        metric=MetricEvidence(name=POOLED, labels="", subset="", value=after, n=n, direction=1),
+        before=before,
+        after=after,
+        n=n,
+        n_clusters=images,
+        delta=(better - worse) / n,
+        ci=change_interval_from_counts(share * better, share * worse, effective),
+        p=sign_flip_p(units),
+        method=SIGN_FLIPS if clustered else MCNEMAR,
+        gained=better,
+        pooled_lost=worse,
+        family=PRIMARY,
+        unchanged_model=all(comparison.unchanged_model for comparison in comparisons),
+        effective_n=effective,
+        changes=changes,
+        cases=tuple(f"{comparison.case} ({comparison.protocol})" for comparison in comparisons),
+    )
+
+
+def as_score(share: float, comparison: MetricComparison) -> float:
+    """Return a proportion of which more is better."""
+    return share if comparison.metric.direction > 0 else 1 - share
+
+
+def count_images(comparisons: Iterable[MetricComparison]) -> int:
+    """Return the number of images of some comparisons, those of one split once."""
+    images: dict[str, int] = {}
+    for comparison in comparisons:
+        (part,) = comparison.changes
+        images[part.data] = max(images.get(part.data, 0), comparison.n_clusters)
+    return sum(images.values())
+
+
+def pool_changes(comparisons: Iterable[MetricComparison]) -> tuple[ClusterChanges, ...]:
+    """Return the sum of the changes of each image, as improvements, by data."""
+    by_data: dict[str, list[tuple[ClusterChanges, int]]] = {}
+    for comparison in comparisons:
+        for part in comparison.changes:
+            by_data.setdefault(part.data, []).append((part, comparison.metric.direction))
+    return tuple(_sum_changes(data, parts) for data, parts in by_data.items())
+
+
+def _sum_changes(data: str, parts: Sequence[tuple[ClusterChanges, int]]) -> ClusterChanges:
+    clusters, place = np.unique(np.concatenate([part.clusters for part, _ in parts]), return_inverse=True)
+    total = np.bincount(place, np.concatenate([direction * part.changes for part, direction in parts]), len(clusters))
+    changed = total != 0
+    return ClusterChanges(data, clusters[changed].astype(np.int64), total[changed].astype(np.float64))
