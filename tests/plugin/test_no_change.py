@@ -1,5 +1,7 @@
 """Nothing changed, six times in a row: the gate passes however the cases are dealt to workers and answered.
 
+EYECHART_SESSIONS sets another number of times.
+
 Every session is a pytest of its own with its own workers, all of them forked from an interpreter (`warm.py`), since to
 import a model's library again in each would take nine tenths of the time. There are two such interpreters, each with
 another hash seed. A session puts its cases in another order, deals them to another number of workers in another way,
@@ -7,6 +9,7 @@ and finds another part of the answers in the store; before some of them a run wa
 """
 
 import json
+import os
 import re
 import shutil
 from collections.abc import Callable
@@ -21,7 +24,7 @@ import pytest
 
 pytestmark = pytest.mark.slow
 
-SESSIONS, LIMIT = 6, 16
+SESSIONS, LIMIT = int(os.environ.get("EYECHART_SESSIONS", "6")), 16
 MODELS = ("open_clip[toybox-clip]", "tiny[]", "tinyclass[]", "replay[path=a.csv]", "replay[path=b.csv]")
 CASES = """imagenet/tiny and not open_clip or cutouts/open_clip and zero_shot or coco/open_clip and detection
            or drawn/open_clip and flat_list"""
@@ -144,6 +147,8 @@ def test_every_session_passes(sessions: list[Session]) -> None:
     assert [session.status for session in sessions] == [0] * SESSIONS
     last = [session.said[-1] for session in sessions]
     assert all(re.fullmatch(r"eyechart: gate: [1-9]\d+ numbers compared, 0 worse", said) for said in last)
+    verdicts = {session.said[-2] for session in sessions}
+    assert verdicts == {"eyechart: gate: no regression: the same weights gave the same answers"}
 
 
 def test_they_say_the_same_word_for_word(sessions: list[Session]) -> None:
