@@ -1,6 +1,4 @@
-"""Nothing changed, six times in a row: the gate passes however the cases are dealt to workers and answered.
-
-EYECHART_SESSIONS sets another number of times.
+"""Nothing changed, 100 times in a row: the gate passes however the cases are dealt to workers and answered.
 
 Every session is a pytest of its own with its own workers, all of them forked from an interpreter (`warm.py`), since to
 import a model's library again in each would take nine tenths of the time. There are two such interpreters, each with
@@ -9,7 +7,6 @@ and finds another part of the answers in the store; before some of them a run wa
 """
 
 import json
-import os
 import re
 import shutil
 from collections.abc import Callable
@@ -24,7 +21,7 @@ import pytest
 
 pytestmark = pytest.mark.slow
 
-SESSIONS, LIMIT = int(os.environ.get("EYECHART_SESSIONS", "6")), 16
+SESSIONS, LIMIT = 100, 16
 MODELS = ("open_clip[toybox-clip]", "tiny[]", "tinyclass[]", "replay[path=a.csv]", "replay[path=b.csv]")
 CASES = """imagenet/tiny and not open_clip or cutouts/open_clip and zero_shot or coco/open_clip and detection
            or drawn/open_clip and flat_list"""
