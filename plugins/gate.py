@@ -186,7 +186,7 @@ class Gate:
         ]
         self.messages += describe_remarks(self.remarks)
         if get_option(self.config, "power"):
-            self.messages += power_lines(verdicts, self.rule.alpha)
+            self.messages += power_lines(every, self.rule.alpha)
         rest = iter(verdicts)
         for nodeid, numbers in of_case.items():
             self.report_case(nodeid, evidence[nodeid], numbers, [*islice(rest, len(numbers))])

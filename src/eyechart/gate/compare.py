@@ -77,7 +77,7 @@ class MetricComparison:
     @property
     def name(self) -> str:
         """The metric's name with its labels and subset."""
-        return metric_title(self.metric)
+        return "primary metrics, pooled" if self.cases else metric_title(self.metric)
 
     @property
     def primary(self) -> bool:

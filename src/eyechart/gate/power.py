@@ -6,7 +6,7 @@ from math import isnan
 
 from scipy.special import ndtri
 
-from eyechart.gate.compare import MCNEMAR, NO_INTERVAL, MetricComparison, compare_metrics, metric_title
+from eyechart.gate.compare import MCNEMAR, NO_INTERVAL, SIGN_FLIPS, MetricComparison, compare_metrics, metric_title
 from eyechart.gate.evidence import Evidence, MetricEvidence
 from eyechart.gate.messages import describe_n
 from eyechart.gate.verdicts import Verdict
@@ -45,12 +45,15 @@ def kind_of(comparison: MetricComparison) -> Kind:
 
 
 def smallest_detectable_loss(comparison: MetricComparison, alpha: float) -> float:
-    """Return the smallest loss, a fraction, that a comparison would detect: exact for McNemar's test, else normal."""
-    if comparison.method == MCNEMAR and not comparison.n:
-        return float("nan")
-    if comparison.method == MCNEMAR:
-        changed = (comparison.n_lost + comparison.gained) / comparison.n
-        return minimum_detectable_loss(comparison.n, changed, alpha, POWER)
+    """Return the smallest loss, a fraction, that a comparison would detect.
+
+    It is exact for McNemar's test. Clustered samples count as their effective number; other metrics are taken as normal.
+    """
+    if comparison.method in (MCNEMAR, SIGN_FLIPS):
+        if not comparison.n:
+            return float("nan")
+        n = comparison.n if comparison.method == MCNEMAR else int(comparison.effective_n)
+        return minimum_detectable_loss(n, (comparison.n_lost + comparison.gained) / comparison.n, alpha, POWER)
     return (
         float("nan") if comparison.ci is None or isnan(comparison.p) else detectable_by_interval(comparison.ci, alpha)
     )

@@ -65,4 +65,4 @@ def change_interval_from_counts(gained: float, lost: float, n: float, level: flo
     up, down = (gained + 1) / (n + 2), (lost + 1) / (n + 2)
     half = z * sqrt((up + down - (up - down) ** 2) / (n + 2))
     change = (gained - lost) / n
-    return Interval(max(-1.0, min(up - down - half, change)), min(1.0, max(up - down + half, change)))
+    return Interval(float(max(-1.0, min(up - down - half, change))), float(min(1.0, max(up - down + half, change))))
