@@ -47,7 +47,7 @@ def kind_of(comparison: MetricComparison) -> Kind:
 def smallest_detectable_loss(comparison: MetricComparison, alpha: float) -> float:
     """Return the smallest loss, a fraction, that a comparison would detect.
 
-    It is exact for McNemar's test. Clustered samples count as their effective number; other metrics are taken as normal.
+    It is exact for McNemar's test. Clustered samples count as their effective number, other metrics as normal.
     """
     if comparison.method in (MCNEMAR, SIGN_FLIPS):
         if not comparison.n:
