@@ -4,8 +4,9 @@ from collections.abc import Iterator, Mapping
 from itertools import islice
 from math import isnan
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
-import numpy as np
 import pytest
 
 from eyechart.errors import EyechartError
@@ -43,11 +44,21 @@ from eyechart.gate.messages import (
     explain_no_number,
     explain_nothing_compared,
     explain_nothing_recorded,
+    format_p_value,
 )
 from eyechart.gate.page_link import PageLink
 from eyechart.gate.pooled import pool_models
 from eyechart.gate.power import power_lines, power_without_baseline
-from eyechart.gate.verdicts import VERDICTS, Rule, Verdict, decide, group_by_samples, primary_verdicts
+from eyechart.gate.verdicts import (
+    CONFIDENCE_REGRESSION,
+    TOLERATED,
+    VERDICTS,
+    Rule,
+    Verdict,
+    decide,
+    group_by_samples,
+)
+from eyechart.gate.verdicts import REGRESSION as GATE_REGRESSION
 
 from .cases import find_case
 from .exit_codes import INCONCLUSIVE, REGRESSION
@@ -58,6 +69,12 @@ from .settings import get_settings, read_rule
 
 FINISHED = (pytest.ExitCode.OK, pytest.ExitCode.TESTS_FAILED)
 Baselines = Mapping[tuple[str, str], tuple[Evidence, Path]]
+
+
+def pooled_order(verdict: Verdict) -> tuple[bool, int, float]:
+    """Return the sort key of a pooled decision: regressions first."""
+    is_loss = verdict.decision in (TOLERATED, GATE_REGRESSION, CONFIDENCE_REGRESSION)
+    return not is_loss, VERDICTS.index(verdict.decision), verdict.adjusted
 
 
 class Gate:
@@ -194,7 +211,7 @@ class Gate:
             if verdict.regression:
                 self.fail_model(verdict, evidence)
         self.messages += describe_nearest_to_loss(verdicts)
-        shown = sorted(self.pooled, key=lambda verdict: (VERDICTS.index(verdict.decision), verdict.adjusted))
+        shown = sorted(self.pooled, key=pooled_order)
         verbose = self.config.get_verbosity() > 0
         self.messages += [f"gate: {describe_pooled(verdict)}" for verdict in (shown if verbose else shown[:SHOWN])]
         if benchmarks := describe_benchmarks(verdicts):
@@ -202,17 +219,24 @@ class Gate:
         if verdicts:
             self.messages.append(f"gate: {describe_session(every, self.rule)}")
         self.messages.append(count_verdicts(verdicts, self.rule.max_drop))
+        self.count_confidence_regressions()
+
+    def count_confidence_regressions(self) -> None:
+        """Count the cases with a confidence regression in pytest's last line, which is then not green."""
+        reporter: Any = self.config.pluginmanager.get_plugin("terminalreporter")
+        worse = (verdict.comparison for verdict in (*self.verdicts, *self.pooled) if verdict.confidence_regression)
+        if cases := {(comparison.case, comparison.protocol) for comparison in worse}:
+            reporter.stats["confidence regression"] = [SimpleNamespace(case=case) for case in sorted(cases)]
 
     def fail_model(self, verdict: Verdict, evidence: Mapping[str, Evidence]) -> None:
         """Fail the case of a model that lost most samples, because the model lost over all its cases."""
         model = verdict.comparison.model
-        comparisons = (primary.comparison for primary in primary_verdicts(self.verdicts))
-        losses = {
-            (comparison.case, comparison.protocol): np.subtract(*comparison.worse_and_better)
-            for comparison in comparisons
-            if comparison.model == model and comparison.changes
-        }
-        most = max(losses, key=lambda case: int(losses[case]))
+        comparisons = (of_metric.comparison for of_metric in self.verdicts)
+        losses: dict[tuple[str, str], float] = {}
+        for comparison in comparisons:
+            if comparison.model == model and comparison.n and comparison.family == verdict.comparison.family:
+                losses.setdefault((comparison.case, comparison.protocol), comparison.loss * comparison.n)
+        most = max(losses, key=lambda case: losses[case])
         nodeid, now = next((nodeid, now) for nodeid, now in evidence.items() if case_key(now) == most)
         self.add_failure(nodeid, describe_pooled_loss(verdict, now))
 
@@ -294,7 +318,10 @@ class Gate:
     def add_remark(self, verdict: Verdict, now: Evidence) -> None:
         """Add a message on an improvement, a tolerated loss, or a metric that cannot be tested."""
         comparison = verdict.comparison
-        if verdict.improvement:
+        if verdict.confidence_regression and not verdict.gated:
+            change = f"{comparison.name} {comparison.delta:+.4f} ({format_p_value(verdict.adjusted)} adjusted)"
+            self.messages.append(describe_remark(now, f"confidence regression: {change}"))
+        elif verdict.improvement:
             self.messages.append(describe_remark(now, f"better: {comparison.name} {comparison.delta:+.4f}"))
         elif verdict.tolerated:
             self.messages.append(describe_remark(now, describe_tolerated_loss(verdict, self.rule.max_drop)))

@@ -82,6 +82,8 @@ ADVANCED = (
            "(1 % is 0.01); tolerated regressions are reported", "0", "SHARE"),
     Option("margin", "loss that must be excluded for the verdict no regression, as a fraction below 0.5; with "
            "--eye-strict, a case fails if its primary metric is inconclusive", metavar="SHARE"),
+    Option("gate", "metrics of which a regression fails a case: accuracy, score (proper scores of the probability of "
+           "the right class), or both: accuracy,score", "accuracy", "KINDS"),
     Option("alpha", "significance level of a regression, adjusted for all primary metrics of the session and for all "
            "other metrics", "0.01", "SHARE"),
     Option("power", "report the smallest regression that each comparison detects with a power of 80 %; without "

@@ -13,7 +13,7 @@ from eyechart.data.label_files import LabelsOption, parse_labels_option, read_la
 from eyechart.data.splits import list_splits
 from eyechart.errors import EyechartError, SpecError
 from eyechart.gate.floors import parse_floor
-from eyechart.gate.verdicts import Rule, parse_margin, parse_share
+from eyechart.gate.verdicts import Rule, parse_gates, parse_margin, parse_share
 from eyechart.models.registry import find_backend
 from eyechart.protocol.options import OptionSetting, RequestedValues, flag, is_fraction
 from eyechart.protocol.presets import Preset, read_preset
@@ -51,7 +51,16 @@ def read_rule(config: pytest.Config) -> Rule:
         alpha=read_fraction(config, "alpha"),
         max_drop=read_share(config, "max-drop", parse_share),
         margin=read_share(config, "margin", parse_margin) if get_option(config, "margin") else None,
+        gates=read_gates(config),
     )
+
+
+def read_gates(config: pytest.Config) -> tuple[str, ...]:
+    """Return the kinds of metrics that fail a case."""
+    try:
+        return parse_gates(str(get_option(config, "gate")))
+    except EyechartError as error:
+        raise pytest.UsageError(f"--eye-gate {error}") from error
 
 
 def read_share(config: pytest.Config, name: str, parse: Callable[[str], float]) -> float:
@@ -151,9 +160,8 @@ def check_gate(config: pytest.Config) -> None:
         )
     read_rule(config)
     compares = get_option(config, "baseline") and not get_option(config, "update-baseline")
-    for name in (
-        () if compares else ("max-drop", "margin") if get_option(config, "power") else ("max-drop", "margin", "alpha")
-    ):
+    only = ("max-drop", "margin", "gate") if get_option(config, "power") else ("max-drop", "margin", "gate", "alpha")
+    for name in () if compares else only:
         if config.getoption(f"eye_{name.replace('-', '_')}") is not None:
             raise pytest.UsageError(
                 f"--eye-{name} is about a comparison, and this session makes none. Name baselines with --eye-baseline, "

@@ -70,7 +70,7 @@ def sort_key(item: tuple[Key, Verdict]) -> tuple[int, float, float, Key, str]:
 def verdict_cells(verdict: Verdict) -> Row:
     """Return the cells of one metric: before, after, change, counts, p-values, test and verdict."""
     comparison = verdict.comparison
-    has_counts = bool(comparison.changes)
+    has_counts = comparison.is_proportion
     counts: tuple[Cell, Cell] = (comparison.n_lost, comparison.gained) if has_counts else (None, None)
     return (
         *(NumberCell(comparison.before), NumberCell(comparison.after), change_cell(comparison)),

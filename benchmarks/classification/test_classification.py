@@ -7,6 +7,7 @@ from eyechart.classification.metrics import (
     label_agreement,
     mean_per_class_recall,
     out_of_prompt,
+    proper_scores,
     strict_top1,
     top1,
     top5,
@@ -18,19 +19,19 @@ from eyechart.protocol.evaluate import Evaluate
 @pytest.mark.eyechart("imagenet", "toybox", "*", protocol="zero_shot")
 def test_zero_shot(evaluate: Evaluate[ClassPredictions]) -> None:
     """The class whose prompt embedding is most similar to the image embedding."""
-    evaluate(top1, top5, mean_per_class_recall, label_agreement)
+    evaluate(top1, top5, mean_per_class_recall, label_agreement, proper_scores)
 
 
 @pytest.mark.eyechart("imagenet", "*", protocol="supervised")
 def test_supervised(evaluate: Evaluate[ClassPredictions]) -> None:
     """A classifier with its own vocabulary."""
-    evaluate(top1, top5, mean_per_class_recall, confidence, label_agreement)
+    evaluate(top1, top5, mean_per_class_recall, confidence, label_agreement, proper_scores)
 
 
 @pytest.mark.eyechart("imagenet", "*", protocol="knn")
 def test_knn(evaluate: Evaluate[ClassPredictions]) -> None:
     """A vote of the nearest images of a labelled split."""
-    evaluate(top1, top5, mean_per_class_recall, label_agreement)
+    evaluate(top1, top5, mean_per_class_recall, label_agreement, proper_scores)
 
 
 @pytest.mark.eyechart("imagenet", "toybox", "*", protocol="mcq")
@@ -66,10 +67,10 @@ def test_multiple_choice(evaluate: Evaluate[EpochPredictions]) -> None:
 @pytest.mark.eyechart("imagenet", "toybox", "*", protocol="posterior")
 def test_posterior(evaluate: Evaluate[ClassPredictions]) -> None:
     """The probability of each class name as the complete answer to the prompt of the closed world."""
-    evaluate(top1, top5, mean_per_class_recall, confidence, label_agreement)
+    evaluate(top1, top5, mean_per_class_recall, confidence, label_agreement, proper_scores)
 
 
 @pytest.mark.eyechart("imagenet", "*", protocol="replay")
 def test_replay(evaluate: Evaluate[ClassPredictions]) -> None:
     """Answers that were collected elsewhere."""
-    evaluate(top1, top5, mean_per_class_recall, label_agreement)
+    evaluate(top1, top5, mean_per_class_recall, label_agreement, proper_scores)

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from eyechart.gate.messages import describe_session
+from eyechart.gate.messages import describe_confidence, describe_session
 from eyechart.gate.power import POWER, kind_of, minimum_detectable_effect, smallest_detectable_loss, strictest_levels
 from eyechart.gate.verdicts import IMPROVEMENT, INCONCLUSIVE, REGRESSION, TOLERATED, primary_verdicts, session_verdict
 from eyechart.plurals import count_of
@@ -40,6 +40,10 @@ def summarise_verdict(runs: Runs, changes: Changes) -> dict[str, str]:
     if decision == INCONCLUSIVE or (lost and not worse):
         sentence = describe_session(verdicts, changes.rule)
         text = f"{text} {sentence[0].upper()}{sentence[1:]}."
+    if confidence := describe_confidence(verdicts):
+        text = text if decision == INCONCLUSIVE or (lost and not worse) else f"{text} {confidence.capitalize()}."
+        kind = "loss" if lost else "open"
+        return {"kind": kind, "text": text, "detects": describe_losses(NOW, losses)}
     kind = "loss" if lost else "open" if decision == INCONCLUSIVE else "passed"
     return {"kind": kind, "text": text, "detects": describe_losses(NOW, losses)}
 

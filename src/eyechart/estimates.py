@@ -25,8 +25,9 @@ class Estimate:
     `correct` (samples,) has 1 for a correct sample, 0 for a wrong one and NaN for one that does not count: the value is
     its mean, and two runs are compared by McNemar's exact test. `bootstrap` returns the values (`evidence.RESAMPLES`,)
     of resamples of all samples of the case, the same ones in every run with one seed: two runs are compared by the
-    paired bootstrap. A value with neither is compared by its interval. `n_clusters` is the number of independent
-    sampling units (images, observations), None if every sample is one.
+    paired bootstrap. `scores` (samples,) are log scores, NaN for a sample that does not count: two runs are compared by
+    signs of their changes. A value with none of these is compared by its interval. `n_clusters` is the number of
+    independent sampling units (images, observations), None if every sample is one.
 
     >>> Estimate(name="acc1", value=float("nan"), n=0, interval=Interval(float("nan"), float("nan"))).value
     """
@@ -44,6 +45,7 @@ class Estimate:
     higher_is_better: bool | None = None
     correct: Floats | None = field(default=None, repr=False, compare=False)
     bootstrap: Callable[[], Floats] | None = field(default=None, repr=False, compare=False)
+    scores: Floats | None = field(default=None, repr=False, compare=False)
     n_clusters: int | None = None
     epochs_interval: Interval | None = None
 

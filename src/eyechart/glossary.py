@@ -27,6 +27,8 @@ METRICS: Mapping[str, str] = {
     "answered": "The proportion of requests that ended without an error.",
     "acc": "Accuracy: the proportion of correct answers.",
     "acc_macro": "The accuracy of each species or class, averaged over them with equal weight.",
+    "log_score": "Log score: the mean natural logarithm of the probability of the right class; 0 is perfect.",
+    "target_brier": "Brier score of the right class: the mean of (1 - p)², p its probability; lower is better.",
     "ece": "Expected calibration error: the mean distance of confidence from accuracy, over bins; lower is better.",
     "f1": "F1: the harmonic mean of precision and recall of the answer yes.",
     "precision": "Precision: the proportion of answers yes that are correct.",
@@ -145,7 +147,9 @@ INTERVALS: Mapping[str, str] = {
 
 
 KINDS = ("metrics", "labels", "subsets", "protocols", "intervals")
-NUMBERS = frozenset({"cochran_q", "cochran_p", "brier", "mmd2", "mmd2_tau", "mmd2_null"})  # not in percent
+NUMBERS = frozenset(
+    {"cochran_q", "cochran_p", "brier", "log_score", "target_brier", "mmd2", "mmd2_tau", "mmd2_null"}
+)  # not in percent
 
 
 def is_percent(name: str) -> bool:

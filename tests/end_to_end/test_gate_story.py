@@ -4,6 +4,7 @@ What the gate says leads to a page, which is opened in a browser and clicked thr
 """
 
 import csv
+import json
 import os
 import re
 import shutil
@@ -34,6 +35,7 @@ class Story:
 
     folder: Path
     python: Sequence[str]
+    cases: str = "toybox/sample/ and zero_shot"
 
     @property
     def weights(self) -> Path:
@@ -51,7 +53,7 @@ class Story:
 
     def run(self, *options: str, code: int = 0) -> str:
         """Run as a user does, to an expected end; what is said."""
-        command = ["pytest", "--pyargs", "eyechart.benchmarks", "-k", "toybox/sample/ and zero_shot", "--eye-offline",
+        command = ["pytest", "--pyargs", "eyechart.benchmarks", "-k", self.cases, "--eye-offline",
                    "--eye-model=open_clip[local-dir:model]", "-p", "no:cacheprovider", *options]  # fmt: skip
         done = subprocess.run([*self.python, "-m", *command], cwd=self.folder, capture_output=True, encoding="utf-8",
                               timeout=600, check=False)  # fmt: skip
@@ -145,6 +147,56 @@ def test_the_images_that_are_named_were_right_and_are_wrong(told: Told) -> None:
 def test_what_is_accepted_passes(told: Told) -> None:
     assert "eyechart: baseline written: " in told.accepted
     assert re.search(r"gate: \d+ numbers compared, 0 worse", told.passed)
+
+
+@pytest.fixture(scope="module")
+def by_bits(tmp_path_factory: pytest.TempPathFactory, warm_python: Sequence[str]) -> Mapping[int, Sequence[Any]]:
+    """The output and verdicts of five splits with weights of 6, 5, 4 and 3 bits against the whole ones."""
+    story = Story(tmp_path_factory.mktemp("bits"), warm_python, cases="toybox/sample and zero_shot")
+    whole = Path(str(files("eyechart.samples"))) / "toybox-clip"
+    shutil.copytree(whole, story.folder / "model")
+    story.run(HELD, "--eye-update-baseline")
+    found = {}
+    for bits, code in ((6, 0), (5, 0), (4, REGRESSION), (3, REGRESSION)):
+        shutil.copy(whole / story.weights.name, story.weights)
+        story.quantise(bits)
+        said = story.run(HELD, "--eye-verdicts=v.json", "--color=yes", code=code)
+        found[bits] = said, json.loads((story.folder / "v.json").read_bytes())
+    shutil.copy(whole / story.weights.name, story.weights)
+    story.quantise(5)
+    found[0] = story.run(HELD, "--eye-gate=accuracy,score", code=REGRESSION), {}
+    return found
+
+
+def pooled_p_values(verdicts: Mapping[str, Any]) -> tuple[float, float]:
+    """Return the p-values of the pooled accuracy and of the pooled log score."""
+    (model,) = verdicts["models"]
+    return model["pooled"]["p"], model["pooled_score"]["p"]
+
+
+def test_log_scores_show_the_damage_with_fewer_images_than_accuracy(by_bits: Mapping[int, Sequence[Any]]) -> None:
+    p_values = {bits: pooled_p_values(by_bits[bits][1]) for bits in (6, 5, 4, 3)}
+    assert all(p_values[bits][1] < p_values[bits][0] for bits in (6, 5, 4))
+    assert p_values[6][1] < 0.05
+    assert p_values[5][1] < 1e-4
+    assert p_values[4][1] < 1e-12
+    assert [by_bits[bits][1]["verdict"] for bits in (5, 4, 3)] == ["inconclusive", "regression", "regression"]
+
+
+def test_at_5_bits_the_session_does_not_end_green(by_bits: Mapping[int, Sequence[Any]]) -> None:
+    said, verdicts = by_bits[5]
+    assert "confidence regression of open_clip[local-dir:model] over 5 cases (log score -0." in verdicts["sentence"]
+    last = said.strip().splitlines()[-1]
+    assert re.search(r"[1-5] confidence regression", last)
+    assert last.startswith("\x1b[33m")  # yellow
+    (model,) = verdicts["models"]
+    assert (model["verdict"], model["pooled_score"]["verdict"]) == ("inconclusive", "confidence regression")
+
+
+def test_a_confidence_regression_fails_where_it_is_asked_for(by_bits: Mapping[int, Sequence[Any]]) -> None:
+    said, _ = by_bits[0]
+    assert "log_score (original, A) is worse than the baseline." in said
+    assert re.search(r"sign flips of scores, p.*? adjusted for all proper scores of the session", said)
 
 
 @dataclass

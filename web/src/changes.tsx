@@ -20,7 +20,8 @@ const MATTERS = ["regression", "tolerated", "improvement"];
 // The sign of each verdict, and the class of its colour.
 const SIGNS: Record<string, [sign: string, like: string]> = {
   "regression": ["▼", "wrong"], "tolerated": ["▽", "mixed"], "improvement": ["▲", "right"], "inconclusive": ["≈", "unscored"],
-  "no regression": ["✓", "right"],
+  "no regression": ["✓", "right"], "confidence regression": ["▼", "wrong"], "confidence improvement": ["▲", "right"],
+  "confidence inconclusive": ["≈", "unscored"], "confidence unchanged": ["✓", "right"],
   "not tested": ["?", "mixed"], "no baseline": ["–", "mixed"], "not comparable": ["≠", "mixed"],
 };
 

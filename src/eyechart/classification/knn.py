@@ -128,7 +128,8 @@ def knn_predictions(runner: Runner, model: Neighbours, dataset: Dataset, support
             features.values[rows], support_features.values[usable], labels, dataset.classes, model.k, model.weights
         )
     variant = {"k": str(model.k), "support": f"{support.benchmark}/{support.split}", "weights": model.weights}
-    return make_predictions(dataset, scores, features, variant | support_variant(support, usable))
+    predictions = make_predictions(dataset, scores, features, variant | support_variant(support, usable))
+    return replace(predictions, votes=True)
 
 
 def support_variant(support: Dataset, places: Sequence[int]) -> dict[str, str]:

@@ -33,6 +33,7 @@ from eyechart.metrics.calibration import (
 )
 from eyechart.metrics.clusters import effective_sample_size
 from eyechart.metrics.intervals import Interval, effective_wilson, stratified_interval, t_interval, wilson
+from eyechart.metrics.proper_scores import brier_scores, log_scores
 from eyechart.metrics.recall import mean_per_class_recall as mean_recall
 from eyechart.metrics.recall import mean_per_class_recall_bootstrap
 from eyechart.metrics.resampling import bootstrap_counts, unit_bootstrap_shares
@@ -109,6 +110,36 @@ def confidence(predictions: ClassPredictions) -> Iterator[Estimate]:
         return
     for (scored,) in predictions.scores_by_labels:
         yield from confidence_estimates(confidences, scored.correct, scored.labels.name, predictions.targets.seed)
+
+
+def proper_scores(predictions: ClassPredictions) -> Iterator[Estimate]:
+    """Yield `log_score` and `target_brier` of the labels of each image under the first label set.
+
+    Images without a label or an answer do not count. Nothing is yielded if scores are no probabilities.
+    """
+    logits = predictions.logits
+    if logits is None:
+        return
+    for (scored,) in predictions.scores_by_labels[:1]:
+        scores = log_scores(logits, np.where(scored.labels.annotated[:, None], scored.admissible, -1))
+        counted = np.where(predictions.answered & ~np.isnan(scored.correct), scores, np.nan)
+        yield score_estimate("log_score", scored.labels.name, counted, counted)
+        yield score_estimate("target_brier", scored.labels.name, brier_scores(counted), counted, better=False)
+
+
+def score_estimate(name: str, labels: str, values: Float64s, scores: Float64s, *, better: bool = True) -> Estimate:
+    """Return the mean of values (n,) that come from log scores (n,), with Student's interval."""
+    known = values[~np.isnan(values)]
+    return Estimate(
+        name=name,
+        labels=labels,
+        value=float(known.mean()) if len(known) else None,
+        n=len(known),
+        interval=t_interval(known) if len(known) > 1 else None,
+        method="student",
+        higher_is_better=better,
+        scores=scores,
+    )
 
 
 def label_agreement(predictions: Classification) -> Iterator[Estimate]:

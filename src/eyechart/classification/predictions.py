@@ -215,7 +215,8 @@ class ClassPredictions(Classification):
     Text answers have scores of width 0 and one class per image in `texts`. Rows in `truncated` are those of `unparsed`
     whose response ended at the token limit before the answer was complete. Rows in `skipped` are not evaluated, such
     as images without a label in multiple choice. Scores are `calibrated` if they are logits or log-probabilities,
-    whose softmax is a confidence.
+    whose softmax is a confidence. The softmax of other scores is that of `scale` times the score, None if this
+    is no probability; `votes` are proportional to probabilities.
     """
 
     keys: tuple[str, ...]
@@ -229,6 +230,8 @@ class ClassPredictions(Classification):
     batch_notes: tuple[str, ...] = ()
     targets: Targets = Targets()
     calibrated: bool = False
+    scale: float | None = None
+    votes: bool = False
 
     @property
     def epochs(self) -> "tuple[ClassPredictions, ...]":
@@ -262,6 +265,16 @@ class ClassPredictions(Classification):
     def confidences(self) -> Float64s | None:
         """The probability of each image's best class (n,), None if scores are not logits."""
         return top_probabilities(self.scores) if self.calibrated and self.scores.shape[1] else None
+
+    @cached_property
+    def logits(self) -> Floats | None:
+        """The logits (n, classes) of the predicted probabilities, None if scores are no probabilities."""
+        if self.calibrated:
+            return self.scores if self.scores.shape[1] else None
+        if self.votes:
+            with np.errstate(divide="ignore"):
+                return np.log(self.scores)
+        return None if self.scale is None else self.scores * np.float32(self.scale)
 
     def mask(self, rows: Iterable[int]) -> Bools:
         """Return rows as a mask (n,)."""
@@ -307,11 +320,13 @@ class EpochPredictions(Classification):
 class ScoredLabels:
     """Predictions under one label set: for each image (n,) 1 if correct, 0 if wrong, NaN if not scored.
 
-    `correct5` is about the five best classes and `strict` about the strict parser; each is None if not available.
-    `categories` are masks of images, from "A" for all to the finest, and `reported` those with their own metrics.
+    `admissible` (n, L) are the labels with their equivalent classes, padded with -1. `correct5` is about the five best
+    classes and `strict` about the strict parser; each is None if not available. `categories` are masks of images, from
+    "A" for all to the finest, and `reported` those with their own metrics.
     """
 
     labels: LabelSet
+    admissible: Ints
     correct: Float64s
     correct5: Float64s | None
     strict: Float64s | None
@@ -333,6 +348,7 @@ class ScoredLabels:
         finer = () if labels.original else tuple(name for name in masks if name != "A")
         return cls(
             labels=labels,
+            admissible=admissible,
             correct=scored(top),
             correct5=scored(top, TOP) if (top[:, TOP - 1] >= 0).any() else None,
             strict=None if predictions.texts is None else scored(predictions.texts.strict_classes[:, None]),

@@ -12,7 +12,7 @@ from eyechart.data.class_names import load_templates
 from eyechart.data.dataset import Dataset
 from eyechart.inference.arrays import all_failed
 from eyechart.inference.class_weights import ClassPrompts, check_weights, cosine_similarity
-from eyechart.inference.requests import ClassWeights, EncodeImages
+from eyechart.inference.requests import ClassWeights, EncodeImages, LogitScale
 from eyechart.inference.runner import Runner
 from eyechart.models.types import Encoder
 from eyechart.protocol.base import Protocol
@@ -49,4 +49,5 @@ def zero_shot(runner: Runner, model: Encoder, dataset: Dataset, wording: ClassPr
     check_weights(model, weights)
     scores = features.values if all_failed(features) else cosine_similarity(features.values, weights)
     variant = {"names": wording.names_source, "templates": wording.templates_name}
-    return make_predictions(dataset, scores, features, variant)
+    scale = float(runner.run(LogitScale(), model)[0, 0])
+    return replace(make_predictions(dataset, scores, features, variant), scale=scale)

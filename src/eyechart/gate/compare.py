@@ -10,9 +10,15 @@ from scipy.special import ndtri
 
 from eyechart.gate.evidence import Evidence, Floats, Ints, MetricEvidence
 from eyechart.gate.headlines import ANSWERED, LABELLED
-from eyechart.metrics.clusters import clustered_change_interval, clustered_mcnemar, effective_sample_size
+from eyechart.metrics.clusters import (
+    clustered_change_interval,
+    clustered_mcnemar,
+    clustered_t_interval,
+    effective_sample_size,
+)
 from eyechart.metrics.intervals import Interval
 from eyechart.metrics.noninferiority import loss_upper_limit
+from eyechart.metrics.proper_scores import brier_scores, sign_flip_mean_p
 from eyechart.metrics.significance import bootstrap_change, interval_change
 from eyechart.plurals import count_of
 from eyechart.records import EMPTY, empty_label_rules
@@ -29,7 +35,8 @@ RULES = (
 HASH = re.compile("[0-9a-f]{64}")
 MCNEMAR, SIGN_FLIPS = "exact McNemar", "exact sign flips of clusters"  # how proportions are tested
 BOOTSTRAP = "paired bootstrap"
-FAMILIES = PRIMARY, OTHER = "primary metrics", "other metrics"  # adjusted for separately, each at the whole level
+SIGNED_SCORES = "sign flips of scores"
+FAMILIES = PRIMARY, OTHER, SCORES = "primary metrics", "other metrics", "proper scores"  # each at the whole level
 SHOWN = 10
 ROUNDED = 1e-6  # single precision differs by so much between machines and numbers of threads, in every image alike
 NO_INTERVAL = (float("nan"), float("nan"))
@@ -42,9 +49,9 @@ class MetricComparison:
     `lost` are the rows of samples that became wrong, `gained` is the number that became right, and `counts` are the n
     of both sides where they differ. `family` is one of `FAMILIES`: the first metric of a case is its primary one.
     `unchanged_model` is set if weights, settings and machine are equal on both sides. `effective_n` is n divided by the
-    design effect of the changes. `changes` are those of a proportion by image, () for another metric; `evidence` is
-    equal for numbers with the same evidence. `cases` are the cases that a pooled comparison is over; it has no rows of
-    lost samples but `pooled_lost`, their number.
+    design effect of the changes. `changes` are those of a proportion or score by image, () for another metric.
+    `evidence` is equal for numbers with the same evidence. `cases` are the cases that a pooled comparison is over; it
+    has no rows of lost samples but `pooled_lost`, their number.
     """
 
     case: str
@@ -77,12 +84,18 @@ class MetricComparison:
     @property
     def name(self) -> str:
         """The metric's name with its labels and subset."""
-        return "primary metrics, pooled" if self.cases else metric_title(self.metric)
+        pooled = "log_score, pooled" if self.family == SCORES else "primary metrics, pooled"
+        return pooled if self.cases else metric_title(self.metric)
 
     @property
     def primary(self) -> bool:
         """Whether it is the primary metric of a case."""
         return self.family == PRIMARY and not self.cases
+
+    @property
+    def is_proportion(self) -> bool:
+        """Whether it is a proportion with an outcome for each sample."""
+        return bool(self.changes) and self.method in (MCNEMAR, SIGN_FLIPS)
 
     @property
     def changed_samples(self) -> object:
@@ -97,7 +110,7 @@ class MetricComparison:
     @property
     def discordance(self) -> float:
         """The proportion of samples that became wrong or correct; NaN for another metric than a proportion."""
-        return (self.n_lost + self.gained) / self.n if self.n and self.changes else float("nan")
+        return (self.n_lost + self.gained) / self.n if self.n and self.is_proportion else float("nan")
 
     @property
     def n_lost(self) -> int:
@@ -118,7 +131,7 @@ class MetricComparison:
         """
         if self.unchanged_model and self.delta == 0 and not self.n_lost and not self.gained:
             return 0.0
-        if self.changes and self.n:
+        if self.is_proportion and self.n:
             share = self.effective_n / self.n
             worse, better = self.worse_and_better
             return loss_upper_limit(share * worse, share * better, self.effective_n, alpha)
@@ -209,8 +222,10 @@ def compare_metrics(before: Evidence, after: Evidence) -> Iterator[MetricCompari
         if metric.direction and previous is not None and previous.value is not None and metric.value is not None:
             is_primary = primary and metric.name != ANSWERED
             comparison = _compare_metric(before, after, previous, metric)
-            yield replace(comparison, family=PRIMARY if is_primary else OTHER, unchanged_model=same_model)
-            primary = primary and not is_primary
+            if comparison.family != SCORES:
+                comparison = replace(comparison, family=PRIMARY if is_primary else OTHER)
+                primary = primary and not is_primary
+            yield replace(comparison, unchanged_model=same_model)
 
 
 def missing_metrics(before: Evidence, after: Evidence) -> list[str]:
@@ -255,6 +270,9 @@ def _compare_metric(before: Evidence, after: Evidence, old: MetricEvidence, new:
         clusters = before.cluster_ids() if clusters is None else clusters
         comparison = _compare_proportions(after, new, correct_before, correct_after, clusters)
         return replace(comparison, counts=changed_counts(old, new))
+    scores_before, scores_after = before.log_scores(old), after.log_scores(new)
+    if scores_before is not None and scores_after is not None:
+        return _compare_scores(after, old, new, (scores_before, scores_after))
     samples_before, samples_after = before.bootstrap_samples(old), after.bootstrap_samples(new)
     values, n = (float(old.value or 0), float(new.value or 0)), min(old.n, new.n)
     n_clusters = min(old.sampling_units, new.sampling_units)
@@ -313,6 +331,41 @@ def _compare_proportions(
         lost=tuple(lost.tolist()),
         gained=test.gained,
         effective_n=float(n) if independent else effective_sample_size(np.where(both, moved, np.nan), units),
+        changes=(ClusterChanges(data_key(after), changed, changes[changed]),),
+    )
+
+
+def _compare_scores(
+    after: Evidence, old: MetricEvidence, new: MetricEvidence, scores: tuple[Floats, Floats]
+) -> MetricComparison:
+    """Compare a mean of log scores, or of the Brier scores that follow from them, sample by sample."""
+    first, second = map(brier_scores, scores) if new.direction < 0 else scores
+    clusters = after.cluster_ids()
+    units = np.arange(len(first)) if clusters is None else clusters
+    both = ~np.isnan(first) & ~np.isnan(second)
+    n = int(both.sum())
+    moved = np.where(both, second - first, 0.0)
+    changes = np.bincount(units, moved).astype(np.float64)
+    changed = np.flatnonzero(changes)
+    values = (float(old.value or 0), float(new.value or 0))
+    if n < max(old.n, new.n):
+        values = (float(first[both].mean()), float(second[both].mean())) if n else NO_INTERVAL
+    return MetricComparison(
+        case=after.case,
+        protocol=after.protocol,
+        model=after.model,
+        metric=new,
+        before=values[0],
+        after=values[1],
+        n=n,
+        n_clusters=len(np.unique(units[both])),
+        delta=values[1] - values[0],
+        ci=clustered_t_interval(np.where(both, moved, np.nan), units) if n else None,
+        p=sign_flip_mean_p(changes) if n else float("nan"),
+        method=SIGNED_SCORES,
+        counts=changed_counts(old, new),
+        family=SCORES,
+        effective_n=float(n),
         changes=(ClusterChanges(data_key(after), changed, changes[changed]),),
     )
 

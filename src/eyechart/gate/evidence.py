@@ -8,6 +8,7 @@ import zlib
 from base64 import b85decode, b85encode
 from collections.abc import Iterable, Mapping
 from hashlib import sha256
+from math import log, sqrt
 from pathlib import Path
 
 import msgspec
@@ -16,12 +17,15 @@ from numpy.typing import NDArray
 
 from eyechart.errors import ReportError
 from eyechart.estimates import Estimate
+from eyechart.metrics.proper_scores import LEAST
 from eyechart.records import MetricKey, subset_text
 
 SCHEMA = 2
 RESAMPLES = 1000
 STEPS = 32_767  # a bootstrap value is stored as a fraction of the largest deviation from the metric's value, in int16
+SCORE_STEPS = 255  # a log score -s² is stored as s in so many steps up to that of the least probability
 CLOSE = 1e-9  # the largest difference between a stored proportion and one that is computed again
+LEAST_ROOT = sqrt(-log(LEAST))
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
@@ -30,9 +34,9 @@ class MetricEvidence(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=Tr
     """A metric and the names of the packed arrays that it was computed from, "" for an array that it does not have.
 
     `correct` is the bitmap of correct samples and `counted` that of the samples that count. `bootstrap_samples` are
-    steps (`RESAMPLES`,) from the value, of which `STEPS` are `scale`. `n_clusters` is the number of images of the n
-    samples, 0 where it is n; resampling draws whole images. `direction` is 1 where a higher value is better, -1 where a
-    lower one is, and 0 for a metric that the gate does not judge.
+    steps (`RESAMPLES`,) from the value, of which `STEPS` are `scale`. `scores` are the log scores of samples.
+    `n_clusters` is the number of images of the n samples, 0 where it is n; resampling draws whole images. `direction`
+    is 1 where a higher value is better, -1 where a lower one is, and 0 for a metric that the gate does not judge.
     """
 
     name: str
@@ -46,6 +50,7 @@ class MetricEvidence(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=Tr
     counted: str = ""
     correct: str = ""
     bootstrap_samples: str = ""
+    scores: str = ""
     scale: float = 0.0
     n_clusters: int = 0
     direction: int = 0
@@ -117,6 +122,16 @@ class Evidence(msgspec.Struct, frozen=True, kw_only=True):
         steps = np.frombuffer(self.read_array(metric.bootstrap_samples, 2 * RESAMPLES), "<i2").astype(np.float64)
         return np.where(steps < -STEPS, np.nan, metric.value + steps / STEPS * metric.scale)
 
+    def log_scores(self, metric: MetricEvidence) -> Floats | None:
+        """Return the log score of each sample (samples,), NaN where it does not count; None for a metric without them.
+
+        A score is off by at most 0.002 above -0.01, and by at most 0.06 at the least probability, 1e-6.
+        """
+        if not metric.scores:
+            return None
+        steps = np.frombuffer(self.read_array(metric.scores, self.samples), np.uint8).astype(np.float64)
+        return np.where(self.read_bits(metric.counted), -((steps * LEAST_ROOT / SCORE_STEPS) ** 2), np.nan)
+
     def read_bits(self, name: str) -> NDArray[np.bool_]:
         """Return an array with one bit per sample (samples,)."""
         packed = np.frombuffer(self.read_array(name, (self.samples + 7) // 8), np.uint8)
@@ -147,6 +162,7 @@ class Evidence(msgspec.Struct, frozen=True, kw_only=True):
             if proportion is not None and metric.value is not None and abs(proportion - metric.value) > CLOSE:
                 raise ValueError(f"{metric.name} is {metric.value}, but its outcomes have the mean {proportion}")
             self.bootstrap_samples(metric)
+            self.log_scores(metric)
             if metric.ci and metric.ci[0] > metric.ci[1]:
                 raise ValueError(f"the interval of {metric.name} has a lower end above its upper end")
 
@@ -192,6 +208,12 @@ class PackedArrays:
             scale = float(np.nanmax(np.abs(deviations), initial=0.0))
             steps = np.round(deviations / (scale or 1.0) * STEPS)
             bootstrap = self.add(np.where(np.isnan(steps), -STEPS - 1, steps).astype("<i2").tobytes())
+        scores = ""
+        if estimate.scores is not None:
+            known = ~np.isnan(estimate.scores)
+            roots = np.sqrt(-np.where(known, np.minimum(estimate.scores, 0), 0))
+            counted = self.add(np.packbits(known).tobytes())
+            scores = self.add(np.round(roots / LEAST_ROOT * SCORE_STEPS).astype(np.uint8).tobytes())
         return MetricEvidence(
             name=estimate.name,
             labels=estimate.labels,
@@ -204,6 +226,7 @@ class PackedArrays:
             counted=counted,
             correct=correct,
             bootstrap_samples=bootstrap,
+            scores=scores,
             scale=scale,
             n_clusters=0 if n_clusters is None or n_clusters == estimate.n else n_clusters,
             direction=0 if estimate.higher_is_better is None else 1 if estimate.higher_is_better else -1,

@@ -5,7 +5,7 @@ from math import inf, isnan
 from pathlib import Path
 
 from eyechart.gate.baselines import WrittenBaseline
-from eyechart.gate.compare import MetricComparison, samples_to_show
+from eyechart.gate.compare import SCORES, MetricComparison, samples_to_show
 from eyechart.gate.evidence import Evidence
 from eyechart.gate.headlines import ANSWERED
 from eyechart.gate.page_link import PageLink, page_address
@@ -76,7 +76,11 @@ def describe_tolerated_loss(verdict: Verdict, max_drop: float) -> str:
 
 
 def count_verdicts(verdicts: Sequence[Verdict], max_drop: float) -> str:
-    """Return how many numbers were compared, how many are worse, and how many losses were tolerated, if any."""
+    """Return how many numbers were compared, how many are worse, and how many losses were tolerated, if any.
+
+    Proper scores count only if a regression of them fails a case.
+    """
+    verdicts = [verdict for verdict in verdicts if verdict.gated]
     worse = sum(verdict.regression for verdict in verdicts)
     line = f"gate: {count_of(len(verdicts), 'number')} compared, {worse} worse"
     tolerated = sum(verdict.tolerated for verdict in verdicts)
@@ -87,6 +91,27 @@ def count_verdicts(verdicts: Sequence[Verdict], max_drop: float) -> str:
 
 def describe_session(verdicts: Sequence[Verdict], rule: Rule) -> str:
     """Return the verdict on a session: what is worse, or the largest loss that cannot be excluded."""
+    sentence = describe_accuracy(verdicts, rule)
+    confidence = describe_confidence(verdicts)
+    return f"{sentence}; {confidence}" if confidence else sentence
+
+
+def describe_confidence(verdicts: Iterable[Verdict]) -> str:
+    """Return where proper scores have a regression, the pooled one of a model first; "" without one."""
+    worse = [verdict.comparison for verdict in verdicts if verdict.confidence_regression]
+    models = [comparison for comparison in worse if comparison.cases]
+    cases = {(comparison.case, comparison.protocol) for comparison in worse if not comparison.cases}
+    parts = [
+        f"of {model.model} over {count_of(len(model.cases), 'case')} (log score {model.delta:+.4f}, "
+        f"{format_p_value(model.p)})"
+        for model in models[:SHOWN]
+    ]
+    parts += [f"in {count_of(len(cases), 'case')}"] if cases else []
+    return f"confidence regression {', '.join(parts)}" if parts else ""
+
+
+def describe_accuracy(verdicts: Sequence[Verdict], rule: Rule) -> str:
+    """Return the verdict on accuracies and the like."""
     decision = session_verdict(verdicts)
     primary = [*primary_verdicts(verdicts)]
     cases = cases_of(verdicts)
@@ -118,18 +143,16 @@ def describe_pooled(verdict: Verdict) -> str:
     samples = describe_n(comparison.n, comparison.n_clusters)
     open_loss = verdict.inconclusive and not isnan(verdict.limit)
     limit = f"; a loss of {format_points(verdict.limit)} cannot be excluded" if open_loss else ""
+    name = "log score of " if comparison.family == SCORES else ""
     return (
-        f"{comparison.model} over {count_of(len(comparison.cases), 'case')}: {verdict.decision}; {values}, {samples}, "
-        f"{format_p_value(verdict.adjusted)} adjusted{limit}"
+        f"{name}{comparison.model} over {count_of(len(comparison.cases), 'case')}: {verdict.decision}; {values}, "
+        f"{samples}, {format_p_value(verdict.adjusted)} adjusted{limit}"
     )
 
 
 def describe_pooled_loss(verdict: Verdict, case: Evidence) -> str:
     """Return that a model lost over all its cases, for the case that lost most."""
-    return (
-        f"{describe_pooled(verdict)}.\n"
-        f"  The primary metrics of all its cases are pooled. {case.case} ({case.protocol}) lost most. {ACCEPT}"
-    )
+    return f"{describe_pooled(verdict)}.\n  All its cases are pooled. {case.case} ({case.protocol}) lost most. {ACCEPT}"
 
 
 def describe_benchmarks(verdicts: Sequence[Verdict]) -> str:
@@ -160,7 +183,7 @@ def describe_inconclusive(verdicts: Sequence[Verdict], rule: Rule) -> str:
 def describe_undecided(verdict: Verdict, rule: Rule) -> str:
     """Return why a case fails whose primary metric is inconclusive, and the remedies."""
     comparison = verdict.comparison
-    counts = f"{comparison.n_lost} lost, {comparison.gained} gained, " if bool(comparison.changes) else ""
+    counts = f"{comparison.n_lost} lost, {comparison.gained} gained, " if comparison.is_proportion else ""
     more = verdict.samples_to_decide(rule)
     images = f"Add about {more:,} images" if more else "Add images"
     limit = "any size" if isnan(verdict.limit) else f"up to {format_points(verdict.limit)}"

@@ -1,29 +1,37 @@
 """One comparison per model over all of its cases: the pooled decision.
 
-Every answer of a primary metric that is a proportion has the same weight, whichever case it is of. Images that several
+Every answer of a primary metric that is a proportion has the same weight, whichever case it is of; so has every log
+score. Images that several
 cases share are one unit of the test, as observations with several photographs are.
 """
 
 from collections.abc import Iterable, Sequence
 
 import numpy as np
+from scipy.special import stdtrit
 
-from eyechart.gate.compare import MCNEMAR, PRIMARY, SIGN_FLIPS, ClusterChanges, MetricComparison
+from eyechart.gate.compare import MCNEMAR, PRIMARY, SCORES, SIGN_FLIPS, SIGNED_SCORES, ClusterChanges, MetricComparison
 from eyechart.gate.evidence import MetricEvidence
 from eyechart.metrics.clusters import design_effect_of_changes, sign_flip_p
+from eyechart.metrics.intervals import Interval
 from eyechart.metrics.paired import change_interval_from_counts
+from eyechart.metrics.proper_scores import sign_flip_mean_p
 from eyechart.plurals import count_of
 
 POOLED = "pooled"
 
 
 def pool_models(comparisons: Iterable[MetricComparison]) -> list[MetricComparison]:
-    """Return one comparison for each model that has several primary metrics which are proportions."""
-    groups: dict[str, list[MetricComparison]] = {}
+    """Return a comparison of each model with several primary proportions, and of each with several log scores."""
+    groups: dict[tuple[str, str], list[MetricComparison]] = {}
     for comparison in comparisons:
-        if comparison.primary and comparison.changes and comparison.n:
-            groups.setdefault(comparison.model, []).append(comparison)
-    return [pool(group) for group in groups.values() if len(group) > 1]
+        proportion = comparison.primary and comparison.is_proportion
+        score = comparison.family == SCORES and comparison.metric.direction > 0
+        if comparison.n and (proportion or score):
+            groups.setdefault((comparison.model, comparison.family), []).append(comparison)
+    return [
+        (pool if family == PRIMARY else pool_scores)(group) for (_, family), group in groups.items() if len(group) > 1
+    ]
 
 
 def pool(comparisons: Sequence[MetricComparison]) -> MetricComparison:
@@ -57,6 +65,38 @@ def pool(comparisons: Sequence[MetricComparison]) -> MetricComparison:
         family=PRIMARY,
         unchanged_model=all(comparison.unchanged_model for comparison in comparisons),
         effective_n=effective,
+        changes=changes,
+        cases=tuple(f"{comparison.case} ({comparison.protocol})" for comparison in comparisons),
+    )
+
+
+def pool_scores(comparisons: Sequence[MetricComparison]) -> MetricComparison:
+    """Return the comparison of the mean log score over all samples of one model."""
+    first, n = comparisons[0], sum(comparison.n for comparison in comparisons)
+    changes, images = pool_changes(comparisons), count_images(comparisons)
+    units = np.concatenate([part.changes for part in changes])
+    before, after = (
+        sum(comparison.n * value for comparison, value in zip(comparisons, values, strict=True)) / n
+        for values in ([c.before for c in comparisons], [c.after for c in comparisons])
+    )
+    delta = after - before
+    half = float(stdtrit(max(1, images - 1), 0.975)) * float(np.sqrt((units**2).sum())) / n
+    return MetricComparison(
+        case=first.model,
+        protocol=count_of(len(comparisons), "case"),
+        model=first.model,
+        metric=MetricEvidence(name=POOLED, labels="", subset="", value=after, n=n, direction=1),
+        before=before,
+        after=after,
+        n=n,
+        n_clusters=images,
+        delta=delta,
+        ci=Interval(delta - half, delta + half),
+        p=sign_flip_mean_p(units),
+        method=SIGNED_SCORES,
+        family=SCORES,
+        unchanged_model=all(comparison.unchanged_model for comparison in comparisons),
+        effective_n=float(images),
         changes=changes,
         cases=tuple(f"{comparison.case} ({comparison.protocol})" for comparison in comparisons),
     )

@@ -7,11 +7,11 @@ from typing import Annotated, Any
 import msgspec
 
 from eyechart.gate.messages import benchmark_of, describe_session
-from eyechart.gate.verdicts import REGRESSION, Rule, Verdict, session_verdict
+from eyechart.gate.verdicts import ACCURACY, REGRESSION, SCORE, VERDICTS, Rule, Verdict, kind_of_metric, session_verdict
 from eyechart.records import doc
 
 SCHEMA = 1
-WORDS = "regression, tolerated, improvement, inconclusive, no regression or not tested"
+WORDS = ", ".join(VERDICTS)
 
 
 class MetricVerdict(msgspec.Struct, frozen=True, kw_only=True):
@@ -22,6 +22,9 @@ class MetricVerdict(msgspec.Struct, frozen=True, kw_only=True):
     metric: Annotated[str, doc("Name of the metric, such as acc1.")]
     labels: Annotated[str, doc("Label set that answers are compared with.")]
     subset: Annotated[str, doc("Subset, level and prompt of the metric.")]
+    family: Annotated[
+        str, doc("Metrics that are adjusted for together: primary metrics, other metrics, proper scores.")
+    ]
     primary: Annotated[bool, doc("Whether it is the first metric of its case, which decides the verdict of the case.")]
     before: Annotated[float, doc("Value in the baseline; accuracies and shares are fractions.")]
     after: Annotated[float, doc("Value in this session.")]
@@ -48,6 +51,9 @@ class GroupVerdict(msgspec.Struct, frozen=True, kw_only=True):
     verdict: Annotated[str, doc(f"One of {WORDS}.")]
     pooled: Annotated[
         MetricVerdict | None, doc("The pooled decision on all cases of a model that has several; null without one.")
+    ] = None
+    pooled_score: Annotated[
+        MetricVerdict | None, doc("That of the log scores of a model with several cases that have them.")
     ] = None
 
 
@@ -108,17 +114,20 @@ def group_verdicts(verdicts: Sequence[Verdict], name: Callable[[Verdict], str]) 
 
 def model_verdicts(verdicts: Sequence[Verdict], pooled: Sequence[Verdict], rule: Rule) -> tuple[GroupVerdict, ...]:
     """Return the verdict on each model, with its pooled decision if it has one."""
-    of_model = {verdict.comparison.model: verdict for verdict in pooled}
-    return tuple(
-        msgspec.structs.replace(
-            group,
-            verdict=group.verdict if group.verdict == REGRESSION else of_model[group.name].decision,
-            pooled=summarise_metric(of_model[group.name], rule),
+    of_model = {(verdict.comparison.model, kind_of_metric(verdict.comparison)): verdict for verdict in pooled}
+    groups = []
+    for group in group_verdicts(verdicts, lambda verdict: verdict.comparison.model):
+        whole, score = (of_model.get((group.name, kind)) for kind in (ACCURACY, SCORE))
+        decision = group.verdict if group.verdict == REGRESSION or whole is None else whole.decision
+        groups.append(
+            msgspec.structs.replace(
+                group,
+                verdict=decision,
+                pooled=whole and summarise_metric(whole, rule),
+                pooled_score=score and summarise_metric(score, rule),
+            )
         )
-        if group.name in of_model
-        else group
-        for group in group_verdicts(verdicts, lambda verdict: verdict.comparison.model)
-    )
+    return tuple(groups)
 
 
 def summarise_metric(verdict: Verdict, rule: Rule) -> MetricVerdict:
@@ -131,6 +140,7 @@ def summarise_metric(verdict: Verdict, rule: Rule) -> MetricVerdict:
         metric=metric.name,
         labels=metric.labels,
         subset=metric.subset_text,
+        family=comparison.family,
         primary=comparison.primary,
         before=comparison.before,
         after=comparison.after,

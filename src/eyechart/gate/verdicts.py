@@ -1,8 +1,9 @@
 """The verdict on each metric, case, model and session: regression, no regression, inconclusive or improvement.
 
 The primary metrics of all cases, with the pooled comparison of each model, are one family, all other metrics a second
-one; the significance level holds for each family. Within a family, proportions are tested jointly with shared signs of
-images, other metrics with Holm's correction. If a family has both, each kind has half of the level.
+one, proper scores a third one; the significance level holds for each family. Within a family, proportions and scores
+are tested jointly with shared signs of images, other metrics with Holm's correction. If a family has both, each kind
+has half of the level.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -13,7 +14,7 @@ from math import isnan, nan
 import numpy as np
 
 from eyechart.errors import SpecError
-from eyechart.gate.compare import FAMILIES, ClusterChanges, MetricComparison
+from eyechart.gate.compare import FAMILIES, SCORES, ClusterChanges, MetricComparison
 from eyechart.gate.evidence import Floats, Ints
 from eyechart.metrics.joint_tests import DRAWS, sign_flip_max_t
 from eyechart.metrics.noninferiority import samples_for_margin
@@ -25,7 +26,7 @@ DRAWS_PER_LEVEL, MOST_DRAWS = (
     100,
     100_000,
 )  # so many of the draws reach alpha; for a smaller one there is Holm's correction
-VERDICTS = REGRESSION, TOLERATED, IMPROVEMENT, INCONCLUSIVE, NO_REGRESSION, UNTESTED = (
+ACCURACY_VERDICTS = REGRESSION, TOLERATED, IMPROVEMENT, INCONCLUSIVE, NO_REGRESSION, UNTESTED = (
     "regression",
     "tolerated",
     "improvement",
@@ -33,26 +34,36 @@ VERDICTS = REGRESSION, TOLERATED, IMPROVEMENT, INCONCLUSIVE, NO_REGRESSION, UNTE
     "no regression",
     "not tested",
 )
+CONFIDENCE_VERDICTS = CONFIDENCE_REGRESSION, CONFIDENCE_IMPROVEMENT, CONFIDENCE_INCONCLUSIVE, CONFIDENCE_UNCHANGED = (
+    "confidence regression",
+    "confidence improvement",
+    "confidence inconclusive",
+    "confidence unchanged",
+)  # of proper scores
+VERDICTS = (*ACCURACY_VERDICTS, *CONFIDENCE_VERDICTS)
+GATES = ACCURACY, SCORE = "accuracy", "score"  # the kinds of metrics of which a regression fails a case
 
 
 @dataclass(frozen=True)
 class Rule:
     """The significance level of each family, the largest tolerated loss, and the margin, None if none is set.
 
-    There is no regression where a loss of the size of the margin can be excluded.
+    There is no regression where a loss of the size of the margin can be excluded. `gates` are the kinds of metrics that
+    fail a case.
     """
 
     alpha: float = ALPHA
     max_drop: float = 0.0
     margin: float | None = None
+    gates: tuple[str, ...] = (ACCURACY,)
 
     def __str__(self) -> str:
         tolerated = f" A loss of at most {self.max_drop:g} is tolerated." if self.max_drop else ""
         if self.margin is not None:
             tolerated += f" No regression: a loss of {self.margin:g} is excluded, one-sided at {1 - self.alpha:g}."
         return (
-            f"Regression or improvement: adjusted p < {self.alpha:g}, for the primary metrics of all cases and for all "
-            f"other metrics.{tolerated}"
+            f"Regression or improvement: adjusted p < {self.alpha:g}, for the primary metrics of all cases, for all "
+            f"other metrics and for all proper scores.{tolerated}"
         )
 
 
@@ -67,11 +78,17 @@ class Verdict:
     adjusted: float
     decision: str
     limit: float = nan
+    gated: bool = True
 
     @property
     def regression(self) -> bool:
-        """Whether it is a significant loss that is larger than max-drop."""
-        return self.decision == REGRESSION
+        """Whether it is a significant loss that fails its case: larger than max-drop, and of a kind that is gated."""
+        return self.gated and self.decision in (REGRESSION, CONFIDENCE_REGRESSION)
+
+    @property
+    def confidence_regression(self) -> bool:
+        """Whether it is a significant loss of a proper score."""
+        return self.decision == CONFIDENCE_REGRESSION
 
     @property
     def tolerated(self) -> bool:
@@ -110,14 +127,24 @@ def decide(comparisons: Sequence[MetricComparison], rule: Rule = DEFAULT_RULE) -
         adjusted[places] = adjust_family([comparisons[place] for place in places], rule.alpha)
     limits = [comparison.loss_limit(rule.alpha) for comparison in comparisons]
     return [
-        Verdict(comparison, p, _decide(comparison, p, limit, rule), limit)
+        Verdict(comparison, p, _decide(comparison, p, limit, rule), limit, kind_of_metric(comparison) in rule.gates)
         for comparison, p, limit in zip(comparisons, adjusted.tolist(), limits, strict=True)
     ]
+
+
+def kind_of_metric(comparison: MetricComparison) -> str:
+    """Return the kind of a metric, one of `GATES`."""
+    return SCORE if comparison.family == SCORES else ACCURACY
 
 
 def _decide(comparison: MetricComparison, adjusted: float, limit: float, rule: Rule) -> str:
     if isnan(adjusted):
         return UNTESTED
+    if comparison.family == SCORES:
+        if adjusted < rule.alpha and comparison.loss:
+            return CONFIDENCE_IMPROVEMENT if comparison.loss < 0 else CONFIDENCE_REGRESSION
+        unchanged = comparison.unchanged_model and comparison.delta == 0
+        return CONFIDENCE_UNCHANGED if unchanged else CONFIDENCE_INCONCLUSIVE
     if adjusted < rule.alpha and comparison.loss:
         if comparison.loss < 0:
             return IMPROVEMENT
@@ -189,8 +216,8 @@ def distinct_holm(comparisons: Sequence[MetricComparison]) -> Floats:
 def session_verdict(verdicts: Iterable[Verdict]) -> str:
     """Return the verdict on several metrics, such as those of a case, a model or a session, "not tested" without one.
 
-    One regression of any metric is a regression. The primary metrics decide otherwise: inconclusive if one of them is,
-    else an improvement if there is one, else no regression.
+    One regression of any gated metric is a regression. The primary metrics decide otherwise: inconclusive if one of
+    them is, else an improvement if there is one, else no regression.
     """
     verdicts = [*verdicts]
     if any(verdict.regression for verdict in verdicts):
@@ -223,6 +250,18 @@ def parse_share(text: str) -> float:
             f"must be from 0 up and below {SHARE_BOUND}. Got {text!r} instead. Values are fractions: 1 % is 0.01."
         )
     return value
+
+
+def parse_gates(text: str) -> tuple[str, ...]:
+    """Return the kinds of metrics that fail a case. Raises SpecError for an unknown one.
+
+    >>> parse_gates("accuracy,score")
+    ('accuracy', 'score')
+    """
+    names = tuple(dict.fromkeys(name.strip() for name in text.split(",")))
+    if unknown := [name for name in names if name not in GATES]:
+        raise SpecError(f"must be of {', '.join(GATES)}, separated by commas. Got {unknown[0]!r} instead.")
+    return names
 
 
 def parse_margin(text: str) -> float:

@@ -17,7 +17,7 @@ DRAWS = 10_000
 _CHUNK = 500  # draws at once
 _UNITS = 4096  # units at once, for the correlation
 _MOST_FLIPS = 2 * 10**10  # numbers × units × draws, which take about a second
-_TIE = 1e-5  # relative: equal statistics differ by so much in single precision
+_TIE = 1e-5  # equal statistics differ by so much in single precision, relative or absolute
 
 
 def sign_flip_max_t(
@@ -85,7 +85,7 @@ def sign_flip_max_t(
 def _step_down(statistics: Floats, drawn: Iterator[Singles], *, exact: bool) -> Floats:
     """Return the adjusted p-values of statistics (m,) from chunks of drawn ones (m, draws)."""
     order = np.argsort(-statistics, kind="stable")
-    least = (statistics[order] * (1 - _TIE)).astype(np.float32)
+    least = (statistics[order] * (1 - _TIE) - _TIE).astype(np.float32)
     reached, total = np.zeros(len(order), np.int64), 0
     for chunk in drawn:
         largest = np.maximum.accumulate(np.abs(chunk)[order[::-1]], axis=0)[::-1]  # of a number and all below it

@@ -1,0 +1,111 @@
+"""Proper scores in the gate: a verdict of their own, which fails a case only if it is asked for."""
+
+from math import log
+from typing import Any
+
+import numpy as np
+import pytest
+from msgspec.structs import replace
+
+from eyechart.classification.metrics import score_estimate
+from eyechart.errors import SpecError
+from eyechart.gate.compare import SCORES, compare_metrics
+from eyechart.gate.messages import count_verdicts, describe_session
+from eyechart.gate.pooled import pool_models
+from eyechart.gate.verdict_file import summarise_session
+from eyechart.gate.verdicts import Rule, decide, parse_gates, session_verdict
+from eyechart.metrics.proper_scores import LEAST, brier_scores, sign_flip_mean_p
+
+RIGHT = [1.0, 0.0] * 30
+CHANCE = np.random.default_rng(3)
+SCORE = np.log(CHANCE.uniform(0.2, 0.9, 60))
+WORSE = np.maximum(SCORE - np.abs(CHANCE.normal(0.1, 0.1, 60)), log(LEAST))
+
+
+@pytest.fixture
+def compared(make: Any, share: Any) -> Any:
+    """Compare a case with log scores before and after."""
+
+    def compared(before: Any = SCORE, after: Any = WORSE, weights: str = "1" * 64, **other: Any) -> Any:
+        sides = [
+            make([*share(acc1=RIGHT), score_estimate("log_score", "ImGT", scores, scores),
+                  score_estimate("target_brier", "ImGT", brier_scores(scores), scores, better=False)], **other)
+            for scores in (before, after)
+        ]  # fmt: skip
+        return [*compare_metrics(sides[0], replace(sides[1], weights_sha256=weights))]
+
+    return compared
+
+
+def test_scores_are_stored_with_the_stated_error(make: Any) -> None:
+    scores = np.array([*np.linspace(log(LEAST), 0, 500), np.nan])
+    evidence = make([score_estimate("log_score", "ImGT", scores, scores)], samples=501)
+    evidence.check()
+    stored = evidence.log_scores(evidence.metrics[0])
+    error = np.abs(stored - scores)
+    assert np.isnan(stored[-1])
+    assert np.nanmax(error) <= 0.06
+    assert np.nanmax(error[scores > -0.01]) <= 0.002
+    assert stored[[0, 499]].tolist() == pytest.approx([log(LEAST), 0])
+    assert evidence.log_scores(evidence.metrics[0]).nbytes == 8 * 501
+
+
+def test_the_comparison_is_that_of_the_scores_of_each_image(compared: Any) -> None:
+    accuracy, score, brier = compared()
+    assert (accuracy.family, score.family, brier.family) == ("primary metrics", SCORES, SCORES)
+    assert score.delta == pytest.approx((WORSE - SCORE).mean())
+    assert log(score.p) == pytest.approx(log(sign_flip_mean_p(WORSE - SCORE)), rel=0.05)
+    assert brier.delta == pytest.approx((brier_scores(WORSE) - brier_scores(SCORE)).mean())
+    assert brier.loss > 0
+    assert brier.ci is not None
+    assert brier.ci.low < brier.delta < brier.ci.high
+
+
+def test_a_confidence_regression_is_said_and_fails_nothing_unless_asked(compared: Any) -> None:
+    verdicts = decide(compared(), Rule())
+    assert [verdict.decision for verdict in verdicts] == ["inconclusive", *["confidence regression"] * 2]
+    assert not any(verdict.regression for verdict in verdicts)
+    assert session_verdict(verdicts) == "inconclusive"
+    assert describe_session(verdicts, Rule()).endswith("; confidence regression in 1 case")
+    assert count_verdicts(verdicts, 0) == "gate: 1 number compared, 0 worse"
+    both = Rule(gates=parse_gates("accuracy,score"))
+    asked = decide(compared(), both)
+    assert [verdict.regression for verdict in asked] == [False, True, True]
+    assert session_verdict(asked) == "regression"
+    assert count_verdicts(asked, 0) == "gate: 3 numbers compared, 2 worse"
+
+
+def test_the_other_words(compared: Any) -> None:
+    words = {
+        "confidence improvement": compared(WORSE, SCORE),
+        "confidence unchanged": compared(SCORE, SCORE, weights="0" * 64),
+        "confidence inconclusive": compared(SCORE, SCORE),
+    }
+    for word, comparisons in words.items():
+        assert [verdict.decision for verdict in decide(comparisons)][1:] == [word] * 2
+
+
+def test_photographs_of_one_observation_are_one_unit(compared: Any) -> None:
+    _, score, _ = compared(groups=np.arange(60) // 10)
+    assert score.n_clusters == 6
+    assert score.p >= 2 * 0.5**6
+
+
+def test_scores_of_several_cases_are_pooled(compared: Any) -> None:
+    little = SCORE - np.abs(np.random.default_rng(4).normal(0.002, 0.03, 60)) * np.where(np.arange(60) % 3, 1, -1)
+    parts = [each for k in range(6) for each in compared(SCORE, np.minimum(little, 0), case=f"imagenet/s{k}/m[]")]
+    accuracy, score = pool_models(parts)
+    assert (accuracy.family, score.family, score.n, len(score.cases)) == ("primary metrics", SCORES, 360, 6)
+    assert score.delta == pytest.approx(np.mean([c.delta for c in parts if c.metric.name == "log_score"]))
+    verdicts = decide([*parts, accuracy, score])
+    assert verdicts[-1].decision == "confidence regression"
+    assert "confidence regression of m[] over 6 cases (log score -0." in describe_session(verdicts, Rule())
+    (model,) = summarise_session(verdicts[:-2], verdicts[-2:], Rule()).models
+    assert model.pooled is not None
+    assert model.pooled_score is not None
+    assert model.pooled_score.verdict == "confidence regression"
+
+
+def test_an_unknown_kind_has_a_sentence() -> None:
+    with pytest.raises(SpecError, match=r"must be of accuracy, score, separated by commas\. Got 'speed'"):
+        parse_gates("accuracy,speed")
