@@ -32,6 +32,7 @@ MOST_SHOWN = 60
 ADDED = frozenset(  # fields that were added after the files were written, compared where a file has a value
     ("class_names", "direction", "higher_is_better", "n_clusters", "title")
 )
+ADDED_METRICS = frozenset(("log_score", "target_brier"))  # the same for metrics
 Json = Any
 OPTION = r'[a-z_]+=(?:[^\s,"\[\]]|\[[^\[\]]*(?:\[[^\[\]]*\][^\[\]]*)*\])+'
 IN_CASES = re.compile(rf"(?<=@){OPTION}(?:,{OPTION})*")  # in the name of a case: images=5,order=random
@@ -66,7 +67,7 @@ def find_differences(file: str, before: Json, after: Json, place: tuple[str, ...
             return
         other = before.get("versions") != after.get("versions")
         for name in sorted({*before, *after} - ({"digest", "versions"} if other else set())):
-            if name in ADDED and before.get(name) is None:
+            if (name in ADDED or name.partition(" ")[0] in ADDED_METRICS) and before.get(name) is None:
                 continue
             if name in before and name in after:
                 yield from find_differences(file, before[name], after[name], (*place, name))
