@@ -49,6 +49,7 @@ from eyechart.gate.messages import (
 from eyechart.gate.page_link import PageLink
 from eyechart.gate.pooled import pool_models
 from eyechart.gate.power import power_lines, power_without_baseline
+from eyechart.gate.shared_samples import share_samples, with_sample_hashes
 from eyechart.gate.verdicts import (
     CONFIDENCE_REGRESSION,
     TOLERATED,
@@ -93,6 +94,7 @@ class Gate:
         self.refused: set[str] = set()
         self.verdicts: list[Verdict] = []
         self.pooled: list[Verdict] = []
+        self.joined: dict[str, Evidence] = {}
         self.not_compared: list[str] = []
 
     @property
@@ -183,7 +185,12 @@ class Gate:
 
     def update_baselines(self, evidence: Mapping[str, Evidence]) -> None:
         """Write the baselines of the cases that did not fail."""
-        good = {nodeid: now for nodeid, now in evidence.items() if not self.reports[nodeid].failed}
+        folder = self.recorder.folder / "evidence"
+        good = {
+            nodeid: with_sample_hashes(now, folder)
+            for nodeid, now in evidence.items()
+            if not self.reports[nodeid].failed
+        }
         self.messages += [
             describe_remark(now, "failed, and is not accepted")
             for nodeid, now in evidence.items()
@@ -206,7 +213,7 @@ class Gate:
             self.messages += power_lines(every, self.rule.alpha)
         rest = iter(verdicts)
         for nodeid, numbers in of_case.items():
-            self.report_case(nodeid, evidence[nodeid], numbers, [*islice(rest, len(numbers))])
+            self.report_case(nodeid, self.joined.get(nodeid, evidence[nodeid]), numbers, [*islice(rest, len(numbers))])
         for verdict in self.pooled:
             if verdict.regression:
                 self.fail_model(verdict, evidence)
@@ -280,6 +287,12 @@ class Gate:
         before, path = self.baselines.get(case_key(now), (None, Path()))
         if before is None:
             return self.refuse_no_baseline(nodeid, now)
+        if before.fingerprint != now.fingerprint:
+            now = with_sample_hashes(now, self.recorder.folder / "evidence")
+            before, now, shared = share_samples(with_sample_hashes(before, path.parent), now)
+            if shared:
+                self.joined[nodeid] = now
+                self.remarks.setdefault(shared, []).append(now)
         if different := differences(before, now):
             self.refused.add(nodeid)
             self.add_failure(nodeid, describe_refusal(now, path, different))

@@ -9,6 +9,7 @@ from eyechart.errors import ReportError
 from eyechart.estimates import Estimate
 from eyechart.gate.baselines import case_key, read_baselines
 from eyechart.gate.evidence import Evidence, collect_evidence, read_evidence
+from eyechart.gate.shared_samples import with_sample_hashes
 from eyechart.metrics.intervals import Interval
 from eyechart.records import FILE, Metric, Record, read_run
 
@@ -33,7 +34,7 @@ def read_case_evidence(record: Record, folder: Path) -> Evidence | None:
         return None
     path = folder / record.evidence.path
     read_verified(path, folder, record.evidence)
-    return read_evidence(path)
+    return with_sample_hashes(read_evidence(path), path.parent)
 
 
 def evidence_from_metrics(record: Record) -> Evidence:
@@ -81,7 +82,9 @@ def read_cases(path: Path) -> Cases:
             "a baseline's file or folder."
         )
     cases = (
-        cases_of_run(path) if is_run(path) else {key: evidence for key, (evidence, _) in read_baselines(path).items()}
+        cases_of_run(path)
+        if is_run(path)
+        else {key: with_sample_hashes(evidence, file.parent) for key, (evidence, file) in read_baselines(path).items()}
     )
     if not cases:
         raise ReportError(f"{path} holds no case. Name a run's folder, or a baseline's file or folder.")

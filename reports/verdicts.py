@@ -14,6 +14,7 @@ from eyechart.gate.compare import (
 )
 from eyechart.gate.evidence import Evidence
 from eyechart.gate.pooled import pool_models
+from eyechart.gate.shared_samples import share_samples
 from eyechart.gate.verdicts import VERDICTS, Rule, Verdict, decide
 from eyechart.plurals import count_of
 
@@ -50,6 +51,7 @@ class RunComparison:
 
 def compare_cases(pairs: Pairs, rule: Rule) -> RunComparison:
     """Compare every metric that both sides have."""
+    pairs = {key: share_samples(*pair)[:2] for key, pair in pairs.items()}
     refused = {key: reasons for key, pair in pairs.items() if (reasons := differences(*pair, SIDES))}
     comparable = {key: pair for key, pair in pairs.items() if key not in refused}
     comparisons = [(key, comparison) for key, pair in comparable.items() for comparison in compare_metrics(*pair)]

@@ -128,7 +128,8 @@ def compare_with_previous(
     }
     outcome = compare_cases(pairs, rule)
     alone = [case_key(case) for case in runs.cases if require_baseline and id(case) not in previous]
-    compared = {id(case): previous[id(case)] for case in runs.cases if case_key(case) in outcome.compared}
+    same = {key for key, (before, now) in pairs.items() if before.fingerprint == now.fingerprint}  # places are equal
+    compared = {id(case): previous[id(case)] for case in runs.cases if case_key(case) in same & {*outcome.compared}}
     return Changes(against, rule, outcome, compared, tuple(alone))
 
 

@@ -12,7 +12,7 @@ from eyechart.metrics.resampling import percentile_interval
 from eyechart.records import read_run
 
 PLAIN = {"acc1", "acc5", "mean_per_class_recall", "intersection"}
-SURE = {"ece", "brier", "accuracy_coverage_auc"}
+SURE = {"ece", "brier", "accuracy_coverage_auc", "log_score", "target_brier"}
 
 
 @pytest.fixture

@@ -11,6 +11,7 @@ import msgspec
 from eyechart.atomic import write_atomic
 from eyechart.errors import BaselineError
 from eyechart.gate.evidence import SCHEMA, Evidence
+from eyechart.gate.shared_samples import write_sample_hashes
 from eyechart.records import FILE, encode
 
 FOLDER = Path("reports/baselines")
@@ -66,10 +67,11 @@ def _write(path: Path, benchmark: str, model: str, cases: Iterable[Evidence]) ->
             f"{path} is of {previous.model} on {previous.benchmark}, not of {model} on {benchmark}. Name another."
         )
     by_key = {case_key(evidence): evidence for evidence in (previous.cases if previous else ())}
-    by_key |= {case_key(evidence): msgspec.structs.replace(evidence, keys=()) for evidence in cases}
-    merged = tuple(by_key[key] for key in sorted(by_key))
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
+        without_hashes = [write_sample_hashes(evidence, path.parent) for evidence in cases]
+        by_key |= {case_key(evidence): msgspec.structs.replace(evidence, keys=()) for evidence in without_hashes}
+        merged = tuple(by_key[key] for key in sorted(by_key))
         write_atomic(path, encode_baseline(Baseline(schema=SCHEMA, benchmark=benchmark, model=model, cases=merged)))
     except OSError as error:
         raise BaselineError(

@@ -23,7 +23,7 @@ from eyechart.metrics.significance import bootstrap_change, interval_change
 from eyechart.plurals import count_of
 from eyechart.records import EMPTY, empty_label_rules
 
-SAME = ("fingerprint", "limit", "seed", "samples")
+SAME = ("fingerprint", "seed", "samples")
 SIDES = ("in the baseline", "now")
 RULES = (
     "parser_version",

@@ -10,6 +10,7 @@ from collections.abc import Iterable, Mapping
 from hashlib import sha256
 from math import log, sqrt
 from pathlib import Path
+from typing import Any
 
 import msgspec
 import numpy as np
@@ -76,7 +77,8 @@ class Evidence(msgspec.Struct, frozen=True, kw_only=True):
 
     `keys` are the samples' names; a baseline has none, since equal fingerprints mean equal keys. `arrays` are the
     packed arrays by name. `clusters` names the array of the samples' clusters, such as photographs of one bird, and is
-    unset where every sample is its own cluster.
+    unset where every sample is its own cluster. `sample_hashes` names the array that identifies the samples, by which
+    two cases are compared on those that both have; a baseline has it in a file of its own.
     """
 
     schema: int = SCHEMA
@@ -95,12 +97,17 @@ class Evidence(msgspec.Struct, frozen=True, kw_only=True):
     metrics: tuple[MetricEvidence, ...]
     arrays: Mapping[str, str]
     clusters: str | msgspec.UnsetType = msgspec.UNSET
+    sample_hashes: str = ""
 
     def cluster_ids(self) -> Ints | None:
         """Return the cluster of each sample (samples,), None where every sample is its own cluster."""
         if self.clusters is msgspec.UNSET:
             return None
         return np.frombuffer(self.read_array(self.clusters, 4 * self.samples), "<i4").astype(np.int64)
+
+    def sample_identities(self) -> NDArray[np.uint64]:
+        """Return what identifies each sample (samples,): bits of the hashes of its key and image."""
+        return np.frombuffer(self.read_array(self.sample_hashes, 8 * self.samples), "<u8").astype(np.uint64)
 
     def sample_outcomes(self, metric: MetricEvidence) -> Floats | None:
         """Return for each sample (samples,) 1, 0, or NaN where it does not count; None for a metric without bitmaps."""
@@ -172,6 +179,11 @@ def digest(data: bytes) -> str:
     return sha256(data).hexdigest()[:12]
 
 
+def pack_array(data: bytes) -> str:
+    """Return the bytes of an array as compressed text."""
+    return b85encode(zlib.compress(data, 9)).decode("ascii")
+
+
 class PackedArrays:
     """Collects packed arrays by name; equal arrays are stored once."""
 
@@ -183,7 +195,8 @@ class PackedArrays:
     def add(self, data: bytes) -> str:
         """Add an array and return its name."""
         name = digest(data)
-        self.packed.setdefault(name, b85encode(zlib.compress(data, 9)).decode("ascii"))
+        if name not in self.packed:
+            self.packed[name] = pack_array(data)
         return name
 
     def add_correct(self, counted: NDArray[np.bool_], correct: NDArray[np.bool_]) -> str:
@@ -195,25 +208,35 @@ class PackedArrays:
         self.correct_masks[name] = correct
         return name
 
+    def add_samples(self, correct: Floats | None, scores: Floats | None) -> dict[str, Any]:
+        """Add outcomes or log scores of samples, NaN for one that does not count; return their fields of the evidence.
+
+        `value` is the mean of what was added.
+        """
+        values = correct if correct is not None else scores
+        if values is None:
+            return {}
+        known = ~np.isnan(values)
+        fields: dict[str, Any] = {"counted": self.add(np.packbits(known).tobytes()), "n": int(known.sum())}
+        units = fields["n"] if self.clusters is None else len(np.unique(self.clusters[known]))
+        fields |= {"n_clusters": units if units != fields["n"] else 0}
+        fields |= {"value": float(values[known].mean()) if fields["n"] else None}
+        if correct is not None:
+            return fields | {"correct": self.add_correct(known, correct == 1)}
+        roots = np.sqrt(-np.where(known, np.minimum(values, 0), 0))
+        return fields | {"scores": self.add(np.round(roots / LEAST_ROOT * SCORE_STEPS).astype(np.uint8).tobytes())}
+
     def add_metric(self, estimate: Estimate) -> MetricEvidence:
         """Add the arrays of an estimate and return its evidence."""
-        counted, correct, bootstrap, scale, n_clusters = "", "", "", 0.0, estimate.n_clusters
-        if estimate.correct is not None:
-            mask = ~np.isnan(estimate.correct)
-            if self.clusters is not None and n_clusters is None:
-                n_clusters = len(np.unique(self.clusters[mask]))
-            counted, correct = self.add(np.packbits(mask).tobytes()), self.add_correct(mask, estimate.correct == 1)
+        samples = self.add_samples(estimate.correct, estimate.scores)
+        bootstrap, scale, n_clusters = "", 0.0, estimate.n_clusters
+        if n_clusters is None and samples:
+            n_clusters = samples["n_clusters"]
         if estimate.bootstrap is not None and estimate.value is not None:
             deviations = estimate.bootstrap() - estimate.value
             scale = float(np.nanmax(np.abs(deviations), initial=0.0))
             steps = np.round(deviations / (scale or 1.0) * STEPS)
             bootstrap = self.add(np.where(np.isnan(steps), -STEPS - 1, steps).astype("<i2").tobytes())
-        scores = ""
-        if estimate.scores is not None:
-            known = ~np.isnan(estimate.scores)
-            roots = np.sqrt(-np.where(known, np.minimum(estimate.scores, 0), 0))
-            counted = self.add(np.packbits(known).tobytes())
-            scores = self.add(np.round(roots / LEAST_ROOT * SCORE_STEPS).astype(np.uint8).tobytes())
         return MetricEvidence(
             name=estimate.name,
             labels=estimate.labels,
@@ -223,10 +246,10 @@ class PackedArrays:
             value=estimate.value,
             n=estimate.n,
             ci=estimate.interval,
-            counted=counted,
-            correct=correct,
+            counted=samples.get("counted", ""),
+            correct=samples.get("correct", ""),
             bootstrap_samples=bootstrap,
-            scores=scores,
+            scores=samples.get("scores", ""),
             scale=scale,
             n_clusters=0 if n_clusters is None or n_clusters == estimate.n else n_clusters,
             direction=0 if estimate.higher_is_better is None else 1 if estimate.higher_is_better else -1,

@@ -16,8 +16,9 @@ from eyechart.atomic import write_atomic
 from eyechart.data.dataset import Dataset
 from eyechart.errors import ReportError
 from eyechart.estimates import Estimate
-from eyechart.gate.evidence import RESAMPLES, Evidence, collect_evidence, digest, pack_clusters
+from eyechart.gate.evidence import RESAMPLES, Evidence, collect_evidence, digest, pack_array, pack_clusters
 from eyechart.gate.headlines import ANSWERED, ASKED
+from eyechart.gate.shared_samples import hash_samples, write_sample_hashes
 from eyechart.metrics.clusters import clustered_t_interval, clustered_wilson
 from eyechart.metrics.resampling import unit_bootstrap_shares
 from eyechart.models.runtime import device_name
@@ -112,7 +113,7 @@ class CaseResult(Generic[P]):
             artifacts={
                 name: self.write_csv(f"{name}/{slug}.csv", rows) for name, rows in self.predictions.files().items()
             },
-            evidence=self.write_file(f"evidence/{slug}.json", encode(evidence)),
+            evidence=self.write_evidence(evidence),
             store_entries=self.store_entries,
             notes=self.notes(),
             loads=self.loads,
@@ -187,6 +188,10 @@ class CaseResult(Generic[P]):
         if clusters is not None and len(np.unique(clusters)) == len(clusters):
             clusters = None
         metrics, arrays = collect_evidence(estimates, clusters)
+        dataset = self.dataset
+        images = [dataset.index[row].sha256 for row in dataset.selected]
+        hashes = hash_samples(dataset.keys, images).astype("<u8").tobytes()
+        name = digest(hashes)
         return Evidence(
             case=str(self.case),
             protocol=self.case.protocol,
@@ -201,9 +206,15 @@ class CaseResult(Generic[P]):
             keys=self.dataset.keys,
             environment=environment,
             metrics=metrics,
-            arrays=arrays,
+            arrays={**arrays, name: pack_array(hashes)},
+            sample_hashes=name,
             clusters=msgspec.UNSET if clusters is None else digest(pack_clusters(clusters)),
         )
+
+    def write_evidence(self, evidence: Evidence) -> File:
+        """Write the evidence, and once for all cases of the split what identifies its samples."""
+        evidence = write_sample_hashes(evidence, self.run / "evidence")
+        return self.write_file(f"evidence/{self.case.slug}.json", encode(evidence))
 
     def write_csv(self, path: str, rows: Rows) -> File:
         """Write rows as a csv file into the folder of the run."""

@@ -182,7 +182,7 @@ def test_only_numbers_with_a_direction_and_two_values_are_compared(make: Any, sh
 
 
 @pytest.mark.parametrize("other", [
-    {"fingerprint": "g"}, {"label_hashes": {"ImGT": "u"}}, {"limit": 4}, {"seed": 7}, {"samples": 3},
+    {"fingerprint": "g"}, {"label_hashes": {"ImGT": "u"}}, {"seed": 7}, {"samples": 3},
     {"variant": {"parser_version": "2"}}, {"variant": {}}, {"variant": {"parser_version": "1", "equivalences": "none"}},
     {"variant": {"parser_version": "1", "support_n": "7"}},
     {"variant": {"parser_version": "1", "support_sha256": "0123456789ab"}},

@@ -1,0 +1,120 @@
+"""Compare two cases on the samples that both have, such as a run on a subset with the baseline of the whole split.
+
+A sample is known by 48 bits of the hash of its key and 16 bits of that of its image. Two keys of 50,000 have equal bits
+with a probability of 5 in a million, a changed image has equal bits with one of 1 in 65,536.
+"""
+
+from collections.abc import Sequence
+from hashlib import sha256
+from pathlib import Path
+
+import numpy as np
+from msgspec.structs import replace
+from numpy.typing import NDArray
+
+from eyechart.atomic import write_atomic
+from eyechart.errors import BaselineError
+from eyechart.gate.evidence import Evidence, MetricEvidence, PackedArrays, digest, pack_array, pack_clusters
+from eyechart.metrics.proper_scores import brier_scores
+from eyechart.plurals import count_of
+
+FOLDER, SUFFIX = "samples", ".bin"  # the hashes of a split beside its baselines
+KEY_BITS = 48
+
+
+def share_samples(before: Evidence, after: Evidence) -> tuple[Evidence, Evidence, str]:
+    """Return two cases on their shared samples, in the order of `after`, and a remark on what was compared.
+
+    Cases on the same samples, without hashes of samples, without a shared sample, or with another image of one are
+    returned as they are, with "".
+    """
+    known = before.sample_hashes in before.arrays and after.sample_hashes in after.arrays
+    if before.fingerprint == after.fingerprint or not known:
+        return before, after, ""
+    old, new = before.sample_identities(), after.sample_identities()
+    bits = np.uint64(64 - KEY_BITS)
+    _, rows_before, rows_after = np.intersect1d(old >> bits, new >> bits, assume_unique=True, return_indices=True)
+    order = np.argsort(rows_after)
+    rows_before, rows_after = rows_before[order], rows_after[order]
+    shared = new[rows_after]
+    if not len(shared) or not np.array_equal(old[rows_before], shared):
+        return before, after, ""
+    fingerprint = sha256(shared.tobytes()).hexdigest()
+    sides = [select_samples(side, rows, fingerprint) for side, rows in ((before, rows_before), (after, rows_after))]
+    dropped = {metric.key for metric in after.metrics if metric.direction} - {metric.key for metric in sides[1].metrics}
+    remark = f"compared on {len(shared):,} shared samples ({before.samples:,} in the baseline, {after.samples:,} now)"
+    if dropped:
+        remark += f"; {count_of(len(dropped), 'metric')} without an outcome of each sample left out"
+    return sides[0], sides[1], remark
+
+
+def select_samples(evidence: Evidence, rows: NDArray[np.intp], fingerprint: str) -> Evidence:
+    """Return the evidence of some samples: of metrics that have an outcome or a score of each."""
+    clusters = evidence.cluster_ids()
+    arrays = PackedArrays(None if clusters is None else clusters[rows])
+    selected = (_select_metric(evidence, metric, rows, arrays) for metric in evidence.metrics)
+    metrics = tuple(metric for metric in selected if metric is not None)
+    if clusters is not None:
+        arrays.add(pack_clusters(clusters[rows]))
+    return replace(
+        evidence,
+        fingerprint=fingerprint,
+        limit=None,
+        samples=len(rows),
+        keys=tuple(evidence.keys[row] for row in rows.tolist()) if evidence.keys else (),
+        metrics=metrics,
+        arrays=arrays.packed,
+        clusters=evidence.clusters if clusters is None else digest(pack_clusters(clusters[rows])),
+        sample_hashes="",
+    )
+
+
+def _select_metric(
+    evidence: Evidence, metric: MetricEvidence, rows: NDArray[np.intp], arrays: PackedArrays
+) -> MetricEvidence | None:
+    outcomes, scores = evidence.sample_outcomes(metric), evidence.log_scores(metric)
+    if outcomes is None and scores is None:
+        return None
+    parts = (None if values is None else values[rows] for values in (outcomes, scores))
+    selected = arrays.add_samples(*parts)
+    if outcomes is None and scores is not None and metric.direction < 0:
+        selected["value"] = float(np.nanmean(brier_scores(scores[rows]))) if selected["n"] else None
+    return replace(metric, ci=None, **selected)
+
+
+def write_sample_hashes(evidence: Evidence, folder: Path) -> Evidence:
+    """Write the hashes of a case's samples once for all cases of the split, and return the case without them."""
+    name = evidence.sample_hashes
+    if name not in evidence.arrays:
+        return evidence
+    path = folder / FOLDER / f"{name}{SUFFIX}"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    if not path.is_file():
+        write_atomic(path, evidence.sample_identities().astype("<u8").tobytes())
+    return replace(evidence, arrays={key: value for key, value in evidence.arrays.items() if key != name})
+
+
+def with_sample_hashes(evidence: Evidence, folder: Path) -> Evidence:
+    """Return a case of a run or baseline with the hashes of its samples, if their file is in the folder.
+
+    Raises BaselineError if the file is damaged.
+    """
+    name = evidence.sample_hashes
+    path = folder / FOLDER / f"{name}{SUFFIX}"
+    if not name or name in evidence.arrays or not path.is_file():
+        return evidence
+    whole = replace(evidence, arrays={**evidence.arrays, name: pack_array(path.read_bytes())})
+    try:
+        whole.sample_identities()
+    except ValueError as error:
+        raise BaselineError(f"{path} is damaged: {error}. Restore it, or write its folder again.") from error
+    return whole
+
+
+def hash_samples(keys: Sequence[str], images: Sequence[str]) -> NDArray[np.uint64]:
+    """Return what identifies each sample, from its key and the sha256 of its image, as uint64 (n,)."""
+    bits = [
+        int.from_bytes(sha256(key.encode()).digest()[: KEY_BITS // 8], "big") << 16 | int(image[:4] or "0", 16)
+        for key, image in zip(keys, images, strict=True)
+    ]
+    return np.array(bits, np.uint64)
