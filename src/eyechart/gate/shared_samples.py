@@ -25,8 +25,8 @@ KEY_BITS = 48
 def share_samples(before: Evidence, after: Evidence) -> tuple[Evidence, Evidence, str]:
     """Return two cases on their shared samples, in the order of `after`, and a remark on what was compared.
 
-    Cases on the same samples, without hashes of samples, without a shared sample, or with another image of one are
-    returned as they are, with "".
+    Cases are returned as they are, with "", if they have the same samples, no shared sample, another image of one, or
+    no hashes of samples. So is a case that has no limit and yet lost samples of the baseline.
     """
     known = before.sample_hashes in before.arrays and after.sample_hashes in after.arrays
     if before.fingerprint == after.fingerprint or not known:
@@ -37,7 +37,8 @@ def share_samples(before: Evidence, after: Evidence) -> tuple[Evidence, Evidence
     order = np.argsort(rows_after)
     rows_before, rows_after = rows_before[order], rows_after[order]
     shared = new[rows_after]
-    if not len(shared) or not np.array_equal(old[rows_before], shared):
+    lost_data = after.limit is None and len(shared) < before.samples
+    if lost_data or not len(shared) or not np.array_equal(old[rows_before], shared):
         return before, after, ""
     fingerprint = sha256(shared.tobytes()).hexdigest()
     sides = [select_samples(side, rows, fingerprint) for side, rows in ((before, rows_before), (after, rows_after))]

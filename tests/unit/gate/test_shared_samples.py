@@ -29,6 +29,7 @@ def case(make: Any, share: Any, drawn: Any) -> Any:
         ]
         if "groups" in other:
             other["groups"] = other["groups"][rows]
+        other = {"limit": len(rows) if len(rows) < len(RIGHT) else None, **other}
         evidence: Evidence = make(estimates, samples=len(rows), fingerprint=f"{rows}{version}", **other)
         keys = tuple(f"image {row}" for row in rows)
         hashes = hash_samples(keys, [digest(f"{row}{version}".encode()) for row in rows]).astype("<u8").tobytes()
@@ -48,6 +49,13 @@ def test_a_subset_has_the_metrics_of_its_samples(case: Any) -> None:
     assert (accuracy.lost, accuracy.gained) == ((1, 3), 2)
     assert score.before == pytest.approx(SCORES[[7, 1, 4, 3]].mean(), abs=0.02)
     assert (score.delta, score.p) == (0, 1)
+
+
+def test_data_that_lost_samples_without_a_limit_are_refused(case: Any) -> None:
+    whole, rest = case([*range(10)]), case([*range(9)], limit=None)
+    assert share_samples(whole, rest) == (whole, rest, "")
+    before, after, remark = share_samples(rest, whole)
+    assert (before.samples, after.samples, remark != "") == (9, 9, True)
 
 
 def test_two_subsets_share_what_both_have(case: Any) -> None:
