@@ -1,6 +1,7 @@
 """The gate: compare the metrics of a session with a baseline on the same samples; a significant loss fails a case."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from functools import cached_property
 from itertools import islice
 from math import isnan
 from pathlib import Path
@@ -47,7 +48,6 @@ from eyechart.gate.messages import (
     format_p_value,
 )
 from eyechart.gate.page_link import PageLink
-from eyechart.gate.pooled import pool_models
 from eyechart.gate.power import power_lines, power_without_baseline
 from eyechart.gate.shared_samples import share_samples, with_sample_hashes
 from eyechart.gate.verdicts import (
@@ -56,7 +56,7 @@ from eyechart.gate.verdicts import (
     VERDICTS,
     Rule,
     Verdict,
-    decide,
+    decide_with_models,
     group_by_samples,
 )
 from eyechart.gate.verdicts import REGRESSION as GATE_REGRESSION
@@ -108,9 +108,9 @@ class Gate:
         """The folder of the baselines."""
         return self.baseline_path or self.config.invocation_params.dir / FOLDER
 
-    @property
+    @cached_property
     def rule(self) -> Rule:
-        """The significance level, the tolerated loss and the margin."""
+        """The significance level, the tolerated loss, the margin and the policy."""
         return read_rule(self.config)
 
     @property
@@ -202,9 +202,9 @@ class Gate:
         """Compare each case with its baseline; a case that cannot be compared fails with the differences."""
         of_case = {nodeid: self.compare_case(nodeid, now) for nodeid, now in evidence.items()}
         comparisons = [comparison for numbers in of_case.values() for comparison in numbers]
-        every = decide([*comparisons, *pool_models(comparisons)], self.rule)
-        verdicts, self.pooled = every[: len(comparisons)], every[len(comparisons) :]
-        self.verdicts = verdicts
+        verdicts, self.pooled = self.verdicts, _ = decide_with_models(comparisons, self.rule)
+        every = [*verdicts, *self.pooled]
+        self.report_unused_rules(comparisons)
         self.not_compared = [
             f"{now.case} ({now.protocol})" for nodeid, now in evidence.items() if nodeid in self.refused
         ]
@@ -224,8 +224,8 @@ class Gate:
         if benchmarks := describe_benchmarks(verdicts):
             self.messages.append(f"gate: {benchmarks}")
         if verdicts:
-            self.messages.append(f"gate: {describe_session(every, self.rule)}")
-        self.messages.append(count_verdicts(verdicts, self.rule.max_drop))
+            self.messages.append(f"gate: {describe_session(every)}")
+        self.messages.append(count_verdicts(verdicts))
         self.count_confidence_regressions()
 
     def count_confidence_regressions(self) -> None:
@@ -247,10 +247,11 @@ class Gate:
         nodeid, now = next((nodeid, now) for nodeid, now in evidence.items() if case_key(now) == most)
         self.add_failure(nodeid, describe_pooled_loss(verdict, now))
 
-    @property
-    def must_decide(self) -> bool:
-        """Whether an inconclusive primary metric fails its case."""
-        return bool(get_option(self.config, "strict")) and self.rule.margin is not None
+    def report_unused_rules(self, comparisons: Sequence[MetricComparison]) -> None:
+        """Report rules of the policy that match no metric: an error under `--eye-strict`, else a message."""
+        for rule in self.rule.policy.unused_rules(comparisons):
+            nothing = f"--eye-policy: {rule} matches no metric of this session."
+            (self.errors if get_option(self.config, "strict") else self.messages).append(nothing)
 
     @property
     def is_comparison(self) -> bool:
@@ -325,8 +326,8 @@ class Gate:
             self.add_failure(nodeid, describe_loss(same, numbers, now.keys))
         for verdict in verdicts:
             self.add_remark(verdict, now)
-            if self.must_decide and verdict.comparison.primary and verdict.inconclusive:
-                self.undecided.setdefault(nodeid, []).append(describe_undecided(verdict, self.rule))
+            if get_option(self.config, "strict") and verdict.must_be_decided and verdict.inconclusive:
+                self.undecided.setdefault(nodeid, []).append(describe_undecided(verdict))
 
     def add_remark(self, verdict: Verdict, now: Evidence) -> None:
         """Add a message on an improvement, a tolerated loss, or a metric that cannot be tested."""
@@ -334,10 +335,12 @@ class Gate:
         if verdict.confidence_regression and not verdict.gated:
             change = f"{comparison.name} {comparison.delta:+.4f} ({format_p_value(verdict.adjusted)} adjusted)"
             self.messages.append(describe_remark(now, f"confidence regression: {change}"))
+        elif verdict.decision == GATE_REGRESSION and not verdict.gated:
+            self.messages.append(describe_remark(now, f"advisory: {comparison.name} {comparison.delta:+.4f}"))
         elif verdict.improvement:
             self.messages.append(describe_remark(now, f"better: {comparison.name} {comparison.delta:+.4f}"))
         elif verdict.tolerated:
-            self.messages.append(describe_remark(now, describe_tolerated_loss(verdict, self.rule.max_drop)))
+            self.messages.append(describe_remark(now, describe_tolerated_loss(verdict)))
         elif isnan(comparison.p):
             self.messages.append(
                 describe_remark(now, f"{comparison.name} cannot be judged: no samples or intervals to tell it by")
@@ -345,7 +348,7 @@ class Gate:
 
     def check_floors(self) -> None:
         """Fail the cases that miss a floor. A floor without a metric is an error; from the ini file, a message."""
-        floors = [parse_floor(text) for text in get_option(self.config, "floor") or ()]
+        floors = [parse_floor(text) for text in (*(get_option(self.config, "floor") or ()), *self.rule.policy.floors)]
         nodes = {(record.case, record.protocol): nodeid for nodeid, record in self.recorder.records.items()}
         meant = self.config.getoption("eye_floor") or get_option(self.config, "strict")
         for floor, record, metric in find_missed_floors(floors, self.recorder.records.values()):

@@ -84,8 +84,10 @@ ADVANCED = (
            "--eye-strict, a case fails if its primary metric is inconclusive", metavar="SHARE"),
     Option("gate", "metrics of which a regression fails a case: accuracy, score (proper scores of the probability of "
            "the right class), or both: accuracy,score", "accuracy", "KINDS"),
-    Option("alpha", "significance level of a regression, adjusted for all primary metrics of the session and for all "
-           "other metrics", "0.01", "SHARE"),
+    Option("policy", "TOML file with tiers, margins and tolerated losses of some metrics, and floors; of a "
+           "pyproject.toml, the table [tool.eyechart.gate]", metavar="FILE"),
+    Option("alpha", "significance level of a regression, adjusted for all primary metrics of the session, for all "
+           "other metrics and for all proper scores", "0.01", "SHARE"),
     Option("power", "report the smallest regression that each comparison detects with a power of 80 %; without "
            "--eye-baseline, estimated from this session", flag=True),
     Option("floor", "fail if a metric is below a value, as BENCHMARK/PROTOCOL:METRIC>=VALUE, or above it with <=; "

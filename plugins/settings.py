@@ -13,6 +13,7 @@ from eyechart.data.label_files import LabelsOption, parse_labels_option, read_la
 from eyechart.data.splits import list_splits
 from eyechart.errors import EyechartError, SpecError
 from eyechart.gate.floors import parse_floor
+from eyechart.gate.policy import NO_POLICY, Policy, read_policy
 from eyechart.gate.verdicts import Rule, parse_gates, parse_margin, parse_share
 from eyechart.models.registry import find_backend
 from eyechart.protocol.options import OptionSetting, RequestedValues, flag, is_fraction
@@ -46,13 +47,27 @@ def read_fraction(config: pytest.Config, name: str) -> float:
 
 
 def read_rule(config: pytest.Config) -> Rule:
-    """Return the significance level, the tolerated loss and the margin of the gate."""
+    """Return the significance level, the tolerated loss, the margin and the policy of the gate."""
     return Rule(
         alpha=read_fraction(config, "alpha"),
         max_drop=read_share(config, "max-drop", parse_share),
         margin=read_share(config, "margin", parse_margin) if get_option(config, "margin") else None,
         gates=read_gates(config),
+        policy=read_session_policy(config),
     )
+
+
+def read_session_policy(config: pytest.Config) -> Policy:
+    """Return the policy of `--eye-policy`, an empty one without it."""
+    if not (path := get_option(config, "policy")):
+        return NO_POLICY
+    try:
+        policy = read_policy(config.invocation_params.dir / path)
+        for text in policy.floors:
+            parse_floor(text)
+    except EyechartError as error:
+        raise pytest.UsageError(f"--eye-policy: {error}") from error
+    return policy
 
 
 def read_gates(config: pytest.Config) -> tuple[str, ...]:
@@ -160,7 +175,7 @@ def check_gate(config: pytest.Config) -> None:
         )
     read_rule(config)
     compares = get_option(config, "baseline") and not get_option(config, "update-baseline")
-    only = ("max-drop", "margin", "gate") if get_option(config, "power") else ("max-drop", "margin", "gate", "alpha")
+    only = ["max-drop", "margin", "gate"] + ["alpha"] * (not get_option(config, "power"))
     for name in () if compares else only:
         if config.getoption(f"eye_{name.replace('-', '_')}") is not None:
             raise pytest.UsageError(

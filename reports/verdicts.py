@@ -13,9 +13,8 @@ from eyechart.gate.compare import (
     remarks,
 )
 from eyechart.gate.evidence import Evidence
-from eyechart.gate.pooled import pool_models
 from eyechart.gate.shared_samples import share_samples
-from eyechart.gate.verdicts import VERDICTS, Rule, Verdict, decide
+from eyechart.gate.verdicts import VERDICTS, Rule, Verdict, decide_with_models
 from eyechart.plurals import count_of
 
 from .render import P_VALUE, Cell, NumberCell, NumberFormat, Row
@@ -56,9 +55,9 @@ def compare_cases(pairs: Pairs, rule: Rule) -> RunComparison:
     comparable = {key: pair for key, pair in pairs.items() if key not in refused}
     comparisons = [(key, comparison) for key, pair in comparable.items() for comparison in compare_metrics(*pair)]
     metrics = [comparison for _, comparison in comparisons]
-    every = decide([*metrics, *pool_models(metrics)], rule)
-    ranked = sorted(((key, verdict) for (key, _), verdict in zip(comparisons, every, strict=False)), key=sort_key)
-    return RunComparison(tuple(ranked), comparable, refused, tuple(every[len(metrics) :]))
+    verdicts, models = decide_with_models(metrics, rule)
+    ranked = sorted(((key, verdict) for (key, _), verdict in zip(comparisons, verdicts, strict=True)), key=sort_key)
+    return RunComparison(tuple(ranked), comparable, refused, tuple(models))
 
 
 def sort_key(item: tuple[Key, Verdict]) -> tuple[int, float, float, Key, str]:

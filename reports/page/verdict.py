@@ -38,7 +38,7 @@ def summarise_verdict(runs: Runs, changes: Changes) -> dict[str, str]:
     decision = session_verdict(verdicts)
     lost = decision == REGRESSION
     if decision == INCONCLUSIVE or (lost and not worse):
-        sentence = describe_session(verdicts, changes.rule)
+        sentence = describe_session(verdicts)
         text = f"{text} {sentence[0].upper()}{sentence[1:]}."
     if confidence := describe_confidence(verdicts):
         text = text if decision == INCONCLUSIVE or (lost and not worse) else f"{text} {confidence.capitalize()}."

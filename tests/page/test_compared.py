@@ -80,7 +80,6 @@ def test_a_file_of_baselines_is_compared_with_outcome_by_outcome(studio: Any, op
     [
         ({"fingerprint": "0" * 64}, "fingerprint: 00000000 before, "),
         ({"label_hashes": {"ImGT": "0"}}, "ground truth ImGT: 0 before, "),
-        ({"limit": 11}, "limit: 11 before, 12 after"),
         ({"seed": 7}, "seed: 7 before, 42 after"),
     ],
 )

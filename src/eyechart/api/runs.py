@@ -116,7 +116,7 @@ class Comparison:
         Values are fractions. `lost` and `gained` are numbers of samples, where the metric counts samples. `loss_limit`
         is the upper confidence limit of the loss, one-sided at 1 - alpha.
         """
-        rows = [summarise_metric(verdict, self.rule) for _, verdict in self.result.verdicts]
+        rows = [summarise_metric(verdict) for _, verdict in self.result.verdicts]
         return pd.DataFrame([{**asdict(row), "regression": row.verdict == REGRESSION} for row in rows])
 
     @property
@@ -130,7 +130,7 @@ class Comparison:
         return [*refusal_notes(self.result), *unmatched_notes(self.sides)]
 
     def __repr__(self) -> str:
-        summary = describe_session(self.result.every, self.rule)
+        summary = describe_session(self.result.every)
         return f"<{self.sides.names[0]} and {self.sides.names[1]}: {self.result}; {summary}>"
 
 

@@ -50,8 +50,8 @@ class MetricComparison:
     of both sides where they differ. `family` is one of `FAMILIES`: the first metric of a case is its primary one.
     `unchanged_model` is set if weights, settings and machine are equal on both sides. `effective_n` is n divided by the
     design effect of the changes. `changes` are those of a proportion or score by image, () for another metric.
-    `evidence` is equal for numbers with the same evidence. `cases` are the cases that a pooled comparison is over; it
-    has no rows of lost samples but `pooled_lost`, their number.
+    `evidence` is equal for numbers with the same evidence. `pooled` are the comparisons that are pooled in this one;
+    it has no rows of lost samples but `pooled_lost`, their number.
     """
 
     case: str
@@ -74,7 +74,7 @@ class MetricComparison:
     effective_n: float = float("nan")
     changes: "tuple[ClusterChanges, ...]" = field(default=(), repr=False)
     evidence: Collection[str] = ()
-    cases: tuple[str, ...] = ()
+    pooled: "tuple[MetricComparison, ...]" = field(default=(), repr=False)
     pooled_lost: int = 0
 
     def __post_init__(self) -> None:
@@ -85,12 +85,12 @@ class MetricComparison:
     def name(self) -> str:
         """The metric's name with its labels and subset."""
         pooled = "log_score, pooled" if self.family == SCORES else "primary metrics, pooled"
-        return pooled if self.cases else metric_title(self.metric)
+        return pooled if self.pooled else metric_title(self.metric)
 
     @property
     def primary(self) -> bool:
         """Whether it is the primary metric of a case."""
-        return self.family == PRIMARY and not self.cases
+        return self.family == PRIMARY and not self.pooled
 
     @property
     def is_proportion(self) -> bool:

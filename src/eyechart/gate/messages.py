@@ -14,7 +14,6 @@ from eyechart.gate.verdicts import (
     INCONCLUSIVE,
     NO_REGRESSION,
     REGRESSION,
-    Rule,
     Verdict,
     primary_verdicts,
     session_verdict,
@@ -68,14 +67,15 @@ def describe_loss(verdicts: Sequence[Verdict], of_case: Sequence[MetricCompariso
     return "\n".join([*lines, f"  on the page: {address}"])
 
 
-def describe_tolerated_loss(verdict: Verdict, max_drop: float) -> str:
-    """Return that a significant loss fails no case, since it is no larger than `max_drop`."""
+def describe_tolerated_loss(verdict: Verdict) -> str:
+    """Return that a significant loss fails no case, since it is no larger than what is tolerated."""
     comparison = verdict.comparison
     p_values = f"{format_p_value(comparison.p)}, {format_p_value(verdict.adjusted)} adjusted"
-    return f"tolerated loss: {comparison.name} {comparison.delta:+.4f}, within --eye-max-drop={max_drop:g} ({p_values})"
+    limit = f"{verdict.rule.max_drop:.4g}"
+    return f"tolerated loss: {comparison.name} {comparison.delta:+.4f}, {limit} is tolerated ({p_values})"
 
 
-def count_verdicts(verdicts: Sequence[Verdict], max_drop: float) -> str:
+def count_verdicts(verdicts: Sequence[Verdict]) -> str:
     """Return how many numbers were compared, how many are worse, and how many losses were tolerated, if any.
 
     Proper scores count only if a regression of them fails a case.
@@ -86,12 +86,12 @@ def count_verdicts(verdicts: Sequence[Verdict], max_drop: float) -> str:
     tolerated = sum(verdict.tolerated for verdict in verdicts)
     if not tolerated:
         return line
-    return f"{line}, {count_of(tolerated, 'loss', 'losses')} tolerated because of --eye-max-drop={max_drop:g}"
+    return f"{line}, {count_of(tolerated, 'loss', 'losses')} tolerated"
 
 
-def describe_session(verdicts: Sequence[Verdict], rule: Rule) -> str:
+def describe_session(verdicts: Sequence[Verdict]) -> str:
     """Return the verdict on a session: what is worse, or the largest loss that cannot be excluded."""
-    sentence = describe_accuracy(verdicts, rule)
+    sentence = describe_accuracy(verdicts)
     confidence = describe_confidence(verdicts)
     return f"{sentence}; {confidence}" if confidence else sentence
 
@@ -99,10 +99,10 @@ def describe_session(verdicts: Sequence[Verdict], rule: Rule) -> str:
 def describe_confidence(verdicts: Iterable[Verdict]) -> str:
     """Return where proper scores have a regression, the pooled one of a model first; "" without one."""
     worse = [verdict.comparison for verdict in verdicts if verdict.confidence_regression]
-    models = [comparison for comparison in worse if comparison.cases]
-    cases = {(comparison.case, comparison.protocol) for comparison in worse if not comparison.cases}
+    models = [comparison for comparison in worse if comparison.pooled]
+    cases = {(comparison.case, comparison.protocol) for comparison in worse if not comparison.pooled}
     parts = [
-        f"of {model.model} over {count_of(len(model.cases), 'case')} (log score {model.delta:+.4f}, "
+        f"of {model.model} over {count_of(len(model.pooled), 'case')} (log score {model.delta:+.4f}, "
         f"{format_p_value(model.p)})"
         for model in models[:SHOWN]
     ]
@@ -110,29 +110,32 @@ def describe_confidence(verdicts: Iterable[Verdict]) -> str:
     return f"confidence regression {', '.join(parts)}" if parts else ""
 
 
-def describe_accuracy(verdicts: Sequence[Verdict], rule: Rule) -> str:
+def describe_accuracy(verdicts: Sequence[Verdict]) -> str:
     """Return the verdict on accuracies and the like."""
     decision = session_verdict(verdicts)
     primary = [*primary_verdicts(verdicts)]
     cases = cases_of(verdicts)
     if decision == REGRESSION:
         worse = [verdict for verdict in verdicts if verdict.regression]
-        models = join_names([verdict.comparison.model for verdict in worse if verdict.comparison.cases])
+        models = join_names([verdict.comparison.model for verdict in worse if verdict.comparison.pooled])
         of_models = f", and over all cases of {models}" if models else ""
         return f"regression in {len(cases_of(worse))} of {count_of(len(cases), 'case')}{of_models}"
     if decision == INCONCLUSIVE:
-        return describe_inconclusive([verdict for verdict in primary if verdict.inconclusive], rule)
+        return describe_inconclusive([verdict for verdict in primary if verdict.inconclusive])
     better = f"improvement in {sum(v.improvement for v in primary)} of {count_of(len(cases), 'case')}; "
     start = f"{better if decision == IMPROVEMENT else ''}no regression"
     if all(verdict.limit == 0 for verdict in primary):
         return f"{start}: the same weights gave the same answers" if primary else start
-    return f"{start}: a loss of {format_points(rule.margin or 0)} or more is excluded for every primary metric"
+    margins = {verdict.rule.margin for verdict in primary if verdict.limit}
+    (margin,) = margins if len(margins) == 1 else (None,)
+    loss = "of its margin" if margin is None else f"of {format_points(margin)}"
+    return f"{start}: a loss {loss} or more is excluded for every primary metric"
 
 
 def cases_of(verdicts: Iterable[Verdict]) -> set[tuple[str, str]]:
     """Return the cases, with their protocols, that some verdicts are on; pooled ones are on none."""
     comparisons = (verdict.comparison for verdict in verdicts)
-    return {(comparison.case, comparison.protocol) for comparison in comparisons if not comparison.cases}
+    return {(comparison.case, comparison.protocol) for comparison in comparisons if not comparison.pooled}
 
 
 def describe_pooled(verdict: Verdict) -> str:
@@ -145,7 +148,7 @@ def describe_pooled(verdict: Verdict) -> str:
     limit = f"; a loss of {format_points(verdict.limit)} cannot be excluded" if open_loss else ""
     name = "log score of " if comparison.family == SCORES else ""
     return (
-        f"{name}{comparison.model} over {count_of(len(comparison.cases), 'case')}: {verdict.decision}; {values}, "
+        f"{name}{comparison.model} over {count_of(len(comparison.pooled), 'case')}: {verdict.decision}; {values}, "
         f"{samples}, {format_p_value(verdict.adjusted)} adjusted{limit}"
     )
 
@@ -164,7 +167,7 @@ def describe_benchmarks(verdicts: Sequence[Verdict]) -> str:
     return f"benchmarks: {', '.join(parts)}" if len(parts) > 1 else ""
 
 
-def describe_inconclusive(verdicts: Sequence[Verdict], rule: Rule) -> str:
+def describe_inconclusive(verdicts: Sequence[Verdict]) -> str:
     """Return the largest loss that inconclusive primary metrics leave possible, and how many samples would decide."""
     largest = max(verdicts, key=lambda verdict: inf if isnan(verdict.limit) else verdict.limit)
     comparison = largest.comparison
@@ -173,25 +176,25 @@ def describe_inconclusive(verdicts: Sequence[Verdict], rule: Rule) -> str:
     if isnan(largest.limit):
         return f"{start}: no loss of {name} can be excluded, since it has no interval"
     start = f"{start}: a loss of {format_points(largest.limit)} of {name}"
-    if rule.margin is None:
+    if (margin := largest.rule.margin) is None:
         return f"{start} cannot be excluded; --eye-margin sets the loss that must be"
-    more = largest.samples_to_decide(rule)
-    decides = f"; {more:,} more images would show a loss below {format_points(rule.margin)}" if more else ""
+    more = largest.samples_to_decide()
+    decides = f"; {more:,} more images would show a loss below {format_points(margin)}" if more else ""
     return f"{start} cannot be excluded{decides}"
 
 
-def describe_undecided(verdict: Verdict, rule: Rule) -> str:
-    """Return why a case fails whose primary metric is inconclusive, and the remedies."""
+def describe_undecided(verdict: Verdict) -> str:
+    """Return why a case fails whose critical metric is inconclusive, and the remedies."""
     comparison = verdict.comparison
     counts = f"{comparison.n_lost} lost, {comparison.gained} gained, " if comparison.is_proportion else ""
-    more = verdict.samples_to_decide(rule)
+    more = verdict.samples_to_decide()
     images = f"Add about {more:,} images" if more else "Add images"
     limit = "any size" if isnan(verdict.limit) else f"up to {format_points(verdict.limit)}"
     return (
         f"{comparison.case} ({comparison.protocol}): {comparison.name} is inconclusive.\n"
         f"  {comparison.before:.4f} in the baseline, {comparison.after:.4f} now: {comparison.delta:+.4f}, {counts}"
         f"{describe_n(comparison.n, comparison.n_clusters)}\n"
-        f"  a loss of {limit} cannot be excluded, and --eye-margin={rule.margin:g}\n"
+        f"  a loss of {limit} cannot be excluded, and the margin is {verdict.rule.margin:g}\n"
         f"  {images}, or raise the margin."
     )
 

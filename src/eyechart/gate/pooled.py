@@ -66,7 +66,7 @@ def pool(comparisons: Sequence[MetricComparison]) -> MetricComparison:
         unchanged_model=all(comparison.unchanged_model for comparison in comparisons),
         effective_n=effective,
         changes=changes,
-        cases=tuple(f"{comparison.case} ({comparison.protocol})" for comparison in comparisons),
+        pooled=tuple(comparisons),
     )
 
 
@@ -98,7 +98,7 @@ def pool_scores(comparisons: Sequence[MetricComparison]) -> MetricComparison:
         unchanged_model=all(comparison.unchanged_model for comparison in comparisons),
         effective_n=float(images),
         changes=changes,
-        cases=tuple(f"{comparison.case} ({comparison.protocol})" for comparison in comparisons),
+        pooled=tuple(comparisons),
     )
 
 

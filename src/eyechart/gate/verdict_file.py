@@ -39,6 +39,9 @@ class MetricVerdict(msgspec.Struct, frozen=True, kw_only=True):
     test: Annotated[str, doc("Name of the test of this metric alone.")]
     loss_limit: Annotated[float | None, doc("Upper confidence limit of the loss, one-sided at 1 - alpha.")]
     more_samples: Annotated[int | None, doc("Samples more that would exclude a loss of the margin, null if not known.")]
+    tier: Annotated[str, doc("critical, supporting, or advisory: a regression does not fail the case.")]
+    margin: Annotated[float | None, doc("Loss of this metric that must be excluded, null if there is none.")]
+    max_drop: Annotated[float, doc("Largest loss of this metric that is tolerated.")]
     verdict: Annotated[str, doc(f"One of {WORDS}.")]
 
 
@@ -91,14 +94,14 @@ def summarise_session(
     every = [*verdicts, *pooled]
     return SessionVerdicts(
         verdict=session_verdict(every),
-        sentence=describe_session(every, rule) if verdicts else "nothing was compared",
+        sentence=describe_session(every) if verdicts else "nothing was compared",
         alpha=rule.alpha,
         max_drop=rule.max_drop,
         margin=rule.margin,
         benchmarks=group_verdicts(verdicts, lambda verdict: benchmark_of(verdict.comparison.case)),
-        models=model_verdicts(verdicts, pooled, rule),
+        models=model_verdicts(verdicts, pooled),
         cases=group_verdicts(verdicts, lambda verdict: f"{verdict.comparison.case} ({verdict.comparison.protocol})"),
-        metrics=tuple(summarise_metric(verdict, rule) for verdict in verdicts),
+        metrics=tuple(summarise_metric(verdict) for verdict in verdicts),
         not_compared=tuple(not_compared),
         exit_status=exit_status,
     )
@@ -112,7 +115,7 @@ def group_verdicts(verdicts: Sequence[Verdict], name: Callable[[Verdict], str]) 
     return tuple(GroupVerdict(name=key, verdict=session_verdict(group)) for key, group in groups.items())
 
 
-def model_verdicts(verdicts: Sequence[Verdict], pooled: Sequence[Verdict], rule: Rule) -> tuple[GroupVerdict, ...]:
+def model_verdicts(verdicts: Sequence[Verdict], pooled: Sequence[Verdict]) -> tuple[GroupVerdict, ...]:
     """Return the verdict on each model, with its pooled decision if it has one."""
     of_model = {(verdict.comparison.model, kind_of_metric(verdict.comparison)): verdict for verdict in pooled}
     groups = []
@@ -123,14 +126,14 @@ def model_verdicts(verdicts: Sequence[Verdict], pooled: Sequence[Verdict], rule:
             msgspec.structs.replace(
                 group,
                 verdict=decision,
-                pooled=whole and summarise_metric(whole, rule),
-                pooled_score=score and summarise_metric(score, rule),
+                pooled=whole and summarise_metric(whole),
+                pooled_score=score and summarise_metric(score),
             )
         )
     return tuple(groups)
 
 
-def summarise_metric(verdict: Verdict, rule: Rule) -> MetricVerdict:
+def summarise_metric(verdict: Verdict) -> MetricVerdict:
     """Return the verdict on a metric."""
     comparison = verdict.comparison
     metric, interval = comparison.metric, comparison.ci
@@ -154,7 +157,10 @@ def summarise_metric(verdict: Verdict, rule: Rule) -> MetricVerdict:
         p_adjusted=number_or_none(verdict.adjusted),
         test=comparison.method,
         loss_limit=number_or_none(verdict.limit),
-        more_samples=verdict.samples_to_decide(rule),
+        more_samples=verdict.samples_to_decide(),
+        tier=verdict.rule.tier,
+        margin=verdict.rule.margin,
+        max_drop=verdict.rule.max_drop,
         verdict=verdict.decision,
     )
 

@@ -7,7 +7,7 @@ has half of the level.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import accumulate
 from math import isnan, nan
 
@@ -15,7 +15,9 @@ import numpy as np
 
 from eyechart.errors import SpecError
 from eyechart.gate.compare import FAMILIES, SCORES, ClusterChanges, MetricComparison
-from eyechart.gate.evidence import Floats, Ints
+from eyechart.gate.evidence import CLOSE, Floats, Ints
+from eyechart.gate.policy import ADVISORY, CRITICAL, NO_POLICY, Policy, default_tier
+from eyechart.gate.pooled import pool_models
 from eyechart.metrics.joint_tests import DRAWS, sign_flip_max_t
 from eyechart.metrics.noninferiority import samples_for_margin
 from eyechart.metrics.significance import holm
@@ -49,13 +51,32 @@ class Rule:
     """The significance level of each family, the largest tolerated loss, and the margin, None if none is set.
 
     There is no regression where a loss of the size of the margin can be excluded. `gates` are the kinds of metrics that
-    fail a case.
+    fail a case. `policy` has other limits for some metrics; the rule for one metric has its limits and `tier` instead.
     """
 
     alpha: float = ALPHA
     max_drop: float = 0.0
     margin: float | None = None
     gates: tuple[str, ...] = (ACCURACY,)
+    policy: Policy = NO_POLICY
+    tier: str = ""
+
+    def for_metric(self, comparison: MetricComparison) -> "Rule":
+        """Return the rule for one metric, with the limits and the tier that the policy gives it.
+
+        A pooled comparison tolerates the mean of what its cases tolerate, weighted by their samples.
+        """
+        drop, margin, relative = 0.0 if comparison.family == SCORES else self.max_drop, self.margin, 0.0
+        tier = default_tier(comparison) if kind_of_metric(comparison) in self.gates else ADVISORY
+        for rule in self.policy.rules_for(comparison):
+            drop = drop if rule.max_drop is None else rule.max_drop
+            relative = relative if rule.max_relative_drop is None else rule.max_relative_drop
+            margin, tier = rule.margin or margin, rule.tier or tier
+        drop = max(drop, relative * abs(comparison.before))
+        if comparison.pooled:
+            limits = [part.n * self.for_metric(part).max_drop for part in comparison.pooled]
+            drop = sum(limits) / comparison.n
+        return replace(self, max_drop=drop, margin=margin, tier=tier, policy=NO_POLICY)
 
     def __str__(self) -> str:
         tolerated = f" A loss of at most {self.max_drop:g} is tolerated." if self.max_drop else ""
@@ -72,17 +93,27 @@ DEFAULT_RULE = Rule()
 
 @dataclass(frozen=True)
 class Verdict:
-    """A comparison, its p-value adjusted for its family, one of `VERDICTS`, and the upper limit of the loss."""
+    """A comparison, its adjusted p-value, one of `VERDICTS`, the upper limit of the loss, and the rule for it."""
 
     comparison: MetricComparison
     adjusted: float
     decision: str
     limit: float = nan
-    gated: bool = True
+    rule: Rule = DEFAULT_RULE
+
+    @property
+    def gated(self) -> bool:
+        """Whether a regression fails its case: the metric is not advisory."""
+        return self.rule.tier != ADVISORY
+
+    @property
+    def must_be_decided(self) -> bool:
+        """Whether it fails its case under `--eye-strict` if it is inconclusive: a critical metric with a margin."""
+        return self.rule.tier == CRITICAL and self.rule.margin is not None and not self.comparison.pooled
 
     @property
     def regression(self) -> bool:
-        """Whether it is a significant loss that fails its case: larger than max-drop, and of a kind that is gated."""
+        """Whether it is a significant loss that fails its case: larger than max-drop, and of a metric that is gated."""
         return self.gated and self.decision in (REGRESSION, CONFIDENCE_REGRESSION)
 
     @property
@@ -105,18 +136,30 @@ class Verdict:
         """Whether neither a loss nor its absence is shown."""
         return self.decision == INCONCLUSIVE
 
-    def samples_to_decide(self, rule: Rule) -> int | None:
+    def samples_to_decide(self) -> int | None:
         """Return how many more samples would show a loss below the margin if there is none; None if not known.
 
         The proportion of changed samples is taken to stay what it is, but for one more on either side.
         """
-        comparison = self.comparison
+        comparison, rule = self.comparison, self.rule
         if not rule.margin or not self.inconclusive or isnan(comparison.discordance):
             return None
         changed = comparison.n_lost + comparison.gained
         share = min(1.0, (changed + 2) / (comparison.n + 2))
         needed = samples_for_margin(share, rule.margin, rule.alpha) * comparison.n / comparison.effective_n
         return max(1, round(needed) - comparison.n)
+
+
+def decide_with_models(
+    comparisons: Sequence[MetricComparison], rule: Rule = DEFAULT_RULE
+) -> tuple[list[Verdict], list[Verdict]]:
+    """Return a verdict for each comparison of a session, and for each model with several cases the pooled decisions.
+
+    A metric that the policy makes advisory is not pooled.
+    """
+    pooled = pool_models(comparison for comparison in comparisons if not rule.policy.is_advisory(comparison))
+    every = decide([*comparisons, *pooled], rule)
+    return every[: len(comparisons)], every[len(comparisons) :]
 
 
 def decide(comparisons: Sequence[MetricComparison], rule: Rule = DEFAULT_RULE) -> list[Verdict]:
@@ -126,9 +169,10 @@ def decide(comparisons: Sequence[MetricComparison], rule: Rule = DEFAULT_RULE) -
         places = [place for place, comparison in enumerate(comparisons) if comparison.family == family]
         adjusted[places] = adjust_family([comparisons[place] for place in places], rule.alpha)
     limits = [comparison.loss_limit(rule.alpha) for comparison in comparisons]
+    rules = [rule.for_metric(comparison) for comparison in comparisons]
     return [
-        Verdict(comparison, p, _decide(comparison, p, limit, rule), limit, kind_of_metric(comparison) in rule.gates)
-        for comparison, p, limit in zip(comparisons, adjusted.tolist(), limits, strict=True)
+        Verdict(comparison, p, _decide(comparison, p, limit, own), limit, own)
+        for comparison, p, limit, own in zip(comparisons, adjusted.tolist(), limits, rules, strict=True)
     ]
 
 
@@ -142,13 +186,15 @@ def _decide(comparison: MetricComparison, adjusted: float, limit: float, rule: R
         return UNTESTED
     if comparison.family == SCORES:
         if adjusted < rule.alpha and comparison.loss:
-            return CONFIDENCE_IMPROVEMENT if comparison.loss < 0 else CONFIDENCE_REGRESSION
+            if comparison.loss < 0:
+                return CONFIDENCE_IMPROVEMENT
+            return CONFIDENCE_REGRESSION if comparison.loss > rule.max_drop + CLOSE else TOLERATED
         unchanged = comparison.unchanged_model and comparison.delta == 0
         return CONFIDENCE_UNCHANGED if unchanged else CONFIDENCE_INCONCLUSIVE
     if adjusted < rule.alpha and comparison.loss:
         if comparison.loss < 0:
             return IMPROVEMENT
-        return REGRESSION if comparison.loss > rule.max_drop else TOLERATED
+        return REGRESSION if comparison.loss > rule.max_drop + CLOSE else TOLERATED
     return NO_REGRESSION if limit == 0 or (rule.margin and limit < rule.margin) else INCONCLUSIVE
 
 

@@ -86,9 +86,10 @@ def test_the_first_metric_of_a_case_is_primary(judged: Any, make: Any, share: An
 
 def test_it_says_how_many_more_images_would_decide(judged: Any) -> None:
     (only,) = judged({"acc1": RIGHT}, {"acc1": changed(50, 50)})
-    assert only.samples_to_decide(POINT) == MORE
-    assert only.samples_to_decide(Rule()) is None
-    assert judged({"acc1": RIGHT}, {"acc1": RIGHT})[0].samples_to_decide(POINT) is None
+    assert only.samples_to_decide() == MORE
+    (open_,) = judged({"acc1": RIGHT}, {"acc1": changed(50, 50)}, Rule())
+    assert open_.samples_to_decide() is None
+    assert judged({"acc1": RIGHT}, {"acc1": RIGHT})[0].samples_to_decide() is None
 
 
 def test_copies_of_a_metric_and_metrics_that_cannot_change_cost_nothing(judged: Any) -> None:
@@ -148,27 +149,27 @@ def test_a_regression_of_any_metric_decides_a_session_and_otherwise_the_primary_
     ],
 )
 def test_the_verdict_on_a_session_is_a_sentence(judged: Any, after: Any, rule: Rule, sentence: str) -> None:
-    assert describe_session(judged({"acc1": RIGHT}, {"acc1": after}, rule), rule) == sentence
+    assert describe_session(judged({"acc1": RIGHT}, {"acc1": after}, rule)) == sentence
 
 
 def test_a_metric_without_an_interval_excludes_no_loss(make: Any, named: Any) -> None:
     before = make([named("ig", interval=None)])
     verdicts = decide([*compare_metrics(before, replace(before, weights_sha256=OTHER))], POINT)
-    said = describe_session(verdicts, POINT)
+    said = describe_session(verdicts)
     start = f"inconclusive in 1 case: no loss of ig (ImGT, A) in {CASE}"
     assert said == f"{start} can be excluded, since it has no interval"
-    assert "a loss of any size cannot be excluded" in describe_undecided(verdicts[0], POINT)
+    assert "a loss of any size cannot be excluded" in describe_undecided(verdicts[0])
 
 
 def test_the_same_weights_and_answers_are_said(judged: Any) -> None:
     verdicts = judged({"acc1": RIGHT}, {"acc1": RIGHT}, Rule(), "0" * 64)
-    assert describe_session(verdicts, Rule()) == "no regression: the same weights gave the same answers"
+    assert describe_session(verdicts) == "no regression: the same weights gave the same answers"
 
 
 def test_an_undecided_case_says_what_would_decide_it(judged: Any) -> None:
-    said = describe_undecided(judged({"acc1": RIGHT}, {"acc1": changed(50, 50)})[0], POINT)
+    said = describe_undecided(judged({"acc1": RIGHT}, {"acc1": changed(50, 50)})[0])
     assert "50 lost, 50 gained, n=2000" in said
-    assert "a loss of up to 1.2 points cannot be excluded, and --eye-margin=0.01" in said
+    assert "a loss of up to 1.2 points cannot be excluded, and the margin is 0.01" in said
     assert f"Add about {MORE:,} images, or raise the margin." in said
 
 

@@ -51,7 +51,7 @@ def test_different_images_add_up_to_one_mcnemar_test(case: Any) -> None:
     assert (pooled.before, pooled.after) == (pytest.approx(before.mean()), pytest.approx(after.mean()))
     assert pooled.method == "exact McNemar"
     assert pooled.model == "m[]"
-    assert len(pooled.cases) == 3
+    assert len(pooled.pooled) == 3
 
 
 def test_cases_of_the_same_images_are_one_unit_each(case: Any) -> None:
@@ -99,7 +99,7 @@ def test_a_loss_that_no_case_shows_is_a_regression_of_the_model(case: Any) -> No
     *cases, pooled = verdicts
     assert not any(verdict.regression for verdict in cases)
     assert pooled.decision == REGRESSION
-    assert describe_session(verdicts, Rule(ALPHA)) == "regression in 0 of 5 cases, and over all cases of m[]"
+    assert describe_session(verdicts) == "regression in 0 of 5 cases, and over all cases of m[]"
     said = describe_pooled(pooled)
     assert "m[] over 5 cases: regression; 1.0000 in the baseline, 0.9333 now: -0.0667 [" in said
     written = summarise_session(cases, [pooled], Rule(ALPHA))

@@ -152,7 +152,7 @@ def reference(numbers: list[Number], models: list[str]) -> list[tuple[float, flo
         before, after = means(number)
         loss = before - after
         if adjusted[id(number)] < RULE.alpha and loss:
-            word = "improvement" if loss < 0 else "regression" if loss > RULE.max_drop else "tolerated"
+            word = "improvement" if loss < 0 else "regression" if loss > RULE.max_drop + 1e-9 else "tolerated"
         else:
             word = "no regression" if limit is not None and limit < (RULE.margin or 0) else "inconclusive"
         found.append((p, adjusted[id(number)], limit, word))

@@ -66,13 +66,13 @@ def test_a_confidence_regression_is_said_and_fails_nothing_unless_asked(compared
     assert [verdict.decision for verdict in verdicts] == ["inconclusive", *["confidence regression"] * 2]
     assert not any(verdict.regression for verdict in verdicts)
     assert session_verdict(verdicts) == "inconclusive"
-    assert describe_session(verdicts, Rule()).endswith("; confidence regression in 1 case")
-    assert count_verdicts(verdicts, 0) == "gate: 1 number compared, 0 worse"
+    assert describe_session(verdicts).endswith("; confidence regression in 1 case")
+    assert count_verdicts(verdicts) == "gate: 1 number compared, 0 worse"
     both = Rule(gates=parse_gates("accuracy,score"))
     asked = decide(compared(), both)
     assert [verdict.regression for verdict in asked] == [False, True, True]
     assert session_verdict(asked) == "regression"
-    assert count_verdicts(asked, 0) == "gate: 3 numbers compared, 2 worse"
+    assert count_verdicts(asked) == "gate: 3 numbers compared, 2 worse"
 
 
 def test_the_other_words(compared: Any) -> None:
@@ -95,11 +95,11 @@ def test_scores_of_several_cases_are_pooled(compared: Any) -> None:
     little = SCORE - np.abs(np.random.default_rng(4).normal(0.002, 0.03, 60)) * np.where(np.arange(60) % 3, 1, -1)
     parts = [each for k in range(6) for each in compared(SCORE, np.minimum(little, 0), case=f"imagenet/s{k}/m[]")]
     accuracy, score = pool_models(parts)
-    assert (accuracy.family, score.family, score.n, len(score.cases)) == ("primary metrics", SCORES, 360, 6)
+    assert (accuracy.family, score.family, score.n, len(score.pooled)) == ("primary metrics", SCORES, 360, 6)
     assert score.delta == pytest.approx(np.mean([c.delta for c in parts if c.metric.name == "log_score"]))
     verdicts = decide([*parts, accuracy, score])
     assert verdicts[-1].decision == "confidence regression"
-    assert "confidence regression of m[] over 6 cases (log score -0." in describe_session(verdicts, Rule())
+    assert "confidence regression of m[] over 6 cases (log score -0." in describe_session(verdicts)
     (model,) = summarise_session(verdicts[:-2], verdicts[-2:], Rule()).models
     assert model.pooled is not None
     assert model.pooled_score is not None
