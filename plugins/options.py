@@ -57,8 +57,8 @@ EVERYDAY = (
            + f"; for any other benchmark {' and '.join(FALLBACK_MODELS)})",
            metavar="[NAME=]SPEC", repeatable=True),
     Option("data", "folder of the data, with BENCHMARK/SPLIT folders in it, or hub:OWNER/NAME[:SPLIT]", metavar="ROOT"),
-    Option("limit", "number of images of each split, drawn with the seed; a k-NN support split stays whole",
-           metavar="N"),
+    Option("limit", "number of images of each split, or of each class as in 10/class, drawn with the seed; a k-NN "
+           "support split stays whole", metavar="N[/class]"),
     Option("set", "set an option of a protocol; several values make one case each; repeatable",
            metavar="PROTOCOL.OPTION=VALUE[,VALUE]", repeatable=True),
     Option("preset", "set options of many protocols: paper (the settings of the published studies) or a TOML file; "

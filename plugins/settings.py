@@ -10,6 +10,7 @@ import pytest
 from eyechart.data.class_names import load_class_names, load_templates
 from eyechart.data.equivalences import equivalent_pairs
 from eyechart.data.label_files import LabelsOption, parse_labels_option, read_labels
+from eyechart.data.limits import Limit, parse_limit
 from eyechart.data.splits import list_splits
 from eyechart.errors import EyechartError, SpecError
 from eyechart.gate.floors import parse_floor
@@ -36,6 +37,16 @@ def read_count(config: pytest.Config, name: str, least: int) -> int | None:
     if not str(value).isdecimal() or int(value) < least:
         raise pytest.UsageError(f"--eye-{name} must be a whole number from {least} up. Got {value!r} instead.")
     return int(value)
+
+
+def read_limit(config: pytest.Config) -> Limit:
+    """Return the limit of images of each split, None if it is not set."""
+    if not (text := str(get_option(config, "limit"))):
+        return None
+    try:
+        return parse_limit(text)
+    except EyechartError as error:
+        raise pytest.UsageError(f"--eye-limit {error}") from error
 
 
 def read_fraction(config: pytest.Config, name: str) -> float:
@@ -220,7 +231,7 @@ def get_settings(config: pytest.Config) -> Settings:
             data=get_option(config, "data") or None,
             out=here / get_option(config, "out"),
             store=here / get_option(config, "store"),
-            limit=read_count(config, "limit", 1),
+            limit=read_limit(config),
             seed=read_count(config, "seed", 0) or 0,
             offline=bool(get_option(config, "offline")),
             strict=bool(get_option(config, "strict")),

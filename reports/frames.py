@@ -7,7 +7,7 @@ a row is of:
 |---|---|
 | `row` | the index of the case in the list that was given: tables print cases in this order |
 | `benchmark`, `split`, `protocol`, `model`, `case` | as in the record; `model` is the name that tables print |
-| `limit`, `seed`, `fingerprint` | which images: the limit (NaN: all), its seed, and the fingerprint of the images |
+| `limit`, `seed`, `fingerprint` | which images: the limit (None: all), its seed, and the fingerprint of the images |
 | `option_NAME` | the value of the option NAME of the protocol, one column per option |
 
 In a frame of answers these columns, but for `row`, are categorical: a text is kept once.

@@ -18,7 +18,7 @@ COLUMNS: Mapping[str, str] = {
     ),
     **dict.fromkeys(("model_alias", "model_spec", "model_name", "model_revision", "model_weights_sha256"), "string"),
     **dict.fromkeys(("model_dtype", "model_device", "model_device_name", "data_fingerprint"), "string"),
-    "limit": "int64",
+    "limit": "string",
     "seed": "int64",
     **dict.fromkeys(("metric", "labels", "subset", "level", "prompt"), "string"),
     "value": "float64",
@@ -54,7 +54,8 @@ def case_columns(record: Record) -> Row:
         model.device,
         model.device_name,
     )
-    return (*case, *model_columns, record.data.fingerprint, record.limit, record.seed)
+    limit = None if record.limit is None else str(record.limit)
+    return (*case, *model_columns, record.data.fingerprint, limit, record.seed)
 
 
 def metric_columns(metric: Metric) -> Row:

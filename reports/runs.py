@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from eyechart.data.labels import original_name
+from eyechart.data.limits import describe_limit
 from eyechart.errors import ReportError, SpecError
 from eyechart.paths import run_folder
 from eyechart.records import EMPTY, Metric, Record, Run, empty_label_rules, read_run
@@ -177,7 +178,9 @@ class ComparableCases:
     def title(self) -> str:
         """Return the benchmark, and the limit and seed if only a part was used."""
         record = self.cases[0].record
-        limited = "" if record.limit is None else f", a choice of {record.limit:,} with seed {record.seed}"
+        limited = (
+            "" if record.limit is None else f", a choice of {describe_limit(record.limit)} with seed {record.seed}"
+        )
         again = f" ({self.number})" if self.number > 1 else ""
         return f"{self.benchmark}{limited}{again}"
 

@@ -15,6 +15,7 @@ from pathlib import Path
 from eyechart.data.dataset import Dataset
 from eyechart.data.discovery import SplitRef
 from eyechart.data.images import decode_image
+from eyechart.data.limits import Limit
 from eyechart.data.splits import open_split
 from eyechart.errors import ReportError
 from eyechart.spec import did_you_mean
@@ -41,7 +42,7 @@ def open_checked_split(
     store: Path,
     *,
     fingerprint: str,
-    limit: int | None,
+    limit: Limit,
     seed: int,
     source: str = "run",
     offline: bool = False,

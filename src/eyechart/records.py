@@ -178,7 +178,7 @@ class Record(msgspec.Struct, frozen=True, kw_only=True):
     variant: Annotated[Mapping[str, str], doc("Options, prompts and parsers that the metrics depend on.")]
     model: Annotated[ModelRecord, doc("The model.")]
     data: Annotated[DataRecord, doc("The images and labels.")]
-    limit: Annotated[int | None, doc("Value of --eye-limit, null for all images.")]
+    limit: Annotated[int | str | None, doc("Value of --eye-limit: a number, or N/class; null for all images.")]
     seed: Annotated[int, doc("Value of --eye-seed.")]
     outcomes: Annotated[OutcomeCounts, doc("Number of answers of each outcome.")]
     metrics: Annotated[tuple[Metric, ...], doc("Metrics in the order of the benchmark function, then `answered`.")]

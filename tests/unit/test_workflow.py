@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 import yaml
 
+from eyechart.gate.policy import read_policy
 from eyechart.plugins.exit_codes import MEANINGS
 from eyechart.plugins.options import OPTIONS
 
@@ -91,11 +92,13 @@ def test_the_guide_gates_the_cases_of_the_workflow(job: dict[str, Any]) -> None:
     assert set(re.findall(r"CASES='(.+?)'", GUIDE)) == {job["env"]["CASES"]}
 
 
-def test_the_guides_settings_for_others_can_be_read() -> None:
+def test_the_guides_settings_for_others_can_be_read(tmp_path: Path) -> None:
     (gitlab,) = re.findall(r"```yaml\n(.+?)```", GUIDE, re.DOTALL)
-    (options,) = re.findall(r"```toml\n(.+?)```", GUIDE, re.DOTALL)
+    options, policy = re.findall(r"```toml\n(.+?)```", GUIDE, re.DOTALL)
     assert yaml.safe_load(gitlab)["eyechart"]["script"] == "bash ci/eyechart.sh"
     assert {*tomllib.loads(options)["tool"]["pytest"]["ini_options"]} <= {option.ini_name for option in OPTIONS}
+    (tmp_path / "policy.toml").write_text(policy)
+    assert [rule.split for rule in read_policy(tmp_path / "policy.toml").rules] == ["imagenet/*", "imagenet/sketch"]
 
 
 def test_the_guide_explains_every_exit_status() -> None:

@@ -21,6 +21,7 @@ from eyechart.data.dataset import Dataset
 from eyechart.data.discovery import find_split
 from eyechart.data.in_memory import open_in_memory
 from eyechart.data.label_files import LabelsOption
+from eyechart.data.limits import Limit, parse_limit
 from eyechart.data.splits import open_split
 from eyechart.errors import ModelError, SpecError, ToleranceError, UnavailableError
 from eyechart.inference.image_runner import Progress
@@ -70,7 +71,7 @@ def evaluate(
     class_names: Sequence[str] = (),
     name: str = "",
     data_name: str = "",
-    limit: int | None = None,
+    limit: Limit = None,
     seed: int = 42,
     templates: str | None = None,
     store: Path | str = STORE,
@@ -92,7 +93,8 @@ def evaluate(
     - `protocol`: one or several names, or a class; by default all that suit the model and the data. `options` are its
       options (`{"epochs": 3}`), of several protocols as `{"multiple_choice.epochs": 3}`. `metrics` replace those of the
       packaged benchmark.
-    - `labels`: files of further label sets by name. `limit`: a random sample of this many images, drawn with `seed`.
+    - `labels`: files of further label sets by name. `limit`: a random sample of this many images, or of
+      each class as in "10/class", drawn with `seed`.
     - `templates`: prompt templates of zero-shot models. `store`, `out`: the folders of stored answers and of runs.
     - `max_errors`: the number of images per case that may end in an error. Raises ToleranceError for more, after the
       run is written.
@@ -103,7 +105,7 @@ def evaluate(
     settings = Settings(
         out=Path(out),
         store=Path(store),
-        limit=limit,
+        limit=None if limit is None else parse_limit(str(limit)),
         seed=seed,
         offline=offline,
         max_errors=max_errors,

@@ -4,13 +4,17 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from hashlib import sha256
-from random import Random
 from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
 
 from eyechart.data.detection.annotation import Annotation
 from eyechart.data.labels import LabelSet
+from eyechart.data.limits import Limit, draw_rows
 from eyechart.data.observations import Observations
 from eyechart.data.rows import Row
+from eyechart.errors import SpecError
 from eyechart.metrics.accuracy import Empty
 
 
@@ -101,9 +105,25 @@ class Dataset:
             for labels in self.label_sets.values()
         )
 
-    def subsample(self, limit: int | None, seed: int) -> "Dataset":
-        """Return a random sample of `limit` images, in the order of the split."""
-        if limit is None or limit >= len(self.index):
+    def subsample(self, limit: Limit, seed: int) -> "Dataset":
+        """Return a random sample of `limit` images, in the order of the split.
+
+        Raises SpecError if the limit is by class and the images have no class.
+        """
+        size = len(self.index)
+        if limit is None or (isinstance(limit, int) and limit >= size):
             return self
-        chosen = Random(f"{seed}|limit|{self.benchmark}/{self.split}").sample(range(len(self.index)), limit)
-        return replace(self, rows=tuple(sorted(chosen)))
+        classes = None if isinstance(limit, int) else self.image_classes(limit)
+        return replace(self, rows=tuple(draw_rows(limit, size, f"{seed}|limit|{self.benchmark}/{self.split}", classes)))
+
+    def image_classes(self, limit: str) -> NDArray[np.int64]:
+        """Return the original class, or the finest known taxon, of each image of the split."""
+        for labels in self.label_sets.values():
+            if labels.original:
+                return labels.labels[:, 0]
+        if self.observations is not None:
+            return self.observations.nodes
+        raise SpecError(
+            f"--eye-limit={limit}: the images of {self.benchmark}/{self.split} have no classes. "
+            "Give a number of images."
+        )

@@ -16,6 +16,7 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
+from eyechart.data.limits import Limit
 from eyechart.errors import ReportError
 from eyechart.estimates import Estimate
 from eyechart.metrics.proper_scores import LEAST
@@ -89,7 +90,7 @@ class Evidence(msgspec.Struct, frozen=True, kw_only=True):
     fingerprint: str
     label_hashes: Mapping[str, str]
     variant: Mapping[str, str]
-    limit: int | None
+    limit: Limit
     seed: int
     samples: int
     keys: tuple[str, ...] = ()

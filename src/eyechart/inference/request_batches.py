@@ -13,6 +13,7 @@ from typing import Any, ClassVar
 
 import msgspec
 
+from eyechart.data.limits import Limit
 from eyechart.inference.requests import BaseRequest, KeyFields
 from eyechart.models.types import Generator
 
@@ -90,7 +91,7 @@ class Generate(RequestBatch):
 
     requests: tuple[RequestTemplate, ...]
     epoch: int = 0
-    limit: int | None = None
+    limit: Limit = None
     seed: int = 0
     scope = "selection"
 
@@ -219,7 +220,7 @@ class FillPrompts(SharedRequests):
     prompts: tuple[tuple[str, str, int], ...]
     names: tuple[str, ...]
     queries: tuple[FilledPrompt, ...]
-    limit: int | None = None
+    limit: Limit = None
     seed: int = 0
     scope = "selection"
 

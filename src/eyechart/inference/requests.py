@@ -18,6 +18,7 @@ from typing import Any, ClassVar, Generic, Literal, TypeVar
 
 import msgspec
 
+from eyechart.data.limits import Limit
 from eyechart.inference.class_weights import fill_templates
 from eyechart.models.types import (
     Classifier,
@@ -40,7 +41,7 @@ class KeyFields(msgspec.Struct, frozen=True):
     kind: str
     prompts: str = ""
     decoding: Mapping[str, Any] = {}
-    limit: int | None = None
+    limit: Limit = None
     seed: int = 0
 
 

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, TypeVar, overload
 
 from eyechart.data.dataset import Dataset
+from eyechart.data.limits import Limit
 from eyechart.inference.arrays import CachedArray, read_or_compute
 from eyechart.inference.engines.interface import Engine
 from eyechart.inference.engines.local import LocalEngine
@@ -28,7 +29,7 @@ class Runner:
     """
 
     store: Store
-    limit: int | None
+    limit: Limit
     seed: int
     progress: Progress
     engine: Engine = field(default_factory=LocalEngine)

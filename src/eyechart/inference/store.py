@@ -19,6 +19,7 @@ import filelock
 import msgspec
 
 from eyechart.atomic import draft_path, write_atomic
+from eyechart.data.limits import Limit
 from eyechart.errors import StoreError
 from eyechart.models.types import Identity
 from eyechart.version import __version__
@@ -43,7 +44,7 @@ class Key(msgspec.Struct, frozen=True, kw_only=True):
     prompts: str = ""
     decoding: Mapping[str, Any] = {}
     batch_size: int = 0
-    limit: int | None = None
+    limit: Limit = None
     seed: int = 0
 
     @property

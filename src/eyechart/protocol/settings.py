@@ -7,6 +7,7 @@ from hashlib import sha256
 from pathlib import Path
 
 from eyechart.data.label_files import LabelsOption
+from eyechart.data.limits import Limit
 from eyechart.metrics.accuracy import Empty
 from eyechart.paths import RUNS, STORE
 from eyechart.protocol.options import OptionValues, RequestedValues
@@ -25,7 +26,7 @@ class Settings:
     data: str | None = None
     out: Path = RUNS
     store: Path = STORE
-    limit: int | None = None
+    limit: Limit = None
     seed: int = 42
     offline: bool = False
     strict: bool = False
