@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 if TYPE_CHECKING:  # every pytest session imports this module
-    from eyechart.protocol.settings import Settings
+    from eyechart.gate.sequential import SequentialTest
+    from eyechart.protocol.settings import Case, Settings
 
     from .activation import Activation
 
@@ -45,6 +46,14 @@ def eye_progress(request: pytest.FixtureRequest) -> Callable[[str], Callable[[in
     activation(request).activate()
     progress: Any = request.config.pluginmanager.get_plugin("eyechart-progress")
     return progress.make_progress  # type: ignore[no-any-return]
+
+
+@pytest.fixture(scope="session")
+def eye_sequential(request: pytest.FixtureRequest) -> Callable[[Case], SequentialTest | None]:
+    """Return a function that returns the test which decides how many images of a case are asked."""
+    activation(request).activate()
+    sequential: Any = request.config.pluginmanager.get_plugin("eyechart-sequential")
+    return sequential.find_test  # type: ignore[no-any-return]
 
 
 def activation(request: pytest.FixtureRequest) -> Activation:

@@ -82,6 +82,8 @@ ADVANCED = (
            "(1 % is 0.01); tolerated regressions are reported", "0", "SHARE"),
     Option("margin", "loss that must be excluded for the verdict no regression, as a fraction below 0.5; with "
            "--eye-strict, a case fails if its primary metric is inconclusive", metavar="SHARE"),
+    Option("sequential", "ask about images in random order and stop a case when its primary metric shows a regression, "
+           "or no loss of --eye-margin", flag=True),
     Option("gate", "metrics of which a regression fails a case: accuracy, score (proper scores of the probability of "
            "the right class), or both: accuracy,score", "accuracy", "KINDS"),
     Option("policy", "TOML file with tiers, margins and tolerated losses of some metrics, and floors; of a "

@@ -13,6 +13,7 @@ from .missing_cases import MissingCases
 from .progress import Progress
 from .recorder import Recorder
 from .selection import Selection
+from .sequential import SequentialCases
 from .summary import Summary
 from .verdict_file import VerdictFile
 from .workers import RUN, is_worker
@@ -33,6 +34,7 @@ def register(config: pytest.Config, folder: Path, started: float) -> None:
     manager.register(cases, "eyechart-cases")
     manager.register(single_benchmark_files, "eyechart-single-benchmark-files")
     manager.register(Selection(config), "eyechart-selection")
+    manager.register(SequentialCases(config), "eyechart-sequential")
     manager.register(recorder, "eyechart-recorder")
     manager.register(Progress(config, recorder), "eyechart-progress")
     manager.register(Summary(recorder), "eyechart-summary")

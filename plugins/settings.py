@@ -185,8 +185,10 @@ def check_gate(config: pytest.Config) -> None:
             f"--eye-alpha must be above 0 and below {MAX_ALPHA}. Got {get_option(config, 'alpha')} instead."
         )
     read_rule(config)
+    if get_option(config, "sequential") and get_option(config, "limit"):
+        raise pytest.UsageError("--eye-sequential sets how many images are asked. Leave out --eye-limit.")
     compares = get_option(config, "baseline") and not get_option(config, "update-baseline")
-    only = ["max-drop", "margin", "gate"] + ["alpha"] * (not get_option(config, "power"))
+    only = ["max-drop", "margin", "gate", "sequential"] + ["alpha"] * (not get_option(config, "power"))
     for name in () if compares else only:
         if config.getoption(f"eye_{name.replace('-', '_')}") is not None:
             raise pytest.UsageError(
@@ -233,6 +235,7 @@ def get_settings(config: pytest.Config) -> Settings:
             store=here / get_option(config, "store"),
             limit=read_limit(config),
             seed=read_count(config, "seed", 0) or 0,
+            sequential=bool(get_option(config, "sequential")),
             offline=bool(get_option(config, "offline")),
             strict=bool(get_option(config, "strict")),
             max_errors=read_count(config, "max-errors", 0) or 0,

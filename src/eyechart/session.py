@@ -16,6 +16,7 @@ from eyechart.data.label_files import LabelsOption, align_labels, describe_misma
 from eyechart.data.labels import LabelSet
 from eyechart.data.splits import list_splits, open_split, unknown_split_message
 from eyechart.errors import AbsentError, DataError
+from eyechart.gate.sequential import SequentialTest
 from eyechart.inference.image_runner import Progress
 from eyechart.inference.runner import Runner
 from eyechart.inference.store import Store
@@ -108,27 +109,35 @@ class Session:
             raise AbsentError(f"{'; '.join(notes)}. Correct the names, or leave out --eye-strict.")
         return label_sets
 
-    def evaluate(self, case: Case, run: Path, progress: Progress) -> Evaluate[Predictions]:
-        """Return the function that computes metrics of a case; it makes the model when it is called first."""
-        make_context = partial(self.make_context, case, progress)
-        return Evaluate(
-            case, self.settings, get_protocol(case.protocol), make_context, run, self.models.new_weight_loads
-        )
+    def evaluate(
+        self, case: Case, run: Path, progress: Progress, test: SequentialTest | None = None
+    ) -> Evaluate[Predictions]:
+        """Return the function that computes metrics of a case; it makes the model when it is called first.
 
-    def make_context(self, case: Case, progress: Progress) -> Context:
-        """Return the context of a case's protocol, with the model in memory."""
+        With a `test` it asks in blocks until the test decides.
+        """
+        make_context = partial(self.make_context, case, progress)
+        protocol = get_protocol(case.protocol)
+        return Evaluate(case, self.settings, protocol, make_context, run, self.models.new_weight_loads, test)
+
+    def make_context(self, case: Case, progress: Progress, block: int | None = None) -> Context:
+        """Return the context of a case's protocol, with the model in memory; `block` is the limit of a growing case."""
         settings, dataset = self.settings, self.open_split(case.benchmark, case.split)
+        label_sets = self.load_label_sets(dataset)
+        if block:
+            dataset = dataset.subsample(block, settings.seed)
+            label_sets = [labels.select(dataset.selected) for labels in label_sets]
         names, source = resolve_class_names(dataset, settings, case.protocol)
         names_option = settings.names_by_protocol.get(case.protocol, settings.names)
         return Context(
-            runner=Runner(self.store, settings.limit, settings.seed, progress),
+            runner=Runner(self.store, block or settings.limit, settings.seed, progress, in_blocks=block is not None),
             model=self.models[case.model],
             dataset=dataset,
             raw_names=names,
             names_source=source,
             options=case.options,
             protocol=case.protocol,
-            label_sets=self.load_label_sets(dataset),
+            label_sets=label_sets,
             get_model=self.models.get_model,
             release_model=self.models.release_model,
             open_split=self.open_split,

@@ -212,6 +212,14 @@ def pictures(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="session")
+def large(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A root with imagenet/tiny of 420 pictures."""
+    root = tmp_path_factory.mktemp("large")
+    paint(root / "imagenet" / "tiny", 420, seed=3)
+    return root
+
+
+@pytest.fixture(scope="session")
 def new_world(
     tmp_path_factory: pytest.TempPathFactory, pictures: Path, warm_python: tuple[str, ...]
 ) -> Callable[[], World]:

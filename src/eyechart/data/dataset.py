@@ -94,14 +94,8 @@ class Dataset:
 
     def select_label_sets(self, empty: Empty | None = None) -> tuple[LabelSet, ...]:
         """Return the label sets of the selected rows; `empty` overrides the policy of all but the original labels."""
-        rows = list(self.selected)
         return tuple(
-            replace(
-                labels,
-                labels=labels.labels[rows],
-                annotated=labels.annotated[rows],
-                empty=labels.empty if empty is None or labels.original else empty,
-            )
+            replace(labels.select(self.selected), empty=labels.empty if empty is None or labels.original else empty)
             for labels in self.label_sets.values()
         )
 

@@ -30,6 +30,10 @@ class LabelSet:
     notes: tuple[str, ...] = ()
     original: bool = False
 
+    def select(self, rows: Sequence[int]) -> "LabelSet":
+        """Return the labels of some rows."""
+        return replace(self, labels=self.labels[list(rows)], annotated=self.annotated[list(rows)])
+
 
 def original_name(benchmark: str) -> str:
     """Return the name of the label set that the images of a benchmark come with.

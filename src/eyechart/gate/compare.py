@@ -5,6 +5,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from math import isnan
 
+import msgspec
 import numpy as np
 from scipy.special import ndtri
 
@@ -19,6 +20,7 @@ from eyechart.metrics.clusters import (
 from eyechart.metrics.intervals import Interval
 from eyechart.metrics.noninferiority import loss_upper_limit
 from eyechart.metrics.proper_scores import brier_scores, sign_flip_mean_p
+from eyechart.metrics.sequential import loss_log_e_value, sequential_loss_limit
 from eyechart.metrics.significance import bootstrap_change, interval_change
 from eyechart.plurals import count_of
 from eyechart.records import EMPTY, empty_label_rules
@@ -36,6 +38,7 @@ HASH = re.compile("[0-9a-f]{64}")
 MCNEMAR, SIGN_FLIPS = "exact McNemar", "exact sign flips of clusters"  # how proportions are tested
 BOOTSTRAP = "paired bootstrap"
 SIGNED_SCORES = "sign flips of scores"
+BETTING = "betting e-process"  # a sequential test
 FAMILIES = PRIMARY, OTHER, SCORES = "primary metrics", "other metrics", "proper scores"  # each at the whole level
 SHOWN = 10
 ROUNDED = 1e-6  # single precision differs by so much between machines and numbers of threads, in every image alike
@@ -135,6 +138,8 @@ class MetricComparison:
             share = self.effective_n / self.n
             worse, better = self.worse_and_better
             return loss_upper_limit(share * worse, share * better, self.effective_n, alpha)
+        if self.method == BETTING:
+            return sequential_loss_limit(*self.worse_and_better, self.n, alpha)
         if self.ci is None or isnan(self.delta):
             return float("nan")
         below = self.delta - self.ci.low if self.metric.direction > 0 else self.ci.high - self.delta
@@ -208,7 +213,29 @@ def _shorten(value: object) -> object:
 
 
 def compare_metrics(before: Evidence, after: Evidence) -> Iterator[MetricComparison]:
-    """Yield a comparison for every metric that has a direction and a value on both sides; the first one is primary."""
+    """Yield a comparison for every metric that has a direction and a value on both sides; the first one is primary.
+
+    Of a sequential case it is the primary metric alone, since no other test is valid whenever the asking stops.
+    """
+    comparisons = _compare_all(before, after)
+    if after.sequential is msgspec.UNSET:
+        yield from comparisons
+        return
+    yield from (_compare_sequentially(comparison) for comparison in comparisons if comparison.primary)
+
+
+def _compare_sequentially(comparison: MetricComparison) -> MetricComparison:
+    """Return the comparison of a proportion of independent samples by its e-process."""
+    worse, better = comparison.worse_and_better
+    sides = (sequential_loss_limit(*counts, comparison.n, 0.025) for counts in ((worse, better), (better, worse)))
+    worst, best = sides
+    low, high = (-worst, best) if comparison.metric.direction > 0 else (-best, worst)
+    p = min(1.0, float(np.exp(-loss_log_e_value(worse, better))))
+    return replace(comparison, p=p, ci=Interval(low, high), method=BETTING, changes=())
+
+
+def _compare_all(before: Evidence, after: Evidence) -> Iterator[MetricComparison]:
+    """Yield a comparison for every metric that has a direction and a value on both sides."""
     old, new = ({metric.key: metric for metric in evidence.metrics} for evidence in (before, after))
     same_model = bool(after.weights_sha256) and not remarks(before, after)
     primary = True

@@ -79,7 +79,8 @@ class Evidence(msgspec.Struct, frozen=True, kw_only=True):
     `keys` are the samples' names; a baseline has none, since equal fingerprints mean equal keys. `arrays` are the
     packed arrays by name. `clusters` names the array of the samples' clusters, such as photographs of one bird, and is
     unset where every sample is its own cluster. `sample_hashes` names the array that identifies the samples, by which
-    two cases are compared on those that both have; a baseline has it in a file of its own.
+    two cases are compared on those that both have; a baseline has it in a file of its own. `sequential` is
+    True if the asking stopped, or could have stopped, because of the answers.
     """
 
     schema: int = SCHEMA
@@ -99,6 +100,7 @@ class Evidence(msgspec.Struct, frozen=True, kw_only=True):
     arrays: Mapping[str, str]
     clusters: str | msgspec.UnsetType = msgspec.UNSET
     sample_hashes: str = ""
+    sequential: bool | msgspec.UnsetType = msgspec.UNSET
 
     def cluster_ids(self) -> Ints | None:
         """Return the cluster of each sample (samples,), None where every sample is its own cluster."""

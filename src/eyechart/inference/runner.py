@@ -6,6 +6,7 @@ from typing import Any, TypeVar, overload
 
 from eyechart.data.dataset import Dataset
 from eyechart.data.limits import Limit
+from eyechart.errors import SpecError
 from eyechart.inference.arrays import CachedArray, read_or_compute
 from eyechart.inference.engines.interface import Engine
 from eyechart.inference.engines.local import LocalEngine
@@ -25,7 +26,8 @@ ModelT = TypeVar("ModelT", bound=Model)
 class Runner:
     """Where answers are stored, the limit and seed of the session, and the engine that answers what is missing.
 
-    `digests` collects the digests of the store's entries that were used.
+    `in_blocks` is set if the limit grows while a case runs. `digests` collects the digests of the store's entries that
+    were used.
     """
 
     store: Store
@@ -33,7 +35,21 @@ class Runner:
     seed: int
     progress: Progress
     engine: Engine = field(default_factory=LocalEngine)
+    in_blocks: bool = False
     digests: set[str] = field(default_factory=set, compare=False)
+
+    @property
+    def key_limit(self) -> Limit:
+        """The limit, for requests that depend on which images are asked together.
+
+        Raises SpecError if the limit grows, since a longer run would ask them again.
+        """
+        if self.in_blocks:
+            raise SpecError(
+                "--eye-sequential: the requests of this case depend on which images are asked together, so that a "
+                "longer run would ask again. Leave it out, or ask about one image a request (images_per_request=1)."
+            )
+        return self.limit
 
     @overload
     def run(

@@ -111,7 +111,7 @@ def build_requests(context: Context, queries: Sequence[Query]) -> FillPrompts:
         queries=tuple(
             FilledPrompt(KINDS.index(query.kind), query.row, query.category, query.other) for query in queries
         ),
-        limit=context.runner.limit,
+        limit=context.runner.key_limit,
         seed=context.runner.seed,
     )
 

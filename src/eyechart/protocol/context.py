@@ -213,4 +213,4 @@ def ask(context: Context, batch: Generate) -> Responses:
     runner, dataset = context.runner, context.dataset
     if all(len(request.images) == 1 for request in batch.requests):
         return runner.run(batch.by_image(dataset.selected), context.generator, dataset)
-    return runner.run(replace(batch, limit=runner.limit, seed=runner.seed), context.generator, dataset)
+    return runner.run(replace(batch, limit=runner.key_limit, seed=runner.seed), context.generator, dataset)

@@ -1,15 +1,19 @@
 """`evaluate`, the fixture of benchmark functions: predicts a case and computes metrics from its predictions."""
 
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Generic
+from typing import Protocol as Interface
 
 from eyechart.data.class_names import VOCABULARIES, load_class_names
 from eyechart.data.dataset import Dataset
 from eyechart.data.equivalences import LabelPolicy, equivalent_pairs
 from eyechart.data.imagenet_names import has_imagenet_classes
+from eyechart.data.limits import Limit
 from eyechart.errors import UnavailableError
 from eyechart.estimates import Estimate
+from eyechart.gate.sequential import SequentialTest, block_sizes
 from eyechart.models.types import Identity
 from eyechart.protocol.base import Metric, P, Protocol
 from eyechart.protocol.context import Context
@@ -20,10 +24,18 @@ PUBLISHED = "12"
 PUBLISHED_WITH_DUPLICATES = ("openai", "kisel", "wordnet")
 
 
+class MakeContext(Interface):
+    """Makes the context of a case, with the model in memory."""
+
+    def __call__(self, *, block: int | None = None) -> Context:
+        """Return the context on so many images in random order, None for all."""
+
+
 class Evaluate(Generic[P]):
     """Evaluates one case. Call it with metrics, which are functions from predictions to estimates.
 
-    The first call computes the predictions; later calls use them again.
+    The first call computes the predictions; later calls use them again. With a sequential test, the first metric of the
+    first call decides how many images are asked.
     """
 
     def __init__(
@@ -31,12 +43,13 @@ class Evaluate(Generic[P]):
         case: Case,
         settings: Settings,
         protocol: Protocol[P],
-        make_context: Callable[[], Context],
+        make_context: MakeContext,
         run: Path,
         new_loads: Callable[[], int] = lambda: 0,
+        test: SequentialTest | None = None,
     ) -> None:
         self.case, self.settings, self.protocol, self.run = case, settings, protocol, run
-        self.make_context, self.new_loads = make_context, new_loads
+        self.make_context, self.new_loads, self.test = make_context, new_loads, test
         self.result: CaseResult[P] | None = None
 
     def __call__(self, *metrics: Metric[P]) -> tuple[Estimate, ...]:
@@ -44,7 +57,23 @@ class Evaluate(Generic[P]):
 
         Raises UnavailableError if the case must be skipped, and AbsentError if data are missing.
         """
+        if self.result is None and self.test and metrics:
+            self.result = self.ask_in_blocks(self.test, metrics[0])
         return self.get_result().add(metrics)
+
+    def ask_in_blocks(self, test: SequentialTest, primary: Metric[P]) -> CaseResult[P]:
+        """Return the result on the first blocks of images that decide the test, or on all images."""
+        size, loads = len(self.make_context().dataset), 0
+        for count in block_sizes(size):
+            result = self.predict(self.make_context(block=count), limit=None if count == size else count)
+            result.loads = loads = loads + result.loads
+            result.add([primary])
+            evidence = result.make_evidence(result.estimates, {})
+            result.estimates.clear()
+            if count < size and (reason := test.decide(evidence)):
+                result.stop = f"stopped after {count:,} of {size:,} images, which show {reason} (--eye-sequential)"
+                break
+        return result
 
     @property
     def predictions(self) -> P:
@@ -54,17 +83,21 @@ class Evaluate(Generic[P]):
     def get_result(self) -> CaseResult[P]:
         """Return the result of the case, and compute its predictions at the first call."""
         if self.result is None:
-            context = self.make_context()
-            if reason := self.protocol.unavailable(context):
-                raise UnavailableError(f"{self.case.model}: {reason}")
-            predictions = self.protocol.predict(context)
-            identity: Identity = context.model.identity
-            case, settings, dataset = self.case, self.settings, context.dataset
-            self.result = CaseResult(case, settings, dataset, identity, self.protocol, predictions, self.run)
-            self.result.loads = self.new_loads()
-            self.result.class_names = prompt_names(context)
-            self.result.store_entries = tuple(sorted(context.runner.digests))
+            self.result = self.predict(self.make_context(), self.settings.limit)
         return self.result
+
+    def predict(self, context: Context, limit: Limit) -> CaseResult[P]:
+        """Return the result of the case on the images of a context."""
+        if reason := self.protocol.unavailable(context):
+            raise UnavailableError(f"{self.case.model}: {reason}")
+        predictions = self.protocol.predict(context)
+        identity: Identity = context.model.identity
+        settings = replace(self.settings, limit=limit, sequential=self.test is not None)
+        result = CaseResult(self.case, settings, context.dataset, identity, self.protocol, predictions, self.run)
+        result.loads = self.new_loads()
+        result.class_names = prompt_names(context)
+        result.store_entries = tuple(sorted(context.runner.digests))
+        return result
 
 
 def prompt_names(context: Context) -> tuple[str, ...]:

@@ -46,6 +46,7 @@ class CaseResult(Generic[P]):
         self.protocol, self.predictions, self.run = protocol, predictions, run
         self.estimates: list[Estimate] = []
         self.loads = 0
+        self.stop = ""  # why not all images were asked
         self.class_names: tuple[str, ...] = ()  # of prompts, for a split without names of its own
         self.store_entries: tuple[str, ...] = ()
 
@@ -79,6 +80,7 @@ class CaseResult(Generic[P]):
         failed = f"{self.case}: {errors} of {total} ended in an error and are left out of every score."
         return (
             *((failed,) if errors else ()),
+            *((f"{case}: {self.stop}",) if self.stop else ()),
             *(f"{case}: {note}" for note in self.predictions.notes()),
             *(f"{split}: {note}" for note in (*self.dataset.notes, *self.predictions.data_notes())),
         )
@@ -208,6 +210,7 @@ class CaseResult(Generic[P]):
             metrics=metrics,
             arrays={**arrays, name: pack_array(hashes)},
             sample_hashes=name,
+            sequential=self.settings.sequential or msgspec.UNSET,
             clusters=msgspec.UNSET if clusters is None else digest(pack_clusters(clusters)),
         )
 

@@ -38,6 +38,7 @@ class Settings:
     equivalences: str = "12"
     categories: str = "equivalent"
     options: Mapping[str, RequestedValues] = field(default_factory=dict)
+    sequential: bool = False
     names_by_protocol: Mapping[str, str] = field(default_factory=dict)
 
 
