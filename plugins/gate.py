@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from eyechart.errors import EyechartError
-from eyechart.gate.baselines import FOLDER, case_key, read_baselines, write_baselines
+from eyechart.gate.baselines import FOLDER, case_key, read_baselines, read_drifts, write_baselines
 from eyechart.gate.compare import (
     MetricComparison,
     added_metrics,
@@ -25,8 +25,10 @@ from eyechart.gate.evidence import Evidence, read_evidence
 from eyechart.gate.floors import describe_missed_floor, find_missed_floors, parse_floor, suggest_names
 from eyechart.gate.messages import (
     SHOWN,
+    benchmark_of,
     count_verdicts,
     describe_benchmarks,
+    describe_drift,
     describe_incomplete_baseline,
     describe_loss,
     describe_losses,
@@ -49,6 +51,7 @@ from eyechart.gate.messages import (
 )
 from eyechart.gate.page_link import PageLink
 from eyechart.gate.power import power_lines, power_without_baseline
+from eyechart.gate.ratchet import NO_DRIFT, count_changes
 from eyechart.gate.shared_samples import share_samples, with_sample_hashes
 from eyechart.gate.verdicts import (
     CONFIDENCE_REGRESSION,
@@ -196,7 +199,8 @@ class Gate:
             for nodeid, now in evidence.items()
             if nodeid not in good
         ]
-        self.messages += map(describe_written_baseline, write_baselines(self.baseline_folder, good.values()))
+        written = write_baselines(self.baseline_folder, [*good.values()], self.rule.alpha)
+        self.messages += map(describe_written_baseline, written)
 
     def compare_cases(self, evidence: Mapping[str, Evidence]) -> None:
         """Compare each case with its baseline; a case that cannot be compared fails with the differences."""
@@ -217,6 +221,7 @@ class Gate:
         for verdict in self.pooled:
             if verdict.regression:
                 self.fail_model(verdict, evidence)
+        self.report_drifts(evidence)
         self.messages += describe_nearest_to_loss(verdicts)
         shown = sorted(self.pooled, key=pooled_order)
         verbose = self.config.get_verbosity() > 0
@@ -234,6 +239,19 @@ class Gate:
         worse = (verdict.comparison for verdict in (*self.verdicts, *self.pooled) if verdict.confidence_regression)
         if cases := {(comparison.case, comparison.protocol) for comparison in worse}:
             reporter.stats["confidence regression"] = [SimpleNamespace(case=case) for case in sorted(cases)]
+
+    def report_drifts(self, evidence: Mapping[str, Evidence]) -> None:
+        """Fail a case of each model whose accepted baselines and this session together have lost on a benchmark."""
+        groups: dict[tuple[str, str], list[MetricComparison]] = {}
+        for comparison in (verdict.comparison for verdict in self.verdicts if verdict.gated):
+            groups.setdefault((benchmark_of(comparison.case), comparison.model), []).append(comparison)
+        drifts = read_drifts({path for _, path in self.baselines.values()})
+        for (benchmark, model), comparisons in groups.items():
+            drift = drifts.get((benchmark, model), NO_DRIFT).add(*count_changes(comparisons))
+            if drift.is_alarm(alpha := self.rule.alpha / len(groups)):
+                most = max(comparisons, key=lambda comparison: comparison.loss * comparison.n)
+                nodeid = next(nodeid for nodeid, now in evidence.items() if now.case == most.case)
+                self.add_failure(nodeid, describe_drift(benchmark, model, drift, alpha))
 
     def fail_model(self, verdict: Verdict, evidence: Mapping[str, Evidence]) -> None:
         """Fail the case of a model that lost most samples, because the model lost over all its cases."""

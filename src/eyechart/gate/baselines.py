@@ -1,7 +1,7 @@
 """Baselines: the evidence of cases, one file per model and benchmark, small enough for git."""
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from hashlib import sha256
 from pathlib import Path
 from typing import NamedTuple
@@ -11,7 +11,9 @@ import msgspec
 from eyechart.atomic import write_atomic
 from eyechart.errors import BaselineError
 from eyechart.gate.evidence import SCHEMA, Evidence
-from eyechart.gate.shared_samples import write_sample_hashes
+from eyechart.gate.ratchet import NO_DRIFT, Drift, add_version
+from eyechart.gate.shared_samples import with_sample_hashes, write_sample_hashes
+from eyechart.gate.verdicts import ALPHA
 from eyechart.records import FILE, encode
 
 FOLDER = Path("reports/baselines")
@@ -20,28 +22,40 @@ REWRITE = "Write it again with --eye-update-baseline."
 
 
 class Baseline(msgspec.Struct, frozen=True, kw_only=True):
-    """The evidence of one model on one benchmark."""
+    """The evidence of one model on one benchmark, and what its accepted versions lost."""
 
     schema: int
     benchmark: str
     model: str
+    drift: Drift | msgspec.UnsetType = msgspec.UNSET
     cases: tuple[Evidence, ...]
 
 
 class WrittenBaseline(NamedTuple):
-    """A file that was written; `unreadable` says why its previous content could not be kept, "" if it was."""
+    """A file that was written; `unreadable` says why its previous content could not be kept, "" if it was.
+
+    `drift` is what the accepted versions lost, if it is an alarm; the file then starts to count again.
+    """
 
     path: Path
     unreadable: str = ""
+    drift: Drift = NO_DRIFT
 
 
 class _SchemaVersion(msgspec.Struct):
     schema: int | None = None
 
 
-def write_baselines(path: Path, cases: Iterable[Evidence]) -> list[WrittenBaseline]:
+class _Counts(msgspec.Struct):
+    benchmark: str
+    model: str
+    drift: Drift = NO_DRIFT
+
+
+def write_baselines(path: Path, cases: Iterable[Evidence], alpha: float = ALPHA) -> list[WrittenBaseline]:
     """Write the baselines of cases into a folder, or into one .json file; entries of the same cases are replaced.
 
+    `alpha` is the level at which losses of accepted versions together are an alarm.
     Raises BaselineError if one file is named for several models or benchmarks, or cannot be written.
     """
     groups: dict[tuple[str, str], list[Evidence]] = {}
@@ -49,7 +63,7 @@ def write_baselines(path: Path, cases: Iterable[Evidence]) -> list[WrittenBaseli
         groups.setdefault((evidence.case.partition("/")[0], evidence.model), []).append(evidence)
     if path.suffix != ".json":
         return [
-            _write(path / benchmark / f"{model_slug(model)}.json", benchmark, model, group)
+            _write(path / benchmark / f"{model_slug(model)}.json", benchmark, model, group, alpha)
             for (benchmark, model), group in sorted(groups.items())
         ]
     if len(groups) > 1:
@@ -57,27 +71,34 @@ def write_baselines(path: Path, cases: Iterable[Evidence]) -> list[WrittenBaseli
             f"{path} is one file, which holds one model's answers to one benchmark, and this session has "
             f"{len(groups)} of these. Name a folder instead."
         )
-    return [_write(path, benchmark, model, group) for (benchmark, model), group in groups.items()]
+    return [_write(path, benchmark, model, group, alpha) for (benchmark, model), group in groups.items()]
 
 
-def _write(path: Path, benchmark: str, model: str, cases: Iterable[Evidence]) -> WrittenBaseline:
+def _write(path: Path, benchmark: str, model: str, cases: Sequence[Evidence], alpha: float) -> WrittenBaseline:
     previous, unreadable = _read_existing(path)
     if previous and (previous.benchmark, previous.model) != (benchmark, model):
         raise BaselineError(
             f"{path} is of {previous.model} on {previous.benchmark}, not of {model} on {benchmark}. Name another."
         )
+    drift = NO_DRIFT
+    if previous:
+        before = [with_sample_hashes(evidence, path.parent) for evidence in previous.cases]
+        drift = add_version(previous.drift or NO_DRIFT, before, cases)
+    alarm = drift if drift.is_alarm(alpha) else NO_DRIFT
+    counted = msgspec.UNSET if alarm.updates or not drift.updates else drift
     by_key = {case_key(evidence): evidence for evidence in (previous.cases if previous else ())}
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         without_hashes = [write_sample_hashes(evidence, path.parent) for evidence in cases]
         by_key |= {case_key(evidence): msgspec.structs.replace(evidence, keys=()) for evidence in without_hashes}
         merged = tuple(by_key[key] for key in sorted(by_key))
-        write_atomic(path, encode_baseline(Baseline(schema=SCHEMA, benchmark=benchmark, model=model, cases=merged)))
+        baseline = Baseline(schema=SCHEMA, benchmark=benchmark, model=model, drift=counted, cases=merged)
+        write_atomic(path, encode_baseline(baseline))
     except OSError as error:
         raise BaselineError(
             f"The baseline {path} cannot be written ({error.strerror}). Name another folder."
         ) from error
-    return WrittenBaseline(path, unreadable)
+    return WrittenBaseline(path, unreadable, alarm)
 
 
 def encode_baseline(baseline: Baseline) -> bytes:
@@ -91,6 +112,12 @@ def _read_existing(path: Path) -> tuple[Baseline | None, str]:
         return (read_baseline(path) if path.is_file() else None), ""
     except BaselineError as error:
         return None, str(error).partition(". ")[0]
+
+
+def read_drifts(paths: Iterable[Path]) -> dict[tuple[str, str], Drift]:
+    """Return what the accepted versions of readable baseline files lost, by benchmark and model."""
+    counts = (msgspec.json.decode(path.read_bytes(), type=_Counts) for path in paths)
+    return {(count.benchmark, count.model): count.drift for count in counts}
 
 
 def case_key(evidence: Evidence) -> tuple[str, str]:

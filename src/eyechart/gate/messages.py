@@ -9,6 +9,7 @@ from eyechart.gate.compare import SCORES, MetricComparison, samples_to_show
 from eyechart.gate.evidence import Evidence
 from eyechart.gate.headlines import ANSWERED
 from eyechart.gate.page_link import PageLink, page_address
+from eyechart.gate.ratchet import Drift
 from eyechart.gate.verdicts import (
     IMPROVEMENT,
     INCONCLUSIVE,
@@ -278,7 +279,19 @@ def describe_no_baseline(now: Evidence) -> str:
 def describe_written_baseline(written: WrittenBaseline) -> str:
     """Return which baseline was written, and whether its previous content was lost."""
     lost = f"; what it held before is lost: {written.unreadable}" if written.unreadable else ""
-    return f"baseline written: {written.path} ({written.path.stat().st_size:,} bytes){lost}. Commit it."
+    drift = (
+        f"; its versions together have lost: {written.drift}; the count starts again" if written.drift.updates else ""
+    )
+    return f"baseline written: {written.path} ({written.path.stat().st_size:,} bytes){lost}{drift}. Commit it."
+
+
+def describe_drift(benchmark: str, model: str, drift: Drift, alpha: float) -> str:
+    """Return that the accepted versions of a baseline and this session together have lost."""
+    return (
+        f"{model} on {benchmark}: the accepted baselines and this session together have lost: {drift}.\n"
+        f"  No version alone need have been a regression; the alarm is at an e-value of {1 / alpha:,.0f}.\n"
+        f"  {ACCEPT} The count then starts again."
+    )
 
 
 def describe_remark(now: Evidence, text: str) -> str:
