@@ -5,7 +5,7 @@ import pytest
 from eyechart.protocol.evaluate import Evaluate
 from eyechart.realbirdid.abstention import AbstentionPredictions
 from eyechart.realbirdid.abstention_metrics import abstention_rates, abstention_reasons, prompt_effects
-from eyechart.realbirdid.flat_list import FlatListPredictions, flat_list_accuracies
+from eyechart.realbirdid.flat_list import FlatListPredictions, flat_list_accuracies, flat_list_scores
 from eyechart.realbirdid.free_form import FreeFormPredictions, free_form_accuracies
 from eyechart.realbirdid.species import SpeciesPredictions
 from eyechart.realbirdid.species_metrics import (
@@ -14,6 +14,7 @@ from eyechart.realbirdid.species_metrics import (
     level_accuracies,
     range_changes,
     selective_accuracies,
+    species_scores,
     tree_accuracies,
 )
 
@@ -22,14 +23,20 @@ from eyechart.realbirdid.species_metrics import (
 def test_species(evaluate: Evaluate[SpeciesPredictions]) -> None:
     """A probability for every species, and by summation for every genus."""
     evaluate(
-        information_gains, abstention_tradeoffs, tree_accuracies, level_accuracies, selective_accuracies, range_changes
+        information_gains,
+        abstention_tradeoffs,
+        tree_accuracies,
+        level_accuracies,
+        selective_accuracies,
+        range_changes,
+        species_scores,
     )
 
 
 @pytest.mark.eyechart("realbirdid", protocol="flat_list")
 def test_flat_list(evaluate: Evaluate[FlatListPredictions]) -> None:
     """Species and genera in one list; predicting a genus is an abstention."""
-    evaluate(flat_list_accuracies)
+    evaluate(flat_list_accuracies, flat_list_scores)
 
 
 @pytest.mark.eyechart("realbirdid", protocol="free_form")

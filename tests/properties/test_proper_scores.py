@@ -13,7 +13,13 @@ from scipy.special import softmax
 from scipy.stats import binomtest, ttest_1samp
 from sklearn.metrics import brier_score_loss, log_loss
 
-from eyechart.metrics.proper_scores import LEAST, brier_scores, log_scores, sign_flip_mean_p
+from eyechart.metrics.proper_scores import (
+    LEAST,
+    brier_scores,
+    log_scores,
+    log_scores_of_probabilities,
+    sign_flip_mean_p,
+)
 
 LOGITS = arrays(np.float64, st.tuples(st.integers(1, 6), st.integers(2, 5)), elements=st.floats(-8, 8))
 
@@ -56,6 +62,18 @@ def test_the_probability_of_several_labels_is_their_sum(logits: Any, data: Any) 
 def test_the_mean_brier_score_is_that_of_scikit_learn(p: list[float]) -> None:
     expected = brier_score_loss([1] * len(p), p, pos_label=1)
     assert brier_scores(np.log(p)).mean() == pytest.approx(expected)
+
+
+@given(LOGITS, st.data())
+def test_the_score_of_a_probability_is_that_of_its_logits(logits: Any, data: Any) -> None:
+    labels = data.draw(arrays(np.int64, len(logits), elements=st.integers(0, logits.shape[1] - 1)))
+    p = softmax(logits, axis=1)[range(len(logits)), labels]
+    assert log_scores_of_probabilities(p).tolist() == pytest.approx(log_scores(logits, labels[:, None]).tolist())
+
+
+def test_a_probability_is_at_least_the_least_and_at_most_1() -> None:
+    scores = log_scores_of_probabilities([0.0, 1.0001, np.nan])
+    assert scores.tolist() == pytest.approx([log(LEAST), 0.0, np.nan], nan_ok=True)
 
 
 def test_a_shift_of_all_logits_changes_nothing_and_what_has_no_probability_is_nan() -> None:
@@ -104,6 +122,9 @@ def test_the_size_of_the_test_is_at_most_alpha(units: int, spread: str) -> None:
         (log_scores, ([0.0], [[0]]), "The 'logits' parameter of log_scores must be an array of 2 dimensions"),
         (log_scores, ([[0.0]], [[1]]), "The 'labels' parameter of log_scores must be"),
         (log_scores, ([[0.0]], [[0], [0]]), "The 'labels' parameter of log_scores must be"),
+        (log_scores_of_probabilities, ([-0.1],), "must be from 0 to 1. Got -0.1 instead"),
+        (log_scores_of_probabilities, ([1.1, 0.5],), "must be from 0 to 1. Got 1.1 instead"),
+        (log_scores_of_probabilities, ([[0.5]],), "must be an array of 1 dimension"),
         (brier_scores, ([0.1],), "The 'scores' parameter of brier_scores must be at most 0"),
         (sign_flip_mean_p, ([np.inf],), "The 'changes' parameter of sign_flip_mean_p must be finite"),
     ],

@@ -61,7 +61,7 @@ class Birds:
 
 def ours(birds: Birds) -> dict[str, float]:
     """Everything: sums, the nodes at all thresholds, IG, and for three criteria UA/A and the areas of three levels."""
-    found = summarise(birds.read, IMAGES, birds.ancestors)
+    found = summarise(birds.read, birds.species, birds.ancestors)
     tree, kept = Tree.from_levels(birds.ancestors), np.arange(IMAGES) < ANSWERABLE
     gain = information_gain(tree, found.threshold_steps, np.where(kept, birds.species, -1))
     return {"ig": gain.area, **dict(areas(birds, found, kept))}
@@ -121,7 +121,7 @@ def facts(pairs: int) -> Iterator[str]:
             f"{MANY * len(THRESHOLDS)} thresholds for the points of IG alone, the sums given, in numpy".format(*rule)
             + ", {:.0f} ({:.0f}–{:.0f}) where it needs no second look at equals".format(*scored)
         )
-        found, kept = summarise(birds.read, IMAGES, birds.ancestors), np.arange(IMAGES) < ANSWERABLE
+        found, kept = summarise(birds.read, birds.species, birds.ancestors), np.arange(IMAGES) < ANSWERABLE
         tree, stairs = Tree.from_levels(birds.ancestors), found.threshold_steps.select(kept)
         wall = seconds(lambda: information_gain_interval(tree, stairs, birds.species[kept]))
         yield f"1,000 resamples of {ANSWERABLE:,} birds' IG: {wall:.1f} s"

@@ -28,8 +28,9 @@ def rows():
     return drawn
 
 
-def summary(rows, block=8, ancestors=ANCESTORS):
-    return summarise(lambda start, stop: rows[start:stop], len(rows), ancestors, block=block)
+def summary(rows, block=8, ancestors=ANCESTORS, species=None):
+    truth = np.full(len(rows), -1) if species is None else species
+    return summarise(lambda start, stop: rows[start:stop], truth, ancestors, block=block)
 
 
 def sums(rows, place):
@@ -44,6 +45,15 @@ def test_a_level_is_the_best_the_two_highest_and_the_entropy(rows, place) -> Non
     np.testing.assert_allclose(found.probability, ranked[:, 0], rtol=1e-6)
     np.testing.assert_allclose(found.second, ranked[:, 1], rtol=1e-6, atol=1e-7)
     np.testing.assert_allclose(found.entropy, entropy(expected, axis=1), atol=1e-5)
+
+
+@pytest.mark.parametrize("block", [1, 7, 1000])
+def test_the_probability_of_the_true_species_is_that_of_its_column(rows, block) -> None:
+    species = np.arange(40) % 8 - 1
+    found = summary(rows * np.float32(1.0009), block, species=species).of_species
+    expected = [math.nan if place < 0 else row[place] for row, place in zip(rows.tolist(), species, strict=True)]
+    assert np.isnan(found[[0, 7]]).all()
+    np.testing.assert_allclose(found, expected, rtol=1e-5)
 
 
 def test_the_stairs_are_those_of_the_metric(rows) -> None:

@@ -15,6 +15,7 @@ from eyechart.metrics.joint_tests import sign_flip_max_t
 
 Floats = NDArray[np.float64]
 LEAST = 1e-6  # a smaller probability counts as this
+_ROUNDING = 1e-3  # a sum of float32 may be above 1 by so much
 _ROWS = 2048  # rows converted to float64 together, to limit memory
 _FEW = 1000  # so many units are tested with drawn signs
 _SMALL = 0.01  # a p-value below it is that of the normal limit, since few of the drawn signs reach it
@@ -43,6 +44,26 @@ def log_scores(logits: ArrayLike, labels: ArrayLike) -> Floats:
     edges = [*range(0, len(scores), _ROWS), len(scores)]
     parts = [_log_scores(np.asarray(scores[a:b], np.float64), label[a:b]) for a, b in pairwise(edges)]
     return np.concatenate([np.empty(0), *parts])
+
+
+def log_scores_of_probabilities(probabilities: ArrayLike) -> Floats:
+    """Return the log score of each image, the natural logarithm of the probability of its right answer.
+
+    A probability below 1e-6 counts as 1e-6, and one above 1 by rounding as 1.
+
+    Args: `probabilities` (n,) from 0 to 1, NaN for an image that does not count.
+    Returns: (n,) at most 0 and at least log(1e-6), in nats; NaN stays NaN.
+    Raises: ValueError where a probability is below 0 or above 1 by more than 1e-3, or there is no vector.
+    Source: I. J. Good, Journal of the Royal Statistical Society B 14 (1952) 107-114.
+
+    >>> log_scores_of_probabilities([1.0, 0.5, 0.0]).round(3).tolist()
+    [0.0, -0.693, -13.816]
+    """
+    p = np.asarray(probabilities, np.float64)
+    require(p.ndim == 1, "log_scores_of_probabilities", "probabilities", "an array of 1 dimension", p)
+    wrong = p[(p < 0) | (p > 1 + _ROUNDING)]
+    require(not wrong.size, "log_scores_of_probabilities", "probabilities", "from 0 to 1", wrong.max(initial=-np.inf))
+    return np.asarray(np.log(np.clip(p, LEAST, 1.0)), np.float64)
 
 
 def brier_scores(scores: ArrayLike) -> Floats:

@@ -14,7 +14,7 @@ from eyechart.protocol.base import Protocol, Rows
 from eyechart.protocol.context import Context, missing_scores_reason
 from eyechart.protocol.options import PROMPT
 from eyechart.protocol.sample_table import SHARED_COLUMNS
-from eyechart.realbirdid.estimators import Float64s, harmonic_mean_estimate, proportion
+from eyechart.realbirdid.estimators import Float64s, harmonic_mean_estimate, proportion, score_estimates
 from eyechart.realbirdid.name_scores import (
     ReadScores,
     candidate_mask,
@@ -34,10 +34,14 @@ UNANSWERED = -1
 
 @dataclass(frozen=True)
 class TopNames:
-    """The most probable name of each image, an index into species + genera, and its probability; -1 and NaN if none."""
+    """The most probable name of each image, an index into species + genera, and its probability; -1 and NaN if none.
+
+    `of_right` (n,) are the probabilities of the right names, NaN if there is no answer.
+    """
 
     indices: NDArray[np.int64]
     probabilities: NDArray[np.float64]
+    of_right: NDArray[np.float64]
 
 
 @dataclass(frozen=True)
@@ -92,14 +96,16 @@ class FlatList(Protocol[FlatListPredictions]):
         names = (*species_names(context), *observed.taxonomy.names[1])
         check_unique(names)
         scores = score_names(context, names)
-        rows = len(context.dataset)
         return FlatListPredictions(
             dataset=context.dataset,
             seed=context.runner.seed,
             errors=scores.errors,
             variant={**context.options, "names": context.names_source, **scores.variant},
             observations=observed,
-            top_names={ALL: top_names(scores.read, rows), RANGE: top_names(scores.read, rows, observed)},
+            top_names={
+                ALL: top_names(scores.read, observed.nodes),
+                RANGE: top_names(scores.read, observed.nodes, observed),
+            },
         )
 
 
@@ -136,23 +142,43 @@ def flat_list_accuracies(predictions: FlatListPredictions) -> Iterator[Estimate]
         )
 
 
-def top_names(read: ReadScores, rows: int, observed: Observations | None = None) -> TopNames:
-    """Return the top names over all names, or over the range lists, which include the genera of their species."""
+def flat_list_scores(predictions: FlatListPredictions) -> Iterator[Estimate]:
+    """Yield `log_score` and `target_brier` of the right name of each image: its species, or its genus if unanswerable.
+
+    They are over all species and genera, and over both subsets together, as the harmonic mean is.
+    """
+    of_right, clusters = predictions.top_names[ALL].of_right, predictions.observations.clusters
+    yield from score_estimates(ALL, "all", of_right, clusters)
+
+
+def top_names(read: ReadScores, right: NDArray[np.int64], observed: Observations | None = None) -> TopNames:
+    """Return the top names over all names, or over the range lists, which include the genera of their species.
+
+    `right` (n,) are the right names, indices into species + genera.
+    """
+    rows = len(right)
     parts = [
         row_maxima(
-            softmax(read(start, stop), None if observed is None else candidate_mask_with_genera(observed, start, stop))
+            softmax(read(start, stop), None if observed is None else candidate_mask_with_genera(observed, start, stop)),
+            right[start:stop],
         )
         for start, stop in ((start, min(rows, start + BLOCK)) for start in range(0, max(rows, 1), BLOCK))
     ]
-    places, sure = zip(*parts, strict=True)
-    return TopNames(np.concatenate(places), np.concatenate(sure))
+    return TopNames(*(np.concatenate(column) for column in zip(*parts, strict=True)))
 
 
-def row_maxima(probabilities: Floats) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-    """Return the index and the value of the first maximum of each row; -1 and NaN for a row with NaN."""
+def row_maxima(
+    probabilities: Floats, right: NDArray[np.int64]
+) -> tuple[NDArray[np.int64], NDArray[np.float64], NDArray[np.float64]]:
+    """Return the index and the value of the first maximum of each row, and its value at its index in `right` (n,).
+
+    They are -1 and NaN for a row with NaN.
+    """
     known = ~np.isnan(probabilities).any(axis=1)
     places = np.where(known, probabilities.argmax(axis=1), UNANSWERED)
-    return places, np.where(known, probabilities.max(axis=1), np.nan).astype(np.float64)
+    values = probabilities.max(axis=1), probabilities[np.arange(len(right)), right]
+    best, of_right = (np.where(known, value, np.nan).astype(np.float64) for value in values)
+    return places, best, of_right
 
 
 def candidate_mask_with_genera(observed: Observations, start: int, stop: int) -> NDArray[np.bool_]:

@@ -112,14 +112,15 @@ class Species(Protocol[SpeciesPredictions]):
             ALL: probability_reader(scores.read, share=scores.to_probabilities),
             RANGE: probability_reader(scores.read, observed, scores.to_probabilities),
         }
-        ancestors, rows = observed.taxonomy.ancestors, len(context.dataset)
         return SpeciesPredictions(
             dataset=context.dataset,
             errors=scores.errors,
             variant={**context.options, "names": context.names_source, **scores.variant},
             observations=observed,
             seed=context.runner.seed,
-            summaries={name: summarise(read, rows, ancestors) for name, read in readers.items()},
+            summaries={
+                name: summarise(read, observed.species, observed.taxonomy.ancestors) for name, read in readers.items()
+            },
         )
 
 

@@ -38,6 +38,7 @@ from eyechart.realbirdid.estimators import (
     estimate,
     harmonic_mean_estimate,
     proportion,
+    score_estimates,
 )
 from eyechart.realbirdid.species import (
     ALL,
@@ -89,6 +90,16 @@ def selective_accuracies(predictions: SpeciesPredictions) -> Iterator[Estimate]:
     for view in predictions.views.all:
         for part in view.subsets():
             yield from area_estimates(view, part, predictions.seed)
+
+
+def species_scores(predictions: SpeciesPredictions) -> Iterator[Estimate]:
+    """Yield `log_score` and `target_brier` of the true species of each answerable image, over all species.
+
+    Those over the range lists follow from the same scores of the model, so that they are no further evidence.
+    """
+    observations, probabilities = predictions.observations, predictions.views[ALL].summary.of_species
+    level = observations.taxonomy.levels[0]
+    yield from score_estimates(ALL, "A", probabilities, observations.clusters, level=level)
 
 
 def range_changes(predictions: SpeciesPredictions) -> Iterator[Estimate]:

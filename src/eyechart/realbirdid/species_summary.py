@@ -38,37 +38,46 @@ class Level:
 
 @dataclass(frozen=True)
 class ProbabilitySummary:
-    """Answers of the levels, the finest first, and the node predicted at every threshold."""
+    """Answers of the levels, the finest first, and the node predicted at every threshold.
+
+    `of_species` (n,) is the probability of the true species, NaN for an image without one or without probabilities.
+    """
 
     levels: tuple[Level, ...]
     threshold_steps: ThresholdSteps
+    of_species: Floats
 
 
 def summarise(
-    read: Callable[[int, int], Rows], rows: int, ancestors: Sequence[Ints], *, block: int = BLOCK
+    read: Callable[[int, int], Rows], species: Ints, ancestors: Sequence[Ints], *, block: int = BLOCK
 ) -> ProbabilitySummary:
     """Return the summary of probabilities, which are read in blocks.
 
     Args: `read` gives (stop - start, leaves) float32 of the rows from start to stop, which add up to 1 (and are divided
-    by their sum) or are all NaN; `rows`, how many there are; `ancestors` as for `Tree.from_levels`.
+    by their sum) or are all NaN; `species` (n,), the true species of each row, -1 for none; `ancestors` as for
+    `Tree.from_levels`.
     Raises: DataError for a row that holds no probabilities.
     """
-    tree, starts = Tree.from_levels(ancestors), level_starts(ancestors)
+    tree, starts, rows = Tree.from_levels(ancestors), level_starts(ancestors), len(species)
     parts = [
-        _block(tree, starts, read(start, min(start + block, rows)), start) for start in range(0, max(rows, 1), block)
+        _block(tree, starts, read(start, min(start + block, rows)), start, species[start : start + block])
+        for start in range(0, max(rows, 1), block)
     ]
     levels = tuple(_concatenate([part.levels[place] for part in parts]) for place in range(len(ancestors)))
-    return ProbabilitySummary(levels, ThresholdSteps.concatenate([part.threshold_steps for part in parts]))
+    steps = ThresholdSteps.concatenate([part.threshold_steps for part in parts])
+    return ProbabilitySummary(levels, steps, np.concatenate([part.of_species for part in parts]))
 
 
-def _block(tree: Tree, starts: Sequence[int], leaves: Rows, first: int) -> ProbabilitySummary:
+def _block(tree: Tree, starts: Sequence[int], leaves: Rows, first: int, species: Ints) -> ProbabilitySummary:
     nodes = node_probabilities(tree, leaves)
     sums = nodes[:, -1].astype(np.float64)
     odd = first_invalid_row(nodes[:, : tree.n_leaves], sums)
     if odd is not None:
         raise DataError(_error_message(first + odd, nodes[odd, : tree.n_leaves], sums[odd]))
     levels = tuple(_level(nodes[:, start:stop], sums) for start, stop in pairwise(starts))
-    return ProbabilitySummary(levels, steps_from_node_probabilities(tree, nodes, np.maximum(levels[0].best, 0)))
+    steps = steps_from_node_probabilities(tree, nodes, np.maximum(levels[0].best, 0))
+    of_species = nodes[np.arange(len(nodes)), np.maximum(species, 0)] / sums
+    return ProbabilitySummary(levels, steps, np.where(species < 0, np.nan, of_species))
 
 
 def _level(nodes: Rows, sums: Floats) -> Level:

@@ -96,14 +96,17 @@ class Aviary:
             "range": probability_reader(self.reader(scores), self.seen),
         }
         ancestors = self.seen.taxonomy.ancestors
-        made = {name: summarise(read, self.n, ancestors) for name, read in readers.items()}
+        made = {name: summarise(read, self.seen.species, ancestors) for name, read in readers.items()}
         found = SpeciesPredictions(self.dataset, {}, self.variant(model, chosen), self.seen, made, 42)
         self.record("species", model, found)
 
     def flat_list(self, model: str, skill: float = 2.0, seed: int = 0) -> None:
         """SpeciesPredictions and genera in one list."""
         read = self.reader(self.logits(skill, seed))
-        answers = {"all species": top_names(read, self.n), "range": top_names(read, self.n, self.seen)}
+        answers = {
+            "all species": top_names(read, self.seen.nodes),
+            "range": top_names(read, self.seen.nodes, self.seen),
+        }
         found = FlatListPredictions(self.dataset, {}, self.variant(model, {}), self.seen, answers, 42)
         self.record("flat_list", model, found)
 

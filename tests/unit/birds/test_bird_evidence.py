@@ -19,7 +19,8 @@ from eyechart.realbirdid.estimators import bootstrap_weights
 from eyechart.realbirdid.flat_list import flat_list_accuracies
 from eyechart.realbirdid.species import RangeViews
 
-SPECIES = {"acc", "ig", "ua_a", "tree_acc", "tree_hm", "auc", "aurc", "auc_macro", "ece"}
+PROPER = {"log_score", "target_brier"}
+SPECIES = {"acc", "ig", "ua_a", "tree_acc", "tree_hm", "auc", "aurc", "auc_macro", "ece"} | PROPER
 
 
 @pytest.fixture(scope="module")
@@ -43,7 +44,7 @@ def sides(world: Any) -> dict[str, tuple[Evidence, Evidence]]:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("protocol", "names"), [("species", SPECIES), ("flat_list", {"acc", "hm"})])
+@pytest.mark.parametrize(("protocol", "names"), [("species", SPECIES), ("flat_list", {"acc", "hm"} | PROPER)])
 def test_a_run_is_itself(sides: Any, unchanged: Any, protocol: str, names: set[str]) -> None:
     whole, broken = sides[protocol]
     assert unchanged(whole) == names

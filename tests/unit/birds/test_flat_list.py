@@ -91,7 +91,7 @@ def test_numbers_are_counts_of_the_csv(case: Any, number: Any, labels: str) -> N
 
 def test_every_number_comes_once_and_is_plain(case: Any) -> None:
     metrics = case[2].metrics
-    assert len({(one.name, one.labels, one.subset_text) for one in metrics}) == len(metrics) == 16
+    assert len({(one.name, one.labels, one.subset_text) for one in metrics}) == len(metrics) == 18
     assert {type(value) for one in metrics for value in (one.value, one.n, *(one.ci or ()))} == {float, int}
 
 
@@ -129,25 +129,28 @@ def test_a_genus_is_listed_with_any_of_its_species(bird_world: Any) -> None:
 
 
 def test_of_equals_the_first_is_chosen() -> None:
-    places, sure = row_maxima(np.array([[0.25, 0.375, 0.375], [np.nan] * 3], np.float32))
+    shares = np.array([[0.25, 0.375, 0.375], [np.nan] * 3], np.float32)
+    places, sure, of_right = row_maxima(shares, np.array([0, 2]))
     assert places.tolist() == [1, UNANSWERED]
     np.testing.assert_array_equal(sure, [0.375, np.nan])
+    np.testing.assert_array_equal(of_right, [0.25, np.nan])
 
 
 @pytest.mark.parametrize("block", [1, 5, 22, 100])
 def test_the_size_of_a_block_changes_nothing(bird_world: Any, monkeypatch: pytest.MonkeyPatch, block: int) -> None:
     logits = bird_world.logits()
-    expected = top_names(lambda start, stop: logits[start:stop], 22, bird_world.seen)
+    expected = top_names(lambda start, stop: logits[start:stop], bird_world.seen.nodes, bird_world.seen)
     monkeypatch.setattr(sys.modules[top_names.__module__], "BLOCK", block)
-    found = top_names(lambda start, stop: logits[start:stop], 22, bird_world.seen)
+    found = top_names(lambda start, stop: logits[start:stop], bird_world.seen.nodes, bird_world.seen)
     assert found.indices.tolist() == expected.indices.tolist()
     np.testing.assert_array_equal(found.probabilities, expected.probabilities)
+    np.testing.assert_array_equal(found.of_right, expected.of_right)
 
 
 def test_nobody_is_asked_about_nothing(bird_world: Any) -> None:
     none: Observations = bird_world.seen.select([])
     for seen in (None, none):
-        found = top_names(lambda start, stop: np.zeros((stop - start, 14), np.float32), 0, seen)
+        found = top_names(lambda start, stop: np.zeros((stop - start, 14), np.float32), none.nodes, seen)
         assert found.indices.size == found.probabilities.size == 0
 
 
