@@ -67,6 +67,7 @@ from eyechart.gate.verdicts import REGRESSION as GATE_REGRESSION
 from .cases import find_case
 from .exit_codes import INCONCLUSIVE, REGRESSION
 from .gate_reports import report_failed
+from .gate_slices import GateSlices
 from .options import get_option
 from .recorder import Recorder
 from .settings import get_settings, read_rule
@@ -99,6 +100,7 @@ class Gate:
         self.pooled: list[Verdict] = []
         self.joined: dict[str, Evidence] = {}
         self.not_compared: list[str] = []
+        self.slices = GateSlices()
 
     @property
     def baseline_path(self) -> Path | None:
@@ -207,14 +209,15 @@ class Gate:
         of_case = {nodeid: self.compare_case(nodeid, now) for nodeid, now in evidence.items()}
         comparisons = [comparison for numbers in of_case.values() for comparison in numbers]
         verdicts, self.pooled = self.verdicts, _ = decide_with_models(comparisons, self.rule)
-        every = [*verdicts, *self.pooled]
-        self.report_unused_rules(comparisons)
+        self.slices.decide(self.rule)
+        every = [*verdicts, *self.pooled, *self.slices.gated]
+        self.report_unused_rules([*comparisons, *self.slices.comparisons])
         self.not_compared = [
             f"{now.case} ({now.protocol})" for nodeid, now in evidence.items() if nodeid in self.refused
         ]
         self.messages += describe_remarks(self.remarks)
         if get_option(self.config, "power"):
-            self.messages += power_lines(every, self.rule.alpha)
+            self.messages += power_lines([*verdicts, *self.pooled], self.rule.alpha)
         rest = iter(verdicts)
         for nodeid, numbers in of_case.items():
             self.report_case(nodeid, self.joined.get(nodeid, evidence[nodeid]), numbers, [*islice(rest, len(numbers))])
@@ -226,6 +229,7 @@ class Gate:
         shown = sorted(self.pooled, key=pooled_order)
         verbose = self.config.get_verbosity() > 0
         self.messages += [f"gate: {describe_pooled(verdict)}" for verdict in (shown if verbose else shown[:SHOWN])]
+        self.messages += self.slices.describe(verbose=verbose)
         if benchmarks := describe_benchmarks(verdicts):
             self.messages.append(f"gate: {benchmarks}")
         if verdicts:
@@ -303,6 +307,7 @@ class Gate:
 
     def compare_case(self, nodeid: str, now: Evidence) -> list[MetricComparison]:
         """Return the comparisons of the metrics of a case with those of its baseline."""
+        run = now
         before, path = self.baselines.get(case_key(now), (None, Path()))
         if before is None:
             return self.refuse_no_baseline(nodeid, now)
@@ -324,7 +329,9 @@ class Gate:
         new = (f"{name} is not in the baseline" for name in added_metrics(before, now) if name not in fails)
         for remark in (*remarks(before, now), *new):
             self.remarks.setdefault(remark, []).append(now)
-        return list(compare_metrics(before, now))
+        numbers = list(compare_metrics(before, now))
+        self.slices.add_case(nodeid, run, (before, now), numbers, self.recorder.folder / "evidence")
+        return numbers
 
     def refuse_no_baseline(self, nodeid: str, now: Evidence) -> list[MetricComparison]:
         """Report a case without a baseline: a failure under `--eye-strict`, else a message. Return no comparisons."""
@@ -337,7 +344,7 @@ class Gate:
 
     def report_case(self, nodeid: str, now: Evidence, numbers: list[MetricComparison], verdicts: list[Verdict]) -> None:
         """Fail a case with regressions, one reason for each set of samples, and add remarks on its other metrics."""
-        worse = [verdict for verdict in verdicts if verdict.regression]
+        worse = [verdict for verdict in (*verdicts, *self.slices.regressions(now)) if verdict.regression]
         if worse:
             self.add_failure(nodeid, describe_losses(now, len(worse), self.baselines[case_key(now)][1], self.page_link))
         for same in group_by_samples(worse):

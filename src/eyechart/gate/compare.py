@@ -40,6 +40,7 @@ BOOTSTRAP = "paired bootstrap"
 SIGNED_SCORES = "sign flips of scores"
 BETTING = "betting e-process"  # a sequential test
 FAMILIES = PRIMARY, OTHER, SCORES = "primary metrics", "other metrics", "proper scores"  # each at the whole level
+SLICES = "slices"  # parts of the samples of primary metrics; the false discovery rate is controlled
 SHOWN = 10
 ROUNDED = 1e-6  # single precision differs by so much between machines and numbers of threads, in every image alike
 NO_INTERVAL = (float("nan"), float("nan"))

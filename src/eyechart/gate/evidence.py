@@ -80,7 +80,8 @@ class Evidence(msgspec.Struct, frozen=True, kw_only=True):
     packed arrays by name. `clusters` names the array of the samples' clusters, such as photographs of one bird, and is
     unset where every sample is its own cluster. `sample_hashes` names the array that identifies the samples, by which
     two cases are compared on those that both have; a baseline has it in a file of its own. `sequential` is
-    True if the asking stopped, or could have stopped, because of the answers.
+    True if the asking stopped, or could have stopped, because of the answers. `slices` is the name of the file of a run
+    with the slices of its samples; a baseline has none.
     """
 
     schema: int = SCHEMA
@@ -101,6 +102,7 @@ class Evidence(msgspec.Struct, frozen=True, kw_only=True):
     clusters: str | msgspec.UnsetType = msgspec.UNSET
     sample_hashes: str = ""
     sequential: bool | msgspec.UnsetType = msgspec.UNSET
+    slices: str = ""
 
     def cluster_ids(self) -> Ints | None:
         """Return the cluster of each sample (samples,), None where every sample is its own cluster."""
@@ -149,15 +151,9 @@ class Evidence(msgspec.Struct, frozen=True, kw_only=True):
 
     def read_array(self, name: str, size: int) -> bytes:
         """Return the bytes of an array. Raises ValueError if it is missing, damaged or of another size."""
-        decompressor = zlib.decompressobj()
-        try:
-            data = decompressor.decompress(b85decode(self.arrays[name]), size + 1)
-        except KeyError:
-            raise ValueError(f"the array {name} is missing") from None
-        except zlib.error as error:
-            raise ValueError(f"the array {name} is damaged ({error})") from None
-        if len(data) != size:
-            raise ValueError(f"the array {name} has another size than {size} bytes")
+        if name not in self.arrays:
+            raise ValueError(f"the array {name} is missing")
+        data = unpack_array(self.arrays[name], size, name)
         if digest(data) != name:
             raise ValueError(f"the array {name} has content with another digest")
         return data
@@ -185,6 +181,17 @@ def digest(data: bytes) -> str:
 def pack_array(data: bytes) -> str:
     """Return the bytes of an array as compressed text."""
     return b85encode(zlib.compress(data, 9)).decode("ascii")
+
+
+def unpack_array(text: str, size: int, name: str = "") -> bytes:
+    """Return the bytes of an array from compressed text. Raises ValueError if it is damaged or of another size."""
+    try:
+        data = zlib.decompressobj().decompress(b85decode(text), size + 1)
+    except zlib.error as error:
+        raise ValueError(f"the array {name} is damaged ({error})") from None
+    if len(data) != size:
+        raise ValueError(f"the array {name} has another size than {size} bytes")
+    return data
 
 
 class PackedArrays:

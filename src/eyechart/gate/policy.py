@@ -21,7 +21,7 @@ from pathlib import Path
 import msgspec
 
 from eyechart.errors import SpecError
-from eyechart.gate.compare import PRIMARY, MetricComparison
+from eyechart.gate.compare import PRIMARY, SLICES, MetricComparison
 
 TIERS = CRITICAL, SUPPORTING, ADVISORY = "critical", "supporting", "advisory"
 PYPROJECT, TABLE = "pyproject.toml", ("tool", "eyechart", "gate")
@@ -33,8 +33,9 @@ class PolicyRule(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
     """Patterns of metrics, and what holds for these; None leaves a limit as it is.
 
     `split` is a pattern of BENCHMARK/SPLIT. A regression of a critical or supporting metric fails its case, one of an
-    advisory metric does not; with `--eye-strict` and a margin, so does an inconclusive critical metric. Losses are
-    fractions; `max_relative_drop` is a fraction of the value in the baseline.
+    advisory metric does not; a slice is advisory without a rule. With `--eye-strict` and a margin, an inconclusive
+    critical metric fails its case too; the margin is not for slices. Losses are fractions; `max_relative_drop` is a
+    fraction of the value in the baseline.
     """
 
     split: str = "*"
@@ -61,7 +62,9 @@ class PolicyRule(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
             raise ValueError(f"{self} sets nothing. Give it a tier, margin, max_drop or max_relative_drop")
 
     def covers(self, comparison: MetricComparison) -> bool:
-        """Return whether all patterns match a metric of a case."""
+        """Return whether all patterns match a metric of a case; that of a slice is its subset, such as `class=*`."""
+        if comparison.family == SLICES and "=" not in self.subset:
+            return False
         metric = comparison.metric
         benchmark, split = comparison.case.split("/")[:2]
         patterns = (self.split, self.protocol, self.metric, self.labels, self.subset, self.model)
@@ -100,6 +103,8 @@ NO_POLICY = Policy()
 
 def default_tier(comparison: MetricComparison) -> str:
     """Return the tier of a metric without a rule, if its kind is gated: primary metrics are critical."""
+    if comparison.family == SLICES:
+        return ADVISORY
     return CRITICAL if comparison.family == PRIMARY else SUPPORTING
 
 

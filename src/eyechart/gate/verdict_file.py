@@ -7,7 +7,17 @@ from typing import Annotated, Any
 import msgspec
 
 from eyechart.gate.messages import benchmark_of, describe_session
-from eyechart.gate.verdicts import ACCURACY, REGRESSION, SCORE, VERDICTS, Rule, Verdict, kind_of_metric, session_verdict
+from eyechart.gate.verdicts import (
+    ACCURACY,
+    INCONCLUSIVE,
+    REGRESSION,
+    SCORE,
+    VERDICTS,
+    Rule,
+    Verdict,
+    kind_of_metric,
+    session_verdict,
+)
 from eyechart.records import doc
 
 SCHEMA = 1
@@ -23,7 +33,7 @@ class MetricVerdict(msgspec.Struct, frozen=True, kw_only=True):
     labels: Annotated[str, doc("Label set that answers are compared with.")]
     subset: Annotated[str, doc("Subset, level and prompt of the metric.")]
     family: Annotated[
-        str, doc("Metrics that are adjusted for together: primary metrics, other metrics, proper scores.")
+        str, doc("Metrics that are adjusted for together: primary metrics, other metrics, proper scores, slices.")
     ]
     primary: Annotated[bool, doc("Whether it is the first metric of its case, which decides the verdict of the case.")]
     before: Annotated[float, doc("Value in the baseline; accuracies and shares are fractions.")]
@@ -73,6 +83,10 @@ class SessionVerdicts(msgspec.Struct, frozen=True, kw_only=True):
     models: Annotated[tuple[GroupVerdict, ...], doc("Verdict on each model.")]
     cases: Annotated[tuple[GroupVerdict, ...], doc("Verdict on each case.")]
     metrics: Annotated[tuple[MetricVerdict, ...], doc("Verdict on each metric.")]
+    slices: Annotated[
+        tuple[MetricVerdict, ...], doc("Slices with a significant change, and those that a policy rule gates.")
+    ] = ()
+    slices_compared: Annotated[int, doc("Number of slices that were compared.")] = 0
     not_compared: Annotated[tuple[str, ...], doc("Cases without a comparable baseline.")]
     exit_status: Annotated[int, doc("Exit status of the session; docs/ci.md has the meanings.")]
 
@@ -89,19 +103,23 @@ def summarise_session(
     rule: Rule,
     not_compared: Sequence[str] = (),
     exit_status: int = 0,
+    slices: Sequence[Verdict] = (),
 ) -> SessionVerdicts:
     """Return the verdicts of a session; `pooled` are those on models, `models` has the model of each case."""
-    every = [*verdicts, *pooled]
+    gated = [verdict for verdict in slices if verdict.gated]
+    every, of_cases = [*verdicts, *pooled, *gated], [*verdicts, *gated]
     return SessionVerdicts(
         verdict=session_verdict(every),
         sentence=describe_session(every) if verdicts else "nothing was compared",
         alpha=rule.alpha,
         max_drop=rule.max_drop,
         margin=rule.margin,
-        benchmarks=group_verdicts(verdicts, lambda verdict: benchmark_of(verdict.comparison.case)),
-        models=model_verdicts(verdicts, pooled),
-        cases=group_verdicts(verdicts, lambda verdict: f"{verdict.comparison.case} ({verdict.comparison.protocol})"),
+        benchmarks=group_verdicts(of_cases, lambda verdict: benchmark_of(verdict.comparison.case)),
+        models=model_verdicts(of_cases, pooled),
+        cases=group_verdicts(of_cases, lambda verdict: f"{verdict.comparison.case} ({verdict.comparison.protocol})"),
         metrics=tuple(summarise_metric(verdict) for verdict in verdicts),
+        slices=tuple(summarise_metric(part) for part in slices if part.gated or part.decision != INCONCLUSIVE),
+        slices_compared=len(slices),
         not_compared=tuple(not_compared),
         exit_status=exit_status,
     )

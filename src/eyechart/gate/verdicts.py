@@ -168,12 +168,16 @@ def decide(comparisons: Sequence[MetricComparison], rule: Rule = DEFAULT_RULE) -
     for family in FAMILIES:
         places = [place for place, comparison in enumerate(comparisons) if comparison.family == family]
         adjusted[places] = adjust_family([comparisons[place] for place in places], rule.alpha)
-    limits = [comparison.loss_limit(rule.alpha) for comparison in comparisons]
-    rules = [rule.for_metric(comparison) for comparison in comparisons]
     return [
-        Verdict(comparison, p, _decide(comparison, p, limit, own), limit, own)
-        for comparison, p, limit, own in zip(comparisons, adjusted.tolist(), limits, rules, strict=True)
+        decide_metric(comparison, p, rule, comparison.loss_limit(rule.alpha))
+        for comparison, p in zip(comparisons, adjusted.tolist(), strict=True)
     ]
+
+
+def decide_metric(comparison: MetricComparison, adjusted: float, rule: Rule, limit: float = nan) -> Verdict:
+    """Return the verdict on a metric from its adjusted p-value and the upper limit of its loss."""
+    own = rule.for_metric(comparison)
+    return Verdict(comparison, adjusted, _decide(comparison, adjusted, limit, own), limit, own)
 
 
 def kind_of_metric(comparison: MetricComparison) -> str:

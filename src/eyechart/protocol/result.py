@@ -14,11 +14,13 @@ import numpy as np
 
 from eyechart.atomic import write_atomic
 from eyechart.data.dataset import Dataset
+from eyechart.data.slices import slice_variables
 from eyechart.errors import ReportError
 from eyechart.estimates import Estimate
 from eyechart.gate.evidence import RESAMPLES, Evidence, collect_evidence, digest, pack_array, pack_clusters
 from eyechart.gate.headlines import ANSWERED, ASKED
 from eyechart.gate.shared_samples import hash_samples, write_sample_hashes
+from eyechart.gate.slice_files import write_slices
 from eyechart.metrics.clusters import clustered_t_interval, clustered_wilson
 from eyechart.metrics.resampling import unit_bootstrap_shares
 from eyechart.models.runtime import device_name
@@ -211,6 +213,7 @@ class CaseResult(Generic[P]):
             arrays={**arrays, name: pack_array(hashes)},
             sample_hashes=name,
             sequential=self.settings.sequential or msgspec.UNSET,
+            slices=write_slices(slice_variables(dataset, self.class_names), self.run / "evidence"),
             clusters=msgspec.UNSET if clusters is None else digest(pack_clusters(clusters)),
         )
 

@@ -1,0 +1,53 @@
+"""The slices of a session in the gate: what classes, taxa and other groups of images lost and gained."""
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from eyechart.gate.compare import MetricComparison
+from eyechart.gate.evidence import Evidence
+from eyechart.gate.slice_messages import describe_slices
+from eyechart.gate.slices import SliceComparison, compare_case_slices, decide_slices
+from eyechart.gate.verdicts import Rule, Verdict
+
+
+class GateSlices:
+    """Collects the slices of the compared cases, and decides on all of them together."""
+
+    def __init__(self) -> None:
+        self.compared: dict[str, list[SliceComparison]] = {}
+        self.verdicts: list[Verdict] = []
+
+    def add_case(
+        self,
+        nodeid: str,
+        run: Evidence,
+        sides: tuple[Evidence, Evidence],
+        numbers: list[MetricComparison],
+        folder: Path,
+    ) -> None:
+        """Compare the slices of a case; `sides` is the baseline and the run on the samples that both have."""
+        self.compared[nodeid] = [*compare_case_slices(*sides, run, numbers, folder)]
+
+    @property
+    def comparisons(self) -> list[MetricComparison]:
+        """The comparisons of all slices."""
+        return [part.comparison for slices in self.compared.values() for part in slices]
+
+    def decide(self, rule: Rule) -> None:
+        """Decide on the slices of all cases."""
+        self.verdicts = decide_slices([part for slices in self.compared.values() for part in slices], rule)
+
+    @property
+    def gated(self) -> list[Verdict]:
+        """The verdicts on slices that can fail a case, by a rule of the policy."""
+        return [verdict for verdict in self.verdicts if verdict.gated]
+
+    def regressions(self, now: Evidence) -> Sequence[Verdict]:
+        """Return the slices that fail a case."""
+        of_case = (now.case, now.protocol)
+        regressions = (verdict for verdict in self.gated if verdict.regression)
+        return [part for part in regressions if (part.comparison.case, part.comparison.protocol) == of_case]
+
+    def describe(self, *, verbose: bool) -> Iterator[str]:
+        """Yield the lines of the terminal."""
+        return describe_slices(self.verdicts, verbose=verbose)

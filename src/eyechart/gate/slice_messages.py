@@ -1,0 +1,37 @@
+"""The messages on slices: a line for each case of which a slice lost or gained."""
+
+from collections.abc import Iterator, Sequence
+
+from eyechart.gate.messages import SHOWN, describe_n, format_p_value, format_points
+from eyechart.gate.verdicts import REGRESSION, Verdict
+from eyechart.plurals import count_of
+
+
+def describe_slices(verdicts: Sequence[Verdict], *, verbose: bool = False) -> Iterator[str]:
+    """Yield a line for each case: its slices that lost and gained, the most certain first, and how many there are.
+
+    A case without a significant slice has a line only if `verbose`. Not more than `SHOWN` slices are named unless it is
+    `verbose`.
+    """
+    cases: dict[tuple[str, str], list[Verdict]] = {}
+    for verdict in verdicts:
+        cases.setdefault((verdict.comparison.case, verdict.comparison.protocol), []).append(verdict)
+    for (case, protocol), group in cases.items():
+        lost = [verdict for verdict in group if verdict.decision == REGRESSION]
+        gained = [verdict for verdict in group if verdict.improvement]
+        if lost or gained or verbose:
+            ordered = [part for side in (lost, gained) for part in sorted(side, key=lambda verdict: verdict.adjusted)]
+            named = [describe_slice(verdict) for verdict in (ordered if verbose else ordered[:SHOWN])]
+            more = [f"{len(ordered) - len(named)} more"] if len(named) < len(ordered) else []
+            gain = f", {len(gained)} gained" if gained else ""
+            count = f"{len(lost)} of {count_of(len(group), 'slice')} lost{gain}"
+            yield f"{case} ({protocol}): slices: {'; '.join([*named, *more, count])}"
+
+
+def describe_slice(verdict: Verdict) -> str:
+    """Return the change of a slice: its value, the loss or gain in points, its samples, and the adjusted p-value."""
+    comparison = verdict.comparison
+    change = "lost" if comparison.loss > 0 else "gained"
+    samples = describe_n(comparison.n, comparison.n_clusters)
+    p_value = format_p_value(verdict.adjusted)
+    return f"{comparison.metric.subset} {change} {format_points(abs(comparison.loss))} ({samples}, {p_value} adjusted)"

@@ -1,0 +1,180 @@
+"""Compare the slices of a case's primary metric with the baseline, with control of the false discovery rate.
+
+A slice is the samples with one value of a variable, such as `class=dog`. The test of a slice is that of the metric: the
+exact sign flips of its clusters. All slices of a session are one family: under no change, the probability of any
+significant slice is at most alpha.
+"""
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from math import nan
+from pathlib import Path
+
+import msgspec
+import numpy as np
+
+from eyechart.data.slices import SliceVariable
+from eyechart.gate.compare import MCNEMAR, SIGN_FLIPS, SLICES, MetricComparison
+from eyechart.gate.evidence import Evidence, Floats, Ints
+from eyechart.gate.slice_files import read_slices
+from eyechart.gate.verdicts import Rule, Verdict, decide_metric
+from eyechart.metrics.clusters import design_effect_of_changes, sign_flip_p
+from eyechart.metrics.false_discovery import discrete_benjamini_hochberg
+from eyechart.metrics.intervals import Interval
+from eyechart.metrics.paired import change_interval_from_counts
+from eyechart.metrics.significance import mcnemar_p
+
+
+@dataclass(frozen=True)
+class SliceComparison:
+    """The comparison of a slice, and the smallest p-value that its number of changed clusters allows."""
+
+    comparison: MetricComparison
+    least: float
+
+
+def compare_case_slices(
+    before: Evidence, after: Evidence, run: Evidence, comparisons: Iterable[MetricComparison], folder: Path
+) -> Iterator[SliceComparison]:
+    """Yield the comparisons of all slices of a case's primary proportion.
+
+    `run` is the evidence of the session, of whose samples `before` and `after` may have a part; `folder` is that of its
+    evidence. A slice without samples or with all samples is left out. So are all slices of a sequential run: it stops
+    when the whole metric is decided, and the tests of slices hold for a number of samples that is fixed before.
+    """
+    primary = next((comparison for comparison in comparisons if comparison.primary), None)
+    if primary is None or not primary.is_proportion or not run.slices or run.sequential is True:
+        return
+    old = next(metric for metric in before.metrics if metric.key == primary.metric.key)
+    outcomes = before.sample_outcomes(old), after.sample_outcomes(primary.metric)
+    if outcomes[0] is None or outcomes[1] is None:
+        return
+    clusters = after.cluster_ids()
+    clusters = before.cluster_ids() if clusters is None else clusters
+    place = {key: row for row, key in enumerate(run.keys)}
+    rows = np.array([place[key] for key in after.keys], np.int64)
+    for variable in read_slices(run, folder):
+        changes = SliceChanges.count(variable.select(rows), outcomes[0], outcomes[1], clusters)
+        yield from changes.comparisons(primary)
+
+
+@dataclass(frozen=True, eq=False)
+class SliceChanges:
+    """The counts of each of the s slices of a variable, all of shape (s,).
+
+    `cluster_slices` (c,) is the slice of each cluster whose samples changed by a sum other than 0, ascending, and
+    `cluster_changes` (c,) the sum.
+    """
+
+    variable: SliceVariable
+    n: Ints
+    n_clusters: Ints
+    before: Floats
+    after: Floats
+    lost: Ints
+    gained: Ints
+    cluster_slices: Ints
+    cluster_changes: Ints
+
+    @classmethod
+    def count(
+        cls, variable: SliceVariable, before: Floats, after: Floats, clusters: Ints | None = None
+    ) -> "SliceChanges":
+        """Count samples with outcomes 1, 0 and NaN before and after (n,), which are in clusters (n,)."""
+        size = len(variable.values)
+        units = np.arange(len(before)) if clusters is None else clusters
+        counted = ~np.isnan(before) & ~np.isnan(after) & (variable.codes >= 0)
+        code, old, new = variable.codes[counted], before[counted], after[counted]
+        width = int(units.max(initial=0)) + 1
+        pairs, of_pair = np.unique(code * width + units[counted], return_inverse=True)
+        sums = np.rint(np.bincount(of_pair.reshape(-1), new - old, len(pairs))).astype(np.int64)
+        n = np.bincount(code, minlength=size)
+        return cls(
+            variable,
+            n,
+            np.bincount(pairs // width, minlength=size),
+            np.bincount(code, old, size) / np.maximum(n, 1),
+            np.bincount(code, new, size) / np.maximum(n, 1),
+            np.bincount(code[new < old], minlength=size),
+            np.bincount(code[new > old], minlength=size),
+            (pairs // width)[sums != 0],
+            sums[sums != 0],
+        )
+
+    @cached_property
+    def changed_clusters(self) -> Ints:
+        """The number of clusters that changed (s,)."""
+        return np.bincount(self.cluster_slices, minlength=len(self.n))
+
+    @cached_property
+    def p(self) -> Floats:
+        """The two-sided p-values (s,) of `clustered_mcnemar`."""
+        worse, better = (
+            np.bincount(self.cluster_slices[sign * self.cluster_changes > 0], minlength=len(self.n)) for sign in (-1, 1)
+        )
+        p = mcnemar_p(worse, better)
+        for place in np.unique(self.cluster_slices[np.abs(self.cluster_changes) > 1]).tolist():
+            p[place] = sign_flip_p(self.changes_of(place))
+        return p
+
+    @cached_property
+    def least(self) -> Floats:
+        """The smallest p-values (s,) that the numbers of changed clusters allow."""
+        return np.asarray(np.minimum(1.0, np.exp2(1.0 - self.changed_clusters)), np.float64)
+
+    def changes_of(self, place: int) -> Ints:
+        """Return the sums of the changed clusters of a slice."""
+        first, last = np.searchsorted(self.cluster_slices, [place, place + 1])
+        return self.cluster_changes[first:last]
+
+    def interval(self, place: int) -> Interval:
+        """Return the 95 % interval of the change of a slice, with the design effect of its clusters."""
+        lost, gained, n = int(self.lost[place]), int(self.gained[place]), int(self.n[place])
+        share = 1 / design_effect_of_changes(self.changes_of(place), lost + gained) if lost + gained else 1.0
+        return change_interval_from_counts(share * gained, share * lost, share * n)
+
+    def comparisons(self, primary: MetricComparison) -> Iterator[SliceComparison]:
+        """Yield the comparison of each slice with some of the samples of the primary metric, without an interval."""
+        for place in np.flatnonzero((self.n > 0) & (self.n < primary.n)).tolist():
+            yield SliceComparison(self.comparison(place, primary), float(self.least[place]))
+
+    def comparison(self, place: int, primary: MetricComparison) -> MetricComparison:
+        """Return the comparison of a slice."""
+        before, after, n = float(self.before[place]), float(self.after[place]), int(self.n[place])
+        subset = f"{self.variable.name}={self.variable.values[place]}"
+        p = float(self.p[place])
+        return MetricComparison(
+            case=primary.case,
+            protocol=primary.protocol,
+            model=primary.model,
+            metric=msgspec.structs.replace(primary.metric, subset=subset, level="", prompt="", value=after, n=n),
+            before=before,
+            after=after,
+            n=n,
+            n_clusters=int(self.n_clusters[place]),
+            delta=after - before,
+            ci=self.interval(place) if p < INTERVAL_BELOW else None,
+            p=p,
+            method=MCNEMAR if self.n[place] == self.n_clusters[place] else SIGN_FLIPS,
+            gained=int(self.gained[place]),
+            pooled_lost=int(self.lost[place]),
+            family=SLICES,
+            unchanged_model=primary.unchanged_model,
+            effective_n=nan,
+        )
+
+
+INTERVAL_BELOW = 0.05  # p-values of slices with an interval; most slices of a split are never printed
+
+
+def decide_slices(slices: Sequence[SliceComparison], rule: Rule) -> list[Verdict]:
+    """Return a verdict on each slice of a session, with the false discovery rate alpha; most are inconclusive."""
+    if not slices:
+        return []
+    p, least = np.array([(part.comparison.p, part.least) for part in slices]).T
+    adjusted = discrete_benjamini_hochberg(p, least, rule.alpha)
+    comparisons = [part.comparison for part in slices]
+    return [
+        decide_metric(*pair, replace(rule, margin=None)) for pair in zip(comparisons, adjusted.tolist(), strict=True)
+    ]

@@ -1,0 +1,58 @@
+"""Slices in the gate: which class of a split lost, in the terminal and the verdict file, and when it fails a case."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+pytestmark = pytest.mark.slow
+
+HELD, LOOSE, REGRESSION = "--eye-baseline=kept", "--eye-alpha=0.1", 10
+
+
+def lose_class(held: Any, synset: str) -> None:
+    """Answer every image of a class of imagenet/tiny with another class."""
+    file = Path(held.world.folder / "a.csv")
+    pictures = {path.name for path in (held.world.data / "imagenet" / "tiny" / synset).iterdir()}
+    rows = [line.split(",") for line in file.read_text().splitlines()]
+    lines = [",".join([key, "7" if key in pictures else answer, split]) for key, answer, split in rows]
+    file.write_text("\n".join([*lines, ""]))
+
+
+def test_the_class_that_lost_is_named(held: Any) -> None:
+    lose_class(held, "n01443537")
+    said = held.ran(HELD, LOOSE, "--eye-verdicts=v.json", code=REGRESSION)
+    line = "slices: class=goldfish lost 100.0 points (n=6, p=0.031 adjusted); 1 of 3 slices lost"
+    assert f"eyechart: imagenet/tiny/replay[path=a.csv] (replay): {line}" in said
+    assert said.count("slices: ") == 1
+    verdicts = json.loads((held.world.folder / "v.json").read_bytes())
+    (part,) = verdicts["slices"]
+    fields = ("subset", "family", "n", "lost", "gained", "tier", "verdict")
+    assert [part[name] for name in fields] == ["class=goldfish", "slices", 6, 6, 0, "advisory", "regression"]
+    assert verdicts["slices_compared"] == 6
+
+
+def test_a_slice_is_advisory_until_a_rule_of_the_policy_names_it(held: Any) -> None:
+    lose_class(held, "n01443537")
+    lenient = '[[rules]]\ntier = "advisory"\n'
+    policy = Path(held.world.folder / "policy.toml")
+    policy.write_text(lenient)
+    assert "class=goldfish lost" in held.ran(HELD, LOOSE, "--eye-policy=policy.toml")
+    policy.write_text(f'{lenient}[[rules]]\nsubset = "class=goldfish"\ntier = "critical"\n')
+    said = held.ran(HELD, LOOSE, "--eye-policy=policy.toml", "--eye-verdicts=v.json", code=REGRESSION)
+    assert "acc1 (ImGT, class=goldfish) is worse than the baseline." in said
+    assert "p=0.031 adjusted for all slices of the session" in said
+    assert "gate: regression in 1 of 2 cases" in said
+    assert json.loads((held.world.folder / "v.json").read_bytes())["verdict"] == "regression"
+
+
+def test_a_limited_run_has_slices_on_the_shared_samples(held: Any) -> None:
+    lose_class(held, "n01443537")
+    said = held.ran(HELD, "--eye-alpha=0.4", "--eye-limit=3/class", "-k", "imagenet/tiny/", code=REGRESSION)
+    assert "slices: class=goldfish lost 100.0 points (n=3, p=0.25 adjusted); 1 of 3 slices lost" in said
+
+
+def test_a_baseline_has_no_slices(first: Any) -> None:
+    assert not [*(first.world.folder / "kept").rglob("slices")]
+    assert all(b'"slices":""' in content.replace(b" ", b"") for content in first.bytes.values())
