@@ -91,7 +91,8 @@ def _write(path: Path, benchmark: str, model: str, cases: Sequence[Evidence], al
         path.parent.mkdir(parents=True, exist_ok=True)
         without_hashes = [write_sample_hashes(evidence, path.parent) for evidence in cases]
         by_key |= {
-            case_key(evidence): msgspec.structs.replace(evidence, keys=(), slices="") for evidence in without_hashes
+            case_key(evidence): msgspec.structs.replace(evidence, keys=(), slices=msgspec.UNSET)
+            for evidence in without_hashes
         }
         merged = tuple(by_key[key] for key in sorted(by_key))
         baseline = Baseline(schema=SCHEMA, benchmark=benchmark, model=model, drift=counted, cases=merged)

@@ -102,7 +102,7 @@ class Evidence(msgspec.Struct, frozen=True, kw_only=True):
     clusters: str | msgspec.UnsetType = msgspec.UNSET
     sample_hashes: str = ""
     sequential: bool | msgspec.UnsetType = msgspec.UNSET
-    slices: str = ""
+    slices: str | msgspec.UnsetType = msgspec.UNSET
 
     def cluster_ids(self) -> Ints | None:
         """Return the cluster of each sample (samples,), None where every sample is its own cluster."""

@@ -23,14 +23,14 @@ class StoredVariable(msgspec.Struct, frozen=True, kw_only=True):
     codes: str
 
 
-def write_slices(variables: Iterable[SliceVariable], folder: Path) -> str:
-    """Write variables once for all cases with the same ones and return the name of the file, "" without variables."""
+def write_slices(variables: Iterable[SliceVariable], folder: Path) -> str | msgspec.UnsetType:
+    """Write variables once for all cases with the same ones and return the name of their file, UNSET without any."""
     stored = [
         StoredVariable(name=v.name, values=v.values, codes=pack_array(v.codes.astype("<i4").tobytes()))
         for v in variables
     ]
     if not stored:
-        return ""
+        return msgspec.UNSET
     content = encode(stored)
     path = folder / FOLDER / f"{digest(content)}.json"
     path.parent.mkdir(parents=True, exist_ok=True)
@@ -41,7 +41,7 @@ def write_slices(variables: Iterable[SliceVariable], folder: Path) -> str:
 
 def read_slices(evidence: Evidence, folder: Path) -> tuple[SliceVariable, ...]:
     """Return the variables of a case's samples, () if it has none. Raises ReportError if the file is damaged."""
-    if not evidence.slices:
+    if evidence.slices is msgspec.UNSET:
         return ()
     path = folder / FOLDER / f"{evidence.slices}.json"
     try:

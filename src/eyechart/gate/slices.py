@@ -44,7 +44,7 @@ def compare_case_slices(
     when the whole metric is decided, and the tests of slices hold for a number of samples that is fixed before.
     """
     primary = next((comparison for comparison in comparisons if comparison.primary), None)
-    if primary is None or not primary.is_proportion or not run.slices or run.sequential is True:
+    if primary is None or not primary.is_proportion or run.slices is msgspec.UNSET or run.sequential is True:
         return
     old = next(metric for metric in before.metrics if metric.key == primary.metric.key)
     outcomes = before.sample_outcomes(old), after.sample_outcomes(primary.metric)
