@@ -32,7 +32,8 @@ MOST_SHOWN = 60
 ADDED = frozenset(  # fields that were added after the files were written, compared where a file has a value
     ("class_names", "direction", "higher_is_better", "n_clusters", "sample_hashes", "title")
 )
-ADDED_METRICS = frozenset(("log_score", "target_brier"))  # the same for metrics
+ADDED_METRICS = frozenset(("log_score", "target_brier", "answer_log_prob"))  # the same for metrics
+ADDED_COLUMNS = frozenset(("log_probability",))  # the same for columns of sample tables
 Json = Any
 OPTION = r'[a-z_]+=(?:[^\s,"\[\]]|\[[^\[\]]*(?:\[[^\[\]]*\][^\[\]]*)*\])+'
 IN_CASES = re.compile(rf"(?<=@){OPTION}(?:,{OPTION})*")  # in the name of a case: images=5,order=random
@@ -149,6 +150,8 @@ def compare_csv(file: str, before: list[str], after: list[str], place: tuple[str
         names, new = earlier_layout([*new_head], new, [*old_head])
         new_head = {name: index for index, name in enumerate(names)}
     for name in dict.fromkeys((*old_head, *new_head)):
+        if name in ADDED_COLUMNS and name not in old_head:
+            continue
         if name not in old_head or name not in new_head:
             yield Difference(file, (*place, f"column {name}"), *describe_presence(name in old_head, name in new_head))
     differences = list(compare_rows(file, old_head, old, new_head, new, place))

@@ -3,6 +3,7 @@
 import pytest
 
 from eyechart.classification.metrics import (
+    answer_log_probability,
     confidence,
     label_agreement,
     mean_per_class_recall,
@@ -43,13 +44,13 @@ def test_mcq(evaluate: Evaluate[ClassPredictions]) -> None:
 @pytest.mark.eyechart("imagenet", "toybox", "*", protocol="closed_world")
 def test_closed_world(evaluate: Evaluate[Classification]) -> None:
     """All class names in the prompt; the answer is one of them."""
-    evaluate(top1, strict_top1, mean_per_class_recall, out_of_prompt, label_agreement)
+    evaluate(top1, strict_top1, mean_per_class_recall, out_of_prompt, label_agreement, answer_log_probability)
 
 
 @pytest.mark.eyechart("imagenet", "toybox", "*", protocol="closed_world_plus")
 def test_closed_world_plus(evaluate: Evaluate[ClassPredictions]) -> None:
     """The answers of the closed world, with those out of the prompt mapped to the nearest class."""
-    evaluate(top1, strict_top1, mean_per_class_recall, out_of_prompt, label_agreement)
+    evaluate(top1, strict_top1, mean_per_class_recall, out_of_prompt, label_agreement, answer_log_probability)
 
 
 @pytest.mark.eyechart("imagenet", "toybox", "*", protocol="open_world")

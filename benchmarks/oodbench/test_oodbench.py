@@ -2,7 +2,7 @@
 
 import pytest
 
-from eyechart.oodbench.detection import DetectionPredictions, flagged_shares
+from eyechart.oodbench.detection import DetectionPredictions, detection_scores, flagged_shares
 from eyechart.oodbench.distribution import DistributionPredictions, distribution_distance
 from eyechart.oodbench.metrics import answer_shares, degradation, stage_accuracies, yes_no_measures
 from eyechart.oodbench.predictions import ExistencePredictions, ProgressionPredictions
@@ -24,7 +24,7 @@ def test_progression(evaluate: Evaluate[ProgressionPredictions]) -> None:
 @pytest.mark.eyechart("oodbench", protocol="detection")
 def test_detection(evaluate: Evaluate[DetectionPredictions]) -> None:
     """The pairs on which a detector fails, and the distribution of its logits."""
-    evaluate(flagged_shares)
+    evaluate(flagged_shares, detection_scores)
 
 
 @pytest.mark.eyechart("oodbench", protocol="distribution")

@@ -1,15 +1,18 @@
 """Estimates: what a metric yields, a value with its interval, its direction and its evidence."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
 
+from eyechart.metrics.clusters import clustered_t_interval
 from eyechart.metrics.intervals import Interval
+from eyechart.metrics.proper_scores import brier_scores
 from eyechart.records import Metric, MetricKey, subset_text
 
 Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -83,4 +86,33 @@ class Estimate:
             ci_method=self.method,
             epochs_ci=self.epochs_interval and (self.epochs_interval.low, self.epochs_interval.high),
             higher_is_better=self.higher_is_better,
+        )
+
+
+def score_estimates(
+    labels: str, scores: Floats, clusters: Ints | None = None, *, subset: str = "A", level: str = ""
+) -> Iterator[Estimate]:
+    """Yield `log_score` and `target_brier` of log scores (samples,), NaN for a sample that does not count.
+
+    `clusters` (samples,) are the sampling units, None where every sample is one. The intervals are Student's.
+
+    >>> [(one.name, one.value) for one in score_estimates("ImGT", np.array([0.0, np.nan]))]
+    [('log_score', 0.0), ('target_brier', 0.0)]
+    """
+    units = np.arange(len(scores)) if clusters is None else clusters
+    known = ~np.isnan(scores)
+    n, n_clusters = int(known.sum()), len(np.unique(units[known]))
+    for name, values, better in (("log_score", scores, True), ("target_brier", brier_scores(scores), False)):
+        yield Estimate(
+            name=name,
+            labels=labels,
+            subset=subset,
+            level=level,
+            value=float(values[known].mean()) if n else None,
+            n=n,
+            n_clusters=n_clusters,
+            interval=clustered_t_interval(values, units),
+            method="student" if n_clusters == n else "clustered student",
+            higher_is_better=better,
+            scores=scores,
         )

@@ -29,6 +29,7 @@ METRICS: Mapping[str, str] = {
     "acc_macro": "The accuracy of each species or class, averaged over them with equal weight.",
     "log_score": "Log score: the mean natural logarithm of the probability of the right class or name; 0 is perfect.",
     "target_brier": "Brier score of the right class or name: the mean of (1 - p)², p its probability; lower is better.",
+    "answer_log_prob": "The mean natural logarithm of the probability that the model gives its answer; 0 is certain.",
     "ece": "Expected calibration error: the mean distance of confidence from accuracy, over bins; lower is better.",
     "f1": "F1: the harmonic mean of precision and recall of the answer yes.",
     "precision": "Precision: the proportion of answers yes that are correct.",
@@ -149,7 +150,7 @@ INTERVALS: Mapping[str, str] = {
 
 KINDS = ("metrics", "labels", "subsets", "protocols", "intervals")
 NUMBERS = frozenset(
-    {"cochran_q", "cochran_p", "brier", "log_score", "target_brier", "mmd2", "mmd2_tau", "mmd2_null"}
+    {"cochran_q", "cochran_p", "brier", "log_score", "target_brier", "answer_log_prob", "mmd2", "mmd2_tau", "mmd2_null"}
 )  # not in percent
 
 

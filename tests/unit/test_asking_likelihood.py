@@ -10,6 +10,7 @@ import pytest
 from PIL import Image
 
 from eyechart.classification.closed_world import ClosedWorld
+from eyechart.classification.metrics import answer_log_probability
 from eyechart.classification.posterior import Posterior
 from eyechart.classification.predictions import ClassPredictions
 from eyechart.errors import ModelError, SpecError
@@ -119,6 +120,27 @@ def test_the_likeliest_name_is_never_out_of_the_prompt(sit: Any, protocol: str) 
     assert (numbers["oop", "A"].value, numbers["oop", "A"].n) == (0, 3)
     assert (numbers["acc1", "A"].value, numbers["acc1_strict", "A"].value) == (pytest.approx(2 / 3),) * 2
     assert "acc5" not in {name for name, _ in numbers}
+
+
+@pytest.mark.parametrize("protocol", ["closed_world", "closed_world_plus"])
+def test_the_likeliest_name_has_its_log_probability(sit: Any, sample_table: Any, protocol: str) -> None:
+    context = sit(Sure(), [0, 1, 2, 0], protocol, answer="constrained", names=NAMES)
+    said: Any = get_protocol(protocol).predict(context)
+    numbers = sit.metrics(context, said, sit.truth([(0,), (1,), (2,), (0,)]), answer_log_probability)
+    mean = numbers["answer_log_prob", "A"]
+    assert (mean.value, mean.n, mean.higher_is_better) == ((-1 - 1 - 4) / 3, 3, None)
+    assert [row["log_probability"] for row in sample_table(protocol, said)] == ["-1", "-1", "-4", ""]
+
+
+def test_a_split_of_broken_images_has_no_log_probability(sit: Any) -> None:
+    context = sit(Sure(), [0, 0], broken=frozenset({0, 1}), answer="constrained")
+    (mean,) = answer_log_probability(ClosedWorld().predict(context))
+    assert (mean.value, mean.n, mean.interval) == (None, 0, None)
+
+
+def test_answers_without_log_probabilities_have_no_number(sit: Any) -> None:
+    context = sit(Sure(), [0, 1], "posterior")
+    assert [*answer_log_probability(Posterior().predict(context))] == []
 
 
 def test_the_likeliest_name_is_one_of_the_split(sit: Any) -> None:

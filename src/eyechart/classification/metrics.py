@@ -19,7 +19,7 @@ from eyechart.classification.predictions import (
     ScoredLabels,
     single_labels,
 )
-from eyechart.estimates import Estimate
+from eyechart.estimates import Estimate, score_estimates
 from eyechart.gate.evidence import RESAMPLES
 from eyechart.gate.headlines import LABELLED
 from eyechart.metrics.accuracy import accuracy, correct_under_both
@@ -33,7 +33,7 @@ from eyechart.metrics.calibration import (
 )
 from eyechart.metrics.clusters import effective_sample_size
 from eyechart.metrics.intervals import Interval, effective_wilson, stratified_interval, t_interval, wilson
-from eyechart.metrics.proper_scores import brier_scores, log_scores
+from eyechart.metrics.proper_scores import log_scores
 from eyechart.metrics.recall import mean_per_class_recall as mean_recall
 from eyechart.metrics.recall import mean_per_class_recall_bootstrap
 from eyechart.metrics.resampling import bootstrap_counts, unit_bootstrap_shares
@@ -123,22 +123,24 @@ def proper_scores(predictions: ClassPredictions) -> Iterator[Estimate]:
     for (scored,) in predictions.scores_by_labels[:1]:
         scores = log_scores(logits, np.where(scored.labels.annotated[:, None], scored.admissible, -1))
         counted = np.where(predictions.answered & ~np.isnan(scored.correct), scores, np.nan)
-        yield score_estimate("log_score", scored.labels.name, counted, counted)
-        yield score_estimate("target_brier", scored.labels.name, brier_scores(counted), counted, better=False)
+        yield from score_estimates(scored.labels.name, counted)
 
 
-def score_estimate(name: str, labels: str, values: Float64s, scores: Float64s, *, better: bool = True) -> Estimate:
-    """Return the mean of values (n,) that come from log scores (n,), with Student's interval."""
-    known = values[~np.isnan(values)]
-    return Estimate(
-        name=name,
-        labels=labels,
+def answer_log_probability(predictions: Classification) -> Iterator[Estimate]:
+    """Yield `answer_log_prob`, the mean log-probability of the answers as whole responses, if the model gives it.
+
+    It has no direction, since the answer may be wrong. The protocol posterior has the log score of the right class.
+    """
+    texts = predictions.epochs[0].texts
+    if texts is None or texts.log_probabilities is None:
+        return
+    known = texts.log_probabilities[~np.isnan(texts.log_probabilities)]
+    yield Estimate(
+        name="answer_log_prob",
         value=float(known.mean()) if len(known) else None,
         n=len(known),
         interval=t_interval(known) if len(known) > 1 else None,
         method="student",
-        higher_is_better=better,
-        scores=scores,
     )
 
 

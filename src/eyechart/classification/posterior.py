@@ -60,16 +60,23 @@ def predict_constrained(context: Context) -> ClassPredictions:
     prompt = context.select_prompt(closed_world_prompt())
     cached, collector = score_names(context, prompt, BestChoice), AnswerCollector(len(context.dataset))
     collector.errors.update(cached.errors)
+    log_probabilities = np.full(collector.size, np.nan)
     for row in range(collector.size):
         collector.set_position(row, row, 0)
         if row not in cached.errors:
-            index = int(cached.values[row, 0])
+            index, log_probabilities[row] = int(cached.values[row, 0]), cached.values[row, 1]
             collector.completions[row], collector.classes[row] = (
                 context.candidate_names[index],
                 context.candidate_classes[index],
             )
     collector.strict_classes = collector.classes
-    return collector.to_predictions(context, Usage(), context.variant(prompt, "none"), ("",) * collector.size)
+    return collector.to_predictions(
+        context,
+        Usage(),
+        context.variant(prompt, "none"),
+        ("",) * collector.size,
+        log_probabilities=log_probabilities,
+    )
 
 
 def score_names(context: Context, prompt: Prompt, kind: type[ScoreChoices | BestChoice]) -> CachedArray:

@@ -42,8 +42,9 @@ class TextPredictions:
     `classes` and `strict_classes` (n,) are the classes of the lenient and the strict parser, -1 for none.
     `out_of_prompt` has the kind of each answer that is not in the list, "" for others; it is None if the prompt has no
     list. `is_mapped`: these answers were mapped to classes later. `requests` and `positions` (n,) are the request of
-    each image and its position there, -1 if it is in none. `details` are further columns. `cost` is in USD, None if it
-    is unknown.
+    each image and its position there, -1 if it is in none. `details` are further columns. `log_probabilities` (n,) are
+    those of the answers as whole responses, NaN for an error, None if the model gives none. `cost` is in USD, None if
+    it is unknown.
     """
 
     completions: tuple[str, ...]
@@ -55,6 +56,7 @@ class TextPredictions:
     out_of_prompt: tuple[str, ...] | None = None
     is_mapped: bool = False
     details: Mapping[str, Sequence[str]] | None = None
+    log_probabilities: Float64s | None = None
     cost: float | None = None
 
     @property
@@ -72,6 +74,7 @@ class TextPredictions:
             "request": [str(place) if place >= 0 else "" for place in self.requests.tolist()],
             "position": [str(place + 1) if place >= 0 else "" for place in self.positions.tolist()],
             **(self.details or {}),
+            **({} if self.log_probabilities is None else {"log_probability": format_numbers(self.log_probabilities)}),
         }
 
 
@@ -430,6 +433,11 @@ def sample_rows(epoch: ClassPredictions, targets: Targets, scored: Sequence[Scor
         texts += [str(int(row in epoch.truncated))] if words else []
         truths = [cell for scored_labels in scored for cell in label_cells(scored_labels, row)]
         yield [label, *classes, *values, *texts, *truths]
+
+
+def format_numbers(values: Float64s) -> list[str]:
+    """Return numbers as text with 6 digits, and "" for NaN."""
+    return ["" if np.isnan(value) else f"{value:.6g}" for value in values]
 
 
 def label_cells(scored: ScoredLabels, row: int) -> Iterator[str]:

@@ -8,8 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from eyechart.data.detection.annotation import Annotation
-from eyechart.estimates import Estimate
+from eyechart.estimates import Estimate, score_estimates
 from eyechart.metrics.clusters import clustered_wilson
+from eyechart.metrics.proper_scores import log_scores
 from eyechart.oodbench.detectors import run_detector
 from eyechart.oodbench.division import DetectorOutput, flag_failures, require_annotation
 from eyechart.oodbench.flags import OUTSCORED, UNLIKELY, Flags
@@ -142,6 +143,18 @@ def flagged_shares(predictions: DetectionPredictions) -> Iterator[Estimate]:
             interval=interval,
             method=method,
         )
+
+
+def detection_scores(predictions: DetectionPredictions) -> Iterator[Estimate]:
+    """Yield `log_score` and `target_brier` of the present categories of each image, among those that are annotated.
+
+    Images without a present or without an absent category do not count: nothing is to be told apart.
+    """
+    present, absent = predictions.annotation.present, predictions.annotation.known_absent
+    logits = np.where(present | absent, predictions.output.logits, -np.inf)
+    categories = np.where(present, np.arange(present.shape[1]), -1)
+    counted = predictions.usable & present.any(axis=1) & absent.any(axis=1)
+    yield from score_estimates(LABELS, np.where(counted, log_scores(logits, categories), np.nan))
 
 
 def bin_edges(values: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -10,9 +10,8 @@ from eyechart.data.observations import Observations
 from eyechart.estimates import Estimate
 from eyechart.gate.evidence import RESAMPLES
 from eyechart.metrics.abstention import harmonic_mean, harmonic_mean_bootstrap, harmonic_mean_interval
-from eyechart.metrics.clusters import clustered_t_interval, clustered_wilson
+from eyechart.metrics.clusters import clustered_wilson
 from eyechart.metrics.intervals import Interval
-from eyechart.metrics.proper_scores import brier_scores, log_scores_of_probabilities
 from eyechart.metrics.resampling import bootstrap_counts
 
 Float64s = NDArray[np.float64]
@@ -67,22 +66,6 @@ def proportion(
         higher_is_better=better,
         correct=outcomes,
     )
-
-
-def score_estimates(
-    labels: str, subset: str, probabilities: Float64s, clusters: Ints, *, level: str = ""
-) -> Iterator[Estimate]:
-    """Yield `log_score` and `target_brier` of the probabilities (n,) of the right names, NaN for images without one."""
-    scores = log_scores_of_probabilities(probabilities)
-    known = ~np.isnan(scores)
-    method = "clustered student" if len(np.unique(clusters[known])) < known.sum() else "student"
-    for name, values, better in (("log_score", scores, True), ("target_brier", brier_scores(scores), False)):
-
-        def value(values: Float64s = values) -> Value:
-            return float(values[known].mean()), clustered_t_interval(values, clusters)
-
-        more = {"level": level, "higher_is_better": better, "scores": scores}
-        yield estimate(name, labels, subset, clusters[known], value, method, **more)
 
 
 def harmonic_mean_estimate(

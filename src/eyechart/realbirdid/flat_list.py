@@ -8,13 +8,14 @@ from numpy.typing import NDArray
 
 from eyechart.data.class_names import check_unique
 from eyechart.data.observations import Observations
-from eyechart.estimates import Estimate
+from eyechart.estimates import Estimate, score_estimates
+from eyechart.metrics.proper_scores import log_scores_of_probabilities
 from eyechart.models.types import Floats
 from eyechart.protocol.base import Protocol, Rows
 from eyechart.protocol.context import Context, missing_scores_reason
 from eyechart.protocol.options import PROMPT
 from eyechart.protocol.sample_table import SHARED_COLUMNS
-from eyechart.realbirdid.estimators import Float64s, harmonic_mean_estimate, proportion, score_estimates
+from eyechart.realbirdid.estimators import Float64s, harmonic_mean_estimate, proportion
 from eyechart.realbirdid.name_scores import (
     ReadScores,
     candidate_mask,
@@ -147,8 +148,8 @@ def flat_list_scores(predictions: FlatListPredictions) -> Iterator[Estimate]:
 
     They are over all species and genera, and over both subsets together, as the harmonic mean is.
     """
-    of_right, clusters = predictions.top_names[ALL].of_right, predictions.observations.clusters
-    yield from score_estimates(ALL, "all", of_right, clusters)
+    scores = log_scores_of_probabilities(predictions.top_names[ALL].of_right)
+    yield from score_estimates(ALL, scores, predictions.observations.clusters, subset="all")
 
 
 def top_names(read: ReadScores, right: NDArray[np.int64], observed: Observations | None = None) -> TopNames:

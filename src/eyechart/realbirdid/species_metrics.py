@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from eyechart.estimates import Estimate
+from eyechart.estimates import Estimate, score_estimates
 from eyechart.metrics.abstention import (
     CRITERIA,
     abstention_rate_at,
@@ -25,6 +25,7 @@ from eyechart.metrics.clusters import clustered_stratified_interval
 from eyechart.metrics.hierarchy import Tree
 from eyechart.metrics.information_gain import information_gain, information_gain_bootstrap, information_gain_interval
 from eyechart.metrics.intervals import Interval
+from eyechart.metrics.proper_scores import log_scores_of_probabilities
 from eyechart.metrics.recall import mean_per_class_recall
 from eyechart.metrics.selective import auc_bootstrap, auc_interval, aurc, balanced_weights, macro_auc
 from eyechart.metrics.stopping import correct_range, cross_fit_threshold
@@ -38,7 +39,6 @@ from eyechart.realbirdid.estimators import (
     estimate,
     harmonic_mean_estimate,
     proportion,
-    score_estimates,
 )
 from eyechart.realbirdid.species import (
     ALL,
@@ -97,9 +97,9 @@ def species_scores(predictions: SpeciesPredictions) -> Iterator[Estimate]:
 
     Those over the range lists follow from the same scores of the model, so that they are no further evidence.
     """
-    observations, probabilities = predictions.observations, predictions.views[ALL].summary.of_species
-    level = observations.taxonomy.levels[0]
-    yield from score_estimates(ALL, "A", probabilities, observations.clusters, level=level)
+    observations = predictions.observations
+    scores = log_scores_of_probabilities(predictions.views[ALL].summary.of_species)
+    yield from score_estimates(ALL, scores, observations.clusters, level=observations.taxonomy.levels[0])
 
 
 def range_changes(predictions: SpeciesPredictions) -> Iterator[Estimate]:

@@ -137,10 +137,10 @@ def test_a_model_tolerates_what_its_cases_tolerate_on_average(make: Any, share: 
 
 
 def test_a_score_is_gated_by_its_tier(make: Any) -> None:
-    from eyechart.classification.metrics import score_estimate
+    from eyechart.estimates import score_estimates
 
     scores = -np.linspace(0.1, 2, 400)
-    before, after = (make([score_estimate("log_score", "ImGT", s, s)], samples=400) for s in (scores, scores * 1.5))
+    before, after = (make([next(score_estimates("ImGT", s))], samples=400) for s in (scores, scores * 1.5))
     comparisons = [*compare_metrics(before, replace(after, weights_sha256="1" * 64))]
     for policy, fails in ((NO_POLICY, False), (one(metric="log_score", tier="supporting"), True)):
         (verdict,) = decide(comparisons, Rule(policy=policy, max_drop=0.4))

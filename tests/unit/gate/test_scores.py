@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 from msgspec.structs import replace
 
-from eyechart.classification.metrics import score_estimate
 from eyechart.errors import SpecError
+from eyechart.estimates import score_estimates
 from eyechart.gate.compare import SCORES, compare_metrics
 from eyechart.gate.messages import count_verdicts, describe_session
 from eyechart.gate.pooled import pool_models
@@ -28,8 +28,7 @@ def compared(make: Any, share: Any) -> Any:
 
     def compared(before: Any = SCORE, after: Any = WORSE, weights: str = "1" * 64, **other: Any) -> Any:
         sides = [
-            make([*share(acc1=RIGHT), score_estimate("log_score", "ImGT", scores, scores),
-                  score_estimate("target_brier", "ImGT", brier_scores(scores), scores, better=False)], **other)
+            make([*share(acc1=RIGHT), *score_estimates("ImGT", scores)], **other)
             for scores in (before, after)
         ]  # fmt: skip
         return [*compare_metrics(sides[0], replace(sides[1], weights_sha256=weights))]
@@ -39,7 +38,7 @@ def compared(make: Any, share: Any) -> Any:
 
 def test_scores_are_stored_with_the_stated_error(make: Any) -> None:
     scores = np.array([*np.linspace(log(LEAST), 0, 500), np.nan])
-    evidence = make([score_estimate("log_score", "ImGT", scores, scores)], samples=501)
+    evidence = make([next(score_estimates("ImGT", scores))], samples=501)
     evidence.check()
     stored = evidence.log_scores(evidence.metrics[0])
     error = np.abs(stored - scores)

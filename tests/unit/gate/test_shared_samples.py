@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 from msgspec.structs import replace
 
-from eyechart.classification.metrics import score_estimate
 from eyechart.errors import BaselineError
+from eyechart.estimates import score_estimates
 from eyechart.gate.compare import compare_metrics, differences
 from eyechart.gate.evidence import Evidence, digest, pack_array
 from eyechart.gate.shared_samples import hash_samples, share_samples, with_sample_hashes, write_sample_hashes
@@ -24,7 +24,7 @@ def case(make: Any, share: Any, drawn: Any) -> Any:
     def case(rows: list[int], right: Any = RIGHT, version: str = "a", **other: Any) -> Evidence:
         estimates = [
             *share(acc1=right[rows]),
-            score_estimate("log_score", "ImGT", SCORES[rows], SCORES[rows]),
+            next(score_estimates("ImGT", SCORES[rows])),
             drawn(right[rows]),
         ]
         if "groups" in other:

@@ -221,6 +221,7 @@ def test_a_detector_writes_what_it_flags(recorded: Any, rows: Any, pair_world: A
     values = {one.name: (one.value, one.n) for one in record.metrics}
     images = len(pair_world.sit(pair_world.get_model("first[]")).dataset)
     assert values.pop("answered") == (1.0, images)
+    assert [values.pop(name)[1] for name in ("log_score", "target_brier")] == [5, 5]
     assert values == {"flagged": (3 / 19, 19), "case1": (0.0, 19), "case2": (3 / 19, 19)}
     assert (record.outcomes.wrong, record.outcomes.correct) == (3, 16)
 
