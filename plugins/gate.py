@@ -1,6 +1,6 @@
 """The gate: compare the metrics of a session with a baseline on the same samples; a significant loss fails a case."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import cached_property
 from itertools import islice
 from math import isnan
@@ -11,7 +11,8 @@ from typing import Any
 import pytest
 
 from eyechart.errors import EyechartError
-from eyechart.gate.baselines import FOLDER, case_key, read_baselines, read_drifts, write_baselines
+from eyechart.gate.baselines import FOLDER, BaselineIndex, case_key, head_of, read_drifts, write_baselines
+from eyechart.gate.case_reader import CaseReader
 from eyechart.gate.compare import (
     MetricComparison,
     added_metrics,
@@ -21,7 +22,7 @@ from eyechart.gate.compare import (
     missing_metrics,
     remarks,
 )
-from eyechart.gate.evidence import Evidence, read_evidence
+from eyechart.gate.evidence import Evidence
 from eyechart.gate.floors import describe_missed_floor, find_missed_floors, parse_floor, suggest_names
 from eyechart.gate.messages import (
     SHOWN,
@@ -52,7 +53,6 @@ from eyechart.gate.messages import (
 from eyechart.gate.page_link import PageLink
 from eyechart.gate.power import power_lines, power_without_baseline
 from eyechart.gate.ratchet import NO_DRIFT, count_changes
-from eyechart.gate.shared_samples import share_samples, with_sample_hashes
 from eyechart.gate.verdicts import (
     CONFIDENCE_REGRESSION,
     TOLERATED,
@@ -73,7 +73,6 @@ from .recorder import Recorder
 from .settings import get_settings, read_rule
 
 FINISHED = (pytest.ExitCode.OK, pytest.ExitCode.TESTS_FAILED)
-Baselines = Mapping[tuple[str, str], tuple[Evidence, Path]]
 
 
 def pooled_order(verdict: Verdict) -> tuple[bool, int, float]:
@@ -87,7 +86,7 @@ class Gate:
 
     def __init__(self, config: pytest.Config, recorder: Recorder) -> None:
         self.config, self.recorder = config, recorder
-        self.baselines: Baselines = {}
+        self.baselines = BaselineIndex()
         self.reports: dict[str, pytest.TestReport] = {}
         self.skipped: set[str] = set()
         self.messages: list[str] = []
@@ -98,9 +97,14 @@ class Gate:
         self.refused: set[str] = set()
         self.verdicts: list[Verdict] = []
         self.pooled: list[Verdict] = []
-        self.joined: dict[str, Evidence] = {}
+        self.heads: dict[str, Evidence] = {}
         self.not_compared: list[str] = []
         self.slices = GateSlices()
+
+    @cached_property
+    def cases(self) -> CaseReader:
+        """The cases of this run."""
+        return CaseReader(self.recorder.folder, self.recorder.records)
 
     @property
     def baseline_path(self) -> Path | None:
@@ -135,7 +139,7 @@ class Gate:
         """Read the baselines, so that an unusable one is refused before any test runs."""
         if self.recorder.is_controller and self.baseline_path and not get_option(self.config, "update-baseline"):
             try:
-                self.baselines = read_baselines(self.baseline_path)
+                self.baselines = BaselineIndex(self.baseline_path)
             except EyechartError as error:
                 raise pytest.UsageError(f"--eye-baseline: {error}") from error
 
@@ -174,27 +178,18 @@ class Gate:
     def compare_or_update(self) -> None:
         """Write the baselines, or compare with them."""
         update, power = (bool(get_option(self.config, name)) for name in ("update-baseline", "power"))
-        evidence = dict(self.iterate_evidence()) if update or power or self.baseline_path else {}
+        evidence = dict(self.cases.by_node()) if update or (power and not self.baseline_path) else {}
         if power and (update or not self.baseline_path):
             self.messages += power_without_baseline([*evidence.values()], self.rule.alpha)
         if update:
             self.update_baselines(evidence)
         elif self.baseline_path:
-            self.compare_cases(evidence)
-
-    def iterate_evidence(self) -> Iterator[tuple[str, Evidence]]:
-        """Yield the node id and evidence of each case, sorted by node id, so that workers do not change the order."""
-        for nodeid, record in sorted(self.recorder.records.items()):
-            if record.evidence:
-                yield nodeid, read_evidence(self.recorder.folder / record.evidence.path)
+            self.compare_cases()
 
     def update_baselines(self, evidence: Mapping[str, Evidence]) -> None:
         """Write the baselines of the cases that did not fail."""
-        folder = self.recorder.folder / "evidence"
         good = {
-            nodeid: with_sample_hashes(now, folder)
-            for nodeid, now in evidence.items()
-            if not self.reports[nodeid].failed
+            nodeid: self.cases.with_samples(now) for nodeid, now in evidence.items() if not self.reports[nodeid].failed
         }
         self.messages += [
             describe_remark(now, "failed, and is not accepted")
@@ -204,9 +199,13 @@ class Gate:
         written = write_baselines(self.baseline_folder, [*good.values()], self.rule.alpha)
         self.messages += map(describe_written_baseline, written)
 
-    def compare_cases(self, evidence: Mapping[str, Evidence]) -> None:
-        """Compare each case with its baseline; a case that cannot be compared fails with the differences."""
-        of_case = {nodeid: self.compare_case(nodeid, now) for nodeid, now in evidence.items()}
+    def compare_cases(self) -> None:
+        """Compare each case with its baseline; a case that cannot be compared fails with the differences.
+
+        The evidence of one case and the baselines of one model are in memory at a time.
+        """
+        of_case = dict(sorted((nodeid, self.compare_case(nodeid)) for nodeid in self.cases.by_baseline()))
+        evidence = {nodeid: self.heads[nodeid] for nodeid in of_case}
         comparisons = [comparison for numbers in of_case.values() for comparison in numbers]
         verdicts, self.pooled = self.verdicts, _ = decide_with_models(comparisons, self.rule)
         self.slices.decide(self.rule)
@@ -220,7 +219,7 @@ class Gate:
             self.messages += power_lines([*verdicts, *self.pooled], self.rule.alpha)
         rest = iter(verdicts)
         for nodeid, numbers in of_case.items():
-            self.report_case(nodeid, self.joined.get(nodeid, evidence[nodeid]), numbers, [*islice(rest, len(numbers))])
+            self.report_case(nodeid, evidence[nodeid], numbers, [*islice(rest, len(numbers))])
         for verdict in self.pooled:
             if verdict.regression:
                 self.fail_model(verdict, evidence)
@@ -249,7 +248,7 @@ class Gate:
         groups: dict[tuple[str, str], list[MetricComparison]] = {}
         for comparison in (verdict.comparison for verdict in self.verdicts if verdict.gated):
             groups.setdefault((benchmark_of(comparison.case), comparison.model), []).append(comparison)
-        drifts = read_drifts({path for _, path in self.baselines.values()})
+        drifts = read_drifts({*self.baselines.paths.values()})
         for (benchmark, model), comparisons in groups.items():
             drift = drifts.get((benchmark, model), NO_DRIFT).add(*count_changes(comparisons))
             if drift.is_alarm(alpha := self.rule.alpha / len(groups)):
@@ -290,11 +289,11 @@ class Gate:
 
     def refuse_no_comparison(self, failed: int) -> None:
         """Add an error if no metric was compared, unless there is a failure already."""
+        baselines = self.baselines
         if not self.is_comparison or failed or self.failures or self.errors or self.verdicts:
             return
-        session_evidence = [now for _, now in self.iterate_evidence()]
-        if with_baseline := [now for now in session_evidence if case_key(now) in self.baselines]:
-            sides = [(now, *self.baselines[case_key(now)]) for now in with_baseline]
+        if with_baseline := [now for _, now in self.cases.by_node() if case_key(now) in baselines.heads]:
+            sides = [(now, *baselines.read(case_key(now))) for now in with_baseline]
             fails = [
                 describe_incomplete_baseline(now, path, gone)
                 for now, before, path in sides
@@ -302,21 +301,20 @@ class Gate:
             ]
             self.errors += fails or [explain_no_number(with_baseline)]
         else:
-            known = [evidence for evidence, _ in self.baselines.values()]
-            self.errors.append(explain_nothing_compared(session_evidence, known, get_option(self.config, "baseline")))
+            known, cases = [*baselines.heads.values()], [*self.heads.values()]
+            self.errors.append(explain_nothing_compared(cases, known, get_option(self.config, "baseline")))
 
-    def compare_case(self, nodeid: str, now: Evidence) -> list[MetricComparison]:
+    def compare_case(self, nodeid: str) -> list[MetricComparison]:
         """Return the comparisons of the metrics of a case with those of its baseline."""
-        run = now
-        before, path = self.baselines.get(case_key(now), (None, Path()))
-        if before is None:
-            return self.refuse_no_baseline(nodeid, now)
-        if before.fingerprint != now.fingerprint:
-            now = with_sample_hashes(now, self.recorder.folder / "evidence")
-            before, now, shared = share_samples(with_sample_hashes(before, path.parent), now)
-            if shared:
-                self.joined[nodeid] = now
-                self.remarks.setdefault(shared, []).append(now)
+        now = self.cases.read(nodeid)
+        head = self.heads[nodeid] = head_of(now)
+        if case_key(now) not in self.baselines.heads:
+            return self.refuse_no_baseline(nodeid, head)
+        before, path = self.baselines.read(case_key(now))
+        run, (before, now, shared) = now, self.cases.join(before, path.parent, now)
+        if shared:
+            run = self.cases.with_samples(run)
+            self.remarks.setdefault(shared, []).append(head)
         if different := differences(before, now):
             self.refused.add(nodeid)
             self.add_failure(nodeid, describe_refusal(now, path, different))
@@ -328,7 +326,7 @@ class Gate:
             self.add_failure(nodeid, describe_incomplete_baseline(now, path, fails))
         new = (f"{name} is not in the baseline" for name in added_metrics(before, now) if name not in fails)
         for remark in (*remarks(before, now), *new):
-            self.remarks.setdefault(remark, []).append(now)
+            self.remarks.setdefault(remark, []).append(head)
         numbers = list(compare_metrics(before, now))
         self.slices.add_case(nodeid, run, (before, now), numbers, self.recorder.folder / "evidence")
         return numbers
@@ -346,9 +344,10 @@ class Gate:
         """Fail a case with regressions, one reason for each set of samples, and add remarks on its other metrics."""
         worse = [verdict for verdict in (*verdicts, *self.slices.regressions(now)) if verdict.regression]
         if worse:
-            self.add_failure(nodeid, describe_losses(now, len(worse), self.baselines[case_key(now)][1], self.page_link))
-        for same in group_by_samples(worse):
-            self.add_failure(nodeid, describe_loss(same, numbers, now.keys))
+            path, keys = self.baselines.paths[case_key(now)], self.cases.compared_keys(nodeid, self.baselines)
+            self.add_failure(nodeid, describe_losses(now, len(worse), path, self.page_link))
+            for same in group_by_samples(worse):
+                self.add_failure(nodeid, describe_loss(same, numbers, keys))
         for verdict in verdicts:
             self.add_remark(verdict, now)
             if get_option(self.config, "strict") and verdict.must_be_decided and verdict.inconclusive:

@@ -89,12 +89,13 @@ class MissingCases:
     def report_missing(self) -> None:
         """Add the missing cases to the messages of the gate; under `--eye-strict` to its errors, with the exit code."""
         lines, others = [], []
-        for (case, protocol), (evidence, path) in self.gate.baselines.items():
+        baselines = self.gate.baselines
+        for (case, protocol), evidence in baselines.heads.items():
             why = self.reason(evidence)
             if why and self.is_left_out(evidence):
                 others.append(f"{case} ({protocol})")
             elif why:
-                where = self.relative_path(path)
+                where = self.relative_path(baselines.paths[case, protocol])
                 lines.append(f"{case} ({protocol}) is in the baseline {where} and was not run: {why}. {REMEDY}")
         strict = bool(get_option(self.config, "strict"))
         (self.gate.errors if strict else self.gate.messages).extend(fold_lines(lines))

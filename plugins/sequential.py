@@ -6,7 +6,7 @@ import pytest
 
 from eyechart.gate.baselines import read_baselines
 from eyechart.gate.sequential import SequentialTest, can_be_sequential, level_of_case
-from eyechart.gate.shared_samples import with_sample_hashes
+from eyechart.gate.shared_samples import with_samples
 from eyechart.gate.verdicts import Rule
 from eyechart.protocol.settings import Case
 
@@ -34,7 +34,7 @@ class SequentialCases:
         tests = {}
         for key, (evidence, path) in read_baselines(folder).items():
             if can_be_sequential(evidence):
-                baseline = with_sample_hashes(evidence, path.parent)
+                baseline = with_samples(evidence, path.parent)
                 level = level_of_case(self.rule.alpha, self.cases)
                 tests[key] = SequentialTest(baseline, level, self.rule.alpha, self.rule.margin)
         return tests

@@ -9,7 +9,7 @@ from eyechart.errors import ReportError
 from eyechart.estimates import Estimate
 from eyechart.gate.baselines import case_key, read_baselines
 from eyechart.gate.evidence import Evidence, collect_evidence, read_evidence
-from eyechart.gate.shared_samples import with_sample_hashes
+from eyechart.gate.shared_samples import with_samples
 from eyechart.metrics.intervals import Interval
 from eyechart.records import FILE, Metric, Record, read_run
 
@@ -34,7 +34,7 @@ def read_case_evidence(record: Record, folder: Path) -> Evidence | None:
         return None
     path = folder / record.evidence.path
     read_verified(path, folder, record.evidence)
-    return with_sample_hashes(read_evidence(path), path.parent)
+    return with_samples(read_evidence(path), path.parent)
 
 
 def evidence_from_metrics(record: Record) -> Evidence:
@@ -84,7 +84,7 @@ def read_cases(path: Path) -> Cases:
     cases = (
         cases_of_run(path)
         if is_run(path)
-        else {key: with_sample_hashes(evidence, file.parent) for key, (evidence, file) in read_baselines(path).items()}
+        else {key: with_samples(evidence, file.parent) for key, (evidence, file) in read_baselines(path).items()}
     )
     if not cases:
         raise ReportError(f"{path} holds no case. Name a run's folder, or a baseline's file or folder.")

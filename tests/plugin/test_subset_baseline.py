@@ -68,6 +68,11 @@ def test_the_hashes_of_a_split_are_stored_once(whole: Any) -> None:
     sizes = sorted(file.stat().st_size for file in files)
     assert len({file.name for file in files}) == len(files) == 2
     assert sizes[-1] == 18 * 8
+    assert not [*(whole.world.folder / "kept").rglob("*.keys")]
+    evidence = (whole.world.folder / "reports" / "runs" / "latest").resolve() / "evidence"
+    assert len([*evidence.rglob("*.keys")]) == 2
+    assert len([*evidence.glob("*.json")]) == 4
+    assert not [file for file in evidence.glob("*.json") if b"tiny-05" in file.read_bytes()]
 
 
 def test_compare_and_the_page_take_a_subset_too(whole: Any) -> None:

@@ -116,6 +116,16 @@ def test_the_normal_limit_of_many_signs_agrees_with_the_signs(monkeypatch: pytes
     assert signs.min() < 0.05
 
 
+def test_thousands_of_numbers_have_the_p_values_of_few_if_they_are_copies() -> None:
+    changes = correlated(np.random.default_rng(4), 20, 1000, 0.05, 0.5)
+    changes[0] = np.where(changes[0] > 0, np.where(np.arange(1000) % 4, 1, -1), changes[0])
+    few, many = adjusted(changes), adjusted(np.repeat(changes, 110, axis=0))
+    assert len(many) > joint_tests._MOST_CORRELATED
+    assert many.reshape(20, 110).std(axis=1).max() < 1e-9
+    assert many[::110].tolist() == pytest.approx(few.tolist(), abs=0.03)
+    assert few.min() < 0.2
+
+
 def test_a_loss_beside_correlated_numbers_is_found_more_often_than_by_holm() -> None:
     chance, times, found = np.random.default_rng(5), 60, np.zeros(2)
     for seed in range(times):

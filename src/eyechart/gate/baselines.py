@@ -12,7 +12,7 @@ from eyechart.atomic import write_atomic
 from eyechart.errors import BaselineError
 from eyechart.gate.evidence import SCHEMA, Evidence
 from eyechart.gate.ratchet import NO_DRIFT, Drift, add_version
-from eyechart.gate.shared_samples import with_sample_hashes, write_sample_hashes
+from eyechart.gate.shared_samples import with_samples, write_samples
 from eyechart.gate.verdicts import ALPHA
 from eyechart.records import FILE, encode
 
@@ -82,18 +82,15 @@ def _write(path: Path, benchmark: str, model: str, cases: Sequence[Evidence], al
         )
     drift = NO_DRIFT
     if previous:
-        before = [with_sample_hashes(evidence, path.parent) for evidence in previous.cases]
+        before = [with_samples(evidence, path.parent) for evidence in previous.cases]
         drift = add_version(previous.drift or NO_DRIFT, before, cases)
     alarm = drift if drift.is_alarm(alpha) else NO_DRIFT
     counted = msgspec.UNSET if alarm.updates or not drift.updates else drift
     by_key = {case_key(evidence): evidence for evidence in (previous.cases if previous else ())}
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        without_hashes = [write_sample_hashes(evidence, path.parent) for evidence in cases]
-        by_key |= {
-            case_key(evidence): msgspec.structs.replace(evidence, keys=(), slices=msgspec.UNSET)
-            for evidence in without_hashes
-        }
+        kept = (msgspec.structs.replace(evidence, keys=(), slices=msgspec.UNSET) for evidence in cases)
+        by_key |= {case_key(evidence): write_samples(evidence, path.parent) for evidence in kept}
         merged = tuple(by_key[key] for key in sorted(by_key))
         baseline = Baseline(schema=SCHEMA, benchmark=benchmark, model=model, drift=counted, cases=merged)
         write_atomic(path, encode_baseline(baseline))
@@ -137,8 +134,48 @@ def model_slug(model: str) -> str:
 def read_baselines(path: Path) -> dict[tuple[str, str], tuple[Evidence, Path]]:
     """Return the cases of a baseline file, or of all files in a folder, each with its file.
 
-    Raises BaselineError if the path is a run, does not exist, cannot be read, or has two baselines of one case.
+    Raises BaselineError as `BaselineIndex` does.
     """
+    index = BaselineIndex(path)
+    return {key: index.read(key) for key in index.heads}
+
+
+class BaselineIndex:
+    """The cases of a baseline file, or of all files in a folder; a case is read when it is needed.
+
+    `heads` are the cases without metrics and arrays, `paths` their files. The last file is kept in memory.
+    """
+
+    def __init__(self, path: Path | None = None) -> None:
+        """Read and check all files, one after the other; without a path there are none.
+
+        Raises BaselineError if the path is a run, does not exist, cannot be read, or has two baselines of one case.
+        """
+        self.heads: dict[tuple[str, str], Evidence] = {}
+        self.paths: dict[tuple[str, str], Path] = {}
+        self.last: tuple[Path, dict[tuple[str, str], Evidence]] = (Path(), {})
+        for file in baseline_files(path) if path else ():
+            for evidence in read_baseline(file).cases:
+                key = case_key(evidence)
+                if duplicate := self.paths.get(key):
+                    raise BaselineError(f"{' under '.join(key)} is in {duplicate} and in {file}. Keep one of them.")
+                self.heads[key], self.paths[key] = head_of(evidence), file
+
+    def read(self, key: tuple[str, str]) -> tuple[Evidence, Path]:
+        """Return a case that is in `heads`, and its file."""
+        path = self.paths[key]
+        if self.last[0] != path:
+            self.last = path, {case_key(evidence): evidence for evidence in read_baseline(path).cases}
+        return self.last[1][key], path
+
+
+def head_of(evidence: Evidence) -> Evidence:
+    """Return a case without its metrics, arrays and keys, which take its memory."""
+    return msgspec.structs.replace(evidence, metrics=(), arrays={}, keys=())
+
+
+def baseline_files(path: Path) -> list[Path]:
+    """Return the baseline files at a path. Raises BaselineError if there are none or the path is a run."""
     if (path / FILE).is_file() or path.name == FILE:
         raise BaselineError(
             f"{path} is a run and no baseline. Write a baseline with --eye-update-baseline; "
@@ -147,15 +184,7 @@ def read_baselines(path: Path) -> dict[tuple[str, str], tuple[Evidence, Path]]:
     files = sorted(path.rglob("*.json")) if path.is_dir() else [path] if path.exists() else []
     if not files:
         raise BaselineError(f"There is no baseline at {path}. Write one with --eye-update-baseline.")
-    cases: dict[tuple[str, str], tuple[Evidence, Path]] = {}
-    for file in files:
-        for evidence in read_baseline(file).cases:
-            if duplicate := cases.get(case_key(evidence)):
-                raise BaselineError(
-                    f"{' under '.join(case_key(evidence))} is in {duplicate[1]} and in {file}. Keep one of them."
-                )
-            cases[case_key(evidence)] = evidence, file
-    return cases
+    return files
 
 
 def read_baseline(path: Path) -> Baseline:

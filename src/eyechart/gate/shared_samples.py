@@ -5,9 +5,13 @@ with a probability of 5 in a million, a changed image has equal bits with one of
 """
 
 from collections.abc import Sequence
+from functools import lru_cache
 from hashlib import sha256
 from pathlib import Path
+from zlib import compress, decompress
+from zlib import error as zlib_error
 
+import msgspec
 import numpy as np
 from msgspec.structs import replace
 from numpy.typing import NDArray
@@ -18,7 +22,8 @@ from eyechart.gate.evidence import Evidence, MetricEvidence, PackedArrays, diges
 from eyechart.metrics.proper_scores import brier_scores
 from eyechart.plurals import count_of
 
-FOLDER, SUFFIX = "samples", ".bin"  # the hashes of a split beside its baselines
+FOLDER, SUFFIX, KEYS = "samples", ".bin", ".keys"  # the hashes and keys of a split
+REMEDY = "Restore it, or write its folder again."
 KEY_BITS = 48
 
 
@@ -83,33 +88,57 @@ def _select_metric(
     return replace(metric, ci=None, **selected)
 
 
-def write_sample_hashes(evidence: Evidence, folder: Path) -> Evidence:
-    """Write the hashes of a case's samples once for all cases of the split, and return the case without them."""
+def write_samples(evidence: Evidence, folder: Path) -> Evidence:
+    """Write keys and hashes of a case's samples once for all cases of the split, and return the case without them.
+
+    A baseline has no keys, since it is compared with a run, which has them.
+    """
     name = evidence.sample_hashes
     if name not in evidence.arrays:
         return evidence
-    path = folder / FOLDER / f"{name}{SUFFIX}"
+    write_once(folder / FOLDER / f"{name}{SUFFIX}", evidence.sample_identities().astype("<u8").tobytes())
+    if evidence.keys:
+        write_once(folder / FOLDER / f"{name}{KEYS}", compress(msgspec.json.encode(evidence.keys)))
+    return replace(evidence, keys=(), arrays={key: value for key, value in evidence.arrays.items() if key != name})
+
+
+def write_once(path: Path, content: bytes) -> None:
+    """Write a file whose name determines its content, unless it is there."""
     path.parent.mkdir(parents=True, exist_ok=True)
     if not path.is_file():
-        write_atomic(path, evidence.sample_identities().astype("<u8").tobytes())
-    return replace(evidence, arrays={key: value for key, value in evidence.arrays.items() if key != name})
+        write_atomic(path, content)
 
 
-def with_sample_hashes(evidence: Evidence, folder: Path) -> Evidence:
-    """Return a case of a run or baseline with the hashes of its samples, if their file is in the folder.
+def with_samples(evidence: Evidence, folder: Path) -> Evidence:
+    """Return a case of a run or baseline with the keys and hashes of its samples, as far as the folder has them.
 
-    Raises BaselineError if the file is damaged.
+    Raises BaselineError if a file is damaged.
     """
     name = evidence.sample_hashes
     path = folder / FOLDER / f"{name}{SUFFIX}"
     if not name or name in evidence.arrays or not path.is_file():
         return evidence
-    whole = replace(evidence, arrays={**evidence.arrays, name: pack_array(path.read_bytes())})
+    arrays = {**evidence.arrays, name: pack_array(path.read_bytes())}
+    whole = replace(evidence, arrays=arrays, keys=read_keys(path.with_suffix(KEYS), evidence.samples))
     try:
         whole.sample_identities()
     except ValueError as error:
-        raise BaselineError(f"{path} is damaged: {error}. Restore it, or write its folder again.") from error
+        raise BaselineError(f"{path} is damaged: {error}. {REMEDY}") from error
     return whole
+
+
+@lru_cache(maxsize=4)
+def read_keys(path: Path, samples: int) -> tuple[str, ...]:
+    """Return the keys of a split's samples, () without a file. Raises BaselineError if it is damaged."""
+    if not path.is_file():
+        return ()
+    try:
+        keys = msgspec.json.decode(decompress(path.read_bytes()), type=tuple[str, ...])
+    except (zlib_error, msgspec.DecodeError) as error:
+        raise BaselineError(f"{path} is damaged: {error}. {REMEDY}") from error
+    if len(keys) != samples:
+        raise BaselineError(f"{path} has {len(keys)} keys, expected {samples}. {REMEDY}")
+    return keys
 
 
 def hash_samples(keys: Sequence[str], images: Sequence[str]) -> NDArray[np.uint64]:

@@ -52,11 +52,18 @@ def compare_case_slices(
         return
     clusters = after.cluster_ids()
     clusters = before.cluster_ids() if clusters is None else clusters
-    place = {key: row for row, key in enumerate(run.keys)}
-    rows = np.array([place[key] for key in after.keys], np.int64)
+    rows = shared_rows(run, after)
     for variable in read_slices(run, folder):
         changes = SliceChanges.count(variable.select(rows), outcomes[0], outcomes[1], clusters)
         yield from changes.comparisons(primary)
+
+
+def shared_rows(run: Evidence, part: Evidence) -> Ints:
+    """Return the places in a run of the samples of a part of it."""
+    if (run.fingerprint, run.samples) == (part.fingerprint, part.samples):
+        return np.arange(run.samples)
+    place = {key: row for row, key in enumerate(run.keys)}
+    return np.array([place[key] for key in part.keys], np.int64)
 
 
 @dataclass(frozen=True, eq=False)

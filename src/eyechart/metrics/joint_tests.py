@@ -8,6 +8,7 @@ from collections.abc import Iterator
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from scipy.sparse import csr_array
 
 from eyechart.metrics._checks import check_integers, check_length, check_whole_number, require
 
@@ -17,6 +18,8 @@ DRAWS = 10_000
 _CHUNK = 500  # draws at once
 _UNITS = 4096  # units at once, for the correlation
 _MOST_FLIPS = 2 * 10**10  # numbers × units × draws, which take about a second
+_MOST_CORRELATED = 2000  # numbers with a matrix of correlations
+_CHUNK_SIZE = 10**7  # signs or statistics at once
 _TIE = 1e-5  # equal statistics differ by so much in single precision, relative or absolute
 
 
@@ -29,8 +32,8 @@ def sign_flip_max_t(
     distribution, and that of the largest of several, comes from random signs that all numbers share: one sign per unit.
     The chance of any p ≤ alpha among numbers whose units are exchangeable is at most alpha. A number with few changed
     units has a bounded statistic, and therefore takes nothing from the others; nor does a copy of another number.
-    Where numbers × units × draws is above 2 · 10^10, the signs are replaced by their limit, a normal distribution with
-    the same correlation.
+    Where numbers × units × draws is above 2 · 10^10, the signs of at most 2,000 numbers are replaced by their limit, a
+    normal distribution with the same correlation; those of more numbers are multiplied with the changes alone.
 
     Args: `numbers` and `units` (c,) whole numbers of at least 0, the places of the changes that are not 0, each place
     at most once; `changes` (c,) finite, the change of a number in a unit, in any scale of the number; `count`, how many
@@ -69,15 +72,16 @@ def sign_flip_max_t(
     statistics = np.abs(np.bincount(rows, scaled.astype(np.float64), minlength=len(tested)))
     shape = (len(tested), len(known))
     generator = np.random.default_rng(seed)
-    if shape[0] * shape[1] * draws > _MOST_FLIPS:
+    large = shape[0] * shape[1] * draws > _MOST_FLIPS
+    exact = 2 ** min(shape[1], 62) <= draws
+    if large and len(tested) <= _MOST_CORRELATED:
         drawn = _normal_statistics(rows, column, scaled, shape, draws, generator)
-        exact = False
     else:
-        matrix = np.zeros(shape, np.float32)
-        matrix[rows, column] = scaled
-        exact = 2 ** min(shape[1], 62) <= draws
-        signs = _all_signs(shape[1]) if exact else _random_signs(shape[1], draws, generator)
-        drawn = (matrix @ chunk for chunk in signs)
+        sparse = csr_array((scaled, (rows, column)), shape)
+        matrix = sparse if large else sparse.toarray()
+        chunk = int(min(_CHUNK, max(1, _CHUNK_SIZE // max(shape)))) if large else _CHUNK
+        signs = _all_signs(shape[1]) if exact else _random_signs(shape[1], draws, generator, chunk)
+        drawn = (matrix @ part for part in signs)
     adjusted[tested] = _step_down(statistics, drawn, exact=exact)
     return adjusted
 
@@ -103,10 +107,10 @@ def _all_signs(units: int) -> Iterator[Singles]:
     yield (1 - 2 * ((numbers >> np.arange(units)[:, None]) & 1)).astype(np.float32)
 
 
-def _random_signs(units: int, draws: int, generator: np.random.Generator) -> Iterator[Singles]:
+def _random_signs(units: int, draws: int, generator: np.random.Generator, chunk: int) -> Iterator[Singles]:
     """Yield random signs (units, draws), some draws at a time."""
-    for start in range(0, draws, _CHUNK):
-        size = min(_CHUNK, draws - start)
+    for start in range(0, draws, chunk):
+        size = min(chunk, draws - start)
         bits = np.unpackbits(generator.integers(0, 256, (units, (size + 7) // 8), np.uint8), axis=1, count=size)
         yield 1 - 2 * bits.astype(np.float32)
 

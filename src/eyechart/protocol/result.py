@@ -19,7 +19,7 @@ from eyechart.errors import ReportError
 from eyechart.estimates import Estimate
 from eyechart.gate.evidence import RESAMPLES, Evidence, collect_evidence, digest, pack_array, pack_clusters
 from eyechart.gate.headlines import ANSWERED, ASKED
-from eyechart.gate.shared_samples import hash_samples, write_sample_hashes
+from eyechart.gate.shared_samples import hash_samples, write_samples
 from eyechart.gate.slice_files import write_slices
 from eyechart.metrics.clusters import clustered_t_interval, clustered_wilson
 from eyechart.metrics.resampling import unit_bootstrap_shares
@@ -219,7 +219,7 @@ class CaseResult(Generic[P]):
 
     def write_evidence(self, evidence: Evidence) -> File:
         """Write the evidence, and once for all cases of the split what identifies its samples."""
-        evidence = write_sample_hashes(evidence, self.run / "evidence")
+        evidence = write_samples(evidence, self.run / "evidence")
         return self.write_file(f"evidence/{self.case.slug}.json", encode(evidence))
 
     def write_csv(self, path: str, rows: Rows) -> File:

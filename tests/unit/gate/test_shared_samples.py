@@ -2,6 +2,7 @@
 
 from pathlib import Path
 from typing import Any
+from zlib import compress
 
 import numpy as np
 import pytest
@@ -11,7 +12,7 @@ from eyechart.errors import BaselineError
 from eyechart.estimates import score_estimates
 from eyechart.gate.compare import compare_metrics, differences
 from eyechart.gate.evidence import Evidence, digest, pack_array
-from eyechart.gate.shared_samples import hash_samples, share_samples, with_sample_hashes, write_sample_hashes
+from eyechart.gate.shared_samples import hash_samples, read_keys, share_samples, with_samples, write_samples
 
 RIGHT = np.array([1, 1, 0, 1, 0, 1, 1, 0, 1, 1], np.float64)
 SCORES = -np.linspace(0.1, 2, 12)
@@ -91,14 +92,24 @@ def test_other_images_and_no_shared_sample_are_refused(case: Any, rows: list[int
 def test_hashes_are_in_one_file_beside_the_cases(case: Any, tmp_path: Path) -> None:
     whole = case([*range(10)])
     for _ in range(2):
-        small = write_sample_hashes(whole, tmp_path)
+        small = write_samples(whole, tmp_path)
     assert small.arrays.keys() == whole.arrays.keys() - {whole.sample_hashes}
-    assert with_sample_hashes(small, tmp_path) == whole
-    assert with_sample_hashes(small, tmp_path / "other") == small
+    assert with_samples(small, tmp_path) == whole
+    assert with_samples(small, tmp_path / "other") == small
+    (keys,) = tmp_path.rglob("*.keys")
+    read_keys.cache_clear()
+    keys.write_bytes(compress(b'["a"]'))
+    with pytest.raises(BaselineError, match=r"\.keys has 1 keys, expected 10\. Restore it"):
+        with_samples(small, tmp_path)
+    keys.write_bytes(b"x")
+    with pytest.raises(BaselineError, match=r"\.keys is damaged: .*\. Restore it"):
+        with_samples(small, tmp_path)
+    keys.unlink()
+    assert with_samples(small, tmp_path).keys == ()
     (file,) = tmp_path.rglob("*.bin")
     file.write_bytes(b"x" * 80)
     with pytest.raises(BaselineError, match=r"is damaged: the array .* has content with another digest"):
-        with_sample_hashes(small, tmp_path)
+        with_samples(small, tmp_path)
 
 
 def test_the_hash_of_a_sample_is_of_its_key_and_image() -> None:
