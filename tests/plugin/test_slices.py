@@ -1,6 +1,8 @@
 """Slices in the gate: which class of a split lost, in the terminal and the verdict file, and when it fails a case."""
 
 import json
+import re
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -56,3 +58,25 @@ def test_a_limited_run_has_slices_on_the_shared_samples(held: Any) -> None:
 def test_a_baseline_has_no_slices(first: Any) -> None:
     assert not [*(first.world.folder / "kept").rglob("slices")]
     assert not any(b'"slices"' in content for content in first.bytes.values())
+
+
+def test_a_column_of_slices_csv_is_recorded_printed_and_compared(gated: Any, tmp_path: Path) -> None:
+    data = tmp_path / "own"
+    shutil.copytree(gated.world.data, data)
+    gated.world.data = data
+    pictures = sorted(
+        path.relative_to(data / "imagenet" / "tiny").as_posix() for path in data.glob("imagenet/tiny/*/*")
+    )
+    rows = [f"{key},{'night' if place % 3 else 'day'}" for place, key in enumerate(pictures)]
+    (data / "imagenet" / "tiny" / "slices.csv").write_text("\n".join(["key,lighting", *rows, ""]))
+    gated.kept()
+    night = {Path(row.split(",")[0]).name for row in rows if row.endswith("night")}
+    answers = [line.split(",") for line in (gated.world.folder / "a.csv").read_text().splitlines()]
+    wrong = [",".join([key, "7" if key in night else answer, split]) for key, answer, split in answers]
+    (gated.world.folder / "a.csv").write_text("\n".join([*wrong, ""]))
+    floor = "--eye-floor=imagenet/tiny/replay:acc1[ImGT,lighting=night]>=0.5"
+    said = gated.ran(HELD, LOOSE, floor, code=REGRESSION)
+    assert re.search(r"acc1 +lighting=night +0\.00 \[0\.00, 24\.25\] +12", said)
+    assert re.search(r"acc1 +lighting=day +100\.00 \[60\.97, 100\.00\] +6", said)
+    assert "slices: lighting=night lost 100.0 points (n=12, p=0.00049 adjusted); 1 of 5 slices lost" in said
+    assert "acc1 (ImGT, lighting=night) is 0.0000 (n=12)" in said

@@ -14,6 +14,7 @@ from eyechart.data.labels import LabelSet
 from eyechart.data.limits import Limit, draw_rows
 from eyechart.data.observations import Observations
 from eyechart.data.rows import Row
+from eyechart.data.slice_variables import SliceVariable
 from eyechart.errors import SpecError
 from eyechart.metrics.accuracy import Empty
 
@@ -30,7 +31,8 @@ class Dataset:
     """A split with its checked index; `rows` are the selected rows, by their number in the source, () for all.
 
     `equivalences` are pairs of classes that count as one. `annotation` (images with many objects) and `observations`
-    (birds) have one row per row of the index. `notes` describe what is not evaluated.
+    (birds) have one row per row of the index, and so have `slices`, the variables of slices.csv. `notes` describe what
+    is not evaluated.
     """
 
     benchmark: str
@@ -48,6 +50,7 @@ class Dataset:
     annotation: Annotation | None = None
     observations: Observations | None = None
     notes: tuple[str, ...] = ()
+    slices: tuple[SliceVariable, ...] = ()
 
     def __len__(self) -> int:
         return len(self.selected)

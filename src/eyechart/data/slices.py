@@ -2,49 +2,29 @@
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-
-import numpy as np
-from numpy.typing import NDArray
 
 from eyechart.data.dataset import Dataset
 from eyechart.data.observations import Observations
-
-CLASS = "class"
-Ints = NDArray[np.int64]
-
-
-@dataclass(frozen=True, eq=False)
-class SliceVariable:
-    """A variable of images: `codes` (n,) are indices into the values, -1 for an image without a value."""
-
-    name: str
-    values: tuple[str, ...]
-    codes: Ints
-
-    def select(self, rows: Sequence[int] | Ints) -> "SliceVariable":
-        """Return the variable of some images, in the order of `rows`."""
-        return SliceVariable(self.name, self.values, self.codes[np.asarray(rows, np.int64)])
-
-    def used(self) -> "SliceVariable":
-        """Return the variable with only the values that an image has."""
-        present, codes = np.unique(self.codes, return_inverse=True)
-        without = int((present < 0).sum())
-        names = tuple(self.values[code] for code in present[without:].tolist())
-        return SliceVariable(self.name, names, codes.reshape(-1).astype(np.int64) - without)
+from eyechart.data.slice_variables import CLASS, SliceVariable
 
 
 def slice_variables(dataset: Dataset, class_names: Sequence[str] = ()) -> Iterator[SliceVariable]:
-    """Yield the variables of the selected images that split them: original class, or the levels of the taxonomy.
+    """Yield the variables of the selected images: the columns of the user's table, and the original
+    class or the levels of the taxonomy.
 
     `class_names` are used if the data set has no names; classes without names have their index.
     """
     variables = [class_variable(dataset, class_names)]
     if dataset.selected_observations is not None:
         variables = [*taxon_variables(dataset.selected_observations)]
-    for variable in variables:
-        if variable is not None and len((used := variable.used()).values) > 1:
+    for variable in (*own_variables(dataset), *variables):
+        if variable is not None and (used := variable.used()).values:
             yield used
+
+
+def own_variables(dataset: Dataset) -> Iterator[SliceVariable]:
+    """Yield the variables of the user's table on the selected images."""
+    return (variable.select(dataset.selected).used() for variable in dataset.slices)
 
 
 def class_variable(dataset: Dataset, class_names: Sequence[str] = ()) -> SliceVariable | None:

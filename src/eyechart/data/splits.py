@@ -16,6 +16,7 @@ from eyechart.data.file_index import read_class_names
 from eyechart.data.folder import open_folder
 from eyechart.data.hub import open_hub, parse_hub
 from eyechart.data.imagenet import CLASSES, subset
+from eyechart.data.slice_variables import read_slices
 from eyechart.data.validation import identify_validation_images
 from eyechart.data.webdataset_shards import open_shards
 from eyechart.errors import DataError
@@ -158,7 +159,18 @@ def _missing_validation(root: str | Path | None) -> SplitRef:
 def open_split(
     ref: SplitRef, cache: Path | None = None, *, offline: bool = False, known: Mapping[str, PublishedSplit] = PUBLISHED
 ) -> Dataset:
-    """Open a split and check its index; a published split must have the published number of images and classes."""
+    """Open a split with its slices.csv and check its index.
+
+    A published split must have the published number of images and classes.
+    """
+    dataset = _open_layout(ref, cache, offline, known)
+    folder = Path(ref.location)
+    if not ref.location or ref.layout in ("hub", "registered") or not folder.is_dir():
+        return dataset
+    return replace(dataset, slices=read_slices(folder, dataset.index))
+
+
+def _open_layout(ref: SplitRef, cache: Path | None, offline: bool, known: Mapping[str, PublishedSplit]) -> Dataset:
     if why := ref.missing or ref.defect:
         raise DataError(why)
     if ref.layout == "sample":

@@ -7,7 +7,7 @@ import msgspec
 import numpy as np
 
 from eyechart.atomic import write_atomic
-from eyechart.data.slices import SliceVariable
+from eyechart.data.slice_variables import SliceVariable
 from eyechart.errors import ReportError
 from eyechart.gate.evidence import Evidence, digest, pack_array, unpack_array
 from eyechart.records import encode

@@ -14,7 +14,7 @@ from pathlib import Path
 import msgspec
 import numpy as np
 
-from eyechart.data.slices import SliceVariable
+from eyechart.data.slice_variables import SliceVariable
 from eyechart.gate.compare import MCNEMAR, SIGN_FLIPS, SLICES, MetricComparison
 from eyechart.gate.evidence import Evidence, Floats, Ints
 from eyechart.gate.slice_files import read_slices

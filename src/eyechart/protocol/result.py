@@ -14,7 +14,7 @@ import numpy as np
 
 from eyechart.atomic import write_atomic
 from eyechart.data.dataset import Dataset
-from eyechart.data.slices import slice_variables
+from eyechart.data.slices import own_variables, slice_variables
 from eyechart.errors import ReportError
 from eyechart.estimates import Estimate
 from eyechart.gate.evidence import RESAMPLES, Evidence, collect_evidence, digest, pack_array, pack_clusters
@@ -28,6 +28,7 @@ from eyechart.models.types import Identity, Usage
 from eyechart.protocol.base import Floats, Ints, Metric, P, Protocol, Rows
 from eyechart.protocol.sample_table import check_rows
 from eyechart.protocol.settings import Case, Settings
+from eyechart.protocol.slice_estimates import slice_estimates
 from eyechart.records import DataRecord, File, ModelRecord, Record, SubsetTiming, UsageRecord, encode
 
 
@@ -96,6 +97,8 @@ class CaseResult(Generic[P]):
             replace(estimate, n_clusters=item.sampling_units).metric
             for estimate, item in zip(estimates, evidence.metrics, strict=True)
         )
+        own = slice_estimates(estimates, own_variables(self.dataset), self.predictions.clusters())
+        metrics += tuple(estimate.metric for estimate in own if estimate.n)
         settings, slug, whole = self.settings, self.case.slug, self.settings.limit is None
         return Record(
             case=str(self.case),

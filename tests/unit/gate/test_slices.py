@@ -9,7 +9,7 @@ import pytest
 from msgspec.structs import replace
 from scipy.stats import binomtest, false_discovery_control
 
-from eyechart.data.slices import SliceVariable
+from eyechart.data.slice_variables import SliceVariable
 from eyechart.errors import ReportError
 from eyechart.gate.compare import compare_metrics
 from eyechart.gate.policy import Policy, PolicyRule

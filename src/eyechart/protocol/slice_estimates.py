@@ -1,0 +1,60 @@
+"""Estimates of the primary metric on the slices of the user's table, such as `acc1 (original, lighting=night)`."""
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from eyechart.data.slice_variables import SliceVariable
+from eyechart.estimates import Estimate
+from eyechart.gate.headlines import ANSWERED, LABELLED
+from eyechart.metrics.clusters import clustered_wilson
+from eyechart.protocol.base import Floats, Ints
+
+
+def slice_estimates(
+    estimates: Sequence[Estimate], variables: Iterable[SliceVariable], clusters: Ints | None
+) -> Iterator[Estimate]:
+    """Yield the primary metric on each slice of variables (n,), if it is a proportion; `clusters` (n,) as elsewhere."""
+    primary = primary_estimate(estimates)
+    if primary is None or primary.correct is None:
+        return
+    units = np.arange(len(primary.correct)) if clusters is None else clusters
+    for variable in variables:
+        for place, value in enumerate(variable.values):
+            outcomes = np.where(variable.codes == place, primary.correct, np.nan)
+            yield slice_estimate(primary, f"{variable.name}={value}", outcomes, units)
+
+
+def primary_estimate(estimates: Sequence[Estimate]) -> Estimate | None:
+    """Return the first estimate that the gate judges; of one that counts images without a label, that without them."""
+    judged = {
+        estimate.key: estimate
+        for estimate in estimates
+        if estimate.n and estimate.higher_is_better is not None and estimate.name != ANSWERED
+    }
+    first = next(iter(judged.values()), None)
+    if first is None or first.subset_text != "A":
+        return first
+    return judged.get((first.name, first.labels, LABELLED, "", ""), first)
+
+
+def slice_estimate(primary: Estimate, subset: str, outcomes: Floats, clusters: Ints) -> Estimate:
+    """Return the mean of outcomes (n,) of 1, 0 and NaN, with Wilson's interval over clusters (n,)."""
+    known = ~np.isnan(outcomes)
+    n, n_clusters = int(known.sum()), len(np.unique(clusters[known]))
+    return replace(
+        primary,
+        subset=subset,
+        level="",
+        prompt="",
+        title=subset,
+        value=float(outcomes[known].mean()) if n else None,
+        n=n,
+        n_clusters=n_clusters,
+        interval=clustered_wilson(outcomes, clusters) if n else None,
+        method="wilson" if n_clusters == n else "clustered wilson",
+        correct=None,
+        bootstrap=None,
+        epochs_interval=None,
+    )
