@@ -1,9 +1,8 @@
 """A pytest-native evaluation suite for vision models.
 
-`evaluate`, `load_run` and `compare` are the Python API (`eyechart.api`). The library below it does not depend on
-pytest: `data` reads images and labels, `models` loads models, `classification`,
-`oodbench` and `realbirdid` have protocols and metrics, `inference` sends requests and stores responses, `records`
-defines the files that a run writes.
+`evaluate`, `audit`, `load_run` and `compare` are the Python API (`eyechart.api`). The library below it does not depend
+on pytest: `data` reads images and labels, `models` loads models, `classification`, `oodbench` and `realbirdid` have
+protocols and metrics, `inference` sends requests and stores responses, `records` defines the files that a run writes.
 """
 
 import csv
@@ -16,10 +15,10 @@ from eyechart.version import __version__
 # so it is raised here, before any module that reads csv is imported.
 csv.field_size_limit(max(csv.field_size_limit(), 2**31 - 1))
 
-__all__ = ["Comparison", "EvaluationRun", "__version__", "compare", "evaluate", "load_run"]
+__all__ = ["Audit", "Comparison", "EvaluationRun", "__version__", "audit", "compare", "evaluate", "load_run"]
 
 if TYPE_CHECKING:
-    from eyechart.api import Comparison, EvaluationRun, compare, evaluate, load_run
+    from eyechart.api import Audit, Comparison, EvaluationRun, audit, compare, evaluate, load_run
 
 
 def __getattr__(name: str) -> Any:

@@ -1,6 +1,10 @@
-"""The Python API: `evaluate` a model, `load_run` a run, `compare` two runs. The package `eyechart` exports them."""
+"""The Python API: `evaluate` or `audit` a model, `load_run` a run, `compare` two runs.
 
+The package `eyechart` exports them.
+"""
+
+from eyechart.api.determinism import Audit, audit
 from eyechart.api.evaluation import evaluate
 from eyechart.api.runs import Comparison, EvaluationRun, compare, load_run
 
-__all__ = ["Comparison", "EvaluationRun", "compare", "evaluate", "load_run"]
+__all__ = ["Audit", "Comparison", "EvaluationRun", "audit", "compare", "evaluate", "load_run"]

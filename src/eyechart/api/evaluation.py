@@ -73,6 +73,7 @@ def evaluate(
     data_name: str = "",
     limit: Limit = None,
     seed: int = 42,
+    data_root: str | None = None,
     templates: str | None = None,
     store: Path | str = STORE,
     out: Path | str = RUNS,
@@ -95,6 +96,7 @@ def evaluate(
       packaged benchmark.
     - `labels`: files of further label sets by name. `limit`: a random sample of this many images, or of
       each class as in "10/class", drawn with `seed`.
+    - `data_root`: the folder in which the name of a split is looked up, as for `--eye-data`.
     - `templates`: prompt templates of zero-shot models. `store`, `out`: the folders of stored answers and of runs.
     - `max_errors`: the number of images per case that may end in an error. Raises ToleranceError for more, after the
       run is written.
@@ -103,6 +105,7 @@ def evaluate(
     """
     call = describe_call(model, data, protocol=protocol, options=options, labels=labels, limit=limit, seed=seed)
     settings = Settings(
+        data=data_root,
         out=Path(out),
         store=Path(store),
         limit=None if limit is None else parse_limit(str(limit)),
@@ -160,7 +163,7 @@ def select_data(data: Any, name: str, class_names: Sequence[str], settings: Sett
     folder = Path(data) if isinstance(data, Path) or (isinstance(data, str) and Path(data).is_dir()) else None
     if isinstance(data, str) and folder is None:
         benchmark, _, split = data.rpartition("/")
-        return SelectedData((benchmark, split))
+        return SelectedData((benchmark, split), root=settings.data)
     ref = find_split(folder) if folder else None
     benchmark, _, split = (name or str(ref or IN_MEMORY)).rpartition("/")
     if not benchmark or not split:

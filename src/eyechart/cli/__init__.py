@@ -26,6 +26,7 @@ SECTIONS = {
         "page": "eyechart.cli.reports:page",
         "compare": "eyechart.cli.comparison:compare",
         "leaderboard": "eyechart.cli.comparison:leaderboard",
+        "audit": "eyechart.cli.audit:audit",
         "collect": "eyechart.cli.reports:collect",
         "export": "eyechart.cli.reports:export",
     },

@@ -59,8 +59,37 @@ def samples_for_margin(discordance: float, margin: float, alpha: float, power: f
     require(0 < margin < 1, "samples_for_margin", "margin", "between 0 and 1", margin)
     require(0 < alpha < 0.5, "samples_for_margin", "alpha", "between 0 and 0.5", alpha)
     require(0 < power < 1, "samples_for_margin", "power", "between 0 and 1", power)
+    return ceil(_samples(discordance, margin, alpha, power))
+
+
+def smallest_margin(n: float, discordance: float, alpha: float, power: float = 0.8) -> float:
+    """Return the smallest margin that so many samples exclude, if there is no loss: `samples_for_margin` inverted.
+
+    Args: `n`, the number of samples, above 0 and not always whole; `discordance`, the share of samples whose outcome
+    changes, in [0, 1]; `alpha`, that of `loss_upper_limit`; `power`, the chance that the limit is below the margin, in
+    (0, 1).
+    Returns: a fraction; NaN where no margin below 1 is excluded.
+    Raises: ValueError where a number is out of range.
+    Source: as `samples_for_margin`.
+
+    >>> round(smallest_margin(5146, 0.05, 0.01), 4), round(smallest_margin(536, 0.0, 0.01), 4)
+    (0.01, 0.01)
+    """
+    require(n > 0, "smallest_margin", "n", "above 0", n)
+    require(0 <= discordance <= 1, "smallest_margin", "discordance", "in [0, 1]", discordance)
+    require(0 < alpha < 0.5, "smallest_margin", "alpha", "between 0 and 0.5", alpha)
+    require(0 < power < 1, "smallest_margin", "power", "between 0 and 1", power)
+    low, high = 0.0, 1.0
+    for _ in range(_STEPS):
+        middle = (low + high) / 2
+        low, high = (middle, high) if _samples(discordance, middle, alpha, power) > n else (low, middle)
+    return high if high < 1 else float("nan")
+
+
+def _samples(discordance: float, margin: float, alpha: float, power: float) -> float:
+    """Return the number of samples, not rounded, that show that a loss is below a margin, if there is none."""
     apart = -float(ndtri(alpha)) * sqrt(_variance(discordance / 2, discordance / 2, margin))
-    return ceil(((apart + float(ndtri(power)) * sqrt(discordance)) / margin) ** 2)
+    return float(((apart + float(ndtri(power)) * sqrt(discordance)) / margin) ** 2)
 
 
 def _score(lost: float, gained: float, n: float, loss: float) -> float:
