@@ -55,7 +55,8 @@ def class_list(record: Record, text: str, dataset: Dataset | None) -> dict[str, 
     if len(names) != dataset.classes:
         return {}
     listed = [names[index] for index in dataset.subset or range(dataset.classes)]
-    return {"class_list": format_class_list(listed, record.variant.get("answer", "name"))}
+    answer = "id" if record.variant.get("answer") == "id" else "name"  # a constrained answer is a name
+    return {"class_list": format_class_list(listed, answer)}
 
 
 def prompt_class_names(source: str, dataset: Dataset) -> Sequence[str]:

@@ -80,9 +80,13 @@ def test_samples_are_grouped_by_class_and_cards_name_models_and_change_size(driv
     assert len(names) == len({label for label in studio.original if label >= 0}) + 1  # and those without a label
 
 
-def test_the_prompt_lists_the_class_names_that_were_asked_for(studio: Any, copied: Any, opened: Any) -> None:
+@pytest.mark.parametrize("answer", ["name", "constrained"])
+def test_the_prompt_lists_the_class_names_that_were_asked_for(
+    studio: Any, copied: Any, opened: Any, answer: str
+) -> None:
     names, prompt = load_class_names("kisel"), get_prompt("closed_world")
     settings = {"prompt": f"closed_world ({prompt.sha256[:8]})", "names": f"kisel ({names.sha256[:8]})"}
+    settings |= {"answer": answer}
     run = copied(studio.run())
     records = tuple(replace(record, variant=record.variant | settings) for record in read_run(run).records)
     driver = opened(studio.page(studio.make_run.written(run, records)))
