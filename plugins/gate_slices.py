@@ -6,7 +6,7 @@ from pathlib import Path
 from eyechart.gate.compare import MetricComparison
 from eyechart.gate.evidence import Evidence
 from eyechart.gate.slice_messages import describe_slices
-from eyechart.gate.slices import SliceComparison, compare_case_slices, decide_slices
+from eyechart.gate.slices import SliceChanges, compare_case_slices, decide_slices
 from eyechart.gate.verdicts import Rule, Verdict
 
 
@@ -14,7 +14,7 @@ class GateSlices:
     """Collects the slices of the compared cases, and decides on all of them together."""
 
     def __init__(self) -> None:
-        self.compared: dict[str, list[SliceComparison]] = {}
+        self.compared: dict[str, list[SliceChanges]] = {}
         self.verdicts: list[Verdict] = []
 
     def add_case(
@@ -30,8 +30,17 @@ class GateSlices:
 
     @property
     def comparisons(self) -> list[MetricComparison]:
-        """The comparisons of all slices."""
-        return [part.comparison for slices in self.compared.values() for part in slices]
+        """The comparisons of slices with a verdict: of all slices if the policy has a rule on slices."""
+        return [verdict.comparison for verdict in self.verdicts]
+
+    @property
+    def counts(self) -> dict[tuple[str, str], int]:
+        """The number of slices of each case and protocol."""
+        return {
+            (slices[0].primary.case, slices[0].primary.protocol): sum(len(part.places) for part in slices)
+            for slices in self.compared.values()
+            if slices
+        }
 
     def decide(self, rule: Rule) -> None:
         """Decide on the slices of all cases."""
@@ -50,4 +59,4 @@ class GateSlices:
 
     def describe(self, *, verbose: bool) -> Iterator[str]:
         """Yield the lines of the terminal."""
-        return describe_slices(self.verdicts, verbose=verbose)
+        return describe_slices(self.verdicts, self.counts, verbose=verbose)

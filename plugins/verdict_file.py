@@ -26,9 +26,8 @@ class VerdictFile:
         if self.path is None:
             return
         gate, status = self.gate, int(session.exitstatus)
-        verdicts = summarise_session(
-            gate.verdicts, gate.pooled, gate.rule, gate.not_compared, status, gate.slices.verdicts
-        )
+        slices, compared = gate.slices.verdicts, sum(gate.slices.counts.values())
+        verdicts = summarise_session(gate.verdicts, gate.pooled, gate.rule, gate.not_compared, status, slices, compared)
         try:
             self.path.write_bytes(msgspec.json.format(msgspec.json.encode(verdicts)) + b"\n")
         except OSError as error:

@@ -88,6 +88,11 @@ class Policy(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
         """Return the rules on a metric of a case; a pooled comparison has none."""
         return [] if comparison.pooled else [rule for rule in self.rules if rule.covers(comparison)]
 
+    @property
+    def has_slices(self) -> bool:
+        """Whether a rule is on slices."""
+        return any("=" in rule.subset for rule in self.rules)
+
     def is_advisory(self, comparison: MetricComparison) -> bool:
         """Return whether the last rule on a metric that has a tier makes it advisory."""
         return [rule.tier for rule in self.rules_for(comparison) if rule.tier][-1:] == [ADVISORY]

@@ -1,21 +1,23 @@
 """The messages on slices: a line for each case of which a slice lost or gained."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from eyechart.gate.messages import SHOWN, describe_n, format_p_value, format_points
 from eyechart.gate.verdicts import REGRESSION, Verdict
 from eyechart.plurals import count_of
 
 
-def describe_slices(verdicts: Sequence[Verdict], *, verbose: bool = False) -> Iterator[str]:
+def describe_slices(
+    verdicts: Sequence[Verdict], counts: Mapping[tuple[str, str], int], *, verbose: bool = False
+) -> Iterator[str]:
     """Yield a line for each case: its slices that lost and gained, the most certain first, and how many there are.
 
-    A case without a significant slice has a line only if `verbose`. Not more than `SHOWN` slices are named unless it is
-    `verbose`.
+    `counts` has the number of slices of each case and protocol. A case without a significant slice has a line only if
+    `verbose`. Not more than `SHOWN` slices are named unless it is `verbose`.
     """
-    cases: dict[tuple[str, str], list[Verdict]] = {}
+    cases: dict[tuple[str, str], list[Verdict]] = {case: [] for case in counts}
     for verdict in verdicts:
-        cases.setdefault((verdict.comparison.case, verdict.comparison.protocol), []).append(verdict)
+        cases[verdict.comparison.case, verdict.comparison.protocol].append(verdict)
     for (case, protocol), group in cases.items():
         lost = [verdict for verdict in group if verdict.decision == REGRESSION]
         gained = [verdict for verdict in group if verdict.improvement]
@@ -24,7 +26,7 @@ def describe_slices(verdicts: Sequence[Verdict], *, verbose: bool = False) -> It
             named = [describe_slice(verdict) for verdict in (ordered if verbose else ordered[:SHOWN])]
             more = [f"{len(ordered) - len(named)} more"] if len(named) < len(ordered) else []
             gain = f", {len(gained)} gained" if gained else ""
-            count = f"{len(lost)} of {count_of(len(group), 'slice')} lost{gain}"
+            count = f"{len(lost)} of {count_of(counts[case, protocol], 'slice')} lost{gain}"
             yield f"{case} ({protocol}): slices: {'; '.join([*named, *more, count])}"
 
 

@@ -26,55 +26,17 @@ from eyechart.metrics.paired import change_interval_from_counts
 from eyechart.metrics.significance import mcnemar_p
 
 
-@dataclass(frozen=True)
-class SliceComparison:
-    """The comparison of a slice, and the smallest p-value that its number of changed clusters allows."""
-
-    comparison: MetricComparison
-    least: float
-
-
-def compare_case_slices(
-    before: Evidence, after: Evidence, run: Evidence, comparisons: Iterable[MetricComparison], folder: Path
-) -> Iterator[SliceComparison]:
-    """Yield the comparisons of all slices of a case's primary proportion.
-
-    `run` is the evidence of the session, of whose samples `before` and `after` may have a part; `folder` is that of its
-    evidence. A slice without samples or with all samples is left out. So are all slices of a sequential run: it stops
-    when the whole metric is decided, and the tests of slices hold for a number of samples that is fixed before.
-    """
-    primary = next((comparison for comparison in comparisons if comparison.primary), None)
-    if primary is None or not primary.is_proportion or run.slices is msgspec.UNSET or run.sequential is True:
-        return
-    old = next(metric for metric in before.metrics if metric.key == primary.metric.key)
-    outcomes = before.sample_outcomes(old), after.sample_outcomes(primary.metric)
-    if outcomes[0] is None or outcomes[1] is None:
-        return
-    clusters = after.cluster_ids()
-    clusters = before.cluster_ids() if clusters is None else clusters
-    rows = shared_rows(run, after)
-    for variable in read_slices(run, folder):
-        changes = SliceChanges.count(variable.select(rows), outcomes[0], outcomes[1], clusters)
-        yield from changes.comparisons(primary)
-
-
-def shared_rows(run: Evidence, part: Evidence) -> Ints:
-    """Return the places in a run of the samples of a part of it."""
-    if (run.fingerprint, run.samples) == (part.fingerprint, part.samples):
-        return np.arange(run.samples)
-    place = {key: row for row, key in enumerate(run.keys)}
-    return np.array([place[key] for key in part.keys], np.int64)
-
-
 @dataclass(frozen=True, eq=False)
 class SliceChanges:
-    """The counts of each of the s slices of a variable, all of shape (s,).
+    """The counts of each of the s slices of a variable, all of shape (s,); comparisons are made of a few of them.
 
     `cluster_slices` (c,) is the slice of each cluster whose samples changed by a sum other than 0, ascending, and
     `cluster_changes` (c,) the sum.
     """
 
-    variable: SliceVariable
+    variable: str
+    values: tuple[str, ...]
+    primary: MetricComparison
     n: Ints
     n_clusters: Ints
     before: Floats
@@ -86,7 +48,12 @@ class SliceChanges:
 
     @classmethod
     def count(
-        cls, variable: SliceVariable, before: Floats, after: Floats, clusters: Ints | None = None
+        cls,
+        variable: SliceVariable,
+        primary: MetricComparison,
+        before: Floats,
+        after: Floats,
+        clusters: Ints | None = None,
     ) -> "SliceChanges":
         """Count samples with outcomes 1, 0 and NaN before and after (n,), which are in clusters (n,)."""
         size = len(variable.values)
@@ -98,7 +65,9 @@ class SliceChanges:
         sums = np.rint(np.bincount(of_pair.reshape(-1), new - old, len(pairs))).astype(np.int64)
         n = np.bincount(code, minlength=size)
         return cls(
-            variable,
+            variable.name,
+            variable.values,
+            primary,
             n,
             np.bincount(pairs // width, minlength=size),
             np.bincount(code, old, size) / np.maximum(n, 1),
@@ -108,6 +77,11 @@ class SliceChanges:
             (pairs // width)[sums != 0],
             sums[sums != 0],
         )
+
+    @property
+    def places(self) -> Ints:
+        """The places of the slices that have some of the samples of the primary metric, but not all."""
+        return np.flatnonzero((self.n > 0) & (self.n < self.primary.n))
 
     @cached_property
     def changed_clusters(self) -> Ints:
@@ -141,16 +115,11 @@ class SliceChanges:
         share = 1 / design_effect_of_changes(self.changes_of(place), lost + gained) if lost + gained else 1.0
         return change_interval_from_counts(share * gained, share * lost, share * n)
 
-    def comparisons(self, primary: MetricComparison) -> Iterator[SliceComparison]:
-        """Yield the comparison of each slice with some of the samples of the primary metric, without an interval."""
-        for place in np.flatnonzero((self.n > 0) & (self.n < primary.n)).tolist():
-            yield SliceComparison(self.comparison(place, primary), float(self.least[place]))
-
-    def comparison(self, place: int, primary: MetricComparison) -> MetricComparison:
+    def comparison(self, place: int) -> MetricComparison:
         """Return the comparison of a slice."""
+        primary = self.primary
         before, after, n = float(self.before[place]), float(self.after[place]), int(self.n[place])
-        subset = f"{self.variable.name}={self.variable.values[place]}"
-        p = float(self.p[place])
+        subset = f"{self.variable}={self.values[place]}"
         return MetricComparison(
             case=primary.case,
             protocol=primary.protocol,
@@ -161,8 +130,8 @@ class SliceChanges:
             n=n,
             n_clusters=int(self.n_clusters[place]),
             delta=after - before,
-            ci=self.interval(place) if p < INTERVAL_BELOW else None,
-            p=p,
+            ci=self.interval(place),
+            p=float(self.p[place]),
             method=MCNEMAR if self.n[place] == self.n_clusters[place] else SIGN_FLIPS,
             gained=int(self.gained[place]),
             pooled_lost=int(self.lost[place]),
@@ -172,16 +141,50 @@ class SliceChanges:
         )
 
 
-INTERVAL_BELOW = 0.05  # p-values of slices with an interval; most slices of a split are never printed
+def compare_case_slices(
+    before: Evidence, after: Evidence, run: Evidence, comparisons: Iterable[MetricComparison], folder: Path
+) -> Iterator[SliceChanges]:
+    """Yield the changes of the slices of a case's primary proportion, by variable.
+
+    `run` is the evidence of the session, of whose samples `before` and `after` may have a part; `folder` is that of its
+    evidence. A slice without samples or with all samples is left out. So are all slices of a sequential run: it stops
+    when the whole metric is decided, and the tests of slices hold for a number of samples that is fixed before.
+    """
+    primary = next((comparison for comparison in comparisons if comparison.primary), None)
+    if primary is None or not primary.is_proportion or run.slices is msgspec.UNSET or run.sequential is True:
+        return
+    old = next(metric for metric in before.metrics if metric.key == primary.metric.key)
+    outcomes = before.sample_outcomes(old), after.sample_outcomes(primary.metric)
+    if outcomes[0] is None or outcomes[1] is None:
+        return
+    clusters = after.cluster_ids()
+    clusters = before.cluster_ids() if clusters is None else clusters
+    rows = shared_rows(run, after)
+    for variable in read_slices(run, folder):
+        yield SliceChanges.count(variable.select(rows), primary, outcomes[0], outcomes[1], clusters)
 
 
-def decide_slices(slices: Sequence[SliceComparison], rule: Rule) -> list[Verdict]:
-    """Return a verdict on each slice of a session, with the false discovery rate alpha; most are inconclusive."""
+def shared_rows(run: Evidence, part: Evidence) -> Ints:
+    """Return the places in a run of the samples of a part of it."""
+    if (run.fingerprint, run.samples) == (part.fingerprint, part.samples):
+        return np.arange(run.samples)
+    place = {key: row for row, key in enumerate(run.keys)}
+    return np.array([place[key] for key in part.keys], np.int64)
+
+
+def decide_slices(slices: Sequence[SliceChanges], rule: Rule) -> list[Verdict]:
+    """Return the verdicts on the slices of a session that changed significantly, with the false discovery rate alpha.
+
+    If the policy has a rule on slices, there is a verdict on every slice; most are inconclusive.
+    """
     if not slices:
         return []
-    p, least = np.array([(part.comparison.p, part.least) for part in slices]).T
+    p, least = (np.concatenate([getattr(part, name)[part.places] for part in slices]) for name in ("p", "least"))
     adjusted = discrete_benjamini_hochberg(p, least, rule.alpha)
-    comparisons = [part.comparison for part in slices]
+    every = [(part, place) for part in slices for place in part.places.tolist()]
+    shown = np.arange(len(p)) if rule.policy.has_slices else np.flatnonzero(adjusted < rule.alpha)
+    without_margin = replace(rule, margin=None)
     return [
-        decide_metric(*pair, replace(rule, margin=None)) for pair in zip(comparisons, adjusted.tolist(), strict=True)
+        decide_metric(every[number][0].comparison(every[number][1]), float(adjusted[number]), without_margin)
+        for number in shown.tolist()
     ]

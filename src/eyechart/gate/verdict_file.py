@@ -104,6 +104,7 @@ def summarise_session(
     not_compared: Sequence[str] = (),
     exit_status: int = 0,
     slices: Sequence[Verdict] = (),
+    slices_compared: int = 0,
 ) -> SessionVerdicts:
     """Return the verdicts of a session; `pooled` are those on models, `models` has the model of each case."""
     gated = [verdict for verdict in slices if verdict.gated]
@@ -119,7 +120,7 @@ def summarise_session(
         cases=group_verdicts(of_cases, lambda verdict: f"{verdict.comparison.case} ({verdict.comparison.protocol})"),
         metrics=tuple(summarise_metric(verdict) for verdict in verdicts),
         slices=tuple(summarise_metric(part) for part in slices if part.gated or part.decision != INCONCLUSIVE),
-        slices_compared=len(slices),
+        slices_compared=slices_compared,
         not_compared=tuple(not_compared),
         exit_status=exit_status,
     )
