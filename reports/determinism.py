@@ -44,7 +44,8 @@ class Variation:
 
     `setting` says what was changed. `flipped` are the samples whose prediction or outcome changed, with the columns
     key, target, before, after, correct_before and correct_after. `score_change` is the largest change of the score of
-    the best answer, NaN without scores. `remarks` are other differences, such as other weights.
+    the best answer, NaN without scores. `errors` is the number of samples that ended in an error under a setting, which
+    are left out. `remarks` are other differences, such as other weights.
     """
 
     case: str
@@ -55,7 +56,17 @@ class Variation:
     floor: NoiseFloor
     score_change: float
     flipped: pd.DataFrame
+    errors: int = 0
     remarks: tuple[str, ...] = ()
+
+    @property
+    def notes(self) -> Iterator[str]:
+        """Yield a sentence for every other difference, and one on samples that are left out."""
+        for remark in self.remarks:
+            yield f"{self.setting}: {remark}."
+        if self.errors:
+            left_out = count_of(self.errors, "sample")
+            yield f"{self.case} ({self.protocol}), {self.setting}: {left_out} ended in an error, and do not count."
 
 
 def audited_cases(run: Path) -> Audited:
@@ -105,7 +116,8 @@ def compare_samples(
     units = clusters[answered.to_numpy()]
     flips = flip_rate(before["prediction"].to_numpy(str), after["prediction"].to_numpy(str), units)
     floor = noise_floor(before["correct"].to_numpy(), after["correct"].to_numpy(), units, alpha, POWER)
-    return Variation(*names, alpha, flips, floor, score_change(before, after), flipped(before, after), other_remarks)
+    scores, changes, errors = score_change(before, after), flipped(before, after), int((~answered).sum())
+    return Variation(*names, alpha, flips, floor, scores, changes, errors, other_remarks)
 
 
 def score_change(before: pd.DataFrame, after: pd.DataFrame) -> float:
@@ -131,7 +143,7 @@ def flipped(before: pd.DataFrame, after: pd.DataFrame) -> pd.DataFrame:
 
 def audit_table(variations: Sequence[Variation], model: str) -> Table:
     """Return the table of an audit; its last notes are the conclusion of each case."""
-    other = dict.fromkeys(f"{item.setting}: {remark}." for item in variations for remark in item.remarks)
+    other = dict.fromkeys(note for item in variations for note in item.notes)
     notes = (*NOTES, *other, *conclusions(variations))
     return Table(f"Determinism of {model}", COLUMNS, tuple(map(audit_row, variations)), notes)
 

@@ -124,6 +124,19 @@ def test_known_flips_are_counted_with_their_intervals_and_the_noise_floor(
     assert "weights" in repr(result)  # other weights are no noise: a note says so
 
 
+def test_samples_without_an_answer_are_left_out_and_named(
+    run: Run, answers: Callable[..., str], tmp_path: Path, root: Path
+) -> None:
+    other = answers("other.csv", "blue0.png")
+    lines = (tmp_path / "other.csv").read_text(encoding="utf-8").splitlines()
+    (tmp_path / "other.csv").write_text("\n".join(lines[:-3]), encoding="utf-8")
+    words = (answers("first.csv"), "pets/test", f"--data={root}", f"--against={other}", "--repeats=0", "--format=csv")
+    printed = run(*words)
+    (row,) = csv.DictReader(io.StringIO(printed.out))
+    assert (row["n"], row["Predictions changed"], row["Lost"]) == ("37", "1", "1")
+    assert "3 samples ended in an error, and do not count." in printed.err
+
+
 def test_the_repeat_is_computed_anew_and_finds_a_model_that_answers_differently(audit: Audit, root: Path) -> None:
     CALLS["evaluations"] = 0
     result = audit(f"{MODULE}:Unsteady[]", root / "pets" / "test", repeats=3, protocol="supervised")
@@ -183,6 +196,14 @@ def test_a_generator_is_asked_again_with_another_batch_size_and_repeated_questio
     assert rows.loc["none", "high"] == pytest.approx(wilson(0, 4).high)  # 4 images, asked three times each
     assert rows["noise_floor"].isna().all()
     assert "detects no loss" in result.conclusions[0]
+
+
+def test_two_engines_answer_alike(audit: Audit) -> None:
+    options = {"protocol": "closed_world", "limit": 8, "repeats": 0, "against": ["vllm[toybox-mllm]"]}
+    result = audit("hf[toybox-mllm]", "toybox/sample-cutouts", **options)
+    (row,) = result.flips.to_dict("records")
+    assert (row["setting"], row["n"], row["changed"]) == ("vllm[toybox-mllm]", 8, 0)
+    assert "vllm" in " ".join(result.variations[0].remarks)  # the versions of the engine's libraries
 
 
 def test_the_command_prints_a_row_for_each_setting_and_a_sentence(run: Run, tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 import dataclasses
 import shutil
+import sys
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -80,7 +81,8 @@ def audit(
     `repeats` evaluations under the same settings, one with each `batch_size`, one with each `dtype`, and one of each
     specification in `against`, such as another engine with the same weights. These are computed anew: no answer is read
     from the store. Without `batch_size`, `dtype` and `against` the batch size 1 is compared, if the model has this
-    option. `alpha` is the significance level of the gate whose noise floor is computed.
+    option. `alpha` is the significance level of the gate whose noise floor is computed. Samples that end in an error
+    are left out.
 
     The other arguments are those of `evaluate`. Raises an error of `eyechart.errors` for wrong arguments, before
     anything is evaluated, for missing data, or if a case cannot be compared.
@@ -96,6 +98,7 @@ def audit(
         "data_root": data_root,
         "offline": offline,
         "progress": progress,
+        "max_errors": sys.maxsize,  # a sample without an answer is left out, and counted
     }
     variations: list[Variation] = []
     with TemporaryDirectory(prefix="eyechart-audit-") as folder:
@@ -178,6 +181,7 @@ def variation_row(item: Variation) -> dict[str, object]:
         "high": flips.ci.high,
         "lost": floor.lost,
         "gained": floor.gained,
+        "errors": item.errors,
         "noise_floor": floor.detectable,
         "noise_floor_low": floor.detectable_ci.low,
         "noise_floor_high": floor.detectable_ci.high,
