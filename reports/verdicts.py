@@ -6,6 +6,7 @@ from math import isnan
 
 from eyechart.errors import SpecError
 from eyechart.gate.compare import (
+    SLICES,
     MetricComparison,
     compare_metrics,
     differences,
@@ -71,7 +72,7 @@ def sort_key(item: tuple[Key, Verdict]) -> tuple[int, float, float, Key, str]:
 def verdict_cells(verdict: Verdict) -> Row:
     """Return the cells of one metric: before, after, change, counts, p-values, test and verdict."""
     comparison = verdict.comparison
-    has_counts = comparison.is_proportion
+    has_counts = comparison.is_proportion or comparison.family == SLICES
     counts: tuple[Cell, Cell] = (comparison.n_lost, comparison.gained) if has_counts else (None, None)
     return (
         *(NumberCell(comparison.before), NumberCell(comparison.after), change_cell(comparison)),

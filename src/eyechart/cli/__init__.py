@@ -27,6 +27,7 @@ SECTIONS = {
         "compare": "eyechart.cli.comparison:compare",
         "leaderboard": "eyechart.cli.comparison:leaderboard",
         "audit": "eyechart.cli.audit:audit",
+        "clusters": "eyechart.cli.comparison:clusters",
         "collect": "eyechart.cli.reports:collect",
         "export": "eyechart.cli.reports:export",
     },

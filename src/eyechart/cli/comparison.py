@@ -1,11 +1,23 @@
-"""`eyechart compare` and `eyechart leaderboard`: differences between runs and models."""
+"""`eyechart compare`, `leaderboard` and `clusters`: differences between runs, models and groups of images."""
 
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import click
 
-from eyechart.cli.parameters import PATH, ParsedBy, format_option, labels_option, rule_options, runs_argument
+from eyechart.cli.parameters import (
+    ALPHA,
+    PATH,
+    ParsedBy,
+    format_option,
+    labels_option,
+    offline_option,
+    recorded_data_option,
+    rule_options,
+    runs_argument,
+    store_option,
+)
 from eyechart.cli.reports import print_tables
 
 
@@ -64,3 +76,47 @@ def leaderboard(runs: Sequence[Path], metric: str | None, labels: str | None, al
     from eyechart.reports.runs import load
 
     print_tables(leaderboards(load(runs), metric, labels, alpha), format_name)
+
+
+@click.command()
+@click.argument("before", type=PATH)
+@click.argument("after", type=PATH)
+@click.option(
+    "--encoder",
+    metavar="SPEC",
+    default="open_clip[toybox-clip]",
+    show_default=True,
+    help="Encoder of images and words; features that the store has are used again.",
+)
+@click.option("--count", metavar="N", type=click.IntRange(2), default=10, show_default=True, help="Number of clusters.")
+@click.option(
+    "--words", metavar="FILE", type=PATH, help="Words that name clusters, one per line. [default: class names]"
+)
+@click.option(
+    "--alpha",
+    metavar="P",
+    type=ParsedBy("eyechart.reports.verdicts:parse_alpha"),
+    default=ALPHA,
+    show_default=True,
+    help="False discovery rate of the clusters that are named.",
+)
+@recorded_data_option
+@store_option
+@offline_option
+@format_option
+def clusters(
+    before: Path, after: Path, encoder: str, words: Path | None, alpha: float, format_name: str, **options: Any
+) -> None:
+    """Find groups of similar images that lost or gained between two runs.
+
+    BEFORE is a run or baseline, AFTER is a run. The images of each split are put into clusters by the features of an
+    encoder, and each cluster is named by the nearest words.
+    """
+    from eyechart.gate.verdicts import Rule
+    from eyechart.reports.image_clusters import ClusterOptions, compare_clusters
+    from eyechart.spec import parse_spec
+
+    names = tuple(words.read_text(encoding="utf-8").split("\n")) if words else ()
+    names = tuple(name.strip() for name in names if name.strip())
+    chosen = ClusterOptions(parse_spec(encoder), words=names, rule=Rule(alpha), **options)
+    print_tables([compare_clusters(before, after, chosen)], format_name)

@@ -150,8 +150,19 @@ def compare_case_slices(
     evidence. A slice without samples or with all samples is left out. So are all slices of a sequential run: it stops
     when the whole metric is decided, and the tests of slices hold for a number of samples that is fixed before.
     """
+    if run.slices is msgspec.UNSET or run.sequential is True:
+        return
+    rows, numbers = shared_rows(run, after), [*comparisons]
+    for variable in read_slices(run, folder):
+        yield from compare_variable(before, after, numbers, variable.select(rows))
+
+
+def compare_variable(
+    before: Evidence, after: Evidence, comparisons: Iterable[MetricComparison], variable: SliceVariable
+) -> Iterator[SliceChanges]:
+    """Yield the changes of the slices of one variable of the samples, if the primary metric is a proportion."""
     primary = next((comparison for comparison in comparisons if comparison.primary), None)
-    if primary is None or not primary.is_proportion or run.slices is msgspec.UNSET or run.sequential is True:
+    if primary is None or not primary.is_proportion:
         return
     old = next(metric for metric in before.metrics if metric.key == primary.metric.key)
     outcomes = before.sample_outcomes(old), after.sample_outcomes(primary.metric)
@@ -159,9 +170,7 @@ def compare_case_slices(
         return
     clusters = after.cluster_ids()
     clusters = before.cluster_ids() if clusters is None else clusters
-    rows = shared_rows(run, after)
-    for variable in read_slices(run, folder):
-        yield SliceChanges.count(variable.select(rows), primary, outcomes[0], outcomes[1], clusters)
+    yield SliceChanges.count(variable, primary, outcomes[0], outcomes[1], clusters)
 
 
 def shared_rows(run: Evidence, part: Evidence) -> Ints:
@@ -172,19 +181,19 @@ def shared_rows(run: Evidence, part: Evidence) -> Ints:
     return np.array([place[key] for key in part.keys], np.int64)
 
 
-def decide_slices(slices: Sequence[SliceChanges], rule: Rule) -> list[Verdict]:
+def decide_slices(slices: Sequence[SliceChanges], rule: Rule, *, every: bool = False) -> list[Verdict]:
     """Return the verdicts on the slices of a session that changed significantly, with the false discovery rate alpha.
 
-    If the policy has a rule on slices, there is a verdict on every slice; most are inconclusive.
+    With `every`, or if the policy has a rule on slices, there is a verdict on every slice; most are inconclusive.
     """
     if not slices:
         return []
     p, least = (np.concatenate([getattr(part, name)[part.places] for part in slices]) for name in ("p", "least"))
     adjusted = discrete_benjamini_hochberg(p, least, rule.alpha)
-    every = [(part, place) for part in slices for place in part.places.tolist()]
-    shown = np.arange(len(p)) if rule.policy.has_slices else np.flatnonzero(adjusted < rule.alpha)
+    all_slices = [(part, place) for part in slices for place in part.places.tolist()]
+    shown = np.arange(len(p)) if every or rule.policy.has_slices else np.flatnonzero(adjusted < rule.alpha)
     without_margin = replace(rule, margin=None)
     return [
-        decide_metric(every[number][0].comparison(every[number][1]), float(adjusted[number]), without_margin)
+        decide_metric(all_slices[number][0].comparison(all_slices[number][1]), float(adjusted[number]), without_margin)
         for number in shown.tolist()
     ]
