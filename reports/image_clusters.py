@@ -14,7 +14,7 @@ from scipy.cluster.vq import kmeans2
 
 from eyechart.data.class_names import load_class_names, load_templates
 from eyechart.data.dataset import Dataset
-from eyechart.data.slices import SliceVariable
+from eyechart.data.slice_variables import SliceVariable
 from eyechart.errors import ReportError
 from eyechart.gate.baselines import case_key
 from eyechart.gate.compare import compare_metrics, differences

@@ -55,6 +55,7 @@ from typing import Any
 from golden_compare import GOLDEN, LEVELS, NAMED, by_name, describe, dump, find_differences, read_golden, write_golden
 
 from eyechart.cli import main as run_command
+from eyechart.gate.shared_samples import read_keys as read_sample_keys
 
 ROOT = Path(__file__).resolve().parents[1]
 SESSIONS = "sessions.toml"
@@ -118,7 +119,15 @@ def files(value: Any, field: str = "") -> Iterator[tuple[str, str]]:
 def read_file(path: Path) -> Any:
     """Return the lines of a csv file, and of JSON the value."""
     text = path.read_text(encoding="utf-8")
-    return {"csv": text.split("\n")} if path.suffix == ".csv" else strip(drop_arrays(json.loads(text)))
+    return {"csv": text.split("\n")} if path.suffix == ".csv" else strip(drop_arrays(with_keys(json.loads(text), path)))
+
+
+def with_keys(value: Any, path: Path) -> Any:
+    """Put the keys of samples, which a run stores once per split, back into the evidence of a case."""
+    if not isinstance(value, dict) or "sample_hashes" not in value:
+        return value
+    file = path.parent / "samples" / f"{value['sample_hashes']}.keys"
+    return {**value, "keys": list(read_sample_keys(file, value["samples"]))}
 
 
 def drop_arrays(value: Any) -> Any:

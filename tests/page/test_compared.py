@@ -47,7 +47,7 @@ def test_swapping_the_runs_swaps_the_signs(studio: Any) -> None:
     there, back = (index(studio.page(*pair)) for pair in (runs, runs[::-1]))
     deltas = [{case["model"]: case["change"]["cells"][2][0] for case in index_["cases"]} for index_ in (there, back)]
     assert deltas[0] == {model: pytest.approx(-delta) for model, delta in deltas[1].items()}
-    assert deltas[0]["conse[]"] == pytest.approx(-1 / 7)
+    assert deltas[0]["conse[]"] == pytest.approx(-1 / 8)
 
 
 def test_a_named_baseline_is_compared_with_and_is_no_part_of_the_trend(studio: Any) -> None:
@@ -122,8 +122,8 @@ def test_a_trend_follows_a_case_over_its_runs(studio: Any, opened: Any) -> None:
     driver.page.get_by_label("Cases").fill("conse")
     driver.page.get_by_text("1 cases").wait_for()
     shares = [text.split()[0] for text in driver.page.locator("tbody td:nth-child(4)").all_inner_texts()]
-    assert shares == ["100.00", "71.43", "85.71"]
-    assert [*driver.page.locator("tbody td:nth-child(5)").all_inner_texts()] == ["—", "-28.57", "+14.29"]
+    assert shares == ["100.00", "75.00", "87.50"]
+    assert [*driver.page.locator("tbody td:nth-child(5)").all_inner_texts()] == ["—", "-25.00", "+12.50"]
     assert len(driver.page.locator("polyline").get_attribute("points").split()) == 3
 
 

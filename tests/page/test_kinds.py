@@ -16,6 +16,7 @@ from eyechart.gate.baselines import write_baselines as write_baselines
 from eyechart.gate.compare import metric_title
 from eyechart.gate.evidence import Evidence, PackedArrays
 from eyechart.gate.page_link import page_address
+from eyechart.gate.shared_samples import with_samples
 from eyechart.glossary import glossary_entries
 from eyechart.records import decode, read_run
 from eyechart.reports.compare import comparison_table, match_runs
@@ -153,7 +154,8 @@ def evidence(kinds: Path) -> Evidence:
     """What the birds' case kept."""
     records = [record for record in read_run(kinds).records if (record.case, record.protocol) == SPECIES[:2]]
     (file,) = (record.evidence for record in records if record.evidence)
-    return decode((kinds / file.path).read_bytes(), Evidence)
+    path = kinds / file.path
+    return with_samples(decode(path.read_bytes(), Evidence), path.parent)
 
 
 def better(now: Evidence) -> Evidence:
