@@ -158,9 +158,9 @@ def distinct_names(names: Sequence[str]) -> list[str]:
     >>> distinct_names(["cat", "dog", "cat"])
     ['cat', 'dog', 'cat (2)']
     """
-    seen: dict[str, int] = {}
+    counts: dict[str, int] = {}
     numbered = []
     for name in names:
-        seen[name] = seen.get(name, 0) + 1
-        numbered.append(name if seen[name] == 1 else f"{name} ({seen[name]})")
+        counts[name] = counts.get(name, 0) + 1
+        numbered.append(name if counts[name] == 1 else f"{name} ({counts[name]})")
     return numbered

@@ -107,7 +107,7 @@ def leaderboard(runs: Sequence[Path], metric: str | None, labels: str | None, al
 def clusters(
     before: Path, after: Path, encoder: str, words: Path | None, alpha: float, format_name: str, **options: Any
 ) -> None:
-    """Find groups of similar images that lost or gained between two runs.
+    """Find groups of images that lost or gained.
 
     BEFORE is a run or baseline, AFTER is a run. The images of each split are put into clusters by the features of an
     encoder, and each cluster is named by the nearest words.
