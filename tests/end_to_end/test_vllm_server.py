@@ -261,12 +261,15 @@ def test_its_choices_are_read_as_json_and_stand_in_the_list(served: Served, read
     assert chosen <= {*names}
 
 
-@pytest.mark.parametrize("protocol", PROTOCOLS)
-def test_only_what_is_no_choice_by_itself_is_asked_about_once(served: Served, readers: Any, protocol: str) -> None:
-    rows, record = served.rows(served.spec, protocol), served.records[served.spec, protocol]
-    open_ = {text for row in rows if readers[protocol].parse_exact(text := row["response"].strip()) < 0} - {""}
-    assert record["usage"]["requests"] == len(rows) + len(open_)
-    assert (bool(open_), record["outcomes"]["error"]) == (True, 0)
+def test_only_what_is_no_choice_by_itself_is_asked_about_once(served: Served, readers: Any) -> None:
+    again = 0
+    for protocol in PROTOCOLS:
+        rows, record = served.rows(served.spec, protocol), served.records[served.spec, protocol]
+        open_ = {text for row in rows if readers[protocol].parse_exact(text := row["response"].strip()) < 0} - {""}
+        assert record["usage"]["requests"] == len(rows) + len(open_)
+        assert record["outcomes"]["error"] == 0
+        again += len(open_)
+    assert again > 0
 
 
 def test_tables_of_words_have_both(served: Served, capsys: pytest.CaptureFixture[str]) -> None:
