@@ -63,6 +63,7 @@ from eyechart.gate.verdicts import (
     group_by_samples,
 )
 from eyechart.gate.verdicts import REGRESSION as GATE_REGRESSION
+from eyechart.paths import evidence_folder
 
 from .cases import find_case
 from .exit_codes import INCONCLUSIVE, REGRESSION
@@ -328,7 +329,7 @@ class Gate:
         for remark in (*remarks(before, now), *new):
             self.remarks.setdefault(remark, []).append(head)
         numbers = list(compare_metrics(before, now))
-        self.slices.add_case(nodeid, run, (before, now), numbers, self.recorder.folder / "evidence")
+        self.slices.add_case(nodeid, run, (before, now), numbers, evidence_folder(self.recorder.folder))
         return numbers
 
     def refuse_no_baseline(self, nodeid: str, now: Evidence) -> list[MetricComparison]:

@@ -6,7 +6,7 @@ from pathlib import Path
 from eyechart.gate.compare import MetricComparison
 from eyechart.gate.evidence import Evidence
 from eyechart.gate.slice_messages import describe_slices
-from eyechart.gate.slices import SliceChanges, compare_case_slices, decide_slices
+from eyechart.gate.slices import SliceChanges, compare_case_slices, count_slices, decide_slices
 from eyechart.gate.verdicts import Rule, Verdict
 
 
@@ -34,17 +34,18 @@ class GateSlices:
         return [verdict.comparison for verdict in self.verdicts]
 
     @property
-    def counts(self) -> dict[tuple[str, str], int]:
-        """The number of slices of each case and protocol."""
-        return {
-            (slices[0].primary.case, slices[0].primary.protocol): sum(len(part.places) for part in slices)
-            for slices in self.compared.values()
-            if slices
-        }
+    def every(self) -> list[SliceChanges]:
+        """The slices of all cases."""
+        return [part for slices in self.compared.values() for part in slices]
+
+    @property
+    def count(self) -> int:
+        """The number of slices that were compared."""
+        return count_slices(self.every)
 
     def decide(self, rule: Rule) -> None:
         """Decide on the slices of all cases."""
-        self.verdicts = decide_slices([part for slices in self.compared.values() for part in slices], rule)
+        self.verdicts = decide_slices(self.every, rule)
 
     @property
     def gated(self) -> list[Verdict]:
@@ -59,4 +60,4 @@ class GateSlices:
 
     def describe(self, *, verbose: bool) -> Iterator[str]:
         """Yield the lines of the terminal."""
-        return describe_slices(self.verdicts, self.counts, verbose=verbose)
+        return describe_slices(self.verdicts, self.every, verbose=verbose)

@@ -26,7 +26,7 @@ class VerdictFile:
         if self.path is None:
             return
         gate, status = self.gate, int(session.exitstatus)
-        slices, compared = gate.slices.verdicts, sum(gate.slices.counts.values())
+        slices, compared = gate.slices.verdicts, gate.slices.count
         verdicts = summarise_session(gate.verdicts, gate.pooled, gate.rule, gate.not_compared, status, slices, compared)
         try:
             self.path.write_bytes(msgspec.json.format(msgspec.json.encode(verdicts)) + b"\n")

@@ -1,7 +1,7 @@
 """`compare`: compare two runs, or two models, metric by metric over the same samples."""
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TypeVar
 
@@ -9,9 +9,10 @@ from eyechart.errors import ReportError, SpecError
 from eyechart.gate.evidence import Evidence
 from eyechart.gate.messages import describe_pooled
 from eyechart.gate.verdicts import DEFAULT_RULE, Rule, Verdict
+from eyechart.paths import evidence_folder
 from eyechart.spec import did_you_mean, parse_spec
 
-from .evidence_io import Cases, read_cases, source_names
+from .evidence_io import Cases, is_run, read_cases, source_names
 from .render import Cell, Row, Table
 from .runs import model_name
 from .verdicts import (
@@ -19,6 +20,7 @@ from .verdicts import (
     SIDES,
     Key,
     Pairs,
+    RunComparison,
     case_label,
     compare_cases,
     difference_notes,
@@ -35,27 +37,38 @@ NOTES = (
     "Lost: right before and wrong after; gained: wrong before and right after.",
     "p: two-sided, then adjusted for all primary metrics or for all other metrics.",
 )
+SLICE_NOTE = "Slices are the samples with one value of a variable, such as class=dog:"
+SLICE_RULE = "Adjusted p: false discovery rate over all slices of all cases (Benjamini and Hochberg)."
 
 
 @dataclass(frozen=True)
 class MatchedSides:
-    """The two sides of a comparison: their names, and their cases by a key that matches them."""
+    """The two sides of a comparison: their names, and their cases by a key that matches them.
+
+    `folders` are those of the evidence of the cases after if they are of a run, where their slices are.
+    """
 
     names: tuple[str, str]
     before: Cases
     after: Cases
+    folders: Mapping[Key, Path] = field(default_factory=dict)
 
 
 def match_runs(paths: Sequence[Path]) -> MatchedSides:
     """Return two runs or baselines as sides, matched by case."""
     sides, names = [*map(read_cases, paths)], source_names(paths)
-    return MatchedSides((names[0], names[1]), sides[0], sides[1])
+    return MatchedSides((names[0], names[1]), sides[0], sides[1], evidence_folders(sides[1], paths[1]))
 
 
 def match_models(paths: Sequence[Path], specs: Sequence[str]) -> MatchedSides:
     """Return two models, of one run or one run each, as sides, matched by split, options and protocol."""
     before, after = (cases_of_model(path, spec) for path, spec in zip((paths[0], paths[-1]), specs, strict=True))
-    return MatchedSides((specs[0], specs[1]), before, after)
+    return MatchedSides((specs[0], specs[1]), before, after, evidence_folders(after, paths[-1]))
+
+
+def evidence_folders(cases: Cases, path: Path) -> Mapping[Key, Path]:
+    """Return the folder of the evidence of each case of a run; a baseline has none."""
+    return dict.fromkeys(cases, evidence_folder(path)) if is_run(path) else {}
 
 
 def cases_of_model(path: Path, spec: str) -> Cases:
@@ -87,10 +100,17 @@ def normalise_spec(spec: str) -> str:
         return spec
 
 
-def comparison_table(sides: MatchedSides, rule: Rule = DEFAULT_RULE) -> Table:
-    """Return the table of every metric that both sides have, losses and the most significant changes first."""
-    pairs = common_cases(sides)
-    result = compare_cases(pairs, rule)
+def comparison_tables(sides: MatchedSides, rule: Rule = DEFAULT_RULE) -> list[Table]:
+    """Return the table of every metric that both sides have, and that of the slices that changed if there are any.
+
+    Losses and the most significant changes come first. Raises ReportError if no case can be compared.
+    """
+    result = compare_cases(common_cases(sides), rule, sides.folders)
+    return [metrics_table(sides, result, rule), *slices_tables(sides, result)]
+
+
+def metrics_table(sides: MatchedSides, result: RunComparison, rule: Rule) -> Table:
+    """Return the table of every metric that both sides have."""
     refused = [*refusal_notes(result)]
     if not result.compared:
         raise ReportError(
@@ -108,6 +128,7 @@ def comparison_table(sides: MatchedSides, rule: Rule = DEFAULT_RULE) -> Table:
         str(rule),
         f"Before: {sides.names[0]}. After: {sides.names[1]}.",
         *(f"{describe_pooled(verdict)}." for verdict in result.models),
+        *((f"{SLICE_NOTE} {result.count_slices()}.",) if result.slices_compared else ()),
         *refused,
         *unmatched_notes(sides),
     )
@@ -123,6 +144,15 @@ def comparison_table(sides: MatchedSides, rule: Rule = DEFAULT_RULE) -> Table:
         (*notes, *one_sided_notes(result.compared), *difference_notes(result.compared)),
         context,
     )
+
+
+def slices_tables(sides: MatchedSides, result: RunComparison) -> Iterator[Table]:
+    """Yield the table of the slices that changed significantly, nothing if there are none."""
+    if result.slices:
+        rows = tuple(comparison_row(key, verdict, both=False) for key, verdict in result.slices)
+        context = dict(zip(SIDES, sides.names, strict=True))
+        title = f"{sides.names[0]} and {sides.names[1]}: {result.count_slices()}"
+        yield Table(title, (*KEY_COLUMNS, *COLUMNS), rows, (SLICE_RULE,), context)
 
 
 def comparison_row(key: Key, verdict: Verdict, *, both: bool) -> Row:

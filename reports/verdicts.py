@@ -2,7 +2,9 @@
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from math import isnan
+from pathlib import Path
 
 from eyechart.errors import SpecError
 from eyechart.gate.compare import (
@@ -15,7 +17,8 @@ from eyechart.gate.compare import (
 )
 from eyechart.gate.evidence import Evidence
 from eyechart.gate.shared_samples import share_samples
-from eyechart.gate.verdicts import VERDICTS, Rule, Verdict, decide_with_models
+from eyechart.gate.slices import compare_case_slices, count_slices, decide_slices
+from eyechart.gate.verdicts import IMPROVEMENT, INCONCLUSIVE, REGRESSION, VERDICTS, Rule, Verdict, decide_with_models
 from eyechart.plurals import count_of
 
 from .render import P_VALUE, Cell, NumberCell, NumberFormat, Row
@@ -31,13 +34,16 @@ CHANGE = NumberFormat(100, 2, signed=True)
 class RunComparison:
     """The verdict of every metric, most important first; the cases compared, and the cases not comparable and why.
 
-    `models` are the pooled decisions on the models that have several cases.
+    `models` are the pooled decisions on the models that have several cases. `slices` are the verdicts on those of
+    `slices_compared` slices that changed significantly, most important first.
     """
 
     verdicts: tuple[tuple[Key, Verdict], ...]
     compared: Pairs
     refused: Mapping[Key, Sequence[str]]
     models: tuple[Verdict, ...] = ()
+    slices: tuple[tuple[Key, Verdict], ...] = ()
+    slices_compared: int = 0
 
     @property
     def every(self) -> list[Verdict]:
@@ -48,17 +54,39 @@ class RunComparison:
         worse = sum(verdict.regression for _, verdict in self.verdicts)
         return f"{count_of(len(self.verdicts), 'number')} compared, {worse} worse"
 
+    def count_slices(self) -> str:
+        """Return how many slices lost and gained, such as `1 of 20 slices lost, 2 gained`."""
+        lost, gained = (sum(part.decision == word for _, part in self.slices) for word in (REGRESSION, IMPROVEMENT))
+        return f"{lost} of {count_of(self.slices_compared, 'slice')} lost, {gained} gained"
 
-def compare_cases(pairs: Pairs, rule: Rule) -> RunComparison:
-    """Compare every metric that both sides have."""
+
+def compare_cases(pairs: Pairs, rule: Rule, folders: Mapping[Key, Path]) -> RunComparison:
+    """Compare every metric that both sides have, and the slices of cases.
+
+    `folders` are those of the evidence of the cases after, where their slices are; a baseline has none.
+    """
+    runs = {key: after for key, (_, after) in pairs.items()}
     pairs = {key: share_samples(*pair)[:2] for key, pair in pairs.items()}
     refused = {key: reasons for key, pair in pairs.items() if (reasons := differences(*pair, SIDES))}
     comparable = {key: pair for key, pair in pairs.items() if key not in refused}
-    comparisons = [(key, comparison) for key, pair in comparable.items() for comparison in compare_metrics(*pair)]
-    metrics = [comparison for _, comparison in comparisons]
-    verdicts, models = decide_with_models(metrics, rule)
-    ranked = sorted(((key, verdict) for (key, _), verdict in zip(comparisons, verdicts, strict=True)), key=sort_key)
-    return RunComparison(tuple(ranked), comparable, refused, tuple(models))
+    of_case = {key: [*compare_metrics(*pair)] for key, pair in comparable.items()}
+    key_of = {id(comparison): key for key, comparisons in of_case.items() for comparison in comparisons}
+    verdicts, models = decide_with_models([*chain.from_iterable(of_case.values())], rule)
+    slices = [
+        part
+        for key, pair in comparable.items()
+        if key in folders
+        for part in compare_case_slices(*pair, runs[key], of_case[key], folders[key])
+    ]
+    changed = [verdict for verdict in decide_slices(slices, rule) if verdict.decision != INCONCLUSIVE]
+    return RunComparison(
+        tuple(sorted(((key_of[id(verdict.comparison)], verdict) for verdict in verdicts), key=sort_key)),
+        comparable,
+        refused,
+        tuple(models),
+        tuple(sorted(((key_of[id(verdict.comparison.whole)], verdict) for verdict in changed), key=sort_key)),
+        count_slices(slices),
+    )
 
 
 def sort_key(item: tuple[Key, Verdict]) -> tuple[int, float, float, Key, str]:

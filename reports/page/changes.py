@@ -1,16 +1,18 @@
 """Changes of every metric since the baseline or the previous run: the verdicts of `compare`, for the page."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 
-from eyechart.gate.compare import metric_title
+from eyechart.gate.compare import MetricComparison, metric_title
 from eyechart.gate.evidence import Evidence, MetricEvidence
 from eyechart.gate.headlines import LABELLED, WHOLE
+from eyechart.gate.slice_messages import describe_slice
 from eyechart.gate.verdicts import VERDICTS, Rule, Verdict
+from eyechart.paths import evidence_folder
 
 from ..evidence_io import case_evidence
 from ..render import one_line
@@ -34,6 +36,7 @@ from .summary import first_metric
 # By the id of a case: its sample group, its position there, its samples.
 SamplePlaces = Mapping[int, tuple[str, int, CaseSamples]]
 QUESTION_PREFIXES = {"e_acc": "existence:", "c_acc": "counting:", "l_acc": "logic:"}  # by metric
+NAMED_SLICES = 3  # in the sentence on slices
 NO_BASELINE, NOT_COMPARABLE = "no baseline", "not comparable"
 
 
@@ -67,9 +70,18 @@ class Changes:
             "baseline": one_line(self.against),
             "rule": str(self.rule),
             "counts": {word: decisions.count(word) for word in VERDICTS if word in decisions},
+            "slices": self.describe_slices() if self.outcome.slices_compared else "",
             "notCompared": [*map(one_line, self.not_compared())],
             "notes": [*map(one_line, difference_notes(self.outcome.compared))],
         }
+
+    def describe_slices(self) -> str:
+        """Return how many slices lost and gained, with the most certain ones."""
+        most_certain = [
+            one_line(f"{verdict.comparison.model}, {describe_slice(verdict)}")
+            for _, verdict in self.outcome.slices[:NAMED_SLICES]
+        ]
+        return "; ".join([self.outcome.count_slices(), *most_certain])
 
     def not_compared(self) -> Iterator[str]:
         """Yield what is not compared, and why."""
@@ -100,11 +112,28 @@ class Changes:
         )
         return {"verdict": summary} | ({"change": self.row(moved, case, places)} if moved else {})
 
-    def rows(self, runs: Runs, places: SamplePlaces) -> list[dict[str, Any]]:
-        """Return one row per metric, most important first; `case` is the index of its case."""
+    def rows(self, runs: Runs, places: SamplePlaces) -> dict[str, list[dict[str, Any]]]:
+        """Return one row per metric and one per slice that changed, most important first.
+
+        `case` of a row is the index of its case.
+        """
         cases = {case_key(case): (number, case) for number, case in enumerate(runs.cases)}
-        items = ((cases[key], verdict) for key, verdict in self.outcome.verdicts)
-        return [{"case": number} | self.row(verdict, case, places) for (number, case), verdict in items]
+        return {
+            name: [{"case": cases[key][0]} | self.row(verdict, cases[key][1], places) for key, verdict in verdicts]
+            for name, verdicts in (("metrics", self.outcome.verdicts), ("slices", self.outcome.slices))
+        }
+
+    @cached_property
+    def slices_by_case(self) -> Mapping[Key, list[MetricComparison]]:
+        """The slices of each case that changed."""
+        slices: dict[Key, list[MetricComparison]] = {}
+        for key, verdict in self.outcome.slices:
+            slices.setdefault(key, []).append(verdict.comparison)
+        return slices
+
+    def slices_of(self, case: CaseRun) -> Sequence[MetricComparison]:
+        """Return the slices of a case that changed."""
+        return self.slices_by_case.get(case_key(case), ())
 
     def row(self, verdict: Verdict, case: CaseRun, places: SamplePlaces) -> dict[str, Any]:
         """Return a metric as `compare` writes it, and the filter of its samples."""
@@ -126,7 +155,8 @@ def compare_with_previous(
     pairs = {
         case_key(case): (to_evidence(old), to_evidence(case)) for case in runs.cases if (old := previous.get(id(case)))
     }
-    outcome = compare_cases(pairs, rule)
+    folders = {case_key(case): evidence_folder(case.folder) for case in runs.cases}
+    outcome = compare_cases(pairs, rule, folders)
     alone = [case_key(case) for case in runs.cases if require_baseline and id(case) not in previous]
     same = {key for key, (before, now) in pairs.items() if before.fingerprint == now.fingerprint}  # places are equal
     compared = {id(case): previous[id(case)] for case in runs.cases if case_key(case) in same & {*outcome.compared}}

@@ -7,10 +7,12 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from eyechart.gate.compare import metric_title
+from eyechart.data.slice_variables import SliceVariable
+from eyechart.gate.compare import MetricComparison, metric_title
 from eyechart.gate.evidence import Evidence, Floats, MetricEvidence
 from eyechart.gate.headlines import ANSWERED
-from eyechart.paths import run_folder
+from eyechart.gate.slice_files import read_slices
+from eyechart.paths import evidence_folder, run_folder
 from eyechart.records import MetricKey
 
 from ..evidence_io import is_run, read_case_evidence, read_cases
@@ -81,8 +83,13 @@ class SampleChanges:
     gained: Rows
 
 
-def sample_changes(old: PreviousCase | None, case: CaseRun, keys: Sequence[str]) -> Mapping[str, SampleChanges]:
-    """Return the lost and gained items of every metric with per-sample outcomes, by the gate's title of the metric."""
+def sample_changes(
+    old: PreviousCase | None, case: CaseRun, keys: Sequence[str], slices: Sequence[MetricComparison] = ()
+) -> Mapping[str, SampleChanges]:
+    """Return the lost and gained items of every metric with per-sample outcomes, and of slices of one of them.
+
+    The key is the gate's title of the metric or slice.
+    """
     if old is None:
         return {}
     before, now = (
@@ -92,11 +99,24 @@ def sample_changes(old: PreviousCase | None, case: CaseRun, keys: Sequence[str])
     if before is None or now is None or now.keys != tuple(keys) or before.samples != now.samples:
         return {}
     outcomes_before, outcomes_now = per_sample_outcomes(before), per_sample_outcomes(now)
-    return {
+    changes = {
         name: compare_outcomes(outcomes_before[name], outcomes_now[name])
         for name in outcomes_now
         if name in outcomes_before
     }
+    variables = read_slices(now, evidence_folder(case.folder)) if slices else ()
+    codes = {f"{part.name}={value}": (part, code) for part in variables for code, value in enumerate(part.values)}
+    return changes | {
+        part.name: select_slice(changes[part.whole.name], *codes[part.metric.subset])
+        for part in slices
+        if part.whole is not None
+    }
+
+
+def select_slice(changes: "SampleChanges", variable: SliceVariable, code: int) -> "SampleChanges":
+    """Return the items that changed and have a value of a variable."""
+    lost, gained = (rows[variable.codes[rows] == code] for rows in (changes.lost, changes.gained))
+    return SampleChanges(lost, gained)
 
 
 def per_sample_outcomes(evidence: Evidence) -> dict[str, Floats]:

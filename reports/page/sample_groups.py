@@ -13,6 +13,7 @@ from eyechart.data.dataset import Dataset
 from eyechart.data.discovery import SplitRef
 from eyechart.data.splits import list_splits
 from eyechart.errors import EyechartError, ReportError, VocabularyError
+from eyechart.gate.compare import MetricComparison
 
 from ..annotation.sheet import open_checked_split
 from ..arrays import Floats
@@ -22,6 +23,7 @@ from .previous import PreviousCase, PreviousCases, SampleChanges, sample_changes
 from .sample_readers import READERS
 from .samples import NO_TEXTS, ClassNamer, LabelOutcomes, Samples, class_namer, read_samples
 
+SlicesOfCase = Callable[[CaseRun], Sequence[MetricComparison]]
 IMAGE = "image"
 DEFAULT_LABELS = ("species",)  # what birds are looked at by
 
@@ -88,15 +90,17 @@ class SampleLoader:
             self.known_splits[root] = list_splits(root)
         return self.known_splits[root]
 
-    def load(self, runs: Runs, previous: PreviousCases) -> Iterator[SampleGroup]:
-        """Yield every sample group of the runs."""
+    def load(self, runs: Runs, previous: PreviousCases, slices_of: SlicesOfCase) -> Iterator[SampleGroup]:
+        """Yield every sample group of the runs; `slices_of` returns the slices of a case that changed."""
         names: dict[str, int] = {}
         for group in runs.groups:
-            for sample_group in self.load_group(group, previous):
+            for sample_group in self.load_group(group, previous, slices_of):
                 count = names[sample_group.name] = names.get(sample_group.name, 0) + 1
                 yield sample_group if count == 1 else with_suffix(sample_group, count)
 
-    def load_group(self, group: ComparableCases, previous: PreviousCases) -> Iterator[SampleGroup]:
+    def load_group(
+        self, group: ComparableCases, previous: PreviousCases, slices_of: SlicesOfCase
+    ) -> Iterator[SampleGroup]:
         """Yield the sample groups of one group of cases: one for all cases with the same items."""
         dataset = self.open_dataset(group)
         class_name, protocols = class_namer(read_names(group, dataset)), group.protocol_names()
@@ -107,7 +111,7 @@ class SampleLoader:
             if samples := read_samples(case, class_name, READERS):
                 samples = replace(samples, items=known.setdefault(samples.items, samples.items))  # kept once
                 old = previous.get(id(case))
-                numbers = sample_changes(old, case, [key for key, _ in samples.items])
+                numbers = sample_changes(old, case, [key for key, _ in samples.items], slices_of(case))
                 before = self.load_previous(old, case, samples, class_name)
                 by_items.setdefault(samples.items, []).append(
                     CaseSamples(case, protocols[id(case)], samples, before, numbers)

@@ -103,7 +103,7 @@ def write_groups(
     """Write every sample group, one at a time, and return their entries of the index and the places of the samples."""
     summaries: list[dict[str, Any]] = []
     places: dict[int, tuple[str, int, CaseSamples]] = {}
-    for number, group in enumerate(loader.load(runs, changes.previous)):
+    for number, group in enumerate(loader.load(runs, changes.previous, changes.slices_of)):
         summaries.append(write_group(folder, number, group, thumbnails, loader))
         places |= {
             id(case_samples.case): (group.name, index, case_samples.without_texts())

@@ -21,6 +21,11 @@ def run_folder(run: Path) -> Path:
     return run.parent if run.suffix == ".json" else run
 
 
+def evidence_folder(run: Path) -> Path:
+    """Return the folder of a run that has the evidence of its cases, and the files that they share."""
+    return run_folder(run) / "evidence"
+
+
 def report_folder(run: Path) -> Path:
     """Return the folder that tables, figures and the page of a run are written to by default."""
     return run_folder(run) / "reports"

@@ -1,15 +1,18 @@
 """The page says of every number how sure its change is, in the words and numbers of `compare`."""
 
+import dataclasses
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from msgspec.structs import replace
 
+from eyechart.data.slice_variables import SliceVariable
 from eyechart.gate.verdicts import DEFAULT_RULE, Rule
 from eyechart.records import read_run
-from eyechart.reports.compare import comparison_table, match_runs
+from eyechart.reports.compare import comparison_tables, match_runs
 from eyechart.reports.render import format_cell
 
 pytestmark = pytest.mark.slow
@@ -38,7 +41,7 @@ def folders(studio: Any) -> tuple[Path, Path]:
 
 def compared(folders: tuple[Path, Path], rule: Rule = DEFAULT_RULE) -> list[dict[str, str]]:
     """What `compare` writes."""
-    table = comparison_table(match_runs(folders), rule)
+    table = comparison_tables(match_runs(folders), rule)[0]
     return [dict(zip(table.columns, map(format_cell, row), strict=True)) for row in table.rows]
 
 
@@ -151,3 +154,37 @@ def test_a_number_without_what_it_was_made_of_is_told_by_its_interval(
 def test_a_page_of_one_run_alone_says_nothing_of_changes(studio: Any, opened: Any) -> None:
     driver = opened(studio.page(), "#/changes")
     assert driver.page.locator(":is(.since, .decision)").count() == 0
+
+
+@pytest.fixture(scope="module")
+def sliced(studio: Any) -> Any:
+    """Photographs by day and by night, of which a model lost those of the night."""
+    light = SliceVariable("light", ("day", "night"), np.full(len(studio.dataset.index), -1))
+    light.codes[[*studio.dataset.selected]] = np.arange(len(studio.keys)) % 2
+    return dataclasses.replace(studio, dataset=dataclasses.replace(studio.dataset, slices=(light,)), kept={})
+
+
+@pytest.fixture
+def night(sliced: Any) -> Path:
+    """The page of the loss."""
+    folders = sliced.run("by day", other=[], sure=[]), sliced.run("by night", other=[*range(1, 12, 2)], sure=[])
+    return Path(sliced.page(folders[1], baseline=folders[0], rule=Rule(0.5)))
+
+
+def test_a_slice_that_lost_leads_to_its_samples(sliced: Any, night: Path, opened: Any) -> None:
+    driver = opened(night, "#/changes")
+    section = driver.page.locator("section.slices")
+    line = section.locator("tbody tr")
+    assert line.count() == 1
+    assert "acc1, ImGT, light=night" in line.inner_text()
+    assert "1 of 29 slices lost, 0 gained; conse[], light=night lost" in section.inner_text()
+    line.get_by_role("link", name="lost").click()
+    driver.page.locator(".found").wait_for()
+    shown = [str(text) for text in driver.page.locator(".cards .key").all_inner_texts()]
+    labelled = [key for key, label in zip(sliced.keys, sliced.original, strict=True) if label >= 0]
+    assert shown == [key for key in sliced.keys[1::2] if key in labelled]
+
+
+def test_the_verdict_names_the_slice_that_lost_most_certainly(night: Path, opened: Any) -> None:
+    text = opened(night).page.locator("[aria-label=Verdict]").inner_text()
+    assert "Slices: 1 of 29 slices lost, 0 gained; conse[], light=night lost 100.0 points (n=" in text

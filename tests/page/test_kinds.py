@@ -19,7 +19,7 @@ from eyechart.gate.page_link import page_address
 from eyechart.gate.shared_samples import with_samples
 from eyechart.glossary import glossary_entries
 from eyechart.records import decode, read_run
-from eyechart.reports.compare import comparison_table, match_runs
+from eyechart.reports.compare import comparison_tables, match_runs
 from eyechart.reports.evidence_io import case_evidence
 from eyechart.reports.page.changes import sample_filter
 from eyechart.reports.page.sample_groups import CaseSamples
@@ -231,9 +231,9 @@ def test_pairs_and_birds_have_the_cells_of_compare(kinds: Path, tmp_path: Path) 
         tmp_path / "page",
     )
     (call,) = (tmp_path / "page/data/changes.js").read_text(encoding="ascii").splitlines()
-    rows = json.loads(json.loads(f"[{call[9:-1]}]")[1])
+    rows = json.loads(json.loads(f"[{call[9:-1]}]")[1])["metrics"]
     shown = [[row["name"], row["labels"], row["subset"], *map(text, row["cells"])] for row in rows]
-    assert shown == [[*map(format_cell, row[2:])] for row in comparison_table(match_runs((kinds, kinds))).rows]
+    assert shown == [[*map(format_cell, row[2:])] for row in comparison_tables(match_runs((kinds, kinds)))[0].rows]
     assert {row["cells"][-2] for row in rows} >= {"exact McNemar", "paired bootstrap"}
     assert {row["cells"][-1] for row in rows} <= {"inconclusive", "no regression", "not tested", "confidence unchanged"}
 

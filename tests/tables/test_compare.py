@@ -10,13 +10,14 @@ import msgspec
 import numpy as np
 import pytest
 
+import eyechart
 from eyechart.cli import main
 from eyechart.errors import ReportError
 from eyechart.gate.baselines import write_baselines
 from eyechart.gate.verdicts import DEFAULT_RULE, VERDICTS, Rule
 from eyechart.metrics.significance import holm
 from eyechart.records import read_run
-from eyechart.reports.compare import comparison_table, match_models, match_runs
+from eyechart.reports.compare import comparison_tables, match_models, match_runs
 from eyechart.reports.evidence_io import read_cases
 from eyechart.reports.render import NumberCell
 
@@ -56,7 +57,7 @@ def pair(run):
 
 def rows(*places, specs=None):
     """The rows, by what they are about, as plain values."""
-    made = comparison_table(match_models(places, specs) if specs else match_runs(places))
+    made = comparison_tables(match_models(places, specs) if specs else match_runs(places))[0]
     cells = [dict(zip(made.columns, map(plain, row), strict=True)) for row in made.rows]
     return {(row["Case"], row["Protocol"], row["Metric"], row["Labels"], row["Subset"]): row for row in cells}
 
@@ -66,11 +67,11 @@ def plain(cell):
 
 
 def notes(*places):
-    return "\n".join(comparison_table(match_runs(places)).notes)
+    return "\n".join(comparison_tables(match_runs(places))[0].notes)
 
 
 def change(found):
-    return next(row for row in comparison_table(found).rows if row[2:5] == ("acc1", "ImGT", "A"))[7]
+    return next(row for row in comparison_tables(found)[0].rows if row[2:5] == ("acc1", "ImGT", "A"))[7]
 
 
 def test_a_loss_is_told_with_its_samples_and_its_p(run):
@@ -164,7 +165,7 @@ def test_losses_come_before_gains_however_sure_and_noise_after_both(run):
     ],
 )
 def test_what_is_a_loss_can_be_chosen(run, rule, word):
-    made = comparison_table(match_runs([run("a", {CONSE: ()}), run("b", {CONSE: {*range(7)}})]), rule)
+    made = comparison_tables(match_runs([run("a", {CONSE: ()}), run("b", {CONSE: {*range(7)}})]), rule)[0]
     (found,) = (row for row in made.rows if row[2:5] == ("acc1", "ImGT", "A"))
     assert found[-1] == word
     assert f"adjusted p < {rule.alpha:g}, for" in "".join(made.notes)
@@ -225,7 +226,7 @@ def test_a_baseline_stands_for_a_run(run, baseline):
 def test_other_data_are_refused_with_what_differs(run):
     places = run("a", {CONSE: ()}), run("b", {CONSE: ()}, TRUTHS[:60])
     with pytest.raises(ReportError, match=r"cannot be compared\. .*fingerprint: .* before, .* after; .*samples: 120"):
-        comparison_table(match_runs(places))
+        comparison_tables(match_runs(places))
 
 
 @pytest.mark.parametrize(
@@ -237,7 +238,7 @@ def test_other_data_are_refused_with_what_differs(run):
 def test_other_labels_and_another_parser_are_refused(run, how, said):
     places = run("a", {CONSE: ()}), run("b", {CONSE: ()}, **how)
     with pytest.raises(ReportError, match=said):
-        comparison_table(match_runs(places))
+        comparison_tables(match_runs(places))
 
 
 def test_a_ground_truth_of_one_run_alone_is_said_and_the_others_are_compared(run):
@@ -294,7 +295,7 @@ def test_a_model_that_is_not_there_is_refused_with_the_nearest(run):
 def test_models_that_were_asked_in_different_ways_have_nothing_in_common(run):
     found = match_models([run("a", {CONSE: (), TIMM: ()})], [CONSE, TIMM])
     with pytest.raises(ReportError, match=r"no case in common: imagenet/val \(zero_shot\) on one side, .*supervised"):
-        comparison_table(found)
+        comparison_tables(found)
 
 
 def test_evidence_that_changed_since_the_run_is_refused(run):
@@ -341,6 +342,68 @@ def test_both_n_are_shown_where_errors_left_fewer_samples(run):
     answered = found["answered", "ImGT", "asked"]
     assert [answered[name] for name in ("n", "Before n", "After n", "Lost", "Gained")] == [120, 120, 120, 2, 0]
     assert "fewer samples: acc1 (ImGT, A) has n=120 before, n=118 after (and" in notes(one, other)
-    same = comparison_table(match_runs((one, one)))
+    same = comparison_tables(match_runs((one, one)))[0]
     assert not {"Before n", "After n"} & {*same.columns}
     assert "answered" not in {row[2] for row in same.rows}
+
+
+GROUPED = tuple((place // 12, (place // 12,), None) for place in range(SIZE))  # ten classes of twelve images
+
+
+@pytest.fixture
+def lost_class(run):
+    """Two runs: the first is wrong about five images of class 5, the second about all images of class 3."""
+    return run("one", {CONSE: {*range(60, 65)}}, GROUPED), run("two", {CONSE: {*range(36, 48)}}, GROUPED)
+
+
+def test_a_class_that_lost_has_a_row_of_its_own(lost_class):
+    metrics, slices = comparison_tables(match_runs(lost_class), Rule(0.05))
+    (row,) = [dict(zip(slices.columns, map(plain, row), strict=True)) for row in slices.rows]
+    about = ("Case", "Metric", "Labels", "Subset", "n", "Lost", "Gained", "Verdict")
+    assert [row[name] for name in about] == [
+        f"imagenet/val/{CONSE}",
+        "acc1",
+        "ImGT",
+        "class=3",
+        12,
+        12,
+        0,
+        "regression",
+    ]
+    assert slices.title.endswith(": 1 of 10 slices lost, 0 gained")
+    assert "such as class=dog: 1 of 10 slices lost, 0 gained." in "\n".join(metrics.notes)
+
+
+def test_slices_without_a_change_are_counted_in_a_note(run):
+    one = run("one", {CONSE: {*range(3)}}, GROUPED)
+    (metrics,) = comparison_tables(match_runs((one, one)))
+    assert "such as class=dog: 0 of 10 slices lost, 0 gained." in "\n".join(metrics.notes)
+
+
+def test_two_models_are_compared_slice_by_slice(run):
+    both = run("both", {CONSE: (), CLIP: {*range(36, 48)}}, GROUPED)
+    _, slices = comparison_tables(match_models([both], [CONSE, CLIP]), Rule(0.05))
+    assert [row[:5] for row in slices.rows] == [("imagenet/val", "zero_shot", "acc1", "ImGT", "class=3")]
+
+
+def test_a_baseline_has_no_slices_and_a_run_after_it_has(lost_class, tmp_path):
+    write_baselines(tmp_path / "kept", read_cases(lost_class[0]).values())
+    write_baselines(tmp_path / "later", read_cases(lost_class[1]).values())
+    assert len(comparison_tables(match_runs((tmp_path / "kept", lost_class[1])), Rule(0.05))) == 2
+    (alone,) = comparison_tables(match_runs((tmp_path / "kept", tmp_path / "later")), Rule(0.05))
+    assert "class=dog" not in "\n".join(alone.notes)
+
+
+def test_the_command_prints_the_slices_after_the_metrics(lost_class, capsys):
+    main(["compare", *map(str, lost_class), "--alpha=0.05"])
+    metrics, slices = capsys.readouterr().out.split("1 of 10 slices lost, 0 gained\n")
+    assert "class=3" not in metrics
+    assert "class=3" in slices
+
+
+def test_slices_are_a_data_frame(lost_class):
+    comparison = eyechart.compare(*lost_class, alpha=0.05)
+    assert comparison.slices[["subset", "lost", "verdict"]].values.tolist() == [["class=3", 12, "regression"]]
+    same = eyechart.compare(lost_class[0], lost_class[0]).slices
+    assert len(same) == 0
+    assert [*same.columns] == [*comparison.slices.columns]

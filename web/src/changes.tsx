@@ -11,6 +11,7 @@ import type { Field } from "./table";
 import { count, many, Text } from "./text";
 
 type Row = Change & { case: number };
+interface Rows { metrics: Row[]; slices: Row[] }
 type How = "lost" | "gained";
 
 const [BEFORE, AFTER, DELTA, N, LOST, GAINED, P, ADJUSTED, TEST, VERDICT] = Array(10).keys();
@@ -35,7 +36,7 @@ export function Changes({ index }: { index: Index }) {
 }
 
 function Compared({ index, since }: { index: Index; since: Since }) {
-  const state = useLoaded(() => load<Row[]>("changes"), []);
+  const state = useLoaded(() => load<Rows>("changes"), []);
   const numbers = Object.values(since.counts).reduce((sum, each) => sum + each, 0);
   const matter = MATTERS.reduce((sum, word) => sum + (since.counts[word] ?? 0), 0);
   return (
@@ -49,12 +50,29 @@ function Compared({ index, since }: { index: Index; since: Since }) {
       <NotCompared reasons={since.notCompared} />
       {numbers > 0 && (
         <Loaded state={state}>
-          {(rows) => <Table caption="Every number and its change" fields={fields(index)} rows={rows} few={Math.min(MANY, Math.max(FEW, matter))} hidden />}
+          {({ metrics, slices }) => (
+            <>
+              <Table caption="Every number and its change" fields={fields(index)} rows={metrics} few={Math.min(MANY, Math.max(FEW, matter))} hidden />
+              <Slices index={index} sums={since.slices} rows={slices} />
+            </>
+          )}
         </Loaded>
       )}
       <Legend />
     </section>
   );
+}
+
+// Classes, taxa and other slices of the samples: how many were compared, and a row for each that changed.
+function Slices({ index, sums, rows }: { index: Index; sums: string; rows: Row[] }) {
+  return sums ? (
+    <section class="slices" aria-labelledby="slices">
+      <h3 id="slices">Slices</h3>
+      <p><Text>{sums}</Text>.</p>
+      <p class="hint">A slice is the samples with one value of a variable, such as class=dog. Adjusted p: false discovery rate over all slices.</p>
+      {rows.length > 0 && <Table caption="Slices that changed" fields={fields(index, "Slice")} rows={rows} few={FEW} hidden />}
+    </section>
+  ) : null;
 }
 
 export function Decision({ decision }: { decision: string }) {
@@ -71,7 +89,7 @@ function NotCompared({ reasons }: { reasons: string[] }) {
   ) : null;
 }
 
-function fields(index: Index): Field<Row>[] {
+function fields(index: Index, what = "Metric"): Field<Row>[] {
   const about = (row: Row): Case => index.cases[row.case];
   const number = (name: string, at: number): Field<Row> => ({
     name, number: true, value: ({ cells }) => valueOf(cells[at]), show: ({ cells }) => textOf(cells[at]),
@@ -83,7 +101,7 @@ function fields(index: Index): Field<Row>[] {
     { name: "Verdict", value: ({ cells }) => textOf(cells[VERDICT]), show: ({ cells }) => <Decision decision={textOf(cells[VERDICT])} /> },
     { name: "Model", value: (row) => about(row).model, show: (row) => <Look index={index} row={about(row)} />, head: true },
     {
-      name: "Metric", value: ({ name, labels, subset }) => `${name}, ${labels}, ${subset}`,
+      name: what, value: ({ name, labels, subset }) => `${name}, ${labels}, ${subset}`,
       show: ({ name, labels, subset }) => <><Term kind="metrics" name={name} />, <Term kind="labels" name={labels} />, <Term kind="subsets" name={subset} /></>,
     },
     number("Change, points", DELTA),

@@ -18,7 +18,7 @@ export interface Moves {
 export interface Change { name: string; labels: string; subset: string; cells: Cell[]; samples: Moves }
 export interface CaseVerdict { decision: string; count: number; of: number }
 export interface Since {
-  baseline: string; rule: string; counts: Record<string, number>; notCompared: string[]; notes: string[];
+  baseline: string; rule: string; counts: Record<string, number>; slices: string; notCompared: string[]; notes: string[];
 }
 export interface Case {
   case: string; protocol: string; split: string; choice: string; model: string; protocolName: string; n: number; counts: [number, number, number, number, number];

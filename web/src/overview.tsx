@@ -31,6 +31,7 @@ function Verdict({ index: { verdict, since } }: { index: Index }) {
   return (
     <section class={`gate ${verdict.kind}`} aria-label="Verdict">
       <p class="gate-line"><span class={like} aria-hidden="true">{sign}</span> <Text>{verdict.text}</Text>{since && <> <a href={written("changes")}>All changes</a></>}</p>
+      {since?.slices && <p class="hint">Slices: <Text>{since.slices}</Text>.</p>}
       {verdict.detects && <p class="hint">{verdict.detects}</p>}
     </section>
   );

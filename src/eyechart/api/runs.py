@@ -9,7 +9,7 @@ import pandas as pd
 from msgspec.structs import asdict
 
 from eyechart.gate.messages import describe_session
-from eyechart.gate.verdict_file import summarise_metric
+from eyechart.gate.verdict_file import MetricVerdict, summarise_metric
 from eyechart.gate.verdicts import DEFAULT_RULE, REGRESSION, Rule, session_verdict
 from eyechart.paths import STORE, report_folder, run_folder
 from eyechart.records import Record
@@ -19,6 +19,8 @@ from eyechart.reports.render import RENDERERS, Table
 from eyechart.reports.runs import Runs, load
 from eyechart.reports.tables import tables
 from eyechart.reports.verdicts import RunComparison, compare_cases, refusal_notes
+
+VERDICT_COLUMNS = MetricVerdict.__struct_fields__
 
 
 @dataclass(frozen=True)
@@ -124,6 +126,17 @@ class Comparison:
         """The rows of `verdicts` that are regressions."""
         return self.verdicts[self.verdicts["regression"]] if len(self.verdicts) else self.verdicts
 
+    @cached_property
+    def slices(self) -> pd.DataFrame:
+        """The slices that lost or gained significantly, losses first, with the columns of `verdicts`.
+
+        A slice is the samples with one value of a variable, such as `class=dog`; `subset` has it. The false discovery
+        rate over all slices is at most alpha. Without a significant slice the frame is empty.
+        """
+        return pd.DataFrame(
+            [asdict(summarise_metric(verdict)) for _, verdict in self.result.slices], columns=[*VERDICT_COLUMNS]
+        )
+
     @property
     def notes(self) -> list[str]:
         """What was not compared, and why."""
@@ -151,7 +164,7 @@ def compare(
     places = [side.folder if isinstance(side, EvaluationRun) else Path(side) for side in (before, after)]
     sides = match_runs(places)
     rule = Rule(alpha, max_drop, margin)
-    return Comparison(sides, compare_cases(common_cases(sides), rule), rule)
+    return Comparison(sides, compare_cases(common_cases(sides), rule, sides.folders), rule)
 
 
 def table_frame(table: Table) -> pd.DataFrame:

@@ -43,15 +43,15 @@ def compare(
     """Compare two runs or two models, metric by metric.
 
     RUN is the folder of a run, or a file or folder of baselines: two of them, or one with --models. Metrics are
-    compared over the same samples.
+    compared over the same samples. Classes, taxa and other slices that changed have a table of their own.
     """
     from eyechart.gate.verdicts import Rule
-    from eyechart.reports.compare import comparison_table, match_models, match_runs
+    from eyechart.reports.compare import comparison_tables, match_models, match_runs
 
     if len(places) > 2 or (len(places) == 1 and not models):
         raise click.UsageError("compare takes two runs, or one and --models SPEC SPEC.")
     sides = match_models(places, models) if models else match_runs(places)
-    print_tables([comparison_table(sides, Rule(alpha, max_drop, margin))], format_name)
+    print_tables(comparison_tables(sides, Rule(alpha, max_drop, margin)), format_name)
 
 
 @click.command()

@@ -6,6 +6,7 @@ from pathlib import Path
 from eyechart.gate.baselines import BaselineIndex, case_key
 from eyechart.gate.evidence import Evidence, read_evidence
 from eyechart.gate.shared_samples import share_samples, with_samples
+from eyechart.paths import evidence_folder
 from eyechart.records import Record
 
 
@@ -36,7 +37,7 @@ class CaseReader:
 
     def with_samples(self, evidence: Evidence) -> Evidence:
         """Return a case with the keys and hashes of its samples."""
-        return with_samples(evidence, self.folder / "evidence")
+        return with_samples(evidence, evidence_folder(self.folder))
 
     def join(self, before: Evidence, folder: Path, now: Evidence) -> tuple[Evidence, Evidence, str]:
         """Return a baseline in a folder and a case on their shared samples, and a remark on what is compared."""

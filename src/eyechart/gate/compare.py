@@ -54,8 +54,9 @@ class MetricComparison:
     of both sides where they differ. `family` is one of `FAMILIES`: the first metric of a case is its primary one.
     `unchanged_model` is set if weights, settings and machine are equal on both sides. `effective_n` is n divided by the
     design effect of the changes. `changes` are those of a proportion or score by image, () for another metric.
-    `evidence` is equal for numbers with the same evidence. `pooled` are the comparisons that are pooled in this one;
-    it has no rows of lost samples but `pooled_lost`, their number.
+    `evidence` is equal for numbers with the same evidence. `pooled` are the comparisons that are pooled in this one.
+    `whole` is the comparison over all samples if this one is of a slice. A pooled one and a slice have no rows of lost
+    samples but `pooled_lost`, their number.
     """
 
     case: str
@@ -80,6 +81,7 @@ class MetricComparison:
     evidence: Collection[str] = ()
     pooled: "tuple[MetricComparison, ...]" = field(default=(), repr=False)
     pooled_lost: int = 0
+    whole: "MetricComparison | None" = field(default=None, repr=False)
 
     def __post_init__(self) -> None:
         if abs(self.delta) <= ROUNDED and not isnan(self.p):

@@ -1,33 +1,39 @@
 """The messages on slices: a line for each case of which a slice lost or gained."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from eyechart.gate.messages import SHOWN, describe_n, format_p_value, format_points
+from eyechart.gate.slices import SliceChanges
 from eyechart.gate.verdicts import REGRESSION, Verdict
 from eyechart.plurals import count_of
 
 
 def describe_slices(
-    verdicts: Sequence[Verdict], counts: Mapping[tuple[str, str], int], *, verbose: bool = False
+    verdicts: Sequence[Verdict], slices: Iterable[SliceChanges], *, verbose: bool = False
 ) -> Iterator[str]:
     """Yield a line for each case: its slices that lost and gained, the most certain first, and how many there are.
 
-    `counts` has the number of slices of each case and protocol. A case without a significant slice has a line only if
-    `verbose`. Not more than `SHOWN` slices are named unless it is `verbose`.
+    `slices` are those of all cases, of which `verdicts` are the significant ones. A case without a significant slice
+    has a line only if `verbose`. Not more than `SHOWN` slices are named unless it is `verbose`.
     """
-    cases: dict[tuple[str, str], list[Verdict]] = {case: [] for case in counts}
+    cases: dict[tuple[str, str], list[SliceChanges]] = {}
+    for part in slices:
+        cases.setdefault((part.whole.case, part.whole.protocol), []).append(part)
+    groups: dict[tuple[str, str], list[Verdict]] = {case: [] for case in cases}
     for verdict in verdicts:
-        cases[verdict.comparison.case, verdict.comparison.protocol].append(verdict)
-    for (case, protocol), group in cases.items():
-        lost = [verdict for verdict in group if verdict.decision == REGRESSION]
-        gained = [verdict for verdict in group if verdict.improvement]
+        groups[verdict.comparison.case, verdict.comparison.protocol].append(verdict)
+    for case, parts in cases.items():
+        lost = [verdict for verdict in groups[case] if verdict.decision == REGRESSION]
+        gained = [verdict for verdict in groups[case] if verdict.improvement]
         if lost or gained or verbose:
             ordered = [part for side in (lost, gained) for part in sorted(side, key=lambda verdict: verdict.adjusted)]
             named = [describe_slice(verdict) for verdict in (ordered if verbose else ordered[:SHOWN])]
             more = [f"{len(ordered) - len(named)} more"] if len(named) < len(ordered) else []
             gain = f", {len(gained)} gained" if gained else ""
-            count = f"{len(lost)} of {count_of(counts[case, protocol], 'slice')} lost{gain}"
-            yield f"{case} ({protocol}): slices: {'; '.join([*named, *more, count])}"
+            count = f"{len(lost)} of {count_of(sum(len(part.places) for part in parts), 'slice')} lost{gain}"
+            metric = parts[0].whole.metric
+            of = f"slices of {metric.name} ({metric.labels})"
+            yield f"{case[0]} ({case[1]}): {of}: {'; '.join([*named, *more, count])}"
 
 
 def describe_slice(verdict: Verdict) -> str:

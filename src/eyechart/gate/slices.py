@@ -1,8 +1,9 @@
-"""Compare the slices of a case's primary metric with the baseline, with control of the false discovery rate.
+"""Compare the slices of a case with the baseline, with control of the false discovery rate.
 
-A slice is the samples with one value of a variable, such as `class=dog`. The test of a slice is that of the metric: the
-exact sign flips of its clusters. All slices of a session are one family: under no change, the probability of any
-significant slice is at most alpha.
+A slice is the samples with one value of a variable, such as `class=dog`. Slices are those of the first proportion of a
+case: its primary metric, unless that is another kind of number, such as an information gain. The test of a slice is
+that of the metric: the exact sign flips of its clusters. All slices of a session are one family: under no change, the
+probability of any significant slice is at most alpha.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -17,6 +18,7 @@ import numpy as np
 from eyechart.data.slice_variables import SliceVariable
 from eyechart.gate.compare import MCNEMAR, SIGN_FLIPS, SLICES, MetricComparison
 from eyechart.gate.evidence import Evidence, Floats, Ints
+from eyechart.gate.headlines import ANSWERED
 from eyechart.gate.slice_files import read_slices
 from eyechart.gate.verdicts import Rule, Verdict, decide_metric
 from eyechart.metrics.clusters import design_effect_of_changes, sign_flip_p
@@ -30,13 +32,13 @@ from eyechart.metrics.significance import mcnemar_p
 class SliceChanges:
     """The counts of each of the s slices of a variable, all of shape (s,); comparisons are made of a few of them.
 
-    `cluster_slices` (c,) is the slice of each cluster whose samples changed by a sum other than 0, ascending, and
-    `cluster_changes` (c,) the sum.
+    `whole` is the comparison over all samples. `cluster_slices` (c,) is the slice of each cluster whose samples changed
+    by a sum other than 0, ascending, and `cluster_changes` (c,) the sum.
     """
 
     variable: str
     values: tuple[str, ...]
-    primary: MetricComparison
+    whole: MetricComparison
     n: Ints
     n_clusters: Ints
     before: Floats
@@ -50,7 +52,7 @@ class SliceChanges:
     def count(
         cls,
         variable: SliceVariable,
-        primary: MetricComparison,
+        whole: MetricComparison,
         before: Floats,
         after: Floats,
         clusters: Ints | None = None,
@@ -67,7 +69,7 @@ class SliceChanges:
         return cls(
             variable.name,
             variable.values,
-            primary,
+            whole,
             n,
             np.bincount(pairs // width, minlength=size),
             np.bincount(code, old, size) / np.maximum(n, 1),
@@ -80,8 +82,8 @@ class SliceChanges:
 
     @property
     def places(self) -> Ints:
-        """The places of the slices that have some of the samples of the primary metric, but not all."""
-        return np.flatnonzero((self.n > 0) & (self.n < self.primary.n))
+        """The places of the slices that have some of the samples of the whole, but not all."""
+        return np.flatnonzero((self.n > 0) & (self.n < self.whole.n))
 
     @cached_property
     def changed_clusters(self) -> Ints:
@@ -117,14 +119,14 @@ class SliceChanges:
 
     def comparison(self, place: int) -> MetricComparison:
         """Return the comparison of a slice."""
-        primary = self.primary
+        whole = self.whole
         before, after, n = float(self.before[place]), float(self.after[place]), int(self.n[place])
         subset = f"{self.variable}={self.values[place]}"
         return MetricComparison(
-            case=primary.case,
-            protocol=primary.protocol,
-            model=primary.model,
-            metric=msgspec.structs.replace(primary.metric, subset=subset, level="", prompt="", value=after, n=n),
+            case=whole.case,
+            protocol=whole.protocol,
+            model=whole.model,
+            metric=msgspec.structs.replace(whole.metric, subset=subset, level="", prompt="", value=after, n=n),
             before=before,
             after=after,
             n=n,
@@ -136,15 +138,16 @@ class SliceChanges:
             gained=int(self.gained[place]),
             pooled_lost=int(self.lost[place]),
             family=SLICES,
-            unchanged_model=primary.unchanged_model,
+            unchanged_model=whole.unchanged_model,
             effective_n=nan,
+            whole=whole,
         )
 
 
 def compare_case_slices(
     before: Evidence, after: Evidence, run: Evidence, comparisons: Iterable[MetricComparison], folder: Path
 ) -> Iterator[SliceChanges]:
-    """Yield the changes of the slices of a case's primary proportion, by variable.
+    """Yield the changes of the slices of a case, by variable; of a case without a proportion there are none.
 
     `run` is the evidence of the session, of whose samples `before` and `after` may have a part; `folder` is that of its
     evidence. A slice without samples or with all samples is left out. So are all slices of a sequential run: it stops
@@ -160,17 +163,22 @@ def compare_case_slices(
 def compare_variable(
     before: Evidence, after: Evidence, comparisons: Iterable[MetricComparison], variable: SliceVariable
 ) -> Iterator[SliceChanges]:
-    """Yield the changes of the slices of one variable of the samples, if the primary metric is a proportion."""
-    primary = next((comparison for comparison in comparisons if comparison.primary), None)
-    if primary is None or not primary.is_proportion:
+    """Yield the changes of the slices of one variable of the samples, nothing for a case without a proportion."""
+    whole = sliced_comparison(comparisons)
+    if whole is None:
         return
-    old = next(metric for metric in before.metrics if metric.key == primary.metric.key)
-    outcomes = before.sample_outcomes(old), after.sample_outcomes(primary.metric)
+    old = next(metric for metric in before.metrics if metric.key == whole.metric.key)
+    outcomes = before.sample_outcomes(old), after.sample_outcomes(whole.metric)
     if outcomes[0] is None or outcomes[1] is None:
         return
     clusters = after.cluster_ids()
     clusters = before.cluster_ids() if clusters is None else clusters
-    yield SliceChanges.count(variable, primary, outcomes[0], outcomes[1], clusters)
+    yield SliceChanges.count(variable, whole, outcomes[0], outcomes[1], clusters)
+
+
+def sliced_comparison(comparisons: Iterable[MetricComparison]) -> MetricComparison | None:
+    """Return the first proportion of a case, which is its primary metric if that is a proportion; None without one."""
+    return next((part for part in comparisons if part.is_proportion and part.metric.name != ANSWERED), None)
 
 
 def shared_rows(run: Evidence, part: Evidence) -> Ints:
@@ -179,6 +187,11 @@ def shared_rows(run: Evidence, part: Evidence) -> Ints:
         return np.arange(run.samples)
     place = {key: row for row, key in enumerate(run.keys)}
     return np.array([place[key] for key in part.keys], np.int64)
+
+
+def count_slices(slices: Iterable[SliceChanges]) -> int:
+    """Return the number of slices that are compared."""
+    return sum(len(part.places) for part in slices)
 
 
 def decide_slices(slices: Sequence[SliceChanges], rule: Rule, *, every: bool = False) -> list[Verdict]:

@@ -25,6 +25,7 @@ from eyechart.metrics.clusters import clustered_t_interval, clustered_wilson
 from eyechart.metrics.resampling import unit_bootstrap_shares
 from eyechart.models.runtime import device_name
 from eyechart.models.types import Identity, Usage
+from eyechart.paths import evidence_folder
 from eyechart.protocol.base import Floats, Ints, Metric, P, Protocol, Rows
 from eyechart.protocol.sample_table import check_rows
 from eyechart.protocol.settings import Case, Settings
@@ -216,13 +217,13 @@ class CaseResult(Generic[P]):
             arrays={**arrays, name: pack_array(hashes)},
             sample_hashes=name,
             sequential=self.settings.sequential or msgspec.UNSET,
-            slices=write_slices(slice_variables(dataset, self.class_names), self.run / "evidence"),
+            slices=write_slices(slice_variables(dataset, self.class_names), evidence_folder(self.run)),
             clusters=msgspec.UNSET if clusters is None else digest(pack_clusters(clusters)),
         )
 
     def write_evidence(self, evidence: Evidence) -> File:
         """Write the evidence, and once for all cases of the split what identifies its samples."""
-        evidence = write_samples(evidence, self.run / "evidence")
+        evidence = write_samples(evidence, evidence_folder(self.run))
         return self.write_file(f"evidence/{self.case.slug}.json", encode(evidence))
 
     def write_csv(self, path: str, rows: Rows) -> File:

@@ -1,4 +1,4 @@
-"""Estimates of the primary metric on the slices of the user's table, such as `acc1 (original, lighting=night)`."""
+"""Estimates of the first proportion of a case on the slices of the user's table: `acc1 (original, lighting=night)`."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
@@ -15,23 +15,29 @@ from eyechart.protocol.base import Floats, Ints
 def slice_estimates(
     estimates: Sequence[Estimate], variables: Iterable[SliceVariable], clusters: Ints | None
 ) -> Iterator[Estimate]:
-    """Yield the primary metric on each slice of variables (n,), if it is a proportion; `clusters` (n,) as elsewhere."""
-    primary = primary_estimate(estimates)
-    if primary is None or primary.correct is None:
+    """Yield the metric that is sliced on each slice of variables (n,); `clusters` (n,) as elsewhere."""
+    whole = sliced_estimate(estimates)
+    if whole is None or whole.correct is None:
         return
-    units = np.arange(len(primary.correct)) if clusters is None else clusters
+    units = np.arange(len(whole.correct)) if clusters is None else clusters
     for variable in variables:
         for place, value in enumerate(variable.values):
-            outcomes = np.where(variable.codes == place, primary.correct, np.nan)
-            yield slice_estimate(primary, f"{variable.name}={value}", outcomes, units)
+            outcomes = np.where(variable.codes == place, whole.correct, np.nan)
+            yield slice_estimate(whole, f"{variable.name}={value}", outcomes, units)
 
 
-def primary_estimate(estimates: Sequence[Estimate]) -> Estimate | None:
-    """Return the first estimate that the gate judges; of one that counts images without a label, that without them."""
+def sliced_estimate(estimates: Sequence[Estimate]) -> Estimate | None:
+    """Return the first proportion that the gate judges; of one that counts images without a label, that without them.
+
+    It is the primary metric, unless that is no proportion.
+    """
     judged = {
         estimate.key: estimate
         for estimate in estimates
-        if estimate.n and estimate.higher_is_better is not None and estimate.name != ANSWERED
+        if estimate.n
+        and estimate.higher_is_better is not None
+        and estimate.name != ANSWERED
+        and estimate.correct is not None
     }
     first = next(iter(judged.values()), None)
     if first is None or first.subset_text != "A":
@@ -39,12 +45,12 @@ def primary_estimate(estimates: Sequence[Estimate]) -> Estimate | None:
     return judged.get((first.name, first.labels, LABELLED, "", ""), first)
 
 
-def slice_estimate(primary: Estimate, subset: str, outcomes: Floats, clusters: Ints) -> Estimate:
+def slice_estimate(whole: Estimate, subset: str, outcomes: Floats, clusters: Ints) -> Estimate:
     """Return the mean of outcomes (n,) of 1, 0 and NaN, with Wilson's interval over clusters (n,)."""
     known = ~np.isnan(outcomes)
     n, n_clusters = int(known.sum()), len(np.unique(clusters[known]))
     return replace(
-        primary,
+        whole,
         subset=subset,
         level="",
         prompt="",

@@ -1,4 +1,4 @@
-"""Slices of a primary metric: their tests, the false discovery rate, and the power for a class that lost."""
+"""Slices of a case: their tests, the false discovery rate, and the power for a class that lost."""
 
 import time
 from pathlib import Path
@@ -15,7 +15,7 @@ from eyechart.gate.compare import compare_metrics
 from eyechart.gate.policy import Policy, PolicyRule
 from eyechart.gate.slice_files import read_slices, write_slices
 from eyechart.gate.slice_messages import describe_slices
-from eyechart.gate.slices import SliceChanges, compare_case_slices, decide_slices
+from eyechart.gate.slices import SliceChanges, compare_case_slices, count_slices, decide_slices
 from eyechart.gate.verdicts import IMPROVEMENT, REGRESSION, Rule
 from eyechart.metrics.clusters import clustered_change_interval, clustered_mcnemar
 from eyechart.metrics.false_discovery import benjamini_hochberg, discrete_benjamini_hochberg
@@ -31,14 +31,14 @@ def variable(codes: Any, name: str = "class") -> SliceVariable:
 
 @pytest.fixture
 def verdicts(make: Any, share: Any, tmp_path: Path) -> Any:
-    """The verdicts on the slices of one case, and how many slices it has."""
+    """The verdicts on the slices of one case, and all of its slices."""
 
     def verdicts(before: Any, after: Any, variables: Any, rule: Rule = RULE, groups: Any = None) -> Any:
         old, new = (make(share(acc1=outcome), groups=groups) for outcome in (before, after))
         new = replace(new, slices=write_slices(variables, tmp_path))
         numbers = list(compare_metrics(old, new))
         slices = [*compare_case_slices(old, new, new, numbers, tmp_path)]
-        return decide_slices(slices, rule), {(new.case, new.protocol): sum(len(part.places) for part in slices)}
+        return decide_slices(slices, rule), slices
 
     return verdicts
 
@@ -47,29 +47,48 @@ def test_dogs_lost_and_nothing_else_did(verdicts: Any) -> None:
     before = np.ones(400)
     after = np.ones(400)
     after[100:120] = 0
-    decided, counts = verdicts(before, after, [variable(np.arange(400) // 100)])
+    decided, slices = verdicts(before, after, [variable(np.arange(400) // 100)])
     assert [(v.comparison.name, v.decision) for v in decided] == [("acc1 (ImGT, class=c1)", REGRESSION)]
-    (line,) = describe_slices(decided, counts)
+    (line,) = describe_slices(decided, slices)
     assert line == (
-        "imagenet/val/m[] (zero_shot): slices: class=c1 lost 20.0 points (n=100, p=1.9e-06 adjusted); "
+        "imagenet/val/m[] (zero_shot): slices of acc1 (ImGT): class=c1 lost 20.0 points (n=100, p=1.9e-06 adjusted); "
         "1 of 4 slices lost"
     )
 
 
+def test_a_case_without_a_primary_proportion_has_slices_of_its_first_proportion(
+    make: Any, share: Any, drawn: Any, tmp_path: Path
+) -> None:
+    before, after = np.ones(40), np.repeat([1.0, 0.0], 20)
+    old, new = (make([drawn(outcome), *share(acc=outcome, tree_acc=before)]) for outcome in (before, after))
+    new = replace(new, slices=write_slices([variable(np.arange(40) // 20)], tmp_path))
+    numbers = list(compare_metrics(old, new))
+    assert (numbers[0].metric.name, numbers[0].primary) == ("f1", True)
+    slices = [*compare_case_slices(old, new, new, numbers, tmp_path)]
+    (line,) = describe_slices(decide_slices(slices, RULE), slices)
+    assert ": slices of acc (ImGT): class=c1 lost 100.0 points" in line
+
+
+def test_a_case_without_a_proportion_has_no_slices(make: Any, drawn: Any, tmp_path: Path) -> None:
+    case = make([drawn(np.ones(40))], samples=40)
+    case = replace(case, slices=write_slices([variable(np.arange(40) // 20)], tmp_path))
+    assert [*compare_case_slices(case, case, case, list(compare_metrics(case, case)), tmp_path)] == []
+
+
 def test_a_gain_is_named_after_the_losses(verdicts: Any) -> None:
     before, after = np.repeat([1.0, 0.0, 1.0], 30), np.repeat([1.0, 1.0, 0.0], 30)
-    decided, counts = verdicts(before, after, [variable(np.arange(90) // 30)])
+    decided, slices = verdicts(before, after, [variable(np.arange(90) // 30)])
     assert [verdict.decision for verdict in decided] == [IMPROVEMENT, REGRESSION]
-    (line,) = describe_slices(decided, counts)
+    (line,) = describe_slices(decided, slices)
     assert line.index("class=c2 lost 100.0 points") < line.index("class=c1 gained 100.0 points")
     assert line.endswith("1 of 3 slices lost, 1 gained")
 
 
 def test_nothing_is_said_of_slices_without_a_change_unless_verbose(verdicts: Any) -> None:
-    decided, counts = verdicts(np.ones(20), np.ones(20), [variable(np.arange(20) // 10)])
-    assert [*describe_slices(decided, counts)] == []
-    assert [*describe_slices(decided, counts, verbose=True)] == [
-        "imagenet/val/m[] (zero_shot): slices: 0 of 2 slices lost"
+    decided, slices = verdicts(np.ones(20), np.ones(20), [variable(np.arange(20) // 10)])
+    assert [*describe_slices(decided, slices)] == []
+    assert [*describe_slices(decided, slices, verbose=True)] == [
+        "imagenet/val/m[] (zero_shot): slices of acc1 (ImGT): 0 of 2 slices lost"
     ]
 
 
@@ -204,7 +223,7 @@ def test_a_thousand_classes_of_fifty_thousand_images_take_less_than_a_second(ver
     before, after = ((chance.random(50_000) < 0.7).astype(float) for _ in range(2))
     after[codes < 200] = 0
     start = time.perf_counter()
-    decided, counts = verdicts(before, after, [variable(codes)])
+    decided, slices = verdicts(before, after, [variable(codes)])
     assert len(decided) > 150
-    assert [*counts.values()] == [1000]
+    assert count_slices(slices) == 1000
     assert time.perf_counter() - start < 1
