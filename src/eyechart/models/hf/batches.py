@@ -25,10 +25,10 @@ def group_by_length(prompts: Mapping[int, Inputs], size: int) -> Iterator[list[i
 
 def _kind(inputs: Inputs) -> str:
     """Return what images in one batch must have in common; prompts without images form their own batches."""
-    return str([(key, *value.shape[1:]) for key, value in sorted(inputs.items()) if not _is_row(value, inputs)])
+    return str([(key, *value.shape[1:]) for key, value in sorted(inputs.items()) if not is_per_token(value, inputs)])
 
 
-def _is_row(value: Any, inputs: Inputs) -> bool:
+def is_per_token(value: Any, inputs: Inputs) -> bool:
     """Return whether a tensor has one entry per token, such as the attention mask."""
     return bool(value.shape == inputs["input_ids"].shape)
 
@@ -43,7 +43,7 @@ def collate(prompts: Sequence[Inputs], padding: int, like: "torch.Tensor") -> "d
     longest = max(map(prompt_length, prompts))
     filled = [
         {
-            key: _filled(key, value, longest, padding) if _is_row(value, prompt) else value
+            key: _filled(key, value, longest, padding) if is_per_token(value, prompt) else value
             for key, value in prompt.items()
         }
         for prompt in prompts

@@ -16,6 +16,7 @@ from eyechart.models import chat, runtime, weights
 from eyechart.models.batch_backoff import BatchBackoff, Failure, failure_from_error
 from eyechart.models.choice_trie import Ints, Trie, check_choices
 from eyechart.models.hf import batches, files, trie_scoring
+from eyechart.models.hf.image_features import ImageFeatureCache
 from eyechart.models.types import Answer, Floats, Identity, Request, Scorer, Until
 from eyechart.spec import ModelSpec
 
@@ -73,6 +74,10 @@ class HfGenerator(Scorer):
         module.generation_config = self.greedy_decoding()
         return module
 
+    @cached_property
+    def _image_features(self) -> ImageFeatureCache:
+        return ImageFeatureCache(self._module)
+
     def greedy_decoding(self) -> Any:
         """Return the configuration under which every token is the likeliest one."""
         from transformers import GenerationConfig  # not before the repair that loading brings
@@ -126,9 +131,9 @@ class HfGenerator(Scorer):
             yield prompts, refused
 
     def _joined(self, prompts: Mapping[int, batches.Inputs], places: Sequence[int]) -> dict[str, Any]:
-        """Return one batch of prompts."""
-        like = next(self._module.parameters())
-        return batches.collate([prompts[place] for place in places], self._chat.padding_token, like)
+        """Return one batch of prompts, with the features of their images if the model takes these."""
+        like, chosen = next(self._module.parameters()), [prompts[place] for place in places]
+        return self._image_features.attach(batches.collate(chosen, self._chat.padding_token, like), chosen)
 
     def _excess(self, prompt: int, answer: int) -> str:
         """Return a sentence if a prompt leaves no room for an answer, else ""."""
@@ -141,8 +146,8 @@ class HfGenerator(Scorer):
         )
 
     def _say(self, prompts: Mapping[int, batches.Inputs], max_tokens: int, places: Sequence[int]) -> list[list[int]]:
-        batch = self._joined(prompts, places)
         with runtime.inference_mode(self.device, "float32"):
+            batch = self._joined(prompts, places)
             output = self._module.generate(**batch, max_new_tokens=max_tokens)
         rows: list[list[int]] = output[:, batch["input_ids"].shape[1] :].tolist()
         return rows

@@ -1,0 +1,140 @@
+"""Image features that several prompts share: a generative model encodes the images of a prompt once."""
+
+import inspect
+from collections import OrderedDict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from hashlib import blake2b
+from itertools import accumulate, chain, pairwise
+from typing import TYPE_CHECKING, Any
+
+from eyechart.models.hf.batches import Inputs, is_per_token
+
+if TYPE_CHECKING:
+    import torch
+
+MAX_BYTES = 2**28  # of features that are kept
+PIXELS = ("pixel_values", "pixel_values_images", "image_patches")
+Batch = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Features:
+    """The features of the images of one prompt: of each image or tile, (tokens, size), and of deeper layers."""
+
+    output: "tuple[torch.Tensor, ...]"
+    deeper: "tuple[tuple[torch.Tensor, ...], ...]"
+
+    @property
+    def n_bytes(self) -> int:
+        """The memory of the features."""
+        return sum(part.numel() * part.element_size() for part in (*self.output, *chain(*self.deeper)))
+
+
+class ImageFeatureCache:
+    """The features of the last images of a model that takes features in place of pixels."""
+
+    def __init__(self, module: Any, max_bytes: int = MAX_BYTES) -> None:
+        self.module, self.max_bytes, self.n_bytes = module, max_bytes, 0
+        self.features: OrderedDict[bytes, Features] = OrderedDict()
+        self.supported = (
+            self._encode is not None and "mm_encoder_outputs" in inspect.signature(module.forward).parameters
+        )
+
+    @cached_property
+    def _encode(self) -> Any:
+        return getattr(self.module.base_model, "get_image_features", None)
+
+    def attach(self, batch: Batch, prompts: Sequence[Inputs]) -> Batch:
+        """Return a batch of prompts with the features of its images in place of their pixels.
+
+        A batch is returned as it is if it has no images, or if the model returns features whose order is not known.
+        """
+        pixels = [name for name in PIXELS if name in batch]
+        if not self.supported or not pixels:
+            return batch
+        keys = [image_key(prompt) for prompt in prompts]
+        of_batch = {key: self.features[key] for key in keys if key in self.features}
+        places = {key: place for place, key in enumerate(keys) if key not in of_batch}
+        if places:
+            encoded = self._encode_prompts(batch, prompts, [*places.values()])
+            if encoded is None:
+                self.supported = False
+                return batch
+            of_batch.update(zip(places, encoded, strict=True))
+        for key in dict.fromkeys(keys):
+            self._keep(key, of_batch[key])
+        joined = join_features([of_batch[key] for key in keys], self.output_type, stacked=self.stacked)
+        rest = {name: value for name, value in batch.items() if name not in pixels}
+        return rest | {"mm_encoder_outputs": {"image": joined}}
+
+    def _keep(self, key: bytes, features: Features) -> None:
+        """Keep features as the newest ones and forget the oldest ones beyond the memory."""
+        if key not in self.features:
+            self.n_bytes += features.n_bytes
+        self.features[key] = features
+        self.features.move_to_end(key)
+        while self.n_bytes > self.max_bytes and self.features:
+            self.n_bytes -= self.features.popitem(last=False)[1].n_bytes
+
+    def _encode_prompts(
+        self, batch: Batch, prompts: Sequence[Inputs], places: Sequence[int]
+    ) -> "list[Features] | None":
+        """Return the features of the images of some prompts of a batch; None if they cannot be told apart."""
+        import torch
+
+        names = {*inspect.signature(self._encode).parameters}
+        chosen = [prompts[place] for place in places]
+        images = {
+            name: torch.cat([prompt[name] for prompt in chosen]).to(value.device, value.dtype)
+            for name, value in batch.items()
+            if name in names and not is_per_token(value, batch)
+        }
+        output = self._encode(**images, return_dict=True)
+        self.output_type = type(output)
+        self.stacked = isinstance(output.pooler_output, torch.Tensor)
+        token = getattr(self.module.config, "image_token_id", None)
+        counts = [int((prompt["input_ids"] == token).sum()) for prompt in chosen]
+        return split_features(output, counts)
+
+
+def image_key(prompt: Inputs) -> bytes:
+    """Return a digest of the images of a prompt."""
+    digest = blake2b(digest_size=16)
+    for name, value in sorted(prompt.items()):
+        if not is_per_token(value, prompt):
+            digest.update(f"{name} {tuple(value.shape)} {value.dtype}".encode())
+            digest.update(value.contiguous().numpy().tobytes())
+    return digest.digest()
+
+
+def split_features(output: Any, counts: Sequence[int]) -> list[Features] | None:
+    """Return the features of each prompt, of which the images take up so many tokens; None if they do not fit."""
+    parts = [*output.pooler_output]
+    deeper = [[*layer] for layer in getattr(output, "deepstack_features", None) or ()]
+    ends = [0, *accumulate(len(part) for part in parts)]
+    starts = [ends.index(count) if count in ends else -1 for count in (0, *accumulate(counts))]
+    if starts[-1] != len(parts) or -1 in starts or any(len(layer) != len(parts) for layer in deeper):
+        return None
+    return [
+        Features(copy_parts(parts[start:stop]), tuple(copy_parts(layer[start:stop]) for layer in deeper))
+        for start, stop in pairwise(starts)
+    ]
+
+
+def copy_parts(parts: "Sequence[torch.Tensor]") -> "tuple[torch.Tensor, ...]":
+    """Return copies, which do not keep the memory of a whole batch."""
+    return tuple(part.clone() for part in parts)
+
+
+def join_features(features: Sequence[Features], output_type: type, *, stacked: bool) -> Any:
+    """Return the features of the prompts of a batch in the form in which the model encodes their images."""
+    import torch
+
+    parts = [part for prompt in features for part in prompt.output]
+    output: Mapping[str, Any] = {"pooler_output": torch.stack(parts) if stacked else tuple(parts)}
+    if deeper := features[0].deeper:
+        layers = [[part for prompt in features for part in prompt.deeper[layer]] for layer in range(len(deeper))]
+        output = {**output, "deepstack_features": layers}
+    return output_type(**output)
