@@ -100,6 +100,7 @@ class Gate:
         self.pooled: list[Verdict] = []
         self.heads: dict[str, Evidence] = {}
         self.not_compared: list[str] = []
+        self.drifts: list[str] = []
         self.slices = GateSlices()
 
     @cached_property
@@ -233,8 +234,8 @@ class Gate:
         if benchmarks := describe_benchmarks(verdicts):
             self.messages.append(f"gate: {benchmarks}")
         if verdicts:
-            self.messages.append(f"gate: {describe_session(every)}")
-        self.messages.append(count_verdicts(verdicts))
+            self.messages.append(f"gate: {'; '.join([*self.drifts, describe_session(every)])}")
+        self.messages.append(count_verdicts([*verdicts, *self.slices.gated]))
         self.count_confidence_regressions()
 
     def count_confidence_regressions(self) -> None:
@@ -256,6 +257,7 @@ class Gate:
                 most = max(comparisons, key=lambda comparison: comparison.loss * comparison.n)
                 nodeid = next(nodeid for nodeid, now in evidence.items() if now.case == most.case)
                 self.add_failure(nodeid, describe_drift(benchmark, model, drift, alpha))
+                self.drifts.append(f"regression of {model} on {benchmark} over accepted versions: {drift}")
 
     def fail_model(self, verdict: Verdict, evidence: Mapping[str, Evidence]) -> None:
         """Fail the case of a model that lost most samples, because the model lost over all its cases."""
@@ -343,7 +345,8 @@ class Gate:
 
     def report_case(self, nodeid: str, now: Evidence, numbers: list[MetricComparison], verdicts: list[Verdict]) -> None:
         """Fail a case with regressions, one reason for each set of samples, and add remarks on its other metrics."""
-        worse = [verdict for verdict in (*verdicts, *self.slices.regressions(now)) if verdict.regression]
+        slices = self.slices.gated_of(now)
+        worse = [verdict for verdict in (*verdicts, *slices) if verdict.regression]
         if worse:
             path, keys = self.baselines.paths[case_key(now)], self.cases.compared_keys(nodeid, self.baselines)
             self.add_failure(nodeid, describe_losses(now, len(worse), path, self.page_link))
@@ -351,6 +354,7 @@ class Gate:
                 self.add_failure(nodeid, describe_loss(same, numbers, keys))
         for verdict in verdicts:
             self.add_remark(verdict, now)
+        for verdict in (*verdicts, *slices):
             if get_option(self.config, "strict") and verdict.must_be_decided and verdict.inconclusive:
                 self.undecided.setdefault(nodeid, []).append(describe_undecided(verdict))
 

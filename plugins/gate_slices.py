@@ -52,11 +52,10 @@ class GateSlices:
         """The verdicts on slices that can fail a case, by a rule of the policy."""
         return [verdict for verdict in self.verdicts if verdict.gated]
 
-    def regressions(self, now: Evidence) -> Sequence[Verdict]:
-        """Return the slices that fail a case."""
+    def gated_of(self, now: Evidence) -> Sequence[Verdict]:
+        """Return the verdicts on the slices of a case that can fail it."""
         of_case = (now.case, now.protocol)
-        regressions = (verdict for verdict in self.gated if verdict.regression)
-        return [part for part in regressions if (part.comparison.case, part.comparison.protocol) == of_case]
+        return [part for part in self.gated if (part.comparison.case, part.comparison.protocol) == of_case]
 
     def describe(self, *, verbose: bool) -> Iterator[str]:
         """Yield the lines of the terminal."""

@@ -26,8 +26,16 @@ class VerdictFile:
         if self.path is None:
             return
         gate, status = self.gate, int(session.exitstatus)
-        slices, compared = gate.slices.verdicts, gate.slices.count
-        verdicts = summarise_session(gate.verdicts, gate.pooled, gate.rule, gate.not_compared, status, slices, compared)
+        verdicts = summarise_session(
+            gate.verdicts,
+            gate.pooled,
+            gate.rule,
+            gate.not_compared,
+            status,
+            slices=gate.slices.verdicts,
+            slices_compared=gate.slices.count,
+            drifts=gate.drifts,
+        )
         try:
             self.path.write_bytes(msgspec.json.format(msgspec.json.encode(verdicts)) + b"\n")
         except OSError as error:

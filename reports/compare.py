@@ -33,7 +33,7 @@ T = TypeVar("T")
 COUNTS = ("Before n", "After n")
 KEY_COLUMNS = ("Case", "Protocol", "Metric", "Labels", "Subset")
 NOTES = (
-    "Values in %; brackets: 95 % intervals of the change. n: the samples that both sides have.",
+    "Values in %, but for scores such as log_score; brackets: 95 % intervals of the change. n: samples of both sides.",
     "Lost: right before and wrong after; gained: wrong before and right after.",
     "p: two-sided, then adjusted for all primary metrics or for all other metrics.",
 )
@@ -128,7 +128,7 @@ def metrics_table(sides: MatchedSides, result: RunComparison, rule: Rule) -> Tab
         str(rule),
         f"Before: {sides.names[0]}. After: {sides.names[1]}.",
         *(f"{describe_pooled(verdict)}." for verdict in result.models),
-        *((f"{SLICE_NOTE} {result.count_slices()}.",) if result.slices_compared else ()),
+        *((f"{SLICE_NOTE} {result.describe_slices(rule.alpha)}.",) if result.slice_changes else ()),
         *refused,
         *unmatched_notes(sides),
     )

@@ -51,7 +51,7 @@ def evidence_from_metrics(record: Record) -> Evidence:
         limit=record.limit,
         seed=record.seed,
         samples=record.data.n,
-        environment=record.environment,
+        environment={**record.environment, "dtype": record.model.dtype, "device": record.model.device},
         metrics=evidence_items,
         arrays=planes,
     )

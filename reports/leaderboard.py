@@ -163,7 +163,7 @@ def leaderboard_notes(alpha: float, ranked: RankedMetric, ranks: Sequence[Ranked
     yield (
         "Brackets: 95 % intervals. A model shares the rank above unless it is worse than the best of that rank with "
         f"p < {alpha:g}, two-sided, over the same samples, after Holm's correction over all pairs of models here; then "
-        f"its own rank begins. {better} is better. Δ: the change from the model it is held against."
+        f"its own rank begins. {better} is better. Δ: the change from the model that it is compared with."
     )
 
 

@@ -17,11 +17,12 @@ from eyechart.gate.compare import (
 )
 from eyechart.gate.evidence import Evidence
 from eyechart.gate.shared_samples import share_samples
-from eyechart.gate.slices import compare_case_slices, count_slices, decide_slices
+from eyechart.gate.slices import SliceChanges, compare_case_slices, count_slices, count_untestable, decide_slices
 from eyechart.gate.verdicts import IMPROVEMENT, INCONCLUSIVE, REGRESSION, VERDICTS, Rule, Verdict, decide_with_models
+from eyechart.glossary import is_percent
 from eyechart.plurals import count_of
 
-from .render import P_VALUE, Cell, NumberCell, NumberFormat, Row
+from .render import DIFFERENCE, FRACTION, P_VALUE, PERCENT, Cell, NumberCell, NumberFormat, Row
 
 Key = tuple[str, ...]  # a case, its protocol, and what else tells it from others
 Pairs = Mapping[Key, tuple[Evidence, Evidence]]  # before and after
@@ -34,8 +35,8 @@ CHANGE = NumberFormat(100, 2, signed=True)
 class RunComparison:
     """The verdict of every metric, most important first; the cases compared, and the cases not comparable and why.
 
-    `models` are the pooled decisions on the models that have several cases. `slices` are the verdicts on those of
-    `slices_compared` slices that changed significantly, most important first.
+    `models` are the pooled decisions on the models that have several cases. `slices` are the verdicts on
+    those of `slice_changes` that changed significantly, most important first.
     """
 
     verdicts: tuple[tuple[Key, Verdict], ...]
@@ -43,7 +44,7 @@ class RunComparison:
     refused: Mapping[Key, Sequence[str]]
     models: tuple[Verdict, ...] = ()
     slices: tuple[tuple[Key, Verdict], ...] = ()
-    slices_compared: int = 0
+    slice_changes: tuple[SliceChanges, ...] = ()
 
     @property
     def every(self) -> list[Verdict]:
@@ -57,7 +58,12 @@ class RunComparison:
     def count_slices(self) -> str:
         """Return how many slices lost and gained, such as `1 of 20 slices lost, 2 gained`."""
         lost, gained = (sum(part.decision == word for _, part in self.slices) for word in (REGRESSION, IMPROVEMENT))
-        return f"{lost} of {count_of(self.slices_compared, 'slice')} lost, {gained} gained"
+        return f"{lost} of {count_of(count_slices(self.slice_changes), 'slice')} lost, {gained} gained"
+
+    def describe_slices(self, alpha: float) -> str:
+        """Return how many slices lost and gained, and how many changed too little for any result."""
+        few = count_untestable(self.slice_changes, alpha)
+        return f"{self.count_slices()}; {few} have too few changed samples for a significant change"
 
 
 def compare_cases(pairs: Pairs, rule: Rule, folders: Mapping[Key, Path]) -> RunComparison:
@@ -85,7 +91,7 @@ def compare_cases(pairs: Pairs, rule: Rule, folders: Mapping[Key, Path]) -> RunC
         refused,
         tuple(models),
         tuple(sorted(((key_of[id(verdict.comparison.whole)], verdict) for verdict in changed), key=sort_key)),
-        count_slices(slices),
+        tuple(slices),
     )
 
 
@@ -101,9 +107,11 @@ def verdict_cells(verdict: Verdict) -> Row:
     """Return the cells of one metric: before, after, change, counts, p-values, test and verdict."""
     comparison = verdict.comparison
     has_counts = comparison.is_proportion or comparison.family == SLICES
+    style = PERCENT if is_percent(comparison.metric.name) else FRACTION
     counts: tuple[Cell, Cell] = (comparison.n_lost, comparison.gained) if has_counts else (None, None)
     return (
-        *(NumberCell(comparison.before), NumberCell(comparison.after), change_cell(comparison)),
+        *(NumberCell(value, style=style) for value in (comparison.before, comparison.after)),
+        change_cell(comparison),
         *(comparison.n, *counts),
         *(NumberCell(p, style=P_VALUE) for p in (comparison.p, verdict.adjusted)),
         *(comparison.method, verdict.decision),
@@ -116,7 +124,7 @@ def change_cell(comparison: MetricComparison) -> NumberCell:
     return NumberCell(
         comparison.delta,
         ci=(comparison.ci.low, comparison.ci.high) if comparison.ci and has_interval else None,
-        style=CHANGE,
+        style=CHANGE if is_percent(comparison.metric.name) else DIFFERENCE,
     )
 
 

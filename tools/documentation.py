@@ -237,7 +237,7 @@ def fold(title: str, language: str, text: str) -> Iterator[str]:
 
 
 def images_needed() -> Iterator[str]:
-    """Yield the table of how many images exclude a loss of a margin."""
+    """Yield the table of docs/statistics.md: how many images exclude a loss of a margin."""
     changed, margins = (0.0, 0.01, 0.02, 0.05, 0.1), (0.005, 0.01, 0.02, 0.05)
     rows = (
         [f"{share:.0%}", *(f"{samples_for_margin(share, margin, ALPHA):,}" for margin in margins)] for share in changed
@@ -277,7 +277,6 @@ def words(kind: str) -> Callable[[], Iterator[str]]:
 
 
 GENERATED: Mapping[str, Callable[[], Iterator[str]]] = {
-    "images-needed": images_needed,
     "commands": commands,
     "examples": examples,
     "figures": definitions("eyechart.reports.figures:figure_drawers"),

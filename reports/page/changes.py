@@ -70,7 +70,7 @@ class Changes:
             "baseline": one_line(self.against),
             "rule": str(self.rule),
             "counts": {word: decisions.count(word) for word in VERDICTS if word in decisions},
-            "slices": self.describe_slices() if self.outcome.slices_compared else "",
+            "slices": self.describe_slices() if self.outcome.slice_changes else "",
             "notCompared": [*map(one_line, self.not_compared())],
             "notes": [*map(one_line, difference_notes(self.outcome.compared))],
         }
@@ -81,7 +81,7 @@ class Changes:
             one_line(f"{verdict.comparison.model}, {describe_slice(verdict)}")
             for _, verdict in self.outcome.slices[:NAMED_SLICES]
         ]
-        return "; ".join([self.outcome.count_slices(), *most_certain])
+        return "; ".join([self.outcome.describe_slices(self.rule.alpha), *most_certain])
 
     def not_compared(self) -> Iterator[str]:
         """Yield what is not compared, and why."""

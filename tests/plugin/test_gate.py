@@ -199,7 +199,7 @@ def test_a_case_that_failed_is_not_accepted(held: Any) -> None:
 )  # fmt: skip
 def test_what_is_about_something_else_fails_with_what_differs(held: Any, option: str, what: str) -> None:
     said = held.ran(HELD, option, code=REGRESSION)
-    assert "cannot be held against" in said
+    assert "cannot be compared with" in said
     assert f"  {what}" in said
 
 

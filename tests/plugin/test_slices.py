@@ -10,7 +10,7 @@ import pytest
 
 pytestmark = pytest.mark.slow
 
-HELD, LOOSE, REGRESSION = "--eye-baseline=kept", "--eye-alpha=0.1", 10
+HELD, LOOSE, REGRESSION, INCONCLUSIVE = "--eye-baseline=kept", "--eye-alpha=0.1", 10, 13
 
 
 def lose_class(held: Any, synset: str) -> None:
@@ -47,6 +47,30 @@ def test_a_slice_is_advisory_until_a_rule_of_the_policy_names_it(held: Any) -> N
     assert "p=0.031 adjusted for all slices of the session" in said
     assert "gate: regression in 1 of 2 cases" in said
     assert json.loads((held.world.folder / "v.json").read_bytes())["verdict"] == "regression"
+    assert "right before and wrong now: 6; wrong before and right now: 0" in said
+    assert "of=acc1+%28ImGT%2C+class%3Dgoldfish%29" in said
+    assert "numbers compared, 1 worse" in said
+
+
+def test_a_critical_slice_with_a_margin_must_be_decided_under_strict(held: Any) -> None:
+    policy = Path(held.world.folder / "policy.toml")
+    policy.write_text('[[rules]]\nsubset = "class=goldfish"\ntier = "critical"\nmargin = 0.4\n')
+    assert "inconclusive.\n" not in held.ran(HELD, "--eye-alpha=0.4", "--eye-policy=policy.toml", "--eye-strict")
+    said = held.ran(HELD, "--eye-policy=policy.toml", "--eye-strict", "--eye-verdicts=v.json", code=INCONCLUSIVE)
+    assert "acc1 (ImGT, class=goldfish) is inconclusive" in said
+    parts = json.loads((held.world.folder / "v.json").read_bytes())["slices"]
+    critical = [part for part in parts if part["tier"] == "critical"]
+    assert critical
+    assert all(part["loss_limit"] > part["margin"] == 0.4 for part in critical)
+
+
+def test_a_table_of_slices_is_not_ignored(gated: Any, tmp_path: Path) -> None:
+    gated.world.data = Path(shutil.copytree(gated.world.data, tmp_path / "own"))
+    folder = gated.world.data / "imagenet" / "tiny"
+    picture = next(folder.glob("*/*")).relative_to(folder).as_posix()
+    (folder / "slices.csv").write_text(f"key,lighting\n{picture},night\n")
+    gated.answer()
+    assert "ignored" not in gated.ran()
 
 
 def test_a_limited_run_has_slices_on_the_shared_samples(held: Any) -> None:

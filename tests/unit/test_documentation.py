@@ -91,6 +91,10 @@ def test_every_generated_part_of_the_site_is_there(site: dict[Path, Page]) -> No
     assert "constrained: the most probable of all class names" in texts["protocols.html"]
 
 
+def test_the_number_of_images_in_the_documentation_is_the_computed_one() -> None:
+    assert "\n".join(documentation.images_needed()) in (ROOT / "docs/statistics.md").read_text(encoding="utf-8")
+
+
 @pytest.mark.parametrize("protocol", PACKAGED)
 def test_every_protocol_has_an_example_record(protocol: str) -> None:
     (text,) = re.findall(r"```json\n(.*?)```", "\n".join(documentation.example_of(protocol)), re.DOTALL)

@@ -9,6 +9,7 @@ import pandas as pd
 from msgspec.structs import asdict
 
 from eyechart.gate.messages import describe_session
+from eyechart.gate.slices import decide_slices
 from eyechart.gate.verdict_file import MetricVerdict, summarise_metric
 from eyechart.gate.verdicts import DEFAULT_RULE, REGRESSION, Rule, session_verdict
 from eyechart.paths import STORE, report_folder, run_folder
@@ -128,14 +129,14 @@ class Comparison:
 
     @cached_property
     def slices(self) -> pd.DataFrame:
-        """The slices that lost or gained significantly, losses first, with the columns of `verdicts`.
+        """All slices with the columns of `verdicts`, the most certain changes first.
 
-        A slice is the samples with one value of a variable, such as `class=dog`; `subset` has it. The false discovery
-        rate over all slices is at most alpha. Without a significant slice the frame is empty.
+        A slice is the samples with one value of a variable, such as `class=dog`; `subset` has it. The `verdict` is
+        "regression" or "improvement" for a significant change; the false discovery rate of these is at most alpha.
         """
-        return pd.DataFrame(
-            [asdict(summarise_metric(verdict)) for _, verdict in self.result.slices], columns=[*VERDICT_COLUMNS]
-        )
+        verdicts = decide_slices(self.result.slice_changes, self.rule, every=True)
+        verdicts.sort(key=lambda verdict: (verdict.adjusted, verdict.comparison.p, -verdict.comparison.loss))
+        return pd.DataFrame([asdict(summarise_metric(verdict)) for verdict in verdicts], columns=[*VERDICT_COLUMNS])
 
     @property
     def notes(self) -> list[str]:

@@ -21,6 +21,8 @@ AUXILIARY_FILES = (
     "classnames.txt",
     "equivalences.csv",
     "dataset_dict.json",
+    "slices.csv",
+    "slices.parquet",
 )  # files beside splits or classes that readers use
 DOCUMENTS = ("readme", "license", "licence", "copying", "citation", "checksums")
 SPLIT_NAMES = frozenset({"train", "training", "val", "valid", "validation", "dev", "test", "testing", "eval"})

@@ -55,8 +55,8 @@ class MetricComparison:
     `unchanged_model` is set if weights, settings and machine are equal on both sides. `effective_n` is n divided by the
     design effect of the changes. `changes` are those of a proportion or score by image, () for another metric.
     `evidence` is equal for numbers with the same evidence. `pooled` are the comparisons that are pooled in this one.
-    `whole` is the comparison over all samples if this one is of a slice. A pooled one and a slice have no rows of lost
-    samples but `pooled_lost`, their number.
+    `whole` is the comparison over all samples if this one is of a slice. A pooled one has no rows of lost samples but
+    `pooled_lost`, their number.
     """
 
     case: str

@@ -178,9 +178,9 @@ def describe_inconclusive(verdicts: Sequence[Verdict]) -> str:
         return f"{start}: no loss of {name} can be excluded, since it has no interval"
     start = f"{start}: a loss of {format_points(largest.limit)} of {name}"
     if (margin := largest.rule.margin) is None:
-        return f"{start} cannot be excluded; --eye-margin sets the loss that must be"
+        return f"{start} cannot be excluded; --eye-margin=0.01 says how many images would exclude 1 point"
     more = largest.samples_to_decide()
-    decides = f"; {more:,} more images would show a loss below {format_points(margin)}" if more else ""
+    decides = f"; if there is none, {more:,} more images would exclude {format_points(margin)}" if more else ""
     return f"{start} cannot be excluded{decides}"
 
 
@@ -189,14 +189,14 @@ def describe_undecided(verdict: Verdict) -> str:
     comparison = verdict.comparison
     counts = f"{comparison.n_lost} lost, {comparison.gained} gained, " if comparison.is_proportion else ""
     more = verdict.samples_to_decide()
-    images = f"Add about {more:,} images" if more else "Add images"
+    images = f"If there is no loss, about {more:,} more images exclude the margin" if more else "Add images"
     limit = "any size" if isnan(verdict.limit) else f"up to {format_points(verdict.limit)}"
     return (
         f"{comparison.case} ({comparison.protocol}): {comparison.name} is inconclusive.\n"
         f"  {comparison.before:.4f} in the baseline, {comparison.after:.4f} now: {comparison.delta:+.4f}, {counts}"
         f"{describe_n(comparison.n, comparison.n_clusters)}\n"
         f"  a loss of {limit} cannot be excluded, and the margin is {verdict.rule.margin:g}\n"
-        f"  {images}, or raise the margin."
+        f"  {images}. Otherwise raise the margin."
     )
 
 
@@ -252,7 +252,7 @@ def describe_refusal(now: Evidence, path: Path, reasons: Sequence[str]) -> str:
     """Return why a case cannot be compared with its baseline."""
     lines = "\n".join(f"  {reason}" for reason in reasons)
     return (
-        f"{now.case} ({now.protocol}) cannot be held against {path}:\n{lines}\n"
+        f"{now.case} ({now.protocol}) cannot be compared with {path}:\n{lines}\n"
         f"  Run on what the baseline was made of, or write it again with --eye-update-baseline."
     )
 

@@ -10,6 +10,7 @@ from eyechart.gate.compare import MCNEMAR, NO_INTERVAL, SIGN_FLIPS, MetricCompar
 from eyechart.gate.evidence import Evidence, MetricEvidence
 from eyechart.gate.messages import describe_n
 from eyechart.gate.verdicts import Verdict
+from eyechart.glossary import is_percent
 from eyechart.metrics.intervals import Interval
 from eyechart.metrics.significance import interval_change, minimum_detectable_loss
 
@@ -23,7 +24,8 @@ def power_lines(verdicts: Sequence[Verdict], alpha: float) -> Iterator[str]:
     comparisons = [verdict.comparison for verdict in verdicts]
     levels = strictest_levels([comparison for comparison in comparisons if not isnan(comparison.p)], alpha)
     for comparison in comparisons:
-        loss = describe_detectable_loss(smallest_detectable_loss(comparison, levels.get(kind_of(comparison), alpha)))
+        smallest = smallest_detectable_loss(comparison, levels.get(kind_of(comparison), alpha))
+        loss = describe_detectable_loss(comparison.metric.name, smallest)
         samples = describe_n(comparison.n, comparison.n_clusters)
         name = f"{comparison.case} ({comparison.protocol}): {comparison.name}"
         yield f"{name} {loss} ({samples}, {comparison.method})"
@@ -65,13 +67,15 @@ def detectable_by_interval(ci: Interval, alpha: float) -> float:
     return error * float(ndtri(1 - alpha / 2) + ndtri(POWER))
 
 
-def describe_detectable_loss(loss: float) -> str:
-    """Return a sentence part about the smallest detectable loss, a fraction.
+def describe_detectable_loss(name: str, loss: float) -> str:
+    """Return a sentence part about the smallest detectable loss of a metric, of most metrics a fraction.
 
-    >>> describe_detectable_loss(0.0123)
-    'would show a loss of 1.23 points'
+    >>> describe_detectable_loss("acc1", 0.0123), describe_detectable_loss("log_score", 0.0123)
+    ('would show a loss of 1.23 points', 'would show a loss of 0.0123')
     """
-    return "would show no loss" if isnan(loss) else f"would show a loss of {100 * loss:.2f} points"
+    if isnan(loss):
+        return "would show no loss"
+    return f"would show a loss of {f'{100 * loss:.2f} points' if is_percent(name) else f'{loss:.4f}'}"
 
 
 def power_without_baseline(cases: Sequence[Evidence], alpha: float) -> Iterator[str]:
@@ -82,7 +86,7 @@ def power_without_baseline(cases: Sequence[Evidence], alpha: float) -> Iterator[
         metric = comparison.metric
         loss, method = minimum_detectable_effect(evidence, metric, levels[kind_of(comparison)])
         samples = describe_n(metric.n, metric.sampling_units)
-        text = f"{metric_title(metric)} {describe_detectable_loss(loss)} ({samples}, {method})"
+        text = f"{metric_title(metric)} {describe_detectable_loss(metric.name, loss)} ({samples}, {method})"
         yield f"{evidence.case} ({evidence.protocol}): {text}"
 
 

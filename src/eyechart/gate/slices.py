@@ -24,6 +24,7 @@ from eyechart.gate.verdicts import Rule, Verdict, decide_metric
 from eyechart.metrics.clusters import design_effect_of_changes, sign_flip_p
 from eyechart.metrics.false_discovery import discrete_benjamini_hochberg
 from eyechart.metrics.intervals import Interval
+from eyechart.metrics.noninferiority import loss_upper_limit
 from eyechart.metrics.paired import change_interval_from_counts
 from eyechart.metrics.significance import mcnemar_p
 
@@ -32,8 +33,9 @@ from eyechart.metrics.significance import mcnemar_p
 class SliceChanges:
     """The counts of each of the s slices of a variable, all of shape (s,); comparisons are made of a few of them.
 
-    `whole` is the comparison over all samples. `cluster_slices` (c,) is the slice of each cluster whose samples changed
-    by a sum other than 0, ascending, and `cluster_changes` (c,) the sum.
+    `whole` is the comparison over all samples. `lost_rows` (l,) are the samples that became wrong, and `lost_slices`
+    (l,) their slices. `cluster_slices` (c,) is the slice of each cluster whose samples changed by a sum other than 0,
+    ascending, and `cluster_changes` (c,) the sum.
     """
 
     variable: str
@@ -45,6 +47,8 @@ class SliceChanges:
     after: Floats
     lost: Ints
     gained: Ints
+    lost_rows: Ints
+    lost_slices: Ints
     cluster_slices: Ints
     cluster_changes: Ints
 
@@ -76,6 +80,8 @@ class SliceChanges:
             np.bincount(code, new, size) / np.maximum(n, 1),
             np.bincount(code[new < old], minlength=size),
             np.bincount(code[new > old], minlength=size),
+            np.flatnonzero(counted)[new < old],
+            code[new < old],
             (pairs // width)[sums != 0],
             sums[sums != 0],
         )
@@ -117,6 +123,13 @@ class SliceChanges:
         share = 1 / design_effect_of_changes(self.changes_of(place), lost + gained) if lost + gained else 1.0
         return change_interval_from_counts(share * gained, share * lost, share * n)
 
+    def loss_limit(self, place: int, alpha: float) -> float:
+        """Return the upper confidence limit of the loss of a slice, one-sided at 1 - alpha, as that of a metric."""
+        lost, gained, n = int(self.lost[place]), int(self.gained[place]), int(self.n[place])
+        share = 1 / design_effect_of_changes(self.changes_of(place), lost + gained) if lost + gained else 1.0
+        worse, better = (lost, gained) if self.whole.metric.direction > 0 else (gained, lost)
+        return loss_upper_limit(share * worse, share * better, share * n, alpha)
+
     def comparison(self, place: int) -> MetricComparison:
         """Return the comparison of a slice."""
         whole = self.whole
@@ -136,7 +149,7 @@ class SliceChanges:
             p=float(self.p[place]),
             method=MCNEMAR if self.n[place] == self.n_clusters[place] else SIGN_FLIPS,
             gained=int(self.gained[place]),
-            pooled_lost=int(self.lost[place]),
+            lost=tuple(self.lost_rows[self.lost_slices == place].tolist()),
             family=SLICES,
             unchanged_model=whole.unchanged_model,
             effective_n=nan,
@@ -194,10 +207,16 @@ def count_slices(slices: Iterable[SliceChanges]) -> int:
     return sum(len(part.places) for part in slices)
 
 
+def count_untestable(slices: Iterable[SliceChanges], alpha: float) -> int:
+    """Return the number of slices of which too few samples changed for a p-value below alpha."""
+    return sum(int((part.least[part.places] >= alpha).sum()) for part in slices)
+
+
 def decide_slices(slices: Sequence[SliceChanges], rule: Rule, *, every: bool = False) -> list[Verdict]:
     """Return the verdicts on the slices of a session that changed significantly, with the false discovery rate alpha.
 
-    With `every`, or if the policy has a rule on slices, there is a verdict on every slice; most are inconclusive.
+    With `every`, or if the policy has a rule on slices, there is a verdict on every slice; most are inconclusive. A
+    slice has the margin of a rule that names it, and otherwise none.
     """
     if not slices:
         return []
@@ -206,7 +225,11 @@ def decide_slices(slices: Sequence[SliceChanges], rule: Rule, *, every: bool = F
     all_slices = [(part, place) for part in slices for place in part.places.tolist()]
     shown = np.arange(len(p)) if every or rule.policy.has_slices else np.flatnonzero(adjusted < rule.alpha)
     without_margin = replace(rule, margin=None)
-    return [
-        decide_metric(all_slices[number][0].comparison(all_slices[number][1]), float(adjusted[number]), without_margin)
-        for number in shown.tolist()
-    ]
+    verdicts = []
+    for number in shown.tolist():
+        part, place = all_slices[number]
+        comparison = part.comparison(place)
+        has_margin = without_margin.for_metric(comparison).margin is not None
+        limit = part.loss_limit(place, rule.alpha) if has_margin else nan
+        verdicts.append(decide_metric(comparison, float(adjusted[number]), without_margin, limit))
+    return verdicts

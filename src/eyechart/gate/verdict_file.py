@@ -87,6 +87,7 @@ class SessionVerdicts(msgspec.Struct, frozen=True, kw_only=True):
         tuple[MetricVerdict, ...], doc("Slices with a significant change, and those that a policy rule gates.")
     ] = ()
     slices_compared: Annotated[int, doc("Number of slices that were compared.")] = 0
+    drifts: Annotated[tuple[str, ...], doc("Losses that accepted baselines and this session add up to.")] = ()
     not_compared: Annotated[tuple[str, ...], doc("Cases without a comparable baseline.")]
     exit_status: Annotated[int, doc("Exit status of the session; docs/ci.md has the meanings.")]
 
@@ -105,13 +106,15 @@ def summarise_session(
     exit_status: int = 0,
     slices: Sequence[Verdict] = (),
     slices_compared: int = 0,
+    drifts: Sequence[str] = (),
 ) -> SessionVerdicts:
-    """Return the verdicts of a session; `pooled` are those on models, `models` has the model of each case."""
+    """Return the verdicts of a session; `pooled` are those on models, `drifts` the losses over accepted versions."""
     gated = [verdict for verdict in slices if verdict.gated]
     every, of_cases = [*verdicts, *pooled, *gated], [*verdicts, *gated]
     return SessionVerdicts(
-        verdict=session_verdict(every),
-        sentence=describe_session(every) if verdicts else "nothing was compared",
+        verdict=REGRESSION if drifts else session_verdict(every),
+        sentence="; ".join([*drifts, describe_session(every)]) if verdicts else "nothing was compared",
+        drifts=tuple(drifts),
         alpha=rule.alpha,
         max_drop=rule.max_drop,
         margin=rule.margin,

@@ -137,7 +137,7 @@ class Verdict:
         return self.decision == INCONCLUSIVE
 
     def samples_to_decide(self) -> int | None:
-        """Return how many more samples would show a loss below the margin if there is none; None if not known.
+        """Return how many more samples would exclude a loss of the margin if there is none; None if not known.
 
         The proportion of changed samples is taken to stay what it is, but for one more on either side.
         """

@@ -212,7 +212,7 @@ class CaseResult(Generic[P]):
             seed=self.settings.seed,
             samples=len(self.dataset),
             keys=self.dataset.keys,
-            environment=environment,
+            environment={**environment, **model_settings(self.identity)},
             metrics=metrics,
             arrays={**arrays, name: pack_array(hashes)},
             sample_hashes=name,
@@ -235,6 +235,12 @@ class CaseResult(Generic[P]):
         (self.run / path).parent.mkdir(parents=True, exist_ok=True)
         write_atomic(self.run / path, content)
         return File(path=path, sha256=sha256(content).hexdigest())
+
+
+def model_settings(identity: Identity) -> dict[str, str]:
+    """Return what can change answers of the same weights: number format, device, and a digest of the processor."""
+    processor = sha256(encode(identity.processor)).hexdigest()
+    return {"dtype": identity.dtype, "device": identity.device, "processor": processor}
 
 
 def sample_mean(name: str, labels: str, values: Floats, clusters: Ints | None, seed: int) -> Estimate:

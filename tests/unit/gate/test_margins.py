@@ -144,8 +144,8 @@ def test_a_regression_of_any_metric_decides_a_session_and_otherwise_the_primary_
         (changed(100), POINT, "regression in 1 of 1 case"),
         (RIGHT, POINT, EXCLUDED),
         (changed(0, 100), POINT, f"improvement in 1 of 1 case; {EXCLUDED}"),
-        (changed(50, 50), POINT, f"{OPEN}; {MORE:,} more images would show a loss below 1 point"),
-        (changed(50, 50), Rule(), f"{OPEN}; --eye-margin sets the loss that must be"),
+        (changed(50, 50), POINT, f"{OPEN}; if there is none, {MORE:,} more images would exclude 1 point"),
+        (changed(50, 50), Rule(), f"{OPEN}; --eye-margin=0.01 says how many images would exclude 1 point"),
     ],
 )
 def test_the_verdict_on_a_session_is_a_sentence(judged: Any, after: Any, rule: Rule, sentence: str) -> None:
@@ -170,7 +170,7 @@ def test_an_undecided_case_says_what_would_decide_it(judged: Any) -> None:
     said = describe_undecided(judged({"acc1": RIGHT}, {"acc1": changed(50, 50)})[0])
     assert "50 lost, 50 gained, n=2000" in said
     assert "a loss of up to 1.2 points cannot be excluded, and the margin is 0.01" in said
-    assert f"Add about {MORE:,} images, or raise the margin." in said
+    assert f"If there is no loss, about {MORE:,} more images exclude the margin. Otherwise raise the margin." in said
 
 
 @pytest.mark.parametrize("text", ["0", "0.5", "1", "-0.1", "one"])

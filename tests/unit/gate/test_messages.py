@@ -48,7 +48,7 @@ def test_a_case_that_is_worse_says_in_how_many_numbers_and_where_to_look(case: A
 
 def test_what_cannot_be_compared_is_said_with_the_remedy(case: Any) -> None:
     assert describe_refusal(case, KEPT, ["seed: 1, 2", "limit: 3, 4"]) == (
-        f"{CASE} cannot be held against {KEPT}:\n  seed: 1, 2\n  limit: 3, 4\n"
+        f"{CASE} cannot be compared with {KEPT}:\n  seed: 1, 2\n  limit: 3, 4\n"
         f"  Run on what the baseline was made of, or write it again {UPDATE}"
     )
     assert describe_missing_metrics(case, KEPT, ["f1 (A, B)", "ig (A, B)"]) == (
