@@ -17,6 +17,7 @@ from hypothesis import strategies as st
 from eyechart.data.class_names import load_class_names
 from eyechart.models import chat
 from eyechart.models.choice_trie import Trie
+from eyechart.models.hf.decoding import _tensors
 from eyechart.models.hf.generator import HfGenerator
 from eyechart.models.types import Request, Scorer
 from eyechart.spec import parse_spec
@@ -151,7 +152,7 @@ def test_small_passes_leave_the_scores_as_they_are(
 ) -> None:
     model = ours(tiny_chat(family))
     whole, (first, most) = model.score(questions, CHOICES), model.best(questions, CHOICES)
-    monkeypatch.setattr("eyechart.models.hf.trie_scoring.NODES", 3)
+    monkeypatch.setattr("eyechart.models.hf.trie_pass.NODES", 3)
     monkeypatch.setattr("eyechart.models.hf.generator.MAX_LOGITS", (1, 1))
     np.testing.assert_allclose(model.score(questions, CHOICES), whole, rtol=0, atol=1e-5)
     found, values = model.best(questions, CHOICES)
@@ -281,24 +282,24 @@ def test_the_best_of_a_thousand_is_found_sooner(
     assert sum(seen.tokens) - whole < whole / 2
 
 
-@pytest.mark.parametrize("family", FAMILIES)
+@pytest.mark.parametrize("family", [*FAMILIES, "qwen3_5"])
 @pytest.mark.parametrize("task", ["score", "best"])
-def test_what_the_model_remembers_of_a_prompt_is_never_changed(
+def test_the_cache_of_a_prompt_is_never_changed(
     tiny_chat: Tiny, questions: list[Request], monkeypatch: pytest.MonkeyPatch, family: str, task: str
 ) -> None:
-    model, kept = ours(tiny_chat(family)), []
+    model, caches = ours(tiny_chat(family)), []
     generate = model._module.generate
 
-    def remembering(**asked: Any) -> Any:
-        said = generate(**asked)
-        kept.append((said.past_key_values.layers, deepcopy(said.past_key_values.layers)))
-        return said
+    def watched_generate(**options: Any) -> Any:
+        state, logits = generate(**options)
+        caches.append((state.cache, deepcopy(state.cache)))
+        return state, logits
 
-    monkeypatch.setattr(model._module, "generate", remembering)
+    monkeypatch.setattr(model._module, "generate", watched_generate)
     getattr(model, task)(questions, CHOICES)
-    pairs = [pair for after, before in kept for pair in zip(after, before, strict=True)]
+    pairs = [pair for after, before in caches for pair in zip(_tensors(after), _tensors(before), strict=True)]
     assert pairs
-    assert all(one.keys.equal(other.keys) and one.values.equal(other.values) for one, other in pairs)
+    assert all(after.equal(before) for after, before in pairs)
 
 
 def test_it_is_a_scorer(tiny_chat: Tiny) -> None:

@@ -1,33 +1,45 @@
-"""Key-value cache of prompts that stay fixed, and of tokens that are read after them."""
+"""Key-value cache of prompts that stay fixed, and of tokens that are read after them.
 
-from dataclasses import dataclass
+This module imports transformers; import it only where a model is in memory.
+"""
+
 from typing import TYPE_CHECKING, Any
+
+from transformers.cache_utils import CacheLayerMixin
 
 if TYPE_CHECKING:
     import torch
 
 
-@dataclass
-class PrefixLayer:
+class PrefixLayer(CacheLayerMixin):  # type: ignore[misc]  # transformers has no types
     """One layer's keys and values (rows, heads, tokens, width) of the prompts and of the tokens after them.
 
     It is what transformers asks of a layer in its Cache. Nobody changes the tensors that it was made of.
     """
 
-    keys: "torch.Tensor"
-    values: "torch.Tensor"
-    held: "tuple[torch.Tensor, torch.Tensor] | None" = None
     is_sliding = False
-    is_compileable = False
-    is_initialized = True
     supports_early_init = False
 
+    def __init__(
+        self,
+        keys: "torch.Tensor",
+        values: "torch.Tensor",
+        held: "tuple[torch.Tensor, torch.Tensor] | None" = None,
+    ) -> None:
+        super().__init__()
+        self.keys, self.values, self.held = keys, values, held
+        self.is_initialized = True
+
+    def lazy_initialization(self, key_states: "torch.Tensor", value_states: "torch.Tensor") -> None:
+        """Do nothing: the layer has the prompts from the start."""
+
     def update(
-        self, keys: "torch.Tensor", values: "torch.Tensor", *_: Any, **__: Any
+        self, key_states: "torch.Tensor", value_states: "torch.Tensor", *_: Any, **__: Any
     ) -> "tuple[torch.Tensor, torch.Tensor]":
         """Store the keys and values of new tokens, and return them after all earlier ones."""
         import torch
 
+        keys, values = key_states, value_states
         if self.held:
             keys, values = torch.cat([self.held[0], keys], dim=2), torch.cat([self.held[1], values], dim=2)
         self.held = keys, values
@@ -36,6 +48,10 @@ class PrefixLayer:
     def get_seq_length(self) -> int:
         """Return the number of tokens that were read."""
         return int(self.keys.shape[2]) + (int(self.held[0].shape[2]) if self.held else 0)
+
+    def get_max_length(self) -> int:
+        """Return -1: the layer has no limit."""
+        return -1
 
     def get_mask_sizes(self, query_length: int) -> tuple[int, int]:
         """Return the total number of tokens, and the index of the first."""

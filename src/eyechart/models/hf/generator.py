@@ -15,7 +15,7 @@ from eyechart.errors import ModelError, RequestError
 from eyechart.models import chat, runtime, weights
 from eyechart.models.batch_backoff import BatchBackoff, Failure, failure_from_error
 from eyechart.models.choice_trie import Ints, Trie, check_choices
-from eyechart.models.hf import batches, files, trie_scoring
+from eyechart.models.hf import batches, files, trie_pass, trie_scoring
 from eyechart.models.hf.image_features import ImageFeatureCache
 from eyechart.models.types import Answer, Floats, Identity, Request, Scorer, Until
 from eyechart.spec import ModelSpec
@@ -190,7 +190,7 @@ class HfGenerator(Scorer):
         if self.scoring_obstacle:
             raise ModelError(self.scoring_obstacle)
         trie = self._chat.build_trie(choices, until)
-        fit = self._numbers // (trie_scoring.NODES * self._module.config.get_text_config().vocab_size)
+        fit = self._numbers // (trie_pass.NODES * self._module.config.get_text_config().vocab_size)
         size = max(1, min(self.batch_size, fit))
         attempts, errors = self._attempts(size), dict[int, str]()
 

@@ -1,0 +1,137 @@
+"""Prompts that transformers has read, and further tokens after them, one at a time.
+
+Every step is a step of transformers' own generation: its inputs, masks, positions and caches, whatever the layers of a
+model are. A state is never changed, so that many tokens can be read after the same prompt.
+"""
+
+from collections.abc import Iterator, Mapping
+from copy import copy
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from eyechart.models.choice_trie import EdgeScores, Ints, Trie
+
+if TYPE_CHECKING:
+    import torch
+
+CACHE = "past_key_values"
+
+
+def read_prompts(module: Any, batch: "Mapping[str, torch.Tensor]") -> "tuple[DecodingState, torch.Tensor]":
+    """Read a batch of prompts and return their state and the logits (rows, vocabulary) of the next token."""
+
+    def prefill(model: Any, tokens: "torch.Tensor", **options: Any) -> "tuple[DecodingState, torch.Tensor]":
+        settings = options.pop("generation_config")
+        inputs = {
+            name: value for name, value in options.items() if name not in ("logits_processor", "stopping_criteria")
+        }
+        output = model._prefill(tokens, settings, inputs)
+        return DecodingState(model, tokens, _next_inputs(model, output, inputs)), output.logits[:, -1]
+
+    state: tuple[DecodingState, torch.Tensor] = module.generate(**batch, max_new_tokens=1, custom_generate=prefill)
+    return state
+
+
+@dataclass(frozen=True)
+class DecodingState:
+    """The tokens (rows, length) that a model has read and the inputs of its next step, the cache among them.
+
+    `model` is the module that continues the text; some families give theirs to a language model within them.
+    """
+
+    model: Any
+    tokens: "torch.Tensor"
+    inputs: Mapping[str, Any]
+
+    @property
+    def cache(self) -> Any:
+        """The cache of what was read."""
+        return self.inputs[CACHE]
+
+    @property
+    def numbers_per_row(self) -> int:
+        """How many numbers the cache holds for a row."""
+        return sum(tensor.numel() for tensor in _tensors(self.cache)) // len(self.tokens)
+
+    def step(self, rows: "torch.Tensor", tokens: "torch.Tensor") -> "tuple[DecodingState, torch.Tensor]":
+        """Read a token (n,) after each of some rows (n,), and return the new state and its logits (n, vocabulary)."""
+        import torch
+
+        read = torch.cat([self.tokens[rows], tokens[:, None]], dim=1)
+        inputs = {name: self._select(name, value, rows) for name, value in self.inputs.items() if name != CACHE}
+        inputs[CACHE] = fork_cache(self.cache, rows)
+        prepared = self.model.prepare_inputs_for_generation(read, next_sequence_length=1, **inputs)
+        output = self.model(**prepared, return_dict=True)
+        return DecodingState(self.model, read, _next_inputs(self.model, output, inputs)), output.logits[:, -1]
+
+    def _select(self, name: str, value: Any, rows: "torch.Tensor") -> Any:
+        """Return some rows of an input; what has none of its own for each row of the state stays as it is."""
+        import torch
+
+        if isinstance(value, Mapping):
+            return type(value)(**{key: self._select(key, part, rows) for key, part in value.items()})
+        if not isinstance(value, torch.Tensor) or not value.ndim:
+            return value
+        axis = value.ndim - 2 if name.endswith("position_ids") else 0  # positions may lie on several planes
+        return value.index_select(axis, rows) if value.shape[axis] == len(self.tokens) else value
+
+
+def _next_inputs(model: Any, output: Any, inputs: dict[str, Any]) -> Mapping[str, Any]:
+    """Return the inputs of the step after one that gave an output."""
+    updated: Mapping[str, Any] = model._update_model_kwargs_for_generation(
+        output, inputs, is_encoder_decoder=model.config.is_encoder_decoder
+    )
+    return updated
+
+
+def fork_cache(cache: Any, rows: "torch.Tensor") -> Any:
+    """Return a cache of some rows; reading more tokens into it leaves the original as it is."""
+    fork = _copy_containers(cache)
+    fork.reorder_cache(rows)  # replaces every tensor by one with these rows
+    return fork
+
+
+def _copy_containers(value: Any) -> Any:
+    """Copy a cache, its layers, lists and dictionaries, but none of its tensors."""
+    if isinstance(value, dict):
+        return {key: _copy_containers(part) for key, part in value.items()}
+    if isinstance(value, list):
+        return [_copy_containers(part) for part in value]
+    if not _is_cache(value):
+        return value
+    fork = copy(value)
+    vars(fork).update({name: _copy_containers(part) for name, part in vars(value).items()})
+    return fork
+
+
+def _tensors(value: Any) -> "Iterator[torch.Tensor]":
+    """Yield the tensors in a cache."""
+    import torch
+
+    if isinstance(value, torch.Tensor):
+        yield value
+    parts = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
+    for part in vars(value).values() if _is_cache(value) else parts:
+        yield from _tensors(part)
+
+
+def _is_cache(value: Any) -> bool:
+    """Return whether a value is a cache or one of its layers."""
+    from transformers import cache_utils
+
+    return isinstance(
+        value, (cache_utils.Cache, cache_utils.CacheLayerMixin, cache_utils.LinearAttentionCacheLayerMixin)
+    )
+
+
+def score_edges(trie: Trie, logits: "torch.Tensor", nodes: Ints) -> EdgeScores:
+    """Return row, edge and log-probability of the edges that leave nodes (n, m) from logits (n, m, vocabulary)."""
+    import torch
+
+    rows, columns, edges = trie.outgoing_edges(nodes)
+    logits = logits.float()
+    row, column, token = (
+        torch.as_tensor(place, device=logits.device) for place in (rows, columns, trie.edge_tokens[edges])
+    )
+    scores = (logits[row, column, token] - logits.logsumexp(-1)[row, column]).cpu().numpy()
+    return rows, edges, scores
