@@ -5,7 +5,6 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cache
 from importlib import import_module
-from importlib.resources import files
 from pathlib import Path
 from runpy import run_path
 from typing import Any
@@ -21,7 +20,6 @@ from eyechart.data.equivalences import LabelPolicy, equivalent_pairs
 from eyechart.data.file_index import whole_file_source
 from eyechart.data.labels import build_label_set, build_original_labels
 from eyechart.data.rows import Row
-from eyechart.models.torchvision_repair import repair
 from eyechart.models.types import Identity, Request
 from eyechart.protocol.registry import get_protocol
 from eyechart.protocol.result import CaseResult
@@ -308,58 +306,14 @@ def run_folder(make_run: Callable[[], Path]) -> Path:
     return make_run()
 
 
-TEMPLATE = (
-    "{% for m in messages %}{{ '<user>' if m['role'] == 'user' else '<bot>' }}{% for c in m['content'] %}"
-    "{% if c['type'] == 'text' %}{{ c['text'] }}{% else %}IMAGE{% endif %}{% endfor %}<turn>{% endfor %}"
-    "{% if add_generation_prompt %}<bot>{% endif %}"
-)
-EYES = {name: f"<|{name}|>" for name in ("image_pad", "video_pad", "vision_start", "vision_end")}  # as Qwen has them
-SPECIAL = ["<user>", "<bot>", "<turn>", *EYES.values()]
-HALF = {"image_mean": [0.5] * 3, "image_std": [0.5] * 3}
-WORDS = {"hidden_size": 96, "intermediate_size": 128, "num_hidden_layers": 2, "num_attention_heads": 3}
-
-
-def words_of(sample: str = "toybox-clip", names: Mapping[str, str] = {}, **more: Any) -> tuple[Any, dict[str, Any]]:
-    """A packaged model's tokenizer, with tokens of some names more, and the text model's configuration for it."""
-    from tokenizers.processors import ByteLevel
-    from transformers import PreTrainedTokenizerFast
-
-    file = Path(str(files("eyechart.samples"))) / sample / "tokenizer.json"
-    tokenizer = PreTrainedTokenizerFast(
-        tokenizer_file=str(file), pad_token="<pad>", eos_token="<turn>", extra_special_tokens=dict(names)
-    )
-    tokenizer.add_special_tokens({"additional_special_tokens": [*SPECIAL, *names.values()]})
-    tokenizer.backend_tokenizer.post_processor = ByteLevel(trim_offsets=False)  # no start or end of its own
-    ids = {"eos_token_id": tokenizer.eos_token_id, "pad_token_id": tokenizer.pad_token_id, "bos_token_id": None}
-    length = {"vocab_size": len(tokenizer), "max_position_embeddings": 2048, "num_key_value_heads": 3}
-    return tokenizer, WORDS | ids | length | {"head_dim": 32, "tie_word_embeddings": True} | more
-
-
 @pytest.fixture(scope="session")
 def tiny_chat(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Path]:
-    """Save a tiny model that answers in words, with random weights large enough for it to say different things."""
-    import torch
-
-    repair()  # before transformers is imported
-
-    families = run_path(str(Path(__file__).with_name("families.py")))["FAMILIES"]
+    """Save a tiny model that answers in words, with random weights."""
+    families = import_module("families")
 
     @cache
     def save(family: str) -> Path:
-        torch.manual_seed(0)
-        model, processor = families[family](words_of, lambda image: TEMPLATE.replace("IMAGE", image))
-        for name, values in [*model.named_parameters(), *model.named_buffers()]:
-            if values.ndim > 1 and "embed_tokens" not in name:
-                values.data.mul_(8)
-            elif "running" in name:
-                values.uniform_(0.5, 2)
-            if not torch.isfinite(values).all():
-                values.data.nan_to_num_(0, 0.02, -0.02)  # transformers leaves some of Llama 4's as they were in memory
-        ends = processor.tokenizer.eos_token_id
-        model.get_input_embeddings().weight.data[ends].mul_(3)  # so that some answers come to their end
-        folder = tmp_path_factory.mktemp(family)
-        model.save_pretrained(folder)
-        processor.save_pretrained(folder)
+        folder: Path = families.save(family, tmp_path_factory.mktemp(family))
         return folder
 
     return save

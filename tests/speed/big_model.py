@@ -4,8 +4,6 @@ from pathlib import Path
 
 from eyechart.models.torchvision_repair import repair
 
-from ..conftest import EYES, HALF, TEMPLATE, words_of
-
 WORDS = {
     "hidden_size": 768,
     "intermediate_size": 2048,
@@ -33,10 +31,11 @@ def big_qwen3_vl(folder: Path, tokenizer_of: str = "toybox-clip") -> Path:
     repair()  # before transformers is imported
     import torch
     import transformers
+    from families.parts import HALF, QWEN, chat_template, make_tokenizer
 
     torch.manual_seed(0)
-    tokenizer, words = words_of(tokenizer_of, rope_parameters=ROPE, **WORDS)
-    ids = {name: tokenizer.convert_tokens_to_ids(token) for name, token in EYES.items()}
+    tokenizer, words = make_tokenizer(tokenizer_of, rope_parameters=ROPE, **WORDS)
+    ids = {name: tokenizer.convert_tokens_to_ids(token) for name, token in QWEN.items()}
     config = transformers.Qwen3VLConfig(
         text_config=words,
         vision_config=EYE,
@@ -46,7 +45,7 @@ def big_qwen3_vl(folder: Path, tokenizer_of: str = "toybox-clip") -> Path:
     images = transformers.Qwen2VLImageProcessor(
         patch_size=16, merge_size=2, min_pixels=SIDE**2, max_pixels=SIDE**2, **HALF
     )
-    template = TEMPLATE.replace("IMAGE", "{vision_start}{image_pad}{vision_end}".format(**EYES))
+    template = chat_template("{vision_start}{image_pad}{vision_end}".format(**QWEN))
     videos = transformers.Qwen3VLVideoProcessor(patch_size=16, merge_size=2)
     transformers.Qwen3VLForConditionalGeneration(config).save_pretrained(folder)
     transformers.Qwen3VLProcessor(images, tokenizer, videos, chat_template=template).save_pretrained(folder)

@@ -5,7 +5,7 @@ model are. A state is never changed, so that many tokens can be read after the s
 """
 
 from collections.abc import Iterator, Mapping
-from copy import copy
+from copy import copy, deepcopy
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -15,17 +15,16 @@ if TYPE_CHECKING:
     import torch
 
 CACHE = "past_key_values"
+SETTINGS = ("generation_config", "logits_processor", "stopping_criteria")  # of a decoding method
 
 
 def read_prompts(module: Any, batch: "Mapping[str, torch.Tensor]") -> "tuple[DecodingState, torch.Tensor]":
     """Read a batch of prompts and return their state and the logits (rows, vocabulary) of the next token."""
 
     def prefill(model: Any, tokens: "torch.Tensor", **options: Any) -> "tuple[DecodingState, torch.Tensor]":
-        settings = options.pop("generation_config")
-        inputs = {
-            name: value for name, value in options.items() if name not in ("logits_processor", "stopping_criteria")
-        }
-        output = model._prefill(tokens, settings, inputs)
+        inputs = {name: value for name, value in options.items() if name not in SETTINGS}
+        prepared = model.prepare_inputs_for_generation(tokens, is_first_iteration=True, **inputs)
+        output = model(**prepared, return_dict=True)
         return DecodingState(model, tokens, _next_inputs(model, output, inputs)), output.logits[:, -1]
 
     state: tuple[DecodingState, torch.Tensor] = module.generate(**batch, max_new_tokens=1, custom_generate=prefill)
@@ -86,7 +85,7 @@ def _next_inputs(model: Any, output: Any, inputs: dict[str, Any]) -> Mapping[str
 
 def fork_cache(cache: Any, rows: "torch.Tensor") -> Any:
     """Return a cache of some rows; reading more tokens into it leaves the original as it is."""
-    fork = _copy_containers(cache)
+    fork = _copy_containers(cache) if _is_cache(cache) else deepcopy(cache)  # a family's own may change its tensors
     fork.reorder_cache(rows)  # replaces every tensor by one with these rows
     return fork
 
@@ -110,18 +109,16 @@ def _tensors(value: Any) -> "Iterator[torch.Tensor]":
 
     if isinstance(value, torch.Tensor):
         yield value
-    parts = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
-    for part in vars(value).values() if _is_cache(value) else parts:
-        yield from _tensors(part)
+    elif isinstance(value, list):
+        for part in value:
+            yield from _tensors(part)
+    elif isinstance(value, dict) or hasattr(value, "reorder_cache"):
+        yield from _tensors([*(value if isinstance(value, dict) else vars(value)).values()])
 
 
 def _is_cache(value: Any) -> bool:
-    """Return whether a value is a cache or one of its layers."""
-    from transformers import cache_utils
-
-    return isinstance(
-        value, (cache_utils.Cache, cache_utils.CacheLayerMixin, cache_utils.LinearAttentionCacheLayerMixin)
-    )
+    """Return whether a value is one of transformers' caches or one of their layers."""
+    return any(base.__module__ == "transformers.cache_utils" for base in type(value).__mro__)
 
 
 def score_edges(trie: Trie, logits: "torch.Tensor", nodes: Ints) -> EdgeScores:

@@ -37,6 +37,9 @@ def is_exact(state: DecodingState, trie: Trie) -> bool:
     length, mask = int(inputs["position_ids"].shape[-1]) - 1, inputs.get("attention_mask")
     if mask is not None and mask.shape != (len(state.tokens), length + 1):
         return False
+    prepared = state.model.prepare_inputs_for_generation(state.tokens, next_sequence_length=1, **inputs)
+    if prepared.get("position_ids") is None:  # the model counts positions by itself
+        return False
     longest = length + int(trie.depths.max())
     return all(
         type(layer) is DynamicLayer or (type(layer) is DynamicSlidingWindowLayer and longest <= layer.sliding_window)

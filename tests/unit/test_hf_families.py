@@ -1,0 +1,123 @@
+"""Every family: the same answers as transformers alone, and the exact log-probabilities of choices."""
+
+import json
+from collections.abc import Callable
+from functools import cache
+from pathlib import Path
+from shutil import copytree
+from typing import Any
+
+import numpy as np
+import pytest
+from families import FAMILIES
+from families.check import CHOICES, Comparison, draw_requests
+
+from eyechart.models.hf import trie_pass
+from eyechart.models.hf.generator import HfGenerator
+from eyechart.models.types import Request
+from eyechart.spec import parse_spec
+
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.filterwarnings("ignore:__array__ implementation:DeprecationWarning"),  # of PaliGemma's processor
+    pytest.mark.filterwarnings("ignore:`hidden_state` is deprecated:FutureWarning"),  # of Mllama's own code
+]
+
+Tiny = Callable[[str], Path]
+BOUND = 1e-5
+BOUNDS = {"minicpmv4_6": 1e-4, "granite4_vision": 5e-5}  # float32: their tiny models have large activations
+ONE_PASS, STEPS = "one pass", "step by step"
+BY_STEPS = ("exaone4_5", "gemma4", "lfm2_vl", "minicpmv4_6", "mllama", "qwen3_5", "qwen3_5_moe")
+REQUESTS = draw_requests()
+
+
+@cache
+def compare(folder: Path) -> Comparison:
+    return Comparison(folder, REQUESTS)
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_a_familys_choices_are_scored_exactly(tiny_chat: Tiny, family: str) -> None:
+    comparison = compare(tiny_chat(family))
+    assert comparison.generator.scoring_obstacle == ""
+    assert comparison.path == (STEPS if family in BY_STEPS else ONE_PASS)
+    assert comparison.error < BOUNDS.get(family, BOUND)
+    assert comparison.finds_best
+    assert np.abs(comparison.scores[0] - comparison.scores[1]).max() > 0.1  # it looks at the request
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_a_familys_answers_have_the_tokens_of_transformers(tiny_chat: Tiny, family: str) -> None:
+    assert compare(tiny_chat(family)).same_tokens
+
+
+@pytest.mark.parametrize("family", ["gemma3", "gemma4", "llama4", "paligemma", "qwen3_vl", "glm4v"])
+def test_both_ways_give_the_same(tiny_chat: Tiny, family: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    model = compare(changed(tiny_chat(family), {"sliding_window": 512} if family == "gemma4" else {})).generator
+    passed = model.score(REQUESTS, CHOICES)
+    monkeypatch.setattr(trie_pass, "is_exact", lambda *_: False)
+    np.testing.assert_allclose(model.score(REQUESTS, CHOICES), passed, rtol=0, atol=2 * BOUND)
+    choices, values = model.best(REQUESTS, CHOICES)
+    assert choices.tolist() == passed.argmax(axis=1).tolist()
+    np.testing.assert_allclose(values, passed.max(axis=1), rtol=0, atol=2 * BOUND)
+
+
+@pytest.mark.parametrize("family", ["fast_vlm", "qwen3_5"])
+def test_weights_of_bfloat16_give_log_probabilities_of_float32(tiny_chat: Tiny, family: str) -> None:
+    import torch
+
+    model = HfGenerator(parse_spec(f"hf[{tiny_chat(family)},dtype=bfloat16,batch_size=1]"), offline=True)
+    scores = model.score(REQUESTS, ["cat", "dog", "what"], until="unique")
+    tokens = [row[0] for row in model._chat.tokenize_choices(["cat", "dog", "what"])]
+    for request, row in zip(REQUESTS, scores, strict=True):
+        inputs = model._chat.prepare_inputs(request)
+        inputs = {k: value.to(torch.bfloat16) if value.is_floating_point() else value for k, value in inputs.items()}
+        with torch.inference_mode():
+            logits = model._module(**inputs).logits[0, -1]
+        assert logits.dtype == torch.bfloat16
+        np.testing.assert_allclose(row, logits.double().log_softmax(-1)[tokens], rtol=0, atol=BOUND)
+        assert np.abs(row - logits.log_softmax(-1)[tokens].float().numpy()).max() > 1e-3
+
+
+@pytest.mark.parametrize("family", ["gemma4", "mllama", "qwen3_5"])
+def test_a_search_with_little_memory_finds_the_same(
+    tiny_chat: Tiny, family: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    comparison = compare(tiny_chat(family))
+    monkeypatch.setattr("eyechart.models.hf.generator.MAX_LOGITS", (1, 1))
+    small = Comparison(tiny_chat(family), REQUESTS)
+    np.testing.assert_allclose(small.scores, comparison.scores, rtol=0, atol=2 * BOUND)
+    assert small.finds_best
+
+
+def changed(folder: Path, settings: dict[str, Any]) -> Path:
+    """A copy of a checkpoint with other settings of its text model."""
+    if not settings:
+        return folder
+    target = folder.with_name("-".join([folder.name, *map(str, settings.values())]))
+    if not target.exists():
+        copytree(folder, target)
+        config = json.loads((folder / "config.json").read_text())
+        config["text_config"] |= settings
+        (target / "config.json").write_text(json.dumps(config))
+    return target
+
+
+SHORT = {
+    **dict.fromkeys(("gemma3", "gemma4", "aya_vision", "cohere2_vision", "exaone4_5"), "sliding_window"),
+    "mistral3": "sliding_window",  # which its configuration gives no types of layers for
+    "llama4": "attention_chunk_size",
+}
+
+
+@pytest.mark.parametrize("length", [8, 16])
+@pytest.mark.parametrize("family", SHORT)
+def test_a_prompt_may_be_longer_than_the_window(tiny_chat: Tiny, family: str, length: int) -> None:
+    folder = changed(tiny_chat(family), {SHORT[family]: length})
+    comparison = Comparison(folder, REQUESTS)
+    assert min(prompt["input_ids"].shape[1] for prompt in comparison._prompts) > length
+    assert comparison.path == STEPS
+    assert comparison.error < BOUND
+    assert comparison.finds_best
+    whole = compare(tiny_chat(family)).scores
+    assert np.abs(comparison.scores - whole).max() > 1e-3

@@ -1,0 +1,113 @@
+"""Compares `hf[…]` with plain forward passes and with the generation of transformers on a tiny checkpoint."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from PIL import Image
+
+from eyechart.models.generation import generate_all
+from eyechart.models.hf import trie_pass, trie_scoring
+from eyechart.models.hf.generator import HfGenerator
+from eyechart.models.types import Request
+from eyechart.spec import parse_spec
+
+CHOICES = ("cat", "caterpillar", "cat food", "a cat that sees", "dog", "cat", "x", "hot dog", "")
+TOKENS = 5  # of an answer
+PATHS = {True: "one pass", False: "step by step"}
+
+
+def draw_requests(count: int = 3) -> list[Request]:
+    """Return requests with an image each; no two prompts have the same length."""
+    noise = np.random.default_rng(3).integers(0, 256, (count, 4, 3, 3), dtype=np.uint8)
+    images = [Image.fromarray(pixels).resize((50 + 10 * place, 60)) for place, pixels in enumerate(noise)]
+    return [Request((image, f"what is thing {place}?" + " and so on" * place)) for place, image in enumerate(images)]
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """A checkpoint's answers and log-probabilities beside those of transformers."""
+
+    folder: Path
+    requests: Sequence[Request]
+    choices: Sequence[str] = CHOICES
+
+    @cached_property
+    def generator(self) -> HfGenerator:
+        """The checkpoint as eyechart asks it, all requests in one batch."""
+        return HfGenerator(parse_spec(f"hf[{self.folder},batch_size={len(self.requests)}]"), offline=True)
+
+    @cached_property
+    def scores(self) -> NDArray[np.float32]:
+        """The log-probabilities (requests, choices) of the choices."""
+        return self.generator.score(self.requests, self.choices)
+
+    @cached_property
+    def error(self) -> float:
+        """The largest difference from a forward pass over each prompt with each choice, without a cache."""
+        rows = self.generator._chat.tokenize_choices(self.choices)
+        expected = [[self._read(prompt, row) for row in rows] for prompt in self._prompts]
+        return float(np.abs(self.scores - np.array(expected)).max())
+
+    @cached_property
+    def finds_best(self) -> bool:
+        """Whether the best choices and their log-probabilities are those of the scores."""
+        choices, values = self.generator.best(self.requests, self.choices)
+        same_values = np.allclose(values, self.scores.max(axis=1), rtol=0, atol=1e-4)
+        return bool((choices == self.scores.argmax(axis=1)).all()) and same_values
+
+    @cached_property
+    def same_tokens(self) -> bool:
+        """Whether each answer has the tokens that transformers generates for its request alone."""
+        answers = [answer.tokens for answer in generate_all(self.generator, self.requests, TOKENS)]
+        return all(answer == self._generate(prompt) for answer, prompt in zip(answers, self._prompts, strict=True))
+
+    @cached_property
+    def path(self) -> str:
+        """How the choices are scored."""
+        trie = self.generator._chat.build_trie(self.choices)
+        prompts, _ = trie_scoring.read(self.generator._module, self._prompts[0], trie, 2**26)
+        return PATHS[isinstance(prompts, trie_pass.PassedPrompts)]
+
+    @cached_property
+    def _prompts(self) -> list[dict[str, Any]]:
+        inputs = [self.generator._chat.prepare_inputs(request) for request in self.requests]
+        dtype = self.generator._module.dtype
+        return [
+            {name: value.to(dtype) if value.is_floating_point() else value for name, value in prompt.items()}
+            for prompt in inputs
+        ]
+
+    def _generate(self, prompt: dict[str, Any]) -> tuple[int, ...]:
+        tokens = self.generator._module.generate(**prompt, max_new_tokens=TOKENS)
+        return tuple(tokens[0, prompt["input_ids"].shape[1] :].tolist())
+
+    def _read(self, prompt: dict[str, Any], choice: Sequence[int]) -> float:
+        """Return the log-probability of a choice from one forward pass over the prompt and the choice."""
+        import torch
+
+        inputs = {name: _extend(name, value, prompt, choice) for name, value in prompt.items()}
+        with torch.inference_mode():
+            logits = self.generator._module(**inputs).logits[0, -len(choice) - 1 : -1]
+        return float(logits.double().log_softmax(-1)[range(len(choice)), list(choice)].sum())
+
+
+def _extend(name: str, value: Any, prompt: dict[str, Any], choice: Sequence[int]) -> Any:
+    """Return an input of a prompt with a choice behind it."""
+    import torch
+
+    if name == "cross_attention_mask":
+        return torch.cat([value, value[:, -1:].expand(-1, len(choice), *value.shape[2:])], dim=1)
+    if value.shape != prompt["input_ids"].shape:
+        return value
+    if name == "input_ids":
+        behind = value.new_tensor([list(choice)])
+    elif name == "token_type_ids" and not (value == 0).logical_not().any():
+        behind = value.new_ones(1, len(choice))  # PaliGemma's are 0 for a prompt and 1 for what is written after it
+    else:
+        behind = value.new_full((1, len(choice)), int(name == "attention_mask"))
+    return torch.cat([value, behind], dim=1)
