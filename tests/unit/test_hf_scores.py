@@ -230,6 +230,9 @@ def watched() -> Iterator[Callable[..., Watched]]:
 
     def watch(folder: Path | str) -> Watched:
         found = Watched(ours(folder))
+        found.model.score(
+            [Request(("what?",))], ["a b c", "d"]
+        )  # a new model tries both ways of scoring on a few tokens
         module = found.model._module
         hooks.append(module.get_decoder().register_forward_pre_hook(found.read, with_kwargs=True))
         hooks.append(module.get_output_embeddings().register_forward_hook(found.made))

@@ -17,7 +17,7 @@ MODULES = {
         *("paddleocr_vl", "video_llama_3", "minicpmv4_6"),
     ),
     "glm": ("glm4v", "glm4v_moe", "glm46v"),
-    "gemma": ("gemma3", "gemma4", "paligemma"),
+    "gemma": ("gemma3", "gemma4", "paligemma", "t5gemma2"),
     "tiles": (
         *("internvl", "idefics2", "idefics3", "aya_vision", "cohere2_vision", "llama4", "mllama", "mistral3"),
         *("lighton_ocr", "lfm2_vl"),

@@ -84,13 +84,22 @@ class Comparison:
 
     def _generate(self, prompt: dict[str, Any]) -> tuple[int, ...]:
         tokens = self.generator._module.generate(**prompt, max_new_tokens=TOKENS)
-        return tuple(tokens[0, prompt["input_ids"].shape[1] :].tolist())
+        start = 1 if self._is_encoder_decoder else prompt["input_ids"].shape[1]
+        return tuple(tokens[0, start:].tolist())
+
+    @property
+    def _is_encoder_decoder(self) -> bool:
+        return bool(self.generator._module.config.is_encoder_decoder)
 
     def _read(self, prompt: dict[str, Any], choice: Sequence[int]) -> float:
         """Return the log-probability of a choice from one forward pass over the prompt and the choice."""
         import torch
 
-        inputs = {name: _extend(name, value, prompt, choice) for name, value in prompt.items()}
+        if self._is_encoder_decoder:
+            first = self.generator._module.generation_config.decoder_start_token_id
+            inputs = prompt | {"decoder_input_ids": prompt["input_ids"].new_tensor([[first, *choice]])}
+        else:
+            inputs = {name: _extend(name, value, prompt, choice) for name, value in prompt.items()}
         with torch.inference_mode():
             logits = self.generator._module(**inputs).logits[0, -len(choice) - 1 : -1]
         return float(logits.double().log_softmax(-1)[range(len(choice)), list(choice)].sum())

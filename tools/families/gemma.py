@@ -98,3 +98,24 @@ def paligemma() -> Checkpoint:
     processor = t.PaliGemmaProcessor(images, tokenizer)
     processor.chat_template = chat_template("<image>")
     return t.PaliGemmaForConditionalGeneration(config), processor
+
+
+def t5gemma2() -> Checkpoint:
+    """Reads the prompt with an encoder, and writes the answer with a decoder."""
+    names = {"boi_token": "<boi>", "eoi_token": "<eoi>", "image_token": "<img_soft>"}
+    tokenizer, words = make_tokenizer(names=names, query_pre_attn_scalar=32, sliding_window=64)
+    tokenizer.bos_token = "<user>"
+    ids = token_ids(tokenizer, names)
+    text = words | {"bos_token_id": tokenizer.bos_token_id, "layer_types": ["sliding_attention", "full_attention"]}
+    encoder = {
+        "text_config": text,
+        "vision_config": SIGLIP | {"image_size": 64, "patch_size": 16, "vision_use_head": False},
+        "mm_tokens_per_image": 4,
+        "image_token_index": ids["image_token"],
+        "boi_token_index": ids["boi_token"],
+        "eoi_token_index": ids["eoi_token"],
+    }
+    config = t.T5Gemma2Config(encoder=encoder, decoder=text, image_token_index=ids["image_token"])
+    images = t.Gemma3ImageProcessor(size={"height": 64, "width": 64}, **HALF)
+    processor = t.Gemma3Processor(images, tokenizer, image_seq_length=4, chat_template=chat_template("<boi>"))
+    return t.T5Gemma2ForConditionalGeneration(config), processor

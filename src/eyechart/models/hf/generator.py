@@ -82,9 +82,19 @@ class HfGenerator(Scorer):
         """Return the configuration under which every token is the likeliest one."""
         from transformers import GenerationConfig  # not before the repair that loading brings
 
-        return GenerationConfig(
-            do_sample=False, eos_token_id=list(self._chat.stop_tokens), pad_token_id=self._chat.padding_token
-        )
+        stop, pad = list(self._chat.stop_tokens), self._chat.padding_token
+        return GenerationConfig(do_sample=False, eos_token_id=stop, pad_token_id=pad, **self._first_token())
+
+    def _first_token(self) -> dict[str, int]:
+        """Return the token that a decoder begins an answer with, where an encoder reads the prompt."""
+        from transformers import GenerationConfig
+
+        if not self._config.is_encoder_decoder:
+            return {}
+        default = GenerationConfig.from_model_config(self._config).to_dict()
+        settings = default | files.read_settings(self.source.path / "generation_config.json")
+        first = settings.get("decoder_start_token_id")
+        return {"decoder_start_token_id": settings["bos_token_id"] if first is None else first}
 
     def generate(
         self,
@@ -149,7 +159,8 @@ class HfGenerator(Scorer):
         with runtime.inference_mode(self.device, "float32"):
             batch = self._joined(prompts, places)
             output = self._module.generate(**batch, max_new_tokens=max_tokens)
-        rows: list[list[int]] = output[:, batch["input_ids"].shape[1] :].tolist()
+        start = 1 if self._config.is_encoder_decoder else batch["input_ids"].shape[1]
+        rows: list[list[int]] = output[:, start:].tolist()
         return rows
 
     def score(self, requests: Sequence[Request], choices: Sequence[str], *, until: Until = "end") -> Floats:
@@ -190,7 +201,7 @@ class HfGenerator(Scorer):
         if self.scoring_obstacle:
             raise ModelError(self.scoring_obstacle)
         trie = self._chat.build_trie(choices, until)
-        fit = self._numbers // (trie_pass.NODES * self._module.config.get_text_config().vocab_size)
+        fit = self._numbers // (trie_pass.NODES * self._module.config.get_text_config(decoder=True).vocab_size)
         size = max(1, min(self.batch_size, fit))
         attempts, errors = self._attempts(size), dict[int, str]()
 

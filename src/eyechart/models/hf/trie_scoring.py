@@ -1,27 +1,40 @@
-"""Log-probabilities of many choices after a prompt: the prompt is read once, then each node of the trie."""
+"""Log-probabilities of many choices after a prompt: the prompt is read once, then each node of the trie.
+
+Nodes are read side by side where that is exact, and else one token in each pass, as transformers generates text.
+"""
 
 from collections.abc import Mapping
 from itertools import chain
 from typing import TYPE_CHECKING, Any
+from weakref import WeakKeyDictionary
 
 import numpy as np
 
 from eyechart.models import best_first_search
-from eyechart.models.choice_trie import EdgeScores, Ints, Trie
+from eyechart.models.choice_trie import NO_NODE, EdgeScores, Ints, Trie
 from eyechart.models.hf import trie_pass
 from eyechart.models.hf.continuation import ContinuedPrompts
-from eyechart.models.hf.decoding import read_prompts, score_edges
+from eyechart.models.hf.decoding import DecodingState, read_prompts, score_edges
 from eyechart.models.types import Floats
 
 if TYPE_CHECKING:
     import torch
 
 Prompts = trie_pass.PassedPrompts | ContinuedPrompts
+WITHOUT_SCORES: Mapping[str, str] = {  # families that do not write one token after another
+    "diffusion_gemma": "writes blocks of tokens at once",
+    "pi0": "gives movements of a robot",
+}
+TOLERANCE = {"float32": 1e-3}  # of a log-probability
+LOW_PRECISION_TOLERANCE = 0.5
+TRIED = 4  # tokens of a choice, and of other choices, on which both ways must agree
+_agreement: "WeakKeyDictionary[Any, bool]" = WeakKeyDictionary()
 
 
-def scoring_obstacle(config: Any) -> str:  # noqa: ARG001
+def scoring_obstacle(config: Any) -> str:
     """Return why choices cannot be scored for a transformers configuration, "" if they can be."""
-    return ""
+    reason = WITHOUT_SCORES.get(config.model_type)
+    return f"{config.model_type} {reason}: a choice has no log-probability. Use another model." if reason else ""
 
 
 def log_probabilities(module: Any, batch: "Mapping[str, torch.Tensor]", trie: Trie, numbers: int) -> Floats:
@@ -49,6 +62,40 @@ def best(module: Any, batch: "Mapping[str, torch.Tensor]", trie: Trie, numbers: 
 def read(module: Any, batch: "Mapping[str, torch.Tensor]", trie: Trie, numbers: int) -> tuple[Prompts, EdgeScores]:
     """Read a batch of prompts and return them, and the scores of the edges that leave the root."""
     state, logits = read_prompts(module, batch)
-    how = trie_pass.PassedPrompts if trie_pass.is_exact(state, trie) else ContinuedPrompts
+    at_once = trie_pass.is_exact(state, trie) and agree(state, trie)
+    how = trie_pass.PassedPrompts if at_once else ContinuedPrompts
     first = score_edges(trie, logits[:, None], np.zeros((len(logits), 1), np.int64))
     return how.from_state(state, trie, numbers), first
+
+
+def agree(state: DecodingState, trie: Trie) -> bool:
+    """Return whether a model gives the same scores of some nodes in one pass and step by step.
+
+    Each model is tried once: a family may look back, or count positions, in a way that its cache does not show.
+    """
+    tried = _nodes_to_try(trie)
+    if state.model not in _agreement and len(tried) > 1:
+        nodes = np.full((len(state.tokens), len(tried)), NO_NODE)
+        nodes[0] = tried
+        prefixes = np.ones((len(nodes), len(trie.nodes)), bool)
+        scores = np.zeros((2, len(trie.edges)))
+        ways: tuple[Prompts, ...] = (
+            trie_pass.PassedPrompts.from_state(state, trie, 1),
+            ContinuedPrompts.from_state(state, trie, 1),
+        )
+        for row, prompts in zip(scores, ways, strict=True):
+            _, edges, values = prompts.score_nodes(nodes, prefixes)
+            row[edges] = values
+        tolerance = TOLERANCE.get(str(state.model.dtype).removeprefix("torch."), LOW_PRECISION_TOLERANCE)
+        _agreement[state.model] = bool(np.abs(scores[0] - scores[1]).max() <= tolerance)
+    return _agreement.get(state.model, False)  # a single node is as well read by itself
+
+
+def _nodes_to_try(trie: Trie) -> list[int]:
+    """Return the beginning of the longest path below the root, and nodes beside it."""
+    path, node = list[int](), int(trie.depths.argmax())
+    while node:
+        path.append(node)
+        node = int(trie.edge_sources[trie.incoming_edges[node]])
+    beside = [int(node) for node in np.flatnonzero(trie.depths == 1) if node not in path]
+    return [*path[::-1][:TRIED], *beside[:TRIED]]

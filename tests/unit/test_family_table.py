@@ -1,0 +1,18 @@
+"""docs/families.md has the families that test_hf_families.py tries."""
+
+import family_table
+from families import FAMILIES
+
+ROWS = family_table.read_rows(family_table.PAGE.read_text(encoding="utf-8"))
+
+
+def test_the_table_has_every_family_once() -> None:
+    assert [row.family for row in ROWS] == [*FAMILIES]
+    assert all(row.same_tokens and row.exact for row in ROWS)
+    assert all(0 < row.difference < family_table.BOUND for row in ROWS)
+
+
+def test_the_table_is_read_as_it_is_written() -> None:
+    lines = "\n".join(family_table.write_table(ROWS))
+    assert family_table.read_rows(lines) == ROWS
+    assert lines in family_table.PAGE.read_text(encoding="utf-8")
