@@ -5,19 +5,18 @@ This module imports transformers; import it only where a model is in memory.
 
 from typing import TYPE_CHECKING, Any
 
-from transformers.cache_utils import CacheLayerMixin
+from transformers.cache_utils import DynamicLayer
 
 if TYPE_CHECKING:
     import torch
 
 
-class PrefixLayer(CacheLayerMixin):  # type: ignore[misc]  # transformers has no types
+class PrefixLayer(DynamicLayer):  # type: ignore[misc]  # transformers has no types
     """One layer's keys and values (rows, heads, tokens, width) of the prompts and of the tokens after them.
 
     It is what transformers asks of a layer in its Cache. Nobody changes the tensors that it was made of.
     """
 
-    is_sliding = False
     supports_early_init = False
 
     def __init__(
@@ -29,9 +28,6 @@ class PrefixLayer(CacheLayerMixin):  # type: ignore[misc]  # transformers has no
         super().__init__()
         self.keys, self.values, self.held = keys, values, held
         self.is_initialized = True
-
-    def lazy_initialization(self, key_states: "torch.Tensor", value_states: "torch.Tensor") -> None:
-        """Do nothing: the layer has the prompts from the start."""
 
     def update(
         self, key_states: "torch.Tensor", value_states: "torch.Tensor", *_: Any, **__: Any
@@ -48,10 +44,6 @@ class PrefixLayer(CacheLayerMixin):  # type: ignore[misc]  # transformers has no
     def get_seq_length(self) -> int:
         """Return the number of tokens that were read."""
         return int(self.keys.shape[2]) + (int(self.held[0].shape[2]) if self.held else 0)
-
-    def get_max_length(self) -> int:
-        """Return -1: the layer has no limit."""
-        return -1
 
     def get_mask_sizes(self, query_length: int) -> tuple[int, int]:
         """Return the total number of tokens, and the index of the first."""
