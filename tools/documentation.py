@@ -12,12 +12,14 @@ from typing import Any
 
 import click
 from golden_compare import read_golden
+from jinja2 import Template
 
 from eyechart import glossary
 from eyechart.cli import COMMANDS, PROGRAM, SECTIONS, command
 from eyechart.gate.verdicts import ALPHA
 from eyechart.metrics.noninferiority import samples_for_margin
 from eyechart.models.packaged import PACKAGED_MODELS
+from eyechart.models.prompt_forms import FORMS
 from eyechart.models.registry import BUILT_IN
 from eyechart.protocol.presets import read_preset
 from eyechart.protocol.prompts import FOLDER as PROMPTS
@@ -111,6 +113,20 @@ def models() -> Iterator[str]:
             )
         )
     yield from table(("backend", "what it does", "capabilities", "packaged", "install"), rows)
+
+
+def prompt_forms() -> Iterator[str]:
+    """Yield the table of the prompts of families without a chat template, with the words QUESTION after an image."""
+    content = [{"type": "image"}, {"type": "text", "text": "QUESTION"}]
+    rows = [
+        (
+            f"`{family}`",
+            f"`{Template(form['template']).render(messages=[{'role': 'user', 'content': content}])}`",
+            f"[documentation]({form['source']})",
+        )
+        for family, form in tomllib.loads(FORMS.read_text(encoding="utf-8")).items()
+    ]
+    yield from table(("family", "prompt with an image", "source"), rows)
 
 
 def model_options() -> Iterator[str]:
@@ -286,6 +302,7 @@ GENERATED: Mapping[str, Callable[[], Iterator[str]]] = {
     "model-options": model_options,
     "models": models,
     "preset": preset,
+    "prompt-forms": prompt_forms,
     "protocols": protocols,
     "subsets": words("SUBSETS"),
     "tables": definitions("eyechart.reports.tables:table_builders"),

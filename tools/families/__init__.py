@@ -18,6 +18,7 @@ MODULES = {
     ),
     "glm": ("glm4v", "glm4v_moe", "glm46v"),
     "gemma": ("gemma3", "gemma4", "paligemma", "t5gemma2"),
+    "raw": ("blip_2", "chameleon", "instructblip"),
     "tiles": (
         *("internvl", "idefics2", "idefics3", "aya_vision", "cohere2_vision", "llama4", "mllama", "mistral3"),
         *("lighton_ocr", "lfm2_vl"),

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from eyechart.errors import ModelError, SpecError
-from eyechart.models import packaged, runtime, weights
+from eyechart.models import packaged, prompt_forms, runtime, weights
 from eyechart.models.choice_trie import Trie, truncate_to_unique
 from eyechart.models.hf import files
 from eyechart.models.types import Answer, Identity, Request, Until, Usage
@@ -39,7 +39,11 @@ def build_identity(
         revision=source.revision,
         dtype=dtype,
         device=device.partition(":")[0],
-        processor={"files_sha256": files.processor_files_sha256(source.path), **more},
+        processor={
+            "files_sha256": files.processor_files_sha256(source.path),
+            **prompt_forms.form_identity(source.path),
+            **more,
+        },
         libraries=runtime.library_versions(*libraries),
     )
 
@@ -62,6 +66,8 @@ class ChatProcessor:
     def _processor(self) -> Any:
         processor = files.load_processor("AutoProcessor", self.path)
         if not getattr(processor, "chat_template", None):
+            processor.chat_template = prompt_forms.find_template(self.path)
+        if not processor.chat_template:
             raise ModelError(
                 f"The folder {self.path} has no chat template: expected chat_template.jinja, or chat_template in "
                 "processor_config.json or tokenizer_config.json, which say how a prompt is written. Take an "
