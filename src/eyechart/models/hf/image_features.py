@@ -16,6 +16,10 @@ if TYPE_CHECKING:
 
 MAX_BYTES = 2**28  # of features that are kept
 PIXELS = ("pixel_values", "pixel_values_images", "image_patches")
+FIELDS = (  # of features; a family that has more of them needs more than is kept here
+    *("pooler_output", "deepstack_features"),
+    *("last_hidden_state", "hidden_states", "attentions"),
+)
 Batch = dict[str, Any]
 
 
@@ -39,7 +43,9 @@ class ImageFeatureCache:
         self.module, self.max_bytes, self.n_bytes = module, max_bytes, 0
         self.features: OrderedDict[bytes, Features] = OrderedDict()
         self.supported = (
-            self._encode is not None and "mm_encoder_outputs" in inspect.signature(module.forward).parameters
+            self._encode is not None
+            and "mm_encoder_outputs" in inspect.signature(module.forward).parameters
+            and not _needs_pixels(module)
         )
 
     @cached_property
@@ -99,18 +105,28 @@ class ImageFeatureCache:
         return split_features(output, counts)
 
 
+def _needs_pixels(module: Any) -> bool:
+    """Return whether a model's `generate` cannot do without pixels, as that of BLIP-2."""
+    parameters = inspect.signature(module.generate).parameters
+    return any(name in parameters and parameters[name].default is inspect.Parameter.empty for name in PIXELS)
+
+
 def image_key(prompt: Inputs) -> bytes:
     """Return a digest of the images of a prompt."""
+    import torch
+
     digest = blake2b(digest_size=16)
     for name, value in sorted(prompt.items()):
         if not is_per_token(value, prompt):
             digest.update(f"{name} {tuple(value.shape)} {value.dtype}".encode())
-            digest.update(value.contiguous().numpy().tobytes())
+            digest.update(value.contiguous().view(-1).view(torch.uint8).numpy().tobytes())  # numpy has no bfloat16
     return digest.digest()
 
 
 def split_features(output: Any, counts: Sequence[int]) -> list[Features] | None:
     """Return the features of each prompt, of which the images take up so many tokens; None if they do not fit."""
+    if output.pooler_output is None or {*output} - {*FIELDS}:
+        return None
     parts = [*output.pooler_output]
     deeper = [[*layer] for layer in getattr(output, "deepstack_features", None) or ()]
     ends = [0, *accumulate(len(part) for part in parts)]
