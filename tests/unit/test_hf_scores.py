@@ -185,7 +185,7 @@ def test_the_best_for_nobody_and_of_nothing(tiny_chat: Tiny, questions: list[Req
         model.best(questions[:1], [])
 
 
-@pytest.mark.parametrize("family", FAMILIES)
+@pytest.mark.parametrize("family", [*FAMILIES, "lfm2_vl"])
 def test_the_best_is_the_first_of_the_likeliest(tiny_chat: Tiny, questions: list[Request], family: str) -> None:
     model = ours(tiny_chat(family), ",batch_size=3")
     words = st.sampled_from(["cat", "a", " cat", "er", '"', "}", "s", "what "])
@@ -243,7 +243,7 @@ def watched() -> Iterator[Callable[..., Watched]]:
         hook.remove()
 
 
-@pytest.mark.parametrize("family", ["toybox-mllm", *FAMILIES])
+@pytest.mark.parametrize("family", ["toybox-mllm", *FAMILIES, "qwen3_5"])
 @pytest.mark.parametrize("form", ["{}", '{{"1": "{}"}}'])
 def test_an_image_costs_its_prompt_and_the_inner_nodes_of_the_trie(
     tiny_chat: Tiny, watched: Callable[..., Watched], questions: list[Request], family: str, form: str
@@ -270,6 +270,22 @@ def test_memory_is_bounded_and_no_node_read_twice_for_it(
     )
     seen.model.best(questions[2:3], THOUSAND)
     assert seen.largest <= most
+
+
+def test_the_states_of_a_pass_are_bounded(
+    tiny_chat: Tiny, watched: Callable[..., Watched], questions: list[Request], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    seen = watched(tiny_chat("qwen3_5"))
+    most = 2**18
+    rows = most // seen.model._module.config.get_text_config().vocab_size
+    monkeypatch.setattr("eyechart.models.hf.generator.MAX_LOGITS", (most, most))
+    choices = THOUSAND[:100]
+    scores = seen.model.score(questions[2:3], choices)
+    assert 1 < max(seen.tokens[1:]) <= rows
+    assert sum(seen.tokens) == seen.prompt(questions[2]) + len(seen.model._chat.build_trie(choices).nodes) - 1
+    seen.tokens.clear()
+    assert seen.model.best(questions[2:3], choices)[0].tolist() == scores.argmax(axis=1).tolist()
+    assert 1 < max(seen.tokens[1:]) <= rows
 
 
 @pytest.mark.parametrize("form", ["{}", '{{"1": "{}"}}'])
