@@ -8,6 +8,9 @@ if TYPE_CHECKING:
     import torch
 
 Inputs = Mapping[str, Any]
+PADDED = frozenset(  # kinds of layers that were tried with padding, or that do not look back
+    ("full_attention", "sliding_attention", "chunked_attention", "linear_attention", "conv", "hybrid", "hybrid_sliding")
+) | {"moe", "mlp"}
 
 
 def prompt_length(inputs: Inputs) -> int:
@@ -15,11 +18,23 @@ def prompt_length(inputs: Inputs) -> int:
     return int(inputs["input_ids"].shape[1])
 
 
-def group_by_length(prompts: Mapping[int, Inputs], size: int) -> Iterator[list[int]]:
-    """Yield the indices of prompts that can share a batch, prompts of similar length together."""
-    order = sorted(prompts, key=lambda place: (_kind(prompts[place]), prompt_length(prompts[place])))
-    for _, alike in groupby(order, key=lambda place: _kind(prompts[place])):
-        places = list(alike)
+def allows_padding(config: Any) -> bool:
+    """Return whether padding before a prompt leaves an answer as it is.
+
+    Layers that look back at blocks of tokens count the padding in; a kind of layers that is not known here may do so.
+    """
+    return {*(getattr(config.get_text_config(decoder=True), "layer_types", None) or ())} <= PADDED
+
+
+def group_by_length(prompts: Mapping[int, Inputs], size: int, *, padding: bool = True) -> Iterator[list[int]]:
+    """Yield the indices of prompts that can share a batch: of similar length, or of the same length without padding."""
+
+    def alike(place: int) -> tuple[str, int]:
+        return _kind(prompts[place]), 0 if padding else prompt_length(prompts[place])
+
+    order = sorted(prompts, key=lambda place: (alike(place), prompt_length(prompts[place])))
+    for _, group in groupby(order, key=alike):
+        places = list(group)
         yield from (places[start : start + size] for start in range(0, len(places), size))
 
 

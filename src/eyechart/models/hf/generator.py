@@ -107,13 +107,16 @@ class HfGenerator(Scorer):
         for prompts, refused in self._ahead(requests, self.batch_size, max_tokens):
             for place, failure in refused.items():
                 yield place, _unanswered(failure)
-            for batch in batches.group_by_length(prompts, self.batch_size):
+            for batch in self._batches(prompts, self.batch_size):
                 for places, outputs in attempts.run(batch, partial(self._say, prompts, max_tokens)):
                     if isinstance(outputs, Failure):
                         yield places[0], _unanswered(outputs)
                         continue
                     for place, tokens in zip(places, outputs, strict=True):
                         yield place, self._chat.decode_answer(tokens, batches.prompt_length(prompts[place]))
+
+    def _batches(self, prompts: Mapping[int, batches.Inputs], size: int) -> Iterator[list[int]]:
+        return batches.group_by_length(prompts, size, padding=batches.allows_padding(self._config))
 
     def _attempts(self, size: int) -> BatchBackoff:
         return BatchBackoff(size, f"'{self.spec}'")
@@ -211,7 +214,7 @@ class HfGenerator(Scorer):
 
         for prompts, refused in self._ahead(requests, size, max(map(len, trie.paths))):
             errors.update({place: f"{failure.reason}." for place, failure in refused.items()})
-            for batch in () if refused else batches.group_by_length(prompts, size):
+            for batch in () if refused else self._batches(prompts, size):
                 for places, result in attempts.run(batch, partial(computed, prompts)):
                     if isinstance(result, Failure):
                         errors[places[0]] = f"{result.reason}."

@@ -107,7 +107,7 @@ class ImageFeatureCache:
 
 def _needs_pixels(module: Any) -> bool:
     """Return whether a model's `generate` cannot do without pixels, as that of BLIP-2."""
-    parameters = inspect.signature(module.generate).parameters
+    parameters = inspect.signature(type(module).generate).parameters
     return any(name in parameters and parameters[name].default is inspect.Parameter.empty for name in PIXELS)
 
 
