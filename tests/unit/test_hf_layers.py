@@ -52,7 +52,9 @@ SMALL_VISION = {
     "out_hidden_size": 64,
     "encoder_layers": 1,
     "d_model": 32,
+    "text_hidden_size": 64,
 }
+SMALL_PROJECTOR = {"projector_hidden_size": 64, "merged_hidden_size": 256, "vision_hidden_size": 32}
 LAYERS = {
     "inkling_mm_model": ["hybrid", "hybrid_sliding"],  # convolutions before full and sliding attention
     "minimax_m3_vl": ["full_attention", "minimax_m3_sparse"],
@@ -76,10 +78,11 @@ def build() -> Callable[[str], Any]:
         text = config.get_text_config()
         settings = {name: value for name, value in SMALL.items() if hasattr(text, name)}
         config.text_config = type(text)(layer_types=LAYERS[family], num_hidden_layers=len(LAYERS[family]), **settings)
-        for part in (getattr(config, "vision_config", None), getattr(config, "audio_config", None)):
-            for name, value in SMALL_VISION.items():
+        parts = [config, getattr(config, "vision_config", None), getattr(config, "audio_config", None)]
+        for part, sizes in zip(parts, (SMALL_PROJECTOR, SMALL_VISION, SMALL_VISION), strict=True):
+            for name in sizes:
                 if hasattr(part, name):
-                    setattr(part, name, value)
+                    setattr(part, name, sizes[name])
         model = t.AutoModelForImageTextToText.from_config(config).eval()
         for name, values in model.named_parameters():
             if values.ndim > 1 and "embed" not in name:
