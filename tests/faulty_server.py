@@ -94,8 +94,8 @@ class Faulty(ThreadingHTTPServer):
     daemon_threads = True
     request_queue_size = 64
 
-    def __init__(self) -> None:
-        super().__init__(("127.0.0.1", 0), Handler)
+    def __init__(self, port: int = 0) -> None:
+        super().__init__(("127.0.0.1", port), Handler)
         self.url = f"http://127.0.0.1:{self.server_port}/v1"
         self.name, self.usage = NAME, {"prompt_tokens": 90, "completion_tokens": 10}
         self.answer: Callable[[Asked], str] = lambda asked: asked.text
@@ -221,9 +221,9 @@ class Handler(BaseHTTPRequestHandler):
 
 
 @contextmanager
-def serving() -> Iterator[Faulty]:
-    """Serve for a while."""
-    server = Faulty()
+def serving(port: int = 0) -> Iterator[Faulty]:
+    """Serve for a while, at a free port or at a given one."""
+    server = Faulty(port)
     thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02})
     thread.start()
     try:

@@ -14,6 +14,8 @@ from eyechart.models.openai.messages import Completion, parse_completion
 from eyechart.models.openai.options import NO_KEY, OpenAiOptions
 
 T = TypeVar("T")
+CONNECT_TIMEOUT = 4.0  # seconds in which a server must accept a connection
+NOT_CONNECTED = frozenset({"ConnectError", "ConnectTimeout"})  # the names of httpx's errors before a request is sent
 MIN_SECRET_LENGTH = 8  # letters; a shorter key is a word such as "EMPTY", which an answer may hold by itself
 
 
@@ -38,9 +40,11 @@ class Client:
         self._key = options.key()
         # A proxy or a redirection could lead away from this machine; the client's own retries would hide faults.
         http = openai.DefaultAsyncHttpxClient(trust_env=not options.is_local, follow_redirects=False)
+        timeout = openai.Timeout(options.timeout, connect=min(CONNECT_TIMEOUT, options.timeout / 2))
         self._client = openai.AsyncOpenAI(
-            api_key=self._key, base_url=options.base_url, timeout=options.timeout, max_retries=0, http_client=http
+            api_key=self._key, base_url=options.base_url, timeout=timeout, max_retries=0, http_client=http
         )
+        self.is_reached = False  # whether the server accepted any connection so far
         self._loop = asyncio.new_event_loop()
         self._thread = Thread(target=self._loop.run_forever, name="openai", daemon=True)
         self._thread.start()
@@ -60,9 +64,13 @@ class Client:
             async with asyncio.timeout(self.options.timeout):
                 # create() would look every part of a body up in its own types, which costs more than sending it
                 reply = await self._client.post("/chat/completions", body=dict(body), cast_to=str)
-            return self._redact(parse_completion(reply.encode()))
+            completion = self._redact(parse_completion(reply.encode()))
         except Exception as error:
-            raise self._read(error) from None  # the client's own sentence may hold the key
+            fault = self._read(error)
+            self.is_reached = self.is_reached or not isinstance(fault, errors.UnreachableError)
+            raise fault from None  # the client's own sentence may hold the key
+        self.is_reached = True
+        return completion
 
     def _redact(self, completion: Completion) -> Completion:
         """Return a completion with "[key]" in place of the key, which a server may repeat in its texts."""
@@ -81,11 +89,14 @@ class Client:
     def _fault(self, error: Exception) -> Exception:
         if isinstance(error, self._errors.APIStatusError):
             return errors.error_from_status(error.status_code, error.response.headers, error.response.text)
+        if (cause := type(error.__cause__ or error).__name__) in NOT_CONNECTED:
+            said = errors.shorten(str(error.__cause__ or error))
+            return errors.UnreachableError(f"the server accepts no connection ({said or cause})")
         if isinstance(error, TimeoutError | self._errors.APITimeoutError):
             return errors.TransientError(f"no answer within {self.options.timeout:g} seconds (timeout=…)")
         if isinstance(error, self._errors.APIConnectionError):
-            cause = error.__cause__ or error
-            return errors.TransientError(f"the connection broke ({errors.shorten(str(cause)) or type(cause).__name__})")
+            said = errors.shorten(str(error.__cause__ or error))
+            return errors.TransientError(f"the connection broke ({said or cause})")
         if isinstance(error, errors.TransientError | errors.RejectedError | ModelError):
             return error
         return ModelError(f"The openai client failed ({type(error).__name__}: {errors.shorten(str(error))}).")

@@ -37,6 +37,10 @@ class TransientError(Exception):
         self.wait = wait
 
 
+class UnreachableError(TransientError):
+    """The server accepted no connection: nobody listens there, the name is unknown, or packets are dropped."""
+
+
 class RejectedError(Exception):
     """This request gets no answer; if the reason is unknown, another run may try again."""
 

@@ -4,6 +4,7 @@ import asyncio
 import random
 from collections.abc import Callable, Mapping
 from contextlib import suppress
+from time import monotonic
 from typing import Any
 
 from eyechart.errors import ModelError
@@ -15,6 +16,8 @@ from eyechart.models.openai.messages import Completion, parse_answer
 from eyechart.models.types import Answer
 
 MAX_BACKOFF = 60.0  # seconds between two attempts, unless the server asks for more
+CONNECT_ATTEMPTS = 2  # to a server that has accepted no connection so far
+CONNECT_SECONDS = 2.0  # after which there is no further one of these
 MAX_CONSECUTIVE_FAILURES = 5  # requests given up, one after another, that tell of a server that is gone
 
 
@@ -74,7 +77,7 @@ class RequestGroup:
             self._room.release()
 
     async def _persist(self, body: Mapping[str, Any]) -> Answer:
-        attempt = 0
+        attempt, start = 0, monotonic()
         while True:
             if self.ended:
                 raise self.ended
@@ -83,10 +86,20 @@ class RequestGroup:
             except errors.RejectedError as fault:
                 return self._give_up(str(fault), count=not fault.known)
             except errors.TransientError as fault:
-                if attempt == self.line.options.retries or (fault.wait or 0) > errors.MAX_WAIT:
-                    return self._give_up(f"{fault}, {attempt + 1} times", count=True)
-                await self._pause(self.line.options.backoff * min(MAX_BACKOFF, 2.0**attempt), fault.wait or 0)
-            attempt += 1
+                attempt += 1
+                self._check_reached(fault, attempt, monotonic() - start)
+                if attempt > self.line.options.retries or (fault.wait or 0) > errors.MAX_WAIT:
+                    return self._give_up(f"{fault}, {attempt} times", count=True)
+                await self._pause(self.line.options.backoff * min(MAX_BACKOFF, 2.0 ** (attempt - 1)), fault.wait or 0)
+
+    def _check_reached(self, fault: errors.TransientError, attempts: int, seconds: float) -> None:
+        """Raise ModelError if the server never accepted a connection; one that was reached before may come back."""
+        limit = min(CONNECT_ATTEMPTS, self.line.options.retries + 1)
+        if not self.line.is_reached and (attempts >= limit or seconds >= CONNECT_SECONDS):
+            raise ModelError(
+                f"There is no server at {self.line.options.base_url}: {fault}, {attempts} times. Start the server, or "
+                "correct base_url, and run the same command again."
+            )
 
     async def _pause(self, backoff: float, wait: float) -> None:
         """Wait as the server asked, or with exponential backoff and jitter; not after the end of the group."""
