@@ -33,6 +33,32 @@ def test_no_more_requests_are_under_way_than_allowed(asking: Asking, faulty_serv
 
 
 @pytest.mark.slow
+def test_concurrency_follows_what_the_server_can_do(asking: Asking, faulty_server: Any) -> None:
+    slots = threading.Semaphore(2)
+
+    def answer(asked: Any) -> str:
+        with slots:
+            time.sleep(0.02)
+        return str(asked.text)
+
+    faulty_server.answer, model = answer, asking(concurrency=32)
+    found = generate_all(model, ask(*map(str, range(240))), 8)
+    assert [answer.text for answer in found] == [*map(str, range(240))]
+    assert model.concurrency <= 8  # it would be 32 without the rise of latency
+    assert faulty_server.most <= 16
+
+
+def test_a_server_that_is_overloaded_gets_fewer_requests(asking: Asking, faulty_server: Any) -> None:
+    faulty_server.always = faulty_server.reply(after=0.01)
+    model = asking(concurrency=4, retries=9)
+    generate_all(model, ask("warm"), 8)
+    assert model.concurrency == 4
+    faulty_server.faults = {text: [faulty_server.refusal(529, "overloaded")] * 2 for text in "abcd"}
+    assert [answer.text for answer in generate_all(model, ask(*"abcd"), 8)] == [*"abcd"]
+    assert model.concurrency < 4
+
+
+@pytest.mark.slow
 def test_answers_are_given_as_they_come(asking: Asking, faulty_server: Any) -> None:
     faulty_server.faults = {"slow": [faulty_server.reply(after=0.5)]}
     model = asking()

@@ -14,7 +14,8 @@ import msgspec
 
 from eyechart.errors import ModelError
 
-TRANSIENT_STATUSES = frozenset({408, 409, 425, 429})  # and whatever is wrong with the server itself, from 500
+TRANSIENT_STATUSES = frozenset({408, 409, 425})  # and whatever is wrong with the server itself, from 500
+OVERLOADED_STATUSES = frozenset({429, 503, 529})
 MAX_WAIT = 600.0  # seconds that a server may ask to wait
 MAX_MESSAGE_LENGTH = 300  # letters of what a server said
 TOO_LONG = re.compile(
@@ -35,6 +36,10 @@ class TransientError(Exception):
     def __init__(self, reason: str, wait: float | None = None) -> None:
         super().__init__(reason)
         self.wait = wait
+
+
+class OverloadedError(TransientError):
+    """The server asks for fewer requests."""
 
 
 class UnreachableError(TransientError):
@@ -73,6 +78,8 @@ def error_from_status(status: int, headers: Mapping[str, str], body: str) -> Exc
         return EndpointError(
             f"The server sends requests elsewhere (HTTP {status}). Give where it really is as base_url."
         )
+    if status in OVERLOADED_STATUSES:
+        return OverloadedError(where, retry_after(headers))
     if status in TRANSIENT_STATUSES or status >= 500:
         return TransientError(where, retry_after(headers))
     return RejectedError(f"the server refused the request ({where})", known=False)

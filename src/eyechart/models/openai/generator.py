@@ -100,6 +100,11 @@ class OpenAiGenerator(Generator):
             raise group.ended
 
     @property
+    def concurrency(self) -> int:
+        """The number of concurrent requests that the server gets at present."""
+        return self._gate.concurrency.limit
+
+    @property
     def session_usage(self) -> Usage:
         """The tokens that this session used."""
         return self._gate.spent

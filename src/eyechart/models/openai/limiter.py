@@ -6,6 +6,7 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass
 
 from eyechart.errors import ModelError
+from eyechart.models.openai.concurrency import ConcurrencyLimit
 from eyechart.models.types import Usage
 
 SLACK = 1e-9  # of adding up fractions
@@ -70,6 +71,7 @@ class RequestLimiter:
 
     def __init__(self, most: int, budget: Budget) -> None:
         self.most, self.budget = most, budget
+        self.concurrency = ConcurrencyLimit(most)
         self.spent = Usage()
         self.cached: dict[str, Usage] = {}  # what answers of earlier runs took, by their question
         self.shut: ModelError | None = None
@@ -86,7 +88,7 @@ class RequestLimiter:
         """Wait for a free slot and hold it; raise BudgetError if the rest of the budget may not suffice."""
         async with self.changed:
             await self.changed.wait_for(
-                lambda: not self.under_way or (self.under_way < self.most and self.can_afford_next)
+                lambda: not self.under_way or (self.under_way < self.concurrency.limit and self.can_afford_next)
             )
             if self.shut:
                 raise type(self.shut)(*self.shut.args)

@@ -17,7 +17,7 @@ KEY = "OPENAI_API_KEY"
 OPTION_HELP = {
     "base_url": f"address of the server (default: {PUBLIC})",
     "key_env": f"environment variable that has the key (default: {KEY})",
-    "concurrency": "number of concurrent requests (default: 16)",
+    "concurrency": "most concurrent requests; fewer where more would be no faster, or are refused (default: 64)",
     "timeout": "seconds for one attempt (default: 120)",
     "retries": "number of further attempts (default: 6)",
     "backoff": "seconds before the first further attempt, doubled with each (default: 1)",
@@ -98,7 +98,7 @@ def parse_options(spec: ModelSpec) -> OpenAiOptions:
         model=spec.arguments[0],
         base_url=base_url,
         key_env=spec.options.get("key_env", KEY),
-        concurrency=runtime.integer_option(spec, "concurrency", 16),
+        concurrency=runtime.integer_option(spec, "concurrency", 64),
         timeout=_positive(spec, "timeout", 120),
         retries=runtime.integer_option(spec, "retries", 6, least=0),
         backoff=runtime.amount_option(spec, "backoff", 1) or 0,

@@ -37,6 +37,7 @@ class RequestGroup:
         self._closed = gate.most - 1 if alone else 0
         self._in_a_row = 0
         self.served = ""
+        gate.concurrency.forget_latency()
 
     async def answer(self, write: Callable[[], Mapping[str, Any]]) -> Answer:
         """Answer one request; a ModelError ends the group."""
@@ -82,7 +83,7 @@ class RequestGroup:
             if self.ended:
                 raise self.ended
             try:
-                return self._settle(await self.line.send(body))
+                return self._settle(await self._send(body))
             except errors.RejectedError as fault:
                 return self._give_up(str(fault), count=not fault.known)
             except errors.TransientError as fault:
@@ -91,6 +92,18 @@ class RequestGroup:
                 if attempt > self.line.options.retries or (fault.wait or 0) > errors.MAX_WAIT:
                     return self._give_up(f"{fault}, {attempt} times", count=True)
                 await self._pause(self.line.options.backoff * min(MAX_BACKOFF, 2.0 ** (attempt - 1)), fault.wait or 0)
+
+    async def _send(self, body: Mapping[str, Any]) -> Completion:
+        """Send one request once, and adapt the number of concurrent requests to what comes back."""
+        limit = self.gate.concurrency
+        epoch, start = limit.on_request(self.gate.under_way), monotonic()
+        try:
+            completion = await self.line.send(body)
+        except errors.OverloadedError:
+            limit.on_overload(epoch)
+            raise
+        limit.on_response(epoch, monotonic() - start)
+        return completion
 
     def _check_reached(self, fault: errors.TransientError, attempts: int, seconds: float) -> None:
         """Raise ModelError if the server never accepted a connection; one that was reached before may come back."""
