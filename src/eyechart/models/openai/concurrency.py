@@ -27,7 +27,7 @@ class ConcurrencyLimit:
         self._upwards, self._doubling = True, True
         self._hold, self._next_hold = 0, 1
         self._epoch = 0
-        self._begin_round()
+        self._responses, self._seconds, self._peak = 0, 0.0, 0
 
     def on_request(self, pending: int) -> int:
         """Note that a request is sent while `pending` are, itself included; return the epoch for its response."""
