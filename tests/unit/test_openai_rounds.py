@@ -12,7 +12,7 @@ from PIL import Image
 
 from eyechart.errors import ModelError
 from eyechart.models.generation import generate_all
-from eyechart.models.openai.generator import OpenAiGenerator
+from eyechart.models.served.openai import OpenAiGenerator
 from eyechart.models.types import Request, Usage
 
 KEY = "sk-very-secret-0123456789"
@@ -122,7 +122,7 @@ def test_closed_it_asks_again_and_leaves_no_thread(asking: Asking, faulty_server
     for _ in range(2):
         assert [answer.text for answer in generate_all(model, ask(*"abcdef"), 8)] == [*"abcdef"]
         model.close()
-    assert "openai" not in [thread.name for thread in threading.enumerate()]
+    assert "served" not in [thread.name for thread in threading.enumerate()]
 
 
 def test_the_server_tells_its_name_once(asking: Asking, faulty_server: Any) -> None:

@@ -6,7 +6,7 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass
 
 from eyechart.errors import ModelError
-from eyechart.models.openai.concurrency import ConcurrencyLimit
+from eyechart.models.served.concurrency import ConcurrencyLimit
 from eyechart.models.types import Usage
 
 SLACK = 1e-9  # of adding up fractions

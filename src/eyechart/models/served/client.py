@@ -1,0 +1,105 @@
+"""A provider's client in an event loop of its own thread."""
+
+import asyncio
+from collections.abc import Callable, Coroutine, Mapping
+from concurrent.futures import Future
+from dataclasses import replace
+from threading import Thread, current_thread
+from typing import Any, TypeVar
+
+from eyechart.errors import ModelError
+from eyechart.models.served import errors
+from eyechart.models.served.api import Api, Reply
+from eyechart.models.served.options import NO_KEY
+
+T = TypeVar("T")
+NOT_CONNECTED = frozenset({"ConnectError", "ConnectTimeout"})  # the names of httpx's errors before a request is sent
+LATE = frozenset({"TimeoutError", "TimeoutException", "APITimeoutError"})
+BROKEN = frozenset({"RequestError", "APIConnectionError"})
+MIN_SECRET_LENGTH = 8  # letters; a shorter key is a word such as "EMPTY", which an answer may hold by itself
+
+
+class Client:
+    """Sends requests and reads replies; its messages never contain the key."""
+
+    def __init__(self, api: Api) -> None:
+        self._api, self.options, self._key = api, api.options, api.key
+        self.is_reached = False  # whether the server accepted any connection so far
+        self._loop = asyncio.new_event_loop()
+        self._thread = Thread(target=self._loop.run_forever, name="served", daemon=True)
+        self._thread.start()
+
+    def submit(self, task: Coroutine[Any, Any, T]) -> Future[T]:
+        """Start a coroutine in the client's thread and return its future."""
+        return asyncio.run_coroutine_threadsafe(task, self._loop)
+
+    def call_soon(self, do: Callable[[], None]) -> None:
+        """Call a function in the client's thread."""
+        if not self._loop.is_closed():
+            self._loop.call_soon_threadsafe(do)
+
+    async def send(self, body: Mapping[str, Any]) -> Reply:
+        """Send one request once; raise TransientError, RejectedError or ModelError."""
+        try:
+            async with asyncio.timeout(self.options.timeout):
+                content = await self._api.send(body)
+            reply = self._redact(self._api.parse(content))
+        except Exception as error:
+            fault = self._read(error)
+            self.is_reached = self.is_reached or not isinstance(fault, errors.UnreachableError)
+            raise fault from None  # the client's own sentence may hold the key
+        self.is_reached = True
+        return reply
+
+    def _redact(self, reply: Reply) -> Reply:
+        """Return a reply with "[key]" in place of the key, which a server may repeat in its texts."""
+        if self._key == NO_KEY or len(self._key) < MIN_SECRET_LENGTH:
+            return reply
+        text, error, thinking, model = (
+            content.replace(self._key, "[key]")
+            for content in (reply.answer.text, reply.answer.error, reply.answer.thinking, reply.model)
+        )
+        return Reply(replace(reply.answer, text=text, error=error, thinking=thinking), model)
+
+    def _read(self, error: Exception) -> Exception:
+        fault = _fault(error, self.options.timeout)
+        arguments = [part.replace(self._key, "[key]") if isinstance(part, str) else part for part in fault.args]
+        if self._key != NO_KEY:
+            fault.args = tuple(arguments)
+        return fault
+
+    def close(self) -> None:
+        """Close the connection; pending requests end."""
+        if self._loop.is_closed() or current_thread() is self._thread:
+            return
+        self.submit(self._hang_up()).result()
+        self._loop.call_soon_threadsafe(self._loop.stop)
+        self._thread.join()
+        self._loop.close()
+
+    async def _hang_up(self) -> None:
+        others = asyncio.all_tasks() - {asyncio.current_task()}
+        for task in others:
+            task.cancel()
+        await asyncio.gather(*others, return_exceptions=True)
+        await self._api.close()
+        await asyncio.get_running_loop().shutdown_default_executor()
+
+
+def _fault(error: Exception, timeout: float) -> Exception:
+    """Return the fault behind an error of any client; they name their classes alike, and none is a base of all."""
+    if isinstance(error, errors.TransientError | errors.RejectedError | ModelError):
+        return error
+    response = getattr(error, "response", None)
+    if response is not None and isinstance(getattr(response, "status_code", None), int):
+        return errors.error_from_status(response.status_code, response.headers, response.text)
+    names = {parent.__name__ for parent in type(error).__mro__}
+    cause = error.__cause__ or error
+    said = errors.shorten(str(cause)) or type(cause).__name__
+    if type(cause).__name__ in NOT_CONNECTED:
+        return errors.UnreachableError(f"the server accepts no connection ({said})")
+    if names & LATE:
+        return errors.TransientError(f"no answer within {timeout:g} seconds (timeout=…)")
+    if names & BROKEN:
+        return errors.TransientError(f"the connection broke ({said})")
+    return ModelError(f"The client failed ({type(error).__name__}: {errors.shorten(str(error))}).")
