@@ -1,0 +1,77 @@
+"""The same benchmark through every provider's official client: same answers, exact tokens, and each asked once."""
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+pytestmark = pytest.mark.slow
+
+PICTURES = 18
+KEY = "sk-very-secret-0123456789"
+PRICES = {"price_in": 2, "price_cached": 1, "price_out": 8}
+PROVIDERS: dict[str, tuple[str, dict[str, object], str]] = {
+    "responses": ("openai", {"api": "responses"}, "/v1/responses"),
+    "anthropic": ("anthropic", {}, "/v1/messages"),
+    "gemini": ("gemini", {}, "/v1/models/test:generateContent"),
+}
+
+
+@pytest.fixture(scope="module")
+def chat(new_exam: Callable[..., Any]) -> Any:
+    """After a run through Chat Completions."""
+    exam = new_exam(**PRICES)
+    exam.passes()
+    return exam
+
+
+@pytest.fixture(scope="module", params=list(PROVIDERS))
+def other(request: pytest.FixtureRequest, new_exam: Callable[..., Any]) -> Any:
+    """After a run through another API, in which every third question fails at first."""
+    exam = new_exam(**PRICES)
+    exam.backend, exam.options, exam.path = (
+        PROVIDERS[request.param][0],
+        PRICES | PROVIDERS[request.param][1],
+        PROVIDERS[request.param][2],
+    )
+    exam.server.plan = {place: [exam.server.refusal(529, "Overloaded")] for place in range(0, PICTURES, 3)}
+    exam.said = exam.passes()
+    return exam
+
+
+def test_the_answers_are_those_of_chat_completions(chat: Any, other: Any) -> None:
+    compared = ("key", "target", "prediction", "correct", "error")
+    mine, others = ([[row[name] for name in compared if name in row] for row in exam.rows()] for exam in (chat, other))
+    assert mine == others
+    assert chat.record["outcomes"] == other.record["outcomes"]
+
+
+def test_every_picture_is_answered_once_at_its_address(other: Any) -> None:
+    assert {asked.path for asked in other.server.asked} == {other.path}
+    assert [*other.paid.values()] == [1] * PICTURES
+
+
+def test_tokens_and_cost_are_those_of_the_server(other: Any) -> None:
+    counts = [other.server.count(asked) for asked, _ in other.server.paid if asked.pictures]
+    read, said = (sum(count[f"{name}_tokens"] for count in counts) for name in ("prompt", "completion"))
+    cached = sum(count["prompt_tokens_details"]["cached_tokens"] for count in counts)
+    usage = other.record["usage"]
+    assert (usage["prompt_tokens"], usage["cached_tokens"], usage["answer_tokens"]) == (read, cached, said)
+    assert usage["cost"] == pytest.approx((2 * (read - cached) + cached + 8 * said) / 1e6)
+    assert f"{usage['cost']:.4f} USD" in other.said
+
+
+def test_thinking_is_stored_beside_the_answer_and_not_in_it(other: Any) -> None:
+    assert sum(content.count(b'"thinking":"Let me see."') for content in other.world.store.values()) == PICTURES
+    assert not any("Let me see" in value for row in other.rows() for value in row.values())
+
+
+def test_the_key_is_in_no_file(other: Any) -> None:
+    files = [path for path in other.world.latest.rglob("*") if path.is_file()]
+    assert not [path for path in files if KEY.encode() in path.read_bytes()]
+    assert not [name for name, content in other.world.store.items() if KEY.encode() in content]
+
+
+def test_the_next_run_asks_nothing(other: Any) -> None:
+    other.passes()
+    assert other.fresh == {}
