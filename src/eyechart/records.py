@@ -152,7 +152,8 @@ class UsageRecord(msgspec.Struct, frozen=True, kw_only=True):
     requests: Annotated[int, doc("Number of requests.")]
     prompt_tokens: Annotated[int, doc("Prompt tokens, with cached ones.")]
     cached_tokens: Annotated[int, doc("Prompt tokens that were read from a prefix cache.")]
-    answer_tokens: Annotated[int, doc("Generated tokens.")]
+    answer_tokens: Annotated[int, doc("Generated tokens, with those of thinking.")]
+    thinking_tokens: Annotated[int, doc("Generated tokens before the answer, where the server counts them.")] = 0
     cost: Annotated[float | None, doc("Cost in USD, null if no prices are known.")] = None
     sets: Annotated[Mapping[str, SubsetTiming], doc("Timing of each set of pairs of a division.")] = {}
 

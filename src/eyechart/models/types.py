@@ -47,6 +47,11 @@ class Model(ABC):
         """Return the cost of tokens in USD, None if it is unknown."""
         return None
 
+    @property
+    def cost_note(self) -> str:
+        """What a reader of costs needs to know, as a sentence; "" for a model that costs nothing."""
+        return ""
+
 
 class ImageEncoder(Model):
     """Encodes images as vectors."""

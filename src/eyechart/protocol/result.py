@@ -51,6 +51,7 @@ class CaseResult(Generic[P]):
         self.estimates: list[Estimate] = []
         self.loads = 0
         self.stop = ""  # why not all images were asked
+        self.cost_note = ""
         self.class_names: tuple[str, ...] = ()  # of prompts, for a split without names of its own
         self.store_entries: tuple[str, ...] = ()
 
@@ -85,6 +86,7 @@ class CaseResult(Generic[P]):
         return (
             *((failed,) if errors else ()),
             *((f"{case}: {self.stop}",) if self.stop else ()),
+            *((f"{self.case.model}: {self.cost_note}",) if self.cost_note else ()),
             *(f"{case}: {note}" for note in self.predictions.notes()),
             *(f"{split}: {note}" for note in (*self.dataset.notes, *self.predictions.data_notes())),
         )
@@ -289,6 +291,7 @@ def make_usage_record(
         prompt_tokens=usage.prompt,
         cached_tokens=usage.cached,
         answer_tokens=usage.answer,
+        thinking_tokens=usage.thinking,
         cost=cost,
         sets=sets or {},
     )

@@ -26,14 +26,13 @@ def chat(new_exam: Callable[..., Any]) -> Any:
 
 
 @pytest.fixture(scope="module", params=list(PROVIDERS))
-def other(request: pytest.FixtureRequest, new_exam: Callable[..., Any]) -> Any:
+def other(request: pytest.FixtureRequest, new_exam: Callable[..., Any], tmp_path_factory: Any) -> Any:
     """After a run through another API, in which every third question fails at first."""
-    exam = new_exam(**PRICES)
-    exam.backend, exam.options, exam.path = (
-        PROVIDERS[request.param][0],
-        PRICES | PROVIDERS[request.param][1],
-        PROVIDERS[request.param][2],
-    )
+    prices = tmp_path_factory.mktemp("prices") / "prices.toml"
+    prices.write_text("date = 2026-12-31\n[models]\ntest = { input = 2, cached = 1, output = 8 }", encoding="utf-8")
+    exam = new_exam()
+    exam.backend, options, exam.path = PROVIDERS[request.param]
+    exam.options = {"prices": prices, **options}
     exam.server.plan = {place: [exam.server.refusal(529, "Overloaded")] for place in range(0, PICTURES, 3)}
     exam.said = exam.passes()
     return exam
@@ -59,6 +58,7 @@ def test_tokens_and_cost_are_those_of_the_server(other: Any) -> None:
     assert (usage["prompt_tokens"], usage["cached_tokens"], usage["answer_tokens"]) == (read, cached, said)
     assert usage["cost"] == pytest.approx((2 * (read - cached) + cached + 8 * said) / 1e6)
     assert f"{usage['cost']:.4f} USD" in other.said
+    assert "The cost is at prices of 2026-12-31" in other.said
 
 
 def test_thinking_is_stored_beside_the_answer_and_not_in_it(other: Any) -> None:

@@ -126,6 +126,11 @@ class ServedGenerator(Generator):
         """Return the cost of tokens in USD, None without prices."""
         return self.options.budget.cost(usage)
 
+    @property
+    def cost_note(self) -> str:
+        """Where the prices are from, or why there are none."""
+        return self.options.price_note
+
     def close(self) -> None:
         """Close the connection; the next request opens it again."""
         if line := self.__dict__.pop("_line", None):

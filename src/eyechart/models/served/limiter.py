@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from eyechart.errors import ModelError
 from eyechart.models.served.concurrency import ConcurrencyLimit
+from eyechart.models.served.prices import Prices
 from eyechart.models.types import Usage
 
 SLACK = 1e-9  # of adding up fractions
@@ -14,24 +15,6 @@ SLACK = 1e-9  # of adding up fractions
 
 class BudgetError(ModelError):
     """Another request could cost more than what is left of the budget."""
-
-
-@dataclass(frozen=True)
-class Prices:
-    """Prices in USD per million tokens: prompt, cached prompt, answer."""
-
-    prompt: float
-    cached: float
-    answer: float
-
-    def cost(self, usage: Usage) -> float:
-        """Return the cost of tokens in USD.
-
-        >>> Prices(2.5, 1.25, 10).cost(Usage(prompt=1_000_000, cached=400_000, answer=100_000))
-        3.0
-        """
-        fresh = usage.prompt - usage.cached
-        return (fresh * self.prompt + usage.cached * self.cached + usage.answer * self.answer) / 1_000_000
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,8 @@ from urllib.parse import urlsplit
 
 from eyechart.errors import ModelError, SpecError
 from eyechart.models import runtime
-from eyechart.models.served.limiter import Budget, Prices
+from eyechart.models.served.limiter import Budget
+from eyechart.models.served.prices import Prices, find_prices
 from eyechart.spec import ModelSpec
 
 NO_KEY = "none"  # what a server of one's own is told, which asks for none
@@ -49,9 +50,10 @@ COMMON_HELP = {
 RECORD_HELP = {
     "served": "name of the model in identities, so that stored answers need no server (default: the server is asked)",
     "revision": "version of the weights on your own server, which cannot be seen from outside",
-    "price_in": "price of a million prompt tokens in USD",
+    "prices": "toml file with prices by model, read before the packaged table (its form: docs/models.md)",
+    "price_in": "price of a million prompt tokens in USD (default: that of the table)",
     "price_cached": "price of a million cached prompt tokens in USD (default: price_in)",
-    "price_out": "price of a million answer tokens in USD",
+    "price_out": "price of a million answer tokens in USD (default: that of the table)",
     "budget": "most that answers may cost in USD, stored ones included; each process counts its own",
     "budget_tokens": "most tokens that answers may take, stored ones included; each process counts its own",
 }
@@ -69,6 +71,7 @@ class ServedOptions:
     retries: int
     backoff: float
     budget: Budget
+    price_note: str
     settings: Mapping[str, Any]
 
     @property
@@ -98,6 +101,7 @@ class ServedOptions:
 
 def parse_options(spec: ModelSpec, provider: Provider, settings: Mapping[str, Any]) -> ServedOptions:
     """Return the options of a specification that `check_options` accepted."""
+    prices, price_note = _prices(spec, provider)
     return ServedOptions(
         model=spec.arguments[0],
         base_url=_base_url(spec, provider),
@@ -106,7 +110,8 @@ def parse_options(spec: ModelSpec, provider: Provider, settings: Mapping[str, An
         timeout=_positive(spec, "timeout", 120),
         retries=runtime.integer_option(spec, "retries", 6, least=0),
         backoff=runtime.amount_option(spec, "backoff", 1) or 0,
-        budget=_budget(spec),
+        budget=_budget(spec, prices),
+        price_note=price_note,
         settings=settings,
     )
 
@@ -176,14 +181,29 @@ def _positive(spec: ModelSpec, option: str, default: float) -> float:
     return value
 
 
-def _budget(spec: ModelSpec) -> Budget:
-    """Return the budget, in USD at prices per million tokens, or in tokens."""
+def _prices(spec: ModelSpec, provider: Provider) -> tuple[Prices | None, str]:
+    """Return the prices per million tokens and a note about them: of the options, else of a table.
+
+    The packaged table is of the providers' own addresses.
+    """
     answer, cached, prompt = (
         runtime.amount_option(spec, option) for option in ("price_out", "price_cached", "price_in")
     )
-    prices = None if answer is None or prompt is None else Prices(prompt, prompt if cached is None else cached, answer)
-    if not prices and {"budget", "price_in", "price_out", "price_cached"} & {*spec.options}:
+    if answer is not None and prompt is not None:
+        return Prices(prompt, prompt if cached is None else cached, answer), ""
+    if {"price_in", "price_out", "price_cached"} & {*spec.options}:
         raise SpecError(f"'{spec}' needs both price_in and price_out, in USD a million tokens.")
+    is_public = _base_url(spec, provider) == provider.base_url
+    return find_prices(spec.arguments[0], spec.options.get("prices"), is_public)
+
+
+def _budget(spec: ModelSpec, prices: Prices | None) -> Budget:
+    """Return the budget, in USD or in tokens."""
+    if prices is None and "budget" in spec.options:
+        raise SpecError(
+            f"'{spec}' has a budget in USD, but no price is known for the model. It needs both price_in and price_out, "
+            "in USD a million tokens, or prices=FILE."
+        )
     tokens = runtime.integer_option(spec, "budget_tokens", 1) if "budget_tokens" in spec.options else None
     usd = _positive(spec, "budget", 1) if "budget" in spec.options else None
     return Budget(prices, usd, tokens)
