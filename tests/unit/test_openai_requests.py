@@ -215,7 +215,7 @@ def test_every_error_is_read_as_something(status: int, told: object, cut: int) -
 def test_every_reply_is_an_answer_or_a_fault(told: object) -> None:
     body = told if isinstance(told, bytes) else json.dumps(told).encode()
     try:
-        reply = openai_chat.parse_reply(body)
+        reply = openai_chat.parse_completion(body)
     except (errors.TransientError, errors.RejectedError, ModelError):
         return
     assert reply.answer.error

@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 import msgspec
 
 from eyechart.models.served import errors
-from eyechart.models.served.api import Api, Reply, decode, error_in_reply, iterate_parts
+from eyechart.models.served.api import Api, Completion, decode, error_in_body, iterate_parts
 from eyechart.models.served.generator import ServedGenerator
 from eyechart.models.served.images import encode_base64
 from eyechart.models.served.options import (
@@ -83,16 +83,16 @@ class MessagesApi(Api):
     async def send(self, body: Mapping[str, Any]) -> bytes:
         """Send a body once and return the body of the response."""
         # create() would look every part of a body up in its own types, which costs more than sending it
-        reply = await self._client.post("/v1/messages", body=dict(body), cast_to=str)
-        return reply.encode()
+        content = await self._client.post("/v1/messages", body=dict(body), cast_to=str)
+        return content.encode()
 
-    def parse(self, body: bytes) -> Reply:
-        """Return the reply in the body of a response."""
+    def parse(self, body: bytes) -> Completion:
+        """Return the completion in the body of a response."""
         message = decode(body, Message)
         if message.error:
-            raise error_in_reply(message.error)
+            raise error_in_body(message.error)
         usage = message.usage.usage() if message.usage else Usage()
-        return Reply(replace(_answer(message), usage=usage), message.model or "")
+        return Completion(replace(_answer(message), usage=usage), message.model or "")
 
     async def close(self) -> None:
         """Close the connections."""

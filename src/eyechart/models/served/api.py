@@ -17,7 +17,7 @@ S = TypeVar("S", bound=msgspec.Struct)
 
 
 @dataclass(frozen=True)
-class Reply:
+class Completion:
     """What a server replied: the answer, and the name of the model that made it, "" if it is not there."""
 
     answer: Answer
@@ -45,8 +45,8 @@ class Api(ABC):
         """Send a body once and return the body of the response; raise what the client raises."""
 
     @abstractmethod
-    def parse(self, body: bytes) -> Reply:
-        """Return the reply in the body of a response; raise what `errors` has."""
+    def parse(self, body: bytes) -> Completion:
+        """Return the completion in the body of a response; raise what `errors` has."""
 
     @abstractmethod
     async def close(self) -> None:
@@ -69,7 +69,7 @@ def decode(body: bytes, struct: type[S]) -> S:
         raise errors.TransientError(f"the reply cannot be read ({error}): {start!r}…") from None
 
 
-def error_in_reply(error: Any) -> Exception:
+def error_in_body(error: Any) -> Exception:
     """Return the exception for an error in the body of a response with status 200, as some services send."""
     code = error.get("code") if isinstance(error, dict) else None
     status = code if isinstance(code, int) and 400 <= code < 600 else 500

@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 
 from eyechart.errors import ModelError
 from eyechart.models.served import errors
-from eyechart.models.served.api import Api, Reply
+from eyechart.models.served.api import Api, Completion
 from eyechart.models.served.options import NO_KEY
 
 T = TypeVar("T")
@@ -20,7 +20,7 @@ MIN_SECRET_LENGTH = 8  # letters; a shorter key is a word such as "EMPTY", which
 
 
 class Client:
-    """Sends requests and reads replies; its messages never contain the key."""
+    """Sends requests and reads completions; its messages never contain the key."""
 
     def __init__(self, api: Api) -> None:
         self._api, self.options, self._key = api, api.options, api.key
@@ -38,28 +38,33 @@ class Client:
         if not self._loop.is_closed():
             self._loop.call_soon_threadsafe(do)
 
-    async def send(self, body: Mapping[str, Any]) -> Reply:
+    async def send(self, body: Mapping[str, Any]) -> Completion:
         """Send one request once; raise TransientError, RejectedError or ModelError."""
         try:
             async with asyncio.timeout(self.options.timeout):
                 content = await self._api.send(body)
-            reply = self._redact(self._api.parse(content))
+            completion = self._redact(self._api.parse(content))
         except Exception as error:
             fault = self._read(error)
             self.is_reached = self.is_reached or not isinstance(fault, errors.UnreachableError)
             raise fault from None  # the client's own sentence may hold the key
         self.is_reached = True
-        return reply
+        return completion
 
-    def _redact(self, reply: Reply) -> Reply:
-        """Return a reply with "[key]" in place of the key, which a server may repeat in its texts."""
+    def _redact(self, completion: Completion) -> Completion:
+        """Return a completion with "[key]" in place of the key, which a server may repeat in its texts."""
         if self._key == NO_KEY or len(self._key) < MIN_SECRET_LENGTH:
-            return reply
+            return completion
         text, error, thinking, model = (
             content.replace(self._key, "[key]")
-            for content in (reply.answer.text, reply.answer.error, reply.answer.thinking, reply.model)
+            for content in (
+                completion.answer.text,
+                completion.answer.error,
+                completion.answer.thinking,
+                completion.model,
+            )
         )
-        return Reply(replace(reply.answer, text=text, error=error, thinking=thinking), model)
+        return Completion(replace(completion.answer, text=text, error=error, thinking=thinking), model)
 
     def _read(self, error: Exception) -> Exception:
         fault = _fault(error, self.options.timeout)
@@ -95,11 +100,11 @@ def _fault(error: Exception, timeout: float) -> Exception:
         return errors.error_from_status(response.status_code, response.headers, response.text)
     names = {parent.__name__ for parent in type(error).__mro__}
     cause = error.__cause__ or error
-    said = errors.shorten(str(cause)) or type(cause).__name__
+    reason = errors.shorten(str(cause)) or type(cause).__name__
     if type(cause).__name__ in NOT_CONNECTED:
-        return errors.UnreachableError(f"the server accepts no connection ({said})")
+        return errors.UnreachableError(f"the server accepts no connection ({reason})")
     if names & LATE:
         return errors.TransientError(f"no answer within {timeout:g} seconds (timeout=…)")
     if names & BROKEN:
-        return errors.TransientError(f"the connection broke ({said})")
+        return errors.TransientError(f"the connection broke ({reason})")
     return ModelError(f"The client failed ({type(error).__name__}: {errors.shorten(str(error))}).")

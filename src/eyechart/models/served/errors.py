@@ -126,8 +126,8 @@ def retry_delay(body: str) -> float | None:
     >>> retry_delay('{"error": {"details": [{"@type": "…RetryInfo", "retryDelay": "34.5s"}]}}')
     34.5
     """
-    found = RETRY_DELAY.search(body)
-    return float(found[1]) if found else None
+    match = RETRY_DELAY.search(body)
+    return float(match[1]) if match else None
 
 
 def _until(date: str) -> float:

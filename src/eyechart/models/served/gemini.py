@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 import msgspec
 
 from eyechart.models.served import errors
-from eyechart.models.served.api import Api, Reply, decode, error_in_reply, iterate_parts
+from eyechart.models.served.api import Api, Completion, decode, error_in_body, iterate_parts
 from eyechart.models.served.generator import ServedGenerator
 from eyechart.models.served.images import encode_image
 from eyechart.models.served.options import (
@@ -85,13 +85,13 @@ class GeminiApi(Api):
         http = response.sdk_http_response
         return (http.body or "").encode() if http else b""
 
-    def parse(self, body: bytes) -> Reply:
-        """Return the reply in the body of a response."""
+    def parse(self, body: bytes) -> Completion:
+        """Return the completion in the body of a response."""
         content = decode(body, Content)
         if content.error:
-            raise error_in_reply(content.error)
+            raise error_in_body(content.error)
         usage = content.usage.usage() if content.usage else Usage()
-        return Reply(replace(_answer(content), usage=usage), content.model or "")
+        return Completion(replace(_answer(content), usage=usage), content.model or "")
 
     async def close(self) -> None:
         """Close the connections."""

@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 
 from eyechart.models.served import errors
-from eyechart.models.served.api import Api, Reply, decode, error_in_reply, iterate_parts
+from eyechart.models.served.api import Api, Completion, decode, error_in_body, iterate_parts
 from eyechart.models.served.images import data_url
 from eyechart.models.served.options import ServedOptions
 from eyechart.models.types import Answer, Request, Usage
@@ -38,8 +38,8 @@ class OpenAiClient(Api):
     async def send(self, body: Mapping[str, Any]) -> bytes:
         """Send a body once and return the body of the response."""
         # create() would look every part of a body up in its own types, which costs more than sending it
-        reply = await self._client.post(self.path, body=dict(body), cast_to=str)
-        return reply.encode()
+        content = await self._client.post(self.path, body=dict(body), cast_to=str)
+        return content.encode()
 
     async def close(self) -> None:
         """Close the connections."""
@@ -59,9 +59,9 @@ class ChatCompletions(OpenAiClient):
         turn = {"model": self.options.model, "messages": [build_message(request)], limit: max_tokens}
         return turn | settings | effort | response_format(schema)
 
-    def parse(self, body: bytes) -> Reply:
-        """Return the reply in the body of a response."""
-        return parse_reply(body)
+    def parse(self, body: bytes) -> Completion:
+        """Return the completion in the body of a response."""
+        return parse_completion(body)
 
 
 def build_message(request: Request) -> dict[str, Any]:
@@ -144,7 +144,7 @@ class CompletionUsage(msgspec.Struct):
         return Usage(self.prompt_tokens or 0, cached or 0, self.completion_tokens or 0, thinking or 0)
 
 
-class Completion(msgspec.Struct):
+class ChatCompletion(msgspec.Struct):
     """The fields of a server's completion that are used here."""
 
     model: str | None = None
@@ -153,13 +153,13 @@ class Completion(msgspec.Struct):
     error: Any = None
 
 
-def parse_reply(body: bytes) -> Reply:
-    """Return the reply in the body of a response."""
-    completion = decode(body, Completion)
+def parse_completion(body: bytes) -> Completion:
+    """Return the completion in the body of a response."""
+    completion = decode(body, ChatCompletion)
     if completion.error and not completion.choices:  # some services tell errors under HTTP 200
-        raise error_in_reply(completion.error)
+        raise error_in_body(completion.error)
     usage = completion.usage.usage() if completion.usage else Usage()
-    return Reply(replace(_answer(completion.choices), usage=usage), completion.model or "")
+    return Completion(replace(_answer(completion.choices), usage=usage), completion.model or "")
 
 
 def _answer(choices: list[CompletionChoice] | None) -> Answer:

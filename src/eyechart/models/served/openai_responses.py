@@ -7,7 +7,7 @@ from typing import Any
 import msgspec
 
 from eyechart.models.served import errors
-from eyechart.models.served.api import Reply, decode, error_in_reply, iterate_parts
+from eyechart.models.served.api import Completion, decode, error_in_body, iterate_parts
 from eyechart.models.served.images import data_url
 from eyechart.models.served.openai_chat import OpenAiClient, named_schema
 from eyechart.models.types import Answer, Request, Usage
@@ -34,13 +34,13 @@ class ResponsesApi(OpenAiClient):
             body["text"] = {"format": {"type": "json_schema", **named_schema(schema)}}
         return body
 
-    def parse(self, body: bytes) -> Reply:
-        """Return the reply in the body of a response."""
+    def parse(self, body: bytes) -> Completion:
+        """Return the completion in the body of a response."""
         response = decode(body, Response)
         if response.error and response.status != "failed":
-            raise error_in_reply(response.error)
+            raise error_in_body(response.error)
         usage = response.usage.usage() if response.usage else Usage()
-        return Reply(replace(_answer(response), usage=usage), response.model or "")
+        return Completion(replace(_answer(response), usage=usage), response.model or "")
 
 
 def _part(part: Any) -> dict[str, Any]:

@@ -10,7 +10,7 @@ from typing import Any
 from eyechart.errors import ModelError
 from eyechart.models.batch_backoff import failure_from_error
 from eyechart.models.served import errors
-from eyechart.models.served.api import Reply
+from eyechart.models.served.api import Completion
 from eyechart.models.served.client import Client
 from eyechart.models.served.limiter import RequestLimiter
 from eyechart.models.types import Answer
@@ -93,17 +93,17 @@ class RequestGroup:
                     return self._give_up(f"{fault}, {attempt} times", count=True)
                 await self._pause(self.line.options.backoff * min(MAX_BACKOFF, 2.0 ** (attempt - 1)), fault.wait or 0)
 
-    async def _send(self, body: Mapping[str, Any]) -> Reply:
+    async def _send(self, body: Mapping[str, Any]) -> Completion:
         """Send one request once, and adapt the number of concurrent requests to what comes back."""
         limit = self.gate.concurrency
         epoch, start = limit.on_request(self.gate.under_way), monotonic()
         try:
-            reply = await self.line.send(body)
+            completion = await self.line.send(body)
         except errors.OverloadedError:
             limit.on_overload(epoch)
             raise
         limit.on_response(epoch, monotonic() - start)
-        return reply
+        return completion
 
     def _check_reached(self, fault: errors.TransientError, attempts: int, seconds: float) -> None:
         """Raise ModelError if the server never accepted a connection; one that was reached before may come back."""
@@ -120,16 +120,16 @@ class RequestGroup:
         with suppress(TimeoutError):
             await asyncio.wait_for(self._end.wait(), seconds)
 
-    def _settle(self, reply: Reply) -> Answer:
-        self.gate.charge(reply.answer.usage)
-        self.served = reply.model or self.served
-        if self.expected and reply.model not in ("", self.expected):
+    def _settle(self, completion: Completion) -> Answer:
+        self.gate.charge(completion.answer.usage)
+        self.served = completion.model or self.served
+        if self.expected and completion.model not in ("", self.expected):
             raise ModelError(
-                f"The server answers as {reply.model}, but this run began with {self.expected}. "
+                f"The server answers as {completion.model}, but this run began with {self.expected}. "
                 "Answers so far are kept; name the model more exactly (not by an alias), and run again."
             )
         self._in_a_row = 0
-        return reply.answer
+        return completion.answer
 
     def _give_up(self, reason: str, *, count: bool) -> Answer:
         self._in_a_row = self._in_a_row + 1 if count else 0
