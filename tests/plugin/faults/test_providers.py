@@ -1,12 +1,15 @@
 """The same benchmark through every provider's official client: same answers, exact tokens, and each asked once."""
 
 from collections.abc import Callable
+from pathlib import Path
+from runpy import run_path
 from typing import Any
 
 import pytest
 
 pytestmark = pytest.mark.slow
 
+FORMATS = run_path(str(Path(__file__).parents[2] / "faulty_server.py"))["FORMATS"]
 PICTURES = 18
 KEY = "sk-very-secret-0123456789"
 PRICES = {"price_in": 2, "price_cached": 1, "price_out": 8}
@@ -59,6 +62,34 @@ def test_tokens_and_cost_are_those_of_the_server(other: Any) -> None:
     assert usage["cost"] == pytest.approx((2 * (read - cached) + cached + 8 * said) / 1e6)
     assert f"{usage['cost']:.4f} USD" in other.said
     assert "The cost is at prices of 2026-12-31" in other.said
+
+
+REFUSALS: dict[str, tuple[dict[str, object], dict[str, object]]] = {
+    "openai": (
+        {"output": [{"type": "message", "content": [{"type": "refusal", "refusal": "I can't"}]}]},
+        {"status": "incomplete", "incomplete_details": {"reason": "max_output_tokens"}},
+    ),
+    "anthropic": ({"stop_reason": "refusal", "content": []}, {"stop_reason": "max_tokens"}),
+    "gemini": ({"finishReason": "SAFETY", "content": {}}, {"finishReason": "MAX_TOKENS"}),
+}
+
+
+def test_refusals_and_truncated_answers_are_outcomes_of_their_own(other: Any, new_exam: Callable[..., Any]) -> None:
+    exam = new_exam()
+    exam.backend, exam.options = other.backend, {**other.options}
+    refused, truncated = REFUSALS[exam.backend]
+    write = FORMATS[next(name for name in FORMATS if name in other.path)]
+    facts = [refused, refused, truncated]
+    bodies = [
+        write(exam.server.name, "I think", {"prompt_tokens": 300, "completion_tokens": 9}, **fact) for fact in facts
+    ]
+    exam.server.plan = {place: [exam.server.reply(body)] for place, body in enumerate(bodies)}
+    said = exam.fails()
+    outcomes = exam.record["outcomes"]
+    assert (outcomes["error"], outcomes["refused"], outcomes["truncated"]) == (2, 2, 1)
+    assert outcomes["correct"] + outcomes["wrong"] == PICTURES - 3
+    assert "refused" in said
+    assert [row["correct"] for row in exam.rows() if row["error"]] == ["", ""]
 
 
 def test_thinking_is_stored_beside_the_answer_and_not_in_it(other: Any) -> None:
