@@ -3,11 +3,13 @@
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any, ClassVar
+from urllib.parse import quote
 
 import msgspec
 
 from eyechart.models.served import errors
-from eyechart.models.served.api import Api, Completion, decode, error_in_body, iterate_parts
+from eyechart.models.served.api import Completion, decode, error_in_body, iterate_parts
+from eyechart.models.served.batches import BatchApi
 from eyechart.models.served.generator import ServedGenerator
 from eyechart.models.served.images import encode_base64
 from eyechart.models.served.options import (
@@ -45,12 +47,12 @@ class AnthropicGenerator(ServedGenerator):
         chosen = {"thinking": thinking, "effort": effort}
         return sampling_option(spec, "temperature", None) | {name: word for name, word in chosen.items() if word}
 
-    def create_api(self) -> Api:
+    def create_api(self) -> "MessagesApi":
         """Return the Messages API."""
         return MessagesApi(self.options)
 
 
-class MessagesApi(Api):
+class MessagesApi(BatchApi):
     """The Messages API through the package anthropic."""
 
     def __init__(self, options: ServedOptions) -> None:
@@ -94,6 +96,21 @@ class MessagesApi(Api):
         usage = message.usage.usage() if message.usage else Usage()
         return Completion(replace(_answer(message), usage=usage), message.model or "")
 
+    async def create_batch(self, bodies: Mapping[str, Mapping[str, Any]]) -> str:
+        """Send a batch of bodies by their digests and return its number."""
+        requests = [{"custom_id": digest, "params": body} for digest, body in bodies.items()]
+        batch = await self._client.post("/v1/messages/batches", body={"requests": requests}, cast_to=str)
+        return decode(batch.encode(), MessageBatch).id
+
+    async def read_results(self, batch: str) -> list[tuple[str, int, bytes]] | None:
+        """Return the digest, HTTP status and body of every response of a batch, None before it ended."""
+        path = f"/v1/messages/batches/{quote(batch)}"
+        facts = decode((await self._client.get(path, cast_to=str)).encode(), MessageBatch)
+        if facts.processing_status != "ended":
+            return None
+        content = await self._client.get(f"{path}/results", cast_to=str)
+        return [_result(decode(line.encode(), BatchLine)) for line in content.splitlines() if line]
+
     async def close(self) -> None:
         """Close the connections."""
         await self._client.close()
@@ -104,6 +121,37 @@ def _part(part: Any) -> dict[str, Any]:
         return {"type": "text", "text": part}
     media_type, content = encode_base64(*part)
     return {"type": "image", "source": {"type": "base64", "media_type": media_type, "data": content}}
+
+
+class MessageBatch(msgspec.Struct):
+    """The fields of a batch that are used here."""
+
+    id: str
+    processing_status: str = ""
+
+
+class BatchResult(msgspec.Struct):
+    """A result of a batch: a message, an error, or neither for a request that expired or was cancelled."""
+
+    type: str
+    message: msgspec.Raw = msgspec.Raw(b"null")
+    error: Any = None
+
+
+class BatchLine(msgspec.Struct):
+    """A line of the results of a batch."""
+
+    custom_id: str
+    result: BatchResult
+
+
+def _result(line: BatchLine) -> tuple[str, int, bytes]:
+    """Return the digest, HTTP status and body of a line."""
+    if line.result.type == "succeeded":
+        return line.custom_id, 200, bytes(line.result.message)
+    error = line.result.error or {"message": f"the request {line.result.type}"}
+    kind = (error.get("error") or error).get("type") if isinstance(error, dict) else ""
+    return line.custom_id, 400 if kind == "invalid_request_error" else 500, msgspec.json.encode(error)
 
 
 class Block(msgspec.Struct):

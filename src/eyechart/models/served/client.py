@@ -40,16 +40,29 @@ class Client:
 
     async def send(self, body: Mapping[str, Any]) -> Completion:
         """Send one request once; raise TransientError, RejectedError or ModelError."""
+        return await self.call(self._exchange(body))
+
+    async def _exchange(self, body: Mapping[str, Any]) -> Completion:
+        return self._redact(self._api.parse(await self._api.send(body)))
+
+    async def call(self, task: Coroutine[Any, Any, T]) -> T:
+        """Await what the client does, and raise its errors as in `send`."""
         try:
             async with asyncio.timeout(self.options.timeout):
-                content = await self._api.send(body)
-            completion = self._redact(self._api.parse(content))
+                result = await task
         except Exception as error:
             fault = self._read(error)
             self.is_reached = self.is_reached or not isinstance(fault, errors.UnreachableError)
             raise fault from None  # the client's own sentence may hold the key
         self.is_reached = True
-        return completion
+        return result
+
+    def parse(self, body: bytes) -> Completion:
+        """Return the completion in a body, without the key; raise as in `send`."""
+        try:
+            return self._redact(self._api.parse(body))
+        except Exception as error:
+            raise self._read(error) from None
 
     def _redact(self, completion: Completion) -> Completion:
         """Return a completion with "[key]" in place of the key, which a server may repeat in its texts."""

@@ -31,7 +31,9 @@ FILTERED = frozenset(
 class GeminiGenerator(ServedGenerator):
     """Generates answers on a server with the API of Gemini."""
 
-    provider = Provider("gemini", "https://generativelanguage.googleapis.com", "GEMINI_API_KEY", "google.genai")
+    provider = Provider(
+        "gemini", "https://generativelanguage.googleapis.com", "GEMINI_API_KEY", "google.genai", has_batches=False
+    )
     option_help: ClassVar[Mapping[str, str]] = provider.option_help(
         {
             "temperature": "temperature that is sent to the server, or none (default: 0)",

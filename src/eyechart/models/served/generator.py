@@ -11,9 +11,10 @@ from weakref import finalize
 from eyechart.errors import ModelError
 from eyechart.models.served import options
 from eyechart.models.served.api import Api
+from eyechart.models.served.batches import BatchApi, BatchRunner
 from eyechart.models.served.client import Client
 from eyechart.models.served.limiter import RequestLimiter
-from eyechart.models.served.request_group import RequestGroup
+from eyechart.models.served.request_group import RequestGroup, write_or_fail
 from eyechart.models.types import Answer, Generator, Identity, Request, Usage
 from eyechart.spec import ModelSpec
 
@@ -92,6 +93,9 @@ class ServedGenerator(Generator):
         every answer that was still to come.
         """
         group = RequestGroup(self._line, self._gate, self.identity.name)
+        if self.options.batch:
+            yield from self._generate_batch(group, self.options.batch, requests, max_tokens, schema)
+            return
         waiting: dict[Future[Answer], int] = {}
         try:
             for place, request in enumerate(requests):
@@ -107,6 +111,20 @@ class ServedGenerator(Generator):
                 task.cancel()
         if group.ended:
             raise group.ended
+
+    def _generate_batch(
+        self,
+        group: RequestGroup,
+        batch: options.BatchOptions,
+        requests: Iterable[Request],
+        max_tokens: int,
+        schema: Mapping[str, Any] | None,
+    ) -> Iterator[tuple[int, Answer]]:
+        """Yield answers when the batches have ended that have their requests."""
+        if not isinstance(self._api, BatchApi):
+            raise ModelError(f"{self.provider.backend} has no batches here. Leave out batch=true.")
+        bodies = (write_or_fail(partial(self._api.write, request, max_tokens, schema)) for request in requests)
+        yield from BatchRunner(self._line, self._api, group, batch).answer(enumerate(bodies))
 
     @property
     def concurrency(self) -> int:

@@ -4,20 +4,23 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from itertools import chain
 from typing import Any
+from urllib.parse import quote
 
 import msgspec
 
 from eyechart.models.served import errors
-from eyechart.models.served.api import Api, Completion, decode, error_in_body, iterate_parts
+from eyechart.models.served.api import Completion, decode, error_in_body, iterate_parts
+from eyechart.models.served.batches import BatchApi
 from eyechart.models.served.images import data_url
 from eyechart.models.served.options import ServedOptions
 from eyechart.models.types import Answer, Request, Usage
 
+ENDED = frozenset({"completed", "failed", "expired", "cancelled"})
 MAX_STRICT_VALUES = 500  # that OpenAI and Azure take in the enums of a strict schema
 MANY, MOST_LETTERS = 250, 7500  # more values than this may together have so many letters
 
 
-class OpenAiClient(Api):
+class OpenAiClient(BatchApi):
     """An API of OpenAI through the package openai."""
 
     path: str
@@ -41,9 +44,64 @@ class OpenAiClient(Api):
         content = await self._client.post(self.path, body=dict(body), cast_to=str)
         return content.encode()
 
+    async def create_batch(self, bodies: Mapping[str, Mapping[str, Any]]) -> str:
+        """Send a file of bodies, and a batch of it; return the number of the batch."""
+        url = f"/v1{self.path}"
+        lines = ({"custom_id": digest, "method": "POST", "url": url, "body": body} for digest, body in bodies.items())
+        content = b"".join(msgspec.json.encode(line) + b"\n" for line in lines)
+        file = await self._client.files.create(file=("requests.jsonl", content), purpose="batch")
+        batch = await self._client.post(
+            "/batches",
+            body={"input_file_id": file.id, "endpoint": url, "completion_window": "24h"},
+            cast_to=str,
+        )
+        return decode(batch.encode(), Batch).id
+
+    async def read_results(self, batch: str) -> list[tuple[str, int, bytes]] | None:
+        """Return the digest, HTTP status and body of every response of a batch, None before it ended."""
+        facts = decode((await self._client.get(f"/batches/{quote(batch)}", cast_to=str)).encode(), Batch)
+        if facts.status not in ENDED:
+            return None
+        results = []
+        for file in filter(None, (facts.output_file_id, facts.error_file_id)):
+            content = await self._client.get(f"/files/{quote(file)}/content", cast_to=str)
+            results += [_result(decode(line.encode(), BatchLine)) for line in content.splitlines() if line]
+        return results
+
     async def close(self) -> None:
         """Close the connections."""
         await self._client.close()
+
+
+class Batch(msgspec.Struct):
+    """The fields of a batch that are used here."""
+
+    id: str
+    status: str = ""
+    output_file_id: str | None = None
+    error_file_id: str | None = None
+
+
+class BatchResponse(msgspec.Struct):
+    """A response in a file of results."""
+
+    status_code: int
+    body: msgspec.Raw
+
+
+class BatchLine(msgspec.Struct):
+    """A line of a file of results."""
+
+    custom_id: str
+    response: BatchResponse | None = None
+    error: Any = None
+
+
+def _result(line: BatchLine) -> tuple[str, int, bytes]:
+    """Return the digest, HTTP status and body of a line; a request that expired has no response."""
+    if line.response:
+        return line.custom_id, line.response.status_code, bytes(line.response.body)
+    return line.custom_id, 500, msgspec.json.encode({"error": line.error})
 
 
 class ChatCompletions(OpenAiClient):

@@ -5,6 +5,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from ipaddress import ip_address
+from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -17,7 +18,17 @@ from eyechart.spec import ModelSpec
 NO_KEY = "none"  # what a server of one's own is told, which asks for none
 SECRET = re.compile(r"key|secret|passw|auth|(^|api_|access_)token$", re.IGNORECASE)
 VARIABLE = re.compile(r"[A-Z_][A-Z0-9_]*")
+BATCHES = ".eyechart/batches"
+DISCOUNT = 0.5  # of batches
 EFFORT_HELP = "how much a reasoning model thinks: {} (default: the server decides)"
+
+
+@dataclass(frozen=True)
+class BatchOptions:
+    """Where batches are noted, and the seconds between two looks at one."""
+
+    folder: Path
+    poll: float
 
 
 @dataclass(frozen=True)
@@ -29,6 +40,7 @@ class Provider:
     key_env: str
     package: str
     example: str = "http://localhost:8000"
+    has_batches: bool = True
 
     def option_help(self, settings: Mapping[str, str]) -> Mapping[str, str]:
         """Return the options with their explanations; `settings` are those that change an answer."""
@@ -37,6 +49,7 @@ class Provider:
             "key_env": f"environment variable that has the key (default: {self.key_env})",
             **COMMON_HELP,
             **settings,
+            **(BATCH_HELP if self.has_batches else {}),
             **RECORD_HELP,
         }
 
@@ -46,6 +59,11 @@ COMMON_HELP = {
     "timeout": "seconds for one attempt (default: 120)",
     "retries": "number of further attempts (default: 6)",
     "backoff": "seconds before the first further attempt, doubled with each (default: 1)",
+}
+BATCH_HELP = {
+    "batch": "true to send requests in batches, at half the price and with answers within a day (default: false)",
+    "batch_folder": f"folder that notes batches, so that a killed run finds them again (default: {BATCHES})",
+    "poll": "seconds between two looks at a batch (default: 30)",
 }
 RECORD_HELP = {
     "served": "name of the model in identities, so that stored answers need no server (default: the server is asked)",
@@ -72,6 +90,7 @@ class ServedOptions:
     backoff: float
     budget: Budget
     price_note: str
+    batch: BatchOptions | None
     settings: Mapping[str, Any]
 
     @property
@@ -102,6 +121,8 @@ class ServedOptions:
 def parse_options(spec: ModelSpec, provider: Provider, settings: Mapping[str, Any]) -> ServedOptions:
     """Return the options of a specification that `check_options` accepted."""
     prices, price_note = _prices(spec, provider)
+    if prices and runtime.flag_option(spec, "batch", False):
+        prices, price_note = prices.scale(DISCOUNT), price_note and f"{price_note} Batches cost half."
     return ServedOptions(
         model=spec.arguments[0],
         base_url=_base_url(spec, provider),
@@ -112,6 +133,7 @@ def parse_options(spec: ModelSpec, provider: Provider, settings: Mapping[str, An
         backoff=runtime.amount_option(spec, "backoff", 1) or 0,
         budget=_budget(spec, prices),
         price_note=price_note,
+        batch=_batch(spec),
         settings=settings,
     )
 
@@ -179,6 +201,17 @@ def _positive(spec: ModelSpec, option: str, default: float) -> float:
     if not value:
         raise SpecError(f"'{spec}' has {option}={value}. Expected a number above 0.")
     return value
+
+
+def _batch(spec: ModelSpec) -> BatchOptions | None:
+    """Return the options of batches, None without `batch=true`."""
+    if not runtime.flag_option(spec, "batch", False):
+        return None
+    if {"budget", "budget_tokens"} & {*spec.options}:
+        raise SpecError(
+            f"'{spec}' has a budget and batch=true. The tokens of a batch are known when it has ended; leave one out."
+        )
+    return BatchOptions(Path(spec.options.get("batch_folder", BATCHES)), _positive(spec, "poll", 30))
 
 
 def _prices(spec: ModelSpec, provider: Provider) -> tuple[Prices | None, str]:

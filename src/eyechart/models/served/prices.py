@@ -2,7 +2,7 @@
 
 import re
 import tomllib
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import date
 from functools import cache
 from pathlib import Path
@@ -24,6 +24,10 @@ class Prices:
     cached: float
     answer: float
     source: str = ""
+
+    def scale(self, factor: float) -> "Prices":
+        """Return the prices times a factor."""
+        return replace(self, prompt=factor * self.prompt, cached=factor * self.cached, answer=factor * self.answer)
 
     def cost(self, usage: Usage) -> float:
         """Return the cost of tokens in USD.

@@ -42,11 +42,11 @@ class RequestGroup:
     async def answer(self, write: Callable[[], Mapping[str, Any]]) -> Answer:
         """Answer one request; a ModelError ends the group."""
         try:
-            body, fault = await self._written(write)
+            body = await asyncio.to_thread(write_or_fail, write)
             await self._room.acquire()
             try:
-                if body is None:
-                    return Answer("", (), False, error=fault)
+                if isinstance(body, Answer):
+                    return body
                 async with self.gate.slot():
                     return await self._persist(body)
             except BaseException:
@@ -59,13 +59,6 @@ class RequestGroup:
             self.gate.shut = error if isinstance(error, errors.EndpointError) else self.gate.shut
             self._end.set()
             raise
-
-    async def _written(self, write: Callable[[], Mapping[str, Any]]) -> tuple[Mapping[str, Any] | None, str]:
-        """Return the body of one request, or None and the reason why it cannot be built."""
-        try:
-            return await asyncio.to_thread(write), ""
-        except Exception as error:
-            return None, failure_from_error(error, "its images and words cannot be written as a message").reason
 
     def release(self) -> None:
         """Free a slot after an answer was taken; may be called from any thread."""
@@ -83,7 +76,7 @@ class RequestGroup:
             if self.ended:
                 raise self.ended
             try:
-                return self._settle(await self._send(body))
+                return self.settle(await self._send(body))
             except errors.RejectedError as fault:
                 return self._give_up(str(fault), count=not fault.known)
             except errors.TransientError as fault:
@@ -120,7 +113,8 @@ class RequestGroup:
         with suppress(TimeoutError):
             await asyncio.wait_for(self._end.wait(), seconds)
 
-    def _settle(self, completion: Completion) -> Answer:
+    def settle(self, completion: Completion) -> Answer:
+        """Charge a completion and return its answer; raise ModelError for the answer of another model."""
         self.gate.charge(completion.answer.usage)
         self.served = completion.model or self.served
         if self.expected and completion.model not in ("", self.expected):
@@ -139,3 +133,12 @@ class RequestGroup:
                 "Answers so far are kept: see to the server, and run the same command again."
             )
         return Answer("", (), False, error=reason, retry=count)
+
+
+def write_or_fail(write: Callable[[], Mapping[str, Any]]) -> Mapping[str, Any] | Answer:
+    """Return the body of one request, or an answer with the reason why it cannot be written."""
+    try:
+        return write()
+    except Exception as error:
+        reason = failure_from_error(error, "its images and words cannot be written as a message").reason
+        return errors.no_answer(reason)
