@@ -48,13 +48,13 @@ def test_the_limit_settles_at_the_slots_of_a_server(k: int, seconds: float) -> N
 @pytest.mark.parametrize("k", [2, 10, 40])
 def test_the_limit_settles_where_latencies_vary(k: int) -> None:
     ends = [simulate(ConcurrencyLimit(256), slots(k, 1, 0.5, seed), 4000 + 100 * k) for seed in range(10)]
-    assert 0.6 * k <= median(median(limits[len(limits) // 2 :]) for limits in ends) <= 1.8 * k
+    assert 0.6 * k <= median(median(limits[len(limits) // 2 :]) for limits in ends) <= 2.5 * k
 
 
 def test_latency_that_rises_with_every_request_keeps_most_of_the_throughput() -> None:
     limits = simulate(ConcurrencyLimit(256), lambda pending: 1 + pending / 10, 20_000)
     settled = mean(limits[10_000:])
-    assert 0.65 <= settled / (10 + settled) <= 0.85  # of the highest throughput
+    assert 0.75 <= settled / (10 + settled) <= 0.92  # of the highest throughput
 
 
 @pytest.mark.parametrize("most", [1, 3, 16, 100])
