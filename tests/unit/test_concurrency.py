@@ -48,13 +48,13 @@ def test_the_limit_settles_at_the_slots_of_a_server(k: int, seconds: float) -> N
 @pytest.mark.parametrize("k", [2, 10, 40])
 def test_the_limit_settles_where_latencies_vary(k: int) -> None:
     ends = [simulate(ConcurrencyLimit(256), slots(k, 1, 0.5, seed), 4000 + 100 * k) for seed in range(10)]
-    assert 0.6 * k <= median(median(limits[len(limits) // 2 :]) for limits in ends) <= max(2.5 * k, 8)
+    assert 0.6 * k <= median(median(limits[len(limits) // 2 :]) for limits in ends) <= 1.8 * k
 
 
 def test_latency_that_rises_with_every_request_keeps_most_of_the_throughput() -> None:
     limits = simulate(ConcurrencyLimit(256), lambda pending: 1 + pending / 10, 20_000)
     settled = mean(limits[10_000:])
-    assert 0.75 <= settled / (10 + settled) <= 0.92  # of the highest throughput
+    assert 0.7 <= settled / (10 + settled) <= 0.88  # of the highest throughput
 
 
 @pytest.mark.parametrize("most", [1, 3, 16, 100])
@@ -65,7 +65,7 @@ def test_a_server_without_limits_gets_as_many_requests_as_are_allowed(most: int)
 
 
 def test_growth_is_fast_at_first() -> None:
-    assert simulate(ConcurrencyLimit(64), lambda pending: 1.0, 100)[-1] == 64
+    assert simulate(ConcurrencyLimit(64), lambda pending: 1.0, 200)[-1] == 64
 
 
 @pytest.mark.parametrize("k", [1, 2, 8, 30])
@@ -76,7 +76,7 @@ def test_refusals_of_an_overloaded_server_lower_the_limit(k: int) -> None:
 
 def test_one_overload_is_one_cut() -> None:
     limit = ConcurrencyLimit(64)
-    simulate(limit, lambda pending: 1.0, 100)
+    simulate(limit, lambda pending: 1.0, 200)
     epochs = [limit.on_request(number) for number in range(64)]
     for epoch in epochs:
         limit.on_overload(epoch)

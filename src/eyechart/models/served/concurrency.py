@@ -2,15 +2,15 @@
 
 Pending requests L and their mean latency R give the throughput L / R (Little's law). The limit climbs to the knee of
 the curve of latency over throughput, where Kleinrock's power, throughput over a power of L, is greatest: at a server
-with k slots that is L = k, whatever its latency is; where latency rises with every request, it is 85 % of the highest
+with k slots that is L = k, whatever its latency is; where latency rises with every request, it is 80 % of the highest
 throughput. A server that says that it is overloaded (429, 503, 529) lowers the limit at once.
 """
 
 from math import log
 
 START = 4
-ROUND = 8  # responses that one comparison needs at least
-WEIGHT = 0.15  # of L in the logarithm of power
+ROUND = 16  # responses that one comparison needs at least
+WEIGHT = 0.2  # of L in the logarithm of power
 STEP = 1.25  # factor between two limits that are compared, after the first doublings
 CUT = 0.7  # factor after a server said that it is overloaded
 SATURATED = 0.8  # fraction of the limit that must be pending for a comparison to say something
