@@ -18,7 +18,7 @@ WORKDIR /source
 COPY pyproject.toml ./
 RUN --mount=type=cache,target=/root/.cache/uv \
     uv pip install --torch-backend=cpu --requirements pyproject.toml \
-    --extra models --extra hub --extra figures --extra openai
+    --extra models --extra hub --extra figures --extra openai --extra anthropic --extra gemini
 
 COPY LICENSE README.md THIRD_PARTY.md ./
 COPY benchmarks benchmarks

@@ -25,7 +25,7 @@ WORKDIR /source
 COPY pyproject.toml ./
 RUN --mount=type=cache,target=/root/.cache/uv \
     uv pip install --requirements pyproject.toml \
-    --extra models --extra hub --extra figures --extra openai --extra vllm
+    --extra models --extra hub --extra figures --extra openai --extra anthropic --extra gemini --extra vllm
 
 COPY LICENSE README.md THIRD_PARTY.md ./
 COPY benchmarks benchmarks

@@ -28,7 +28,7 @@ METHODS: Mapping[str, str] = {  # the titles of a record's ci_method
 }
 MAX_LINES, MAX_NOTES = 30, 5
 INTERVAL = "value in % [95 % interval]"
-OUTCOMES = ("error", "unparsed", "truncated")  # of a case; a column without one is left out
+OUTCOMES = ("error", "refused", "unparsed", "truncated")  # of a case; a column without one is left out
 Row = tuple[str, ...]
 
 

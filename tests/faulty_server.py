@@ -1,4 +1,4 @@
-"""A real HTTP server on loopback that speaks OpenAI's chat and goes wrong as it is told.
+"""A real HTTP server on loopback that speaks the formats of providers and goes wrong as it is told.
 
 A good answer repeats the question's last text, so that everybody can see whose answer it is; one who looks at the
 pictures (`look`) answers by what is in them.
@@ -46,6 +46,7 @@ class Asked:
     body: dict[str, Any]
     key: str
     at: float
+    path: str = ""
 
     @cached_property
     def content(self) -> str:
@@ -53,16 +54,35 @@ class Asked:
         return sha256(json.dumps(self.body, sort_keys=True).encode()).hexdigest()
 
     @property
+    def files(self) -> list[bytes]:
+        """The bytes of its images."""
+        return [b64decode(data) for data in map(base64_of, parts_of(self.body)) if data]
+
+    @property
     def pictures(self) -> list[str]:
         """The pixels of its images, each as one word."""
-        parts = self.body["messages"][0]["content"]
-        return [pixels(part["image_url"]["url"]) for part in parts if part["type"] == "image_url"]
+        return [*map(pixels, self.files)]
 
 
-def pixels(url: str) -> str:
+def parts_of(body: dict[str, Any]) -> list[dict[str, Any]]:
+    """The parts of a question: of Chat Completions and Anthropic's messages, of the Responses API, of Gemini."""
+    (turn,) = body.get("messages") or body.get("input") or body["contents"]
+    return list(turn.get("content") or turn["parts"])
+
+
+def base64_of(part: dict[str, Any]) -> str:
+    """The image of a part in base64, "" for a text."""
+    if "inlineData" in part:
+        return str(part["inlineData"]["data"]).translate(str.maketrans("-_", "+/"))  # the client's alphabet
+    if "source" in part:
+        return str(part["source"]["data"])
+    url = part.get("image_url", "")
+    return str(url["url"] if isinstance(url, dict) else url).partition(",")[2]
+
+
+def pixels(file: bytes) -> str:
     """What an image shows, as one word."""
-    image = Image.open(BytesIO(b64decode(url.partition(",")[2])))
-    return sha256(image.convert("RGB").tobytes()).hexdigest()
+    return sha256(Image.open(BytesIO(file)).convert("RGB").tobytes()).hexdigest()
 
 
 def look(asked: Asked) -> str:
@@ -85,6 +105,85 @@ def by_length(asked: Asked) -> Usage:
     }
 
 
+def key_of(headers: Mapping[str, str]) -> str:
+    """The key as it was sent."""
+    names = ("authorization", "x-api-key", "x-goog-api-key")
+    return next((headers[name] for name in names if name in headers), "")
+
+
+def format_of(path: str) -> str:
+    """The name of a format by the path of a request."""
+    return next((name for name in FORMATS if name in path), "chat/completions")
+
+
+def write_chat(name: str, text: str, usage: Usage | None, **more: Any) -> dict[str, Any]:
+    """A completion of Chat Completions."""
+    choice = {"index": 0, "message": {"role": "assistant", "content": text}, "finish_reason": "stop"} | more
+    told = {"id": "1", "object": "chat.completion", "created": 1, "model": name, "choices": [choice]}
+    return told if usage == {} else told | {"usage": usage}
+
+
+def write_response(name: str, text: str, usage: Usage | None, **more: Any) -> dict[str, Any]:
+    """A response of the Responses API; `usage` has the names of Chat Completions, as everywhere here."""
+    read, said, cached, thought = counts_of(usage)
+    reasoning = {"type": "reasoning", "id": "r", "summary": [{"type": "summary_text", "text": "Let me see."}]}
+    message = {"type": "message", "role": "assistant", "content": [{"type": "output_text", "text": text}]}
+    counted = {
+        "input_tokens": read,
+        "input_tokens_details": {"cached_tokens": cached},
+        "output_tokens": said,
+        "output_tokens_details": {"reasoning_tokens": thought},
+    }
+    whole = {"id": "1", "object": "response", "model": name, "status": "completed", "output": [reasoning, message]}
+    return whole | {"usage": counted} | more
+
+
+def write_message(name: str, text: str, usage: Usage | None, **more: Any) -> dict[str, Any]:
+    """A message of Anthropic; its input tokens do not count those that were read from a cache."""
+    read, said, cached, thought = counts_of(usage)
+    thinking = {"type": "thinking", "thinking": "Let me see.", "signature": "x"}
+    counted = {
+        "input_tokens": read - cached,
+        "cache_read_input_tokens": cached,
+        "cache_creation_input_tokens": 0,
+        "output_tokens": said,
+        "output_tokens_details": {"thinking_tokens": thought},
+    }
+    whole = {"id": "1", "type": "message", "role": "assistant", "model": name, "stop_reason": "end_turn"}
+    return whole | {"content": [thinking, {"type": "text", "text": text}], "usage": counted} | more
+
+
+def write_content(name: str, text: str, usage: Usage | None, **more: Any) -> dict[str, Any]:
+    """A response of Gemini; its candidates' tokens do not count thoughts."""
+    read, said, cached, thought = counts_of(usage)
+    parts = [{"text": "Let me see.", "thought": True}, {"text": text}]
+    counted = {
+        "promptTokenCount": read,
+        "cachedContentTokenCount": cached,
+        "candidatesTokenCount": said - thought,
+        "thoughtsTokenCount": thought,
+        "totalTokenCount": read + said,
+    }
+    candidate = {"index": 0, "content": {"role": "model", "parts": parts}, "finishReason": "STOP"} | more
+    return {"candidates": [candidate], "usageMetadata": counted, "modelVersion": name}
+
+
+def counts_of(usage: Usage | None) -> tuple[int, int, int, int]:
+    """Tokens read and said, cached ones of those read, thought ones of those said."""
+    usage = usage or {}
+    cached = usage.get("prompt_tokens_details", {}).get("cached_tokens", 0)
+    thought = usage.get("completion_tokens_details", {}).get("reasoning_tokens", 0)
+    return usage.get("prompt_tokens", 0), usage.get("completion_tokens", 0), cached, thought
+
+
+FORMATS: Mapping[str, Callable[..., dict[str, Any]]] = {
+    "chat/completions": write_chat,
+    "responses": write_response,
+    "messages": write_message,
+    "generateContent": write_content,
+}
+
+
 class Faulty(ThreadingHTTPServer):
     """The server. `faults` holds the replies to a question's first attempts by its text, `plan` those by its place
     among all different questions, `always` those to all others. `paid` has every answer that was made and counted,
@@ -94,9 +193,10 @@ class Faulty(ThreadingHTTPServer):
     daemon_threads = True
     request_queue_size = 64
 
-    def __init__(self) -> None:
-        super().__init__(("127.0.0.1", 0), Handler)
-        self.url = f"http://127.0.0.1:{self.server_port}/v1"
+    def __init__(self, port: int = 0) -> None:
+        super().__init__(("127.0.0.1", port), Handler)
+        self.address = f"http://127.0.0.1:{self.server_port}"
+        self.url = f"{self.address}/v1"
         self.name, self.usage = NAME, {"prompt_tokens": 90, "completion_tokens": 10}
         self.answer: Callable[[Asked], str] = lambda asked: asked.text
         self.count: Callable[[Asked], Usage | None] = lambda asked: self.usage
@@ -122,8 +222,7 @@ class Faulty(ThreadingHTTPServer):
 
     def good(self, text: str, **more: Any) -> dict[str, Any]:
         """A completion."""
-        choice = {"index": 0, "message": {"role": "assistant", "content": text}, "finish_reason": "stop"} | more
-        return {"id": "1", "object": "chat.completion", "created": 1, "model": self.name, "choices": [choice]}
+        return write_chat(self.name, text, {}, **more)
 
     def times(self, text: str) -> list[float]:
         """When a question was asked."""
@@ -150,14 +249,15 @@ class Faulty(ThreadingHTTPServer):
         if reply.body is not None:
             return reply.body
         counted = self.count(asked)
-        return json.dumps(self.good(self.answer(asked)) | {"usage": counted}).encode()
+        return json.dumps(FORMATS[format_of(asked.path)](self.name, self.answer(asked), counted)).encode()
 
     def pay(self, asked: Asked, reply: Reply, body: bytes) -> int:
         """Count an answer that has a price; its number, or 0."""
         with self.lock:
-            if reply.status != 200 or reply.cut or not body.startswith(b"{") or b'"usage"' not in body:
+            if reply.status != 200 or reply.cut or not body.startswith(b"{") or b'"usage' not in body:
                 return 0
-            self.paid.append((asked, json.loads(body)["usage"]))
+            told = json.loads(body)
+            self.paid.append((asked, told.get("usage") or told.get("usageMetadata")))
             return len(self.paid)
 
     @property
@@ -186,8 +286,8 @@ class Handler(BaseHTTPRequestHandler):
 
     def do_POST(self) -> None:
         body = json.loads(self.rfile.read(int(self.headers["content-length"])))
-        text = [part["text"] for part in body["messages"][0]["content"] if part["type"] == "text"][-1]
-        asked = Asked(text, body, self.headers.get("authorization", ""), time.monotonic())
+        text = [part["text"] for part in parts_of(body) if "text" in part][-1]
+        asked = Asked(text, body, key_of(self.headers), time.monotonic(), self.path)
         with self.server.counted(asked) as reply:
             if self.server.closing.wait(reply.after):
                 return
@@ -221,9 +321,9 @@ class Handler(BaseHTTPRequestHandler):
 
 
 @contextmanager
-def serving() -> Iterator[Faulty]:
-    """Serve for a while."""
-    server = Faulty()
+def serving(port: int = 0) -> Iterator[Faulty]:
+    """Serve for a while, at a free port or at a given one."""
+    server = Faulty(port)
     thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02})
     thread.start()
     try:

@@ -52,7 +52,7 @@ import transformers.models.qwen2.modeling_qwen2
 import transformers.models.timm_wrapper.modeling_timm_wrapper
 import eyechart.models.conse
 import eyechart.models.hf.generator
-import eyechart.models.openai.generator
+import eyechart.models.served.openai
 import eyechart.models.timm_classifier
 from transformers import AutoConfig, AutoModelForImageTextToText, AutoProcessor, AutoTokenizer
 """

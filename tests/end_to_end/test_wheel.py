@@ -83,7 +83,7 @@ def test_the_wheel_has_the_package_and_no_training_code(wheel: Path) -> None:
     assert len([path for path in ROOT.glob("tools/toybox/*.py") if TRAINING.search(path.read_text())]) > 3
 
 
-@pytest.mark.parametrize("extra", ["models", "hub", "figures", "openai"])
+@pytest.mark.parametrize("extra", ["models", "hub", "figures", "openai", "anthropic", "gemini"])
 def test_the_command_of_messages_finds_the_installed_package(home: Path, tmp_path: Path, extra: Extra) -> None:
     """Without an index and in any folder, as for somebody who installed from a clone."""
     name = install_command(extra).removeprefix("pip install ").strip("'")

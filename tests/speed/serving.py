@@ -9,7 +9,7 @@ from tempfile import TemporaryDirectory
 
 import torch
 
-from eyechart.models.openai.generator import OpenAiGenerator
+from eyechart.models.served.openai import OpenAiGenerator
 from eyechart.models.types import Generator, Request
 from eyechart.models.vllm.generator import VllmGenerator
 from eyechart.spec import parse_spec

@@ -30,7 +30,9 @@ from eyechart.gate.evidence import Evidence
 from eyechart.gate.headlines import ANSWERED, LABELLED
 from eyechart.inference.runner import Runner
 from eyechart.inference.store import Store
-from eyechart.models.openai.generator import OpenAiGenerator
+from eyechart.models.registry import create_model
+from eyechart.models.served.generator import ServedGenerator
+from eyechart.models.served.openai import OpenAiGenerator
 from eyechart.models.types import Answer, Generator, Identity, Request, TextEncoder, Usage
 from eyechart.protocol.base import Predictions
 from eyechart.protocol.context import Context, refuse_model
@@ -272,6 +274,24 @@ def asking(faulty_server: Any, monkeypatch: pytest.MonkeyPatch) -> Iterator[Call
     yield model
     for one in made:
         one.close()
+
+
+@pytest.fixture
+def asking_by(faulty_server: Any, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[..., ServedGenerator]]:
+    """Make models of any provider that ask the faulty server, and hang up afterwards."""
+    made: list[ServedGenerator] = []
+
+    def model(backend: str, **options: object) -> ServedGenerator:
+        url = faulty_server.url if backend == "openai" else faulty_server.address
+        usual = {"base_url": url, "served": "toy-2026-01-01", "backoff": 0.01, "retries": 3, "timeout": 5}
+        told = ",".join(f"{name}={value}" for name, value in (usual | options).items() if value is not None)
+        made.append(create_model(parse_spec(f"{backend}[toy,{told}]"), offline=True))
+        monkeypatch.setenv(made[-1].options.key_env, "sk-very-secret-0123456789")
+        return made[-1]
+
+    yield model
+    for each in made:
+        each.close()
 
 
 @pytest.fixture(scope="module")

@@ -68,7 +68,7 @@ def test_it_runs_the_command_as_a_user_who_is_not_root(file: Path) -> None:
 @each_file
 def test_every_extra_exists(file: Path) -> None:
     named = re.findall(r"--extra (\S+)", " ".join(arguments(file, "RUN")))
-    assert {"models", "hub", "figures", "openai"} <= {*named} <= {*EXTRAS}
+    assert {"models", "hub", "figures", "openai", "anthropic", "gemini"} <= {*named} <= {*EXTRAS}
     assert ("vllm" in named) == (file.name == "gpu.Dockerfile")
 
 

@@ -2,7 +2,12 @@
 
 import socket
 from collections.abc import Callable
+from contextlib import ExitStack
 from itertools import pairwise
+from pathlib import Path
+from runpy import run_path
+from threading import Event, Timer
+from time import monotonic
 from traceback import format_exception
 from typing import Any
 
@@ -10,12 +15,13 @@ import pytest
 
 from eyechart.errors import ModelError
 from eyechart.models.generation import generate_all
-from eyechart.models.openai.generator import OpenAiGenerator
+from eyechart.models.served.openai import OpenAiGenerator
 from eyechart.models.types import Request, Usage
 
 KEY = "sk-very-secret-0123456789"
 NAME = "toy-2026-01-01"
 Asking = Callable[..., OpenAiGenerator]
+SERVER = run_path(str(Path(__file__).parents[1] / "faulty_server.py"))
 
 
 def ask(*texts: str) -> list[Request]:
@@ -252,9 +258,56 @@ def test_after_the_end_no_more_requests_are_taken(asking: Asking, faulty_server:
     assert len(taken) <= 10
 
 
-def test_nobody_at_home_is_told_at_once(asking: Asking) -> None:
+@pytest.fixture
+def free_port() -> int:
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
-        url = f"http://127.0.0.1:{free.getsockname()[1]}/v1"
-        with pytest.raises(ModelError, match=rf"does not answer at {url}: the connection broke \(.*\), 2 times"):
-            _ = asking(base_url=url, served=None, retries=1).identity
+        return int(free.getsockname()[1])
+
+
+@pytest.mark.parametrize("retries", [0, 1, 6])
+@pytest.mark.parametrize("served", [None, NAME], ids=["the name is asked", "the name is given"])
+def test_a_refused_connection_ends_the_run_soon(
+    asking: Asking, free_port: int, served: str | None, retries: int
+) -> None:
+    url = f"http://127.0.0.1:{free_port}/v1"
+    model = asking(base_url=url, served=served, retries=retries, backoff=0.1)
+    sentence = (
+        rf"There is no server at {url}: the server accepts no connection \(.*\), {min(2, retries + 1)} times\. Start"
+    )
+    with pytest.raises(ModelError, match=sentence):
+        generate_all(model, ask(*"abcdefgh"), 8)
+
+
+@pytest.mark.slow
+def test_a_connection_that_is_not_accepted_ends_the_run_after_seconds(asking: Asking) -> None:
+    with socket.socket() as busy, ExitStack() as stack:
+        busy.bind(("127.0.0.1", 0))
+        busy.listen(0)
+        for _ in range(4):  # fill the queue, so that the next connection gets no reply
+            waiting = stack.enter_context(socket.socket())
+            waiting.setblocking(False)
+            waiting.connect_ex(busy.getsockname())
+        start = monotonic()
+        with pytest.raises(ModelError, match=r"There is no server at .* \(ConnectTimeout\), 1 times\."):
+            generate_all(asking(base_url=f"http://127.0.0.1:{busy.getsockname()[1]}/v1", timeout=60), ask("a"), 8)
+        assert monotonic() - start < 30  # and not the minute of the timeout, seven times
+
+
+def test_a_server_that_restarts_is_asked_again(asking: Asking, free_port: int) -> None:
+    with SERVER["serving"](free_port) as server:
+        server.always = server.reply(server.good("old"), headers={"connection": "close"})
+        model = asking(base_url=f"http://127.0.0.1:{free_port}/v1", retries=8, backoff=0.05)
+        assert generate_all(model, ask("a"), 8)[0].text == "old"
+    restart = Timer(0.3, serve_until, [free_port, stop := Event()])
+    restart.start()
+    try:
+        assert [answer.text for answer in generate_all(model, ask("b", "c"), 8)] == ["b", "c"]
+    finally:
+        stop.set()
+        restart.join()
+
+
+def serve_until(port: int, stop: Event) -> None:
+    with SERVER["serving"](port):
+        stop.wait()

@@ -7,7 +7,7 @@ import pytest
 
 from eyechart.errors import ModelError
 from eyechart.models.generation import generate_all
-from eyechart.models.openai.generator import OpenAiGenerator
+from eyechart.models.served.openai import OpenAiGenerator
 from eyechart.models.types import Request
 
 KEY = "sk-very-secret-0123456789"

@@ -13,9 +13,10 @@ from PIL import Image
 
 from eyechart.data.images import decode_image
 from eyechart.errors import ModelError, SpecError
-from eyechart.models.openai import errors, messages
-from eyechart.models.openai.generator import OpenAiGenerator
 from eyechart.models.registry import create_model
+from eyechart.models.served import errors, openai_chat
+from eyechart.models.served.images import data_url
+from eyechart.models.served.openai import OpenAiGenerator
 from eyechart.models.types import Generator, Request
 from eyechart.spec import parse_spec
 
@@ -32,7 +33,7 @@ def encoded(kind: str, mode: str = "RGB", turn: int = 1, **how: object) -> bytes
 
 def sent(image: Image.Image, file: bytes = b"") -> tuple[str, bytes]:
     """The kind and the bytes of what a server gets."""
-    head, _, data = messages.data_url(image, file).partition(";base64,")
+    head, _, data = data_url(image, file).partition(";base64,")
     return head.removeprefix("data:image/"), base64.b64decode(data)
 
 
@@ -75,7 +76,7 @@ def test_no_bytes_make_it_stumble(data: bytes) -> None:
 def test_parts_keep_their_order_and_their_files() -> None:
     file = encoded("JPEG")
     request = Request((decode_image(file, ""), "or", Image.fromarray(PIXELS), "?"), (file, b""))
-    parts = messages.build_message(request)["content"]
+    parts = openai_chat.build_message(request)["content"]
     assert [part["type"] for part in parts] == ["image_url", "text", "image_url", "text"]
     assert [part["image_url"]["url"][11:15] for part in parts[::2]] == ["jpeg", "png;"]
 
@@ -214,7 +215,7 @@ def test_every_error_is_read_as_something(status: int, told: object, cut: int) -
 def test_every_reply_is_an_answer_or_a_fault(told: object) -> None:
     body = told if isinstance(told, bytes) else json.dumps(told).encode()
     try:
-        reply = messages.parse_completion(body)
+        reply = openai_chat.parse_completion(body)
     except (errors.TransientError, errors.RejectedError, ModelError):
         return
-    assert messages.parse_answer(reply).error
+    assert reply.answer.error

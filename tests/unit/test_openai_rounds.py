@@ -12,7 +12,7 @@ from PIL import Image
 
 from eyechart.errors import ModelError
 from eyechart.models.generation import generate_all
-from eyechart.models.openai.generator import OpenAiGenerator
+from eyechart.models.served.openai import OpenAiGenerator
 from eyechart.models.types import Request, Usage
 
 KEY = "sk-very-secret-0123456789"
@@ -30,6 +30,32 @@ def test_no_more_requests_are_under_way_than_allowed(asking: Asking, faulty_serv
     found = generate_all(asking(concurrency=most), ask(*map(str, range(5 * most))), 8)
     assert [answer.text for answer in found] == [*map(str, range(5 * most))]
     assert faulty_server.most == most
+
+
+@pytest.mark.slow
+def test_concurrency_follows_what_the_server_can_do(asking: Asking, faulty_server: Any) -> None:
+    slots = threading.Semaphore(2)
+
+    def answer(asked: Any) -> str:
+        with slots:
+            time.sleep(0.02)
+        return str(asked.text)
+
+    faulty_server.answer, model = answer, asking(concurrency=32)
+    found = generate_all(model, ask(*map(str, range(240))), 8)
+    assert [answer.text for answer in found] == [*map(str, range(240))]
+    assert model.concurrency <= 8  # it would be 32 without the rise of latency
+    assert faulty_server.most <= 16
+
+
+def test_a_server_that_is_overloaded_gets_fewer_requests(asking: Asking, faulty_server: Any) -> None:
+    faulty_server.always = faulty_server.reply(after=0.01)
+    model = asking(concurrency=4, retries=9)
+    generate_all(model, ask("warm"), 8)
+    assert model.concurrency == 4
+    faulty_server.faults = {text: [faulty_server.refusal(529, "overloaded")] * 2 for text in "abcd"}
+    assert [answer.text for answer in generate_all(model, ask(*"abcd"), 8)] == [*"abcd"]
+    assert model.concurrency < 4
 
 
 @pytest.mark.slow
@@ -96,7 +122,7 @@ def test_closed_it_asks_again_and_leaves_no_thread(asking: Asking, faulty_server
     for _ in range(2):
         assert [answer.text for answer in generate_all(model, ask(*"abcdef"), 8)] == [*"abcdef"]
         model.close()
-    assert "openai" not in [thread.name for thread in threading.enumerate()]
+    assert "served" not in [thread.name for thread in threading.enumerate()]
 
 
 def test_the_server_tells_its_name_once(asking: Asking, faulty_server: Any) -> None:

@@ -113,7 +113,9 @@ def test_two_packages_with_one_name_are_refused(site: Path, name: str) -> None:
 
 
 def test_an_unknown_backend_is_answered_with_the_nearest() -> None:
-    with pytest.raises(SpecError, match=r"which is not known; did you mean open_clip\? Known backends: blip2, conse"):
+    with pytest.raises(
+        SpecError, match=r"which is not known; did you mean open_clip\? Known backends: anthropic, blip2, conse"
+    ):
         find_backend(parse_spec("open_clop[RN50]"))
 
 
@@ -135,7 +137,7 @@ def test_a_model_without_its_backend_is_answered_with_it(given: str, meant: str)
 
 
 def test_a_name_of_no_model_is_answered_with_the_known_backends() -> None:
-    with pytest.raises(SpecError, match=r"'gpt-4o', which is not known\. Known backends: blip2, conse"):
+    with pytest.raises(SpecError, match=r"'gpt-4o', which is not known\. Known backends: anthropic, blip2, conse"):
         find_backend(parse_spec("gpt-4o"))
 
 

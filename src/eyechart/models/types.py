@@ -47,6 +47,11 @@ class Model(ABC):
         """Return the cost of tokens in USD, None if it is unknown."""
         return None
 
+    @property
+    def cost_note(self) -> str:
+        """What a reader of costs needs to know, as a sentence; "" for a model that costs nothing."""
+        return ""
+
 
 class ImageEncoder(Model):
     """Encodes images as vectors."""
@@ -143,22 +148,34 @@ class Request:
 
 @dataclass(frozen=True)
 class Usage:
-    """Token counts: prompt, cached part of the prompt, and answer; zeros if nobody counted."""
+    """Token counts: prompt and the cached part of it, answer and the thinking part of it; zeros if nobody counted."""
 
     prompt: int = 0
     cached: int = 0
     answer: int = 0
+    thinking: int = 0
 
     def __add__(self, other: "Usage") -> "Usage":
-        return Usage(self.prompt + other.prompt, self.cached + other.cached, self.answer + other.answer)
+        return Usage(
+            self.prompt + other.prompt,
+            self.cached + other.cached,
+            self.answer + other.answer,
+            self.thinking + other.thinking,
+        )
+
+    @property
+    def counts(self) -> tuple[int, ...]:
+        """The counts as they are stored: without the thinking part where there is none."""
+        return (self.prompt, self.cached, self.answer, self.thinking)[: 4 if self.thinking else 3]
 
 
 @dataclass(frozen=True)
 class Answer:
     """The answer of a model: text, tokens with the end of turn if it was reached, and whether it was reached.
 
-    `tokens` is empty where a server tells none. With an `error`, a sentence, there is no answer to this request; with
-    `retry` besides, that may pass: the request is to be asked again by another run, and the error is not to be kept.
+    `tokens` is empty where a server tells none; `thinking` is the reasoning before the answer, where a server separates
+    it. With an `error`, a sentence, there is no answer to this request; with `retry` besides, that may pass: the
+    request is to be asked again by another run, and the error is not to be kept.
     """
 
     text: str
@@ -167,6 +184,7 @@ class Answer:
     error: str = ""
     retry: bool = False
     usage: Usage = Usage()
+    thinking: str = ""
 
 
 class Generator(Model):

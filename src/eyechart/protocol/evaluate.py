@@ -95,6 +95,7 @@ class Evaluate(Generic[P]):
         settings = replace(self.settings, limit=limit, sequential=self.test is not None)
         result = CaseResult(self.case, settings, context.dataset, identity, self.protocol, predictions, self.run)
         result.loads = self.new_loads()
+        result.cost_note = context.model.cost_note
         result.class_names = prompt_names(context)
         result.store_entries = tuple(sorted(context.runner.digests))
         return result

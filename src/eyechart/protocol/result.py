@@ -30,7 +30,9 @@ from eyechart.protocol.base import Floats, Ints, Metric, P, Protocol, Rows
 from eyechart.protocol.sample_table import check_rows
 from eyechart.protocol.settings import Case, Settings
 from eyechart.protocol.slice_estimates import slice_estimates
-from eyechart.records import DataRecord, File, ModelRecord, Record, SubsetTiming, UsageRecord, encode
+from eyechart.records import DataRecord, File, ModelRecord, OutcomeCounts, Record, SubsetTiming, UsageRecord, encode
+
+REFUSAL = re.compile(r"(^|: )(refusal|content filter): ")  # in the reason of an answer without a text
 
 
 class CaseResult(Generic[P]):
@@ -51,6 +53,7 @@ class CaseResult(Generic[P]):
         self.estimates: list[Estimate] = []
         self.loads = 0
         self.stop = ""  # why not all images were asked
+        self.cost_note = ""
         self.class_names: tuple[str, ...] = ()  # of prompts, for a split without names of its own
         self.store_entries: tuple[str, ...] = ()
 
@@ -85,9 +88,16 @@ class CaseResult(Generic[P]):
         return (
             *((failed,) if errors else ()),
             *((f"{case}: {self.stop}",) if self.stop else ()),
+            *((f"{self.case.model}: {self.cost_note}",) if self.cost_note else ()),
             *(f"{case}: {note}" for note in self.predictions.notes()),
             *(f"{split}: {note}" for note in (*self.dataset.notes, *self.predictions.data_notes())),
         )
+
+    def count_outcomes(self) -> OutcomeCounts:
+        """Return the number of answers of each outcome; refusals are errors, and counted alone besides."""
+        outcomes = self.predictions.count_outcomes()
+        refusals = sum(bool(REFUSAL.search(message)) for message in self.predictions.error_messages())
+        return msgspec.structs.replace(outcomes, refused=min(refusals, outcomes.error))
 
     def write_record(self, seconds: float, environment: Mapping[str, str], command: str) -> Record:
         """Write the files of the case and return its record; estimates without samples are left out."""
@@ -111,7 +121,7 @@ class CaseResult(Generic[P]):
             data=self.data_record(),
             limit=settings.limit,
             seed=settings.seed,
-            outcomes=self.predictions.count_outcomes(),
+            outcomes=self.count_outcomes(),
             metrics=metrics,
             reported=self.protocol.reported(self.case.whole_split, self.case.model, metrics) if whole else None,
             usage=self.predictions.usage_record(),
@@ -289,6 +299,7 @@ def make_usage_record(
         prompt_tokens=usage.prompt,
         cached_tokens=usage.cached,
         answer_tokens=usage.answer,
+        thinking_tokens=usage.thinking,
         cost=cost,
         sets=sets or {},
     )

@@ -30,13 +30,15 @@ class Exam:
     options: dict[str, object] = field(default_factory=dict)
     cases: str = "mcq and imagenet/tiny/"
     seen: int = 0
+    backend: str = "openai"
 
     @property
     def arguments(self) -> list[str]:
         """The command line."""
-        usual = {"base_url": self.server.url, "concurrency": 4, "backoff": 0.01, "retries": 1, "timeout": 20}
+        url = self.server.url if self.backend == "openai" else self.server.address
+        usual = {"base_url": url, "concurrency": 4, "backoff": 0.01, "retries": 1, "timeout": 20}
         told = ",".join(f"{name}={value}" for name, value in (usual | self.options).items())
-        self.world.models = (f"openai[test,{told}]",)
+        self.world.models = (f"{self.backend}[test,{told}]",)
         return [*self.world.usual, "-k", self.cases]
 
     def run(self, *more: str) -> pytest.RunResult:
@@ -109,7 +111,7 @@ def new_exam(new_world: Callable[[], Any]) -> Iterator[Callable[..., Exam]]:
         def make(**options: object) -> Exam:
             server, world = stack.enter_context(SERVER["serving"]()), new_world()
             server.answer, server.count = SERVER["look"], SERVER["by_length"]
-            world.environment["OPENAI_API_KEY"] = KEY
+            world.environment |= dict.fromkeys(("OPENAI_API_KEY", "ANTHROPIC_API_KEY", "GEMINI_API_KEY"), KEY)
             return Exam(world, server, options)
 
         yield make

@@ -1,5 +1,6 @@
-"""Models behind an OpenAI-compatible server: `openai[MODEL,base_url=http://localhost:8000/v1]`."""
+"""Models behind a server: what all backends share, whatever the wire format."""
 
+from abc import abstractmethod
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, wait
 from functools import cached_property, partial
@@ -8,10 +9,12 @@ from typing import Any, ClassVar
 from weakref import finalize
 
 from eyechart.errors import ModelError
-from eyechart.models.openai import messages, options
-from eyechart.models.openai.client import Client
-from eyechart.models.openai.limiter import RequestLimiter
-from eyechart.models.openai.request_group import RequestGroup
+from eyechart.models.served import options
+from eyechart.models.served.api import Api
+from eyechart.models.served.batches import BatchApi, BatchRunner
+from eyechart.models.served.client import Client
+from eyechart.models.served.limiter import RequestLimiter
+from eyechart.models.served.request_group import RequestGroup, write_or_fail
 from eyechart.models.types import Answer, Generator, Identity, Request, Usage
 from eyechart.spec import ModelSpec
 
@@ -20,21 +23,31 @@ HELLO = Request(("Answer with the word OK.",))
 HELLO_TOKENS = 16
 
 
-class OpenAiGenerator(Generator):
+class ServedGenerator(Generator):
     """Generates answers on a server."""
 
-    option_help: ClassVar[Mapping[str, str]] = options.OPTION_HELP
+    provider: ClassVar[options.Provider]
 
     structured = True
     loads = 0
 
     def __init__(self, spec: ModelSpec, *, offline: bool = False, **_: object) -> None:
-        self.options = options.parse_options(spec)
-        if find_spec("openai") is None:  # its import takes a second, so not before the first question
-            raise ModuleNotFoundError("No module named 'openai'", name="openai")
+        options.check_options(spec, self.provider, self.option_help)
+        self.options = options.parse_options(spec, self.provider, self.parse_settings(spec))
+        if _is_missing(self.provider.package):  # its import takes a second, so not before the first question
+            raise ModuleNotFoundError(f"No module named '{self.provider.package}'", name=self.provider.package)
         self.spec, self.offline = spec, offline
         self.batch_size = self.options.concurrency
         self._gate = RequestLimiter(self.options.concurrency, self.options.budget)
+
+    @classmethod
+    @abstractmethod
+    def parse_settings(cls, spec: ModelSpec) -> Mapping[str, Any]:
+        """Return the options that change an answer, as the API of the backend reads them."""
+
+    @abstractmethod
+    def create_api(self) -> Api:
+        """Return the API of the backend."""
 
     @cached_property
     def _line(self) -> Client:
@@ -43,7 +56,8 @@ class OpenAiGenerator(Generator):
                 f"'{self.spec}' answers from {self.options.base_url}, but --eye-offline allows connections to this "
                 "machine alone. Leave it out, or serve the model here."
             )
-        line = Client(self.options)
+        self._api = self.create_api()
+        line = Client(self._api)
         self._gate.rebind()
         finalize(self, line.close)
         return line
@@ -52,7 +66,7 @@ class OpenAiGenerator(Generator):
     def identity(self) -> Identity:
         """The model's identity; the server is asked for its model name once, unless `served` gives it."""
         return Identity(
-            backend="openai",
+            backend=self.provider.backend,
             name=self.spec.options.get("served") or self._hello(),
             weights_sha256="",
             revision=self.spec.options.get("revision", ""),
@@ -65,14 +79,10 @@ class OpenAiGenerator(Generator):
     def _hello(self) -> str:
         """Send a short request with the settings of all requests, to find a wrong key or setting early."""
         group = RequestGroup(self._line, self._gate)
-        answer = self._line.submit(group.answer(partial(self._body, HELLO, HELLO_TOKENS, None))).result()
+        answer = self._line.submit(group.answer(partial(self._api.write, HELLO, HELLO_TOKENS, None))).result()
         if answer.error and not group.served:
             raise ModelError(f"'{self.spec}' does not answer at {self.options.base_url}: {answer.error}.")
         return group.served or self.options.model
-
-    def _body(self, request: Request, max_tokens: int, schema: Mapping[str, Any] | None) -> dict[str, Any]:
-        turn = {"model": self.options.model, "messages": [messages.build_message(request)]}
-        return turn | self.options.decoding(max_tokens) | messages.response_format(schema)
 
     def generate(
         self, requests: Iterable[Request], max_tokens: int, schema: Mapping[str, Any] | None = None
@@ -83,10 +93,13 @@ class OpenAiGenerator(Generator):
         every answer that was still to come.
         """
         group = RequestGroup(self._line, self._gate, self.identity.name)
+        if self.options.batch:
+            yield from self._generate_batch(group, self.options.batch, requests, max_tokens, schema)
+            return
         waiting: dict[Future[Answer], int] = {}
         try:
             for place, request in enumerate(requests):
-                coroutine = group.answer(partial(self._body, request, max_tokens, schema))
+                coroutine = group.answer(partial(self._api.write, request, max_tokens, schema))
                 waiting[self._line.submit(coroutine)] = place
                 yield from _done(waiting, group, patiently=len(waiting) >= AHEAD * self.options.concurrency)
                 if group.ended:
@@ -98,6 +111,25 @@ class OpenAiGenerator(Generator):
                 task.cancel()
         if group.ended:
             raise group.ended
+
+    def _generate_batch(
+        self,
+        group: RequestGroup,
+        batch: options.BatchOptions,
+        requests: Iterable[Request],
+        max_tokens: int,
+        schema: Mapping[str, Any] | None,
+    ) -> Iterator[tuple[int, Answer]]:
+        """Yield answers when the batches have ended that have their requests."""
+        if not isinstance(self._api, BatchApi):
+            raise ModelError(f"{self.provider.backend} has no batches here. Leave out batch=true.")
+        bodies = (write_or_fail(partial(self._api.write, request, max_tokens, schema)) for request in requests)
+        yield from BatchRunner(self._line, self._api, group, batch).answer(enumerate(bodies))
+
+    @property
+    def concurrency(self) -> int:
+        """The number of concurrent requests that the server gets at present."""
+        return self._gate.concurrency.limit
 
     @property
     def session_usage(self) -> Usage:
@@ -111,6 +143,11 @@ class OpenAiGenerator(Generator):
     def cost(self, usage: Usage) -> float | None:
         """Return the cost of tokens in USD, None without prices."""
         return self.options.budget.cost(usage)
+
+    @property
+    def cost_note(self) -> str:
+        """Where the prices are from, or why there are none."""
+        return self.options.price_note
 
     def close(self) -> None:
         """Close the connection; the next request opens it again."""
@@ -129,3 +166,10 @@ def _done(waiting: dict[Future[Answer], int], group: RequestGroup, *, patiently:
         if not isinstance(task.exception(), ModelError):
             yield place, task.result()
             group.release()
+
+
+def _is_missing(package: str) -> bool:
+    try:
+        return find_spec(package) is None
+    except ModuleNotFoundError:  # of the package around it
+        return True

@@ -13,8 +13,10 @@ from typing import Any
 import msgspec
 
 from eyechart.errors import ModelError
+from eyechart.models.types import Answer
 
-TRANSIENT_STATUSES = frozenset({408, 409, 425, 429})  # and whatever is wrong with the server itself, from 500
+TRANSIENT_STATUSES = frozenset({408, 409, 425})  # and whatever is wrong with the server itself, from 500
+OVERLOADED_STATUSES = frozenset({429, 503, 529})
 MAX_WAIT = 600.0  # seconds that a server may ask to wait
 MAX_MESSAGE_LENGTH = 300  # letters of what a server said
 TOO_LONG = re.compile(
@@ -26,7 +28,11 @@ FILTERED = re.compile(
     r"content.?(filter|policy|management policy|moderation)|responsible.?ai|moderation|safety (system|policy)|flagged",
     re.IGNORECASE,
 )
-OUT_OF_CREDIT = re.compile(r"insufficient.?(quota|credit|balance|funds)|exceeded your current quota", re.IGNORECASE)
+OUT_OF_CREDIT = re.compile(
+    r"insufficient.?(quota|credit|balance|funds)|exceeded your current quota|credit balance is too low", re.IGNORECASE
+)
+RETRY_DELAY = re.compile(r'"retryDelay":\s*"(\d+(?:\.\d+)?)s"')
+WRONG_KEY = re.compile(r"api.?key.{0,10}(invalid|not valid|expired|not found)", re.IGNORECASE)
 
 
 class TransientError(Exception):
@@ -35,6 +41,14 @@ class TransientError(Exception):
     def __init__(self, reason: str, wait: float | None = None) -> None:
         super().__init__(reason)
         self.wait = wait
+
+
+class OverloadedError(TransientError):
+    """The server asks for fewer requests."""
+
+
+class UnreachableError(TransientError):
+    """The server accepted no connection: nobody listens there, the name is unknown, or packets are dropped."""
 
 
 class RejectedError(Exception):
@@ -49,17 +63,23 @@ class EndpointError(ModelError):
     """No request gets an answer: the key, the account or the address is wrong."""
 
 
+def no_answer(reason: str, *, retry: bool = False) -> Answer:
+    """Return the answer of a request that got none; without `retry` that is kept."""
+    return Answer("", (), False, error=reason, retry=retry)
+
+
 def error_from_status(status: int, headers: Mapping[str, str], body: str) -> Exception:
     """Return the exception for an HTTP error."""
     code, message = _error(body)
     all_said, where = f"{code} {message}", f"HTTP {status}: {message}"
     if status in (400, 403, 413, 422) and (error := request_error(status, all_said, message)):
         return error
-    if status in (401, 403):
+    if status in (401, 403) or (status == 400 and WRONG_KEY.search(all_said)):
         return EndpointError(
             f"The server does not accept the API key ({where}). Check the environment variable of the key."
         )
-    if status == 402 or (status == 429 and OUT_OF_CREDIT.search(all_said)):
+    wait = retry_after(headers) or retry_delay(body)
+    if status == 402 or (status in (400, 429) and not wait and OUT_OF_CREDIT.search(all_said)):
         return EndpointError(f"The account has no credit left ({where}). Add some, and run the same command again.")
     if status == 404:
         return EndpointError(
@@ -69,8 +89,10 @@ def error_from_status(status: int, headers: Mapping[str, str], body: str) -> Exc
         return EndpointError(
             f"The server sends requests elsewhere (HTTP {status}). Give where it really is as base_url."
         )
+    if status in OVERLOADED_STATUSES:
+        return OverloadedError(where, wait)
     if status in TRANSIENT_STATUSES or status >= 500:
-        return TransientError(where, retry_after(headers))
+        return TransientError(where, wait)
     return RejectedError(f"the server refused the request ({where})", known=False)
 
 
@@ -96,6 +118,16 @@ def retry_after(headers: Mapping[str, str]) -> float | None:
     except ValueError:
         seconds = _until(text)
     return seconds if 0 <= seconds < float("inf") else None
+
+
+def retry_delay(body: str) -> float | None:
+    """Return how many seconds the details of Google's errors ask to wait.
+
+    >>> retry_delay('{"error": {"details": [{"@type": "…RetryInfo", "retryDelay": "34.5s"}]}}')
+    34.5
+    """
+    match = RETRY_DELAY.search(body)
+    return float(match[1]) if match else None
 
 
 def _until(date: str) -> float:

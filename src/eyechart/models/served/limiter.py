@@ -6,6 +6,8 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass
 
 from eyechart.errors import ModelError
+from eyechart.models.served.concurrency import ConcurrencyLimit
+from eyechart.models.served.prices import Prices
 from eyechart.models.types import Usage
 
 SLACK = 1e-9  # of adding up fractions
@@ -13,24 +15,6 @@ SLACK = 1e-9  # of adding up fractions
 
 class BudgetError(ModelError):
     """Another request could cost more than what is left of the budget."""
-
-
-@dataclass(frozen=True)
-class Prices:
-    """Prices in USD per million tokens: prompt, cached prompt, answer."""
-
-    prompt: float
-    cached: float
-    answer: float
-
-    def cost(self, usage: Usage) -> float:
-        """Return the cost of tokens in USD.
-
-        >>> Prices(2.5, 1.25, 10).cost(Usage(prompt=1_000_000, cached=400_000, answer=100_000))
-        3.0
-        """
-        fresh = usage.prompt - usage.cached
-        return (fresh * self.prompt + usage.cached * self.cached + usage.answer * self.answer) / 1_000_000
 
 
 @dataclass(frozen=True)
@@ -70,6 +54,7 @@ class RequestLimiter:
 
     def __init__(self, most: int, budget: Budget) -> None:
         self.most, self.budget = most, budget
+        self.concurrency = ConcurrencyLimit(most)
         self.spent = Usage()
         self.cached: dict[str, Usage] = {}  # what answers of earlier runs took, by their question
         self.shut: ModelError | None = None
@@ -86,7 +71,7 @@ class RequestLimiter:
         """Wait for a free slot and hold it; raise BudgetError if the rest of the budget may not suffice."""
         async with self.changed:
             await self.changed.wait_for(
-                lambda: not self.under_way or (self.under_way < self.most and self.can_afford_next)
+                lambda: not self.under_way or (self.under_way < self.concurrency.limit and self.can_afford_next)
             )
             if self.shut:
                 raise type(self.shut)(*self.shut.args)

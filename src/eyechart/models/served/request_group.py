@@ -4,17 +4,20 @@ import asyncio
 import random
 from collections.abc import Callable, Mapping
 from contextlib import suppress
+from time import monotonic
 from typing import Any
 
 from eyechart.errors import ModelError
 from eyechart.models.batch_backoff import failure_from_error
-from eyechart.models.openai import errors
-from eyechart.models.openai.client import Client
-from eyechart.models.openai.limiter import RequestLimiter
-from eyechart.models.openai.messages import Completion, parse_answer
+from eyechart.models.served import errors
+from eyechart.models.served.api import Completion
+from eyechart.models.served.client import Client
+from eyechart.models.served.limiter import RequestLimiter
 from eyechart.models.types import Answer
 
 MAX_BACKOFF = 60.0  # seconds between two attempts, unless the server asks for more
+CONNECT_ATTEMPTS = 2  # to a server that has accepted no connection so far
+CONNECT_SECONDS = 2.0  # after which there is no further one of these
 MAX_CONSECUTIVE_FAILURES = 5  # requests given up, one after another, that tell of a server that is gone
 
 
@@ -34,15 +37,16 @@ class RequestGroup:
         self._closed = gate.most - 1 if alone else 0
         self._in_a_row = 0
         self.served = ""
+        gate.concurrency.forget_latency()
 
     async def answer(self, write: Callable[[], Mapping[str, Any]]) -> Answer:
         """Answer one request; a ModelError ends the group."""
         try:
-            body, fault = await self._written(write)
+            body = await asyncio.to_thread(write_or_fail, write)
             await self._room.acquire()
             try:
-                if body is None:
-                    return Answer("", (), False, error=fault)
+                if isinstance(body, Answer):
+                    return body
                 async with self.gate.slot():
                     return await self._persist(body)
             except BaseException:
@@ -56,13 +60,6 @@ class RequestGroup:
             self._end.set()
             raise
 
-    async def _written(self, write: Callable[[], Mapping[str, Any]]) -> tuple[Mapping[str, Any] | None, str]:
-        """Return the body of one request, or None and the reason why it cannot be built."""
-        try:
-            return await asyncio.to_thread(write), ""
-        except Exception as error:
-            return None, failure_from_error(error, "its images and words cannot be written as a message").reason
-
     def release(self) -> None:
         """Free a slot after an answer was taken; may be called from any thread."""
         self.line.call_soon(self._room.release)
@@ -74,19 +71,41 @@ class RequestGroup:
             self._room.release()
 
     async def _persist(self, body: Mapping[str, Any]) -> Answer:
-        attempt = 0
+        attempt, start = 0, monotonic()
         while True:
             if self.ended:
                 raise self.ended
             try:
-                return self._settle(await self.line.send(body))
+                return self.settle(await self._send(body))
             except errors.RejectedError as fault:
                 return self._give_up(str(fault), count=not fault.known)
             except errors.TransientError as fault:
-                if attempt == self.line.options.retries or (fault.wait or 0) > errors.MAX_WAIT:
-                    return self._give_up(f"{fault}, {attempt + 1} times", count=True)
-                await self._pause(self.line.options.backoff * min(MAX_BACKOFF, 2.0**attempt), fault.wait or 0)
-            attempt += 1
+                attempt += 1
+                self._check_reached(fault, attempt, monotonic() - start)
+                if attempt > self.line.options.retries or (fault.wait or 0) > errors.MAX_WAIT:
+                    return self._give_up(f"{fault}, {attempt} times", count=True)
+                await self._pause(self.line.options.backoff * min(MAX_BACKOFF, 2.0 ** (attempt - 1)), fault.wait or 0)
+
+    async def _send(self, body: Mapping[str, Any]) -> Completion:
+        """Send one request once, and adapt the number of concurrent requests to what comes back."""
+        limit = self.gate.concurrency
+        epoch, start = limit.on_request(self.gate.under_way), monotonic()
+        try:
+            completion = await self.line.send(body)
+        except errors.OverloadedError:
+            limit.on_overload(epoch)
+            raise
+        limit.on_response(epoch, monotonic() - start)
+        return completion
+
+    def _check_reached(self, fault: errors.TransientError, attempts: int, seconds: float) -> None:
+        """Raise ModelError if the server never accepted a connection; one that was reached before may come back."""
+        limit = min(CONNECT_ATTEMPTS, self.line.options.retries + 1)
+        if not self.line.is_reached and (attempts >= limit or seconds >= CONNECT_SECONDS):
+            raise ModelError(
+                f"There is no server at {self.line.options.base_url}: {fault}, {attempts} times. Start the server, or "
+                "correct base_url, and run the same command again."
+            )
 
     async def _pause(self, backoff: float, wait: float) -> None:
         """Wait as the server asked, or with exponential backoff and jitter; not after the end of the group."""
@@ -94,16 +113,17 @@ class RequestGroup:
         with suppress(TimeoutError):
             await asyncio.wait_for(self._end.wait(), seconds)
 
-    def _settle(self, completion: Completion) -> Answer:
-        self.gate.charge(completion.token_usage)
+    def settle(self, completion: Completion) -> Answer:
+        """Charge a completion and return its answer; raise ModelError for the answer of another model."""
+        self.gate.charge(completion.answer.usage)
         self.served = completion.model or self.served
-        if self.expected and completion.model not in (None, "", self.expected):
+        if self.expected and completion.model not in ("", self.expected):
             raise ModelError(
                 f"The server answers as {completion.model}, but this run began with {self.expected}. "
                 "Answers so far are kept; name the model more exactly (not by an alias), and run again."
             )
         self._in_a_row = 0
-        return parse_answer(completion)
+        return completion.answer
 
     def _give_up(self, reason: str, *, count: bool) -> Answer:
         self._in_a_row = self._in_a_row + 1 if count else 0
@@ -113,3 +133,12 @@ class RequestGroup:
                 "Answers so far are kept: see to the server, and run the same command again."
             )
         return Answer("", (), False, error=reason, retry=count)
+
+
+def write_or_fail(write: Callable[[], Mapping[str, Any]]) -> Mapping[str, Any] | Answer:
+    """Return the body of one request, or an answer with the reason why it cannot be written."""
+    try:
+        return write()
+    except Exception as error:
+        reason = failure_from_error(error, "its images and words cannot be written as a message").reason
+        return errors.no_answer(reason)

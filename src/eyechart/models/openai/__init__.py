@@ -1,1 +1,0 @@
-"""Generators behind a server with the OpenAI API."""

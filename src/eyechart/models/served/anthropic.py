@@ -1,0 +1,219 @@
+"""The Messages API of Anthropic: `anthropic[MODEL]`."""
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any, ClassVar
+from urllib.parse import quote
+
+import msgspec
+
+from eyechart.models.served import errors
+from eyechart.models.served.api import Completion, decode, error_in_body, iterate_parts
+from eyechart.models.served.batches import BatchApi
+from eyechart.models.served.generator import ServedGenerator
+from eyechart.models.served.images import encode_base64
+from eyechart.models.served.options import (
+    EFFORT_HELP,
+    Provider,
+    ServedOptions,
+    choice_option,
+    sampling_option,
+)
+from eyechart.models.types import Answer, Request, Usage
+from eyechart.spec import ModelSpec
+
+EFFORTS = ("low", "medium", "high", "xhigh", "max")
+FINISHED = frozenset({"end_turn", "stop_sequence"})
+CUT = frozenset({"max_tokens", "model_context_window_exceeded"})
+
+
+class AnthropicGenerator(ServedGenerator):
+    """Generates answers on a server with the Messages API of Anthropic."""
+
+    provider = Provider("anthropic", "https://api.anthropic.com", "ANTHROPIC_API_KEY", "anthropic")
+    option_help: ClassVar[Mapping[str, str]] = provider.option_help(
+        {
+            "temperature": "temperature that is sent to the server, or none; newer models take none (default: none)",
+            "thinking": "adaptive or disabled (default: the server decides)",
+            "effort": EFFORT_HELP.format(", ".join(EFFORTS)),
+        }
+    )
+
+    @classmethod
+    def parse_settings(cls, spec: ModelSpec) -> Mapping[str, Any]:
+        """Return the options that change an answer."""
+        thinking = choice_option(spec, "thinking", ("adaptive", "disabled"))
+        effort = choice_option(spec, "effort", EFFORTS)
+        chosen = {"thinking": thinking, "effort": effort}
+        return sampling_option(spec, "temperature", None) | {name: word for name, word in chosen.items() if word}
+
+    def create_api(self) -> "MessagesApi":
+        """Return the Messages API."""
+        return MessagesApi(self.options)
+
+
+class MessagesApi(BatchApi):
+    """The Messages API through the package anthropic."""
+
+    def __init__(self, options: ServedOptions) -> None:
+        import anthropic
+
+        super().__init__(options)
+        seconds, connect = self.timeouts
+        self._client = anthropic.AsyncAnthropic(
+            api_key=self.key,
+            base_url=options.base_url,
+            timeout=anthropic.Timeout(seconds, connect=connect),
+            max_retries=0,
+            http_client=anthropic.DefaultAsyncHttpxClient(trust_env=not options.is_local, follow_redirects=False),
+        )
+
+    def write(self, request: Request, max_tokens: int, schema: Mapping[str, Any] | None) -> Mapping[str, Any]:
+        """Return a request as the body of one message."""
+        settings = self.options.settings
+        message = {"role": "user", "content": [*map(_part, iterate_parts(request))]}
+        body: dict[str, Any] = {"model": self.options.model, "max_tokens": max_tokens, "messages": [message]}
+        if "temperature" in settings:
+            body["temperature"] = settings["temperature"]
+        if "thinking" in settings:
+            body["thinking"] = {"type": settings["thinking"]}
+        output = {"effort": settings["effort"]} if "effort" in settings else {}
+        if schema is not None:
+            output["format"] = {"type": "json_schema", "schema": dict(schema)}
+        return body | ({"output_config": output} if output else {})
+
+    async def send(self, body: Mapping[str, Any]) -> bytes:
+        """Send a body once and return the body of the response."""
+        # create() would look every part of a body up in its own types, which costs more than sending it
+        content = await self._client.post("/v1/messages", body=dict(body), cast_to=str)
+        return content.encode()
+
+    def parse(self, body: bytes) -> Completion:
+        """Return the completion in the body of a response."""
+        message = decode(body, Message)
+        if message.error:
+            raise error_in_body(message.error)
+        usage = message.usage.usage() if message.usage else Usage()
+        return Completion(replace(_answer(message), usage=usage), message.model or "")
+
+    async def create_batch(self, bodies: Mapping[str, Mapping[str, Any]]) -> str:
+        """Send a batch of bodies by their digests and return its number."""
+        requests = [{"custom_id": digest, "params": body} for digest, body in bodies.items()]
+        batch = await self._client.post("/v1/messages/batches", body={"requests": requests}, cast_to=str)
+        return decode(batch.encode(), MessageBatch).id
+
+    async def read_results(self, batch: str) -> list[tuple[str, int, bytes]] | None:
+        """Return the digest, HTTP status and body of every response of a batch, None before it ended."""
+        path = f"/v1/messages/batches/{quote(batch)}"
+        facts = decode((await self._client.get(path, cast_to=str)).encode(), MessageBatch)
+        if facts.processing_status != "ended":
+            return None
+        content = await self._client.get(f"{path}/results", cast_to=str)
+        return [_result(decode(line.encode(), BatchLine)) for line in content.splitlines() if line]
+
+    async def close(self) -> None:
+        """Close the connections."""
+        await self._client.close()
+
+
+def _part(part: Any) -> dict[str, Any]:
+    if isinstance(part, str):
+        return {"type": "text", "text": part}
+    media_type, content = encode_base64(*part)
+    return {"type": "image", "source": {"type": "base64", "media_type": media_type, "data": content}}
+
+
+class MessageBatch(msgspec.Struct):
+    """The fields of a batch that are used here."""
+
+    id: str
+    processing_status: str = ""
+
+
+class BatchResult(msgspec.Struct):
+    """A result of a batch: a message, an error, or neither for a request that expired or was cancelled."""
+
+    type: str
+    message: msgspec.Raw = msgspec.Raw(b"null")
+    error: Any = None
+
+
+class BatchLine(msgspec.Struct):
+    """A line of the results of a batch."""
+
+    custom_id: str
+    result: BatchResult
+
+
+def _result(line: BatchLine) -> tuple[str, int, bytes]:
+    """Return the digest, HTTP status and body of a line."""
+    if line.result.type == "succeeded":
+        return line.custom_id, 200, bytes(line.result.message)
+    error = line.result.error or {"message": f"the request {line.result.type}"}
+    kind = (error.get("error") or error).get("type") if isinstance(error, dict) else ""
+    return line.custom_id, 400 if kind == "invalid_request_error" else 500, msgspec.json.encode(error)
+
+
+class Block(msgspec.Struct):
+    """A block of the content: text or thinking."""
+
+    type: str = ""
+    text: str | None = None
+    thinking: str | None = None
+
+
+class OutputDetails(msgspec.Struct):
+    """The number of output tokens that were thinking."""
+
+    thinking_tokens: int | None = None
+
+
+class MessageUsage(msgspec.Struct):
+    """The token counts of a server; its input tokens are without those that a cache was read or written for."""
+
+    input_tokens: int | None = None
+    output_tokens: int | None = None
+    cache_creation_input_tokens: int | None = None
+    cache_read_input_tokens: int | None = None
+    output_tokens_details: OutputDetails | None = None
+
+    def usage(self) -> Usage:
+        """The counts as a Usage, whose prompt is all of the input."""
+        cached = self.cache_read_input_tokens or 0
+        prompt = (self.input_tokens or 0) + (self.cache_creation_input_tokens or 0) + cached
+        thinking = self.output_tokens_details.thinking_tokens if self.output_tokens_details else 0
+        return Usage(prompt, cached, self.output_tokens or 0, thinking or 0)
+
+
+class StopDetails(msgspec.Struct):
+    """Why the model refused."""
+
+    category: str | None = None
+    explanation: str | None = None
+
+
+class Message(msgspec.Struct):
+    """The fields of a message that are used here."""
+
+    model: str | None = None
+    content: list[Block] | None = None
+    stop_reason: str | None = None
+    stop_details: StopDetails | None = None
+    usage: MessageUsage | None = None
+    error: Any = None
+
+
+def _answer(message: Message) -> Answer:
+    """Return the answer of a message, or the error that it contains."""
+    blocks = message.content or []
+    text = "".join(block.text or "" for block in blocks if block.type == "text")
+    thinking = "\n".join(block.thinking or "" for block in blocks if block.type == "thinking")
+    if message.stop_reason == "refusal":
+        details = message.stop_details or StopDetails()
+        reason = details.explanation or details.category or "without a reason"
+        return errors.no_answer(f"refusal: {errors.shorten(reason)}")
+    if message.stop_reason not in FINISHED | CUT:
+        return errors.no_answer(f"the server broke off its answer (stop_reason {message.stop_reason})", retry=True)
+    if not blocks and message.stop_reason in FINISHED:
+        return errors.no_answer("no answer: the server's content is empty")
+    return Answer(text, (), message.stop_reason in FINISHED, thinking=thinking)
