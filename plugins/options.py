@@ -61,8 +61,10 @@ EVERYDAY = (
            "support split stays whole", metavar="N[/class]"),
     Option("set", "set an option of a protocol; several values make one case each; repeatable",
            metavar="PROTOCOL.OPTION=VALUE[,VALUE]", repeatable=True),
-    Option("preset", "set options of many protocols: paper (the settings of the published studies) or a TOML file; "
-           "--eye-set and --eye-names on the command line take precedence", metavar="NAME"),
+    Option("preset", "set options of many protocols: paper (the settings of the four published studies), one study "
+           "(image-classifiers, mill, oodbench, realbirdid), another preset of `eyechart ls presets`, or a TOML file; "
+           "--eye-set, --eye-names, --eye-templates and --eye-limit on the command line take precedence",
+           metavar="NAME"),
     Option("names", "class names: mill, openai, kisel, wordnet, or a file with one name per line", "mill", "NAME"),
     Option("labels", "add a label set from a file; repeatable", metavar="NAME=FILE", repeatable=True),
     Option("baseline", "compare with the baselines in this folder or file; a case fails if a metric regressed, if the "

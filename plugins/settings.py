@@ -20,7 +20,7 @@ from eyechart.models.registry import find_backend
 from eyechart.protocol.options import OptionSetting, RequestedValues, flag, is_fraction
 from eyechart.protocol.presets import Preset, read_preset
 from eyechart.protocol.registry import get_protocol
-from eyechart.protocol.settings import Settings
+from eyechart.protocol.settings import PER_PROTOCOL, Settings
 from eyechart.spec import ModelSpec, did_you_mean, parse_named_spec
 
 from .options import DEFAULT_MODELS, FALLBACK_MODELS, OPTIONS, get_option
@@ -124,7 +124,19 @@ def is_used_for(config: pytest.Config, model: ModelSpec, benchmark: str) -> bool
 def get_preset(config: pytest.Config) -> Preset:
     """Return the requested preset, or an empty one."""
     name = str(get_option(config, "preset"))
-    return read_preset(name) if name else Preset()
+    try:
+        return read_preset(name) if name else Preset()
+    except EyechartError as error:
+        raise pytest.UsageError(f"--eye-preset: {error}") from error
+
+
+def read_suite_options(config: pytest.Config) -> Mapping[str, Mapping[str, str]]:
+    """Return the options of the suite that the preset sets for single protocols and the command line does not set."""
+    free = [name for name in PER_PROTOCOL if not config.getoption(f"eye_{name}")]
+    return {
+        protocol: {name: options[name] for name in free if name in options}
+        for protocol, options in get_preset(config).suite.items()
+    }
 
 
 def protocol_options(config: pytest.Config) -> Mapping[str, RequestedValues]:
@@ -167,6 +179,7 @@ def check_options(config: pytest.Config) -> None:
         "floor": lambda texts: [parse_floor(text) for text in texts],
     }
     check_gate(config)
+    check_preset(config)
     for option in OPTIONS:
         value = config.getoption(option.ini_name)
         if value and option.name in readers:
@@ -174,6 +187,18 @@ def check_options(config: pytest.Config) -> None:
                 readers[option.name](value)
             except EyechartError as error:
                 raise pytest.UsageError(f"{option.flag_name}: {error}") from error
+
+
+def check_preset(config: pytest.Config) -> None:
+    """Refuse options of the suite in a preset for an unknown protocol, and unknown class names and templates."""
+    load: dict[str, Callable[[str], object]] = {"names": load_class_names, "templates": load_templates}
+    for protocol, options in read_suite_options(config).items():
+        try:
+            get_protocol(protocol)
+            for name in options.keys() & load.keys():
+                load[name](options[name])
+        except EyechartError as error:
+            raise pytest.UsageError(f"--eye-preset={get_option(config, 'preset')}: [{protocol}] {error}") from error
 
 
 def check_gate(config: pytest.Config) -> None:
@@ -187,6 +212,12 @@ def check_gate(config: pytest.Config) -> None:
     read_rule(config)
     if get_option(config, "sequential") and get_option(config, "limit"):
         raise pytest.UsageError("--eye-sequential sets how many images are asked. Leave out --eye-limit.")
+    limited = [name for name, options in read_suite_options(config).items() if "limit" in options]
+    if get_option(config, "sequential") and limited:
+        raise pytest.UsageError(
+            f"--eye-sequential sets how many images are asked, and --eye-preset={get_option(config, 'preset')} limits "
+            f"{', '.join(limited)}. Leave out one of them."
+        )
     compares = get_option(config, "baseline") and not get_option(config, "update-baseline")
     only = ["max-drop", "margin", "gate", "sequential"] + ["alpha"] * (not get_option(config, "power"))
     for name in () if compares else only:
@@ -246,6 +277,6 @@ def get_settings(config: pytest.Config) -> Settings:
             equivalences=get_option(config, "equivalences"),
             categories=get_option(config, "categories"),
             options=read_protocol_options(config),
-            names_by_protocol={} if config.getoption("eye_names") else get_preset(config).names,
+            by_protocol=read_suite_options(config),
         )
     return config.stash[SETTINGS]

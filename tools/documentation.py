@@ -21,6 +21,7 @@ from eyechart.metrics.noninferiority import samples_for_margin
 from eyechart.models.packaged import PACKAGED_MODELS
 from eyechart.models.prompt_forms import FORMS
 from eyechart.models.registry import BUILT_IN
+from eyechart.protocol.presets import PACKAGED as PRESETS
 from eyechart.protocol.presets import read_preset
 from eyechart.protocol.prompts import FOLDER as PROMPTS
 from eyechart.protocol.registry import PACKAGED, get_protocol
@@ -261,12 +262,18 @@ def images_needed() -> Iterator[str]:
     yield from table(["change", *(f"margin {margin:g}" for margin in margins)], rows)
 
 
-def preset() -> Iterator[str]:
-    """Yield the settings of the preset `paper`."""
-    settings = read_preset("paper")
-    rows = [(f"`{setting.protocol}.{setting.option}`", f"`{setting.values}`") for setting in settings.settings]
-    rows += [(f"class names of `{protocol}`", f"`{names}`") for protocol, names in settings.names.items()]
-    yield from table(("option", "value"), rows)
+def presets() -> Iterator[str]:
+    """Yield the settings of every preset that is not the sum of others."""
+    for name in PRESETS:
+        if name == "paper":
+            continue
+        preset = read_preset(name)
+        rows = [(f"`{setting.protocol}.{setting.option}`", f"`{setting.values}`") for setting in preset.settings]
+        for protocol, options in preset.suite.items():
+            rows += [(f"`--eye-{option}` for `{protocol}`", f"`{value}`") for option, value in options.items()]
+        yield f"### {name}\n\n{preset.summary}\n"
+        yield from table(("option", "value"), sorted(rows))
+        yield ""
 
 
 def definitions(target: str) -> Callable[[], Iterator[str]]:
@@ -301,7 +308,7 @@ GENERATED: Mapping[str, Callable[[], Iterator[str]]] = {
     "metrics": words("METRICS"),
     "model-options": model_options,
     "models": models,
-    "preset": preset,
+    "presets": presets,
     "prompt-forms": prompt_forms,
     "protocols": protocols,
     "subsets": words("SUBSETS"),

@@ -14,6 +14,7 @@ from eyechart.data.dataset import Dataset
 from eyechart.data.discovery import SplitRef
 from eyechart.data.label_files import LabelsOption, align_labels, describe_mismatches, read_labels
 from eyechart.data.labels import LabelSet
+from eyechart.data.limits import Limit
 from eyechart.data.splits import list_splits, open_split, unknown_split_message
 from eyechart.errors import AbsentError, DataError
 from eyechart.gate.sequential import SequentialTest
@@ -56,8 +57,8 @@ class Session:
         self.models = ModelPool(offline=settings.offline, worker=worker, in_memory=models or {})
         self.store = Store(settings.store, on_wait=on_wait)
         self._whole_splits: dict[SplitName, Dataset] = dict(datasets or {})
-        self._splits: dict[SplitName, Dataset] = {}
-        self._label_sets: dict[SplitName, list[LabelSet]] = {}
+        self._splits: dict[tuple[str, str, Limit], Dataset] = {}
+        self._label_sets: dict[tuple[str, str, tuple[int, ...]], list[LabelSet]] = {}
 
     def __enter__(self) -> Self:
         """Keep the digests of weight files in the store."""
@@ -86,19 +87,23 @@ class Session:
             self._whole_splits[benchmark, split] = open_split(ref, cache=index, offline=self.settings.offline)
         return self._whole_splits[benchmark, split]
 
-    def open_split(self, benchmark: str, split: str) -> Dataset:
-        """Return the images of a split under the limit of the settings. Raises AbsentError if the split is missing."""
-        if (benchmark, split) not in self._splits:
+    def open_split(self, benchmark: str, split: str, protocol: str = "") -> Dataset:
+        """Return the images of a split under the limit of the settings, which a protocol may have its own.
+
+        Raises AbsentError if the split is missing.
+        """
+        limit = self.settings.for_protocol(protocol).limit
+        if (benchmark, split, limit) not in self._splits:
             whole = self.open_whole_split(benchmark, split)
-            self._splits[benchmark, split] = whole.subsample(self.settings.limit, self.settings.seed)
-        return self._splits[benchmark, split]
+            self._splits[benchmark, split, limit] = whole.subsample(limit, self.settings.seed)
+        return self._splits[benchmark, split, limit]
 
     def load_label_sets(self, dataset: Dataset) -> list[LabelSet]:
         """Return every label set of a split: its own, then those of the settings.
 
         Raises AbsentError for one that does not fit the split if the settings are strict.
         """
-        name = (dataset.benchmark, dataset.split)
+        name = (dataset.benchmark, dataset.split, tuple(dataset.selected))
         if name not in self._label_sets:  # reading a large file takes seconds
             empty = self.settings.empty
             check_label_names(dataset, [option.name for option in self.settings.labels])
@@ -118,17 +123,18 @@ class Session:
         """
         make_context = partial(self.make_context, case, progress)
         protocol = get_protocol(case.protocol)
-        return Evaluate(case, self.settings, protocol, make_context, run, self.models.new_weight_loads, test)
+        settings = self.settings.for_protocol(case.protocol)
+        return Evaluate(case, settings, protocol, make_context, run, self.models.new_weight_loads, test)
 
     def make_context(self, case: Case, progress: Progress, block: int | None = None) -> Context:
         """Return the context of a case's protocol, with the model in memory; `block` is the limit of a growing case."""
-        settings, dataset = self.settings, self.open_split(case.benchmark, case.split)
+        settings = self.settings.for_protocol(case.protocol)
+        dataset = self.open_split(case.benchmark, case.split, case.protocol)
         label_sets = self.load_label_sets(dataset)
         if block:
             dataset = dataset.subsample(block, settings.seed)
             label_sets = [labels.select(dataset.selected) for labels in label_sets]
-        names, source = resolve_class_names(dataset, settings, case.protocol)
-        names_option = settings.names_by_protocol.get(case.protocol, settings.names)
+        names, source = resolve_class_names(dataset, settings.names)
         return Context(
             runner=Runner(self.store, block or settings.limit, settings.seed, progress, in_blocks=block is not None),
             model=self.models[case.model],
@@ -140,12 +146,12 @@ class Session:
             label_sets=label_sets,
             get_model=self.models.get_model,
             release_model=self.models.release_model,
-            open_split=self.open_split,
+            open_split=partial(self.open_split, protocol=case.protocol),
             open_whole_split=self.open_whole_split,
             spec=str(case.model),
             templates=settings.templates,
             label_policy=make_label_policy(settings, dataset),
-            duplicate_names=names_option in PUBLISHED_WITH_DUPLICATES,
+            duplicate_names=settings.names in PUBLISHED_WITH_DUPLICATES,
         )
 
 

@@ -216,7 +216,10 @@ PAPER = ("--eye-preset=paper", "-k", "test_closed_world and not plus and toybox/
 
 @pytest.mark.parametrize(
     ("more", "wanted"),
-    [((), "closed_world@images_per_request=10"), (("--eye-set=closed_world.images_per_request=1",), "closed_world")],
+    [
+        ((), "closed_world@images_per_request=10,parser=authors"),
+        (("--eye-set=closed_world.images_per_request=1",), "closed_world@parser=authors"),
+    ],
 )
 def test_a_preset_sets_options_and_the_command_line_wins(world: Any, more: tuple[str, ...], wanted: str) -> None:
     assert cases(world.call(*WORDS, *PAPER, *more)) == [wanted]

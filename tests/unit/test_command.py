@@ -151,8 +151,9 @@ def test_every_option_of_the_suite_is_listed(run: Run) -> None:
 
 def test_a_preset_is_listed_with_its_settings(run: Run) -> None:
     lines = run("ls", "presets").lines
-    assert lines[0].startswith("paper: The settings of the published studies")
-    assert "  --eye-set=multiple_choice.epochs=31" in lines
+    assert any(line.startswith("paper: The settings of the four published studies") for line in lines)
+    assert lines.count("  --eye-set=multiple_choice.epochs=31") > 1
+    assert "  --eye-limit=1/class for multiple_choice" in lines
 
 
 REFUSED = {

@@ -42,13 +42,13 @@ def test_imagenet_keeps_the_published_pairs(settings: Settings) -> None:
 
 @pytest.mark.parametrize("asked", ["mill", "openai", "kisel"])
 def test_names_of_imagenet_are_for_imagenet(settings: Settings, asked: str) -> None:
-    assert resolve_class_names(open_toybox("sample"), replace(settings, names=asked)) == (names(), "split")
+    assert resolve_class_names(open_toybox("sample"), asked) == (names(), "split")
 
 
 def test_names_of_a_file_are_taken(settings: Settings, tmp_path: Path) -> None:
     path = tmp_path / "names.txt"
     path.write_text("one\ntwo\n", encoding="utf-8")
-    assert resolve_class_names(open_toybox("sample"), replace(settings, names=str(path)))[0] == ("one", "two")
+    assert resolve_class_names(open_toybox("sample"), str(path))[0] == ("one", "two")
 
 
 @pytest.fixture

@@ -131,7 +131,8 @@ def presets() -> None:
         preset = read_preset(name)
         click.echo(f"{name}: {preset.summary}")
         rows = [(f"  --eye-set={setting.protocol}.{setting.option}={setting.values}",) for setting in preset.settings]
-        rows += [(f"  class names of {protocol}: {names}",) for protocol, names in preset.names.items()]
+        for protocol, options in preset.suite.items():
+            rows += [(f"  --eye-{name}={value} for {protocol}",) for name, value in options.items()]
         echo_columns(rows)
 
 

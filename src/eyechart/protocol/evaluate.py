@@ -107,9 +107,8 @@ def prompt_names(context: Context) -> tuple[str, ...]:
     return names if len(names) == context.dataset.classes else ()
 
 
-def resolve_class_names(dataset: Dataset, settings: Settings, protocol: str = "") -> tuple[tuple[str, ...], str]:
+def resolve_class_names(dataset: Dataset, requested: str) -> tuple[tuple[str, ...], str]:
     """Return the class names of a case and their source: the split's own names, or a list of names for ImageNet."""
-    requested = settings.names_by_protocol.get(protocol, settings.names)
     is_packaged = requested in VOCABULARIES
     if dataset.names and (requested == "mill" or (is_packaged and not has_imagenet_classes(dataset))):
         return dataset.names, "split"

@@ -7,19 +7,21 @@ from hashlib import sha256
 from pathlib import Path
 
 from eyechart.data.label_files import LabelsOption
-from eyechart.data.limits import Limit
+from eyechart.data.limits import Limit, parse_limit
 from eyechart.metrics.accuracy import Empty
 from eyechart.paths import RUNS, STORE
 from eyechart.protocol.options import OptionValues, RequestedValues
 from eyechart.protocol.registry import get_protocol
 from eyechart.spec import ModelSpec
 
+PER_PROTOCOL = ("names", "templates", "limit")
+
 
 @dataclass(frozen=True)
 class Settings:
     """One field per option `--eye-…`; `options` are the requested values of protocol options, by protocol.
 
-    `names_by_protocol` are class names of protocols for which a preset has others than `names`.
+    `by_protocol` are options of `PER_PROTOCOL` that a preset sets for one protocol alone.
     """
 
     models: tuple[ModelSpec, ...] = ()
@@ -39,7 +41,18 @@ class Settings:
     categories: str = "equivalent"
     options: Mapping[str, RequestedValues] = field(default_factory=dict)
     sequential: bool = False
-    names_by_protocol: Mapping[str, str] = field(default_factory=dict)
+    by_protocol: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+
+    def for_protocol(self, protocol: str) -> "Settings":
+        """Return the settings that the cases of a protocol have.
+
+        >>> Settings(by_protocol={"mcq": {"limit": "1/class"}}).for_protocol("mcq").limit
+        '1/class'
+        """
+        own = self.by_protocol.get(protocol, {})
+        limit = parse_limit(own["limit"]) if "limit" in own else self.limit
+        names, templates = own.get("names", self.names), own.get("templates", self.templates)
+        return replace(self, names=names, templates=templates, limit=limit)
 
 
 @dataclass(frozen=True)

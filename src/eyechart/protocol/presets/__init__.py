@@ -1,59 +1,109 @@
 """Presets: options of many protocols in one TOML file. `paper` has the settings of the published studies.
 
+    include = ["oodbench"]
+
     [closed_world]
     names = "kisel"
     images_per_request = "10"
 
-Each table is a protocol. Its keys are options of the protocol, and `names`, the class names as in `--eye-names`.
+Each table is a protocol. Its keys are options of the protocol, and those of `SUITE`: class names, templates and limit,
+as in `--eye-names`, `--eye-templates` and `--eye-limit`, for this protocol alone. `include` lists presets whose
+settings come first; a later setting replaces an earlier one.
 """
 
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
+from eyechart.data.limits import parse_limit
 from eyechart.errors import SpecError
 from eyechart.protocol.options import OptionSetting
+from eyechart.protocol.settings import PER_PROTOCOL as SUITE
 from eyechart.spec import did_you_mean
 
-NAMES = "names"
+INCLUDE = "include"
 PACKAGED = tuple(sorted(path.stem for path in Path(__file__).parent.glob("*.toml")))
 
 
 @dataclass(frozen=True)
 class Preset:
-    """Settings of protocol options, class names by protocol, and a sentence: the comment in the first line."""
+    """Settings of protocol options, options of the suite by protocol, and a sentence: the comment in the first line."""
 
     settings: tuple[OptionSetting, ...] = ()
-    names: Mapping[str, str] = field(default_factory=dict)
+    suite: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     summary: str = ""
 
 
 def read_preset(name_or_path: str) -> Preset:
     """Read a packaged preset or a TOML file. Raises SpecError if it is neither, or cannot be read.
 
-    >>> read_preset("paper").names["closed_world"]
-    'kisel'
+    >>> read_preset("paper").suite["multiple_choice"]
+    {'names': 'kisel', 'limit': '1/class'}
     """
-    path = Path(__file__).with_name(f"{name_or_path}.toml") if name_or_path in PACKAGED else Path(name_or_path)
+    path = find_preset(name_or_path, Path())
+    values: dict[tuple[str, str], str] = {}
+    for protocol, option, value in read_values(path, ()):
+        values.pop((protocol, option), None)
+        values[protocol, option] = value
+    suite: dict[str, dict[str, str]] = {}
+    for (protocol, option), value in values.items():
+        if option in SUITE:
+            suite.setdefault(protocol, {})[option] = value
+    settings = [OptionSetting(*key, value) for key, value in values.items() if key[1] not in SUITE]
+    first = path.read_text(encoding="utf-8").partition("\n")[0]
+    return Preset(tuple(settings), suite, first.removeprefix("#").strip() if first.startswith("#") else "")
+
+
+def find_preset(name_or_path: str, folder: Path) -> Path:
+    """Return the path of a packaged preset, or of a file in a folder. Raises SpecError if there is none."""
+    packaged = name_or_path in PACKAGED
+    path = Path(__file__).with_name(f"{name_or_path}.toml") if packaged else folder / name_or_path
     if not path.is_file():
         hint = did_you_mean(name_or_path, PACKAGED)
         raise SpecError(f"The preset '{name_or_path}' is neither packaged ({', '.join(PACKAGED)}) nor a file{hint}")
+    return path
+
+
+def read_values(path: Path, including: tuple[Path, ...]) -> Iterator[tuple[str, str, str]]:
+    """Yield protocol, option and value of every setting of a file, those of the presets that it includes first.
+
+    `including` are the files that lead to this one; one that includes itself raises SpecError.
+    """
+    if path.resolve() in including:
+        raise SpecError(f"The preset {path} includes itself. Remove it from 'include'.")
+    tables = parse_file(path)
+    for name in tables.pop(INCLUDE, []):
+        yield from read_values(find_preset(name, path.parent), (*including, path.resolve()))
+    for protocol, options in tables.items():
+        for option, value in options.items():
+            values = ",".join(map(str, value)) if isinstance(value, list) else str(value)
+            if option == "limit":
+                check_limit(path, protocol, values)
+            yield protocol, option, values
+
+
+def parse_file(path: Path) -> dict[str, Any]:
+    """Return the tables of a file, and its list of included presets. Raises SpecError for other content."""
     try:
-        tables = tomllib.loads(text := path.read_text(encoding="utf-8"))
+        tables = tomllib.loads(path.read_text(encoding="utf-8"))
     except (UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
         raise SpecError(
             f"The preset {path} cannot be read: {error}. Expected TOML, a table for each protocol."
         ) from error
-    settings, names = [], {}
-    for protocol, options in tables.items():
-        if not isinstance(options, dict):
-            raise SpecError(f"The preset {path} has '{protocol}' outside of a table. Put it into [PROTOCOL].")
-        for option, value in options.items():
-            values = ",".join(map(str, value)) if isinstance(value, list) else str(value)
-            if option == NAMES:
-                names[protocol] = values
-            else:
-                settings.append(OptionSetting(protocol, option, values))
-    summary = text.partition("\n")[0].removeprefix("#").strip() if text.startswith("#") else ""
-    return Preset(tuple(settings), names, summary)
+    included = tables.get(INCLUDE, [])
+    if not isinstance(included, list) or not all(isinstance(name, str) for name in included):
+        raise SpecError(f"The preset {path} has include = {included!r}. Expected a list of presets or files.")
+    for name, value in tables.items():
+        if name != INCLUDE and not isinstance(value, dict):
+            raise SpecError(f"The preset {path} has '{name}' outside of a table. Put it into [PROTOCOL].")
+    return tables
+
+
+def check_limit(path: Path, protocol: str, value: str) -> None:
+    """Raise SpecError for a limit that cannot be read."""
+    try:
+        parse_limit(value)
+    except SpecError as error:
+        raise SpecError(f"The preset {path}: the limit in [{protocol}] {error}") from error
