@@ -51,6 +51,20 @@ def test_what_the_table_says(read: Read) -> None:
     assert lists(found) == [[0, 1], [0, 2], []]
 
 
+def test_days_are_read_without_their_times_and_follow_a_selection(read: Read) -> None:
+    header = f"{HEADER},observed_on,created_at"
+    found = read(f"{RAVEN},2019-05-31,2020-01-02 10:11:12 UTC", f"{CROW},,2021-02-03T01:00:00", header=header)
+    assert found.dates == {"observed_on": ("2019-05-31", ""), "created_at": ("2020-01-02", "2021-02-03")}
+    assert found.select([1]).dates == {"observed_on": ("",), "created_at": ("2021-02-03",)}
+    assert found.sha256 == read(RAVEN, CROW).sha256  # no answer depends on them
+    assert read(RAVEN).dates == {}
+
+
+def test_a_cell_that_is_no_day_is_refused(read: Read) -> None:
+    with pytest.raises(DataError, match=r"birds.csv, line 2 has 'May 2019' as observed_on, expected a day such as"):
+        read(f"{RAVEN},May 2019", header=f"{HEADER},observed_on")
+
+
 def test_the_reasons_are_those_of_the_toybox() -> None:
     assert birds.REASONS == REASONS
 

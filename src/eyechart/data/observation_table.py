@@ -2,13 +2,14 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from datetime import date
 from functools import cached_property
 from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
-from eyechart.data.observations import REASONS, Observations
+from eyechart.data.observations import DATES, REASONS, Observations
 from eyechart.data.ranges import Ranges, parse_degrees, read_ranges
 from eyechart.data.tables import LIST_SEPARATOR, Table, check_unique, find_table, fold_name, read_table
 from eyechart.data.taxonomy import Taxonomy, find_taxon, read_taxonomy
@@ -19,6 +20,7 @@ Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
 IMAGE, OBSERVATION = "image", "observation_id"
 COLUMNS = (IMAGE, OBSERVATION, "species", "genus", "answerable", "reason", "latitude", "longitude", "candidates")
+DAY = len("YYYY-MM-DD")
 ANSWERABLE = {"1": True, "true": True, "0": False, "false": False}
 
 
@@ -63,7 +65,26 @@ def parse_observations(folder: Path, table: Table) -> Observations:
     offsets = np.cumsum([0, *map(len, lists)], dtype=np.int64)
     candidates = np.concatenate([np.empty(0, np.int64), *lists])
     ids = tuple(identifier or image for identifier, image in zip(table[OBSERVATION], table[IMAGE], strict=True))
-    return Observations(taxonomy, ids, species, genus, reason, latitude, longitude, offsets, candidates)
+    dates = {name: parse_days(table, name) for name in DATES if name in table.columns}
+    return Observations(taxonomy, ids, species, genus, reason, latitude, longitude, offsets, candidates, dates)
+
+
+def parse_days(table: Table, column: str) -> tuple[str, ...]:
+    """Return the day of each cell of a column, "" for an empty one; a time after the day is dropped.
+
+    Raises DataError, which names the line, for a cell that does not begin with a day.
+    """
+    days = tuple(cell.strip()[:DAY] for cell in table[column])
+    for row, day in enumerate(days):
+        try:
+            if day:
+                date.fromisoformat(day)
+        except ValueError:
+            raise DataError(
+                f"{table.location(row)} has '{table[column][row]}' as {column}, expected a day such as 2024-05-31, "
+                "with or without a time, or nothing."
+            ) from None
+    return days
 
 
 def _require_table(folder: Path, stem: str) -> Path:

@@ -1,7 +1,7 @@
 """The observations of images of birds: species, or genus and reason if unanswerable, location, and candidates."""
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import cached_property
 from hashlib import sha256
 
@@ -12,6 +12,7 @@ from eyechart.data.taxonomy import Taxonomy
 from eyechart.errors import DataError
 
 REASONS = ("image quality", "angle/occlusion", "vocalization")
+DATES = ("observed_on", "created_at")  # optional columns: when a bird was observed, and when that was entered
 SHOWN = 10  # observations listed in a note
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
@@ -24,7 +25,8 @@ class Observations:
 
     `ids` (n) are observation ids. `species` (n,) are indices into the taxonomy, -1 if unanswerable. `genus` (n,) are
     indices at level 1. `reason` (n,) are indices into REASONS, -1 if none. `latitude` and `longitude` (n,) are degrees,
-    NaN if unknown. The candidate species of image i are candidates[offsets[i]:offsets[i + 1]], ascending.
+    NaN if unknown. The candidate species of image i are candidates[offsets[i]:offsets[i + 1]], ascending. `dates` has
+    for each of DATES the day of each image as YYYY-MM-DD, "" if unknown; no prediction depends on it.
     """
 
     taxonomy: Taxonomy
@@ -36,6 +38,7 @@ class Observations:
     longitude: Floats
     offsets: Ints
     candidates: Ints
+    dates: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         for name in ("species", "genus", "reason", "latitude", "longitude", "candidate_counts"):
@@ -122,6 +125,7 @@ class Observations:
             self.longitude[chosen],
             offsets,
             self.candidates[taken],
+            {name: tuple(days[row] for row in chosen.tolist()) for name, days in self.dates.items()},
         )
 
     @cached_property
@@ -169,7 +173,7 @@ class Observations:
 
     @cached_property
     def sha256(self) -> str:
-        """The sha256 of all fields, including the taxonomy."""
+        """The sha256 of all fields but the dates, including the taxonomy."""
         whole = sha256("\n".join((self.taxonomy.sha256, *self.ids)).encode())
         for part in (self.species, self.genus, self.reason, self.offsets, self.candidates):
             whole.update(part.astype("<i8").tobytes())

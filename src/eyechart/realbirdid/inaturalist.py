@@ -13,6 +13,7 @@ from pathlib import Path
 from eyechart.data.birds import open_birds
 from eyechart.data.dataset import Dataset
 from eyechart.data.observation_table import COLUMNS, parse_reason
+from eyechart.data.observations import DATES
 from eyechart.data.ranges import parse_degrees
 from eyechart.data.tables import Table, check_unique, fold_name, read_table
 from eyechart.data.taxonomy import COMMON_NAME, GENUS, LEVELS, SPECIES, Taxonomy, read_taxonomy
@@ -29,7 +30,7 @@ NOT_RESEARCH_GRADE, NO_REASON = (
 NOT_IN_TAXONOMY, GENUS_WITHOUT_SPECIES = "not in the taxonomy", "of a genus without a species in the list"
 NO_IMAGE = "no picture of it in the folder"
 RESEARCH = "research"
-COPIED_COLUMNS = ("url", "image_url", "quality_grade", "license")
+COPIED_COLUMNS = ("url", "image_url", "quality_grade", "license", *DATES)
 EXTRA_COLUMNS = ("photo_id", *COPIED_COLUMNS)
 EXCLUDED_COLUMNS = ("line", "observation_id", "url", "scientific_name", "why")
 

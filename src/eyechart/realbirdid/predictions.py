@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from eyechart.data.dataset import Dataset
-from eyechart.data.observations import REASONS, SHOWN, Observations
+from eyechart.data.observations import DATES, REASONS, SHOWN, Observations
 from eyechart.protocol.base import Predictions, Rows
 from eyechart.protocol.sample_table import shared_cells
 
@@ -76,10 +76,19 @@ class BirdPredictions(Predictions):
         return [observations.ids[row], known, names[1][genus], why]
 
     def files(self) -> dict[str, Rows]:
-        """Return the table of genera, and that of images whose range list lacks their species."""
+        """Return the table of genera, that of images whose range list lacks their species, and that of dates."""
         observations = self.observations
         unlisted = {"unlisted": self.unlisted_rows()} if observations.unlisted.any() else {}
-        return {"genera": genus_rows(observations), **unlisted}
+        dates = {"dates": self.date_rows()} if observations.dates else {}
+        return {"genera": genus_rows(observations), **unlisted, **dates}
+
+    def date_rows(self) -> Rows:
+        """Yield for every image the days on which the bird was observed and entered, "" if unknown."""
+        days = [self.observations.dates.get(name, ("",) * len(self.keys)) for name in DATES]
+        yield ["key", "observation", "subset", "observed", "created"]
+        for row, (key, observation) in enumerate(zip(self.keys, self.observations.ids, strict=True)):
+            subset = ANSWERABLE if self.observations.answerable[row] else UNANSWERABLE
+            yield [key, observation, subset, *(column[row] for column in days)]
 
     def unlisted_rows(self) -> Rows:
         """Yield every answerable image whose range list lacks its species, so that no answer can be correct."""

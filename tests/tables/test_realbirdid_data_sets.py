@@ -1,0 +1,113 @@
+"""Table 1, Figures 13 and 15, and the correlation of section 6.1 of RealBirdID."""
+
+import csv
+from io import StringIO
+from pathlib import Path
+
+import pytest
+
+from eyechart.errors import ReportError
+
+GOLDEN = Path(__file__).parents[1] / "golden"
+GENUS = {"answerable": 2, "unanswerable": 1, "image quality": 1, "angle/occlusion": 0, "vocalization": 0}
+GENERA = [{"genus": "Corvus", "species": 3, **GENUS}, {"genus": "Larus", "species": 1, **GENUS}]
+SHOWN = [("o1", "A", "Corvus corax", 4), ("o1", "A", "Corvus corax", 4), ("o2", "A", "Larus argentatus", 2)]
+SHOWN += [("o3", "UA", "", 4), ("o4", "UA", "", 0)]
+ROWS = [
+    {"key": place, "target": "", "prediction": "", "correct": "", "subset": subset, "error": "", "observation": of,
+     "species": species, "genus": "Corvus", "reason": "", "range.candidates": listed}
+    for place, (of, subset, species, listed) in enumerate(SHOWN)
+]  # fmt: skip
+DAYS = {
+    "o1": ("2019-05-31", "2020-01-01"),
+    "o2": ("2019-12-31", ""),
+    "o3": ("2021-02-03", "2021-02-03"),
+    "o4": ("", ""),
+}
+DATES = [
+    {"key": place, "observation": of, "subset": subset, "observed": DAYS[of][0], "created": DAYS[of][1]}
+    for place, (of, subset, *_) in enumerate(SHOWN)
+]
+
+
+@pytest.fixture
+def counted(flock):
+    """Four observations, one with two images."""
+    flock.case(rows=ROWS, files={"genera": GENERA, "dates": DATES})
+    return flock
+
+
+def test_table_1_has_the_published_data_sets_and_this_one(counted):
+    rows = [tuple(row.values())[1:] for row in counted.rows("realbirdid-T1")]
+    assert rows[1] == ("CUB-200", "yes", "5794", "0", "200")
+    assert rows[3] == ("RealBirdID", "no", "31885", "3253", "3442")
+    assert rows[4:] == [("realbirdid/val", "no", "3", "2", "2")]
+
+
+def test_figure_13_counts_species_of_observations_and_genera(counted):
+    rows = [
+        (row["Of"], row["Species"], row["count"], row["freq"], row["cdf"]) for row in counted.rows("realbirdid-F13")
+    ]
+    assert rows == [
+        ("genus", "1", "1", "0.5000", "0.5000"),
+        ("genus", "3", "1", "0.5000", "1.0000"),
+        ("observation", "2", "1", "0.3333", "0.3333"),
+        ("observation", "4", "2", "0.6667", "1.0000"),
+    ]
+
+
+def test_figure_15_counts_observations_by_year(counted):
+    rows = [(row["Date"], row["Set"], row["Year"], row["count"]) for row in counted.rows("realbirdid-F15")]
+    assert rows == [
+        ("created", "A", "2020", "1"),
+        ("created", "UA", "2021", "1"),
+        ("observed", "A", "2019", "2"),
+        ("observed", "UA", "2021", "1"),
+    ]
+
+
+def test_figure_15_needs_dates(flock):
+    flock.case(rows=ROWS, files={"genera": GENERA})
+    with pytest.raises(ReportError, match="needs the columns observed_on or created_at"):
+        flock.tables("realbirdid-F15")
+
+
+@pytest.mark.parametrize(("name", "words"), [("F13", "species per genus"), ("F15", "year observed")])
+def test_the_figures_are_drawn(counted, drawing, name, words):
+    texts = drawing(counted.pool(), f"realbirdid-{name}")
+    assert words in texts
+    assert "realbirdid/val" in texts
+
+
+def read(name: str) -> list[dict[str, str]]:
+    """Read a published table."""
+    return list(csv.DictReader(StringIO((GOLDEN / f"realbirdid_{name}.csv").read_text(encoding="utf-8"))))
+
+
+@pytest.fixture
+def models(flock):
+    """All published models."""
+    accuracy = {row["model"]: row["A species Acc"] for row in read("accuracy")}
+    for row in read("summary"):
+        numbers = (("ig", "A", row["ig"]), ("ua_a", "all", row["ua_a"]), ("acc", "A.species", accuracy[row["model"]]))
+        metrics = [(name, "all species", subset, float(value) / 100, 30) for name, subset, value in numbers]
+        (flock.case if row["kind"] == "encoder" else flock.mllm)(model=row["model"], metrics=metrics)
+    return flock
+
+
+def test_published_classification_and_abstention_are_not_correlated(models):
+    rows = {row["Models"]: row for row in models.rows("realbirdid-correlation")}
+    found = {name: (row["IG and UA/A"], row["A Species Acc and UA/A"]) for name, row in rows.items()}
+    (holds,) = [row["holds"] for row in read("errata") if "correlation" in row["quantity"]]
+    assert found["Encoder-Based"] == ("-0.24", holds)
+    assert (found["Multimodal LLMs"][0], found["All models"][0]) == ("0.38", "0.25")
+    assert rows["Encoder-Based"]["IG and UA/A n"] == "10"
+    low, high = (float(rows["Encoder-Based"][f"IG and UA/A {end}"]) for end in ("low", "high"))
+    assert low < 0 < high  # not significant, as the paper says
+
+
+def test_two_models_have_no_correlation(flock):
+    for model in ("a", "b"):
+        flock.case(model=model, metrics=[("ig", "all species", "A", 0.5, 30), ("ua_a", "all species", "all", 0.5, 40)])
+    with pytest.raises(ReportError, match="of at least 3 models"):
+        flock.tables("realbirdid-correlation")
