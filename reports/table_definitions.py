@@ -41,7 +41,7 @@ class TableDefinition:
     - `formats`: of columns, by their names. Without one a column with a Δ in its name is a change, others are per cent.
     - `ranked`: the columns whose values are ranked, or a function of the page.
     - `sections`: the name of a column of `rows` whose values are printed as lines of their own; in csv it is a column.
-      Rows without a value have no such line.
+      Rows without a value have no such line. `section_order`: these values in the printed order; others follow them.
     - `across`: the name of a column of `rows` whose values are printed as columns, in their order in the cells; in csv
       it names rows. The table has one column.
     - `transposed`: the head of the first column if the printed table has a row per column of the cells and a column per
@@ -65,6 +65,7 @@ class TableDefinition:
     formats: Mapping[str, NumberFormat] = field(default_factory=dict)
     ranked: tuple[str, ...] | Callable[[Page], Sequence[str]] = ()
     sections: str = ""
+    section_order: tuple[str, ...] = ()
     across: str = ""
     transposed: str = ""
 
@@ -145,7 +146,8 @@ class TableDefinition:
         for row in rows:
             blocks.setdefault(row[at], []).append((*row[:at], *row[at + 1 :]))
         heads: dict[Cell, list[Row]] = {head: [(head, *[""] * (len(rows[0]) - 2))] if head else [] for head in blocks}
-        return tuple(line for head, block in blocks.items() for line in (*heads[head], *block))
+        ordered = sorted(blocks, key=lambda head: [*self.section_order, head].index(head))
+        return tuple(line for head in ordered for line in (*heads[head], *blocks[head]))
 
 
 def transpose(table: Table, names: int, head: str) -> Table:

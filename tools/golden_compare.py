@@ -46,7 +46,9 @@ ADDED_METRICS = frozenset(("log_score", "target_brier", "answer_log_prob"))  # t
 ADDED_TABLES = frozenset(  # the same for tables
     ("realbirdid-T1", "realbirdid-F13", "realbirdid-F15", "realbirdid-correlation")
 )
-ADDED_COLUMNS = frozenset(("log_probability",))  # the same for columns of sample tables
+ADDED_COLUMNS = frozenset(  # the same for columns of sample tables and tables
+    ("log_probability", "Family", "Image Encoder", "Language Model")
+)
 Json = Any
 OPTION = r'[a-z_]+=(?:[^\s,"\[\]]|\[[^\[\]]*(?:\[[^\[\]]*\][^\[\]]*)*\])+'
 IN_CASES = re.compile(rf"(?<=@){OPTION}(?:,{OPTION})*")  # in the name of a case: images=5,order=random

@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
+import numpy as np
 import pandas as pd
 
 from ..frames import change, share
@@ -49,6 +50,7 @@ class Ablation:
     categories: tuple[str, ...] = LABELLED
     changes: Literal["", "accuracy", "all"] = ""  # which numbers stand with their change from the first row
     with_out_of_prompt: bool = True  # whether answers out of the prompt are counted
+    marks_best: bool = False  # whether the highest number of each model is marked
 
     def pages(self, runs: Runs, labels: str | None) -> list[Page]:
         """Return a page for every group and label set with a model that has several values of the option.
@@ -95,7 +97,8 @@ class Ablation:
         if self.with_out_of_prompt and self.changes == "all":
             changes = change(moved, "out_of_prompt_base", "out_of_prompt", ["row"])
             cells.append(as_counts(changes).assign(column="OOP Δ"))
-        return pd.concat(cells, ignore_index=True)
+        every = pd.concat(cells, ignore_index=True)
+        return mark_best_of_block(page, every) if self.marks_best else every
 
     def notes(self, page: Page) -> Iterator[str]:
         """Yield the options that depend on each value, and the explanation of the table."""
@@ -108,6 +111,8 @@ class Ablation:
             yield "OOP: number of answers out of the prompt."
         if self.changes:
             yield "Δ: change from the first row of the model, over the same images."
+        if self.marks_best:
+            yield "Bold: the highest number of each model."
         if self.protocol == "open_world":
             yield "†: class names and answers in templates, the mean of their embeddings."
         yield INTERVALS if self.changes else WILSON
@@ -130,6 +135,14 @@ class Ablation:
             notes=self.notes,
             formats=OUT_OF_PROMPT_FORMATS,
         )
+
+
+def mark_best_of_block(page: Page, cells: pd.DataFrame) -> pd.DataFrame:
+    """Return cells with the highest value of each column and block of rows marked, unless all are equal."""
+    blocks = cells["row"].map(page.names["block"])
+    values = cells["value"].round(12).groupby([blocks, cells["column"]])
+    best = (cells["value"].round(12) == values.transform("max")) & (values.transform("nunique") > 1)
+    return cells.assign(highlight=np.where(best, 1.0, np.nan))
 
 
 def value_name_and_order(
@@ -183,7 +196,7 @@ ANSWERS = Ablation(
 )  # fmt: skip
 ENCODERS = Ablation(
     protocol="open_world", options=("text_encoder", "mapping", "text_templates"), head="Emb. Space",
-    format_value=embedding_space, sort_key=embedding_space_order, with_out_of_prompt=False,
+    format_value=embedding_space, sort_key=embedding_space_order, with_out_of_prompt=False, marks_best=True,
 )  # fmt: skip
 
 BATCH_TABLE = BATCHES.define(

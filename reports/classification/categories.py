@@ -25,6 +25,23 @@ NEEDS = "compares a second label set with the original labels, over answers from
 COMMAND = "pytest -k imagenet --eye-labels=ReaL=FILE"
 
 
+FAMILY = "Family"
+LANGUAGE_MODELS, ENCODERS, CLASSIFIERS, REPLAYED = "MLLMs", "VLMs", "Supervised models", "Replayed answers"
+FAMILIES = {"zero_shot": ENCODERS, "supervised": CLASSIFIERS, "knn": CLASSIFIERS, "replay": REPLAYED}  # by protocol
+
+
+def family_pages(runs: Runs, labels: str | None) -> list[Page]:
+    """Return the pages of a second label set with the family of each model, the blocks of Table 4.
+
+    A k-NN classifier is among the supervised models, since it has the labels of a training set.
+    """
+    pages = second_label_pages(runs, labels)
+    families = [[FAMILIES.get(case.record.protocol, LANGUAGE_MODELS) for case in page.cases] for page in pages]
+    return [
+        replace(page, names=page.names.assign(**{FAMILY: names})) for page, names in zip(pages, families, strict=True)
+    ]
+
+
 def label_category_cells(page: Page) -> pd.DataFrame:
     """Return the accuracy under the reference, under the page's labels by category, the change, and under both."""
     samples = label_samples(page).dropna(subset=["before", "correct"])
@@ -56,12 +73,14 @@ LABEL_CATEGORIES = TableDefinition(
     alias="T4",
     source=f"{PAPER}, Table 4",
     summary="Accuracy under the original labels and under new ones by label category, with ranks and the change.",
-    pages=second_label_pages,
+    pages=family_pages,
     needs=NEEDS,
     command=COMMAND,
     title="{page}: accuracy (%) on label categories, {reference} and {labels}",
     cells=label_category_cells,
-    rows=("Model", "Protocol"),
+    rows=(FAMILY, "Model", "Protocol"),
+    sections=FAMILY,
+    section_order=(LANGUAGE_MODELS, ENCODERS, CLASSIFIERS, REPLAYED),
     columns=label_category_columns,
     heads={BOTH: "{reference} ∩ {labels}"},
     notes=label_category_notes,
@@ -81,6 +100,10 @@ LABEL_CHANGE = replace(
     alias="F3",
     source=f"{PAPER}, Figure 3",
     summary="Accuracy under the original labels and under new ones, and the change.",
+    pages=second_label_pages,
+    rows=("Model", "Protocol"),
+    sections="",
+    section_order=(),
     title="{page}: accuracy (%), change from {reference} to {labels}",
     cells=label_change_cells,
     columns=(BEFORE, "after", CHANGED),

@@ -25,6 +25,7 @@ from .pages import (
 
 PAPER = "arXiv 2603.06578"
 PLUS = "closed_world_plus"
+PUBLISHED_NAMES = "kisel"  # the class names of the study
 KIND_NOTE = (
     "Abstain: the model declines. IN: exactly one of OpenAI's class names. Partial: all its words occur in one class "
     "name of the prompt. Wrong: all others. OOP: number of answers out of the prompt."
@@ -64,6 +65,14 @@ def kind_cells(page: Page) -> pd.DataFrame:
     return pd.concat(parts, ignore_index=True)
 
 
+def kind_notes(page: Page) -> Iterator[str]:
+    """Yield the explanation of the table, and how to make answers IN possible."""
+    yield KIND_NOTE
+    if not any(case.option("names", "").startswith(PUBLISHED_NAMES) for case in page.cases):
+        yield f"IN needs class names that differ from OpenAI's, as the published ones: --eye-names={PUBLISHED_NAMES}."
+    yield from (WILSON, CATEGORY_NOTE)
+
+
 OUT_OF_PROMPT_KINDS = replace(
     OUT_OF_PROMPT,
     name="out-of-prompt-kinds",
@@ -73,7 +82,7 @@ OUT_OF_PROMPT_KINDS = replace(
     title="{page}: kinds of answers out of the prompt (%), {labels}",
     cells=kind_cells,
     columns=(*KINDS, "OOP"),
-    notes=(KIND_NOTE, WILSON, CATEGORY_NOTE),
+    notes=kind_notes,
 )
 
 

@@ -8,6 +8,8 @@ import pandas as pd
 from ..pages import Page, number_repeats
 from ..runs import Runs
 from ..table_definitions import TableDefinition
+from .architectures import IMAGE_ENCODER, LANGUAGE_MODEL, UNKNOWN, with_architectures
+from .architectures import NOTE as ARCHITECTURES
 from .measures import COLUMNS, HEADS, MEANING, RATES, measure_cells
 from .pages import (
     PAPER,
@@ -61,8 +63,14 @@ def chance_cells(columns: Sequence[str], sets: str) -> pd.DataFrame:
 
 def with_chance(page: Page) -> Page:
     """Return a page with a row before all cases, for random answers."""
-    first = pd.DataFrame(dict.fromkeys(page.names, ""), index=[-1]).assign(Model=CHANCE)
+    unknown = {name: UNKNOWN for name in (IMAGE_ENCODER, LANGUAGE_MODEL) if name in page.names}
+    first = pd.DataFrame({**dict.fromkeys(page.names, ""), **unknown}, index=[-1]).assign(Model=CHANCE)
     return replace(page, names=pd.concat([first, page.names]))
+
+
+def with_rows(pages: Sequence[Page]) -> list[Page]:
+    """Return the pages of tables that name the parts of each model and begin with random answers."""
+    return [with_chance(with_architectures(page)) for page in pages]
 
 
 def pooled_cells(page: Page) -> pd.DataFrame:
@@ -75,7 +83,7 @@ def pooled_cells(page: Page) -> pd.DataFrame:
 def pooled_notes(page: Page) -> Iterator[str]:
     """Yield the explanation of Table 1."""
     yield f"The answers of {page.context['data']} are pooled: each data set is weighted by its Num."
-    yield MEANING
+    yield from (MEANING, ARCHITECTURES)
 
 
 POOLED = TableDefinition(
@@ -83,12 +91,12 @@ POOLED = TableDefinition(
     alias="oodbench-T1",
     source=f"{PAPER}, Table 1",
     summary="How well models recognise present and absent categories by set, all data sets pooled.",
-    pages=lambda runs, labels: [*map(with_chance, pooled_pages(runs, labels))],
+    pages=lambda runs, labels: with_rows(pooled_pages(runs, labels)),
     needs="shows how well models recognise present and absent categories",
     command=COMMAND,
     title="OODBench: existence (%), {page}",
     cells=pooled_cells,
-    rows=("Model", SET),
+    rows=("Model", IMAGE_ENCODER, LANGUAGE_MODEL, SET),
     columns=NUMBERS,
     notes=pooled_notes,
 )
@@ -120,7 +128,7 @@ def source_notes(page: Page) -> Iterator[str]:
     if any(case.option("division_scope") == "initial" for case in page.cases):
         yield APOSTROPHE
     yield time_note(page.cases)
-    yield MEANING
+    yield from (MEANING, ARCHITECTURES)
 
 
 def source_table(number: int, source: str) -> TableDefinition:
@@ -131,7 +139,7 @@ def source_table(number: int, source: str) -> TableDefinition:
         alias=f"oodbench-T{number}",
         source=f"{PAPER}, Table {number}",
         summary=f"How well models recognise present and absent categories of {source} by set, and the time.",
-        pages=lambda runs, labels: [*map(with_chance, source_pages(source)(runs, labels))],
+        pages=lambda runs, labels: with_rows(source_pages(source)(runs, labels)),
         needs=f"shows the existence measures on {source}",
         command=f"{COMMAND}{BOTH}, where ROOT holds {source}",
         title=f"{{page}}: {source}, existence (%)",

@@ -44,7 +44,8 @@ def pages_with(*protocols: str) -> Callable[[Runs, str | None], list[Page]]:
         pages: dict[tuple[str, str], Page] = {}
         for group in runs.groups:
             for case in group.with_protocols(*protocols).cases:
-                pages.setdefault((group.title, case.record.artifacts[GENERA].sha256), create_page(group, case))
+                if file := case.record.artifacts.get(GENERA):
+                    pages.setdefault((group.title, file.sha256), create_page(group, case))
         return [*pages.values()]
 
     return select

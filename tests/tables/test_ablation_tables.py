@@ -1,10 +1,14 @@
 """Tables 11 to 14 and 18: one choice changes, all else is equal, the images are the same."""
 
+import csv
+from pathlib import Path
+
 import pytest
 
 from eyechart.errors import ReportError
 from eyechart.reports.tables import tables
 
+GOLDEN = Path(__file__).parents[1] / "golden"
 CELLS = ("ImGT", "A", "S", "S+", "S-", "M", "M+", "M-")
 
 
@@ -116,6 +120,35 @@ def test_table_18_marks_templates_with_a_dagger(session):
     ]  # fmt: skip
     assert "OOP" not in made.rows("T18")[0]
     assert "sentence[b]†: text_encoder sentence[b], mapping nearest, text_templates 80." in made.notes("T18")
+
+
+def test_table_18_marks_the_best_of_each_model(session):
+    made = session()
+    for model, wrong in (("hf[a]", 2), ("hf[b]", 4)):
+        made.open_world(made.right(dict.fromkeys(range(wrong), 7)), model, text_encoder="sentence[x]")
+        made.open_world(made.right({0: 7}), model, text_encoder="sentence[y]")
+    (table,) = tables("T18", made.pool())
+    column = table.columns.index("A (n=17)") if "A (n=17)" in table.columns else table.columns.index("A")
+    marks = [(row[0], row[1], row[column].highlight) for row in table.rows]
+    assert marks == [
+        ("hf[b]", "sentence[x]", None), ("hf[b]", "sentence[y]", 1),
+        ("hf[a]", "sentence[x]", None), ("hf[a]", "sentence[y]", 1),
+    ]  # fmt: skip
+    assert "Bold: the highest number of each model." in made.notes("T18")
+
+
+def test_published_table_18_has_the_encoders_that_the_paper_selects():
+    """The best encoder of each model by the printed accuracies: that of the caption, which presets select."""
+    with (GOLDEN / "table_18.csv").open(encoding="utf-8", newline="") as file:
+        printed = list(csv.DictReader(file))
+    best = {}
+    for row in sorted(printed, key=lambda row: float(row["ImGT A"])):
+        best[row["model"]] = row["encoder"], row["templates"]
+    siglip = [encoder for model, (encoder, _) in best.items() if model in ("PaliGemma 2", "GPT-4o")]
+    assert all(encoder.startswith("SigLIP 2") for encoder in siglip)
+    others = {model: encoder for model, (encoder, _) in best.items() if model not in ("PaliGemma 2", "GPT-4o")}
+    assert others == dict.fromkeys(("LLaVA-OV", "InternVL3.5", "Qwen3-VL"), "Qwen3-Embedding-8B")
+    assert {templates for _, templates in best.values()} == {"yes"}
 
 
 @pytest.mark.parametrize(

@@ -1,6 +1,7 @@
 """Tables 5, 15 and 16: counted by hand on a small run, by label category."""
 
 import pytest
+from msgspec import structs
 from msgspec.structs import replace
 
 from eyechart.errors import ReportError
@@ -43,6 +44,16 @@ def test_table_16_has_the_kinds(asked):
     assert [row[kind] for kind in ("Partial", "IN", "Abstain", "Wrong")] == ["33.33", "0.00", "33.33", "33.33"]
     assert row["OOP"] == "3"
     assert float(row["Wrong low"]) < 33.33 < float(row["Wrong high"])
+
+
+def test_table_16_says_which_names_it_needs(asked):
+    assert "IN needs class names" not in asked.notes("T16")
+    asked.records[:] = [
+        structs.replace(record, variant={**record.variant, "names": "mill (e55fe991)"}) for record in asked.records
+    ]
+    assert "IN needs class names that differ from OpenAI's, as the published ones: --eye-names=kisel." in asked.notes(
+        "T16"
+    )
 
 
 def test_the_tables_have_the_numbers_of_the_records(asked):

@@ -96,6 +96,18 @@ def test_table_4_has_each_models_best_answers_in_words_beside_the_others(asked):
     assert "CW:" not in said
 
 
+def test_table_4_has_the_published_blocks_of_models(asked):
+    asked.classifier(asked.right({0: 7}))
+    asked.classifier(asked.right(), model="knn[timm[resnet18]]")
+    rows = asked.rows("T4")
+    assert [row["Family"] for row in rows] == ["MLLMs", "Supervised models", "Supervised models"]
+    (table,) = tables("T4", asked.pool())
+    assert table.columns[:2] == ("Model", "Protocol")
+    assert [row[0] for row in table.rows] == [
+        "MLLMs", "hf[toybox-mllm]", "Supervised models", "timm[tf_efficientnet_lite0]", "knn[timm[resnet18]]",
+    ]  # fmt: skip
+
+
 def test_of_equal_answers_the_usual_way_of_asking_stands_in_table_4(session):
     made = session()
     made.closed_world(made.right(), answer="id")

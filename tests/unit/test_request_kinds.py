@@ -41,6 +41,7 @@ from eyechart.inference.requests import (
     LogitScale,
     Match,
     ScoreChoices,
+    ScoreTexts,
     TextRequest,
 )
 from eyechart.inference.runner import Runner
@@ -64,6 +65,7 @@ def one_of_every_kind() -> Iterator[tuple[str, BaseRequest[Any]]]:
     yield MATCHER, Match(("a cat", "a dog"))
     yield MLLM, ScoreChoices(("What is this?", 0), choices, "unique")
     yield MLLM, BestChoice((0, "What is this?"), choices)
+    yield MLLM, ScoreTexts(("It is a cup.", "A cat, I think."), choices, "unique")
     yield CLIP, EncodeTexts(("cat", "a photo of a dog"))
     yield CLIP, ClassWeights(("cat", "dog", "cup"), ("a photo of a {c}.", "{c}"))
     yield CLIP, LogitScale()
@@ -208,8 +210,8 @@ def run_all(pairs: Sequence[tuple[str, BaseRequest[Any]]], root: Path, engine: A
     runner = Runner(Store(root), LIMIT, 0, lambda *_: None, engine or LocalEngine())
     for spec, request in pairs:
         model = models.setdefault(spec, create_model(parse_spec(spec), offline=True))
-        if isinstance(request, TextRequest):
-            runner.run(request, model)
+        if isinstance(request, TextRequest | ScoreTexts):
+            runner.run(request, model)  # type: ignore[call-overload]
         else:
             runner.run(request, model, dataset)  # type: ignore[call-overload]
 

@@ -14,10 +14,9 @@ from typing import Any, ClassVar
 import msgspec
 
 from eyechart.data.limits import Limit
-from eyechart.inference.requests import BaseRequest, KeyFields
+from eyechart.inference.requests import ID_DIGITS, BaseRequest, KeyFields
 from eyechart.models.types import Generator
 
-ID_DIGITS = 15  # hexadecimal digits of a sha256 that make an id: JSON can hold such an integer
 TEXT_DIGITS = 9  # the same where the number of an image is part of the id
 ANSWER_KEY = "answer"  # of a JSON answer that is one of some choices
 MAX_IMAGES = 2**24  # more images than a split has

@@ -4,8 +4,9 @@ A request is frozen and can be pickled: it holds no model, no function and no op
 answer it. Its part of the store's key is computed here from its fields alone (`key_fields`), so that the key and the
 question cannot differ. `engines.local` calls the models.
 
-There are three groups of requests:
+There are four groups of requests:
 - `ImageRequest`: one row of numbers for each image of a data set
+- `ScoreTexts`: one row of numbers for each of many texts, stored text by text
 - `TextRequest`: rows of numbers that depend on the model and on texts alone
 - `request_batches.RequestBatch`: one text for each of many request templates
 """
@@ -13,6 +14,7 @@ There are three groups of requests:
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
+from functools import cached_property
 from hashlib import sha256
 from typing import Any, ClassVar, Generic, Literal, TypeVar
 
@@ -32,6 +34,7 @@ from eyechart.models.types import (
 )
 
 ModelT = TypeVar("ModelT", bound=Model)
+ID_DIGITS = 15  # hexadecimal digits of a sha256 that make an id: JSON can hold such an integer
 DataScope = Literal["split", "selection", "none"]
 
 
@@ -160,6 +163,34 @@ class BestChoice(ChoiceRequest):
     def key_fields(self) -> KeyFields:
         """What this request contributes to the key of its answers."""
         return KeyFields("constrained", self.prompts)
+
+
+# One row of numbers per text.
+
+
+@dataclass(frozen=True)
+class ScoreTexts(BaseRequest[Scorer]):
+    """The log-probability of every choice as the answer to each text, without images: one row per text.
+
+    Rows are stored one by one, by the ids of the texts, so that a request asks only for rows that no earlier one has.
+    """
+
+    texts: tuple[str, ...]
+    choices: tuple[str, ...]
+    until: Until = "end"
+
+    capability = "scorer"
+
+    @cached_property
+    def ids(self) -> tuple[int, ...]:
+        """The id of each text in the store."""
+        return tuple(int(sha256(text.encode()).hexdigest()[:ID_DIGITS], 16) for text in self.texts)
+
+    @property
+    def key_fields(self) -> KeyFields:
+        """What this request contributes to the key of its answers."""
+        kind = {"end": "text_posterior", "unique": "text_retrieval"}[self.until]
+        return KeyFields(kind, sha256(msgspec.json.encode(self.choices)).hexdigest())
 
 
 # Rows of numbers without images.

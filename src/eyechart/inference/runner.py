@@ -14,10 +14,11 @@ from eyechart.inference.image_runner import CheckWidth, ImageRun, Progress
 from eyechart.inference.keys import request_key
 from eyechart.inference.request_batches import RequestBatch
 from eyechart.inference.request_runner import BatchRun
-from eyechart.inference.requests import ImageRequest, TextRequest
+from eyechart.inference.requests import ImageRequest, ScoreTexts, TextRequest
 from eyechart.inference.responses import Responses
 from eyechart.inference.store import Store
-from eyechart.models.types import Floats, Generator, Model
+from eyechart.inference.text_runner import TextRun
+from eyechart.models.types import Floats, Generator, Model, Scorer
 
 ModelT = TypeVar("ModelT", bound=Model)
 
@@ -61,6 +62,9 @@ class Runner:
     ) -> CachedArray: ...
 
     @overload
+    def run(self, request: ScoreTexts, model: Scorer) -> CachedArray: ...
+
+    @overload
     def run(self, request: TextRequest[ModelT], model: ModelT) -> Floats: ...
 
     @overload
@@ -75,14 +79,16 @@ class Runner:
     ) -> CachedArray | Floats | Responses:
         """Return the answers of a model to a request, from the store as far as they are there.
 
-        Returns for an `ImageRequest` one row per image, for a `TextRequest` an array, and for a `RequestBatch` one
-        response per request. `check_width` raises an error for a number of values per image that the caller cannot use;
+        Returns for an `ImageRequest` one row per image, for `ScoreTexts` one row per text, for a `TextRequest` an
+        array, and for a `RequestBatch` one response per request. `check_width` raises an error for a number of values per image that the caller cannot use;
         it is called before the first answers are stored.
         """
         entry = self.store.entry(request_key(request, model, dataset))
         self.digests.add(entry.key.digest)
         if isinstance(request, TextRequest):
             return read_or_compute(entry, lambda: self.engine.answer_texts(request, model))
+        if isinstance(request, ScoreTexts):
+            return TextRun(entry, self.engine, request, model, self.progress).answers()
         if isinstance(request, ImageRequest):
             assert dataset is not None
             return ImageRun(entry, self.engine, request, model, dataset, self.progress, check_width).answers()

@@ -8,13 +8,13 @@ import numpy as np
 
 from eyechart.data.dataset import Dataset
 from eyechart.inference.request_batches import RequestBatch
-from eyechart.inference.requests import ImageRequest, TextRequest
-from eyechart.models.types import Answer, Floats, Generator, Model, Usage
+from eyechart.inference.requests import ImageRequest, ScoreTexts, TextRequest
+from eyechart.models.types import Answer, Floats, Generator, Model, Scorer, Usage
 
 
 @dataclass(frozen=True)
 class ImageAnswers:
-    """The answers to a request about some images: one row of `values` (n, d) for each index, and errors by index.
+    """The answers about some images or texts: one row of `values` (n, d) for each index, and errors by index.
 
     `batch_size` is the size of the batches since memory ran out, 0 before.
     """
@@ -39,6 +39,9 @@ class Engine(Protocol):
 
     def answer_texts(self, request: TextRequest[Any], model: Model) -> Floats:
         """Return the answer to a request about texts, of shape (rows, d)."""
+
+    def score_texts(self, request: ScoreTexts, model: Scorer, numbers: Sequence[int]) -> Iterator[ImageAnswers]:
+        """Yield the rows of the texts with some numbers, batch by batch; every number is yielded once."""
 
     def answer_requests(
         self, batch: RequestBatch, model: Generator, dataset: Dataset | None, numbers: Sequence[int]

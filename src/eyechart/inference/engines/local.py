@@ -33,6 +33,7 @@ from eyechart.inference.requests import (
     LogitScale,
     Match,
     ScoreChoices,
+    ScoreTexts,
     TextRequest,
 )
 from eyechart.models.batch_backoff import failure_from_error
@@ -80,6 +81,18 @@ class LocalEngine:
             case LogitScale(), Encoder() as encoder:
                 return np.array([[encoder.logit_scale]], np.float32)
         raise unsupported(request, model)
+
+    def score_texts(self, request: ScoreTexts, model: Scorer, numbers: Sequence[int]) -> Iterator[ImageAnswers]:
+        """Yield the rows of the texts with some numbers, batch by batch."""
+        if not isinstance(model, Scorer):
+            raise unsupported(request, model)
+        answers = OOMBackoff(
+            lambda items: np.asarray(model.score(items, request.choices, until=request.until), np.float32),
+            model.batch_size,
+            pad=False,
+        )
+        for batch in batches(numbers, model.batch_size):
+            yield score_batch(answers, [(number, Request((request.texts[number],))) for number in batch])
 
     def answer_requests(
         self, batch: RequestBatch, model: Generator, dataset: Dataset | None, numbers: Sequence[int]
@@ -204,6 +217,20 @@ def answer_batch(answers: "OOMBackoff", batch: Sequence[Prepared], dataset: Data
             left = [prepared for number, prepared in enumerate(left) if number not in error.errors]
         else:
             return ImageAnswers(tuple(index for index, _ in left), values, errors, answers.reduced)
+    return ImageAnswers(errors=errors)
+
+
+def score_batch(answers: "OOMBackoff", batch: Sequence[tuple[int, Request]]) -> ImageAnswers:
+    """Return the rows of a batch of texts; texts that the model refuses are errors."""
+    errors, left = dict[int, str](), [*batch]
+    while left:
+        try:
+            values = answers([request for _, request in left])
+        except RequestError as error:
+            errors |= {left[number][0]: reason for number, reason in error.errors.items()}
+            left = [item for number, item in enumerate(left) if number not in error.errors]
+        else:
+            return ImageAnswers(tuple(number for number, _ in left), values, errors, answers.reduced)
     return ImageAnswers(errors=errors)
 
 
