@@ -35,6 +35,7 @@ ADDED = frozenset(  # fields that were added after the files were written, compa
         "direction",
         "higher_is_better",
         "n_clusters",
+        "probability",
         "refused",
         "sample_hashes",
         "slices",

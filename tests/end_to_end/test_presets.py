@@ -177,11 +177,20 @@ def test_oodbench(tmp_path: Path) -> None:
 
 
 def test_realbirdid(tmp_path: Path) -> None:
-    cases = "realbirdid/sample-drawn/ and (test_species or test_free_form)"
-    run = run_preset(tmp_path, "realbirdid", cases, "--eye-limit=4")
-    first = [text for text, images in run.asked if images]
-    assert {*published_names([(text, 1) for text in first])} == {"species"}
-    assert {record["variant"].get("extraction") for record in run.records} == {None, "choice"}
+    run = run_preset(tmp_path, "realbirdid", "realbirdid/sample-drawn/ and test_species", "--eye-limit=4")
+    names = [*published_names(run.asked)]
+    assert {*names} == {"species", "species_choice"}
+    assert (batch_sizes(run, names, "species"), batch_sizes(run, names, "species_choice")) == ({1}, {0})
+    (record,) = run.records
+    assert record["variant"]["probability"] == "nlg2choice"
+
+
+def test_realbirdid_in_free_form(tmp_path: Path) -> None:
+    run = run_preset(tmp_path, "realbirdid", "realbirdid/sample-drawn/ and test_free_form", "--eye-limit=4")
+    first = [(text, images) for text, images in run.asked if images]
+    assert {*published_names(first)} == {"species"}
+    (record,) = run.records
+    assert record["variant"]["extraction"] == "choice"
 
 
 def test_the_abstention_study_asks_the_printed_prompts(tmp_path: Path) -> None:

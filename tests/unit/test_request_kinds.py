@@ -281,6 +281,8 @@ def first_answer(request: Any, model: Any) -> object:
         return next(engine.answer_images(request, model, dataset, [0]))
     if isinstance(request, TextRequest):
         return engine.answer_texts(request, model)
+    if isinstance(request, ScoreTexts):
+        return next(engine.score_texts(request, model, [0]))
     return next(engine.answer_requests(request, model, dataset, [0]))
 
 

@@ -80,8 +80,8 @@ class Runner:
         """Return the answers of a model to a request, from the store as far as they are there.
 
         Returns for an `ImageRequest` one row per image, for `ScoreTexts` one row per text, for a `TextRequest` an
-        array, and for a `RequestBatch` one response per request. `check_width` raises an error for a number of values per image that the caller cannot use;
-        it is called before the first answers are stored.
+        array, and for a `RequestBatch` one response per request. `check_width` raises an error for a number of values
+        per image that the caller cannot use; it is called before the first answers are stored.
         """
         entry = self.store.entry(request_key(request, model, dataset))
         self.digests.add(entry.key.digest)

@@ -41,7 +41,8 @@ class TextRun:
                 f"{len(lost)} of {len(places)} answers are missing from {self.entry.folder}: another run may have "
                 "deleted them. Run the same command again, one run at a time; it asks for the missing ones."
             )
-        return replace(rows, values=rows.values[places], errors=dict(sorted(errors.items())))
+        values = rows.values if len(unique) == len(places) else rows.values[places]  # a copy may take a gigabyte
+        return replace(rows, values=values, errors=dict(sorted(errors.items())))
 
     def request_missing(self) -> dict[int, str]:
         """Store the missing rows, and return the errors by index; equal texts are sent once."""

@@ -10,6 +10,14 @@ def check_wordings(value: str, _: str | None) -> None:
 
 
 SPECIES_NAMES = Option("species_names", "names of species in the prompts", "scientific", ("scientific", "common"))
+ONE_PASS, NLG2CHOICE = "one_pass", "nlg2choice"
+PROBABILITY = Option(
+    "probability",
+    "how a language model gives every species a probability: one_pass (of its name, given image and question), or "
+    "nlg2choice (as published: a free answer, then of its name as a choice, given that text alone)",
+    ONE_PASS,
+    (ONE_PASS, NLG2CHOICE),
+)
 EXTRACTION = Option(
     "extraction",
     "how a name or reason is extracted from free text: by a constrained choice of the model (where it supports one), "

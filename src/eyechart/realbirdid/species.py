@@ -1,6 +1,6 @@
 """Species: a probability for every species, over all species and over those of the image's range list."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, NamedTuple
@@ -18,7 +18,7 @@ from eyechart.models.types import Floats
 from eyechart.protocol.base import Protocol, Rows
 from eyechart.protocol.context import Context, missing_scores_reason
 from eyechart.protocol.curves import thin_curve
-from eyechart.protocol.options import PROMPT
+from eyechart.protocol.options import PROMPT, OptionValues, RequestedValues
 from eyechart.protocol.sample_table import SHARED_COLUMNS
 from eyechart.realbirdid.name_scores import (
     ReadScores,
@@ -29,7 +29,8 @@ from eyechart.realbirdid.name_scores import (
     softmax,
     species_names,
 )
-from eyechart.realbirdid.options import SPECIES_NAMES
+from eyechart.realbirdid.nlg2choice import score_free_answers
+from eyechart.realbirdid.options import NLG2CHOICE, PROBABILITY, SPECIES_NAMES
 from eyechart.realbirdid.predictions import BIRD_COLUMNS, BirdPredictions, format_numbers, format_outcomes, names_of
 from eyechart.realbirdid.species_summary import ProbabilitySummary, summarise
 from eyechart.records import OutcomeCounts, subset_text
@@ -98,7 +99,13 @@ class Species(Protocol[SpeciesPredictions]):
     source = "arXiv 2603.27033"
     requires = ("encoder", "scorer")
     replays = "species"
-    options = (SPECIES_NAMES, PROMPT)
+    options = (SPECIES_NAMES, PROMPT, PROBABILITY)
+
+    def expand_grid(self, requested: RequestedValues, capabilities: Collection[str] = ()) -> Iterator[OptionValues]:
+        """Yield every combination of the requested values; `probability` is for models with log-probabilities."""
+        unused = {PROBABILITY.name} if capabilities and "scorer" not in capabilities else set()
+        kept = {name: values for name, values in requested.items() if name not in unused}
+        yield from super().expand_grid(kept, capabilities)
 
     def unavailable(self, context: Context) -> str:
         """Return why the model has no log-probabilities."""
@@ -107,7 +114,8 @@ class Species(Protocol[SpeciesPredictions]):
     def predict(self, context: Context) -> SpeciesPredictions:
         """Score every species and summarise the probabilities."""
         observed = require_observations(context.dataset)
-        scores = score_names(context, species_names(context))
+        two_steps = context.options["probability"] == NLG2CHOICE
+        scores = (score_free_answers if two_steps else score_names)(context, species_names(context))
         readers = {
             ALL: probability_reader(scores.read, share=scores.to_probabilities),
             RANGE: probability_reader(scores.read, observed, scores.to_probabilities),
