@@ -38,10 +38,12 @@ PROMPT_NAMES: Mapping[str, tuple[str, ...]] = {  # the packaged prompts of a pro
     "multiple_choice": ("multiple_choice",),
     "existence": ("existence", "existence_not", "existence_cot", "existence_cot_not"),
     "progression": ("progression_counting", "progression_logic"),
-    "species": ("species",),
+    "species": ("species", "species_choice"),
     "free_form": ("species_extraction",),
     "abstention": ("abstention_reason",),
 }
+STUDIES = {"2603.06578": "image-classifiers", "2602.18094": "oodbench", "2603.27033": "realbirdid", "Mill": "mill"}
+PARTS = {"T11": "1/class", "T12": "10/class", "T13": "1/class", "T14": "1/class", "T17": "1/class"}  # of ImageNet
 MAIN, SESSIONS, TESTS = "main/records.json", "sessions/records.json.gz", "tests/oodbench_records.json.gz"
 MLLM, CUTOUTS, BIRDS = "hf[toybox-mllm]", "toybox/sample-cutouts", "realbirdid/sample-drawn"
 EXAMPLES: Mapping[str, tuple[str, str, tuple[str, ...]]] = {  # of a record: the run, the case, and names of metrics
@@ -286,6 +288,33 @@ def definitions(target: str) -> Callable[[], Iterator[str]]:
     return lambda: table(("name", "number", "what it shows"), rows())
 
 
+def paper_tables() -> Iterator[str]:
+    """Yield the table of packaged tables with the command that evaluates what each needs, as the study did."""
+    definitions = resolve_name("eyechart.reports.tables:BUILDERS").values()
+    rows = [
+        (f"`{table.name}`", table.alias, table.summary, paper_command(table.alias, table.source, table.command))
+        for table in definitions
+    ]
+    yield from table(("name", "number", "what it shows", "evaluated by"), rows)
+
+
+def paper_command(alias: str, source: str, command: str) -> str:
+    """Return the command of a table with the preset of its study, and the number of images if that is a part.
+
+    >>> paper_command("T12", "arXiv 2603.06578, Table 12", "pytest -k closed_world, where ROOT holds COCO")
+    '`eyechart run -k closed_world --eye-preset=image-classifiers --eye-limit=10/class`, where ROOT holds COCO'
+    """
+    parts = re.match(r"(.*?)(, (?:where|with|and) .*)?$", command)
+    assert parts
+    line, comment = parts[1], parts[2] or ""
+    if line.startswith("pytest "):
+        study = next((name for key, name in STUDIES.items() if key in source), "")
+        values = {"--eye-preset": study, "--eye-limit": PARTS.get(alias, "")}
+        more = [f"{name}={value}" for name, value in values.items() if value]
+        line = " ".join(["eyechart run", line.removeprefix("pytest "), *more])
+    return f"`{line}`{comment}"
+
+
 def examples() -> Iterator[str]:
     """Yield the files of the example package."""
     for name in ("model", "protocol", "data", "report"):
@@ -312,5 +341,5 @@ GENERATED: Mapping[str, Callable[[], Iterator[str]]] = {
     "prompt-forms": prompt_forms,
     "protocols": protocols,
     "subsets": words("SUBSETS"),
-    "tables": definitions("eyechart.reports.tables:table_builders"),
+    "tables": paper_tables,
 }

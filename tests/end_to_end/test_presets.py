@@ -4,6 +4,7 @@ A model of the test's own folder writes each request to a file before the packag
 are in tests/golden/prompts/published, as the papers print them: running text, with slots.
 """
 
+import csv
 import json
 import re
 import subprocess
@@ -183,6 +184,19 @@ def test_realbirdid(tmp_path: Path) -> None:
     assert (batch_sizes(run, names, "species"), batch_sizes(run, names, "species_choice")) == ({1}, {0})
     (record,) = run.records
     assert record["variant"]["probability"] == "nlg2choice"
+
+
+def test_vllm_gives_the_probabilities_of_nlg2choice(tmp_path: Path) -> None:
+    values = []
+    for engine in (HF, VLLM):
+        folder = tmp_path / engine[0]
+        folder.mkdir()
+        options = ("--eye-limit=4", "-W", "ignore")  # vLLM's own warnings
+        run = run_preset(folder, "realbirdid", "realbirdid/sample-drawn/ and test_species", *options, engine=engine)
+        path = folder / "reports/runs/latest" / run.records[0]["predictions"]["path"]
+        rows = csv.DictReader(path.read_text(encoding="utf-8").splitlines())
+        values.append([float(row["all.species.probability"]) for row in rows])
+    assert values[0] == pytest.approx(values[1], abs=1e-4)
 
 
 def test_realbirdid_in_free_form(tmp_path: Path) -> None:

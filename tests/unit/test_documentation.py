@@ -16,6 +16,7 @@ import pytest
 
 from eyechart.cli import command
 from eyechart.plugins.options import OPTIONS
+from eyechart.protocol.presets import PACKAGED as PRESETS
 from eyechart.protocol.registry import PACKAGED
 
 ROOT = Path(__file__).parents[2]
@@ -143,6 +144,18 @@ def pytest_options(pytestconfig: pytest.Config) -> set[str]:
 def test_every_command_line_names_commands_and_options_that_exist(page: Path, pytest_options: set[str]) -> None:
     for line in command_lines(page):
         check_command(shlex.split(line), pytest_options)
+
+
+def test_every_table_of_the_papers_has_a_command_with_the_preset_of_its_study(pytest_options: set[str]) -> None:
+    rows = [line for line in documentation.paper_tables() if line.startswith("| `")]
+    commands = [re.findall("`([^`]+)`", row)[1] for row in rows]
+    assert len(rows) == len(documentation.resolve_name("eyechart.reports.tables:BUILDERS"))
+    for line in commands:
+        check_command(shlex.split(line.partition(",")[0] if "annotate" in line else line), pytest_options)
+    without = [line for line in commands if "--eye-preset=" not in line]
+    assert len(without) == 4  # annotation, the population of models, and two tables that no paper has
+    for name in re.findall(r"--eye-preset=(\S+)", "\n".join(commands)):
+        assert name in PRESETS
 
 
 def test_the_command_lines_of_pages_are_found() -> None:

@@ -50,7 +50,7 @@ def score_free_answers(context: Context, names: Sequence[str]) -> NameScores:
         if all_failed(scores):
             return np.full((stop - start, len(names)), np.nan, np.float32)
         chosen = rows[start:stop]
-        found: Floats = np.where(chosen[:, None] == FAILED, np.float32(np.nan), scores.values[chosen])
-        return found
+        values: Floats = np.where(chosen[:, None] == FAILED, np.float32(np.nan), scores.values[chosen])
+        return values
 
     return NameScores(read, dict(sorted(errors.items())), variant)
