@@ -43,7 +43,15 @@ PROMPT_NAMES: Mapping[str, tuple[str, ...]] = {  # the packaged prompts of a pro
     "abstention": ("abstention_reason",),
 }
 STUDIES = {"2603.06578": "image-classifiers", "2602.18094": "oodbench", "2603.27033": "realbirdid", "Mill": "mill"}
-PARTS = {"T11": "1/class", "T12": "10/class", "T13": "1/class", "T14": "1/class", "T17": "1/class"}  # of ImageNet
+PARTS = {
+    "T7": "1/class",
+    "T19": "1/class",
+    "T11": "1/class",
+    "T12": "10/class",
+    "T13": "1/class",
+    "T14": "1/class",
+    "T17": "1/class",
+}  # of ImageNet
 MAIN, SESSIONS, TESTS = "main/records.json", "sessions/records.json.gz", "tests/oodbench_records.json.gz"
 MLLM, CUTOUTS, BIRDS = "hf[toybox-mllm]", "toybox/sample-cutouts", "realbirdid/sample-drawn"
 EXAMPLES: Mapping[str, tuple[str, str, tuple[str, ...]]] = {  # of a record: the run, the case, and names of metrics
