@@ -33,6 +33,7 @@ SIZES = (4, 3, 2, 1)  # species of each genus
 GENERA = ("Corvus", "Larus", "Buteo", "Grus")
 ENCODER = {"species_names": "scientific", "templates": "bird (01234567)", "scale": "100"}
 TALKER = {"species_names": "scientific", "prompt": "species (89abcdef)", "stop": "unique prefix"}
+YEARS = {"observed_on": 2012, "created_at": 2013}
 LEVELS = {"naive": ("What is it?", "Which bird?", "Name it."), "refuse": ("Refuse if unsure.", "Rather say nothing.")}
 
 
@@ -75,6 +76,7 @@ class Aviary:
             np.zeros(len(rows)),
             np.cumsum([0, *map(len, lists)]),
             np.array([place for found in lists for place in found], np.int64),
+            {name: tuple(f"{year + row % 9}-05-{1 + row % 28:02}" for row in rows) for name, year in YEARS.items()},
         )
         return once.select(np.repeat(rows, self.photographs))
 

@@ -9,7 +9,7 @@ from eyechart.reports.tables import BY_NUMBER, tables
 
 TABLES = tuple(table.alias or table.name for table in catalogue.TABLES)
 KINDS = {"answerable": 0, "unanswerable": 2}
-OTHERS = ("realbirdid-free-form", "realbirdid-F15", "realbirdid-correlation")  # without answers, dates, three models
+OTHERS = ("realbirdid-free-form", "realbirdid-correlation")  # which nobody was asked for, and which needs three models
 
 
 def refusal(make, *given):

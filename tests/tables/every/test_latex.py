@@ -11,8 +11,7 @@ from eyechart.reports.tables import BUILDERS, BY_NUMBER, tables
 
 pytestmark = pytest.mark.slow
 
-OTHER_BIRDS = ("realbirdid-free-form", "realbirdid-dates")  # dates: tests/tables/test_realbirdid_data_sets.py
-ELSEWHERE = {"F7", "oodbench-population", "realbirdid-dates"}  # in tests/annotation, and in tests/tables by themselves
+ELSEWHERE = {"F7", "oodbench-population"}  # in tests/annotation and tests/tables/test_oodbench_population.py
 BY_POOL: Mapping[str, tuple[str, ...]] = {
     "worded": ("mill-imagenet", "T2", "T4", "F3", "T5", "T6", "T9", "T10", "F9", "T11", "T12", "T13", "T14", "T15",
                "T16", "T18"),
@@ -24,7 +23,7 @@ BY_POOL: Mapping[str, tuple[str, ...]] = {
                      "F10", "F13", "degradation", "signature")
     ),
     "hard": tuple(f"oodbench-{name}" for name in ("T8", "F2", "F6", "F8", "F11", "F12", "F14", "F15", "F16", "mmd")),
-    "birds": tuple(name for name in BUILDERS if name.startswith("realbirdid-") and name not in OTHER_BIRDS),
+    "birds": tuple(name for name in BUILDERS if name.startswith("realbirdid-") and name != "realbirdid-free-form"),
     "free_form": ("realbirdid-free-form",),
 }  # fmt: skip
 
