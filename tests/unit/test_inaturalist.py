@@ -97,6 +97,15 @@ def test_a_species_is_answerable_with_all_that_is_known(make: Make, tmp_path: Pa
     assert found.excluded == {}
 
 
+def test_dates_are_copied_where_there_are_any(make: Make) -> None:
+    found = make(row(1, observed_on="2020-05-31", created_at="2020-06-01 07:08:09 UTC"))
+    assert seen(found).dates == {"observed_on": ("2020-05-31",), "created_at": ("2020-06-01",)}
+
+
+def test_an_export_without_dates_has_none(make: Make) -> None:
+    assert seen(make(row(1))).dates == {}
+
+
 def test_a_genus_with_a_reason_is_unanswerable(make: Make) -> None:
     lines = [f"{number},{reason}" for number, reason in enumerate((*REASONS, ""), 2)]
     reasons = "\n".join(["observation_id,reason", *lines])

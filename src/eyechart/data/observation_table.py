@@ -65,7 +65,7 @@ def parse_observations(folder: Path, table: Table) -> Observations:
     offsets = np.cumsum([0, *map(len, lists)], dtype=np.int64)
     candidates = np.concatenate([np.empty(0, np.int64), *lists])
     ids = tuple(identifier or image for identifier, image in zip(table[OBSERVATION], table[IMAGE], strict=True))
-    dates = {name: parse_days(table, name) for name in DATES if name in table.columns}
+    dates = {name: parse_days(table, name) for name in DATES if any(table.columns.get(name, ()))}
     return Observations(taxonomy, ids, species, genus, reason, latitude, longitude, offsets, candidates, dates)
 
 
