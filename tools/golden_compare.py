@@ -30,7 +30,7 @@ NAMED, LEVELS = ("name", "labels", "subset"), ("level", "prompt")  # what tells 
 OLD_NAMED = ("name", "labels", "category")  # the same in files written before schema 2 of records
 MOST_SHOWN = 60
 ADDED = frozenset(  # fields that were added after the files were written, compared where a file has a value
-    ("class_names", "direction", "higher_is_better", "n_clusters", "sample_hashes", "slices", "title")
+    ("class_names", "direction", "higher_is_better", "max_tokens", "n_clusters", "sample_hashes", "slices", "title")
 )
 ADDED_METRICS = frozenset(("log_score", "target_brier", "answer_log_prob"))  # the same for metrics
 ADDED_COLUMNS = frozenset(("log_probability",))  # the same for columns of sample tables

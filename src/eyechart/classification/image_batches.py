@@ -211,7 +211,7 @@ def build_requests(context: Context, name: str, prompt: Prompt, text: str, epoch
     requests = [
         RequestTemplate(
             request_parts(text, rows, options["prompt_order"]),
-            TOKENS_AROUND + TOKENS_AN_IMAGE * len(rows),
+            context.token_limit(TOKENS_AROUND + TOKENS_AN_IMAGE * len(rows)),
             answer_schema(len(rows)) if by_schema else None,
         )
         for rows in batches

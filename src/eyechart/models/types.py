@@ -172,10 +172,12 @@ class Answer:
 class Generator(Model):
     """Answers requests with text, with greedy decoding.
 
-    `structured` says whether it holds answers to a JSON schema; where it does not, a schema changes nothing.
+    `structured` says whether it holds answers to a JSON schema; where it does not, a schema changes nothing. `thinks`
+    says whether it writes its thoughts before an answer, which then needs more tokens.
     """
 
     structured: bool = False
+    thinks: bool = False
 
     @abstractmethod
     def generate(

@@ -36,9 +36,9 @@ class Existence(Protocol[ExistencePredictions]):
     replays = "existence"
     options = EXISTENCE
 
-    def unused_options(self, options: OptionValues, *, replayed: bool) -> set[str]:  # noqa: ARG002
-        """Return the options that have no effect because the division is read from a file."""
-        return unused(options)
+    def unused_options(self, options: OptionValues, *, replayed: bool) -> set[str]:
+        """Return the options that have no effect because the division, or the answers, are read from a file."""
+        return unused(options) | ({"max_tokens"} if replayed else set())
 
     def warnings(self, requested: RequestedValues) -> str:
         """Return a warning if given options have no effect because the division is read from a file."""

@@ -97,6 +97,7 @@ class Evaluate(Generic[P]):
         result.loads = self.new_loads()
         result.class_names = prompt_names(context)
         result.store_entries = tuple(sorted(context.runner.digests))
+        result.max_tokens = max(context.runner.token_limits, default=0)
         return result
 
 
