@@ -366,6 +366,15 @@ def tiny_chat(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Path]
 
 
 @pytest.fixture(scope="session")
+def thinking_chat(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Save a checkpoint that thinks, unless enable_thinking is false."""
+    repair()  # before transformers is imported
+    make = run_path(str(Path(__file__).with_name("thinking_checkpoint.py")))["make_checkpoint"]
+    folder: Path = make(tmp_path_factory.mktemp("thinking") / "checkpoint")
+    return folder
+
+
+@pytest.fixture(scope="session")
 def questions() -> list[Request]:
     """Short and long requests with no image, one and two, the images before, between and after the words."""
     noise = np.random.default_rng(3).integers(0, 256, (16, 4, 3, 3), dtype=np.uint8)

@@ -244,15 +244,16 @@ def ask_for_letters(
     responses, collector = ask(context, batch), AnswerCollector(len(context.dataset))
     for number, ((row, options), response) in enumerate(zip(drawn.items(), responses.responses, strict=True)):
         collector.set_position(row, number, 0)
-        collector.completions[row] = response.text
+        collector.completions[row] = response.display_text
         if response.error:
             collector.errors[row] = response.error
             continue
-        complete = (
-            response.finished or context.options["parser"] == "mill"
+        complete = response.finished or (
+            context.options["parser"] == "mill" and not response.is_all_thinking
         )  # Mill's scorer parses truncated responses, too
         text = response.text if complete else read_complete_letter(response.text)
-        collector.strict_classes[row], collector.classes[row] = parse_letter(context, text, options)
+        if not response.is_all_thinking:
+            collector.strict_classes[row], collector.classes[row] = parse_letter(context, text, options)
         if collector.classes[row] < 0:
             collector.unparsed.add(row)
             collector.truncated |= set() if complete else {row}

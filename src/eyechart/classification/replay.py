@@ -57,7 +57,7 @@ class Replay(ReplayedResponses):
         """Return the completions in the data set's order; a sample without a line is an error."""
         completions = {row: first for row, (first, *_) in self.read_answers(dataset).items()}
         return [
-            Response(completions[row])
+            Response.from_completion(completions[row])
             if row in completions
             else Response("", error=self.missing_answer(dataset.index[row].key))
             for row in dataset.selected

@@ -1,6 +1,7 @@
 """Device, precision and numeric options of backends on torch."""
 
 import gc
+import json
 import platform
 import sys
 from contextlib import AbstractContextManager, ExitStack, contextmanager
@@ -13,7 +14,7 @@ import numpy as np
 
 from eyechart.errors import SpecError
 from eyechart.models.types import Floats
-from eyechart.spec import ModelSpec
+from eyechart.spec import ModelSpec, did_you_mean
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -99,6 +100,45 @@ def flag_option(spec: ModelSpec, option: str, default: bool) -> bool:
     if text not in ("true", "false"):
         raise SpecError(f"'{spec}' has {option}={text}. Expected true or false.")
     return text == "true"
+
+
+def choice_option(spec: ModelSpec, option: str, choices: "Sequence[str]") -> str:
+    """Return an option that is one of some words, "" without it."""
+    text = spec.options.get(option, "")
+    if text and text not in choices:
+        raise SpecError(f"'{spec}' has {option}={text}. Expected {' or '.join(choices)}{did_you_mean(text, choices)}")
+    return text
+
+
+def keyword_options(spec: ModelSpec, option: str) -> dict[str, Any]:
+    """Return the options NAME.KEY=VALUE as a mapping; a value is read as JSON where it is, else as text.
+
+    >>> from eyechart.spec import parse_spec
+    >>> keyword_options(parse_spec("hf[x,chat_template_kwargs.size.height=32,chat_template_kwargs.a=b]"),
+    ...     "chat_template_kwargs")
+    {'size': {'height': 32}, 'a': 'b'}
+    """
+    keywords: dict[str, Any] = {}
+    for name, text in spec.options.items():
+        first, *keys = name.split(".")
+        if first != option or not keys:
+            continue
+        place = keywords
+        for key in keys[:-1]:
+            place = place.setdefault(key, {})
+            if not isinstance(place, dict):
+                raise SpecError(f"'{spec}' gives {name} both a value and parts. Leave out one of them.")
+        if keys[-1] in place:
+            raise SpecError(f"'{spec}' gives {name} both a value and parts. Leave out one of them.")
+        place[keys[-1]] = _json_or_text(text)
+    return keywords
+
+
+def _json_or_text(text: str) -> Any:
+    try:
+        return json.loads(text)
+    except ValueError:
+        return text
 
 
 @contextmanager

@@ -157,6 +157,8 @@ class Usage:
 class Answer:
     """The answer of a model: text, tokens with the end of turn if it was reached, and whether it was reached.
 
+    The text begins with thinking, in tags, where there is any: `responses.Response` has it apart.
+
     `tokens` is empty where a server tells none. With an `error`, a sentence, there is no answer to this request; with
     `retry` besides, that may pass: the request is to be asked again by another run, and the error is not to be kept.
     """
@@ -172,12 +174,18 @@ class Answer:
 class Generator(Model):
     """Answers requests with text, with greedy decoding.
 
-    `structured` says whether it holds answers to a JSON schema; where it does not, a schema changes nothing. `thinks`
-    says whether it writes its thoughts before an answer, which then needs more tokens.
+    Where it is not `structured`, a schema changes nothing. One that `thinks` gets more tokens for an answer.
     """
 
-    structured: bool = False
-    thinks: bool = False
+    @property
+    def structured(self) -> bool:
+        """Whether answers are held to a JSON schema."""
+        return False
+
+    @property
+    def thinks(self) -> bool:
+        """Whether answers begin with thinking, found without loading weights."""
+        return False
 
     @abstractmethod
     def generate(

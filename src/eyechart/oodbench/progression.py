@@ -129,7 +129,9 @@ class Progression(Protocol[ProgressionPredictions]):
             existence=np.array([answer_code(reply, parser) for reply in stages[0]], np.int64),
             counting=np.array([count_code(reply, parser) for reply in stages[1]], np.int64),
             logic=np.array([answer_code(reply, parser) for reply in stages[2]], np.int64),
-            completions=tuple((existence.text, counting.text, logic.text) for existence, counting, logic in samples),
+            completions=tuple(
+                (first.display_text, second.display_text, third.display_text) for first, second, third in samples
+            ),
             truncated=np.array(
                 [[is_truncated(response, parser) for response in sample] for sample in samples], np.bool_
             ).reshape(-1, 3),

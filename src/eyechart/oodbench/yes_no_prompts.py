@@ -212,6 +212,6 @@ def parse_target(line: CsvLine, dataset: Dataset, find: ClassMatcher) -> tuple[i
 def line_response(line: CsvLine) -> Response:
     """Return the answer of a line: its error if there is one, else the column `response`, else `answer`."""
     error = line.cells.get("error", "")
-    return Response(
+    return Response.from_completion(
         "" if error else next(line.cells[name] for name in ANSWER_COLUMNS if name in line.cells), error=error
     )

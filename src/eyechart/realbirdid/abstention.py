@@ -206,7 +206,7 @@ class Abstention(Protocol[AbstentionPredictions]):
         rows = np.arange(len(observed)) if everyone else np.flatnonzero(~observed.answerable)
         queries = [(row, text) for texts in prompt_set.levels.values() for text in texts for row in rows.tolist()]
         replies = ask(context, queries)
-        completions, second = [reply.text for reply in replies.responses], get_prompt("abstention_reason")
+        completions, second = [reply.display_text for reply in replies.responses], get_prompt("abstention_reason")
         reader = ReasonParser(BirdVocabulary.from_taxonomy(observed.taxonomy))
         result = extract_choices(
             context, complete_texts(replies.responses, reader), second, CHOICES, reader, reason_list=REASON_LIST

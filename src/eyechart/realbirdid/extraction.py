@@ -14,7 +14,7 @@ from eyechart.inference.request_batches import ANSWER_KEY, ChoiceBatch, ChooseAn
 from eyechart.inference.responses import Response
 from eyechart.models.types import Generator, Model, Scorer, Usage
 from eyechart.parsers import class_name, json_answers
-from eyechart.parsers.text import remove_thinking
+from eyechart.parsers.thinking import remove_thinking
 from eyechart.parsers.truncation import read_complete_name
 from eyechart.protocol.context import Context, is_replay, usual_token_limit
 from eyechart.protocol.prompts import Prompt
@@ -141,7 +141,7 @@ def request_choices(context: Context, texts: Sequence[str], choices: Sequence[st
     """Return the model's choice for each text, and the token usage; neither images nor a limit are in the key."""
     check_unique(choices)
     model, runner = context.generator, context.runner
-    if isinstance(model, Scorer):
+    if isinstance(model, Scorer) and not model.scoring_obstacle:
         kind: type[ChoiceBatch] = ChooseAnswers
     elif model.structured:
         kind = GenerateChoices

@@ -160,7 +160,7 @@ class FreeForm(Protocol[FreeFormPredictions]):
         names = BirdVocabulary.from_taxonomy(observed.taxonomy)
         question, second = context.select_prompt(get_prompt("species")), get_prompt("species_extraction")
         replies = ask(context, [(row, question.text) for row in range(len(context.dataset))])
-        completions = [reply.text for reply in replies.responses]
+        completions = [reply.display_text for reply in replies.responses]
         extraction = extract_choices(context, complete_texts(replies.responses, names), second, names.choices, names)
         return FreeFormPredictions(
             dataset=context.dataset,

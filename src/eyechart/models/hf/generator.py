@@ -12,8 +12,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from eyechart.errors import ModelError, RequestError
-from eyechart.models import chat, runtime, weights
+from eyechart.models import chat, chat_template, runtime, weights
 from eyechart.models.batch_backoff import BatchBackoff, Failure, failure_from_error
+from eyechart.models.chat_template import ChatSettings
 from eyechart.models.choice_trie import Ints, Trie, check_choices
 from eyechart.models.hf import batches, files, trie_scoring
 from eyechart.models.hf.image_features import ImageFeatureCache
@@ -30,9 +31,12 @@ LIBRARIES = ("transformers", "tokenizers", "torch", "torchvision", "pillow")
 class HfGenerator(Scorer):
     """Generates answers with transformers."""
 
-    option_help: ClassVar[Mapping[str, str]] = {"dtype": runtime.DTYPE_HELP, "batch_size": runtime.batch_size_help(16)}
-
-    structured = False
+    option_help: ClassVar[Mapping[str, str]] = {
+        "dtype": runtime.DTYPE_HELP,
+        "batch_size": runtime.batch_size_help(16),
+        **chat_template.OPTION_HELP,
+    }
+    chat_settings = chat.DEFAULT
 
     def __init__(self, spec: ModelSpec, *, device: str = "cpu", offline: bool = False) -> None:
         spec.check(arguments=1, options=self.option_help)
@@ -40,6 +44,7 @@ class HfGenerator(Scorer):
         self.spec, self.device, self.offline = spec, device, offline
         self.batch_size = runtime.batch_size_option(spec, 16)
         self.dtype = runtime.dtype_option(spec, device)
+        self.chat_settings = ChatSettings.from_spec(spec)
         self.loads = 0
 
     @cached_property
@@ -50,11 +55,16 @@ class HfGenerator(Scorer):
     @cached_property
     def identity(self) -> Identity:
         """The model's identity; it reads the weights on disk but does not load them into memory."""
-        return chat.build_identity(self.spec, self.source, self.dtype, self.device, LIBRARIES)
+        return chat.build_identity(self.spec, self.source, self.dtype, self.device, LIBRARIES, self.chat_settings)
 
     @cached_property
     def _chat(self) -> chat.ChatProcessor:
-        return chat.ChatProcessor(self.source.path)
+        return chat.ChatProcessor(self.source.path, self.chat_settings)
+
+    @property
+    def thinks(self) -> bool:
+        """Whether answers begin with thinking."""
+        return self._chat.template.thinks
 
     @cached_property
     def _config(self) -> Any:
@@ -63,7 +73,7 @@ class HfGenerator(Scorer):
     @cached_property
     def scoring_obstacle(self) -> str:
         """Why this checkpoint gives no log-probabilities, read without loading weights; "" if it does."""
-        return trie_scoring.scoring_obstacle(self._config)
+        return chat.thinking_obstacle(self, str(self.spec)) or trie_scoring.scoring_obstacle(self._config)
 
     @cached_property
     def _module(self) -> Any:
@@ -142,7 +152,7 @@ class HfGenerator(Scorer):
             return ""
         return (
             f"'{self.spec}' reads and writes up to {most} tokens; a prompt of {prompt} leaves no room for an "
-            f"answer of {answer}. Put less into a request"
+            f"answer of {answer}. Put less into a request, or allow fewer tokens with max_tokens"
         )
 
     def _say(self, prompts: Mapping[int, batches.Inputs], max_tokens: int, places: Sequence[int]) -> list[list[int]]:

@@ -28,6 +28,11 @@ class OpenAiGenerator(Generator):
     structured = True
     loads = 0
 
+    @property
+    def thinks(self) -> bool:
+        """Whether answers begin with thinking, which counts as part of them."""
+        return self.options.reasoning
+
     def __init__(self, spec: ModelSpec, *, offline: bool = False, **_: object) -> None:
         self.options = options.parse_options(spec)
         if find_spec("openai") is None:  # its import takes a second, so not before the first question

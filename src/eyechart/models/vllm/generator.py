@@ -13,7 +13,8 @@ from weakref import finalize
 import numpy as np
 
 from eyechart.errors import RequestError
-from eyechart.models import best_first_search, chat, runtime, weights
+from eyechart.models import best_first_search, chat, chat_template, runtime, weights
+from eyechart.models.chat_template import ChatSettings
 from eyechart.models.choice_trie import EdgeScores, Ints, Trie, check_choices
 from eyechart.models.types import Answer, Floats, Identity, Request, Scorer, Until
 from eyechart.models.vllm import engine as vllm_engine
@@ -35,9 +36,8 @@ class VllmGenerator(Scorer):
         "tensor_parallel_size": "number of devices that share the weights of one copy (default: 1)",
         "data_parallel_size": "number of copies, each on its own devices and in its own process (default: 1)",
         "enforce_eager": "true for no CUDA graphs: a faster start and slower answers (default: false, on a CPU true)",
+        **chat_template.OPTION_HELP,
     }
-
-    structured = True
 
     def __init__(self, spec: ModelSpec, *, device: str = "cpu", offline: bool = False) -> None:
         spec.check(arguments=1, options=self.option_help)
@@ -49,6 +49,7 @@ class VllmGenerator(Scorer):
         self.dtype = runtime.dtype_option(spec, device)
         self.copies = runtime.integer_option(spec, "data_parallel_size", 1)
         self.settings = _settings(spec, device)
+        self.chat_settings = ChatSettings.from_spec(spec)
         self.loads = 0
 
     @cached_property
@@ -60,12 +61,33 @@ class VllmGenerator(Scorer):
     def identity(self) -> Identity:
         """The model's identity; it reads the weights on disk but does not load them into memory."""
         return chat.build_identity(
-            self.spec, self.source, self.dtype, self.device, LIBRARIES, engine=runtime.to_jsonable(self.settings)
+            self.spec,
+            self.source,
+            self.dtype,
+            self.device,
+            LIBRARIES,
+            self.chat_settings,
+            engine=runtime.to_jsonable(self.settings),
         )
+
+    @property
+    def thinks(self) -> bool:
+        """Whether answers begin with thinking."""
+        return self._chat.template.thinks
+
+    @property
+    def structured(self) -> bool:
+        """Whether answers are held to a JSON schema, which leaves no room for thinking."""
+        return not self.thinks
+
+    @property
+    def scoring_obstacle(self) -> str:
+        """Why there are no log-probabilities of answers, "" if there are."""
+        return chat.thinking_obstacle(self, str(self.spec))
 
     @cached_property
     def _chat(self) -> chat.ChatProcessor:
-        return chat.ChatProcessor(self.source.path)
+        return chat.ChatProcessor(self.source.path, self.chat_settings)
 
     @cached_property
     def _engine(self) -> vllm_engine.Engine:
