@@ -6,6 +6,7 @@ Every request is one turn of a user, put by the checkpoint's chat template, and 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 from eyechart.errors import ModelError, SpecError
@@ -15,20 +16,24 @@ from eyechart.models.choice_trie import Trie, truncate_to_unique
 from eyechart.models.hf import files
 from eyechart.models.types import Answer, Generator, Identity, Request, Until, Usage
 from eyechart.parsers.thinking import OPENING, is_tag
-from eyechart.spec import ModelSpec
+from eyechart.spec import ModelSpec, did_you_mean
 
 PLAIN_TEMPLATE = (
     "{% for m in messages %}{% for c in m.content %}{{ c.text if c.type == 'text' else '<image>' }}{% endfor %}"
     "{% endfor %}"
 )
 DEFAULT = ChatSettings()
+EDGES = {"min_pixels": "shortest_edge", "max_pixels": "longest_edge"}  # of the size, which counts pixels
 Inputs = Mapping[str, Any]  # names to torch tensors
 
 
-def find_checkpoint(spec: ModelSpec, *, offline: bool) -> weights.WeightSource:
-    """Return the folder of weights, tokenizer, processor and chat template that a specification names."""
+def find_checkpoint(spec: ModelSpec, *, offline: bool, code: bool = False) -> weights.WeightSource:
+    """Return the folder of weights, tokenizer, processor and chat template that a specification names.
+
+    With `code`, the Python files of the model are fetched, too.
+    """
     path = packaged.packaged_folder(spec)
-    return weights.WeightSource(path) if path else files.find_folder(spec.arguments[0], offline=offline)
+    return weights.WeightSource(path) if path else files.find_folder(spec.arguments[0], offline=offline, code=code)
 
 
 def build_identity(
@@ -76,14 +81,22 @@ def thinking_obstacle(model: Generator, name: str) -> str:
 class ChatProcessor:
     """The processor of a checkpoint: tokenizer, image processor and chat template."""
 
-    def __init__(self, path: Path, settings: ChatSettings = DEFAULT) -> None:
-        self.path = path
+    def __init__(
+        self,
+        path: Path,
+        settings: ChatSettings = DEFAULT,
+        processor_kwargs: Mapping[str, Any] = MappingProxyType({}),
+        *,
+        trust_remote_code: bool = False,
+    ) -> None:
+        self.path, self.processor_kwargs, self.trust_remote_code = path, processor_kwargs, trust_remote_code
         self.template = ChatTemplate(path, settings, lambda: self._processor)
         self._last: tuple[tuple[str, ...], Until, Trie] | None = None
 
     @cached_property
     def _processor(self) -> Any:
-        processor = files.load_processor("AutoProcessor", self.path)
+        how = {"trust_remote_code": True} if self.trust_remote_code else {}
+        processor = files.load_processor("AutoProcessor", self.path, **how)
         if not getattr(processor, "chat_template", None):
             raise ModelError(
                 f"The folder {self.path} has no chat template: expected chat_template.jinja, or chat_template in "
@@ -92,6 +105,28 @@ class ChatProcessor:
                 f"shows, into chat_template.jinja. For an image before plain words it is: {PLAIN_TEMPLATE}"
             )
         return processor
+
+    @cached_property
+    def image_kwargs(self) -> dict[str, Any]:
+        """The settings of the image processor, with limits of pixels as the size that transformers takes.
+
+        Raises SpecError for a setting that the image processor does not have, which transformers would ignore.
+        """
+        if not self.processor_kwargs:
+            return {}
+        processor = self._processor.image_processor
+        known = sorted(processor.valid_kwargs.__annotations__)
+        for name in self.processor_kwargs:
+            if name not in known:
+                raise SpecError(
+                    f"The image processor of {self.path} has no setting '{name}'{did_you_mean(name, known)} "
+                    f"It has {', '.join(known)}."
+                )
+        kwargs = dict(self.processor_kwargs)
+        edges = {EDGES[name]: kwargs.pop(name) for name in EDGES if name in kwargs}
+        if edges:
+            kwargs["size"] = {edge: processor.size[edge] for edge in EDGES.values()} | edges
+        return kwargs
 
     @cached_property
     def _tokenizer(self) -> Any:
@@ -132,7 +167,8 @@ class ChatProcessor:
     def prepare_inputs(self, request: Request) -> Inputs:
         """Return the tensors of a batch of one request."""
         text = self.render_prompt(request)
-        images = {"images": [list(request.images)]} if request.images else {}
+        images = {"images": [list(request.images)], "images_kwargs": self.image_kwargs}
+        images = images if request.images else {}
         how = {"add_special_tokens": self._adds(text), "return_tensors": "pt"}
         return dict(self._processor(text=[text], **images, **how))
 

@@ -6,17 +6,25 @@ from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import Any
 
-from eyechart.errors import ModelError
-from eyechart.models import runtime
+from eyechart.errors import ModelError, SpecError
+from eyechart.models import options
 from eyechart.parsers.thinking import END, START
 from eyechart.spec import ModelSpec
 
 SWITCHES = ("enable_thinking", "thinking")  # variables by which chat templates turn thinking on and off
 FILES = ("*.jinja", "chat_template.json", "processor_config.json", "tokenizer_config.json")
-OPTION_HELP = {
-    "thinking": "on or off: whether the model thinks before it answers (default: what its chat template does)",
-    "chat_template_kwargs.KEY": "a variable of the chat template, as in chat_template_kwargs.enable_thinking=false",
-}
+THINKING = options.choice(
+    "thinking", "whether the model thinks before it answers", ("on", "off"), shown="what its chat template does"
+)
+TEMPLATE_KWARGS = options.keywords(
+    "chat_template_kwargs", "a variable of the chat template, as in chat_template_kwargs.enable_thinking=false"
+)
+SYSTEM_PROMPT = options.words(
+    "system_prompt",
+    "system prompt before every request: a text without commas and brackets, or a .txt file",
+    shown="none",
+)
+OPTIONS = (THINKING, TEMPLATE_KWARGS, SYSTEM_PROMPT)
 Turns = Sequence[Mapping[str, Any]]
 
 
@@ -26,19 +34,21 @@ class ChatSettings:
 
     thinking: str = ""
     chat_template_kwargs: Mapping[str, Any] = field(default_factory=dict)
+    system_prompt: str = ""
 
     @classmethod
     def from_spec(cls, spec: ModelSpec) -> "ChatSettings":
         """Return the settings in a specification. Raises SpecError for a value that cannot be used."""
-        return cls(
-            runtime.choice_option(spec, "thinking", ("on", "off")),
-            runtime.keyword_options(spec, "chat_template_kwargs"),
-        )
+        return cls(THINKING.read(spec), TEMPLATE_KWARGS.read(spec), read_system_prompt(spec))
 
     @property
     def identity(self) -> dict[str, Any]:
         """The settings that are not at their defaults, for the model's identity."""
-        settings = {"thinking": self.thinking, "chat_template_kwargs": dict(self.chat_template_kwargs)}
+        settings = {
+            "thinking": self.thinking,
+            "chat_template_kwargs": dict(self.chat_template_kwargs),
+            "system_prompt": self.system_prompt,
+        }
         return {name: value for name, value in settings.items() if value}
 
 
@@ -80,7 +90,7 @@ class ChatTemplate:
     @cached_property
     def _switch(self) -> str:
         """The variable that turns thinking on and off, "" if the template has none."""
-        turn = _turn(("?",))
+        turn = self._turns(("?",))
         for name in SWITCHES:
             on, off = (self.write(turn, add_generation_prompt=True, **{name: value}) for value in (True, False))
             if on != off:
@@ -106,7 +116,14 @@ class ChatTemplate:
         return {"add_generation_prompt": True, **self.settings.chat_template_kwargs, **chosen}
 
     def _example(self, **variables: Any) -> str:
-        return self.write(_turn(("?",)), **{**self._variables, **variables})
+        return self.write(self._turns(("?",)), **{**self._variables, **variables})
+
+    def _turns(self, parts: Sequence[str | None]) -> Turns:
+        """Return texts and images (None) as one turn of a user, after the system prompt."""
+        content = [{"type": "image"} if part is None else {"type": "text", "text": part} for part in parts]
+        system = [{"type": "text", "text": self.settings.system_prompt}]
+        before = [{"role": "system", "content": system}] if self.settings.system_prompt else []
+        return [*before, {"role": "user", "content": content}]
 
     @cached_property
     def render(self) -> Callable[[tuple[str | None, ...]], str]:
@@ -114,12 +131,20 @@ class ChatTemplate:
 
         @lru_cache(maxsize=128)
         def render(parts: tuple[str | None, ...]) -> str:
-            return self.write(_turn(parts), **self._variables)
+            return self.write(self._turns(parts), **self._variables)
 
         return render
 
 
-def _turn(parts: Sequence[str | None]) -> Turns:
-    """Return texts and images (None) as one turn of a user."""
-    image = {"type": "image"}
-    return [{"role": "user", "content": [image if part is None else {"type": "text", "text": part} for part in parts]}]
+def read_system_prompt(spec: ModelSpec) -> str:
+    """Return the system prompt of a specification, or of the file that it names; "" without one."""
+    text = SYSTEM_PROMPT.read(spec)
+    if not text.endswith(".txt"):
+        return text
+    path = Path(text).expanduser()
+    try:
+        return path.read_text(encoding="utf-8").strip()
+    except (OSError, UnicodeDecodeError) as error:
+        raise SpecError(
+            f"'{spec}': the system prompt {path} cannot be read ({error}). Expected a text file."
+        ) from error

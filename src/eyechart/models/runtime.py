@@ -24,14 +24,6 @@ if TYPE_CHECKING:
 DTYPES = ("float32", "bfloat16", "float16")
 
 
-DTYPE_HELP = f"precision of weights and computation: {', '.join(DTYPES)} (default: bfloat16 on a GPU that supports it)"
-
-
-def batch_size_help(default: int) -> str:
-    """Return the explanation of the option `batch_size`."""
-    return f"number of images or texts in one forward pass (default: {default})"
-
-
 def dtype_option(spec: ModelSpec, device: str) -> str:
     """Return the option `dtype`; by default bfloat16 on a CUDA device that supports it, else float32."""
     dtype = spec.options.get("dtype") or _native(device)
@@ -44,11 +36,6 @@ def _native(device: str) -> str:
     import torch
 
     return "bfloat16" if device.startswith("cuda") and torch.cuda.is_bf16_supported() else "float32"
-
-
-def batch_size_option(spec: ModelSpec, default: int) -> int:
-    """Return the option `batch_size`, a positive whole number."""
-    return integer_option(spec, "batch_size", default)
 
 
 def integer_option(spec: ModelSpec, option: str, default: int, least: int = 1) -> int:

@@ -10,6 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 from PIL import Image
 
+from eyechart.models.model_option import AnyOption
+
 Floats = NDArray[np.float32]
 Until = Literal["end", "unique"]
 LOGIT_SCALE = 100.0  # CLIP's, for an encoder that does not know its own
@@ -31,7 +33,7 @@ class Identity(msgspec.Struct, frozen=True, kw_only=True):
 class Model(ABC):
     """Base of all models. The constructor is cheap: weights are loaded with the first request."""
 
-    option_help: ClassVar[Mapping[str, str]] = {}  # the options that a specification may have, with an explanation
+    declared_options: ClassVar[tuple[AnyOption, ...]] = ()  # the options that a specification may have
     batch_size: int = 1
     loads: int = 0  # how often the weights were read into memory so far: 0 or 1
 

@@ -8,6 +8,7 @@ from typing import Any, ClassVar
 from weakref import finalize
 
 from eyechart.errors import ModelError
+from eyechart.models.model_option import AnyOption
 from eyechart.models.openai import messages, options
 from eyechart.models.openai.client import Client
 from eyechart.models.openai.limiter import RequestLimiter
@@ -23,7 +24,7 @@ HELLO_TOKENS = 16
 class OpenAiGenerator(Generator):
     """Generates answers on a server."""
 
-    option_help: ClassVar[Mapping[str, str]] = options.OPTION_HELP
+    declared_options: ClassVar[tuple[AnyOption, ...]] = options.DECLARED
 
     structured = True
     loads = 0

