@@ -213,6 +213,7 @@ def test_every_option_that_changes_answers_is_in_the_identity(adapter: Path) -> 
     changed: dict[str, Any] = {
         "dtype": "bfloat16",
         "thinking": "on",
+        "thinking_budget": "0",
         "chat_template_kwargs.KEY": "true",
         "system_prompt": "be short",
         "attn_implementation": "eager",

@@ -134,6 +134,16 @@ def test_tags_that_are_special_tokens_are_read(tmp_path: Path) -> None:
     assert (response.text.strip(), response.thinking.startswith("[THINK]")) == ("B", True)
 
 
+@pytest.mark.parametrize("budget", [0, 2, 100])
+def test_thinking_may_have_a_budget(thinking_chat: Path, opened: Path, ask: Ask, budget: int) -> None:
+    for folder in (thinking_chat, opened):
+        plain, model = ours(folder), ours(folder, f",thinking_budget={budget}")
+        response = ask(model)
+        assert ("A or C" in response.thinking.partition("</think>")[0]) == (budget == 100)
+        assert (response == ask(plain)) == (budget == 100)
+        assert model.identity != plain.identity
+
+
 Run = Callable[..., Record]
 
 

@@ -15,7 +15,7 @@ from eyechart.models.chat_template import ChatSettings, ChatTemplate
 from eyechart.models.choice_trie import Trie, truncate_to_unique
 from eyechart.models.hf import files
 from eyechart.models.types import Answer, Generator, Identity, Request, Until, Usage
-from eyechart.parsers.thinking import OPENING, is_tag
+from eyechart.parsers.thinking import OPENING, TAGS, is_tag
 from eyechart.spec import ModelSpec, did_you_mean
 
 PLAIN_TEMPLATE = (
@@ -221,6 +221,24 @@ class ChatProcessor:
         """The special tokens that begin or end thinking."""
         added = self._tokenizer.added_tokens_decoder.items()
         return {number: str(token) for number, token in added if token.special and is_tag(str(token))}
+
+    @property
+    def thinking_tags(self) -> tuple[str, str]:
+        """The tokens that begin and end thinking. Raises ModelError for a tokenizer without them."""
+        known = self._tokenizer.get_vocab()
+        for pair in TAGS:
+            if {*pair} <= known.keys():
+                return pair
+        raise ModelError(
+            f"The tokenizer in {self.path} has none of the tokens {', '.join(first for first, _ in TAGS)}, so that "
+            "thinking_budget cannot end thinking. Leave it out, and limit the whole answer with max_tokens."
+        )
+
+    @property
+    def thinking_token_ids(self) -> tuple[int, int]:
+        """The numbers of the tokens that begin and end thinking."""
+        begin, end = self._tokenizer.convert_tokens_to_ids([*self.thinking_tags])
+        return int(begin), int(end)
 
     def _encode(self, text: str) -> list[int]:
         read: list[int] = self._tokenizer(text, add_special_tokens=self._adds(text))["input_ids"]

@@ -16,6 +16,9 @@ FILES = ("*.jinja", "chat_template.json", "processor_config.json", "tokenizer_co
 THINKING = options.choice(
     "thinking", "whether the model thinks before it answers", ("on", "off"), shown="what its chat template does"
 )
+THINKING_BUDGET = options.optional_whole_number(
+    "thinking_budget", "most tokens of thinking, after which the answer is forced to begin", "no limit", least=0
+)
 TEMPLATE_KWARGS = options.keywords(
     "chat_template_kwargs", "a variable of the chat template, as in chat_template_kwargs.enable_thinking=false"
 )
@@ -24,7 +27,7 @@ SYSTEM_PROMPT = options.words(
     "system prompt before every request: a text without commas and brackets, or a .txt file",
     shown="none",
 )
-OPTIONS = (THINKING, TEMPLATE_KWARGS, SYSTEM_PROMPT)
+OPTIONS = (THINKING, THINKING_BUDGET, TEMPLATE_KWARGS, SYSTEM_PROMPT)
 Turns = Sequence[Mapping[str, Any]]
 
 
@@ -35,11 +38,14 @@ class ChatSettings:
     thinking: str = ""
     chat_template_kwargs: Mapping[str, Any] = field(default_factory=dict)
     system_prompt: str = ""
+    thinking_budget: int | None = None
 
     @classmethod
     def from_spec(cls, spec: ModelSpec) -> "ChatSettings":
         """Return the settings in a specification. Raises SpecError for a value that cannot be used."""
-        return cls(THINKING.read(spec), TEMPLATE_KWARGS.read(spec), read_system_prompt(spec))
+        return cls(
+            THINKING.read(spec), TEMPLATE_KWARGS.read(spec), read_system_prompt(spec), THINKING_BUDGET.read(spec)
+        )
 
     @property
     def identity(self) -> dict[str, Any]:
@@ -48,8 +54,9 @@ class ChatSettings:
             "thinking": self.thinking,
             "chat_template_kwargs": dict(self.chat_template_kwargs),
             "system_prompt": self.system_prompt,
+            "thinking_budget": self.thinking_budget,
         }
-        return {name: value for name, value in settings.items() if value}
+        return {name: value for name, value in settings.items() if value not in ("", {}, None)}
 
 
 class ChatTemplate:

@@ -9,6 +9,14 @@ import re
 WORD = r"(?:(?:seed|mm):)?think(?:ing)?|thought|reasoning"
 START = re.compile(rf"<(?:{WORD})>|\[think\]|◁think▷|<\|start_thinking\|>|<\|channel>", re.IGNORECASE)
 END = re.compile(rf"</(?:{WORD})>|\[/think\]|◁/think▷|<\|end_thinking\|>|<channel\|>", re.IGNORECASE)
+TAGS = (  # of chat templates whose tags are one token each
+    ("<think>", "</think>"),
+    ("<seed:think>", "</seed:think>"),
+    ("<mm:think>", "</mm:think>"),
+    ("[THINK]", "[/THINK]"),
+    ("◁think▷", "◁/think▷"),
+    ("<|START_THINKING|>", "<|END_THINKING|>"),
+)
 OPENING, CLOSING = "<think>", "</think>"  # around thinking that comes without tags of its own
 
 

@@ -18,6 +18,7 @@ from eyechart.models.chat_template import ChatSettings
 from eyechart.models.choice_trie import Ints, Trie, check_choices
 from eyechart.models.hf import batches, files, loading, trie_scoring
 from eyechart.models.hf.image_features import ImageFeatureCache
+from eyechart.models.hf.thinking_budget import ThinkingBudget
 from eyechart.models.model_option import AnyOption
 from eyechart.models.types import Answer, Floats, Identity, Request, Scorer, Until
 from eyechart.spec import ModelSpec
@@ -179,9 +180,18 @@ class HfGenerator(Scorer):
     def _say(self, prompts: Mapping[int, batches.Inputs], max_tokens: int, places: Sequence[int]) -> list[list[int]]:
         with runtime.inference_mode(self.device, "float32"):
             batch = self._joined(prompts, places)
-            output = self._module.generate(**batch, max_new_tokens=max_tokens)
+            limits = self._thinking_limits(batch["input_ids"].shape[1])
+            output = self._module.generate(**batch, max_new_tokens=max_tokens, logits_processor=limits)
         rows: list[list[int]] = output[:, batch["input_ids"].shape[1] :].tolist()
         return rows
+
+    def _thinking_limits(self, prompt: int) -> list[ThinkingBudget]:
+        """Return the limit of thinking after prompts of so many tokens, if there is one."""
+        budget = self.chat_settings.thinking_budget
+        if budget is None:
+            return []
+        begin, end = self._chat.thinking_token_ids
+        return [ThinkingBudget(budget, prompt, begin, end, opened=self._chat.template.opens_thinking)]
 
     def score(self, requests: Sequence[Request], choices: Sequence[str], *, until: Until = "end") -> Floats:
         """Return log-probabilities (n, choices) of every choice, up to its end of turn or its unique prefix."""
