@@ -9,7 +9,6 @@ from typing import Any
 import pytest
 
 from eyechart.errors import ModelError
-from eyechart.inference.responses import Response
 from eyechart.models.generation import generate_all
 from eyechart.models.openai.generator import OpenAiGenerator
 from eyechart.models.types import Request, Usage
@@ -56,38 +55,6 @@ def test_what_is_asked_is_the_likeliest_answer(asking: Asking, faulty_server: An
 def test_a_model_that_reasons_is_asked_its_own_way(asking: Asking, faulty_server: Any) -> None:
     generate_all(asking(reasoning="true"), ask("hello"), 7)
     assert set(faulty_server.asked[0].body) == {"model", "messages", "max_completion_tokens"}
-
-
-@pytest.mark.parametrize(("effort", "thinks"), [("high", True), ("none", False)])
-def test_how_much_to_think_is_sent_and_gives_room(
-    asking: Asking, faulty_server: Any, effort: str, thinks: bool
-) -> None:
-    model = asking(reasoning_effort=effort)
-    generate_all(model, ask("hello"), 7)
-    body = faulty_server.asked[0].body
-    assert (model.thinks, body["reasoning_effort"], "temperature" in body) == (thinks, effort, not thinks)
-    assert model.identity.processor["reasoning_effort"] == effort
-
-
-@pytest.mark.parametrize("field", ["reasoning_content", "reasoning"])
-@pytest.mark.parametrize(
-    ("content", "reason", "text", "thinking"),
-    [
-        ("B", "stop", "B", "<think>A or C?</think>"),
-        (None, "length", "", "<think>A or C?"),
-        ("", "length", "", "<think>A or C?"),
-    ],
-)
-def test_thinking_that_comes_apart_is_kept_apart(
-    asking: Asking, faulty_server: Any, field: str, content: str | None, reason: str, text: str, thinking: str
-) -> None:
-    message = {"role": "assistant", "content": content, field: "A or C?"}
-    good = faulty_server.good("", finish_reason=reason)
-    good["choices"][0]["message"] = message
-    faulty_server.always = faulty_server.reply(good)
-    (answer,) = generate_all(asking(reasoning="true"), ask("what?"), 8)
-    response = Response.from_completion(answer.text)
-    assert (response.text, response.thinking, answer.finished) == (text, thinking, reason == "stop")
 
 
 def test_a_schema_goes_with_the_request(asking: Asking, faulty_server: Any) -> None:

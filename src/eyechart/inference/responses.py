@@ -39,11 +39,14 @@ class Response(msgspec.Struct, frozen=True, omit_defaults=True):
 
     @classmethod
     def from_completion(
-        cls, completion: str, tokens: tuple[int, ...] = (), finished: bool = True, error: str = ""
+        cls, completion: str, tokens: tuple[int, ...] = (), finished: bool = True, error: str = "", thinking: str = ""
     ) -> "Response":
-        """Return the response of what a model wrote: the text is what follows its thinking."""
-        thinking, text = split_thinking(completion)
-        return cls(text, tokens, finished, error, thinking)
+        """Return the response of what a model wrote: the text is what follows its thinking.
+
+        `thinking` is what a server had separated already.
+        """
+        begun, text = split_thinking(completion)
+        return cls(text, tokens, finished, error, thinking + begun)
 
 
 class ReplayedResponses(Model):
@@ -110,8 +113,8 @@ def total_usage(entry: StoreEntry, done: Done) -> Usage:
 
 def append(writer: Writer, place: int, answer: Answer) -> StoredResponse:
     """Keep one reply as it comes."""
-    completion, error = replace_surrogates(answer.text), replace_surrogates(answer.error)
-    reply = Response.from_completion(completion, answer.tokens, answer.finished, error)
+    text, error, thinking = map(replace_surrogates, (answer.text, answer.error, answer.thinking))
+    reply = Response.from_completion(text, answer.tokens, answer.finished, error, thinking)
     writer.append(encode_header(place, answer.usage), msgspec.json.encode(reply))
     return reply, answer.usage
 

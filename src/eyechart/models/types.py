@@ -159,9 +159,9 @@ class Usage:
 class Answer:
     """The answer of a model: text, tokens with the end of turn if it was reached, and whether it was reached.
 
-    The text begins with thinking, in tags, where there is any: `responses.Response` has it apart.
 
-    `tokens` is empty where a server tells none. With an `error`, a sentence, there is no answer to this request; with
+    `tokens` is empty where a server tells none; `thinking` is the reasoning before the answer, where a server separates
+    it; else the text begins with it, in tags. With an `error`, a sentence, there is no answer to this request; with
     `retry` besides, that may pass: the request is to be asked again by another run, and the error is not to be kept.
     """
 
@@ -171,6 +171,7 @@ class Answer:
     error: str = ""
     retry: bool = False
     usage: Usage = Usage()
+    thinking: str = ""
 
 
 class Generator(Model):

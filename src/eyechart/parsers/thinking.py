@@ -17,7 +17,7 @@ TAGS = (  # of chat templates whose tags are one token each
     ("◁think▷", "◁/think▷"),
     ("<|START_THINKING|>", "<|END_THINKING|>"),
 )
-OPENING, CLOSING = "<think>", "</think>"  # around thinking that comes without tags of its own
+OPENING = "<think>"  # written before a completion whose thinking the prompt opened
 
 
 def split_thinking(text: str) -> tuple[str, str]:

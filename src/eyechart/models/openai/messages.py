@@ -13,7 +13,6 @@ from PIL import Image
 from eyechart.data.images import decodes_identically
 from eyechart.models.openai import errors
 from eyechart.models.types import Answer, Request, Usage
-from eyechart.parsers.thinking import CLOSING, OPENING
 
 MAX_STRICT_VALUES = 500  # that OpenAI and Azure take in the enums of a strict schema
 MANY, MOST_LETTERS = 250, 7500  # more values than this may together have so many letters
@@ -65,18 +64,10 @@ def _listed(part: Any) -> Iterator[str]:
 
 
 class Message(msgspec.Struct):
-    """The text of a completion and its thinking, under the name that the server has for it, or why it refused."""
+    """The text of a completion, or the reason of a refusal."""
 
     content: str | None = None
     refusal: str | None = None
-    reasoning: str | None = None
-    reasoning_content: str | None = None
-
-    @property
-    def text(self) -> str:
-        """The thinking in tags, which stay open where nothing follows, and the text."""
-        thinking, content = self.reasoning or self.reasoning_content, self.content or ""
-        return f"{OPENING}{thinking}{CLOSING if content else ''}{content}" if thinking else content
 
 
 class CompletionChoice(msgspec.Struct):
@@ -148,7 +139,7 @@ def parse_answer(reply: Completion) -> Answer:
         return _none(f"refusal: {errors.shorten(first.message.refusal)}", reply)
     if first.finish_reason == "error":  # as services say that pass requests on to others
         return replace(_none("the server broke off its answer", reply), retry=True)
-    return Answer(first.message.text, (), first.finish_reason != "length", usage=reply.token_usage)
+    return Answer(first.message.content or "", (), first.finish_reason != "length", usage=reply.token_usage)
 
 
 def _none(reason: str, reply: Completion) -> Answer:

@@ -24,7 +24,6 @@ OPTION_HELP = {
     "backoff": "seconds before the first further attempt, doubled with each (default: 1)",
     "seed": "seed that is sent to the server, or none (default: 42)",
     "reasoning": "true for models that take no temperature and count reasoning as answer tokens (default: false)",
-    "reasoning_effort": "how much the model thinks, such as none, low or high; any but none implies reasoning=true",
     "served": "name of the model in identities, so that stored answers need no server (default: the server is asked)",
     "revision": "version of the weights on your own server, which cannot be seen from outside",
     "price_in": "price of a million prompt tokens in USD",
@@ -40,7 +39,6 @@ TYPES = {  # of the options that are no texts
     "reasoning": "true or false",
 }
 DECLARED = tuple(declare_from_help(name, text, TYPES.get(name, "text")) for name, text in OPTION_HELP.items())
-NO_EFFORT = "none"
 NO_KEY = "none"  # what a server of one's own is told, which asks for none
 SECRET = re.compile(r"key|secret|passw|auth|(^|api_|access_)token$", re.IGNORECASE)
 VARIABLE = re.compile(r"[A-Z_][A-Z0-9_]*")
@@ -59,7 +57,6 @@ class OpenAiOptions:
     backoff: float
     seed: int | None
     reasoning: bool
-    reasoning_effort: str
     budget: Budget
 
     @property
@@ -74,10 +71,9 @@ class OpenAiOptions:
     @property
     def sampling(self) -> dict[str, Any]:
         """Return greedy sampling settings; reasoning models take neither temperature nor seed."""
-        effort = {"reasoning_effort": self.reasoning_effort} if self.reasoning_effort else {}
         if self.reasoning:
-            return effort
-        return {"temperature": 0} | ({} if self.seed is None else {"seed": self.seed}) | effort
+            return {}
+        return {"temperature": 0} | ({} if self.seed is None else {"seed": self.seed})
 
     def decoding(self, max_tokens: int) -> dict[str, Any]:
         """Return the settings for an answer of up to `max_tokens`, reasoning included."""
@@ -115,8 +111,7 @@ def parse_options(spec: ModelSpec) -> OpenAiOptions:
         retries=runtime.integer_option(spec, "retries", 6, least=0),
         backoff=runtime.amount_option(spec, "backoff", 1) or 0,
         seed=None if spec.options.get("seed") == "none" else runtime.integer_option(spec, "seed", 42, least=0),
-        reasoning=runtime.flag_option(spec, "reasoning", spec.options.get("reasoning_effort", NO_EFFORT) != NO_EFFORT),
-        reasoning_effort=spec.options.get("reasoning_effort", ""),
+        reasoning=runtime.flag_option(spec, "reasoning", False),
         budget=_budget(spec),
     )
 
