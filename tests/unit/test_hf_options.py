@@ -99,6 +99,16 @@ def test_the_system_prompt_comes_first(tiny_chat: Tiny, tmp_path: Path) -> None:
         ours(folder, f"system_prompt={tmp_path / 'none.txt'}")
 
 
+def test_a_chat_template_without_a_system_prompt_refuses_it_in_a_sentence(tiny_chat: Tiny, tmp_path: Path) -> None:
+    folder = Path(copytree(tiny_chat("qwen3_vl"), tmp_path / "no_system"))
+    template = folder / "chat_template.jinja"
+    refusal = "{% if messages[0]['role'] == 'system' %}{{ raise_exception('no system role') }}{% endif %}"
+    template.write_text(refusal + template.read_text())
+    assert tokens(ours(folder)) == tokens(ours(tiny_chat("qwen3_vl")))
+    with pytest.raises(ModelError, match=r"refuses a prompt: no system role\. Leave out system_prompt\."):
+        tokens(ours(folder, "system_prompt=be short"))
+
+
 def test_a_device_map_gives_the_same_answers(tiny_chat: Tiny, questions: list[Request]) -> None:
     model = ours(tiny_chat("qwen3_vl"), "device_map=auto")
     assert tokens(model, questions[:4]) == tokens(ours(tiny_chat("qwen3_vl")), questions[:4])
@@ -230,3 +240,17 @@ def test_every_option_that_changes_answers_is_in_the_identity(adapter: Path) -> 
     identities = [identity_of(f"{name}={value}") for name, value in changed.items()]
     assert len({*identities, identity_of("")}) == len(changed) + 1
     assert identity_of("batch_size=2") == identity_of("")
+
+
+def test_a_revision_is_part_of_a_name_on_the_hub(tiny_chat: Tiny, empty_hub: Path) -> None:
+    first, second = "a" * 40, "b" * 40
+    repository = empty_hub / "models--owner--name"
+    for commit, family in ((first, "fast_vlm"), (second, "qwen3_vl")):
+        copytree(tiny_chat(family), repository / "snapshots" / commit)
+    (repository / "refs").mkdir()
+    (repository / "refs" / "main").write_text(first)
+    named = {name: HfGenerator(parse_spec(f"hf[owner/{name}]"), offline=True) for name in ("name", f"name@{second}")}
+    plain, other = (model.identity for model in named.values())
+    assert (plain.revision, other.revision) == (first, second)
+    assert plain.weights_sha256 != other.weights_sha256
+    assert tokens(named[f"name@{second}"]) == tokens(ours(tiny_chat("qwen3_vl")))

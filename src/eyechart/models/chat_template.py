@@ -107,8 +107,14 @@ class ChatTemplate:
     def write(self, turns: Turns, **variables: Any) -> str:
         """Return turns in the template under some variables; it is not told variables that it does not have."""
         processor = self._load()
+        from jinja2 import TemplateError  # which transformers brings
+
         known = {name: value for name, value in variables.items() if name in str(processor.chat_template)}
-        return str(processor.apply_chat_template(turns, tokenize=False, **known))
+        try:
+            return str(processor.apply_chat_template(turns, tokenize=False, **known))
+        except TemplateError as error:
+            remedy = "Leave out system_prompt" if self.settings.system_prompt else "Correct it, or its variables"
+            raise ModelError(f"The chat template in {self.path} refuses a prompt: {error}. {remedy}.") from error
 
     @cached_property
     def _variables(self) -> dict[str, Any]:
