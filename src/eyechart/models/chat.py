@@ -167,8 +167,9 @@ class ChatProcessor:
     def prepare_inputs(self, request: Request) -> Inputs:
         """Return the tensors of a batch of one request."""
         text = self.render_prompt(request)
-        images = {"images": [list(request.images)], "images_kwargs": self.image_kwargs}
-        images = images if request.images else {}
+        images: dict[str, Any] = {"images": [list(request.images)]} if request.images else {}
+        if images and self.image_kwargs:
+            images["images_kwargs"] = self.image_kwargs
         how = {"add_special_tokens": self._adds(text), "return_tensors": "pt"}
         return dict(self._processor(text=[text], **images, **how))
 
