@@ -10,6 +10,7 @@ from eyechart.data.labels import original_name
 from eyechart.data.limits import describe_limit
 from eyechart.errors import ReportError, SpecError
 from eyechart.paths import run_folder
+from eyechart.protocol.options import AUTO
 from eyechart.records import EMPTY, Metric, Record, Run, empty_label_rules, read_run
 from eyechart.spec import did_you_mean, parse_spec
 
@@ -64,6 +65,8 @@ class CaseRun:
     def prompt_settings_without(self, without: Collection[str]) -> str:
         """Return the prompt settings except the options that a table compares."""
         excluded = {*LABEL_RULES, EMPTY, *without}
+        if self.record.variant.get("max_tokens") == AUTO:
+            excluded.add("max_tokens")  # how long answers may be is no setting of the prompt unless it was chosen
         settings = {name: value for name, value in sorted(self.record.variant.items()) if name not in excluded}
         return ", ".join(f"{name} {value}" for name, value in settings.items())
 

@@ -20,6 +20,7 @@ from eyechart.data.equivalences import LabelPolicy, equivalent_pairs
 from eyechart.data.file_index import whole_file_source
 from eyechart.data.labels import build_label_set, build_original_labels
 from eyechart.data.rows import Row
+from eyechart.models.torchvision_repair import repair
 from eyechart.models.types import Identity, Request
 from eyechart.protocol.registry import get_protocol
 from eyechart.protocol.result import CaseResult
@@ -317,6 +318,15 @@ def tiny_chat(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Path]
         return folder
 
     return save
+
+
+@pytest.fixture(scope="session")
+def thinking_chat(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Save a checkpoint that thinks, unless enable_thinking is false."""
+    repair()  # before transformers is imported
+    make = run_path(str(Path(__file__).with_name("thinking_checkpoint.py")))["make_checkpoint"]
+    folder: Path = make(tmp_path_factory.mktemp("thinking") / "checkpoint")
+    return folder
 
 
 @pytest.fixture(scope="session")

@@ -143,9 +143,9 @@ def prompt_forms() -> Iterator[str]:
 def model_options() -> Iterator[str]:
     """Yield a section for each backend with the table of its options."""
     for name, backend in BUILT_IN.items():
-        options: Mapping[str, str] = backend.load_class().option_help
         yield f"### {name}\n"
-        yield from table(("option", "meaning"), [(f"`{option}`", text) for option, text in options.items()])
+        rows = [option.row for option in backend.load_class().declared_options]
+        yield from table(("option", "type", "default", "meaning"), [(f"`{row[0]}`", *row[1:]) for row in rows])
         yield ""
 
 

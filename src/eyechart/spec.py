@@ -18,7 +18,7 @@ from eyechart.errors import SpecError
 WHOLE = re.compile(r"(?P<head>[^\[\],=]+?)\s*(?:\[(?P<body>.*)\])?", re.DOTALL)
 NAMED = re.compile(r"(?P<alias>[^\[=]*)=(?P<spec>.*)", re.DOTALL)
 ALIAS = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]*")
-OPTION = re.compile(r"(?P<name>[A-Za-z_][A-Za-z0-9_]*)\s*=\s*(?P<value>.*)", re.DOTALL)
+OPTION = re.compile(r"(?P<name>[A-Za-z_][A-Za-z0-9_]*(?:\.[A-Za-z_][A-Za-z0-9_]*)*)\s*=\s*(?P<value>.*)", re.DOTALL)
 
 
 @dataclass(frozen=True)
@@ -43,11 +43,14 @@ class ModelSpec:
         return hash(str(self))
 
     def check(self, *, arguments: int, options: Collection[str]) -> None:
-        """Raise SpecError for more than `arguments` positional arguments or an unknown option."""
+        """Raise SpecError for more than `arguments` positional arguments or an unknown option.
+
+        An option NAME.KEY stands for every option that begins with NAME and a dot.
+        """
         if len(self.arguments) > arguments:
             raise SpecError(f"'{self}' has {len(self.arguments)} plain arguments; {self.backend} takes {arguments}.")
         for name in self.options:
-            if name not in options:
+            if name not in options and f"{name.partition('.')[0]}.KEY" not in options:
                 hint = did_you_mean(name, [*options])
                 raise SpecError(
                     f"'{self}' has the option '{name}', which {self.backend} does not know{hint} "

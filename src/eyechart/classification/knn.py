@@ -4,7 +4,7 @@ The encoder is any image encoder, such as `knn[timm[vit_large_patch16_dinov3]]`;
 features of both splits are stored, so that another k needs no inference.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from functools import cached_property
 from hashlib import sha256
@@ -19,33 +19,38 @@ from eyechart.errors import DataError, SpecError
 from eyechart.inference.class_weights import normalize
 from eyechart.inference.requests import EncodeImages
 from eyechart.inference.runner import Runner
-from eyechart.models import runtime
+from eyechart.models import options
+from eyechart.models.model_option import AnyOption
 from eyechart.models.registry import create_model, find_backend
 from eyechart.models.types import Floats, Identity, Neighbours
 from eyechart.protocol.base import Protocol
 from eyechart.protocol.context import Context
 from eyechart.spec import ModelSpec, parse_spec
 
-SUPPORT = "imagenet/sample-near"
 Weights = Literal["uniform", "cosine"]
 _CELLS = 2**25  # similarities held at a time, so that 50,000 queries against 1.3 million supports fit in memory
+
+
+ENCODER = options.words("encoder", "image encoder, also as the first argument", "timm[]", "model")
+K = options.whole_number("k", "number of neighbours that vote", 11)
+SUPPORT = options.words(
+    "support", "split with the labelled images, as benchmark/split", "imagenet/sample-near", "benchmark/split"
+)
+WEIGHTS = options.choice(
+    "weights", "uniform counts the votes, cosine adds up their similarities", get_args(Weights), "uniform"
+)
 
 
 class KnnModel(Neighbours):
     """An image encoder with a support split, whose labelled images vote."""
 
-    option_help: ClassVar[Mapping[str, str]] = {
-        "encoder": "image encoder, also as the first argument (default: timm[])",
-        "k": "number of neighbours that vote (default: 11)",
-        "support": f"split with the labelled images, as benchmark/split (default: {SUPPORT})",
-        "weights": "uniform counts the votes, cosine adds up their similarities (default: uniform)",
-    }
+    declared_options: ClassVar[tuple[AnyOption, ...]] = (ENCODER, K, SUPPORT, WEIGHTS)
 
     def __init__(self, spec: ModelSpec, *, device: str = "cpu", offline: bool = False) -> None:
-        spec.check(arguments=1, options=self.option_help)
+        spec.check(arguments=1, options=options.names_of(self.declared_options))
         self.spec = spec
-        self.k = runtime.integer_option(spec, "k", 11)
-        self.weights = _weights(spec)
+        self.k = K.read(spec)
+        self.weights = WEIGHTS.read(spec)
         self.support_split = _split(spec)
         self.encoder = _encoder(spec, device, offline)
         self.batch_size: int = self.encoder.batch_size
@@ -73,23 +78,18 @@ class KnnModel(Neighbours):
 
 
 def _encoder(spec: ModelSpec, device: str, offline: bool) -> Any:
-    encoder = parse_spec(spec.arguments[0] if spec.arguments else spec.options.get("encoder", "timm[]"))
+    encoder = parse_spec(spec.arguments[0] if spec.arguments else ENCODER.read(spec))
     if "image_encoder" not in find_backend(encoder).capabilities:
         raise SpecError(f"'{spec}': {encoder} does not encode images. Use an encoder, such as knn[timm[resnet50]].")
     return create_model(encoder, device=device, offline=offline)
 
 
-def _weights(spec: ModelSpec) -> str:
-    weights = spec.options.get("weights", "uniform")
-    if weights not in get_args(Weights):
-        raise SpecError(f"'{spec}' has weights={weights}. Expected {' or '.join(get_args(Weights))}.")
-    return weights
-
-
 def _split(spec: ModelSpec) -> tuple[str, str]:
-    benchmark, slash, split = spec.options.get("support", SUPPORT).partition("/")
+    benchmark, slash, split = SUPPORT.read(spec).partition("/")
     if not (benchmark and slash and split):
-        raise SpecError(f"'{spec}' has support={spec.options['support']}. Expected benchmark/split, such as {SUPPORT}.")
+        raise SpecError(
+            f"'{spec}' has support={spec.options['support']}. Expected benchmark/split, such as {SUPPORT.default}."
+        )
     return benchmark, split
 
 

@@ -22,14 +22,14 @@ from eyechart.parsers import compat, letter
 from eyechart.parsers.truncation import read_complete_letter
 from eyechart.protocol.base import Protocol
 from eyechart.protocol.context import Context, ask
-from eyechart.protocol.options import PARSER, PROMPT, OptionValues
+from eyechart.protocol.options import MAX_TOKENS, PARSER, PROMPT, OptionValues
 from eyechart.protocol.prompts import Prompt, get_prompt
 
 LETTERS = ascii_uppercase
 Hardness = Literal["random", "confusion", "text"]
 MILL = "mill_mcq"
 ORIGINAL, SECOND = "original", "second"  # label sets of a data set: the one it comes with, and the first other one
-MILL_COUNT, MILL_TOKENS, TOKENS = 10, 32, 32
+MILL_COUNT, TOKENS = 10, 32
 
 
 @dataclass(frozen=True)
@@ -207,7 +207,11 @@ class MillMCQ(Protocol[ClassPredictions]):
     source = "Mill's ImageNet page"
     requires = ("generator",)
     replays = "mcq"
-    options = (PARSER,)
+    options = (PARSER, MAX_TOKENS)
+
+    def unused_options(self, options: OptionValues, *, replayed: bool) -> set[str]:
+        """Return the options that have no effect together with the others."""
+        return unused_options(options, replayed=replayed)
 
     def predict(self, context: Context) -> ClassPredictions:
         """Draw the options of every image and request a letter."""
@@ -218,7 +222,7 @@ class MillMCQ(Protocol[ClassPredictions]):
                 for row, label in enumerate(context.labels)
                 if label >= 0
             }
-        return ask_for_letters(context, drawn, "mcq", get_prompt(MILL), MILL_TOKENS)
+        return ask_for_letters(context, drawn, "mcq", get_prompt(MILL))
 
 
 @contextmanager
@@ -231,23 +235,25 @@ def name_split_in_errors(context: Context) -> Iterator[None]:
 
 
 def ask_for_letters(
-    context: Context, drawn: Mapping[int, AnswerOptions], name: str, prompt: Prompt, max_tokens: int
+    context: Context, drawn: Mapping[int, AnswerOptions], name: str, prompt: Prompt
 ) -> ClassPredictions:
     """Request a letter for every image with options, and return the classes of the letters."""
     texts = {row: prompt.fill(dynamic_choices=options.to_text(context.names)) for row, options in drawn.items()}
-    batch = Generate(name, tuple(RequestTemplate((row, text), max_tokens) for row, text in texts.items()))
+    limit = context.token_limit(TOKENS)
+    batch = Generate(name, tuple(RequestTemplate((row, text), limit) for row, text in texts.items()))
     responses, collector = ask(context, batch), AnswerCollector(len(context.dataset))
     for number, ((row, options), response) in enumerate(zip(drawn.items(), responses.responses, strict=True)):
         collector.set_position(row, number, 0)
-        collector.completions[row] = response.text
+        collector.completions[row] = response.display_text
         if response.error:
             collector.errors[row] = response.error
             continue
-        complete = (
-            response.finished or context.options["parser"] == "mill"
+        complete = response.finished or (
+            context.options["parser"] == "mill" and not response.is_all_thinking
         )  # Mill's scorer parses truncated responses, too
         text = response.text if complete else read_complete_letter(response.text)
-        collector.strict_classes[row], collector.classes[row] = parse_letter(context, text, options)
+        if not response.is_all_thinking:
+            collector.strict_classes[row], collector.classes[row] = parse_letter(context, text, options)
         if collector.classes[row] < 0:
             collector.unparsed.add(row)
             collector.truncated |= set() if complete else {row}
@@ -281,7 +287,7 @@ class MultipleChoice(Protocol[EpochPredictions]):
     name = "multiple_choice"
     source = "arXiv 2603.06578, Table 19"
     requires = ("generator",)
-    options = (SETTING, REDRAWN_EPOCHS, DISTRACTORS, TEXT_ENCODER, PROMPT, PARSER)
+    options = (SETTING, REDRAWN_EPOCHS, DISTRACTORS, TEXT_ENCODER, PROMPT, PARSER, MAX_TOKENS)
 
     def unused_options(self, options: OptionValues, *, replayed: bool) -> set[str]:
         """Return the options that have no effect together with the others."""
@@ -292,7 +298,7 @@ class MultipleChoice(Protocol[EpochPredictions]):
         prompt = context.select_prompt(get_prompt("multiple_choice"))
         near = hard_distractors(context)
         epochs = tuple(
-            ask_for_letters(context, draw_all_options(context, near, repeat), "multiple_choice", prompt, TOKENS)
+            ask_for_letters(context, draw_all_options(context, near, repeat), "multiple_choice", prompt)
             for repeat in range(int(context.options["epochs"]))
         )
         return EpochPredictions(epochs, {"acc1": "mc_acc"}, Targets.from_context(context))

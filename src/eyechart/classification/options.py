@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 from eyechart.data.class_names import load_templates
 from eyechart.models.registry import find_backend
-from eyechart.protocol.options import PARSER, PROMPT, Option, OptionValues
+from eyechart.protocol.options import MAX_TOKENS, PARSER, PROMPT, Option, OptionValues
 from eyechart.spec import parse_spec
 
 
@@ -88,7 +88,7 @@ DISTRACTORS = Option(
     "own",
     check=check_distractors,
 )
-SHOWN = (IMAGES_PER_REQUEST, IMAGE_ORDER, PROMPT_ORDER, PROMPT, STRUCTURED_OUTPUT, PARSER)
+SHOWN = (IMAGES_PER_REQUEST, IMAGE_ORDER, PROMPT_ORDER, PROMPT, STRUCTURED_OUTPUT, PARSER, MAX_TOKENS)
 MAPPED = (TEXT_ENCODER, MAPPING, TEXT_TEMPLATES)
 
 
@@ -108,6 +108,7 @@ def unused_options(options: OptionValues, *, replayed: bool) -> set[str]:
     idle = {
         "image_order": options.get("images_per_request") == "1",
         "parser": likeliest,
+        "max_tokens": likeliest or replayed,
         "structured_output": likeliest or replayed,
         "epochs": likeliest or replayed,
         "prompt_order": replayed,  # how a model is asked, which a file is not

@@ -23,7 +23,9 @@ from eyechart.data.dataset import Dataset
 from eyechart.data.sample_keys import ClassMatcher, match_unique_images, read_lines
 from eyechart.errors import ModelError
 from eyechart.inference.responses import ReplayedResponses, Response
-from eyechart.models.answer_file import OPTION_HELP, answer_path, file_identity
+from eyechart.models import options
+from eyechart.models.answer_file import OPTIONS, answer_path, file_identity
+from eyechart.models.model_option import AnyOption
 from eyechart.models.registry import check_replayed_protocol
 from eyechart.models.types import Floats, Identity
 from eyechart.protocol.base import Protocol
@@ -36,13 +38,13 @@ REMEDY = "Expected a csv with the columns key and answer, or an .npz with keys a
 class Replay(ReplayedResponses):
     """A file of answers that is used as a model."""
 
-    option_help: ClassVar[Mapping[str, str]] = OPTION_HELP
+    declared_options: ClassVar[tuple[AnyOption, ...]] = OPTIONS
 
     batch_size = 1
     loads = 0
 
     def __init__(self, spec: ModelSpec, **_: object) -> None:
-        spec.check(arguments=1, options=self.option_help)
+        spec.check(arguments=1, options=options.names_of(self.declared_options))
         check_replayed_protocol(spec)
         self.spec, self.path = spec, answer_path(spec)
         if not self.path.is_file():
@@ -57,7 +59,7 @@ class Replay(ReplayedResponses):
         """Return the completions in the data set's order; a sample without a line is an error."""
         completions = {row: first for row, (first, *_) in self.read_answers(dataset).items()}
         return [
-            Response(completions[row])
+            Response.from_completion(completions[row])
             if row in completions
             else Response("", error=self.missing_answer(dataset.index[row].key))
             for row in dataset.selected

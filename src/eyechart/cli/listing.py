@@ -7,8 +7,9 @@ import click
 
 from eyechart.cli import CommandGroup
 from eyechart.command_line import align_texts
-from eyechart.errors import EyechartError
+from eyechart.errors import EyechartError, SpecError
 from eyechart.extras import install_command
+from eyechart.spec import did_you_mean
 
 Line = tuple[str, ...]
 
@@ -22,8 +23,10 @@ def ls(ctx: click.Context) -> None:
 
 
 @ls.command()
-def models() -> None:
-    """List model backends: capabilities, installation, and options with their defaults."""
+@click.argument("names", metavar="[BACKEND]…", nargs=-1)
+@click.option("--options", is_flag=True, help="Also list the options with their types and defaults.")
+def models(names: Sequence[str], options: bool) -> None:
+    """List model backends: capabilities, installation, and with --options their options."""
     from eyechart.models.packaged import PACKAGED_MODELS
     from eyechart.models.registry import Backend, backends
     from eyechart.models.types import Model
@@ -35,13 +38,24 @@ def models() -> None:
         if backend.extras:
             yield f"installation: {' or '.join(map(install_command, backend.extras))}"
 
-    for name, backend in backends().items():
+    known = backends()
+    if unknown := [name for name in names if name not in known]:
+        raise SpecError(
+            f"There is no backend '{unknown[0]}'{did_you_mean(unknown[0], [*known])} Known: {', '.join(known)}."
+        )
+    for name, backend in known.items():
+        if names and name not in names:
+            continue
         try:
             model_class: type[Model] = backend.load_class()
             click.echo(f"{name}: {first_sentence(model_class)}")
-            for line in [*facts(name, backend), *(["options:"] if model_class.option_help else [])]:
+            for line in facts(name, backend):
                 click.echo(f"  {line}")
-            echo_columns([(f"    {option}", text) for option, text in model_class.option_help.items()])
+            if options:
+                rows = [option.row for option in model_class.declared_options]
+                echo_columns(
+                    [("    option", "type", "default", "meaning"), *((f"    {first}", *rest) for first, *rest in rows)]
+                )
         except EyechartError as error:  # a backend of another package that cannot be imported
             click.echo(f"{name}: {error}")
 

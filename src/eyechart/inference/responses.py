@@ -13,19 +13,41 @@ from eyechart.data.dataset import Dataset
 from eyechart.inference.store import StoreEntry, Writer
 from eyechart.models.types import Answer, Model, Usage
 from eyechart.parsers.json_tokens import replace_surrogates
+from eyechart.parsers.thinking import split_thinking
 from eyechart.spec import ModelSpec
 
 FILE, SERVED = "replies.jsonl", "usage.jsonl"
 
 
 class Response(msgspec.Struct, frozen=True, omit_defaults=True):
-    """The text of a response and its tokens, whether it is complete, or an error; and the thinking before the text."""
+    """The text of a response and its tokens, whether it is complete, or an error; thinking is apart from the text."""
 
     text: str
     tokens: tuple[int, ...] = ()
     finished: bool = True
     error: str = ""
     thinking: str = ""
+
+    @property
+    def is_all_thinking(self) -> bool:
+        """Whether thinking took all tokens, so that there is no answer to parse."""
+        return bool(self.thinking) and not self.text
+
+    @property
+    def display_text(self) -> str:
+        """The text as a table of samples shows it: the thinking if nothing follows it."""
+        return self.text or self.thinking
+
+    @classmethod
+    def from_completion(
+        cls, completion: str, tokens: tuple[int, ...] = (), finished: bool = True, error: str = "", thinking: str = ""
+    ) -> "Response":
+        """Return the response of what a model wrote: the text is what follows its thinking.
+
+        `thinking` is what a server had separated already.
+        """
+        begun, text = split_thinking(completion)
+        return cls(text, tokens, finished, error, thinking + begun)
 
 
 class ReplayedResponses(Model):
@@ -96,7 +118,7 @@ def total_usage(entry: StoreEntry, done: Done) -> Usage:
 def append(writer: Writer, place: int, answer: Answer) -> StoredResponse:
     """Keep one reply as it comes."""
     text, error, thinking = map(replace_surrogates, (answer.text, answer.error, answer.thinking))
-    reply = Response(text, answer.tokens, answer.finished, error, thinking)
+    reply = Response.from_completion(text, answer.tokens, answer.finished, error, thinking)
     writer.append(encode_header(place, answer.usage), msgspec.json.encode(reply))
     return reply, answer.usage
 

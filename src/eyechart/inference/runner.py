@@ -28,7 +28,7 @@ class Runner:
     """Where answers are stored, the limit and seed of the session, and the engine that answers what is missing.
 
     `in_blocks` is set if the limit grows while a case runs. `digests` collects the digests of the store's entries that
-    were used.
+    were used, and `token_limits` the most tokens of answers that requests allow.
     """
 
     store: Store
@@ -38,6 +38,7 @@ class Runner:
     engine: Engine = field(default_factory=LocalEngine)
     in_blocks: bool = False
     digests: set[str] = field(default_factory=set, compare=False)
+    token_limits: set[int] = field(default_factory=set, compare=False)
 
     @property
     def key_limit(self) -> Limit:
@@ -92,6 +93,7 @@ class Runner:
         if isinstance(request, ImageRequest):
             assert dataset is not None
             return ImageRun(entry, self.engine, request, model, dataset, self.progress, check_width).answers()
+        self.token_limits.update(template.max_tokens for template in request.templates)
         if dataset and dataset.rows and request.scope == "split":
             dataset = replace(dataset, rows=())  # such requests name images by their indices in the whole split
         return BatchRun(entry, self.engine, request, model, dataset, self.progress).responses()

@@ -4,15 +4,20 @@ from collections.abc import Mapping
 from hashlib import file_digest
 from pathlib import Path
 
+from eyechart.models import options
 from eyechart.models.types import Identity
 from eyechart.spec import ModelSpec
 
-OPTION_HELP = {
-    "path": "file of the answers, also as the first argument",
-    "name": "name in identities (default: that of the file)",
-    "of": "protocol of the answers: closed_world, open_world, mcq, existence, free_form or species (default: none, the "
-    "answers are class indices or names)",
-}
+OPTIONS = (
+    options.words("path", "file of the answers, also as the first argument", type="path"),
+    options.words("name", "name of the file in identities", shown="that of the file"),
+    options.words(
+        "of",
+        "protocol of the answers: closed_world, open_world, mcq, existence, free_form or species",
+        type="protocol",
+        shown="none: the answers are class indices or names",
+    ),
+)
 
 
 def answer_path(spec: ModelSpec) -> Path:

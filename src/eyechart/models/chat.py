@@ -3,35 +3,52 @@
 Every request is one turn of a user, put by the checkpoint's chat template, and the answer is the turn after it.
 """
 
-from collections.abc import Callable, Mapping, Sequence
-from functools import cached_property, lru_cache
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from functools import cached_property
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 from eyechart.errors import ModelError, SpecError
 from eyechart.models import packaged, prompt_forms, runtime, weights
+from eyechart.models.chat_template import ChatSettings, ChatTemplate
 from eyechart.models.choice_trie import Trie, truncate_to_unique
 from eyechart.models.hf import files
-from eyechart.models.types import Answer, Identity, Request, Until, Usage
-from eyechart.spec import ModelSpec
+from eyechart.models.types import Answer, Generator, Identity, Request, Until, Usage
+from eyechart.parsers.thinking import OPENING, TAGS, is_tag
+from eyechart.spec import ModelSpec, did_you_mean
 
 PLAIN_TEMPLATE = (
     "{% for m in messages %}{% for c in m.content %}{{ c.text if c.type == 'text' else '<image>' }}{% endfor %}"
     "{% endfor %}"
 )
+DEFAULT = ChatSettings()
+EDGES = {"min_pixels": "shortest_edge", "max_pixels": "longest_edge"}  # of the size, which counts pixels
 Inputs = Mapping[str, Any]  # names to torch tensors
 
 
-def find_checkpoint(spec: ModelSpec, *, offline: bool) -> weights.WeightSource:
-    """Return the folder of weights, tokenizer, processor and chat template that a specification names."""
+def find_checkpoint(spec: ModelSpec, *, offline: bool, code: bool = False) -> weights.WeightSource:
+    """Return the folder of weights, tokenizer, processor and chat template that a specification names.
+
+    With `code`, the Python files of the model are fetched, too.
+    """
     path = packaged.packaged_folder(spec)
-    return weights.WeightSource(path) if path else files.find_folder(spec.arguments[0], offline=offline)
+    return weights.WeightSource(path) if path else files.find_folder(spec.arguments[0], offline=offline, code=code)
 
 
 def build_identity(
-    spec: ModelSpec, source: weights.WeightSource, dtype: str, device: str, libraries: Sequence[str], **more: Any
+    spec: ModelSpec,
+    source: weights.WeightSource,
+    dtype: str,
+    device: str,
+    libraries: Sequence[str],
+    settings: ChatSettings,
+    **more: Any,
 ) -> Identity:
-    """Return the model's identity: weights, processor files and libraries; `more` are settings of the engine."""
+    """Return the model's identity: weights, processor files, settings of prompts, and libraries.
+
+    `more` are settings of the engine.
+    """
     return Identity(
         backend=spec.backend,
         name=spec.arguments[0].rstrip("/").rpartition("/")[2],
@@ -42,6 +59,7 @@ def build_identity(
         processor={
             "files_sha256": files.processor_files_sha256(source.path),
             **prompt_forms.form_identity(source.path),
+            **settings.identity,
             **more,
         },
         libraries=runtime.library_versions(*libraries),
@@ -55,16 +73,35 @@ def check_has_name(spec: ModelSpec) -> None:
         raise SpecError(f"'{spec}' names no model. Expected {name}[PATH], {name}[owner/name] or {name}[toybox-mllm].")
 
 
+def thinking_obstacle(model: Generator, name: str) -> str:
+    """Return why a model that thinks has no log-probabilities of answers, "" for another model."""
+    if not model.thinks:
+        return ""
+    return (
+        f"'{name}' thinks before it answers, so that an answer alone has no probability. "
+        "Give it thinking=off, where its chat template knows that."
+    )
+
+
 class ChatProcessor:
     """The processor of a checkpoint: tokenizer, image processor and chat template."""
 
-    def __init__(self, path: Path) -> None:
-        self.path = path
+    def __init__(
+        self,
+        path: Path,
+        settings: ChatSettings = DEFAULT,
+        processor_kwargs: Mapping[str, Any] = MappingProxyType({}),
+        *,
+        trust_remote_code: bool = False,
+    ) -> None:
+        self.path, self.processor_kwargs, self.trust_remote_code = path, processor_kwargs, trust_remote_code
+        self.template = ChatTemplate(path, settings, lambda: self._processor)
         self._last: tuple[tuple[str, ...], Until, Trie] | None = None
 
     @cached_property
     def _processor(self) -> Any:
-        processor = files.load_processor("AutoProcessor", self.path)
+        how = {"trust_remote_code": True} if self.trust_remote_code else {}
+        processor = files.load_processor("AutoProcessor", self.path, **how)
         if not getattr(processor, "chat_template", None):
             processor.chat_template = prompt_forms.find_template(self.path)
         if not processor.chat_template:
@@ -75,6 +112,28 @@ class ChatProcessor:
                 f"shows, into chat_template.jinja. For an image before plain words it is: {PLAIN_TEMPLATE}"
             )
         return processor
+
+    @cached_property
+    def image_kwargs(self) -> dict[str, Any]:
+        """The settings of the image processor, with limits of pixels as the size that transformers takes.
+
+        Raises SpecError for a setting that the image processor does not have, which transformers would ignore.
+        """
+        if not self.processor_kwargs:
+            return {}
+        processor = self._processor.image_processor
+        known = sorted(processor.valid_kwargs.__annotations__)
+        for name in self.processor_kwargs:
+            if name not in known:
+                raise SpecError(
+                    f"The image processor of {self.path} has no setting '{name}'{did_you_mean(name, known)} "
+                    f"It has {', '.join(known)}."
+                )
+        kwargs = dict(self.processor_kwargs)
+        edges = {EDGES[name]: kwargs.pop(name) for name in EDGES if name in kwargs}
+        if edges:
+            kwargs["size"] = {edge: processor.size[edge] for edge in EDGES.values()} | edges
+        return kwargs
 
     @cached_property
     def _tokenizer(self) -> Any:
@@ -106,20 +165,7 @@ class ChatProcessor:
 
     def render_prompt(self, request: Request) -> str:
         """Return a request in the chat template, up to where the answer begins; images are placeholders."""
-        return self._render(tuple(part if isinstance(part, str) else None for part in request.parts))
-
-    @cached_property
-    def _render(self) -> Callable[[tuple[str | None, ...]], str]:
-        """Return the function that renders texts and images (None); a template takes 3 ms, and most prompts recur."""
-
-        @lru_cache(maxsize=128)
-        def render(parts: tuple[str | None, ...]) -> str:
-            image = {"type": "image"}
-            content = [image if part is None else {"type": "text", "text": part} for part in parts]
-            turn = [{"role": "user", "content": content}]
-            return str(self._processor.apply_chat_template(turn, tokenize=False, add_generation_prompt=True))
-
-        return render
+        return self.template.render(tuple(part if isinstance(part, str) else None for part in request.parts))
 
     def tokenize_prompt(self, request: Request) -> list[int]:
         """Return the tokens of a request's prompt; each image is one placeholder."""
@@ -128,7 +174,9 @@ class ChatProcessor:
     def prepare_inputs(self, request: Request) -> Inputs:
         """Return the tensors of a batch of one request."""
         text = self.render_prompt(request)
-        images = {"images": [list(request.images)]} if request.images else {}
+        images: dict[str, Any] = {"images": [list(request.images)]} if request.images else {}
+        if images and self.image_kwargs:
+            images["images_kwargs"] = self.image_kwargs
         how = {"add_special_tokens": self._adds(text), "return_tensors": "pt"}
         return dict(self._processor(text=[text], **images, **how))
 
@@ -165,8 +213,40 @@ class ChatProcessor:
         """Return the answer to a prompt of `prompt` tokens, up to the first end of turn."""
         ends = [place for place, token in enumerate(tokens) if token in self.stop_tokens]
         answer_tokens = tuple(tokens[: ends[0] + 1] if ends else tokens)
-        text = str(self._tokenizer.decode(answer_tokens, skip_special_tokens=True))
+        text = OPENING * self.template.opens_thinking + self._decode(answer_tokens)
         return Answer(text, answer_tokens, bool(ends), usage=Usage(prompt, cached, len(answer_tokens)))
+
+    def _decode(self, tokens: Sequence[int]) -> str:
+        """Return the text of tokens without special ones, but with those that begin or end thinking."""
+        parts = (
+            self._tags.get(part[0]) or str(self._tokenizer.decode(part, skip_special_tokens=True))
+            for part in split_at(tokens, self._tags)
+        )
+        return "".join(parts)
+
+    @cached_property
+    def _tags(self) -> dict[int, str]:
+        """The special tokens that begin or end thinking."""
+        added = self._tokenizer.added_tokens_decoder.items()
+        return {number: str(token) for number, token in added if token.special and is_tag(str(token))}
+
+    @property
+    def thinking_tags(self) -> tuple[str, str]:
+        """The tokens that begin and end thinking. Raises ModelError for a tokenizer without them."""
+        known = self._tokenizer.get_vocab()
+        for pair in TAGS:
+            if {*pair} <= known.keys():
+                return pair
+        raise ModelError(
+            f"The tokenizer in {self.path} has none of the tokens {', '.join(first for first, _ in TAGS)}, so that "
+            "thinking_budget cannot end thinking. Leave it out, and limit the whole answer with max_tokens."
+        )
+
+    @property
+    def thinking_token_ids(self) -> tuple[int, int]:
+        """The numbers of the tokens that begin and end thinking."""
+        begin, end = self._tokenizer.convert_tokens_to_ids([*self.thinking_tags])
+        return int(begin), int(end)
 
     def _encode(self, text: str) -> list[int]:
         read: list[int] = self._tokenizer(text, add_special_tokens=self._adds(text))["input_ids"]
@@ -176,6 +256,21 @@ class ChatProcessor:
         """Return whether the tokenizer adds its own start token; not where the template wrote it."""
         start = self._tokenizer.bos_token
         return start is None or not text.startswith(start)
+
+
+def split_at(tokens: Sequence[int], tags: Collection[int]) -> Iterator[Sequence[int]]:
+    """Yield the parts of a list of tokens, in which each tag is a part of its own.
+
+    >>> list(split_at([7, 1, 8, 9], {1})), list(split_at([7, 8], {}))
+    ([[7], [1], [8, 9]], [[7, 8]])
+    """
+    start = 0
+    for place, token in enumerate(tokens):
+        if token in tags:
+            yield from (part for part in (tokens[start:place], tokens[place : place + 1]) if part)
+            start = place + 1
+    if tokens[start:]:
+        yield tokens[start:]
 
 
 def _read_stops(path: Path) -> list[int]:

@@ -7,7 +7,7 @@ is given. ConSE has no temperature: `scale=20` is the round number whose softmax
 photographs (among their 1000 names 15 is as good; 100 is overconfident, 5 tells hardly anything).
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from functools import cached_property
 from hashlib import sha256
 from typing import Any, ClassVar
@@ -17,7 +17,8 @@ from PIL import Image
 
 from eyechart.data.class_names import load_class_names
 from eyechart.errors import SpecError, VocabularyError
-from eyechart.models import runtime
+from eyechart.models import options
+from eyechart.models.model_option import AnyOption, ModelOption
 from eyechart.models.registry import create_model, find_backend
 from eyechart.models.types import Encoder, Floats, Identity
 from eyechart.spec import ModelSpec, parse_spec
@@ -25,31 +26,33 @@ from eyechart.spec import ModelSpec, parse_spec
 EXAMPLES = {"classifier": "timm[resnet50]", "text": "sentence[minilm]"}
 
 
+CLASSIFIER = options.words("classifier", "model that gives the probabilities of classes", "timm[]", "model")
+TEXT = options.words("text", "model that embeds names", "sentence[minilm]", "model")
+TOP = options.whole_number("top", "number of classes whose names are averaged", 10)
+NAMES = options.words("names", "class names of the classifier: mill, openai, kisel, wordnet or a file", "mill")
+SCALE = options.scale("factor of cosines before a softmax", 20.0)
+BATCH_SIZE = options.optional_whole_number(
+    "batch_size", "number of images in one forward pass", "that of the classifier"
+)
+
+
 class ConSE(Encoder):
     """Encodes images and texts in the space of a sentence encoder; zero-shot prompts are names, as in the paper."""
 
-    option_help: ClassVar[Mapping[str, str]] = {
-        "classifier": "model that gives the probabilities of classes (default: timm[])",
-        "text": "model that embeds names (default: sentence[minilm])",
-        "top": "number of classes whose names are averaged (default: 10)",
-        "names": "class names of the classifier: mill, openai, kisel, wordnet or a file (default: mill)",
-        "scale": "factor of cosines before a softmax (default: 20)",
-        "dtype": runtime.DTYPE_HELP,
-        "batch_size": "number of images in one forward pass (default: that of the classifier)",
-    }
+    declared_options: ClassVar[tuple[AnyOption, ...]] = (CLASSIFIER, TEXT, TOP, NAMES, SCALE, options.DTYPE, BATCH_SIZE)
 
     templates = "name"
 
     def __init__(self, spec: ModelSpec, *, device: str = "cpu", offline: bool = False) -> None:
-        spec.check(arguments=0, options=self.option_help)
+        spec.check(arguments=0, options=options.names_of(self.declared_options))
         self.spec = spec
-        self.top = runtime.integer_option(spec, "top", 10)
-        self._scale = runtime.scale_option(spec, 20.0)
-        self.names = load_class_names(spec.options.get("names", "mill"))
+        self.top = TOP.read(spec)
+        self._scale = SCALE.read(spec)
+        self.names = load_class_names(NAMES.read(spec))
         here = {"device": device, "offline": offline}
-        self.classifier = create_model(_part(spec, "classifier", "timm[]", "classifier"), **here)
-        self.text = create_model(_part(spec, "text", "sentence[minilm]", "text_encoder"), **here)
-        self.batch_size = runtime.batch_size_option(spec, self.classifier.batch_size)
+        self.classifier = create_model(_part(spec, CLASSIFIER, "classifier"), **here)
+        self.text = create_model(_part(spec, TEXT, "text_encoder"), **here)
+        self.batch_size = BATCH_SIZE.read(spec) or self.classifier.batch_size
 
     @property
     def logit_scale(self) -> float:
@@ -121,12 +124,12 @@ def convex_combination(logits: Floats, embeddings: Floats, top: int) -> Floats:
     return np.asarray(np.einsum("nt,ntd->nd", shares, embeddings[first]), dtype=np.float32)
 
 
-def _part(spec: ModelSpec, option: str, default: str, interface: str) -> ModelSpec:
+def _part(spec: ModelSpec, option: ModelOption[str], interface: str) -> ModelSpec:
     """Return the specification of one part; a precision given for both applies to a part that names none."""
-    part = parse_spec(spec.options.get(option, default))
+    part = parse_spec(option.read(spec))
     if interface not in find_backend(part).capabilities:
         what = interface.replace("_", " ")
-        raise SpecError(f"'{spec}': {part} is not a {what}. Use one, such as {option}={EXAMPLES[option]}.")
+        raise SpecError(f"'{spec}': {part} is not a {what}. Use one, such as {option.name}={EXAMPLES[option.name]}.")
     if "dtype" in spec.options and "dtype" not in part.options:
         return ModelSpec(part.backend, part.arguments, {**part.options, "dtype": spec.options["dtype"]})
     return part

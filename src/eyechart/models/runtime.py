@@ -1,6 +1,7 @@
 """Device, precision and numeric options of backends on torch."""
 
 import gc
+import json
 import platform
 import sys
 from contextlib import AbstractContextManager, ExitStack, contextmanager
@@ -13,7 +14,7 @@ import numpy as np
 
 from eyechart.errors import SpecError
 from eyechart.models.types import Floats
-from eyechart.spec import ModelSpec
+from eyechart.spec import ModelSpec, did_you_mean
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -21,14 +22,6 @@ if TYPE_CHECKING:
     import torch
 
 DTYPES = ("float32", "bfloat16", "float16")
-
-
-DTYPE_HELP = f"precision of weights and computation: {', '.join(DTYPES)} (default: bfloat16 on a GPU that supports it)"
-
-
-def batch_size_help(default: int) -> str:
-    """Return the explanation of the option `batch_size`."""
-    return f"number of images or texts in one forward pass (default: {default})"
 
 
 def dtype_option(spec: ModelSpec, device: str) -> str:
@@ -43,11 +36,6 @@ def _native(device: str) -> str:
     import torch
 
     return "bfloat16" if device.startswith("cuda") and torch.cuda.is_bf16_supported() else "float32"
-
-
-def batch_size_option(spec: ModelSpec, default: int) -> int:
-    """Return the option `batch_size`, a positive whole number."""
-    return integer_option(spec, "batch_size", default)
 
 
 def integer_option(spec: ModelSpec, option: str, default: int, least: int = 1) -> int:
@@ -99,6 +87,45 @@ def flag_option(spec: ModelSpec, option: str, default: bool) -> bool:
     if text not in ("true", "false"):
         raise SpecError(f"'{spec}' has {option}={text}. Expected true or false.")
     return text == "true"
+
+
+def choice_option(spec: ModelSpec, option: str, choices: "Sequence[str]") -> str:
+    """Return an option that is one of some words, "" without it."""
+    text = spec.options.get(option, "")
+    if text and text not in choices:
+        raise SpecError(f"'{spec}' has {option}={text}. Expected {' or '.join(choices)}{did_you_mean(text, choices)}")
+    return text
+
+
+def keyword_options(spec: ModelSpec, option: str) -> dict[str, Any]:
+    """Return the options NAME.KEY=VALUE as a mapping; a value is read as JSON where it is, else as text.
+
+    >>> from eyechart.spec import parse_spec
+    >>> keyword_options(parse_spec("hf[x,chat_template_kwargs.size.height=32,chat_template_kwargs.a=b]"),
+    ...     "chat_template_kwargs")
+    {'size': {'height': 32}, 'a': 'b'}
+    """
+    keywords: dict[str, Any] = {}
+    for name, text in spec.options.items():
+        first, *keys = name.split(".")
+        if first != option or not keys:
+            continue
+        place = keywords
+        for key in keys[:-1]:
+            place = place.setdefault(key, {})
+            if not isinstance(place, dict):
+                raise SpecError(f"'{spec}' gives {name} both a value and parts. Leave out one of them.")
+        if keys[-1] in place:
+            raise SpecError(f"'{spec}' gives {name} both a value and parts. Leave out one of them.")
+        place[keys[-1]] = _json_or_text(text)
+    return keywords
+
+
+def _json_or_text(text: str) -> Any:
+    try:
+        return json.loads(text)
+    except ValueError:
+        return text
 
 
 @contextmanager

@@ -13,7 +13,8 @@ from typing import Any, ClassVar
 from PIL import Image
 
 from eyechart.errors import ModelError, SpecError
-from eyechart.models import runtime, weights
+from eyechart.models import options, runtime, weights
+from eyechart.models.model_option import AnyOption
 from eyechart.models.torchvision_repair import repair
 from eyechart.models.types import Classifier, Floats, Head, Identity, ImageEncoder
 from eyechart.spec import ModelSpec, did_you_mean
@@ -21,20 +22,24 @@ from eyechart.spec import ModelSpec, did_you_mean
 PACKAGED = "tf_efficientnet_lite0"
 
 
+PRETRAINED = options.words(
+    "pretrained", "weights: a tag of timm, a file, or hub", shown="hub; of tf_efficientnet_lite0 packaged"
+)
+BATCH_SIZE = options.batch_size(64)
+NUM_CLASSES = options.optional_whole_number(
+    "num_classes", "number of outputs of the weights, 0 without a classifier", "as timm lists them", least=0
+)
+
+
 class TimmClassifier(Classifier, ImageEncoder):
     """A supervised classifier; its pooled features make it an image encoder."""
 
-    option_help: ClassVar[Mapping[str, str]] = {
-        "pretrained": "weights: a tag of timm, a file, or hub (default: hub; of tf_efficientnet_lite0 packaged)",
-        "dtype": runtime.DTYPE_HELP,
-        "batch_size": runtime.batch_size_help(64),
-        "num_classes": "number of outputs of the weights, 0 without a classifier (default: as timm lists them)",
-    }
+    declared_options: ClassVar[tuple[AnyOption, ...]] = (PRETRAINED, options.DTYPE, BATCH_SIZE, NUM_CLASSES)
 
     def __init__(self, spec: ModelSpec, *, device: str = "cpu", offline: bool = False) -> None:
-        spec.check(arguments=1, options=self.option_help)
+        spec.check(arguments=1, options=options.names_of(self.declared_options))
         self.spec, self.device, self.offline = spec, device, offline
-        self.batch_size = runtime.batch_size_option(spec, 64)
+        self.batch_size = BATCH_SIZE.read(spec)
         self.dtype = runtime.dtype_option(spec, device)
         self.name = _known(spec)
         self.loads = 0
@@ -83,8 +88,8 @@ class TimmClassifier(Classifier, ImageEncoder):
         """The outputs as timm lists them, without loading weights; a weights file may have other classes."""
         listed = not (weights.is_path(self.spec.options.get("pretrained", "")) or "num_classes" in self.spec.options)
         outputs = int(self.configuration.get("num_classes") or 0)
-        if "num_classes" in self.spec.options:
-            outputs = runtime.integer_option(self.spec, "num_classes", 1000, least=0)
+        if (declared := NUM_CLASSES.read(self.spec)) is not None:
+            outputs = declared
         return Head(outputs, imagenet=listed) if outputs else None
 
     @cached_property
@@ -114,8 +119,8 @@ class TimmClassifier(Classifier, ImageEncoder):
         path = str(self.source.path)
         overlay: dict[str, Any] = {"file": path, "source": None, "custom_load": path.endswith(".npz")}
         sizes = {}
-        if "num_classes" in self.spec.options:
-            sizes = {"num_classes": runtime.integer_option(self.spec, "num_classes", 1000, least=0)}
+        if (outputs := NUM_CLASSES.read(self.spec)) is not None:
+            sizes = {"num_classes": outputs}
         return timm.create_model(self.name, pretrained=True, pretrained_cfg_overlay=overlay | sizes, **sizes)
 
     def prepare(self, image: Image.Image) -> Any:

@@ -10,6 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 from PIL import Image
 
+from eyechart.models.model_option import AnyOption
+
 Floats = NDArray[np.float32]
 Until = Literal["end", "unique"]
 LOGIT_SCALE = 100.0  # CLIP's, for an encoder that does not know its own
@@ -31,7 +33,7 @@ class Identity(msgspec.Struct, frozen=True, kw_only=True):
 class Model(ABC):
     """Base of all models. The constructor is cheap: weights are loaded with the first request."""
 
-    option_help: ClassVar[Mapping[str, str]] = {}  # the options that a specification may have, with an explanation
+    declared_options: ClassVar[tuple[AnyOption, ...]] = ()  # the options that a specification may have
     batch_size: int = 1
     loads: int = 0  # how often the weights were read into memory so far: 0 or 1
 
@@ -174,8 +176,8 @@ class Answer:
     """The answer of a model: text, tokens with the end of turn if it was reached, and whether it was reached.
 
     `tokens` is empty where a server tells none; `thinking` is the reasoning before the answer, where a server separates
-    it. With an `error`, a sentence, there is no answer to this request; with `retry` besides, that may pass: the
-    request is to be asked again by another run, and the error is not to be kept.
+    it; else the text begins with it, in tags. With an `error`, a sentence, there is no answer to this request; with
+    `retry` besides, that may pass: the request is to be asked again by another run, and the error is not to be kept.
     """
 
     text: str
@@ -190,10 +192,18 @@ class Answer:
 class Generator(Model):
     """Answers requests with text, with greedy decoding.
 
-    `structured` says whether it holds answers to a JSON schema; where it does not, a schema changes nothing.
+    Where it is not `structured`, a schema changes nothing. One that `thinks` gets more tokens for an answer.
     """
 
-    structured: bool = False
+    @property
+    def structured(self) -> bool:
+        """Whether answers are held to a JSON schema."""
+        return False
+
+    @property
+    def thinks(self) -> bool:
+        """Whether answers begin with thinking, found without loading weights."""
+        return False
 
     @abstractmethod
     def generate(

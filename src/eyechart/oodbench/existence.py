@@ -36,9 +36,9 @@ class Existence(Protocol[ExistencePredictions]):
     replays = "existence"
     options = EXISTENCE
 
-    def unused_options(self, options: OptionValues, *, replayed: bool) -> set[str]:  # noqa: ARG002
-        """Return the options that have no effect because the division is read from a file."""
-        return unused(options)
+    def unused_options(self, options: OptionValues, *, replayed: bool) -> set[str]:
+        """Return the options that have no effect because the division, or the answers, are read from a file."""
+        return unused(options) | ({"max_tokens"} if replayed else set())
 
     def warnings(self, requested: RequestedValues) -> str:
         """Return a warning if given options have no effect because the division is read from a file."""
@@ -68,7 +68,7 @@ class Existence(Protocol[ExistencePredictions]):
             timings={name: result.timing for name, result in results.items()},
             places=np.array([place for of in chosen.values() for place in of], np.int64),
             answers=np.array([answer_codes(pair, parser) for pair in pairs], np.int64).reshape(-1, 2),
-            completions=tuple((first.text, second.text) for first, second in pairs),
+            completions=tuple((first.display_text, second.display_text) for first, second in pairs),
             truncated=np.array(
                 [[is_truncated(response, parser) for response in pair] for pair in pairs], np.bool_
             ).reshape(-1, 2),

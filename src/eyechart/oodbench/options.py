@@ -4,7 +4,7 @@ from eyechart.data.class_names import load_templates
 from eyechart.data.splits import list_splits, unknown_split_message
 from eyechart.errors import DataError
 from eyechart.models.registry import find_backend
-from eyechart.protocol.options import PARSER, Option, OptionValues, RequestedValues, flag
+from eyechart.protocol.options import MAX_TOKENS, PARSER, Option, OptionValues, RequestedValues, flag
 from eyechart.spec import parse_spec, split_outside_brackets
 
 
@@ -67,7 +67,7 @@ REFERENCE = Option(
 )
 DIVIDED = (DIVISION, DETECTORS, DETECTOR_TEMPLATES, THRESHOLD, MAX_PAIRS)
 IN_A_DIVISION = (*DIVIDED[1:], ABSENT_CATEGORIES, HARD_SAMPLES)  # a file of a division has chosen these
-EXISTENCE = (*DIVIDED, ABSENT_CATEGORIES, HARD_SAMPLES, DIVISION_SCOPE, REASONING, PARSER)
+EXISTENCE = (*DIVIDED, ABSENT_CATEGORIES, HARD_SAMPLES, DIVISION_SCOPE, REASONING, PARSER, MAX_TOKENS)
 
 
 def unused(options: OptionValues) -> set[str]:

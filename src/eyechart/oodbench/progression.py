@@ -26,7 +26,7 @@ from eyechart.oodbench.predictions import ProgressionPredictions
 from eyechart.oodbench.yes_no_prompts import PairResponses, Query, ask, check_parser, parse_count, parser_versions
 from eyechart.protocol.base import Protocol
 from eyechart.protocol.context import Context
-from eyechart.protocol.options import PARSER, OptionValues, RequestedValues
+from eyechart.protocol.options import MAX_TOKENS, PARSER, OptionValues, RequestedValues
 from eyechart.protocol.prompts import Prompt, get_prompt
 
 Couple = tuple[int, int]  # indices of two pairs in the division
@@ -85,7 +85,7 @@ class Progression(Protocol[ProgressionPredictions]):
     name = "progression"
     source = "arXiv 2602.18094"
     requires = ("generator",)
-    options = (*DIVIDED, PARSER)
+    options = (*DIVIDED, PARSER, MAX_TOKENS)
 
     def unused_options(self, options: OptionValues, *, replayed: bool) -> set[str]:  # noqa: ARG002
         """Return the options that have no effect because the division is read from a file."""
@@ -129,7 +129,9 @@ class Progression(Protocol[ProgressionPredictions]):
             existence=np.array([answer_code(reply, parser) for reply in stages[0]], np.int64),
             counting=np.array([count_code(reply, parser) for reply in stages[1]], np.int64),
             logic=np.array([answer_code(reply, parser) for reply in stages[2]], np.int64),
-            completions=tuple((existence.text, counting.text, logic.text) for existence, counting, logic in samples),
+            completions=tuple(
+                (first.display_text, second.display_text, third.display_text) for first, second, third in samples
+            ),
             truncated=np.array(
                 [[is_truncated(response, parser) for response in sample] for sample in samples], np.bool_
             ).reshape(-1, 3),

@@ -29,7 +29,7 @@ KINDS = (
     *("existence", "existence_not", "existence_cot", "existence_cot_not"),
     *("progression_counting", "progression_logic"),
 )
-MAX_TOKENS, MAX_TOKENS_COT = 64, 1024
+TOKENS, TOKENS_COT = 64, 1024
 PARSERS = ("lenient", "strict", "authors")
 KEY_COLUMNS, ANSWER_COLUMNS = ("key", "category", "question"), ("response", "answer")
 EXPECTED = (
@@ -74,8 +74,8 @@ class PairResponses:
 
 @cache
 def request_prompts() -> dict[str, tuple[Prompt, int]]:
-    """Return the prompt and the maximum number of tokens of every kind of question."""
-    return {kind: (get_prompt(kind), MAX_TOKENS_COT if "cot" in kind else MAX_TOKENS) for kind in KINDS}
+    """Return the prompt of every kind of question, and the number of tokens that its answer takes."""
+    return {kind: (get_prompt(kind), TOKENS_COT if "cot" in kind else TOKENS) for kind in KINDS}
 
 
 def ask(context: Context, queries: Sequence[Query]) -> PairResponses:
@@ -106,7 +106,9 @@ def build_requests(context: Context, queries: Sequence[Query]) -> FillPrompts:
     """
     return FillPrompts(
         name="pairs",
-        prompts=tuple((kind, text.text, tokens) for kind, (text, tokens) in request_prompts().items()),
+        prompts=tuple(
+            (kind, text.text, context.token_limit(tokens)) for kind, (text, tokens) in request_prompts().items()
+        ),
         names=tuple(context.names),
         queries=tuple(
             FilledPrompt(KINDS.index(query.kind), query.row, query.category, query.other) for query in queries
@@ -210,6 +212,6 @@ def parse_target(line: CsvLine, dataset: Dataset, find: ClassMatcher) -> tuple[i
 def line_response(line: CsvLine) -> Response:
     """Return the answer of a line: its error if there is one, else the column `response`, else `answer`."""
     error = line.cells.get("error", "")
-    return Response(
+    return Response.from_completion(
         "" if error else next(line.cells[name] for name in ANSWER_COLUMNS if name in line.cells), error=error
     )

@@ -12,7 +12,8 @@ from typing import Any
 
 from eyechart.parsers.json_tokens import Token, replace_surrogates, tokenize
 from eyechart.parsers.parse_result import ParseResult
-from eyechart.parsers.text import fold, remove_thinking
+from eyechart.parsers.text import fold
+from eyechart.parsers.thinking import remove_thinking
 
 VERSION = 2
 OPEN, CLOSE = ("{", "["), ("}", "]")

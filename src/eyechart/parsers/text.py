@@ -13,6 +13,8 @@ from collections.abc import Iterable, Iterator
 from typing import TypeVar
 from unicodedata import normalize
 
+from eyechart.parsers.thinking import remove_thinking
+
 T = TypeVar("T")
 
 INVISIBLE = "\u00ad\u061c\u180e\u200b\u200c\u200d\u200e\u200f\u2060\u2061\u2062\u2063\ufe0e\ufe0f\ufeff"
@@ -25,8 +27,6 @@ EDGES = " \t\n.,;:!?'\"“”„«»()[]{}<>|#=$*`~…\\-_"
 ENDS = EDGES.translate(str.maketrans("", "", "#-=<"))  # "C#" is not C
 ARTICLE = re.compile(r"(?:a|an|the) (?=\S)")
 BOXED = re.compile(r"\\boxed ?\{([^{}]*)\}")
-THOUGHT = re.compile(r"</(?:seed:)?think(?:ing)?>|\[/think\]|◁/think▷", re.IGNORECASE)
-THINKING = re.compile(r"<(?:seed:)?think(?:ing)?>|\[think\]|◁think▷", re.IGNORECASE)
 TAGS = re.compile(r"</?answer>")
 SENTENCE = re.compile(r"\n|(?<=[.!?]) (?![#\d])")
 WORD = re.compile(r"[^\W_]+(?:['-][^\W_]+)*")
@@ -86,18 +86,6 @@ def answer_text(text: str) -> str:
     folded = TAGS.sub("\n", fold(remove_thinking(text)).translate(EMPHASIS))
     lines = (" ".join(line.split()) for line in BOXED.sub(r" \1 ", folded).splitlines())
     return "\n".join(line for line in lines if line).replace(":\n", ": ")
-
-
-def remove_thinking(text: str) -> str:
-    """Return the text after the last thinking block of a reasoning model; "" if the block is truncated.
-
-    A chat template may write the opening tag, so that a response has the closing tag only.
-
-    >>> remove_thinking("A or C? It has scales.</think> B"), remove_thinking("B <think> or C")
-    (' B', '')
-    """
-    *_, end = (0, *(match.end() for match in THOUGHT.finditer(text)))
-    return "" if THINKING.search(text, end) else text[end:]
 
 
 def strip_punctuation(text: str) -> str:

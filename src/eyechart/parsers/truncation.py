@@ -9,7 +9,8 @@ counts as truncated, because more words could follow ("great" of "great white sh
 import json
 import re
 
-from eyechart.parsers.text import answer_text, remove_thinking, split_words
+from eyechart.parsers.text import answer_text, split_words
+from eyechart.parsers.thinking import remove_thinking
 
 LONGEST_NAME = 8
 LABEL = re.compile(r"^(?:final )?answer ?: ?")  # "so the answer is B" may be part of the reasoning

@@ -22,7 +22,7 @@ from eyechart.models.types import (
     Scorer,
     Usage,
 )
-from eyechart.protocol.options import OWN, OptionValues, flag
+from eyechart.protocol.options import AUTO, OWN, THINKING_TOKENS, OptionValues, flag
 from eyechart.protocol.prompts import Prompt, get_prompt
 
 
@@ -156,6 +156,11 @@ class Context:
         """The number of images in a request."""
         return int(self.options.get("images_per_request", "1"))
 
+    def token_limit(self, usual: int) -> int:
+        """Return the most tokens of an answer: the option `max_tokens`, by default `usual` with room for thinking."""
+        limit = self.options.get("max_tokens", AUTO)
+        return int(limit) if limit != AUTO else usual_token_limit(self.model, usual)
+
     def flag(self, option: str, value: str | None = None) -> str:
         """Return the command-line argument that sets an option of the protocol, by default to its current value."""
         return flag(self.protocol, option, self.options.get(option) if value is None else value)
@@ -177,6 +182,11 @@ class Context:
             "names": self.names_source,
         }
         return {**self.options, **texts, **self.extra_variant}
+
+
+def usual_token_limit(model: Model, usual: int) -> int:
+    """Return the most tokens of an answer that takes `usual` tokens without thinking."""
+    return usual + (THINKING_TOKENS if isinstance(model, Generator) and model.thinks else 0)
 
 
 def missing_scores_reason(context: Context) -> str:

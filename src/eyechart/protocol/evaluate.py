@@ -98,6 +98,7 @@ class Evaluate(Generic[P]):
         result.cost_note = context.model.cost_note
         result.class_names = prompt_names(context)
         result.store_entries = tuple(sorted(context.runner.digests))
+        result.max_tokens = max(context.runner.token_limits, default=0)
         return result
 
 

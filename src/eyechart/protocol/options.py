@@ -15,8 +15,9 @@ RequestedValues = Mapping[str, tuple[str, ...]]  # the requested values of each 
 class Option:
     """An option with its name, help text, default, and valid values: `known`, or any value where it is empty.
 
-    With `least` the values are whole numbers from there up, with `share` numbers from 0 to 1. `check` gets the value
-    and the data root before anything runs, and raises an EyechartError for a value that cannot be used.
+    With `least` the values are whole numbers from there up, with `share` numbers from 0 to 1; a default that is no
+    number is a value, too. `check` gets the value and the data root before anything runs, and raises an EyechartError
+    for a value that cannot be used.
     """
 
     name: str
@@ -47,6 +48,8 @@ class Option:
         >>> Option("images", "images in a request", "1", least=1).normalise("010")
         '10'
         """
+        if value == self.default:
+            return value
         return str(int(value)) if self.least is not None else str(float(value)) if self.share else value
 
     def validate(self, value: str, flag: str) -> None:
@@ -54,8 +57,11 @@ class Option:
 
         >>> Option("order", "order of images", "random", ("random", "same_class")).validate("random", "order")
         """
+        if value == self.default:
+            return
         if self.least is not None and not (value.isdecimal() and int(value) >= self.least):
-            raise SpecError(f"{flag} takes whole numbers from {self.least} up. Got '{value}' instead.")
+            word = "" if self.default.isdecimal() else f" and {self.default}"
+            raise SpecError(f"{flag} takes whole numbers from {self.least} up{word}. Got '{value}' instead.")
         if self.share and not is_fraction(value):
             raise SpecError(f"{flag} takes numbers from 0 to 1. Got '{value}' instead.")
         if not value or (self.known and value not in self.known):
@@ -122,6 +128,15 @@ def check_prompt(value: str, _: str | None) -> None:
 OWN = "own"
 PROMPT = Option(
     "prompt", "a packaged prompt or a toml file that replaces the protocol's own prompt", OWN, check=check_prompt
+)
+AUTO = "auto"
+THINKING_TOKENS = 8192
+MAX_TOKENS = Option(
+    "max_tokens",
+    "most tokens of an answer, with its thinking; auto: as many as the answer to the prompt needs, and "
+    f"{THINKING_TOKENS} more for a model that thinks",
+    AUTO,
+    least=1,
 )
 PARSERS = ("lenient", "strict", "authors", "mill")
 PARSER = Option(

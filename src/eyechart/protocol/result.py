@@ -56,6 +56,7 @@ class CaseResult(Generic[P]):
         self.cost_note = ""
         self.class_names: tuple[str, ...] = ()  # of prompts, for a split without names of its own
         self.store_entries: tuple[str, ...] = ()
+        self.max_tokens = 0
 
     def add(self, metrics: Iterable[Metric[P]]) -> tuple[Estimate, ...]:
         """Compute metrics from the predictions, add their estimates and return them."""
@@ -124,7 +125,7 @@ class CaseResult(Generic[P]):
             outcomes=self.count_outcomes(),
             metrics=metrics,
             reported=self.protocol.reported(self.case.whole_split, self.case.model, metrics) if whole else None,
-            usage=self.predictions.usage_record(),
+            usage=self.usage_record(),
             predictions=self.write_csv(
                 f"predictions/{slug}.csv", check_rows(self.protocol.name, self.predictions.samples())
             ),
@@ -174,6 +175,11 @@ class CaseResult(Generic[P]):
             device=identity.device,
             device_name=device_name(identity.device),
         )
+
+    def usage_record(self) -> UsageRecord | None:
+        """Return the record of requests and tokens, None for answers without requests."""
+        usage = self.predictions.usage_record()
+        return usage and msgspec.structs.replace(usage, max_tokens=self.max_tokens)
 
     def data_record(self) -> DataRecord:
         """Return the record of the data."""

@@ -12,6 +12,7 @@ from eyechart.metrics.clusters import clustered_wilson
 from eyechart.models.types import Usage
 from eyechart.protocol.base import Protocol, Rows, answered_images, truncation_note, with_key
 from eyechart.protocol.context import Context
+from eyechart.protocol.options import MAX_TOKENS
 from eyechart.protocol.prompts import get_prompt
 from eyechart.protocol.result import make_usage_record
 from eyechart.protocol.sample_table import SHARED_COLUMNS
@@ -196,7 +197,7 @@ class Abstention(Protocol[AbstentionPredictions]):
     name = "abstention"
     source = "arXiv 2603.27033"
     requires = ("generator",)
-    options = (PROMPT_SET, ABSTENTION_IMAGES, EXTRACTION)
+    options = (PROMPT_SET, ABSTENTION_IMAGES, EXTRACTION, MAX_TOKENS)
 
     def predict(self, context: Context) -> AbstentionPredictions:
         """Send every prompt for every image, and extract the reason from every response."""
@@ -205,7 +206,7 @@ class Abstention(Protocol[AbstentionPredictions]):
         rows = np.arange(len(observed)) if everyone else np.flatnonzero(~observed.answerable)
         queries = [(row, text) for texts in prompt_set.levels.values() for text in texts for row in rows.tolist()]
         replies = ask(context, queries)
-        completions, second = [reply.text for reply in replies.responses], get_prompt("abstention_reason")
+        completions, second = [reply.display_text for reply in replies.responses], get_prompt("abstention_reason")
         reader = ReasonParser(BirdVocabulary.from_taxonomy(observed.taxonomy))
         result = extract_choices(
             context, complete_texts(replies.responses, reader), second, CHOICES, reader, reason_list=REASON_LIST

@@ -14,14 +14,14 @@ from eyechart.inference.request_batches import ANSWER_KEY, ChoiceBatch, ChooseAn
 from eyechart.inference.responses import Response
 from eyechart.models.types import Generator, Model, Scorer, Usage
 from eyechart.parsers import class_name, json_answers
-from eyechart.parsers.text import remove_thinking
+from eyechart.parsers.thinking import remove_thinking
 from eyechart.parsers.truncation import read_complete_name
-from eyechart.protocol.context import Context, is_replay
+from eyechart.protocol.context import Context, is_replay, usual_token_limit
 from eyechart.protocol.prompts import Prompt
 
 VERSION = 1
 UNPARSED = -1
-MAX_TOKENS = 96  # the longest name, its quotes and the braces around it
+TOKENS = 96  # the longest name, its quotes and the braces around it
 
 
 class ChoiceParser(Protocol):
@@ -141,7 +141,7 @@ def request_choices(context: Context, texts: Sequence[str], choices: Sequence[st
     """Return the model's choice for each text, and the token usage; neither images nor a limit are in the key."""
     check_unique(choices)
     model, runner = context.generator, context.runner
-    if isinstance(model, Scorer):
+    if isinstance(model, Scorer) and not model.scoring_obstacle:
         kind: type[ChoiceBatch] = ChooseAnswers
     elif model.structured:
         kind = GenerateChoices
@@ -150,7 +150,8 @@ def request_choices(context: Context, texts: Sequence[str], choices: Sequence[st
             f"{model.identity.name} can neither choose among answers nor keep to a schema. Use hf[…], vllm[…] or "
             f"openai[…], or {context.flag('extraction', 'inclusion')}."
         )
-    result = runner.run(kind("extraction", tuple(texts), tuple(choices), MAX_TOKENS, runner.seed), model)
+    limit = usual_token_limit(model, TOKENS)
+    result = runner.run(kind("extraction", tuple(texts), tuple(choices), limit, runner.seed), model)
     return result.responses, result.usage
 
 

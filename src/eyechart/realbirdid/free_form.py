@@ -11,7 +11,7 @@ from eyechart.estimates import Estimate
 from eyechart.models.types import Usage
 from eyechart.protocol.base import Protocol, Rows, truncation_note
 from eyechart.protocol.context import Context
-from eyechart.protocol.options import PROMPT, OptionValues
+from eyechart.protocol.options import MAX_TOKENS, PROMPT, OptionValues
 from eyechart.protocol.prompts import get_prompt
 from eyechart.protocol.result import make_usage_record
 from eyechart.protocol.sample_table import SHARED_COLUMNS
@@ -148,11 +148,11 @@ class FreeForm(Protocol[FreeFormPredictions]):
     source = "arXiv 2603.27033"
     requires = ("generator",)
     replays = "free_form"
-    options = (PROMPT, EXTRACTION)
+    options = (PROMPT, EXTRACTION, MAX_TOKENS)
 
     def unused_options(self, options: OptionValues, *, replayed: bool) -> set[str]:  # noqa: ARG002
         """Return the options that say how a model is asked, which a file is not."""
-        return {"extraction"} if replayed else set()
+        return {"extraction", "max_tokens"} if replayed else set()
 
     def predict(self, context: Context) -> FreeFormPredictions:
         """Send one request per image, then extract the name from each response."""
@@ -160,7 +160,7 @@ class FreeForm(Protocol[FreeFormPredictions]):
         names = BirdVocabulary.from_taxonomy(observed.taxonomy)
         question, second = context.select_prompt(get_prompt("species")), get_prompt("species_extraction")
         replies = ask(context, [(row, question.text) for row in range(len(context.dataset))])
-        completions = [reply.text for reply in replies.responses]
+        completions = [reply.display_text for reply in replies.responses]
         extraction = extract_choices(context, complete_texts(replies.responses, names), second, names.choices, names)
         return FreeFormPredictions(
             dataset=context.dataset,

@@ -10,7 +10,6 @@ import numpy as np
 from eyechart.inference.arrays import all_failed
 from eyechart.inference.requests import ScoreTexts
 from eyechart.models.types import Floats
-from eyechart.parsers.text import remove_thinking
 from eyechart.protocol.context import Context
 from eyechart.protocol.prompts import get_prompt
 from eyechart.realbirdid.name_scores import NameScores
@@ -29,7 +28,7 @@ def score_free_answers(context: Context, names: Sequence[str]) -> NameScores:
     errors = {row: reply.error for row, reply in enumerate(replies) if reply.error}
     listed = "\n".join(names)
     texts = {
-        row: second.fill(said=remove_thinking(reply.text).strip(), class_list=listed)
+        row: second.fill(said=reply.text.strip(), class_list=listed)
         for row, reply in enumerate(replies)
         if row not in errors
     }

@@ -12,7 +12,7 @@ from eyechart.models.types import Usage
 from eyechart.protocol.context import Context, is_replay
 
 STORE_NAME = "birds"
-MAX_TOKENS = 256
+TOKENS = 256
 
 
 def ask(context: Context, queries: Sequence[tuple[int, str]]) -> Responses:
@@ -27,7 +27,7 @@ def ask(context: Context, queries: Sequence[tuple[int, str]]) -> Responses:
         return Responses(tuple(completions[row] for row, _ in queries), Usage(), path, digest)
     order = sorted(range(len(queries)), key=lambda number: queries[number][0])
     requests = tuple((dataset.selected[queries[number][0]], queries[number][1]) for number in order)
-    batch = AskImages(STORE_NAME, requests, MAX_TOKENS, context.runner.seed)
+    batch = AskImages(STORE_NAME, requests, context.token_limit(TOKENS), context.runner.seed)
     result = context.runner.run(batch, context.generator, dataset)
     responses = dict(zip(order, result.responses, strict=True))
     return replace(result, responses=tuple(responses[number] for number in range(len(queries))))

@@ -18,8 +18,10 @@ from numpy.typing import NDArray
 from eyechart.data.dataset import Dataset
 from eyechart.data.sample_keys import count_others, match_unique_images, read_lines
 from eyechart.errors import ModelError
-from eyechart.models.answer_file import OPTION_HELP, answer_path, file_identity, file_sha256
+from eyechart.models import options
+from eyechart.models.answer_file import OPTIONS, answer_path, file_identity, file_sha256
 from eyechart.models.choice_trie import Bools, Ints
+from eyechart.models.model_option import AnyOption
 from eyechart.models.types import Floats, Identity, Model
 from eyechart.spec import ModelSpec
 
@@ -32,13 +34,13 @@ MISSING = -1
 class SpeciesReplay(Model):
     """A model whose probabilities come from a file."""
 
-    option_help: ClassVar[Mapping[str, str]] = OPTION_HELP
+    declared_options: ClassVar[tuple[AnyOption, ...]] = OPTIONS
 
     batch_size = 1
     loads = 0
 
     def __init__(self, spec: ModelSpec, **_: object) -> None:
-        spec.check(arguments=1, options=self.option_help)
+        spec.check(arguments=1, options=options.names_of(self.declared_options))
         self.spec, self.path = spec, answer_path(spec)
         if not self.path.is_file():
             raise ModelError(f"'{spec}': there is no file {self.path}. {EXPECTED}")

@@ -152,6 +152,7 @@ def test_the_record_says_every_choice(recorded: Any, pair_world: Any) -> None:
         "division_scope": "main",
         "reasoning": "direct",
         "parser": "lenient",
+        "max_tokens": "auto",
         "parser_version": "yes_no 2",
         "names": "split",
     }

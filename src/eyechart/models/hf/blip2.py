@@ -12,9 +12,10 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from eyechart.errors import ModelError, SpecError
-from eyechart.models import runtime, text_batches
+from eyechart.errors import ModelError
+from eyechart.models import options, runtime, text_batches
 from eyechart.models.hf import files, image_text
+from eyechart.models.model_option import AnyOption, ModelOption
 from eyechart.models.types import Floats, Matcher
 from eyechart.spec import ModelSpec
 
@@ -24,25 +25,27 @@ if TYPE_CHECKING:
 SCALES = {"itm": 1.0, "itc": 100.0}
 
 
+HEAD = options.choice("head", "itm reads image and text together, itc compares their features", [*SCALES], "itm")
+SCALE = ModelOption(
+    "scale",
+    "factor of the logits before a softmax",
+    "number above 0",
+    "1, of itc 100",
+    lambda spec: runtime.scale_option(spec, SCALES[HEAD.read(spec)]),
+)
+
+
 class Blip2Matcher(image_text.HfImageTextModel, Matcher):
     """BLIP-2's matching heads: the vision tower encodes an image once, the Q-Former reads texts in batches."""
 
     backend = "blip2"
     class_name = "Blip2ForImageTextRetrieval"
-    default_batch_size = 32
-    option_help: ClassVar[Mapping[str, str]] = {
-        "dtype": runtime.DTYPE_HELP,
-        "batch_size": runtime.batch_size_help(default_batch_size),
-        "head": "itm reads image and text together, itc compares their features (default: itm)",
-        "scale": "factor of the logits before a softmax (default: 1, of itc 100)",
-    }
+    batch_size_option = options.batch_size(32)
+    declared_options: ClassVar[tuple[AnyOption, ...]] = (options.DTYPE, batch_size_option, HEAD, SCALE)
 
     def __init__(self, spec: ModelSpec, *, device: str = "cpu", offline: bool = False) -> None:
         super().__init__(spec, device=device, offline=offline)
-        self.head = spec.options.get("head", "itm")
-        if self.head not in SCALES:
-            raise SpecError(f"'{spec}' has head={self.head}. Expected {' or '.join(SCALES)}.")
-        self.scale = runtime.scale_option(spec, SCALES[self.head])
+        self.head, self.scale = HEAD.read(spec), SCALE.read(spec)
         self._heard: tuple[tuple[str, ...], Floats] = ((), np.empty((0, 0), np.float32))
 
     @cached_property

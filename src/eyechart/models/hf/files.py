@@ -1,9 +1,10 @@
 """Files that transformers reads from a folder or the hub cache: weights, tokenizer and processor."""
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 from eyechart.errors import ModelError
@@ -11,15 +12,17 @@ from eyechart.models import weights
 from eyechart.models.torchvision_repair import repair
 
 CONFIGURATION = ("*.json", "*.txt", "*.model", "*.jinja")
+CODE = ("*.py",)
 TENSORS = ("*.safetensors", "*.bin")
 VOCABULARIES = ("tokenizer.json", "vocab.txt", "vocab.json", "*.model")
 
 
-def find_folder(where: str, *, offline: bool) -> weights.WeightSource:
-    """Return a model's folder with its weights, as safetensors if there are any."""
-    source = weights.hub_folder(where, (*CONFIGURATION, TENSORS[0]), offline=offline)
+def find_folder(where: str, *, offline: bool, code: bool = False) -> weights.WeightSource:
+    """Return a model's folder with its weights, as safetensors if there are any, and with `code` its Python files."""
+    wanted = (*CONFIGURATION, *CODE) if code else CONFIGURATION
+    source = weights.hub_folder(where, (*wanted, TENSORS[0]), offline=offline)
     if not offline and not weight_files(source.path, check=False):
-        source = weights.hub_folder(where, (*CONFIGURATION, TENSORS[1]), offline=offline)
+        source = weights.hub_folder(where, (*wanted, TENSORS[1]), offline=offline)
     weight_files(source.path)
     return source
 
@@ -56,15 +59,27 @@ def read_json(path: Path, otherwise: Any) -> Any:
         raise ModelError(f"{path} cannot be read as JSON ({error}). Fetch the model again.") from error
 
 
-def load_model(kind: str, path: Path, optional: tuple[str, ...] = (), dtype: str = "float32") -> Any:
-    """Load a transformers class in `dtype`; every weight must be in its files, except optional prefixes."""
+def load_model(
+    kind: str,
+    path: Path,
+    optional: tuple[str, ...] = (),
+    dtype: str = "float32",
+    how: Mapping[str, Any] = MappingProxyType({}),
+) -> Any:
+    """Load a transformers class in `dtype`; every weight must be in its files, except optional prefixes.
+
+    `how` are further arguments of from_pretrained. Raises ModelError for a package that they need.
+    """
     repair()
     import torch
     import transformers
 
-    how = {"dtype": getattr(torch, dtype), "ignore_mismatched_sizes": True, "local_files_only": True}
-    with weights.explain_load_errors(path, kind), quiet_loading():
-        loaded, report = getattr(transformers, kind).from_pretrained(path, output_loading_info=True, **how)
+    how = {"dtype": getattr(torch, dtype), "ignore_mismatched_sizes": True, "local_files_only": True, **how}
+    try:
+        with weights.explain_load_errors(path, kind), quiet_loading():
+            loaded, report = getattr(transformers, kind).from_pretrained(path, output_loading_info=True, **how)
+    except ImportError as error:
+        raise ModelError(f"transformers cannot load {path} so: {' '.join(str(error).split())[:200]}") from error
     missing = [key for key in sorted(report["missing_keys"]) if not key.startswith(optional or "\0")]
     if missing or report["mismatched_keys"]:
         raise ModelError(
@@ -94,14 +109,22 @@ def load_processor(kind: str, path: Path, **options: Any) -> Any:
         ) from error
 
 
-def load_config(path: Path, kind: str) -> Any:
+def load_config(path: Path, kind: str, *, trust_remote_code: bool = False) -> Any:
     """Return the configuration of a checkpoint of an Auto class, without loading weights.
 
-    Raises ModelError for a family that transformers, or this class of it, does not know.
+    Raises ModelError for a family that transformers, or this class of it, does not know, and for one whose code comes
+    with the model, unless it is trusted.
     """
     repair()
     import transformers
 
+    if kind in read_settings(path / "config.json").get("auto_map", {}):
+        if trust_remote_code:
+            return load_processor("AutoConfig", path, trust_remote_code=True)
+        raise ModelError(
+            f"The model in {path} brings Python code of its own (auto_map in config.json), which is not run. "
+            "Read it, and write trust_remote_code=true to run it, or name a model that transformers knows by itself."
+        )
     family = str(read_settings(path / "config.json").get("model_type", "none"))
     known = family in transformers.CONFIG_MAPPING
     configuration = load_processor("AutoConfig", path) if known else None

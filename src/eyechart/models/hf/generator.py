@@ -12,11 +12,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from eyechart.errors import ModelError, RequestError
-from eyechart.models import chat, runtime, weights
+from eyechart.models import chat, chat_template, options, runtime, weights
 from eyechart.models.batch_backoff import BatchBackoff, Failure, failure_from_error
+from eyechart.models.chat_template import ChatSettings
 from eyechart.models.choice_trie import Ints, Trie, check_choices
-from eyechart.models.hf import batches, files, trie_pass, trie_scoring
+from eyechart.models.hf import batches, files, loading, trie_pass, trie_scoring
 from eyechart.models.hf.image_features import ImageFeatureCache
+from eyechart.models.hf.thinking_budget import ThinkingBudget
+from eyechart.models.model_option import AnyOption
 from eyechart.models.types import Answer, Floats, Identity, Request, Scorer, Until
 from eyechart.spec import ModelSpec
 
@@ -27,50 +30,79 @@ MAX_LOGITS = (2**29, 2**26)  # as many logits in one pass on an accelerator and 
 LIBRARIES = ("transformers", "tokenizers", "torch", "torchvision", "pillow")
 
 
+BATCH_SIZE = options.batch_size(16)
+
+
 class HfGenerator(Scorer):
     """Generates answers with transformers."""
 
-    option_help: ClassVar[Mapping[str, str]] = {"dtype": runtime.DTYPE_HELP, "batch_size": runtime.batch_size_help(16)}
-
-    structured = False
+    declared_options: ClassVar[tuple[AnyOption, ...]] = (
+        options.DTYPE,
+        BATCH_SIZE,
+        *chat_template.OPTIONS,
+        *loading.OPTIONS,
+    )
+    chat_settings = chat.DEFAULT
+    load_settings = loading.LoadSettings(ModelSpec("hf"))
 
     def __init__(self, spec: ModelSpec, *, device: str = "cpu", offline: bool = False) -> None:
-        spec.check(arguments=1, options=self.option_help)
+        spec.check(arguments=1, options=options.names_of(self.declared_options))
         chat.check_has_name(spec)
         self.spec, self.device, self.offline = spec, device, offline
-        self.batch_size = runtime.batch_size_option(spec, 16)
+        self.batch_size = BATCH_SIZE.read(spec)
         self.dtype = runtime.dtype_option(spec, device)
+        self.chat_settings = ChatSettings.from_spec(spec)
+        self.load_settings = loading.LoadSettings.from_spec(spec, offline=offline)
         self.loads = 0
 
     @cached_property
     def source(self) -> weights.WeightSource:
         """The folder of weights, tokenizer, processor and chat template."""
-        return chat.find_checkpoint(self.spec, offline=self.offline)
+        return chat.find_checkpoint(self.spec, offline=self.offline, code=self.load_settings.trust_remote_code)
 
     @cached_property
     def identity(self) -> Identity:
         """The model's identity; it reads the weights on disk but does not load them into memory."""
-        return chat.build_identity(self.spec, self.source, self.dtype, self.device, LIBRARIES)
+        return chat.build_identity(
+            self.spec,
+            self.source,
+            self.dtype,
+            self.device,
+            LIBRARIES,
+            self.chat_settings,
+            **self.load_settings.identity(self.source.path),
+        )
 
     @cached_property
     def _chat(self) -> chat.ChatProcessor:
-        return chat.ChatProcessor(self.source.path)
+        return chat.ChatProcessor(
+            self.source.path,
+            self.chat_settings,
+            self.load_settings.processor_kwargs,
+            trust_remote_code=self.load_settings.trust_remote_code,
+        )
+
+    @property
+    def thinks(self) -> bool:
+        """Whether answers begin with thinking."""
+        return self._chat.template.thinks
 
     @cached_property
     def _config(self) -> Any:
-        return files.load_config(self.source.path, KIND)
+        return files.load_config(self.source.path, KIND, trust_remote_code=self.load_settings.trust_remote_code)
 
     @cached_property
     def scoring_obstacle(self) -> str:
         """Why this checkpoint gives no log-probabilities, read without loading weights; "" if it does."""
-        return trie_scoring.scoring_obstacle(self._config)
+        if self.load_settings.attention not in loading.EXACT_ATTENTION:
+            return f"{self.load_settings.attention} cannot score a tree of answers. Use attn_implementation=sdpa."
+        return chat.thinking_obstacle(self, str(self.spec)) or trie_scoring.scoring_obstacle(self._config)
 
     @cached_property
     def _module(self) -> Any:
         self.loads += 1
         _ = self._config  # refuses a family that transformers does not know
-        loaded = files.load_model(KIND, self.source.path, dtype=self.dtype)
-        module = runtime.to_device(loaded, self.device)
+        module = self.load_settings.load(KIND, self.source.path, self.dtype, self.device)
         module.generation_config = self.greedy_decoding()
         return module
 
@@ -155,16 +187,25 @@ class HfGenerator(Scorer):
             return ""
         return (
             f"'{self.spec}' reads and writes up to {most} tokens; a prompt of {prompt} leaves no room for an "
-            f"answer of {answer}. Put less into a request"
+            f"answer of {answer}. Put less into a request, or allow fewer tokens with max_tokens"
         )
 
     def _say(self, prompts: Mapping[int, batches.Inputs], max_tokens: int, places: Sequence[int]) -> list[list[int]]:
         with runtime.inference_mode(self.device, "float32"):
             batch = self._joined(prompts, places)
-            output = self._module.generate(**batch, max_new_tokens=max_tokens)
+            limits = self._thinking_limits(batch["input_ids"].shape[1])
+            output = self._module.generate(**batch, max_new_tokens=max_tokens, logits_processor=limits)
         start = 1 if self._config.is_encoder_decoder else batch["input_ids"].shape[1]
         rows: list[list[int]] = output[:, start:].tolist()
         return rows
+
+    def _thinking_limits(self, prompt: int) -> list[ThinkingBudget]:
+        """Return the limit of thinking after prompts of so many tokens, if there is one."""
+        budget = self.chat_settings.thinking_budget
+        if budget is None:
+            return []
+        begin, end = self._chat.thinking_token_ids
+        return [ThinkingBudget(budget, prompt, begin, end, opened=self._chat.template.opens_thinking)]
 
     def score(self, requests: Sequence[Request], choices: Sequence[str], *, until: Until = "end") -> Floats:
         """Return log-probabilities (n, choices) of every choice, up to its end of turn or its unique prefix."""

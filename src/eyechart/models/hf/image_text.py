@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from PIL import Image
 
 from eyechart.errors import SpecError
-from eyechart.models import runtime, weights
+from eyechart.models import options, runtime, weights
 from eyechart.models.hf import files
+from eyechart.models.model_option import AnyOption, ModelOption
 from eyechart.models.types import Identity
 from eyechart.spec import ModelSpec
 
@@ -22,18 +23,15 @@ class HfImageTextModel:
     """A folder with weights, tokenizer and image processor; a subclass names the class of the weights."""
 
     backend: ClassVar[str]
-    default_batch_size: ClassVar[int] = 64
-    option_help: ClassVar[Mapping[str, str]] = {
-        "dtype": runtime.DTYPE_HELP,
-        "batch_size": runtime.batch_size_help(default_batch_size),
-    }
+    batch_size_option: ClassVar[ModelOption[int]] = options.batch_size(64)
+    declared_options: ClassVar[tuple[AnyOption, ...]] = (options.DTYPE, batch_size_option)
 
     def __init__(self, spec: ModelSpec, *, device: str = "cpu", offline: bool = False) -> None:
-        spec.check(arguments=1, options=self.option_help)
+        spec.check(arguments=1, options=options.names_of(self.declared_options))
         if not spec.arguments:
             raise SpecError(f"'{spec}' names no model. Expected {self.backend}[PATH] or {self.backend}[owner/name].")
         self.spec, self.device, self.offline = spec, device, offline
-        self.batch_size = runtime.batch_size_option(spec, self.default_batch_size)
+        self.batch_size = self.batch_size_option.read(spec)
         self.dtype = runtime.dtype_option(spec, device)
         self.loads = 0
 

@@ -4,14 +4,15 @@
 `open_clip[toybox-clip]`, which is packaged. Quick GELU follows the weights, whatever the architecture's name says.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from PIL import Image
 
-from eyechart.models import runtime, text_batches, weights
+from eyechart.models import options, runtime, text_batches, weights
 from eyechart.models.hf import files
+from eyechart.models.model_option import AnyOption
 from eyechart.models.open_clip import files as open_clip_files
 from eyechart.models.open_clip.text_tower import TextTower
 from eyechart.models.torchvision_repair import repair
@@ -22,22 +23,22 @@ if TYPE_CHECKING:
     import torch
 
 
+PRETRAINED = options.words("pretrained", "weights: a tag of open_clip, or a file")
+BATCH_SIZE = options.batch_size(64)
+
+
 class OpenClipEncoder(Encoder):
     """Encodes images and texts in one space; published prompts are 80 templates per class, 7 for the packaged model."""
 
-    option_help: ClassVar[Mapping[str, str]] = {
-        "pretrained": "weights: a tag of open_clip, or a file",
-        "dtype": runtime.DTYPE_HELP,
-        "batch_size": runtime.batch_size_help(64),
-    }
+    declared_options: ClassVar[tuple[AnyOption, ...]] = (PRETRAINED, options.DTYPE, BATCH_SIZE)
 
     templates = "80"
 
     def __init__(self, spec: ModelSpec, *, device: str = "cpu", offline: bool = False) -> None:
-        spec.check(arguments=1, options=self.option_help)
+        spec.check(arguments=1, options=options.names_of(self.declared_options))
         repair()
         self.spec, self.device, self.offline = spec, device, offline
-        self.batch_size = runtime.batch_size_option(spec, 64)
+        self.batch_size = BATCH_SIZE.read(spec)
         self.dtype = runtime.dtype_option(spec, device)
         self.loads = 0
         if open_clip_files.packaged_checkpoint(spec):

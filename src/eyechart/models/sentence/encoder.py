@@ -6,14 +6,15 @@ tokens, Qwen3-Embedding takes the last one, which its tokenizer puts behind ever
 neither query nor document, so both get one prompt: none, unless the model has a default or `prompt=` names one.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import Any, ClassVar
 
 from eyechart.errors import ModelError
-from eyechart.models import runtime, text_batches, weights
+from eyechart.models import options, runtime, text_batches, weights
 from eyechart.models.hf import files as hf_files
+from eyechart.models.model_option import AnyOption
 from eyechart.models.sentence.files import SentenceFiles
 from eyechart.models.torchvision_repair import repair
 from eyechart.models.types import Floats, Identity, TextEncoder
@@ -23,20 +24,22 @@ PACKAGED = "minilm"
 LIBRARIES = ("sentence-transformers", "transformers", "tokenizers", "torch")
 
 
+PROMPT = options.words(
+    "prompt", "prefix of every text: a prompt of the model by name, none, or a .txt file", shown="the model's"
+)
+BATCH_SIZE = options.batch_size(1024)
+
+
 class SentenceEncoder(TextEncoder):
     """Encodes texts as vectors, of unit length if the model normalises them."""
 
-    option_help: ClassVar[Mapping[str, str]] = {
-        "prompt": "prefix of every text: a prompt of the model by name, none, or a .txt file (default: the model's)",
-        "dtype": runtime.DTYPE_HELP,
-        "batch_size": runtime.batch_size_help(1024),
-    }
+    declared_options: ClassVar[tuple[AnyOption, ...]] = (PROMPT, options.DTYPE, BATCH_SIZE)
 
     def __init__(self, spec: ModelSpec, *, device: str = "cpu", offline: bool = False) -> None:
-        spec.check(arguments=1, options=self.option_help)
+        spec.check(arguments=1, options=options.names_of(self.declared_options))
         self.spec, self.device, self.offline = spec, device, offline
         self.where = spec.arguments[0] if spec.arguments else PACKAGED
-        self.batch_size = runtime.batch_size_option(spec, 1024)
+        self.batch_size = BATCH_SIZE.read(spec)
         self.dtype = runtime.dtype_option(spec, device)
         self.loads = 0
 

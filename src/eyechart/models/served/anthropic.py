@@ -7,6 +7,7 @@ from urllib.parse import quote
 
 import msgspec
 
+from eyechart.models.model_option import AnyOption
 from eyechart.models.served import errors
 from eyechart.models.served.api import Completion, decode, error_in_body, iterate_parts
 from eyechart.models.served.batches import BatchApi
@@ -31,7 +32,7 @@ class AnthropicGenerator(ServedGenerator):
     """Generates answers on a server with the Messages API of Anthropic."""
 
     provider = Provider("anthropic", "https://api.anthropic.com", "ANTHROPIC_API_KEY", "anthropic")
-    option_help: ClassVar[Mapping[str, str]] = provider.option_help(
+    declared_options: ClassVar[tuple[AnyOption, ...]] = provider.declare_options(
         {
             "temperature": "temperature that is sent to the server, or none; newer models take none (default: none)",
             "thinking": "adaptive or disabled (default: the server decides)",
@@ -46,6 +47,11 @@ class AnthropicGenerator(ServedGenerator):
         effort = choice_option(spec, "effort", EFFORTS)
         chosen = {"thinking": thinking, "effort": effort}
         return sampling_option(spec, "temperature", None) | {name: word for name, word in chosen.items() if word}
+
+    @property
+    def thinks(self) -> bool:
+        """Whether answers may begin with thinking, which counts as part of them: unless it is disabled."""
+        return self.options.settings.get("thinking") != "disabled"
 
     def create_api(self) -> "MessagesApi":
         """Return the Messages API."""

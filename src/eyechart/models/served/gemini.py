@@ -6,6 +6,7 @@ from typing import Any, ClassVar
 
 import msgspec
 
+from eyechart.models.model_option import AnyOption
 from eyechart.models.served import errors
 from eyechart.models.served.api import Api, Completion, decode, error_in_body, iterate_parts
 from eyechart.models.served.generator import ServedGenerator
@@ -34,7 +35,7 @@ class GeminiGenerator(ServedGenerator):
     provider = Provider(
         "gemini", "https://generativelanguage.googleapis.com", "GEMINI_API_KEY", "google.genai", has_batches=False
     )
-    option_help: ClassVar[Mapping[str, str]] = provider.option_help(
+    declared_options: ClassVar[tuple[AnyOption, ...]] = provider.declare_options(
         {
             "temperature": "temperature that is sent to the server, or none (default: 0)",
             "seed": "seed that is sent to the server, or none (default: 42)",
@@ -47,6 +48,11 @@ class GeminiGenerator(ServedGenerator):
         """Return the options that change an answer."""
         effort = choice_option(spec, "effort", EFFORTS)
         return sampling_option(spec, "temperature", 0) | seed_option(spec) | ({"effort": effort} if effort else {})
+
+    @property
+    def thinks(self) -> bool:
+        """Whether answers may begin with thinking, which counts as part of them."""
+        return True
 
     def create_api(self) -> Api:
         """Return the API of Gemini."""

@@ -9,6 +9,7 @@ from typing import Any, ClassVar
 from weakref import finalize
 
 from eyechart.errors import ModelError
+from eyechart.models.options import names_of
 from eyechart.models.served import options
 from eyechart.models.served.api import Api
 from eyechart.models.served.batches import BatchApi, BatchRunner
@@ -32,7 +33,7 @@ class ServedGenerator(Generator):
     loads = 0
 
     def __init__(self, spec: ModelSpec, *, offline: bool = False, **_: object) -> None:
-        options.check_options(spec, self.provider, self.option_help)
+        options.check_options(spec, self.provider, names_of(self.declared_options))
         self.options = options.parse_options(spec, self.provider, self.parse_settings(spec))
         if _is_missing(self.provider.package):  # its import takes a second, so not before the first question
             raise ModuleNotFoundError(f"No module named '{self.provider.package}'", name=self.provider.package)

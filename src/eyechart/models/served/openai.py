@@ -5,6 +5,7 @@ from typing import Any, ClassVar
 
 from eyechart.errors import SpecError
 from eyechart.models import runtime
+from eyechart.models.model_option import AnyOption
 from eyechart.models.served.api import Api
 from eyechart.models.served.generator import ServedGenerator
 from eyechart.models.served.openai_chat import ChatCompletions
@@ -21,7 +22,7 @@ class OpenAiGenerator(ServedGenerator):
     provider = Provider(
         "openai", "https://api.openai.com/v1", "OPENAI_API_KEY", "openai", example="http://localhost:8000/v1"
     )
-    option_help: ClassVar[Mapping[str, str]] = provider.option_help(
+    declared_options: ClassVar[tuple[AnyOption, ...]] = provider.declare_options(
         {
             "api": "chat (Chat Completions) or responses (the Responses API, which takes no seed) (default: chat)",
             "seed": "seed that is sent to the server, or none (default: 42)",
@@ -46,6 +47,11 @@ class OpenAiGenerator(ServedGenerator):
             **({"effort": effort} if effort else {}),
             **({"api": api} if api == "responses" else {}),
         }
+
+    @property
+    def thinks(self) -> bool:
+        """Whether answers begin with thinking, which counts as part of them."""
+        return bool(self.options.settings["reasoning"])
 
     def create_api(self) -> Api:
         """Return the Responses API or Chat Completions."""

@@ -2,7 +2,7 @@
 
 import os
 import re
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from ipaddress import ip_address
 from pathlib import Path
@@ -11,6 +11,8 @@ from urllib.parse import urlsplit
 
 from eyechart.errors import ModelError, SpecError
 from eyechart.models import runtime
+from eyechart.models.model_option import AnyOption
+from eyechart.models.options import declare_from_help
 from eyechart.models.served.limiter import Budget
 from eyechart.models.served.prices import Prices, find_prices
 from eyechart.spec import ModelSpec
@@ -20,6 +22,15 @@ SECRET = re.compile(r"key|secret|passw|auth|(^|api_|access_)token$", re.IGNORECA
 VARIABLE = re.compile(r"[A-Z_][A-Z0-9_]*")
 BATCHES = ".eyechart/batches"
 DISCOUNT = 0.5  # of batches
+TYPES = {  # of the options that are no texts
+    **dict.fromkeys(("concurrency", "retries", "budget_tokens"), "whole number"),
+    **dict.fromkeys(("timeout", "backoff", "poll", "price_in", "price_cached", "price_out", "budget"), "number"),
+    **dict.fromkeys(("reasoning", "batch"), "true or false"),
+    "seed": "whole number or none",
+    "temperature": "number or none",
+    "prices": "file",
+    "batch_folder": "folder",
+}
 EFFORT_HELP = "how much a reasoning model thinks: {} (default: the server decides)"
 
 
@@ -42,9 +53,9 @@ class Provider:
     example: str = "http://localhost:8000"
     has_batches: bool = True
 
-    def option_help(self, settings: Mapping[str, str]) -> Mapping[str, str]:
-        """Return the options with their explanations; `settings` are those that change an answer."""
-        return {
+    def declare_options(self, settings: Mapping[str, str]) -> tuple[AnyOption, ...]:
+        """Return the options of the backend; `settings` are those that change an answer, with their explanations."""
+        texts = {
             "base_url": f"address of the server (default: {self.base_url})",
             "key_env": f"environment variable that has the key (default: {self.key_env})",
             **COMMON_HELP,
@@ -52,6 +63,7 @@ class Provider:
             **(BATCH_HELP if self.has_batches else {}),
             **RECORD_HELP,
         }
+        return tuple(declare_from_help(name, text, TYPES.get(name, "text")) for name, text in texts.items())
 
 
 COMMON_HELP = {
@@ -138,11 +150,11 @@ def parse_options(spec: ModelSpec, provider: Provider, settings: Mapping[str, An
     )
 
 
-def check_options(spec: ModelSpec, provider: Provider, option_help: Mapping[str, str]) -> None:
+def check_options(spec: ModelSpec, provider: Provider, names: Collection[str]) -> None:
     """Raise SpecError for options that are not known, and first for what may be secret, without repeating it."""
-    _check_no_secret(spec, provider, option_help)
+    _check_no_secret(spec, provider, names)
     _base_url(spec, provider)
-    spec.check(arguments=1, options=option_help)
+    spec.check(arguments=1, options=names)
     if not spec.arguments:
         raise SpecError(
             f"'{spec}' names no model. Expected {provider.backend}[MODEL] or "
@@ -170,9 +182,9 @@ def seed_option(spec: ModelSpec) -> dict[str, Any]:
     return {} if spec.options.get("seed") == "none" else {"seed": runtime.integer_option(spec, "seed", 42, least=0)}
 
 
-def _check_no_secret(spec: ModelSpec, provider: Provider, option_help: Mapping[str, str]) -> None:
+def _check_no_secret(spec: ModelSpec, provider: Provider, names: Collection[str]) -> None:
     """Raise SpecError for an option that looks like a key, without repeating its value."""
-    wrong = [name for name in spec.options if SECRET.search(name) and name not in option_help]
+    wrong = [name for name in spec.options if SECRET.search(name) and name not in names]
     if wrong or not VARIABLE.fullmatch(spec.options.get("key_env", provider.key_env)):
         fault = wrong[0] if wrong else "a key_env that names no environment variable"
         raise SpecError(

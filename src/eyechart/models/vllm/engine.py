@@ -55,7 +55,7 @@ def start_engine(path: Path, *, device: str, offline: bool, copies: int = 1, **s
         import_module("vllm.envs").disable_envs_cache()  # an earlier engine's variables
         stack.enter_context(_same_process())
         stack.enter_context(_same_classes())
-        together = settings["tensor_parallel_size"]
+        together = settings["tensor_parallel_size"] * settings.get("pipeline_parallel_size", 1)
         os.environ.update(SEPARATE_PROCESS_ENVIRONMENT if together * copies > 1 else {})
         os.environ.update({"VLLM_ENABLE_V1_MULTIPROCESSING": "1"} if copies > 1 else {})
         llms = tuple(_made(path, stack, **place, **settings) for place in _places(device, together, copies))

