@@ -18,7 +18,7 @@ from eyechart.models.types import Floats
 from eyechart.protocol.base import Protocol, Rows
 from eyechart.protocol.context import Context, missing_scores_reason
 from eyechart.protocol.curves import thin_curve
-from eyechart.protocol.options import MAX_TOKENS, PROMPT, OptionValues, RequestedValues
+from eyechart.protocol.options import PROMPT, OptionValues, RequestedValues
 from eyechart.protocol.sample_table import SHARED_COLUMNS
 from eyechart.realbirdid.name_scores import (
     ReadScores,
@@ -99,11 +99,11 @@ class Species(Protocol[SpeciesPredictions]):
     source = "arXiv 2603.27033"
     requires = ("encoder", "scorer")
     replays = "species"
-    options = (SPECIES_NAMES, PROMPT, PROBABILITY, MAX_TOKENS)
+    options = (SPECIES_NAMES, PROMPT, PROBABILITY)
 
     def expand_grid(self, requested: RequestedValues, capabilities: Collection[str] = ()) -> Iterator[OptionValues]:
-        """Yield every combination of the requested values; `probability` and `max_tokens` are for language models."""
-        unused = {PROBABILITY.name, MAX_TOKENS.name} if capabilities and "scorer" not in capabilities else set()
+        """Yield every combination of the requested values; `probability` is for models with log-probabilities."""
+        unused = {PROBABILITY.name} if capabilities and "scorer" not in capabilities else set()
         kept = {name: values for name, values in requested.items() if name not in unused}
         yield from super().expand_grid(kept, capabilities)
 

@@ -35,7 +35,7 @@ class AnthropicGenerator(ServedGenerator):
     declared_options: ClassVar[tuple[AnyOption, ...]] = provider.declare_options(
         {
             "temperature": "temperature that is sent to the server, or none; newer models take none (default: none)",
-            "thinking": "adaptive or disabled (default: the server decides)",
+            "thinking": "whether the model thinks: adaptive or disabled (default: the server decides)",
             "effort": EFFORT_HELP.format(", ".join(EFFORTS)),
         }
     )
