@@ -18,6 +18,7 @@ MLLM, CLIPS = "hf[toybox-mllm]", ("open_clip[toybox-clip]", "open_clip[toybox-cl
 Table = Callable[[str], list[dict[str, str]]]
 MEASURES = ("Accuracy", "F1", "Precision", "Recall", "MCC")
 EXISTENCE = ("Model", "Data Type", "Num", *MEASURES)
+WITH_PARTS = ("Model", "Image Encoder", "Language Model", *EXISTENCE[1:])
 RATES = ("Yes", "Unparsed")
 SIZES = ("Data", "Category", "ID", "OOD-S", "OOD-H", "Hard Sample", "OOD")
 SPREAD = ("Values", "Num", "5 %", "25 %", "50 %", "75 %", "95 %")
@@ -38,8 +39,8 @@ COLUMNS: Mapping[str, Sequence[str]] = {
             "Bandwidth"),
     "T3": ("Model", "Data", "Data Type", *STAGES),
     **{f"T{place}": ("Model", "Data Type", *STAGES, "Time") for place in range(14, 18)},
-    "T1": (*EXISTENCE, *RATES),
-    **{f"T{place}": (*EXISTENCE, *RATES, "Time") for place in range(10, 14)},
+    "T1": (*WITH_PARTS, *RATES),
+    **{f"T{place}": (*WITH_PARTS, *RATES, "Time") for place in range(10, 14)},
     "T18": EXISTENCE,
     "T2": ("Model", "Threshold T", *ABLATED),
     "T9": ("Model", "OOD Detectors", *ABLATED, "Time"),

@@ -33,7 +33,7 @@ def test_where_nothing_is_worse_it_says_what_would_have_been_detected(studio: An
     driver = opened(studio.page(studio.run("one"), studio.run("two")))
     gate = driver.page.get_by_role("region", name="Verdict")
     assert gate.locator(".gate-line").inner_text().startswith("✓ No number is worse than the run before: ")
-    assert gate.locator(".hint").inner_text() == "This comparison has too few samples to detect any loss."
+    assert gate.locator(".hint").last.inner_text() == "This comparison has too few samples to detect any loss."
 
 
 def test_without_a_comparison_it_says_so_and_what_one_would_detect(studio: Any, opened: Any) -> None:
@@ -42,7 +42,7 @@ def test_without_a_comparison_it_says_so_and_what_one_would_detect(studio: Any, 
     assert gate.locator(".gate-line").inner_text() == (
         "? Nothing was compared: this page has no baseline and no earlier run."
     )
-    assert gate.locator(".hint").inner_text().startswith("A comparison of another run with this one ")
+    assert gate.locator(".hint").last.inner_text().startswith("A comparison of another run with this one ")
 
 
 def test_a_card_names_the_best_model_of_a_benchmark(studio: Any, opened: Any) -> None:

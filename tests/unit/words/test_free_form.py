@@ -142,9 +142,10 @@ def test_words_of_a_model_without_log_probabilities_are_read_by_inclusion(
 ) -> None:
     aviary.birds = aviary.birds[3:4]
     model = HfGenerator(parse_spec(f"hf[{tiny_chat('gemma3')}]"), offline=True)
+    model.scoring_obstacle = "its layers slide"
     found, same = FreeForm().predict(aviary(model)), FreeForm().predict(aviary(model, extraction="inclusion"))
     assert found.variant["extraction"] == same.variant["extraction"] == "inclusion"
-    assert found.variant["extraction_reason"].startswith("gemma3 has layers of sliding_attention")
+    assert found.variant["extraction_reason"] == "its layers slide"
     assert "extraction_reason" not in same.variant
     assert (found.errors, found.name_indices.tolist()) == (same.errors, same.name_indices.tolist())
 
