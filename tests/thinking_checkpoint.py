@@ -14,7 +14,7 @@ SWITCH = (
     "{% if add_generation_prompt and enable_thinking is defined and enable_thinking is false %}"
     "{{ '<think>\n\n</think>\n\n' }}{% endif %}"
 )
-STEPS = 40
+MOST_STEPS, LEARNED = 150, 0.003  # the loss at which both lessons are answered with certainty
 
 
 def make_checkpoint(folder: Path) -> Path:
@@ -27,6 +27,7 @@ def make_checkpoint(folder: Path) -> Path:
     copytree(packaged("toybox-mllm"), folder)
     template = folder / "chat_template.jinja"
     template.write_text(template.read_text() + SWITCH)
+    torch.manual_seed(0)  # for the embeddings of the new tokens
     processor = AutoProcessor.from_pretrained(folder)
     model = AutoModelForImageTextToText.from_pretrained(folder, dtype=torch.float32)
     processor.tokenizer.add_tokens(["<think>", "</think>"])  # as in Qwen's: no special tokens
@@ -65,11 +66,13 @@ def teach(model: Any, processor: Any, lessons: Sequence[tuple[str, str]]) -> Non
     with torch.no_grad():
         seen = model.model.get_image_features(pixel_values=whole["pixel_values"], return_dict=True)
     torch.set_num_threads(1)
-    torch.manual_seed(0)
     with patch.object(model.model, "get_image_features", lambda *_, **__: seen):  # which is not taught, and slow
-        for _ in range(STEPS):
+        for _ in range(MOST_STEPS):
             logits = model(**whole).logits[:, :-1].flatten(0, 1)
-            torch.nn.functional.cross_entropy(logits, labels[:, 1:].flatten()).backward()
+            loss = torch.nn.functional.cross_entropy(logits, labels[:, 1:].flatten())
+            if loss.item() < LEARNED:
+                break
+            loss.backward()
             optimizer.step()
             optimizer.zero_grad()
     torch.set_num_threads(threads)

@@ -175,6 +175,7 @@ def test_a_model_that_thinks_gets_room_and_its_answer_is_scored(run: Run) -> Non
     assert record.usage is not None
     assert record.usage.max_tokens == 32 + 8192
     assert (record.outcomes.truncated, record.outcomes.error) == (0, 0)
+    assert not any("think>" in row for row in record.notes)
 
 
 def test_an_answer_that_ends_in_its_thinking_is_truncated_under_every_parser(run: Run, opened: Path) -> None:
