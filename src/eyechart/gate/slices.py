@@ -117,18 +117,22 @@ class SliceChanges:
         first, last = np.searchsorted(self.cluster_slices, [place, place + 1])
         return self.cluster_changes[first:last]
 
-    def interval(self, place: int) -> Interval:
-        """Return the 95 % interval of the change of a slice, with the design effect of its clusters."""
+    def effective_counts(self, place: int) -> tuple[float, float, float]:
+        """Return the lost, the gained and all samples of a slice, divided by the design effect of its clusters."""
         lost, gained, n = int(self.lost[place]), int(self.gained[place]), int(self.n[place])
         share = 1 / design_effect_of_changes(self.changes_of(place), lost + gained) if lost + gained else 1.0
-        return change_interval_from_counts(share * gained, share * lost, share * n)
+        return share * lost, share * gained, share * n
+
+    def interval(self, place: int) -> Interval:
+        """Return the 95 % interval of the change of a slice."""
+        lost, gained, n = self.effective_counts(place)
+        return change_interval_from_counts(gained, lost, n)
 
     def loss_limit(self, place: int, alpha: float) -> float:
         """Return the upper confidence limit of the loss of a slice, one-sided at 1 - alpha, as that of a metric."""
-        lost, gained, n = int(self.lost[place]), int(self.gained[place]), int(self.n[place])
-        share = 1 / design_effect_of_changes(self.changes_of(place), lost + gained) if lost + gained else 1.0
+        lost, gained, n = self.effective_counts(place)
         worse, better = (lost, gained) if self.whole.metric.direction > 0 else (gained, lost)
-        return loss_upper_limit(share * worse, share * better, share * n, alpha)
+        return loss_upper_limit(worse, better, n, alpha)
 
     def comparison(self, place: int) -> MetricComparison:
         """Return the comparison of a slice."""
