@@ -77,6 +77,10 @@ ADVANCED = (
     Option("store", "folder of the cached answers", str(STORE), "DIR"),
     Option("seed", "seed of every random choice", "42", "N"),
     Option("offline", "never open a network connection", flag=True),
+    Option("ray", "answer on a Ray cluster: auto (the cluster that runs here), an address, or local (a cluster of this "
+           "machine alone, for this session)", metavar="ADDRESS"),
+    Option("ray-actors", "processes of each model on the cluster (default: one for each GPU, or for each node without "
+           "GPUs)", metavar="N"),
     Option("strict", "fail instead of skip if a data set is missing; also fail if the baseline of a case, a metric in "
            "it, a case of the baseline, or the metric of a floor is missing", flag=True),
     Option("max-errors", "number of images per case that may end in an error", "0", "N"),

@@ -267,6 +267,8 @@ def get_settings(config: pytest.Config) -> Settings:
             limit=read_limit(config),
             seed=read_count(config, "seed", 0) or 0,
             sequential=bool(get_option(config, "sequential")),
+            ray=str(get_option(config, "ray")),
+            ray_actors=read_count(config, "ray-actors", 1) or 0,
             offline=bool(get_option(config, "offline")),
             strict=bool(get_option(config, "strict")),
             max_errors=read_count(config, "max-errors", 0) or 0,

@@ -18,6 +18,8 @@ from eyechart.data.limits import Limit
 from eyechart.data.splits import list_splits, open_split, unknown_split_message
 from eyechart.errors import AbsentError, DataError
 from eyechart.gate.sequential import SequentialTest
+from eyechart.inference.engines.interface import Engine
+from eyechart.inference.engines.local import LocalEngine
 from eyechart.inference.image_runner import Progress
 from eyechart.inference.runner import Runner
 from eyechart.inference.store import Store
@@ -54,7 +56,10 @@ class Session:
         on_wait: Callable[[str], None] = lambda _: None,
     ) -> None:
         self.settings = settings
-        self.models = ModelPool(offline=settings.offline, worker=worker, in_memory=models or {})
+        self.engine = make_engine(settings)
+        self.models = ModelPool(
+            offline=settings.offline, worker=worker, in_memory=models or {}, on_close=self.engine.release
+        )
         self.store = Store(settings.store, on_wait=on_wait)
         self._whole_splits: dict[SplitName, Dataset] = dict(datasets or {})
         self._splits: dict[tuple[str, str, Limit], Dataset] = {}
@@ -136,7 +141,14 @@ class Session:
             label_sets = [labels.select(dataset.selected) for labels in label_sets]
         names, source = resolve_class_names(dataset, settings.names)
         return Context(
-            runner=Runner(self.store, block or settings.limit, settings.seed, progress, in_blocks=block is not None),
+            runner=Runner(
+                self.store,
+                block or settings.limit,
+                settings.seed,
+                progress,
+                self.engine,
+                in_blocks=block is not None,
+            ),
             model=self.models[case.model],
             dataset=dataset,
             raw_names=names,
@@ -153,6 +165,15 @@ class Session:
             label_policy=make_label_policy(settings, dataset),
             duplicate_names=settings.names in PUBLISHED_WITH_DUPLICATES,
         )
+
+
+def make_engine(settings: Settings) -> Engine:
+    """Return the engine that answers what the store does not have."""
+    if not settings.ray:
+        return LocalEngine()
+    from eyechart.inference.engines.ray import RayEngine, RayOptions
+
+    return RayEngine(RayOptions(settings.ray, settings.ray_actors, settings.offline))
 
 
 def ignore_in_git(store: Path) -> None:

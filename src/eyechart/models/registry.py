@@ -186,9 +186,12 @@ def create_model(spec: ModelSpec, **options: Any) -> Any:
     target = backend.classes_by_protocol.get(spec.options.get("of", ""), backend.target)
     model_class = _load(target, str(spec))
     try:
-        return model_class(spec, **options)
+        model = model_class(spec, **options)
     except ModuleNotFoundError as error:
         raise _not_installed(str(spec), error) from error
+    if isinstance(model, types.Model):
+        model.made_from = spec
+    return model
 
 
 def _load(target: str, name_in_spec: str) -> Any:

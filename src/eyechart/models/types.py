@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from PIL import Image
 
 from eyechart.models.model_option import AnyOption
+from eyechart.spec import ModelSpec
 
 Floats = NDArray[np.float32]
 Until = Literal["end", "unique"]
@@ -31,11 +32,16 @@ class Identity(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Model(ABC):
-    """Base of all models. The constructor is cheap: weights are loaded with the first request."""
+    """Base of all models. The constructor is cheap: weights are loaded with the first request.
 
+    `made_from` is the specification of a model that `registry.create_model` made: another process can make it again.
+    """
+
+    made_from: ModelSpec | None = None
     declared_options: ClassVar[tuple[AnyOption, ...]] = ()  # the options that a specification may have
     batch_size: int = 1
     loads: int = 0  # how often the weights were read into memory so far: 0 or 1
+    remote_loads: int = 0  # the same in other processes
 
     @property
     @abstractmethod

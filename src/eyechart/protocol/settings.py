@@ -41,6 +41,8 @@ class Settings:
     categories: str = "equivalent"
     options: Mapping[str, RequestedValues] = field(default_factory=dict)
     sequential: bool = False
+    ray: str = ""
+    ray_actors: int = 0
     by_protocol: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
 
     def for_protocol(self, protocol: str) -> "Settings":

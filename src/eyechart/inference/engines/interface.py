@@ -53,3 +53,6 @@ class Engine(Protocol):
 
     def charge_budget(self, model: Generator, key: str, total: Usage, usages: Sequence[Usage]) -> None:
         """Tell a model with a budget the token usage of cached responses under a key; it counts each key once."""
+
+    def release(self, model: Model) -> None:
+        """End what works for a model elsewhere, before the model is closed."""

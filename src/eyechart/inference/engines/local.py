@@ -105,6 +105,9 @@ class LocalEngine:
         """Tell a model with a budget the token usage of cached responses under a key."""
         model.on_cached_usage(key, total, usages)
 
+    def release(self, model: Model) -> None:
+        """Do nothing: the model is in this process."""
+
 
 def unsupported(request: BaseRequest[Any], model: Model) -> ModelError:
     """Return the error for a model that lacks the capability that a request needs."""

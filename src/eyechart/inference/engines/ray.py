@@ -1,0 +1,384 @@
+"""Answers requests on a Ray cluster: one pool of actors for each model, fed with leases by this process.
+
+This process alone reads and writes the store. Models on servers, and models that the caller made, answer in this
+process.
+"""
+
+import os
+import socket
+import warnings
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from time import monotonic, sleep
+from typing import Any
+
+import numpy as np
+
+from eyechart.data.dataset import Dataset
+from eyechart.errors import EyechartError, ModelError
+from eyechart.extras import install_command
+from eyechart.inference.engines.interface import ImageAnswers
+from eyechart.inference.engines.leases import Ended, Lease, Received, answer_leases, cut
+from eyechart.inference.engines.local import LocalEngine
+from eyechart.inference.images import image_name
+from eyechart.inference.request_batches import RequestBatch
+from eyechart.inference.requests import ImageRequest, ScoreTexts, TextRequest
+from eyechart.models.registry import find_backend
+from eyechart.models.types import Answer, Floats, Generator, Identity, Model, Scorer, Usage
+from eyechart.spec import ModelSpec
+
+IN_FLIGHT = 2  # leases of an actor: it begins the second without waiting for this process
+REQUESTS = 64  # requests for texts in a lease
+ROOM_TIMEOUT = 3.0  # seconds until the resources of an actor that ended are free
+PATIENCE = 600.0  # seconds without any actor before a case ends
+PASSED_ON = ("EYECHART", "HF_", "PYTHONPATH", "TORCH", "TRANSFORMERS", "VLLM_")  # environment variables
+LOST = "The process of the model was lost"
+
+
+@dataclass(frozen=True)
+class RayOptions:
+    """The address of a cluster, "local" for this machine alone, and the number of actors of each model, 0 for auto."""
+
+    address: str
+    actors: int = 0
+    offline: bool = False
+
+
+class RayEngine:
+    """Answers requests with actors on a Ray cluster, which are kept until `release` is called with their model."""
+
+    def __init__(self, options: RayOptions) -> None:
+        self.options = options
+        self.local = LocalEngine()
+        self.pools: dict[ModelSpec, ActorPool] = {}
+
+    def find_pool(self, model: Model) -> "ActorPool | None":
+        """Return the actors of a model, None for a model that answers in this process."""
+        spec = model.made_from
+        if spec is None or not find_backend(spec).uses_device:
+            return None
+        if spec not in self.pools:
+            ray = connect(self.options)
+            placement = place_actors(ray, self.options.actors)
+            self.make_room(ray, placement.resources)
+            self.pools[spec] = ActorPool.start(ray, spec, model.identity, placement, self.options.offline)
+        return self.pools[spec]
+
+    def make_room(self, ray: Any, resources: Mapping[str, float]) -> None:
+        """End idle actors of other models until one more actor can be placed, such as that of an encoder of answers."""
+        needs = {"CPU": resources.get("num_cpus", 0.0), "GPU": resources.get("num_gpus", 0.0)}
+        deadline = monotonic() + ROOM_TIMEOUT
+        for spec, pool in [*self.pools.items()]:
+            while pool.actors and not has_room(ray, needs, deadline):
+                pool.end_one()
+                deadline = monotonic() + ROOM_TIMEOUT
+            if not pool.actors:
+                del self.pools[spec]
+
+    def answer_images(
+        self, request: ImageRequest[Any], model: Model, dataset: Dataset, indices: Sequence[int]
+    ) -> Iterator[ImageAnswers]:
+        """Yield the answers about the images at some indices, batch by batch."""
+        if (pool := self.find_pool(model)) is None:
+            yield from self.local.answer_images(request, model, dataset, indices)
+            return
+        for part in pool.answer((request, dataset), cut(indices, model.batch_size), model):
+            yield as_image_answers(part, lambda index: f"{image_name(dataset, index)}: ")
+
+    def answer_texts(self, request: TextRequest[Any], model: Model) -> Floats:
+        """Return the answer to a request about texts, of shape (rows, d)."""
+        if (pool := self.find_pool(model)) is None:
+            return self.local.answer_texts(request, model)
+        (part,) = pool.answer((request, None), [Lease((0,))], model)
+        if isinstance(part.value, str):
+            raise ModelError(f"{model.identity.name}: {part.value}.")
+        return np.asarray(part.value)
+
+    def score_texts(self, request: ScoreTexts, model: Scorer, numbers: Sequence[int]) -> Iterator[ImageAnswers]:
+        """Yield the rows of the texts with some numbers, batch by batch."""
+        if (pool := self.find_pool(model)) is None:
+            yield from self.local.score_texts(request, model, numbers)
+            return
+        for part in pool.answer((request, None), cut(numbers, model.batch_size), model):
+            yield as_image_answers(part, lambda _: "")
+
+    def answer_requests(
+        self, batch: RequestBatch, model: Generator, dataset: Dataset | None, numbers: Sequence[int]
+    ) -> Iterator[tuple[int, Answer]]:
+        """Yield the answers to the templates with some numbers."""
+        if (pool := self.find_pool(model)) is None:
+            yield from self.local.answer_requests(batch, model, dataset, numbers)
+            return
+        size = -(-REQUESTS // model.batch_size) * model.batch_size
+        leases = [lease for group in batch.group_by_settings(numbers) for lease in cut(group, size)]
+        for part in pool.answer((batch, dataset), leases, model):
+            for number in part.numbers:
+                lost = isinstance(part.value, str)
+                yield number, Answer("", (), False, error=part.value, retry=True) if lost else part.value
+
+    def charge_budget(self, model: Generator, key: str, total: Usage, usages: Sequence[Usage]) -> None:
+        """Tell a model with a budget the token usage of cached responses under a key."""
+        self.local.charge_budget(model, key, total, usages)
+
+    def release(self, model: Model) -> None:
+        """End the actors of a model."""
+        if (spec := model.made_from) in self.pools:
+            self.pools.pop(spec).close()
+
+
+def as_image_answers(part: Received[Any], prefix: Callable[[int], str]) -> ImageAnswers:
+    """Return the answer to a lease; that of a lost lease is an error for each image or text."""
+    if isinstance(part.value, str):
+        return ImageAnswers(errors={number: f"{prefix(number)}{part.value}" for number in part.numbers})
+    return part.value  # type: ignore[no-any-return]
+
+
+def connect(options: RayOptions) -> Any:
+    """Connect to the cluster once, and return the module `ray`. Raises ModelError if there is none."""
+    os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
+    os.environ.setdefault("RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO", "0")
+    try:
+        import ray
+    except ModuleNotFoundError as error:
+        raise ModelError(f"--eye-ray needs the package 'ray'. Install it with: {install_command('ray')}") from error
+    if not ray.is_initialized():
+        check_address(options.address)
+        try:
+            ray.init(
+                address=options.address,
+                logging_level="ERROR",
+                log_to_driver=False,
+                configure_logging=False,
+                **({"include_dashboard": False} if options.address == "local" else {}),
+            )
+        except (ConnectionError, ValueError) as error:
+            raise no_cluster(options.address, first_line(error)) from error
+    return ray
+
+
+def check_address(address: str) -> None:
+    """Raise ModelError if nothing listens at HOST:PORT: Ray itself would try for minutes."""
+    host, _, port = address.rpartition(":")
+    if host and port.isdecimal():
+        try:
+            socket.create_connection((host, int(port)), timeout=10).close()
+        except OSError as error:
+            raise no_cluster(address, error.strerror or first_line(error)) from error
+
+
+def no_cluster(address: str, reason: str) -> ModelError:
+    """Return the error for an address without a cluster."""
+    return ModelError(
+        f"--eye-ray={address}: there is no Ray cluster ({reason}). Start one with 'ray start --head', or use "
+        "--eye-ray=local for this machine alone."
+    )
+
+
+def first_line(error: BaseException) -> str:
+    """Return the first line of an error's message, without its full stop."""
+    return next(iter(str(error).splitlines()), type(error).__name__).rstrip(".: ")
+
+
+@dataclass(frozen=True)
+class Placement:
+    """How many actors a model has, what Ray reserves for each, and the environment variables of each."""
+
+    count: int
+    resources: Mapping[str, float]
+    variables: Mapping[str, str] = field(default_factory=dict)
+
+
+def place_actors(ray: Any, actors: int) -> Placement:
+    """Return the placement of a model's actors: each has a GPU, or its part of the threads of a node without GPUs."""
+    nodes = [node["Resources"] for node in ray.nodes() if node["Alive"]]
+    if gpus := sum(int(node.get("GPU", 0)) for node in nodes):
+        return Placement(min(actors or gpus, gpus), {"num_gpus": 1, "num_cpus": 1})
+    processors = [int(node["CPU"]) for node in nodes if node.get("CPU")] or [1]
+    count = actors or len(processors)
+    threads = max(1, min(min(processors), sum(processors) // count))
+    # one processor is reserved, whatever threads it has, so that the encoder of a protocol fits beside the model
+    return Placement(count, {"num_cpus": 1}, {"OMP_NUM_THREADS": str(threads)})
+
+
+def has_room(ray: Any, needs: Mapping[str, float], deadline: float) -> bool:
+    """Return whether the cluster has free resources; an actor that ended frees its own until the deadline."""
+    while True:
+        free = ray.available_resources()
+        if all(free.get(name, 0.0) >= amount for name, amount in needs.items()):
+            return True
+        if monotonic() > deadline:
+            return False
+        sleep(0.1)
+
+
+def differences(expected: Identity, found: Identity) -> str:
+    """Return what differs between two identities beside the device, "" if nothing does."""
+    names = [name for name in Identity.__struct_fields__ if name != "device"]
+    return ", ".join(
+        f"{name} is {getattr(found, name)!r}, not {getattr(expected, name)!r}"
+        for name in names
+        if getattr(found, name) != getattr(expected, name)
+    )
+
+
+@dataclass
+class ActorPool:
+    """The actors of one model. An actor gets leases after its model has the expected identity.
+
+    Ray restarts a lost actor; until it is back, it has no leases.
+    """
+
+    ray: Any
+    name: str
+    identity: Identity
+    actors: list[Any]
+    jobs: int = 0
+    loads: int = 0
+    ready: list[Any] = field(default_factory=list)
+    checks: dict[Any, Any] = field(default_factory=dict)
+    streams: dict[Any, "Stream"] = field(default_factory=dict)
+    job: tuple[int, list[Any]] = (0, [])
+
+    @classmethod
+    def start(cls, ray: Any, spec: ModelSpec, identity: Identity, placement: Placement, offline: bool) -> "ActorPool":
+        """Start the actors of a model."""
+        from eyechart.inference.engines.ray_actor import ModelActor
+
+        variables = {name: value for name, value in os.environ.items() if name.startswith(PASSED_ON)}
+        environment = {"env_vars": {**variables, **placement.variables}}
+        actor_class = ray.remote(ModelActor).options(
+            max_restarts=-1, max_task_retries=0, runtime_env=environment, **placement.resources
+        )
+        actors = [actor_class.remote(spec, offline, Path.cwd()) for _ in range(placement.count)]
+        pool = cls(ray, str(spec), identity, actors)
+        for actor in actors:
+            pool.check(actor)
+        return pool
+
+    def check(self, actor: Any) -> None:
+        """Ask an actor for the identity of its model; the answer comes when Ray has placed and started it."""
+        self.checks[actor.describe.options(max_task_retries=-1).remote()] = actor
+
+    def answer(self, job: tuple[Any, Any], leases: Sequence[Lease], model: Model) -> Iterator[Received[Any]]:
+        """Yield the answers to the leases of a job, a request and its data set."""
+        self.jobs += 1
+        self.job = (self.jobs, [self.ray.put(job)])
+        try:
+            yield from answer_leases(leases, self)
+        finally:
+            for stream in self.streams:
+                self.ray.cancel(stream)
+            self.streams.clear()
+            model.remote_loads = self.count_loads()
+
+    def submit(self, lease: Lease) -> bool:
+        """Give a lease to the actor with the fewest leases; return False if all have enough."""
+        counts = {actor: self.in_flight(actor) for actor in self.ready}
+        actor = min(counts, key=counts.__getitem__, default=None)
+        if actor is None or counts[actor] >= IN_FLIGHT:
+            return False
+        stream = actor.answer.options(num_returns="streaming", max_task_retries=0).remote(*self.job, lease.numbers)
+        self.streams[stream] = Stream(actor, lease)
+        return True
+
+    def in_flight(self, actor: Any) -> int:
+        """Return the number of leases of an actor."""
+        return sum(stream.actor is actor for stream in self.streams.values())
+
+    def wait(self) -> Iterator[Received[Any] | Ended]:
+        """Wait for answers, lost actors and actors that are ready."""
+        waiting = [*self.streams, *self.checks]
+        timeout = None if self.ready else PATIENCE
+        done, _ = self.ray.wait(waiting, num_returns=1, timeout=timeout)
+        if not done:
+            raise ModelError(
+                f"{self.name}: Ray placed no process of the model for {PATIENCE:.0f} s. Look at `ray status`: the "
+                "cluster may have no free GPU or processor. All answers so far are stored; run the same command again."
+            )
+        for ref in done:
+            if ref in self.checks:
+                self.admit(ref, self.checks.pop(ref))
+            elif ref in self.streams:
+                yield from self.receive(ref)
+
+    def admit(self, ref: Any, actor: Any) -> None:
+        """Let an actor have leases if its model is the expected one. Raises ModelError if no actor is left."""
+        try:
+            identity, node = self.result(ref)
+        except self.ray.exceptions.ActorDiedError as error:
+            self.refuse(actor, f"a process cannot start ({first_line(error)})")
+        except self.ray.exceptions.RayActorError:  # it was lost once more
+            self.check(actor)
+        else:
+            if wrong := differences(self.identity, identity):
+                self.refuse(actor, f"the model on the node {node} is not that of this machine: {wrong}")
+            else:
+                self.ready.append(actor)
+
+    def refuse(self, actor: Any, reason: str) -> None:
+        """End an actor, with a warning. Raises ModelError if it is the last."""
+        self.actors.remove(actor)
+        self.ray.kill(actor)
+        if not self.actors:
+            raise ModelError(f"{self.name}: {reason}. Install the same packages and weights on all nodes.")
+        warnings.warn(f"{self.name}: {reason}. This process is not used.", RuntimeWarning, stacklevel=2)
+
+    def receive(self, ref: Any) -> Iterator[Received[Any] | Ended]:
+        """Yield the next answer of a lease, or its end."""
+        stream = self.streams[ref]
+        try:
+            numbers, value = self.result(next(ref))
+        except StopIteration:
+            del self.streams[ref]
+            yield Ended(stream.lease)
+        except self.ray.exceptions.RayActorError:
+            yield from self.lose(stream.actor)
+        else:
+            yield Received(numbers, value)
+
+    def lose(self, actor: Any) -> Iterator[Ended]:
+        """Yield the leases of a lost actor, of which it had begun the first."""
+        lost = {ref: stream for ref, stream in self.streams.items() if stream.actor is actor}
+        for place, (ref, stream) in enumerate(lost.items()):
+            del self.streams[ref]
+            yield Ended(stream.lease, LOST, started=place == 0)
+        if actor in self.ready:
+            self.ready.remove(actor)
+            self.check(actor)
+
+    def result(self, ref: Any) -> Any:
+        """Return a value from the cluster; an error of eyechart is raised as it was there."""
+        try:
+            return self.ray.get(ref)
+        except self.ray.exceptions.RayTaskError as error:
+            cause = error.cause
+            if isinstance(cause, EyechartError):
+                raise cause from None
+            raise ModelError(f"{self.name}: {type(cause).__name__} on the cluster: {cause}.") from error
+
+    def count_loads(self) -> int:
+        """Return how often the actors read the weights of the model, as far as they still answer."""
+        refs = [actor.loads.remote() for actor in self.ready]
+        done, _ = self.ray.wait(refs, num_returns=len(refs), timeout=10) if refs else ([], [])
+        return sum(self.result(ref) for ref in done)
+
+    def end_one(self) -> None:
+        """End one actor, which has no lease."""
+        actor = self.actors.pop()
+        self.ready = [other for other in self.ready if other is not actor]
+        self.checks = {ref: other for ref, other in self.checks.items() if other is not actor}
+        self.ray.kill(actor)
+
+    def close(self) -> None:
+        """End the actors."""
+        for actor in self.actors:
+            self.ray.kill(actor)
+
+
+@dataclass(frozen=True)
+class Stream:
+    """The answers of an actor to a lease."""
+
+    actor: Any
+    lease: Lease

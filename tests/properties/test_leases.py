@@ -1,0 +1,100 @@
+"""Leases: whatever workers are lost, in whatever order answers arrive, each number is answered once."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from eyechart.inference.engines.leases import MAX_LOSSES, Ended, Lease, Received, answer_leases, cut
+
+
+@dataclass
+class Worker:
+    """A process that works on its first lease."""
+
+    leases: list[Lease] = field(default_factory=list)
+    answered: int = 0
+
+
+@dataclass
+class RandomWorkers:
+    """Workers that are lost by chance and for numbers that no worker survives; some answers arrive twice."""
+
+    draw: st.DataObject
+    workers: list[Worker]
+    deadly: frozenset[int]
+    losses_left: int
+    asked: dict[int, int] = field(default_factory=dict)
+    lost_alone: dict[int, int] = field(default_factory=dict)
+
+    def submit(self, lease: Lease) -> bool:
+        """Give a lease to a worker with room."""
+        free = [worker for worker in self.workers if len(worker.leases) < 2]
+        if not free:
+            return False
+        self.draw.draw(st.sampled_from(free)).leases.append(lease)
+        return True
+
+    def wait(self) -> Iterator[Received[int] | Ended]:
+        """Let one worker answer its next number, end its lease or be lost."""
+        worker = self.draw.draw(st.sampled_from([worker for worker in self.workers if worker.leases]))
+        lease = worker.leases[0]
+        if worker.answered == len(lease.numbers):
+            worker.leases.pop(0)
+            worker.answered = 0
+            yield Ended(lease)
+            return
+        number = lease.numbers[worker.answered]
+        by_chance = self.losses_left > 0 and self.draw.draw(st.booleans())
+        if by_chance:
+            self.losses_left -= 1
+        if number in self.deadly or by_chance:
+            if len(lease.numbers) == 1:
+                self.lost_alone[number] = self.lost_alone.get(number, 0) + 1
+            lost, worker.leases, worker.answered = worker.leases, [], 0
+            yield from (Ended(one, "lost", started=place == 0) for place, one in enumerate(lost))
+            return
+        worker.answered += 1
+        self.asked[number] = self.asked.get(number, 0) + 1
+        yield Received((number,), number * number)
+        if self.draw.draw(st.booleans()):
+            yield Received((number,), -1)  # a late duplicate
+
+
+@given(
+    st.data(),
+    st.integers(0, 12),
+    st.integers(1, 5),
+    st.integers(1, 4),
+    st.frozensets(st.integers(0, 11), max_size=2),
+    st.integers(0, 3),
+)
+def test_every_number_is_answered_once_or_is_an_error_after_losses_of_its_own(
+    data: st.DataObject, count: int, size: int, workers: int, deadly: frozenset[int], losses: int
+) -> None:
+    """A number that no worker survives becomes an error; the others get their answer, unless chance hit them alone."""
+    process = RandomWorkers(data, [Worker() for _ in range(workers)], deadly, losses)
+    received = list(answer_leases(cut(range(count), size), process))
+    numbers = [number for part in received for number in part.numbers]
+    assert sorted(numbers) == list(range(count))
+    for part in received:
+        if isinstance(part.value, str):
+            assert len(part.numbers) == 1
+            assert part.numbers[0] in deadly or process.lost_alone[part.numbers[0]] >= MAX_LOSSES - 1
+        else:
+            assert part.value == part.numbers[0] ** 2
+    assert max(process.asked.values(), default=1) <= 1  # what was received is never asked again
+
+
+def test_a_lease_is_divided_after_losses_until_one_number_is_left() -> None:
+    """Four numbers lose three workers, halves one more each, and a single number two."""
+    lease = Lease((4, 5, 6, 7))
+    first = lease.divide()
+    second = first[0].divide()
+    halves = second[0].divide()
+    assert [half.numbers for half in halves] == [(4, 5), (6, 7)]
+    singles = halves[0].divide()
+    assert [single.numbers for single in singles] == [(4,), (5,)]
+    (again,) = singles[0].divide()
+    assert again.divide() == ()
