@@ -179,6 +179,7 @@ def check_options(config: pytest.Config) -> None:
         "floor": lambda texts: [parse_floor(text) for text in texts],
     }
     check_gate(config)
+    check_ray(config)
     check_preset(config)
     for option in OPTIONS:
         value = config.getoption(option.ini_name)
@@ -187,6 +188,17 @@ def check_options(config: pytest.Config) -> None:
                 readers[option.name](value)
             except EyechartError as error:
                 raise pytest.UsageError(f"{option.flag_name}: {error}") from error
+
+
+def check_ray(config: pytest.Config) -> None:
+    """Refuse options of a cluster that would not be used, and workers of pytest-xdist beside a cluster."""
+    if config.getoption("eye_ray_actors") is not None and not get_option(config, "ray"):
+        raise pytest.UsageError("--eye-ray-actors is about a Ray cluster. Name one with --eye-ray, or leave it out.")
+    read_count(config, "ray-actors", 1)
+    if get_option(config, "ray") and getattr(config.option, "numprocesses", None):
+        raise pytest.UsageError(
+            "--eye-ray uses all processors and GPUs of the cluster from one process. Leave out -n of pytest-xdist."
+        )
 
 
 def check_preset(config: pytest.Config) -> None:

@@ -97,7 +97,7 @@ def test_a_picture_that_no_process_survives_is_an_error(distributed: Any) -> Non
     distributed.models = ("mine:Poison[batch_size=4]",)
     distributed.call(*distributed.usual, *distributed.options, "-k", "imagenet/tiny/")
     (record,) = distributed.records
-    assert (record["errors"], record["n"]) == (1, 18)
+    assert (record["outcomes"]["error"], record["data"]["n"]) == (1, 18)
     said = (distributed.latest / record["predictions"]["path"]).read_text()
     assert "The process of the model was lost several times" in said
 
@@ -119,3 +119,18 @@ def test_an_address_without_a_cluster_is_refused(world: Any) -> None:
     said = world.call(*world.usual, "--eye-ray=127.0.0.1:1", "-k", "imagenet/tiny/").stdout.str()
     assert "--eye-ray=127.0.0.1:1: there is no Ray cluster" in said
     assert "Traceback" not in said
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        (("--eye-ray-actors=2",), "Name one with --eye-ray"),
+        (("--eye-ray=auto", "--eye-ray-actors=none"), "--eye-ray-actors must be a whole number from 1 up"),
+        (("--eye-ray=auto", "-n2"), "Leave out -n of pytest-xdist"),
+    ],
+)
+def test_options_that_cannot_be_used_are_refused(world: Any, options: tuple[str, ...], said: str) -> None:
+    """Before any case."""
+    result = world.run(*options)
+    assert result.ret == 4
+    assert said in result.stdout.str() + result.stderr.str()

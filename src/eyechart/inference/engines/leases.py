@@ -12,7 +12,6 @@ from typing import Generic, Protocol, TypeVar
 
 MAX_LOSSES = 3  # workers that a lease may lose before it is divided
 T = TypeVar("T")
-U = TypeVar("U", covariant=True)
 
 
 @dataclass(frozen=True)
@@ -49,13 +48,13 @@ class Ended:
     started: bool = True
 
 
-class Workers(Protocol[U]):
+class Workers(Protocol[T]):
     """Processes that answer leases."""
 
     def submit(self, lease: Lease) -> bool:
         """Give a lease to a worker; return False if none has room for it."""
 
-    def wait(self) -> "Iterable[Received[U] | Ended]":
+    def wait(self) -> "Iterable[Received[T] | Ended]":
         """Wait until something happens, and return it."""
 
 

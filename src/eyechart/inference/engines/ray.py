@@ -4,6 +4,7 @@ This process alone reads and writes the store. Models on servers, and models tha
 process.
 """
 
+import logging
 import os
 import socket
 import warnings
@@ -147,10 +148,10 @@ def connect(options: RayOptions) -> Any:
         try:
             ray.init(
                 address=options.address,
-                logging_level="ERROR",
+                logging_level=logging.ERROR,
                 log_to_driver=False,
                 configure_logging=False,
-                **({"include_dashboard": False} if options.address == "local" else {}),
+                include_dashboard=False if options.address == "local" else None,
             )
         except (ConnectionError, ValueError) as error:
             raise no_cluster(options.address, first_line(error)) from error

@@ -32,7 +32,8 @@ class ModelActor:
             sys.path.append(str(folder))
         self.spec, self.offline = spec, offline
         self.engine = LocalEngine()
-        self.number, self.job = -1, (None, None)
+        self.number = -1
+        self.job: Job | None = None
 
     @cached_property
     def model(self) -> Any:
@@ -41,7 +42,7 @@ class ModelActor:
 
     def describe(self) -> tuple[Identity, str]:
         """Return the identity of the model, and the address of this node."""
-        return self.model.identity, ray.util.get_node_ip_address()
+        return self.model.identity, str(ray.util.get_node_ip_address())  # type: ignore[no-untyped-call]
 
     def loads(self) -> int:
         """Return how often the weights were read."""
@@ -51,11 +52,12 @@ class ModelActor:
         """Yield (numbers, answer) for a lease of a job."""
         if number != self.number:
             self.number, self.job = number, ray.get(job[0])
+        assert self.job
         yield from answer_lease(self.engine, self.model, *self.job, numbers)
 
 
 def answer_lease(
-    engine: LocalEngine, model: Any, request: Any, dataset: Dataset | None, numbers: Sequence[int]
+    engine: LocalEngine, model: Any, request: Any, dataset: Any, numbers: Sequence[int]
 ) -> Iterator[tuple[tuple[int, ...], Any]]:
     """Yield the numbers of images, texts or requests with their answer, as the engine yields it."""
     if isinstance(request, TextRequest):
