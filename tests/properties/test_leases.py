@@ -90,11 +90,11 @@ def test_every_number_is_answered_once_or_is_an_error_after_losses_of_its_own(
 def test_a_lease_is_divided_after_losses_until_one_number_is_left() -> None:
     """Four numbers lose three workers, halves one more each, and a single number two."""
     lease = Lease((4, 5, 6, 7))
-    first = lease.divide()
-    second = first[0].divide()
-    halves = second[0].divide()
+    first = lease.split()
+    second = first[0].split()
+    halves = second[0].split()
     assert [half.numbers for half in halves] == [(4, 5), (6, 7)]
-    singles = halves[0].divide()
+    singles = halves[0].split()
     assert [single.numbers for single in singles] == [(4,), (5,)]
-    (again,) = singles[0].divide()
-    assert again.divide() == ()
+    (again,) = singles[0].split()
+    assert again.split() == ()

@@ -21,7 +21,7 @@ class Lease:
     numbers: tuple[int, ...]
     losses: int = 0
 
-    def divide(self) -> "tuple[Lease, ...]":
+    def split(self) -> "tuple[Lease, ...]":
         """Return the leases that replace this one after it lost a worker; none for a single number that lost most."""
         if self.losses + 1 < MAX_LOSSES:
             return (Lease(self.numbers, self.losses + 1),)
@@ -77,7 +77,7 @@ def answer_leases(leases: Sequence[Lease], workers: Workers[T]) -> Iterator[Rece
             left = Lease(tuple(number for number in event.lease.numbers if number in missing), event.lease.losses)
             if not left.numbers:
                 continue
-            if again := left.divide() if event.started and event.lost else (left,):
+            if again := left.split() if event.started and event.lost else (left,):
                 queue.extendleft(reversed(again))
             else:
                 missing.difference_update(left.numbers)

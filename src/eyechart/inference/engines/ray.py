@@ -213,13 +213,13 @@ def has_room(ray: Any, needs: Mapping[str, float], deadline: float) -> bool:
         sleep(0.1)
 
 
-def differences(expected: Identity, found: Identity) -> str:
+def differences(expected: Identity, actual: Identity) -> str:
     """Return what differs between two identities beside the device, "" if nothing does."""
     names = [name for name in Identity.__struct_fields__ if name != "device"]
     return ", ".join(
-        f"{name} is {getattr(found, name)!r}, not {getattr(expected, name)!r}"
+        f"{name} is {getattr(actual, name)!r}, not {getattr(expected, name)!r}"
         for name in names
-        if getattr(found, name) != getattr(expected, name)
+        if getattr(actual, name) != getattr(expected, name)
     )
 
 
