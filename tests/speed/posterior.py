@@ -135,8 +135,8 @@ class Bench:
     def nodes(self, request: Request, kind: str) -> tuple[int, int]:
         """How many inner nodes there are, and how many of them are likelier than every choice."""
 
-        def count(batch: Any, trie: Any) -> tuple[int, int]:
-            edges = trie_scoring.log_probabilities(self.model._module, batch, trie, MAX_LOGITS[True])
+        def count(read: Any, trie: Any) -> tuple[int, int]:
+            edges = trie_scoring.log_probabilities(read, trie, MAX_LOGITS[True])
             return len(trie.nodes) - 1, int((trie.node_sums(edges)[0, 1:] > trie.choice_sums(edges).max()).sum())
 
         ((_, counts),) = self.model._of_each([request], self.chosen[kind], "end", count)

@@ -10,6 +10,7 @@ import pytest
 from eyechart.models.choice_trie import Trie
 from eyechart.models.hf import batches, trie_scoring
 from eyechart.models.hf.continuation import ContinuedPrompts
+from eyechart.models.hf.decoding import read_prompts
 from eyechart.models.torchvision_repair import repair
 
 pytestmark = pytest.mark.slow
@@ -105,9 +106,10 @@ def test_scores_are_those_of_whole_prompts_with_their_choices(build: Callable[[s
     padded = [torch.nn.functional.pad(prompt, (longest - len(prompt), 0)) for prompt in prompts]
     batch = {"input_ids": torch.stack(padded), "attention_mask": (torch.stack(padded) > 0).long()}
     with torch.inference_mode():
-        ways, _ = trie_scoring.read(model, batch, trie, 2**20)
-        scores = trie.choice_sums(trie_scoring.log_probabilities(model, batch, trie, 2**20))
-        choices, _ = trie_scoring.best(model, batch, trie, 2**20)
+        read = read_prompts(model, batch)
+        ways, _ = trie_scoring.score_root(read, trie, 2**20)
+        scores = trie.choice_sums(trie_scoring.log_probabilities(read, trie, 2**20))
+        choices, _ = trie_scoring.best(read, trie, 2**20)
         expected = [[read_whole(model, prompt, choice) for choice in CHOICES] for prompt in prompts]
     assert isinstance(ways, ContinuedPrompts)
     np.testing.assert_allclose(scores, expected, rtol=0, atol=2e-5)

@@ -310,9 +310,9 @@ def test_the_cache_of_a_prompt_is_never_changed(
     generate = model._module.generate
 
     def watched_generate(**options: Any) -> Any:
-        state, logits = generate(**options)
-        caches.append((state.cache, deepcopy(state.cache)))
-        return state, logits
+        read = generate(**options)
+        caches.append((read.state.cache, deepcopy(read.state.cache)))
+        return read
 
     monkeypatch.setattr(model._module, "generate", watched_generate)
     getattr(model, task)(questions, CHOICES)

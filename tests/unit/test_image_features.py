@@ -90,7 +90,7 @@ def test_the_oldest_features_are_forgotten_when_the_memory_is_full(tiny_chat: Ti
     encoder = Encoder(model)
     one, two = pictures(2)
     generate_all(model, [Request((one, "so?"))], 1)
-    model._image_features.max_bytes = model._image_features.n_bytes
+    model._reader.image_features.max_bytes = model._reader.image_features.n_bytes
     generate_all(model, [Request((two, "so?"))], 1)
     generate_all(model, [Request((two, "so?")), Request((one, "so? and so on"))], 1)
     assert encoder.n_images == 3

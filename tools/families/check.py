@@ -12,6 +12,7 @@ from PIL import Image
 
 from eyechart.models.generation import generate_all
 from eyechart.models.hf import trie_pass, trie_scoring
+from eyechart.models.hf.decoding import read_prompts
 from eyechart.models.hf.generator import HfGenerator
 from eyechart.models.types import Request
 from eyechart.spec import parse_spec
@@ -70,7 +71,7 @@ class Comparison:
     def path(self) -> str:
         """How the choices are scored."""
         trie = self.generator._chat.build_trie(self.choices)
-        prompts, _ = trie_scoring.read(self.generator._module, self._prompts[0], trie, 2**26)
+        prompts, _ = trie_scoring.score_root(read_prompts(self.generator._module, self._prompts[0]), trie, 2**26)
         return PATHS[isinstance(prompts, trie_pass.PassedPrompts)]
 
     @cached_property

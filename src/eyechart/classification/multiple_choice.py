@@ -4,7 +4,7 @@ Two protocols: Mill's, with random distractors among ten options, and the 4-way 
 A letter is converted to the class of its option and scored like any prediction.
 """
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import islice
@@ -238,10 +238,8 @@ def ask_for_letters(
     context: Context, drawn: Mapping[int, AnswerOptions], name: str, prompt: Prompt
 ) -> ClassPredictions:
     """Request a letter for every image with options, and return the classes of the letters."""
-    texts = {row: prompt.fill(dynamic_choices=options.to_text(context.names)) for row, options in drawn.items()}
-    limit = context.token_limit(TOKENS)
-    batch = Generate(name, tuple(RequestTemplate((row, text), limit) for row, text in texts.items()))
-    responses, collector = ask(context, batch), AnswerCollector(len(context.dataset))
+    responses = ask(context, Generate(name, tuple(letter_requests(context, drawn, prompt))))
+    collector = AnswerCollector(len(context.dataset))
     for number, ((row, options), response) in enumerate(zip(drawn.items(), responses.responses, strict=True)):
         collector.set_position(row, number, 0)
         collector.completions[row] = response.display_text
@@ -262,6 +260,19 @@ def ask_for_letters(
     }
     variant = context.variant(prompt, parser_version(context.options["parser"]))
     return collector.to_predictions(context, responses.usage, variant, details=details)
+
+
+def letter_requests(context: Context, drawn: Mapping[int, AnswerOptions], prompt: Prompt) -> Iterator[RequestTemplate]:
+    """Yield the request for a letter of every image with options."""
+    for row, options in drawn.items():
+        text = prompt.fill(dynamic_choices=options.to_text(context.names))
+        yield RequestTemplate((row, text), context.token_limit(TOKENS))
+
+
+def ask_by_image(context: Context, epochs: Iterable[Mapping[int, AnswerOptions]], name: str, prompt: Prompt) -> None:
+    """Request the letters of all epochs, image by image: what prompts share, a model may then read once."""
+    requests = (request for drawn in epochs for request in letter_requests(context, drawn, prompt))
+    ask(context, Generate(name, tuple(sorted(requests, key=lambda request: request.images))))
 
 
 def parse_letter(context: Context, text: str, options: AnswerOptions) -> tuple[int, int]:
@@ -297,10 +308,10 @@ class MultipleChoice(Protocol[EpochPredictions]):
         """Request a letter for every image in every epoch."""
         prompt = context.select_prompt(get_prompt("multiple_choice"))
         near = hard_distractors(context)
-        epochs = tuple(
-            ask_for_letters(context, draw_all_options(context, near, repeat), "multiple_choice", prompt)
-            for repeat in range(int(context.options["epochs"]))
-        )
+        drawn = [draw_all_options(context, near, repeat) for repeat in range(int(context.options["epochs"]))]
+        if len(drawn) > 1:
+            ask_by_image(context, drawn, self.name, prompt)
+        epochs = tuple(ask_for_letters(context, options, self.name, prompt) for options in drawn)
         return EpochPredictions(epochs, {"acc1": "mc_acc"}, Targets.from_context(context))
 
 

@@ -10,6 +10,7 @@ from eyechart.errors import EyechartError
 from eyechart.models.runtime import empty_cache, out_of_memory
 
 T = TypeVar("T")
+Item = TypeVar("Item")
 REQUEST_ERRORS = (RuntimeError, ValueError, ArithmeticError, LookupError)  # what a model raises about an odd image
 MAX_REASON_LENGTH = 300  # characters of a library's message
 
@@ -51,12 +52,14 @@ class BatchBackoff:
     def __post_init__(self) -> None:
         self.current_size = self.size
 
-    def run(self, indices: Sequence[int], compute: Callable[[list[int]], T]) -> Iterator[tuple[list[int], T | Failure]]:
-        """Yield the result of each part of a batch with its indices, or the failure of a single request.
+    def run(
+        self, batch: Sequence[Item], compute: Callable[[list[Item]], T]
+    ) -> Iterator[tuple[list[Item], T | Failure]]:
+        """Yield each part of a batch with its result, or the failure of a single request.
 
         An error that is about the data is searched for by halves, so that one odd image costs nobody else an answer.
         """
-        waiting = deque([[*indices]])
+        waiting = deque([[*batch]])
         while waiting:
             part = waiting.popleft()
             if len(part) > self.current_size:
@@ -79,8 +82,8 @@ class BatchBackoff:
                 yield part, failure_from_error(error, f"{self.name} cannot answer this request")
 
     def _halve(
-        self, part: list[int], error: Exception, waiting: deque[list[int]]
-    ) -> Iterator[tuple[list[int], Failure]]:
+        self, part: list[Item], error: Exception, waiting: deque[list[Item]]
+    ) -> Iterator[tuple[list[Item], Failure]]:
         if len(part) == 1:
             self.current_size = self.size
             message = " ".join(str(error).split())[:MAX_REASON_LENGTH]

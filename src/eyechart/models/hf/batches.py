@@ -1,6 +1,7 @@
 """Batches of single prompts that a transformers model answers as it would answer each prompt alone."""
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
@@ -11,6 +12,32 @@ Inputs = Mapping[str, Any]
 PADDED = frozenset(  # kinds of layers that were tried with padding, or that do not look back
     ("full_attention", "sliding_attention", "chunked_attention", "linear_attention", "conv", "hybrid", "hybrid_sliding")
 ) | {"moe", "mlp"}
+
+
+@dataclass(frozen=True)
+class Prompt:
+    """The tensors of one request, its place among the requests, and a digest of its images, b"" for none.
+
+    `shared` is the number of tokens at its beginning that other prompts have, too, and that are read once.
+    """
+
+    place: int
+    inputs: Inputs
+    images: bytes = b""
+    shared: int = 0
+
+    @property
+    def length(self) -> int:
+        """The number of its tokens."""
+        return prompt_length(self.inputs)
+
+    def beginning(self) -> "Prompt":
+        """Return the shared tokens as a prompt."""
+        inputs = {
+            name: value[:, : self.shared] if is_per_token(value, self.inputs) else value
+            for name, value in self.inputs.items()
+        }
+        return Prompt(self.place, inputs, self.images)
 
 
 def prompt_length(inputs: Inputs) -> int:
@@ -36,6 +63,20 @@ def group_by_length(prompts: Mapping[int, Inputs], size: int, *, padding: bool =
     for _, group in groupby(order, key=alike):
         places = list(group)
         yield from (places[start : start + size] for start in range(0, len(places), size))
+
+
+def group_shared(prompts: Mapping[int, Prompt], size: int) -> Iterator[list[Prompt]]:
+    """Yield batches of the prompts that share their beginnings, those about the same images one after another."""
+    shared = [prompt for prompt in prompts.values() if prompt.shared]
+    firsts = {prompt.images: prompt.place for prompt in reversed(shared)}
+
+    def alike(prompt: Prompt) -> str:
+        return _kind(prompt.inputs)
+
+    shared.sort(key=lambda prompt: (alike(prompt), firsts[prompt.images], prompt.length))
+    for _, group in groupby(shared, key=alike):
+        some = [*group]
+        yield from (some[start : start + size] for start in range(0, len(some), size))
 
 
 def _kind(inputs: Inputs) -> str:

@@ -1,13 +1,13 @@
 """Prompts that transformers has read, and further tokens after them, one at a time.
 
 Every step is a step of transformers' own generation: its inputs, masks, positions and caches, whatever the layers of a
-model are. A state is never changed, so that many tokens can be read after the same prompt.
+model are. `step` leaves a state as it is, so that many tokens can be read after the same prompt; `read` uses it up.
 """
 
 from collections.abc import Iterator, Mapping
 from copy import copy, deepcopy
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from eyechart.models.choice_trie import EdgeScores, Ints, Trie
 
@@ -18,17 +18,17 @@ CACHE = "past_key_values"
 SETTINGS = ("generation_config", "logits_processor", "stopping_criteria")  # of a decoding method
 
 
-def read_prompts(module: Any, batch: "Mapping[str, torch.Tensor]") -> "tuple[DecodingState, torch.Tensor]":
+def read_prompts(module: Any, batch: "Mapping[str, torch.Tensor]") -> "ReadPrompts":
     """Read a batch of prompts and return their state and the logits (rows, vocabulary) of the next token."""
 
-    def prefill(model: Any, tokens: "torch.Tensor", **options: Any) -> "tuple[DecodingState, torch.Tensor]":
+    def prefill(model: Any, tokens: "torch.Tensor", **options: Any) -> "ReadPrompts":
         inputs = {name: value for name, value in options.items() if name not in SETTINGS}
         prepared = model.prepare_inputs_for_generation(tokens, is_first_iteration=True, **inputs)
         output = model(**prepared, return_dict=True)
-        return DecodingState(model, tokens, _next_inputs(model, output, inputs)), output.logits[:, -1]
+        return ReadPrompts(DecodingState(model, tokens, _next_inputs(model, output, inputs)), output.logits[:, -1])
 
-    state: tuple[DecodingState, torch.Tensor] = module.generate(**batch, max_new_tokens=1, custom_generate=prefill)
-    return state
+    read: ReadPrompts = module.generate(**batch, max_new_tokens=1, custom_generate=prefill)
+    return read
 
 
 @dataclass(frozen=True)
@@ -52,16 +52,45 @@ class DecodingState:
         """How many numbers the cache holds for a row."""
         return sum(tensor.numel() for tensor in _tensors(self.cache)) // len(self.tokens)
 
-    def step(self, rows: "torch.Tensor", tokens: "torch.Tensor") -> "tuple[DecodingState, torch.Tensor]":
+    def step(self, rows: "torch.Tensor", tokens: "torch.Tensor") -> "ReadPrompts":
         """Read a token (n,) after each of some rows (n,), and return the new state and its logits (n, vocabulary)."""
-        import torch
+        return self.select(rows).read(tokens[:, None])
 
-        read = torch.cat([self.tokens[rows], tokens[:, None]], dim=1)
+    def select(self, rows: "torch.Tensor") -> "DecodingState":
+        """Return a state of some rows (n,) with a cache of its own."""
         inputs = {name: self._select(name, value, rows) for name, value in self.inputs.items() if name != CACHE}
         inputs[CACHE] = fork_cache(self.cache, rows)
-        prepared = self.model.prepare_inputs_for_generation(read, next_sequence_length=1, **inputs)
+        return DecodingState(self.model, self.tokens[rows], inputs)
+
+    def read(self, tokens: "torch.Tensor", mask: "torch.Tensor | None" = None) -> "ReadPrompts":
+        """Read tokens (rows, n) into the cache of this state, which is of no use afterwards.
+
+        Returns the new state and the logits of the next token. `mask` (rows, n) is false for padding before the tokens
+        of a row; a state is given it only where `trie_pass.is_exact`.
+        """
+        import torch
+
+        inputs = self.inputs if mask is None else self._extend_inputs(mask)
+        read, new = torch.cat([self.tokens, tokens], dim=1), tokens.shape[1]
+        prepared = self.model.prepare_inputs_for_generation(read, next_sequence_length=new, **inputs)
         output = self.model(**prepared, return_dict=True)
-        return DecodingState(self.model, read, _next_inputs(self.model, output, inputs)), output.logits[:, -1]
+        state = DecodingState(self.model, read, _next_inputs(self.model, output, {**inputs}))
+        return ReadPrompts(state, output.logits[:, -1])
+
+    def _extend_inputs(self, mask: "torch.Tensor") -> dict[str, Any]:
+        """Return the inputs of a step of several tokens, from those of a step of one token."""
+        import torch
+
+        inputs, new = {**self.inputs}, mask.shape[1]
+        if new > 1:
+            inputs = self.model._update_model_kwargs_for_generation({}, inputs, num_new_tokens=new - 1)
+        seen, positions = inputs.get("attention_mask"), inputs["position_ids"]
+        before = torch.ones_like(self.tokens) if seen is None else seen[:, :-new]
+        inputs["attention_mask"] = torch.cat([before, mask.to(before.dtype)], dim=1)
+        earlier, first = positions[..., :-new], positions[..., -new, None]
+        later = first + (mask.cumsum(dim=-1) - 1).clamp(min=0)
+        inputs["position_ids"] = torch.cat([earlier.expand(*later.shape[:-1], -1), later], dim=-1)
+        return inputs
 
     def _select(self, name: str, value: Any, rows: "torch.Tensor") -> Any:
         """Return some rows of an input; what has none of its own for each row of the state stays as it is."""
@@ -73,6 +102,13 @@ class DecodingState:
             return value
         axis = value.ndim - 2 if name.endswith("position_ids") else 0  # positions may lie on several planes
         return value.index_select(axis, rows) if value.shape[axis] == len(self.tokens) else value
+
+
+class ReadPrompts(NamedTuple):
+    """The state of prompts that were read, and the logits (rows, vocabulary) of the next token."""
+
+    state: DecodingState
+    logits: "torch.Tensor"
 
 
 def _next_inputs(model: Any, output: Any, inputs: dict[str, Any]) -> Mapping[str, Any]:

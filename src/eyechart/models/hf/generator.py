@@ -16,8 +16,11 @@ from eyechart.models import chat, chat_template, options, runtime, weights
 from eyechart.models.batch_backoff import BatchBackoff, Failure, failure_from_error
 from eyechart.models.chat_template import ChatSettings
 from eyechart.models.choice_trie import Ints, Trie, check_choices
-from eyechart.models.hf import batches, files, loading, trie_pass, trie_scoring
-from eyechart.models.hf.image_features import ImageFeatureCache
+from eyechart.models.hf import files, greedy, loading, trie_pass, trie_scoring
+from eyechart.models.hf.batches import Prompt
+from eyechart.models.hf.decoding import ReadPrompts
+from eyechart.models.hf.image_features import image_key
+from eyechart.models.hf.prompt_reader import PromptReader
 from eyechart.models.hf.thinking_budget import ThinkingBudget
 from eyechart.models.model_option import AnyOption
 from eyechart.models.types import Answer, Floats, Identity, Request, Scorer, Until
@@ -107,8 +110,9 @@ class HfGenerator(Scorer):
         return module
 
     @cached_property
-    def _image_features(self) -> ImageFeatureCache:
-        return ImageFeatureCache(self._module)
+    def _reader(self) -> PromptReader:
+        exact = self.load_settings.attention in loading.EXACT_ATTENTION
+        return PromptReader(self._module, self._chat.padding_token, shares_prefixes=None if exact else False)
 
     def greedy_decoding(self) -> Any:
         """Return the configuration under which every token is the likeliest one."""
@@ -139,46 +143,38 @@ class HfGenerator(Scorer):
         for prompts, refused in self._ahead(requests, self.batch_size, max_tokens):
             for place, failure in refused.items():
                 yield place, _unanswered(failure)
-            for batch in self._batches(prompts, self.batch_size):
-                for places, outputs in attempts.run(batch, partial(self._say, prompts, max_tokens)):
+            for batch in self._reader.batches(prompts, self.batch_size):
+                for part, outputs in attempts.run(batch, partial(self._answer, max_tokens)):
                     if isinstance(outputs, Failure):
-                        yield places[0], _unanswered(outputs)
+                        yield part[0].place, _unanswered(outputs)
                         continue
-                    for place, tokens in zip(places, outputs, strict=True):
-                        yield place, self._chat.decode_answer(tokens, batches.prompt_length(prompts[place]))
-
-    def _batches(self, prompts: Mapping[int, batches.Inputs], size: int) -> Iterator[list[int]]:
-        return batches.group_by_length(prompts, size, padding=batches.allows_padding(self._config))
+                    for prompt, tokens in zip(part, outputs, strict=True):
+                        yield prompt.place, self._chat.decode_answer(tokens, prompt.length)
 
     def _attempts(self, size: int) -> BatchBackoff:
         return BatchBackoff(size, f"'{self.spec}'")
 
     def _ahead(
         self, requests: Iterable[Request], size: int, room: int
-    ) -> Iterator[tuple[dict[int, batches.Inputs], dict[int, Failure]]]:
+    ) -> Iterator[tuple[dict[int, Prompt], dict[int, Failure]]]:
         """Yield the prompts of some batches; prompts that cannot be prepared or leave no room are failures."""
         places = enumerate(requests)
         while some := [*islice(places, BATCHES_AHEAD * size)]:
-            prompts: dict[int, batches.Inputs] = {}
+            prompts: dict[int, Prompt] = {}
             refused: dict[int, Failure] = {}
             for place, request in some:
                 try:
-                    prompt = self._chat.prepare_inputs(request)
+                    prompt = Prompt(place, self._chat.prepare_inputs(request), image_key(request.images))
                 except Exception as error:
                     refused[place] = failure_from_error(
                         error, f"The processor of '{self.spec}' cannot take this request"
                     )
                     continue
-                if excess := self._excess(batches.prompt_length(prompt), room):
+                if excess := self._excess(prompt.length, room):
                     refused[place] = Failure(excess)
                 else:
                     prompts[place] = prompt
             yield prompts, refused
-
-    def _joined(self, prompts: Mapping[int, batches.Inputs], places: Sequence[int]) -> dict[str, Any]:
-        """Return one batch of prompts, with the features of their images if the model takes these."""
-        like, chosen = next(self._module.parameters()), [prompts[place] for place in places]
-        return self._image_features.attach(batches.collate(chosen, self._chat.padding_token, like), chosen)
 
     def _excess(self, prompt: int, answer: int) -> str:
         """Return a sentence if a prompt leaves no room for an answer, else ""."""
@@ -190,14 +186,11 @@ class HfGenerator(Scorer):
             f"answer of {answer}. Put less into a request, or allow fewer tokens with max_tokens"
         )
 
-    def _say(self, prompts: Mapping[int, batches.Inputs], max_tokens: int, places: Sequence[int]) -> list[list[int]]:
+    def _answer(self, max_tokens: int, prompts: Sequence[Prompt]) -> list[list[int]]:
         with runtime.inference_mode(self.device, "float32"):
-            batch = self._joined(prompts, places)
-            limits = self._thinking_limits(batch["input_ids"].shape[1])
-            output = self._module.generate(**batch, max_new_tokens=max_tokens, logits_processor=limits)
-        start = 1 if self._config.is_encoder_decoder else batch["input_ids"].shape[1]
-        rows: list[list[int]] = output[:, start:].tolist()
-        return rows
+            read = self._reader.read(prompts, max_tokens)
+            limits = self._thinking_limits(read.state.tokens.shape[1])
+            return greedy.continue_prompts(read, max_tokens, self._chat.stop_tokens, limits)
 
     def _thinking_limits(self, prompt: int) -> list[ThinkingBudget]:
         """Return the limit of thinking after prompts of so many tokens, if there is one."""
@@ -211,8 +204,8 @@ class HfGenerator(Scorer):
         """Return log-probabilities (n, choices) of every choice, up to its end of turn or its unique prefix."""
         scores = np.empty((len(requests), len(choices)), np.float32)
 
-        def totals(batch: dict[str, Any], trie: Trie) -> NDArray[np.floating]:
-            return trie.choice_sums(trie_scoring.log_probabilities(self._module, batch, trie, self._numbers))
+        def totals(read: ReadPrompts, trie: Trie) -> NDArray[np.floating]:
+            return trie.choice_sums(trie_scoring.log_probabilities(read, trie, self._numbers))
 
         for places, values in self._of_each(requests, choices, until, totals) if scores.size else ():
             scores[places] = values
@@ -223,8 +216,8 @@ class HfGenerator(Scorer):
         check_choices(choices)
         choice, values = np.empty(len(requests), np.int64), np.empty(len(requests), np.float32)
 
-        def likeliest(batch: dict[str, Any], trie: Trie) -> tuple[Ints, Floats]:
-            return trie_scoring.best(self._module, batch, trie, self._numbers)
+        def likeliest(read: ReadPrompts, trie: Trie) -> tuple[Ints, Floats]:
+            return trie_scoring.best(read, trie, self._numbers)
 
         for places, (best, sure) in self._of_each(requests, choices, "end", likeliest):
             choice[places], values[places] = best, sure
@@ -235,7 +228,11 @@ class HfGenerator(Scorer):
         return MAX_LOGITS[self.device == "cpu"]
 
     def _of_each(
-        self, requests: Sequence[Request], choices: Sequence[str], until: Until, compute: Callable[[Any, Trie], T]
+        self,
+        requests: Sequence[Request],
+        choices: Sequence[str],
+        until: Until,
+        compute: Callable[[ReadPrompts, Trie], T],
     ) -> Iterator[tuple[list[int], T]]:
         """Yield what is computed from batches of prompts and the trie of choices, with the requests' indices.
 
@@ -249,18 +246,20 @@ class HfGenerator(Scorer):
         size = max(1, min(self.batch_size, fit))
         attempts, errors = self._attempts(size), dict[int, str]()
 
-        def computed(prompts: Mapping[int, batches.Inputs], some: Sequence[int]) -> T:
-            with runtime.inference_mode(self.device, "float32"):
-                return compute(self._joined(prompts, some), trie)
+        longest = max(map(len, trie.paths))
 
-        for prompts, refused in self._ahead(requests, size, max(map(len, trie.paths))):
+        def computed(prompts: Sequence[Prompt]) -> T:
+            with runtime.inference_mode(self.device, "float32"):
+                return compute(self._reader.read(prompts, longest), trie)
+
+        for prompts, refused in self._ahead(requests, size, longest):
             errors.update({place: f"{failure.reason}." for place, failure in refused.items()})
-            for batch in () if refused else self._batches(prompts, size):
-                for places, result in attempts.run(batch, partial(computed, prompts)):
+            for batch in () if refused else self._reader.batches(prompts, size):
+                for part, result in attempts.run(batch, computed):
                     if isinstance(result, Failure):
-                        errors[places[0]] = f"{result.reason}."
+                        errors[part[0].place] = f"{result.reason}."
                     else:
-                        yield places, result
+                        yield [prompt.place for prompt in part], result
         if errors:
             raise RequestError(errors)
 

@@ -9,7 +9,9 @@ from hashlib import blake2b
 from itertools import accumulate, chain, pairwise
 from typing import TYPE_CHECKING, Any
 
-from eyechart.models.hf.batches import Inputs, is_per_token
+from PIL import Image
+
+from eyechart.models.hf.batches import Inputs, Prompt, is_per_token
 
 if TYPE_CHECKING:
     import torch
@@ -25,10 +27,15 @@ Batch = dict[str, Any]
 
 @dataclass(frozen=True)
 class Features:
-    """The features of the images of one prompt: of each image or tile, (tokens, size), and of deeper layers."""
+    """The features of the images of one prompt: of each image or tile, (tokens, size), and of deeper layers.
+
+    The model gave them as an `output_type`, with the images or tiles in one tensor if they are `stacked`.
+    """
 
     output: "tuple[torch.Tensor, ...]"
     deeper: "tuple[tuple[torch.Tensor, ...], ...]"
+    output_type: type
+    stacked: bool
 
     @property
     def n_bytes(self) -> int:
@@ -52,7 +59,7 @@ class ImageFeatureCache:
     def _encode(self) -> Any:
         return getattr(self.module.base_model, "get_image_features", None)
 
-    def attach(self, batch: Batch, prompts: Sequence[Inputs]) -> Batch:
+    def attach(self, batch: Batch, prompts: Sequence[Prompt]) -> Batch:
         """Return a batch of prompts with the features of its images in place of their pixels.
 
         A batch is returned as it is if it has no images, or if the model returns features whose order is not known.
@@ -60,20 +67,19 @@ class ImageFeatureCache:
         pixels = [name for name in PIXELS if name in batch]
         if not self.supported or not pixels:
             return batch
-        keys = [image_key(prompt) for prompt in prompts]
-        of_batch = {key: self.features[key] for key in keys if key in self.features}
-        places = {key: place for place, key in enumerate(keys) if key not in of_batch}
-        if places:
-            encoded = self._encode_prompts(batch, prompts, [*places.values()])
+        of_batch = {prompt.images: self.features.get(prompt.images) for prompt in prompts}
+        missing = {prompt.images: prompt for prompt in prompts if of_batch[prompt.images] is None}
+        if missing:
+            encoded = self._encode_prompts(batch, [prompt.inputs for prompt in missing.values()])
             if encoded is None:
                 self.supported = False
                 return batch
-            of_batch.update(zip(places, encoded, strict=True))
-        for key in dict.fromkeys(keys):
-            self._keep(key, of_batch[key])
-        joined = join_features([of_batch[key] for key in keys], self.output_type, stacked=self.stacked)
+            of_batch.update(zip(missing, encoded, strict=True))
+        found = {key: features for key, features in of_batch.items() if features}
+        for key, features in found.items():
+            self._keep(key, features)
         rest = {name: value for name, value in batch.items() if name not in pixels}
-        return rest | {"mm_encoder_outputs": {"image": joined}}
+        return rest | {"mm_encoder_outputs": {"image": join_features([found[prompt.images] for prompt in prompts])}}
 
     def _keep(self, key: bytes, features: Features) -> None:
         """Keep features as the newest ones and forget the oldest ones beyond the memory."""
@@ -84,25 +90,19 @@ class ImageFeatureCache:
         while self.n_bytes > self.max_bytes and self.features:
             self.n_bytes -= self.features.popitem(last=False)[1].n_bytes
 
-    def _encode_prompts(
-        self, batch: Batch, prompts: Sequence[Inputs], places: Sequence[int]
-    ) -> "list[Features] | None":
+    def _encode_prompts(self, batch: Batch, prompts: Sequence[Inputs]) -> list[Features] | None:
         """Return the features of the images of some prompts of a batch; None if they cannot be told apart."""
         import torch
 
         names = {*inspect.signature(self._encode).parameters}
-        chosen = [prompts[place] for place in places]
         images = {
-            name: torch.cat([prompt[name] for prompt in chosen]).to(value.device, value.dtype)
+            name: torch.cat([prompt[name] for prompt in prompts]).to(value.device, value.dtype)
             for name, value in batch.items()
             if name in names and not is_per_token(value, batch)
         }
         output = self._encode(**images, return_dict=True)
-        self.output_type = type(output)
-        self.stacked = isinstance(output.pooler_output, torch.Tensor)
         token = getattr(self.module.config, "image_token_id", None)
-        counts = [int((prompt["input_ids"] == token).sum()) for prompt in chosen]
-        return split_features(output, counts)
+        return split_features(output, [int((prompt["input_ids"] == token).sum()) for prompt in prompts])
 
 
 def _needs_pixels(module: Any) -> bool:
@@ -111,20 +111,19 @@ def _needs_pixels(module: Any) -> bool:
     return any(name in parameters and parameters[name].default is inspect.Parameter.empty for name in PIXELS)
 
 
-def image_key(prompt: Inputs) -> bytes:
-    """Return a digest of the images of a prompt."""
-    import torch
-
+def image_key(images: Sequence[Image.Image]) -> bytes:
+    """Return a digest of images, b"" of none."""
     digest = blake2b(digest_size=16)
-    for name, value in sorted(prompt.items()):
-        if not is_per_token(value, prompt):
-            digest.update(f"{name} {tuple(value.shape)} {value.dtype}".encode())
-            digest.update(value.contiguous().view(-1).view(torch.uint8).numpy().tobytes())  # numpy has no bfloat16
-    return digest.digest()
+    for image in images:
+        digest.update(f"{image.mode} {image.size} ".encode())
+        digest.update(image.tobytes())
+    return digest.digest() if images else b""
 
 
 def split_features(output: Any, counts: Sequence[int]) -> list[Features] | None:
     """Return the features of each prompt, of which the images take up so many tokens; None if they do not fit."""
+    import torch
+
     if output.pooler_output is None or {*output} - {*FIELDS}:
         return None
     parts = [*output.pooler_output]
@@ -134,7 +133,12 @@ def split_features(output: Any, counts: Sequence[int]) -> list[Features] | None:
     if starts[-1] != len(parts) or -1 in starts or any(len(layer) != len(parts) for layer in deeper):
         return None
     return [
-        Features(copy_parts(parts[start:stop]), tuple(copy_parts(layer[start:stop]) for layer in deeper))
+        Features(
+            copy_parts(parts[start:stop]),
+            tuple(copy_parts(layer[start:stop]) for layer in deeper),
+            type(output),
+            isinstance(output.pooler_output, torch.Tensor),
+        )
         for start, stop in pairwise(starts)
     ]
 
@@ -144,13 +148,14 @@ def copy_parts(parts: "Sequence[torch.Tensor]") -> "tuple[torch.Tensor, ...]":
     return tuple(part.clone() for part in parts)
 
 
-def join_features(features: Sequence[Features], output_type: type, *, stacked: bool) -> Any:
+def join_features(features: Sequence[Features]) -> Any:
     """Return the features of the prompts of a batch in the form in which the model encodes their images."""
     import torch
 
     parts = [part for prompt in features for part in prompt.output]
-    output: Mapping[str, Any] = {"pooler_output": torch.stack(parts) if stacked else tuple(parts)}
-    if deeper := features[0].deeper:
-        layers = [[part for prompt in features for part in prompt.deeper[layer]] for layer in range(len(deeper))]
+    first = features[0]
+    output: Mapping[str, Any] = {"pooler_output": torch.stack(parts) if first.stacked else tuple(parts)}
+    if first.deeper:
+        layers = [[part for prompt in features for part in prompt.deeper[layer]] for layer in range(len(first.deeper))]
         output = {**output, "deepstack_features": layers}
-    return output_type(**output)
+    return first.output_type(**output)

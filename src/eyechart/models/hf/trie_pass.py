@@ -24,10 +24,10 @@ NODES = 256  # most of a row in one pass: more of them would mostly look at what
 PER_TOKEN = ("token_type_ids", "mm_token_type_ids")
 
 
-def is_exact(state: DecodingState, trie: Trie) -> bool:
-    """Return whether one pass over the trie gives what decoding its nodes one by one gives.
+def is_exact(state: DecodingState, further: int) -> bool:
+    """Return whether one pass over several tokens, up to so many `further` ones, gives what single steps give.
 
-    The cache tells it: its layers keep every token of the prompt, and would keep all of the longest choice too.
+    The cache tells it: its layers keep every token of the prompt, and would keep all of the further ones too.
     """
     from transformers.cache_utils import DynamicLayer, DynamicSlidingWindowLayer
 
@@ -40,7 +40,7 @@ def is_exact(state: DecodingState, trie: Trie) -> bool:
     prepared = state.model.prepare_inputs_for_generation(state.tokens, next_sequence_length=1, **inputs)
     if prepared.get("position_ids") is None:  # the model counts positions by itself
         return False
-    longest = length + int(trie.depths.max())
+    longest = length + further
     return all(
         type(layer) is DynamicLayer or (type(layer) is DynamicSlidingWindowLayer and longest <= layer.sliding_window)
         for layer in layers

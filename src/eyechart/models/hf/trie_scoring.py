@@ -5,7 +5,7 @@ Nodes are read side by side where that is exact, and else one token in each pass
 
 from collections.abc import Mapping
 from itertools import chain
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from weakref import WeakKeyDictionary
 
 import numpy as np
@@ -14,11 +14,8 @@ from eyechart.models import best_first_search
 from eyechart.models.choice_trie import NO_NODE, EdgeScores, Ints, Trie
 from eyechart.models.hf import trie_pass
 from eyechart.models.hf.continuation import ContinuedPrompts
-from eyechart.models.hf.decoding import DecodingState, read_prompts, score_edges
+from eyechart.models.hf.decoding import DecodingState, ReadPrompts, score_edges
 from eyechart.models.types import Floats
-
-if TYPE_CHECKING:
-    import torch
 
 Prompts = trie_pass.PassedPrompts | ContinuedPrompts
 WITHOUT_SCORES: Mapping[str, str] = {  # families that do not write one token after another
@@ -37,32 +34,32 @@ def scoring_obstacle(config: Any) -> str:
     return f"{config.model_type} {reason}: a choice has no log-probability. Use another model." if reason else ""
 
 
-def log_probabilities(module: Any, batch: "Mapping[str, torch.Tensor]", trie: Trie, numbers: int) -> Floats:
-    """Return the log-probabilities (n, edges) of a trie's edges after each prompt of a batch.
+def log_probabilities(read: ReadPrompts, trie: Trie, numbers: int) -> Floats:
+    """Return the log-probabilities (n, edges) of a trie's edges after each prompt of a batch that was read.
 
     No pass makes many more than so many `numbers` at once.
     """
-    prompts, first = read(module, batch, trie, numbers)
-    scores = np.empty((len(batch["input_ids"]), len(trie.edges)), np.float32)
+    prompts, first = score_root(read, trie, numbers)
+    scores = np.empty((len(read.logits), len(trie.edges)), np.float32)
     for rows, edges, values in chain([first], prompts.score_all()):
         scores[rows, edges] = values
     return scores
 
 
-def best(module: Any, batch: "Mapping[str, torch.Tensor]", trie: Trie, numbers: int) -> tuple[Ints, Floats]:
-    """Return the index (n,) of the most likely choice of each prompt of a batch, and its log-probability."""
-    prompts, first = read(module, batch, trie, numbers)
+def best(read: ReadPrompts, trie: Trie, numbers: int) -> tuple[Ints, Floats]:
+    """Return the index (n,) of the most likely choice of each prompt that was read, and its log-probability."""
+    prompts, first = score_root(read, trie, numbers)
 
     def look(search: best_first_search.BestFirstSearch, nodes: Ints) -> EdgeScores:
         return prompts.score_nodes(nodes, search.prefix_nodes)
 
-    return best_first_search.find_best(trie, first, len(batch["input_ids"]), look, prompts.max_nodes())
+    return best_first_search.find_best(trie, first, len(read.logits), look, prompts.max_nodes())
 
 
-def read(module: Any, batch: "Mapping[str, torch.Tensor]", trie: Trie, numbers: int) -> tuple[Prompts, EdgeScores]:
-    """Read a batch of prompts and return them, and the scores of the edges that leave the root."""
-    state, logits = read_prompts(module, batch)
-    at_once = trie_pass.is_exact(state, trie) and agree(state, trie)
+def score_root(read: ReadPrompts, trie: Trie, numbers: int) -> tuple[Prompts, EdgeScores]:
+    """Return prompts that were read, for the nodes after them, and the scores of the edges that leave the root."""
+    state, logits = read
+    at_once = trie_pass.is_exact(state, int(trie.depths.max())) and agree(state, trie)
     how = trie_pass.PassedPrompts if at_once else ContinuedPrompts
     first = score_edges(trie, logits[:, None], np.zeros((len(logits), 1), np.int64))
     return how.from_state(state, trie, numbers), first
@@ -86,9 +83,13 @@ def agree(state: DecodingState, trie: Trie) -> bool:
         for row, prompts in zip(scores, ways, strict=True):
             _, edges, values = prompts.score_nodes(nodes, prefixes)
             row[edges] = values
-        tolerance = TOLERANCE.get(str(state.model.dtype).removeprefix("torch."), LOW_PRECISION_TOLERANCE)
-        _agreement[state.model] = bool(np.abs(scores[0] - scores[1]).max() <= tolerance)
+        _agreement[state.model] = bool(np.abs(scores[0] - scores[1]).max() <= tolerance(state.model))
     return _agreement.get(state.model, False)  # a single node is as well read by itself
+
+
+def tolerance(model: Any) -> float:
+    """Return how far apart log-probabilities may be that a model computes in two equal ways."""
+    return TOLERANCE.get(str(model.dtype).removeprefix("torch."), LOW_PRECISION_TOLERANCE)
 
 
 def _nodes_to_try(trie: Trie) -> list[int]:

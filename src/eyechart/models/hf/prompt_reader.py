@@ -1,0 +1,121 @@
+"""Reads batches of prompts with a model: images are encoded once, and what prompts have in common is read once.
+
+Prompts about the same images mostly begin alike: with the images, and with the words before what differs. A batch of
+such prompts is read in two passes, the beginnings and then the rest of each prompt.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from eyechart.models.batch_backoff import REQUEST_ERRORS
+from eyechart.models.hf import batches, trie_pass
+from eyechart.models.hf.batches import Prompt
+from eyechart.models.hf.decoding import ReadPrompts, read_prompts
+from eyechart.models.hf.image_features import ImageFeatureCache
+from eyechart.models.hf.trie_scoring import tolerance
+from eyechart.models.runtime import out_of_memory
+
+if TYPE_CHECKING:
+    import torch
+
+MIN_SAVED = 0.25  # the smallest part of the tokens of prompts for whose saving another pass is made
+
+
+class PromptReader:
+    """Reads prompts with a model; `shares_prefixes` is None until the first batch of prompts that begin alike."""
+
+    def __init__(self, module: Any, padding_token: int, *, shares_prefixes: bool | None) -> None:
+        self.module, self.padding_token, self.shares_prefixes = module, padding_token, shares_prefixes
+        self.image_features = ImageFeatureCache(module)
+
+    def batches(self, prompts: Mapping[int, Prompt], size: int) -> Iterator[list[Prompt]]:
+        """Yield the prompts in batches: those that begin alike first, the others by their lengths."""
+        padding = batches.allows_padding(self.module.config)
+        if padding and self.shares_prefixes is not False:
+            image_token = getattr(self.module.config, "image_token_id", None)
+            prompts = find_shared_prefixes(prompts, image_token)
+        yield from batches.group_shared(prompts, size)
+        whole = {place: prompt.inputs for place, prompt in prompts.items() if not prompt.shared}
+        for places in batches.group_by_length(whole, size, padding=padding):
+            yield [prompts[place] for place in places]
+
+    def read(self, prompts: Sequence[Prompt], further: int) -> ReadPrompts:
+        """Read a batch of prompts, of which all or none share their beginnings, for up to so many `further` tokens."""
+        beginnings = {(prompt.images, prompt.shared) for prompt in prompts}
+        if not prompts[0].shared or len(beginnings) == len(prompts) or self.shares_prefixes is False:
+            return self._read_whole(prompts)
+        if self.shares_prefixes is None:
+            read = self._read_whole(prompts)
+            self.shares_prefixes = self._agrees(prompts, further, read.logits)
+            return read
+        return self._read_shared(prompts, further) or self._read_whole(prompts)
+
+    def _read_whole(self, prompts: Sequence[Prompt]) -> ReadPrompts:
+        batch = batches.collate([prompt.inputs for prompt in prompts], self.padding_token, self.like)
+        return read_prompts(self.module, self.image_features.attach(batch, prompts))
+
+    @property
+    def like(self) -> "torch.Tensor":
+        """Weights of the model, which say where and in which precision it takes its inputs."""
+        weights: torch.Tensor = next(self.module.parameters())
+        return weights
+
+    def _read_shared(self, prompts: Sequence[Prompt], further: int) -> ReadPrompts | None:
+        """Read the beginnings, then the rest of each prompt; None if the model cannot continue several tokens."""
+        import torch
+
+        keys = [(prompt.images, prompt.shared) for prompt in prompts]
+        beginnings = dict(zip(keys, prompts, strict=True))
+        state, _ = self._read_whole([prompt.beginning() for prompt in beginnings.values()])
+        rests = [prompt.inputs["input_ids"][:, prompt.shared :] for prompt in prompts]
+        longest = max(rest.shape[1] for rest in rests)
+        if not trie_pass.is_exact(state, longest + further):
+            self.shares_prefixes = False
+            return None
+        inputs = [{"input_ids": rest, "attention_mask": torch.ones_like(rest)} for rest in rests]
+        batch = batches.collate(inputs, self.padding_token, self.like)
+        places = {key: row for row, key in enumerate(beginnings)}
+        rows = torch.tensor([places[key] for key in keys], device=state.tokens.device)
+        return state.select(rows).read(batch["input_ids"], batch["attention_mask"])
+
+    def _agrees(self, prompts: Sequence[Prompt], further: int, logits: "torch.Tensor") -> bool:
+        """Return whether prompts that are read in two passes give the logits of whole prompts.
+
+        A model may let a prompt's beginning look at its end, or count positions, in a way that its cache does not show.
+        """
+        try:
+            read = self._read_shared(prompts, further)
+        except REQUEST_ERRORS as error:
+            if out_of_memory(error):
+                raise
+            return False
+        if read is None:
+            return False
+        apart = read.logits.float().log_softmax(-1) - logits.float().log_softmax(-1)
+        return bool(apart.abs().max() <= tolerance(self.module))
+
+
+def find_shared_prefixes(prompts: Mapping[int, Prompt], image_token: int | None) -> dict[int, Prompt]:
+    """Return prompts with the number of tokens that they share with all others about the same images.
+
+    It is 0 where that saves little, and where an image would come after these tokens.
+    """
+    found = dict(prompts)
+    by_images: dict[bytes, list[Prompt]] = {}
+    for prompt in prompts.values():
+        if prompt.images and image_token is not None:
+            by_images.setdefault(prompt.images, []).append(prompt)
+    for alike in by_images.values():
+        rows = [prompt.inputs["input_ids"][0].tolist() for prompt in alike]
+        shared = min(_count_equal(min(rows), max(rows)), *(len(row) - 1 for row in rows))  # those differ first
+        saved = shared * (len(rows) - 1) / sum(map(len, rows))
+        if saved >= MIN_SAVED and not any(image_token in row[shared:] for row in rows):
+            found.update({prompt.place: replace(prompt, shared=shared) for prompt in alike})
+    return found
+
+
+def _count_equal(one: list[int], other: list[int]) -> int:
+    """Return how many tokens are equal at the beginning of two lists."""
+    pairs = enumerate(zip(one, other, strict=False))
+    return next((place for place, (left, right) in pairs if left != right), min(len(one), len(other)))
