@@ -4,6 +4,7 @@ import json
 import re
 import subprocess
 import sys
+import threading
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
@@ -15,7 +16,9 @@ import pytest
 
 from eyechart.errors import ModelError, SpecError
 from eyechart.models.generation import generate_all
-from eyechart.models.hf.generator import BATCHES_AHEAD, HfGenerator
+from eyechart.models.hf import preparation
+from eyechart.models.hf.generator import HfGenerator
+from eyechart.models.hf.preparation import BATCHES_AHEAD
 from eyechart.models.types import Generator, Request, Usage
 from eyechart.spec import parse_spec
 
@@ -154,12 +157,41 @@ def test_no_score_where_there_is_no_room(tiny_chat: Tiny) -> None:
         ours(tiny_chat("fast_vlm")).score([Request(("so on " * 900,))], ["cat"])
 
 
-def test_requests_are_taken_and_answered_some_batches_at_a_time(tiny_chat: Tiny) -> None:
-    taken = []
+def test_requests_are_prepared_while_the_model_computes_and_no_further(
+    tiny_chat: Tiny, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    window, prepared = 2 * BATCHES_AHEAD, threading.Semaphore(0)
+    model, taken = ours(tiny_chat("fast_vlm"), ",batch_size=2"), []
+    prepare, compute = model._chat.prepare_inputs, model._module.generate
+
+    def count(request: Request) -> Any:
+        inputs = prepare(request)
+        prepared.release()
+        return inputs
+
+    def wait(**inputs: Any) -> Any:  # as long as the next prompts take, were the model that slow
+        if len(taken) <= 2 * window:
+            assert all(prepared.acquire(timeout=60) for _ in range(2 * window))
+            prepared.release(2 * window)
+        return compute(**inputs)
+
+    monkeypatch.setattr(model._chat, "prepare_inputs", count)
+    monkeypatch.setattr(model._module, "generate", wait)
     requests = (taken.append(place) or Request((str(place),)) for place in range(1000))
-    answers = ours(tiny_chat("fast_vlm"), ",batch_size=2").generate(requests, 1)
-    assert {next(answers)[0], next(answers)[0]} <= set(range(2 * BATCHES_AHEAD))
-    assert len(taken) == 2 * BATCHES_AHEAD
+    answers = model.generate(requests, 1)
+    assert {next(answers)[0], next(answers)[0]} <= set(range(window))
+    assert len(taken) == 2 * window
+    answers.close()
+    assert len(taken) == 2 * window
+
+
+def test_large_prompts_are_prepared_fewer_at_once(tiny_chat: Tiny, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(preparation, "MAX_BYTES", 1)
+    model, taken = ours(tiny_chat("fast_vlm"), ",batch_size=2"), []
+    answers = model.generate((taken.append(place) or Request((str(place),)) for place in range(9)), 1)
+    assert next(answers)[0] == 0
+    answers.close()
+    assert len(taken) == 2
 
 
 @pytest.mark.parametrize("family", FAMILIES)

@@ -14,7 +14,8 @@ from eyechart.errors import RequestError
 from eyechart.inference.engines.local import LocalEngine
 from eyechart.inference.request_batches import ChooseAnswers
 from eyechart.models.generation import generate_all
-from eyechart.models.hf.generator import BATCHES_AHEAD, HfGenerator
+from eyechart.models.hf.generator import HfGenerator
+from eyechart.models.hf.preparation import BATCHES_AHEAD
 from eyechart.models.types import Answer, Request
 from eyechart.spec import parse_spec
 

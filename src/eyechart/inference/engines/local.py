@@ -313,8 +313,12 @@ def generate_group(
                 answers = model.generate(requests, max_tokens, schema)
             case _:
                 raise unsupported(batch, model)
-        for position, answer in check_one_per_request(answers, sent, model.identity.name):
-            yield sent[position], answer
+        try:
+            for position, answer in check_one_per_request(answers, sent, model.identity.name):
+                yield sent[position], answer
+        finally:
+            if isinstance(answers, Stream):
+                answers.close()  # before the requests, which a thread of the model may be taking
     yield from unreadable
 
 

@@ -31,6 +31,11 @@ class Prompt:
         """The number of its tokens."""
         return prompt_length(self.inputs)
 
+    @property
+    def n_bytes(self) -> int:
+        """The memory of its tensors."""
+        return sum(value.numel() * value.element_size() for value in self.inputs.values() if hasattr(value, "numel"))
+
     def beginning(self) -> "Prompt":
         """Return the shared tokens as a prompt."""
         inputs = {

@@ -5,7 +5,6 @@ Answers are the likeliest ones, whatever generation_config.json asks for: no sam
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property, partial
-from itertools import islice
 from typing import Any, ClassVar, TypeVar
 
 import numpy as np
@@ -13,13 +12,13 @@ from numpy.typing import NDArray
 
 from eyechart.errors import ModelError, RequestError
 from eyechart.models import chat, chat_template, options, runtime, weights
-from eyechart.models.batch_backoff import BatchBackoff, Failure, failure_from_error
+from eyechart.models.batch_backoff import BatchBackoff, Failure
 from eyechart.models.chat_template import ChatSettings
 from eyechart.models.choice_trie import Ints, Trie, check_choices
 from eyechart.models.hf import files, greedy, loading, trie_pass, trie_scoring
 from eyechart.models.hf.batches import Prompt
 from eyechart.models.hf.decoding import ReadPrompts
-from eyechart.models.hf.image_features import image_key
+from eyechart.models.hf.preparation import PromptPreparer, Window
 from eyechart.models.hf.prompt_reader import PromptReader
 from eyechart.models.hf.thinking_budget import ThinkingBudget
 from eyechart.models.model_option import AnyOption
@@ -28,7 +27,6 @@ from eyechart.spec import ModelSpec
 
 T = TypeVar("T")
 KIND = "AutoModelForImageTextToText"
-BATCHES_AHEAD = 16  # batches whose prompts are read at once, so that those of like length meet
 MAX_LOGITS = (2**29, 2**26)  # as many logits in one pass on an accelerator and on the processor
 LIBRARIES = ("transformers", "tokenizers", "torch", "torchvision", "pillow")
 
@@ -140,10 +138,10 @@ class HfGenerator(Scorer):
     ) -> Iterator[tuple[int, Answer]]:
         """Yield answers of up to `max_tokens`, batch by batch; a schema has no effect."""
         attempts = self._attempts(self.batch_size)
-        for prompts, refused in self._ahead(requests, self.batch_size, max_tokens):
-            for place, failure in refused.items():
+        for window in self._windows(requests, self.batch_size, max_tokens):
+            for place, failure in window.refused.items():
                 yield place, _unanswered(failure)
-            for batch in self._reader.batches(prompts, self.batch_size):
+            for batch in self._reader.batches(window.prompts, self.batch_size):
                 for part, outputs in attempts.run(batch, partial(self._answer, max_tokens)):
                     if isinstance(outputs, Failure):
                         yield part[0].place, _unanswered(outputs)
@@ -154,37 +152,10 @@ class HfGenerator(Scorer):
     def _attempts(self, size: int) -> BatchBackoff:
         return BatchBackoff(size, f"'{self.spec}'")
 
-    def _ahead(
-        self, requests: Iterable[Request], size: int, room: int
-    ) -> Iterator[tuple[dict[int, Prompt], dict[int, Failure]]]:
-        """Yield the prompts of some batches; prompts that cannot be prepared or leave no room are failures."""
-        places = enumerate(requests)
-        while some := [*islice(places, BATCHES_AHEAD * size)]:
-            prompts: dict[int, Prompt] = {}
-            refused: dict[int, Failure] = {}
-            for place, request in some:
-                try:
-                    prompt = Prompt(place, self._chat.prepare_inputs(request), image_key(request.images))
-                except Exception as error:
-                    refused[place] = failure_from_error(
-                        error, f"The processor of '{self.spec}' cannot take this request"
-                    )
-                    continue
-                if excess := self._excess(prompt.length, room):
-                    refused[place] = Failure(excess)
-                else:
-                    prompts[place] = prompt
-            yield prompts, refused
-
-    def _excess(self, prompt: int, answer: int) -> str:
-        """Return a sentence if a prompt leaves no room for an answer, else ""."""
-        most = getattr(self._module.config.get_text_config(), "max_position_embeddings", None)
-        if not most or prompt + answer <= most:
-            return ""
-        return (
-            f"'{self.spec}' reads and writes up to {most} tokens; a prompt of {prompt} leaves no room for an "
-            f"answer of {answer}. Put less into a request, or allow fewer tokens with max_tokens"
-        )
+    def _windows(self, requests: Iterable[Request], batch_size: int, room: int) -> Iterator[Window]:
+        """Yield prompts, of which more are prepared meanwhile, for answers of up to `room` tokens."""
+        preparer = PromptPreparer(f"'{self.spec}'", self._chat, self._config, room)
+        return preparer.windows(requests, batch_size)
 
     def _answer(self, max_tokens: int, prompts: Sequence[Prompt]) -> list[list[int]]:
         with runtime.inference_mode(self.device, "float32"):
@@ -252,9 +223,9 @@ class HfGenerator(Scorer):
             with runtime.inference_mode(self.device, "float32"):
                 return compute(self._reader.read(prompts, longest), trie)
 
-        for prompts, refused in self._ahead(requests, size, longest):
-            errors.update({place: f"{failure.reason}." for place, failure in refused.items()})
-            for batch in () if refused else self._reader.batches(prompts, size):
+        for window in self._windows(requests, size, longest):
+            errors.update({place: f"{failure.reason}." for place, failure in window.refused.items()})
+            for batch in () if window.refused else self._reader.batches(window.prompts, size):
                 for part, result in attempts.run(batch, computed):
                     if isinstance(result, Failure):
                         errors[part[0].place] = f"{result.reason}."
