@@ -172,6 +172,8 @@ def test_every_setting_offers_its_own_right_options(choice: Any, talker: Any, se
     repeated = MultipleChoice().predict(choice(model, setting))
     assert len(repeated.epochs) == 2
     assert len(model.asked) == len({*model.asked}) in (11, 12)  # two draws may be equal, and are asked once
+    asked = [number for (number,), _ in model.asked]
+    assert asked == sorted(asked)  # all questions about an image come one after another
     for (number,), text in model.asked:
         names = {*offered(text).values()}
         assert len(names) == 4
