@@ -11,6 +11,7 @@ from pathlib import Path
 
 from . import (
     abstention,
+    answers,
     birds,
     collection,
     division,
@@ -54,6 +55,7 @@ def main(pairs: int) -> None:
                 mmd,
                 birds,
                 abstention,
+                answers,
                 posterior,
                 retrieval,
                 prefix,
