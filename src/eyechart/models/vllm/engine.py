@@ -20,6 +20,7 @@ from eyechart.models.torchvision_repair import repair
 
 MAX_IMAGES = 64  # in one request; vLLM wants a limit and reserves nothing for it
 COMPACT = {"backend": "xgrammar", "disable_any_whitespace": True}  # JSON without spaces, which need not end
+WORKER_EXTENSION = "eyechart.models.vllm.worker.TrieWorker"
 ENVIRONMENT = {
     "VLLM_LOGGING_LEVEL": "ERROR",
     "VLLM_NO_USAGE_STATS": "1",
@@ -72,6 +73,7 @@ def _made(path: Path, stack: ExitStack, **settings: Any) -> Any:
             generation_config="vllm",  # not the checkpoint's own, which may ask for sampling
             limit_mm_per_prompt={"image": MAX_IMAGES, "video": 0},
             structured_outputs_config=COMPACT,
+            worker_extension_cls=WORKER_EXTENSION,
             use_tqdm_on_load=False,
             **settings,
         )
