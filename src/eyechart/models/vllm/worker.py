@@ -180,15 +180,13 @@ class RecordedPrompt:
         held = self.held[name]
         self.held[name] = (torch.cat([held[0], key]), torch.cat([held[1], value]))
         keys, values = (torch.cat(both) for both in zip(self.prompt[name], self.held[name], strict=True))
+        heads = [
+            part.transpose(0, 1)[None] for part in (query, keys, values)
+        ]  # a batch of one: the fast kernels want it
         attended = torch.nn.functional.scaled_dot_product_attention(
-            query.transpose(0, 1),
-            keys.transpose(0, 1),
-            values.transpose(0, 1),
-            attn_mask=self.mask,
-            scale=layer.impl.scale,
-            enable_gqa=True,
+            heads[0], heads[1], heads[2], self.mask, scale=layer.impl.scale, enable_gqa=True
         )
-        return output.copy_(attended.transpose(0, 1))
+        return output.copy_(attended[0].transpose(0, 1))
 
     def score(self, hidden: "torch.Tensor", rows: Sequence[int], tokens: Sequence[int]) -> list[float]:
         """Return the log-probabilities of tokens after some rows of hidden states; [] where another worker has them."""
