@@ -77,8 +77,8 @@ def _made(path: Path, stack: ExitStack, **settings: Any) -> Any:
             use_tqdm_on_load=False,
             **settings,
         )
-    except (ValueError, RuntimeError, ImportError, OSError) as error:
-        reason = " ".join(str(error).split())[:300]
+    except Exception as error:  # vLLM's code for a family raises what it happens to meet
+        reason = f"{type(error).__name__}: {' '.join(str(error).split())[:300]}"
         raise ModelError(f"vLLM cannot start with {path}: {reason}. Try hf[…], or other options of vllm[…].") from error
     stack.callback(llm.llm_engine.engine_core.shutdown)
     return llm
