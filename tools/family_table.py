@@ -52,15 +52,15 @@ def measure(names: Iterable[str], folder: Path) -> Iterator[Row]:
     from families.protocols import protocols_of, run_protocols
 
     comparisons = {name: Comparison(families.save(name, folder / name), draw_requests()) for name in names}
-    specs = {name: [one.spec, *([one.vllm_spec] if one.vllm else [])] for name, one in comparisons.items()}
+    specs = {name: [tried.spec, *([tried.vllm_spec] if tried.vllm else [])] for name, tried in comparisons.items()}
     records = run_protocols([spec for both in specs.values() for spec in both], folder, [sys.executable])
-    for name, one in comparisons.items():
-        exact = one.error < BOUND and one.finds_best
+    for name, tried in comparisons.items():
+        exact = tried.error < BOUND and tried.finds_best
         ran, *through_vllm = (len(protocols_of(spec, records)) for spec in specs[name])
-        row = Row(name, one.same_tokens, exact, one.error, one.path, ran, None)
-        if one.vllm:
-            path = ENGINE_PATHS[one.vllm.side_by_side]
-            row = row._replace(vllm=EngineRow(one.vllm.same_tokens, one.vllm.error, path, *through_vllm))
+        row = Row(name, tried.same_tokens, exact, tried.error, tried.path, ran, None)
+        if tried.vllm:
+            path = ENGINE_PATHS[tried.vllm.side_by_side]
+            row = row._replace(vllm=EngineRow(tried.vllm.same_tokens, tried.vllm.error, path, *through_vllm))
         yield row
 
 

@@ -104,9 +104,9 @@ class Comparison:
         answers, scores = self.answers, self.scores  # before vLLM, which takes classes of transformers while it works
         model = VllmGenerator(parse_spec(self.vllm_spec), offline=True)
         try:
-            told = [answer.tokens for answer in generate_all(model, self.requests, TOKENS)]
+            tokens = [answer.tokens for answer in generate_all(model, self.requests, TOKENS)]
             error = float(np.abs(model.score(self.requests, self.choices) - scores).max())
-            return EngineComparison(told == answers, error, bool(model._scorer._agrees))
+            return EngineComparison(tokens == answers, error, bool(model._scorer._agrees))
         except ModelError:
             return None
         finally:

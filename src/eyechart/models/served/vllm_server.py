@@ -116,14 +116,14 @@ class VllmServerGenerator(OpenAiGenerator, ExhaustiveScorer):
     @cached_property
     def _tail(self) -> tuple[int, ...]:
         """The tokens that the chat template writes after an answer; the first ends the turn."""
-        one, other = (answer.prompt[::-1] for answer in self._read(Request(("?",)), TRIED))
-        shared = next(place for place, pair in enumerate(zip(one, other, strict=False)) if pair[0] != pair[1])
+        first, second = (answer.prompt[::-1] for answer in self._read(Request(("?",)), TRIED))
+        shared = next(place for place, pair in enumerate(zip(first, second, strict=False)) if pair[0] != pair[1])
         if not shared:
             raise ModelError(
                 f"The chat template of '{self.spec}' writes nothing after an answer, so that its server cannot score "
                 "the end. Use vllm[FOLDER] with the same checkpoint."
             )
-        return one[:shared][::-1]
+        return first[:shared][::-1]
 
     def _read(self, request: Request, choices: Sequence[str | None]) -> list[ReadPrompt]:
         """Return the prompts with some choices. Raises RequestError for the first that the server cannot read."""

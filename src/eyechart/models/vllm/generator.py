@@ -193,8 +193,8 @@ class VllmGenerator(Scorer):
         check_choices(choices)
         choice, values = np.empty(len(requests), np.int64), np.empty(len(requests), np.float32)
         prompts, trie = [self._prompt(request) for request in requests], self._chat.build_trie(choices)
-        for row, found in self._scorer.best(prompts, trie).items():
-            choice[row], values[row] = found
+        for row, likeliest in self._scorer.best(prompts, trie).items():
+            choice[row], values[row] = likeliest
         return choice, values
 
     @cached_property

@@ -61,8 +61,8 @@ class TrieScorer:
             def look(search: best_first_search.BestFirstSearch, nodes: Ints) -> EdgeScores:
                 return read.score_nodes(nodes, search.prefix_nodes)
 
-            found = best_first_search.find_best(trie, first, count, look, read.max_nodes)
-            return list(zip(*(values.tolist() for values in found), strict=True))
+            likeliest = best_first_search.find_best(trie, first, count, look, read.max_nodes)
+            return list(zip(*(values.tolist() for values in likeliest), strict=True))
 
         return self._of_each(prompts, trie, find_best, together=self.batch_size)
 
@@ -109,8 +109,8 @@ class TrieScorer:
         if nodes.size < 2:
             return False
         _, _, passed = read.score_nodes(nodes, np.ones((1, len(read.trie.nodes)), bool))
-        _, _, asked = self._request([read.llm], [prompt], read.trie).score_nodes(np.sort(nodes))
-        self._agrees = bool(np.abs(passed - asked).max() <= self.tolerance)
+        _, _, requested = self._request([read.llm], [prompt], read.trie).score_nodes(np.sort(nodes))
+        self._agrees = bool(np.abs(passed - requested).max() <= self.tolerance)
         return self._agrees
 
     def _request(self, llms: Sequence[Any], prompts: Sequence[Prompt], trie: Trie) -> RequestedPrompts:
