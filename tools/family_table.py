@@ -12,6 +12,7 @@ from tempfile import TemporaryDirectory
 from typing import NamedTuple
 
 import families
+from families.protocols import PROTOCOLS, protocols_of, run_protocols
 
 PAGE = Path(__file__).resolve().parents[1] / "docs/families.md"
 COLUMNS = (
@@ -21,6 +22,7 @@ COLUMNS = (
 BOUND = 1e-4  # of a difference between two log-probabilities in float32
 START, END = "<!-- table: families -->", "<!-- end of table -->"
 ABSENT = "–"
+COUNT = len(PROTOCOLS)
 WORDS = {True: "yes", False: "no"}
 ENGINE_PATHS = {True: "one pass", False: "a request each"}
 
@@ -31,25 +33,24 @@ class EngineRow(NamedTuple):
     same_tokens: bool
     difference: float
     path: str
-    protocols: int
+    protocols: int | None
 
 
 class Row(NamedTuple):
-    """A row of the table; `vllm` is None for a checkpoint that vLLM does not run."""
+    """A row of the table; `vllm` is None for a checkpoint that vLLM does not run, `protocols` where none was tried."""
 
     family: str
     same_tokens: bool
     exact: bool
     difference: float
     path: str
-    protocols: int
+    protocols: int | None
     vllm: EngineRow | None
 
 
 def measure(names: Iterable[str], folder: Path) -> Iterator[Row]:
     """Yield the rows of families, whose tiny checkpoints are saved in a folder."""
     from families.check import Comparison, draw_requests
-    from families.protocols import protocols_of, run_protocols
 
     comparisons = {name: Comparison(families.save(name, folder / name), draw_requests()) for name in names}
     specs = {name: [tried.spec, *([tried.vllm_spec] if tried.vllm else [])] for name, tried in comparisons.items()}
@@ -78,8 +79,8 @@ def _read_row(cells: list[str]) -> Row:
     return row._replace(vllm=EngineRow(vllm[0] == "yes", float(vllm[1]), vllm[2], _count(vllm[3])))
 
 
-def _count(cell: str) -> int:
-    return int(cell.split()[0])
+def _count(cell: str) -> int | None:
+    return None if cell == ABSENT else int(cell.split()[0])
 
 
 def write_table(rows: Iterable[Row]) -> Iterator[str]:
@@ -91,15 +92,17 @@ def write_table(rows: Iterable[Row]) -> Iterator[str]:
 
 
 def _write_cells(row: Row) -> Iterator[str]:
-    from families.protocols import PROTOCOLS
-
     yield from (f"`{row.family}`", WORDS[row.same_tokens], WORDS[row.exact], f"{row.difference:.0e}", row.path)
-    yield f"{row.protocols} of {len(PROTOCOLS)}"
+    yield _write_count(row.protocols)
     if row.vllm is None:
         yield from [ABSENT] * 4
     else:
         yield from (WORDS[row.vllm.same_tokens], f"{row.vllm.difference:.0e}", row.vllm.path)
-        yield f"{row.vllm.protocols} of {len(PROTOCOLS)}"
+        yield _write_count(row.vllm.protocols)
+
+
+def _write_count(protocols: int | None) -> str:
+    return ABSENT if protocols is None else f"{protocols} of {COUNT}"
 
 
 def main(names: list[str]) -> None:
