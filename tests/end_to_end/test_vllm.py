@@ -111,6 +111,17 @@ def test_the_best_choices_are_those_of_transformers(pair: Pair, questions: list[
     np.testing.assert_allclose(values, pair.scores.max(axis=1), rtol=0, atol=1e-4)
 
 
+def test_a_request_for_each_node_gives_the_same(
+    pair: Pair, questions: list[Request], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert pair.vllm._scorer._agrees
+    monkeypatch.setattr(pair.vllm._scorer, "_agrees", False)
+    np.testing.assert_allclose(pair.vllm.score(questions, CHOICES), pair.scores, rtol=0, atol=1e-4)
+    found, values = pair.vllm.best(questions, CHOICES)
+    assert found.tolist() == pair.scores.argmax(axis=1).tolist()
+    np.testing.assert_allclose(values, pair.scores.max(axis=1), rtol=0, atol=1e-4)
+
+
 @pytest.mark.filterwarnings("ignore:max_rollback_tokens is deprecated:DeprecationWarning")  # how vLLM calls xgrammar
 def test_a_schema_holds_answers_to_it(pair: Pair, questions: list[Request]) -> None:
     found = generate_all(pair.vllm, questions, 64, SCHEMA)
@@ -240,6 +251,8 @@ else:
     asked = [Request((f"what is {place}?", Image.new("RGB", (60, 60), (place * 9, 0, 0)))) for place in range(8)]
     reference = HfGenerator(parse_spec("hf[toybox-mllm]"), offline=True)
     expected = [answer.tokens for answer in generate_all(reference, asked, 4)]
+    names = ["cat", "caterpillar", "dog", "hot dog"]
+    scores, likeliest = reference.score(asked, names), reference.best(asked, names)[0].tolist()
     for options in sys.argv[1:]:
         model = VllmGenerator(parse_spec(f"vllm[toybox-mllm,max_model_len=512,max_num_seqs=2,{options}]"), offline=True)
         same = [answer.tokens for answer in generate_all(model, asked, 4)] == expected
@@ -247,7 +260,9 @@ else:
         next(left)
         left.close()
         again = [answer.tokens for answer in generate_all(model, asked, 4)] == expected
-        print("told", options, same, again, len(model._engine.llms))
+        scored = abs(model.score(asked, names) - scores).max() < 1e-4
+        best = model.best(asked, names)[0].tolist() == likeliest
+        print("told", options, same, again, scored, best, model._scorer._agrees, len(model._engine.llms))
         model.close()
 """
 
@@ -272,7 +287,7 @@ def test_vllm_loads_the_repair_and_with_it_its_image_processors(
 
 def test_several_processes_answer_together(several: "subprocess.CompletedProcess[str]") -> None:
     told = [line.split()[1:] for line in several.stdout.splitlines() if line.startswith("told ")]
-    assert told == [[OPTIONS[0], "True", "True", "2"], [OPTIONS[1], "True", "True", "1"]], several.stderr
+    assert told == [[OPTIONS[0], *["True"] * 5, "2"], [OPTIONS[1], *["True"] * 5, "1"]], several.stderr
 
 
 @pytest.mark.parametrize(

@@ -19,7 +19,8 @@ from eyechart.cli import main
 from eyechart.models.generation import generate_all
 from eyechart.models.hf.generator import HfGenerator
 from eyechart.models.served.openai import OpenAiGenerator
-from eyechart.models.types import Answer, Floats, Request, Scorer
+from eyechart.models.served.vllm_server import VllmServerGenerator
+from eyechart.models.types import Answer, Floats, Request, Scorer, Until
 from eyechart.models.vllm.generator import VllmGenerator
 from eyechart.realbirdid.abstention_reasons import CHOICES, ReasonParser
 from eyechart.realbirdid.bird_vocabulary import BirdVocabulary
@@ -151,6 +152,40 @@ def requests() -> list[Request]:
     asked = [Request((item.image, item.question.prompt)) for item in items]
     two = [Request((one.parts[0], "and", other.parts[0], "Which are they?")) for one, other in pairwise(asked[:6])]
     return [*asked, *two, Request(("What do you see?", items[0].image)), Request(("What is a dog?",))]
+
+
+@pytest.fixture(scope="module")
+def scorer(url: str) -> Iterator[VllmServerGenerator]:
+    """The server as a model with log-probabilities."""
+    model = VllmServerGenerator(parse_spec(f"vllm_server[served,base_url={url}]"), offline=True)
+    yield model
+    model.close()
+
+
+@pytest.mark.parametrize("until", ["end", "unique"])
+def test_a_server_scores_choices_as_the_engine_does(
+    scorer: VllmServerGenerator, engine: VllmGenerator, requests: list[Request], until: Until
+) -> None:
+    choices = ["cat", "caterpillar", "a dog", "cat", "two dogs"]
+    asked = [requests[0], *requests[-3:]]
+    expected = engine.score(asked, choices, until=until)
+    np.testing.assert_allclose(scorer.score(asked, choices, until=until), expected, rtol=0, atol=1e-4)
+    assert np.ptp(expected, axis=1).min() > 1
+
+
+def test_a_server_finds_the_best_choice_of_the_engine(
+    scorer: VllmServerGenerator, engine: VllmGenerator, requests: list[Request]
+) -> None:
+    (found, values), (expected, known) = (model.best(requests[:3], names()[:5]) for model in (scorer, engine))
+    assert found.tolist() == expected.tolist()
+    np.testing.assert_allclose(values, known, rtol=0, atol=1e-4)
+
+
+def test_it_answers_as_a_server_without_scores(
+    scorer: VllmServerGenerator, server: OpenAiGenerator, requests: list[Request]
+) -> None:
+    assert told(generate_all(scorer, requests[:4], TOKENS)) == told(generate_all(server, requests[:4], TOKENS))
+    assert scorer.identity == server.identity
 
 
 def told(answers: list[Answer]) -> list[tuple[str, bool, int, int]]:

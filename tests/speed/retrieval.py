@@ -1,4 +1,7 @@
-"""What a probability for each of 3,651 species costs: names up to where they differ, beside whole names."""
+"""What a probability for each of 3,651 species costs: names up to where they differ, beside whole names.
+
+Through vLLM: nodes side by side, beside one request for each.
+"""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -8,9 +11,10 @@ import numpy as np
 from eyechart.models.generation import generate_all
 from eyechart.models.hf.generator import HfGenerator
 from eyechart.models.types import Request, Until
+from eyechart.models.vllm.generator import VllmGenerator
 from eyechart.spec import parse_spec
 
-from .paired import Work, ratio
+from .paired import Work, ratio, seconds
 from .posterior import IMAGE
 
 SPECIES = 3651  # of RealBirdID
@@ -51,6 +55,35 @@ class Bench:
         )
 
 
+@dataclass(frozen=True)
+class VllmBench:
+    """A model through vLLM, and made-up names."""
+
+    model: VllmGenerator
+    names: tuple[str, ...]
+
+    def score(self, *, side_by_side: bool) -> Work:
+        """The probabilities of all names."""
+
+        def work() -> None:
+            self.model._scorer._agrees = side_by_side
+            self.model.score([ASKED], self.names, until="unique")
+
+        return work
+
+    def facts(self, pairs: int) -> Iterator[str]:
+        """How many times as fast nodes are side by side as with a request each, and how long they take."""
+        ours, theirs = self.score(side_by_side=True), self.score(side_by_side=False)
+        ours()  # what is first takes longer
+        theirs()
+        requests = len(self.model._chat.build_trie(self.names, "unique").nodes)
+        middle, least, most = ratio(ours, theirs, pairs)
+        yield (
+            f"toybox-mllm through vLLM, {SPECIES:,} species up to where their names differ: one request, "
+            f"{middle:.0f} times as fast ({least:.0f}–{most:.0f}) as {requests:,}, {seconds(ours):.1f} s"
+        )
+
+
 def binomials(number: int) -> tuple[str, ...]:
     """Names of species, four in a genus on average."""
     rng = np.random.default_rng(0)
@@ -76,6 +109,9 @@ def facts(pairs: int) -> Iterator[str]:
     what = f"toybox-mllm, {SPECIES:,} species up to where their names differ"
     yield f"{what}, beside whole names: {bench.beside_whole_names(pairs)}"
     yield f"{what}: time over one greedy answer's: {bench.beside_an_answer(pairs)}"
+    model = VllmGenerator(parse_spec("vllm[toybox-mllm]"), offline=True)
+    yield from VllmBench(model, bench.names).facts(pairs)
+    model.close()
 
 
 if __name__ == "__main__":

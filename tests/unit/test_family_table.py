@@ -12,6 +12,14 @@ def test_the_table_has_every_family_once() -> None:
     assert all(0 < row.difference < family_table.BOUND for row in ROWS)
 
 
+def test_families_run_every_protocol_by_both_engines() -> None:
+    assert sum(row.protocols == family_table.COUNT for row in ROWS) >= 12
+    alike = [
+        row.family for row in ROWS if row.vllm and row.vllm.same_tokens and row.vllm.difference < family_table.BOUND
+    ]
+    assert len(alike) >= 6
+
+
 def test_the_table_is_read_as_it_is_written() -> None:
     lines = "\n".join(family_table.write_table(ROWS))
     assert family_table.read_rows(lines) == ROWS

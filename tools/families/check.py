@@ -10,11 +10,13 @@ import numpy as np
 from numpy.typing import NDArray
 from PIL import Image
 
+from eyechart.errors import ModelError
 from eyechart.models.generation import generate_all
 from eyechart.models.hf import trie_pass, trie_scoring
 from eyechart.models.hf.decoding import read_prompts
 from eyechart.models.hf.generator import HfGenerator
 from eyechart.models.types import Request
+from eyechart.models.vllm.generator import VllmGenerator
 from eyechart.spec import parse_spec
 
 CHOICES = ("cat", "caterpillar", "cat food", "a cat that sees", "dog", "cat", "x", "hot dog", "")
@@ -30,6 +32,15 @@ def draw_requests(count: int = 3) -> list[Request]:
 
 
 @dataclass(frozen=True)
+class EngineComparison:
+    """What vLLM gives beside transformers: equal tokens, the largest difference of log-probabilities, and the way."""
+
+    same_tokens: bool
+    error: float
+    side_by_side: bool
+
+
+@dataclass(frozen=True)
 class Comparison:
     """A checkpoint's answers and log-probabilities beside those of transformers."""
 
@@ -41,6 +52,16 @@ class Comparison:
     def generator(self) -> HfGenerator:
         """The checkpoint as eyechart asks it, all requests in one batch."""
         return HfGenerator(parse_spec(f"hf[{self.folder},batch_size={len(self.requests)}]"), offline=True)
+
+    @property
+    def spec(self) -> str:
+        """The checkpoint through transformers."""
+        return f"hf[{self.folder}]"
+
+    @property
+    def vllm_spec(self) -> str:
+        """The checkpoint through vLLM."""
+        return f"vllm[{self.folder},max_num_seqs=16]"
 
     @cached_property
     def scores(self) -> NDArray[np.float32]:
@@ -64,8 +85,7 @@ class Comparison:
     @cached_property
     def same_tokens(self) -> bool:
         """Whether each answer has the tokens that transformers generates for its request alone."""
-        answers = [answer.tokens for answer in generate_all(self.generator, self.requests, TOKENS)]
-        return all(answer == self._generate(prompt) for answer, prompt in zip(answers, self._prompts, strict=True))
+        return all(answer == self._generate(prompt) for answer, prompt in zip(self.answers, self._prompts, strict=True))
 
     @cached_property
     def path(self) -> str:
@@ -73,6 +93,25 @@ class Comparison:
         trie = self.generator._chat.build_trie(self.choices)
         prompts, _ = trie_scoring.score_root(read_prompts(self.generator._module, self._prompts[0]), trie, 2**26)
         return PATHS[isinstance(prompts, trie_pass.PassedPrompts)]
+
+    @cached_property
+    def answers(self) -> list[tuple[int, ...]]:
+        """The tokens of the answers."""
+        return [answer.tokens for answer in generate_all(self.generator, self.requests, TOKENS)]
+
+    @cached_property
+    def vllm(self) -> "EngineComparison | None":
+        """The same checkpoint through vLLM, None if vLLM does not start with it or fails."""
+        answers, scores = self.answers, self.scores  # before vLLM, which takes classes of transformers while it works
+        model = VllmGenerator(parse_spec(self.vllm_spec), offline=True)
+        try:
+            tokens = [answer.tokens for answer in generate_all(model, self.requests, TOKENS)]
+            error = float(np.abs(model.score(self.requests, self.choices) - scores).max())
+            return EngineComparison(tokens == answers, error, bool(model._scorer._agrees))
+        except ModelError:
+            return None
+        finally:
+            model.close()
 
     @cached_property
     def _prompts(self) -> list[dict[str, Any]]:

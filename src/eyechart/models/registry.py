@@ -97,6 +97,12 @@ BUILT_IN: Mapping[str, Backend] = {
         uses_device=False,
         extras=("openai",),
     ),
+    "vllm_server": Backend(
+        "eyechart.models.served.vllm_server:VllmServerGenerator",
+        frozenset({"generator", "scorer"}),
+        uses_device=False,
+        extras=("openai",),
+    ),
     "anthropic": Backend(
         "eyechart.models.served.anthropic:AnthropicGenerator",
         frozenset({"generator"}),

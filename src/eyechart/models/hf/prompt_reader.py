@@ -93,7 +93,7 @@ class PromptReader:
         if read is None:
             return False
         apart = read.logits.float().log_softmax(-1) - logits.float().log_softmax(-1)
-        return bool(apart.abs().max() <= tolerance(self.module))
+        return bool(apart.abs().max() <= tolerance(str(self.module.dtype).removeprefix("torch.")))
 
 
 def find_shared_prefixes(prompts: Mapping[int, Prompt], image_token: int | None) -> dict[int, Prompt]:

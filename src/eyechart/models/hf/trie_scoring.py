@@ -70,7 +70,7 @@ def agree(state: DecodingState, trie: Trie) -> bool:
 
     Each model is tried once: a family may look back, or count positions, in a way that its cache does not show.
     """
-    tried = _nodes_to_try(trie)
+    tried = nodes_to_try(trie)
     if state.model not in _agreement and len(tried) > 1:
         nodes = np.full((len(state.tokens), len(tried)), NO_NODE)
         nodes[0] = tried
@@ -83,16 +83,17 @@ def agree(state: DecodingState, trie: Trie) -> bool:
         for row, prompts in zip(scores, ways, strict=True):
             _, edges, values = prompts.score_nodes(nodes, prefixes)
             row[edges] = values
-        _agreement[state.model] = bool(np.abs(scores[0] - scores[1]).max() <= tolerance(state.model))
+        tolerated = tolerance(str(state.model.dtype).removeprefix("torch."))
+        _agreement[state.model] = bool(np.abs(scores[0] - scores[1]).max() <= tolerated)
     return _agreement.get(state.model, False)  # a single node is as well read by itself
 
 
-def tolerance(model: Any) -> float:
-    """Return how far apart log-probabilities may be that a model computes in two equal ways."""
-    return TOLERANCE.get(str(model.dtype).removeprefix("torch."), LOW_PRECISION_TOLERANCE)
+def tolerance(dtype: str) -> float:
+    """Return how far two ways of computing a log-probability may be apart with weights of some precision."""
+    return TOLERANCE.get(dtype, LOW_PRECISION_TOLERANCE)
 
 
-def _nodes_to_try(trie: Trie) -> list[int]:
+def nodes_to_try(trie: Trie) -> list[int]:
     """Return the beginning of the longest path below the root, and nodes beside it."""
     path, node = list[int](), int(trie.depths.argmax())
     while node:

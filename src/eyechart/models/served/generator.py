@@ -1,7 +1,7 @@
 """Models behind a server: what all backends share, whatever the wire format."""
 
 from abc import abstractmethod
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, wait
 from functools import cached_property, partial
 from importlib.util import find_spec
@@ -93,15 +93,20 @@ class ServedGenerator(Generator):
         What ends the run (a key that is not accepted, a budget that is spent, a server that is gone) is raised after
         every answer that was still to come.
         """
-        group = RequestGroup(self._line, self._gate, self.identity.name)
         if self.options.batch:
+            group = RequestGroup(self._line, self._gate, self.identity.name)
             yield from self._generate_batch(group, self.options.batch, requests, max_tokens, schema)
             return
+        _ = self._line  # which creates the API
+        yield from self._answers(partial(self._api.write, request, max_tokens, schema) for request in requests)
+
+    def _answers(self, writes: Iterable[Callable[[], Mapping[str, Any]]]) -> Iterator[tuple[int, Answer]]:
+        """Yield answers to the bodies that some functions write, with the functions' indices, as they arrive."""
+        group = RequestGroup(self._line, self._gate, self.identity.name)
         waiting: dict[Future[Answer], int] = {}
         try:
-            for place, request in enumerate(requests):
-                coroutine = group.answer(partial(self._api.write, request, max_tokens, schema))
-                waiting[self._line.submit(coroutine)] = place
+            for place, write in enumerate(writes):
+                waiting[self._line.submit(group.answer(write))] = place
                 yield from _done(waiting, group, patiently=len(waiting) >= AHEAD * self.options.concurrency)
                 if group.ended:
                     break

@@ -20,6 +20,7 @@ from eyechart.models.torchvision_repair import repair
 
 MAX_IMAGES = 64  # in one request; vLLM wants a limit and reserves nothing for it
 COMPACT = {"backend": "xgrammar", "disable_any_whitespace": True}  # JSON without spaces, which need not end
+WORKER_EXTENSION = "eyechart.models.vllm.worker.TrieWorker"
 ENVIRONMENT = {
     "VLLM_LOGGING_LEVEL": "ERROR",
     "VLLM_NO_USAGE_STATS": "1",
@@ -72,11 +73,12 @@ def _made(path: Path, stack: ExitStack, **settings: Any) -> Any:
             generation_config="vllm",  # not the checkpoint's own, which may ask for sampling
             limit_mm_per_prompt={"image": MAX_IMAGES, "video": 0},
             structured_outputs_config=COMPACT,
+            worker_extension_cls=WORKER_EXTENSION,
             use_tqdm_on_load=False,
             **settings,
         )
-    except (ValueError, RuntimeError, ImportError, OSError) as error:
-        reason = " ".join(str(error).split())[:300]
+    except Exception as error:  # vLLM's code for a family raises what it happens to meet
+        reason = f"{type(error).__name__}: {' '.join(str(error).split())[:300]}"
         raise ModelError(f"vLLM cannot start with {path}: {reason}. Try hf[…], or other options of vllm[…].") from error
     stack.callback(llm.llm_engine.engine_core.shutdown)
     return llm

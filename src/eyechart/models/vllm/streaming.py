@@ -7,6 +7,7 @@ from queue import Empty, SimpleQueue
 from threading import Semaphore, Thread
 from typing import Any
 
+from eyechart.errors import ModelError
 from eyechart.models.batch_backoff import failure_from_error
 
 PromptWithParams = tuple[dict[str, Any], Any]  # a prompt and vLLM's settings for its answer
@@ -85,8 +86,13 @@ class EngineQueue:
         self.pending[name] = prepared
 
     def step(self) -> Iterator[tuple[int, Any]]:
-        """Run one step, and yield the finished outputs."""
-        for output in self.llm.llm_engine.step():
+        """Run one step, and yield the finished outputs. Raises ModelError if the model fails on them."""
+        try:
+            outputs = self.llm.llm_engine.step()
+        except Exception as error:  # of vLLM's code for a family, or of a kernel
+            reason = f"vLLM failed while it answered ({type(error).__name__}: {_shown(error)})"
+            raise ModelError(f"{reason}. Try hf[…], or other options of vllm[…].") from error
+        for output in outputs:
             if output.finished:
                 yield self.pending.pop(output.request_id).place, output
 
