@@ -25,8 +25,8 @@ pytestmark = [
 
 Tiny = Callable[[str], Path]
 BOUND = 1e-5
-BOUNDS = {  # float32: linear attention adds up in another order, and two models have large activations
-    **dict.fromkeys(("qwen3_5", "qwen3_5_moe"), 2e-5),
+BOUNDS = {  # float32: linear attention adds up in another order, and some models have large activations
+    **dict.fromkeys(("qwen3_5", "qwen3_5_moe", "florence2"), 2e-5),
     "minicpmv4_6": 1e-4,
     "granite4_vision": 5e-5,
 }

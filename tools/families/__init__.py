@@ -18,10 +18,11 @@ MODULES = {
     ),
     "glm": ("glm4v", "glm4v_moe", "glm46v"),
     "gemma": ("gemma3", "gemma4", "paligemma", "t5gemma2"),
-    "raw": ("blip_2", "chameleon", "instructblip"),
+    "omni": ("phi4_multimodal",),
+    "raw": ("blip_2", "chameleon", "florence2", "instructblip"),
     "tiles": (
         *("internvl", "idefics2", "idefics3", "aya_vision", "cohere2_vision", "llama4", "mllama", "mistral3"),
-        *("lighton_ocr", "lfm2_vl"),
+        *("lighton_ocr", "lfm2_vl", "smolvlm"),
     ),
 }
 FAMILIES = tuple(sorted(family for families in MODULES.values() for family in families))

@@ -24,7 +24,7 @@ from eyechart.models.types import Answer, Floats, Identity, Request, Scorer, Unt
 from eyechart.spec import ModelSpec
 
 T = TypeVar("T")
-KIND = "AutoModelForImageTextToText"
+KINDS = ("AutoModelForImageTextToText", "AutoModelForMultimodalLM")  # the second has all families of the first
 BATCHES_AHEAD = 16  # batches whose prompts are read at once, so that those of like length meet
 MAX_LOGITS = (2**29, 2**26)  # as many logits in one pass on an accelerator and on the processor
 LIBRARIES = ("transformers", "tokenizers", "torch", "torchvision", "pillow")
@@ -88,8 +88,12 @@ class HfGenerator(Scorer):
         return self._chat.template.thinks
 
     @cached_property
+    def _kind(self) -> str:
+        return files.find_auto_class(self.source.path, KINDS)
+
+    @cached_property
     def _config(self) -> Any:
-        return files.load_config(self.source.path, KIND, trust_remote_code=self.load_settings.trust_remote_code)
+        return files.load_config(self.source.path, self._kind, trust_remote_code=self.load_settings.trust_remote_code)
 
     @cached_property
     def scoring_obstacle(self) -> str:
@@ -102,7 +106,7 @@ class HfGenerator(Scorer):
     def _module(self) -> Any:
         self.loads += 1
         _ = self._config  # refuses a family that transformers does not know
-        module = self.load_settings.load(KIND, self.source.path, self.dtype, self.device)
+        module = self.load_settings.load(self._kind, self.source.path, self.dtype, self.device)
         module.generation_config = self.greedy_decoding()
         return module
 
@@ -118,7 +122,7 @@ class HfGenerator(Scorer):
         return GenerationConfig(do_sample=False, eos_token_id=stop, pad_token_id=pad, **self._first_token())
 
     def _first_token(self) -> dict[str, int]:
-        """Return the token that a decoder begins an answer with, where an encoder reads the prompt."""
+        """Return the tokens that a decoder begins an answer with, where an encoder reads the prompt."""
         from transformers import GenerationConfig
 
         if not self._config.is_encoder_decoder:
@@ -126,7 +130,8 @@ class HfGenerator(Scorer):
         default = GenerationConfig.from_model_config(self._config).to_dict()
         settings = default | files.read_settings(self.source.path / "generation_config.json")
         first = settings.get("decoder_start_token_id")
-        return {"decoder_start_token_id": settings["bos_token_id"] if first is None else first}
+        forced = {"forced_bos_token_id": self._chat.forced_start[0]} if self._chat.forced_start else {}
+        return {"decoder_start_token_id": settings["bos_token_id"] if first is None else first, **forced}
 
     def generate(
         self,
@@ -178,7 +183,9 @@ class HfGenerator(Scorer):
     def _joined(self, prompts: Mapping[int, batches.Inputs], places: Sequence[int]) -> dict[str, Any]:
         """Return one batch of prompts, with the features of their images if the model takes these."""
         like, chosen = next(self._module.parameters()), [prompts[place] for place in places]
-        return self._image_features.attach(batches.collate(chosen, self._chat.padding_token, like), chosen)
+        behind = bool(self._config.is_encoder_decoder)
+        batch = batches.collate(chosen, self._chat.padding_token, like, behind=behind)
+        return self._image_features.attach(batch, chosen)
 
     def _excess(self, prompt: int, answer: int) -> str:
         """Return a sentence if a prompt leaves no room for an answer, else ""."""
