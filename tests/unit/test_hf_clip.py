@@ -47,8 +47,8 @@ def ours(folder: Path, more: str = "") -> HfClipEncoder:
 
 def noise() -> list[Image.Image]:
     """Images of several shapes, which SigLIP 2 cuts into patches of as many shapes."""
-    draw = np.random.default_rng(2).integers
-    return [Image.fromarray(draw(0, 256, (*shape, 3), dtype=np.uint8)) for shape in ((50, 40), (20, 90), (64, 64))]
+    draw, shapes = np.random.default_rng(2).integers, ((50, 40), (20, 90), (64, 64), (1, 1), (600, 2), (4, 3000))
+    return [Image.fromarray(draw(0, 256, (*shape, 3), dtype=np.uint8)) for shape in shapes]
 
 
 def padded(folder: Path, one: list[str]) -> Floats:
