@@ -11,6 +11,7 @@ Inputs = Mapping[str, Any]
 PADDED = frozenset(  # kinds of layers that were tried with padding, or that do not look back
     ("full_attention", "sliding_attention", "chunked_attention", "linear_attention", "conv", "hybrid", "hybrid_sliding")
 ) | {"moe", "mlp"}
+ALONE = frozenset({"hunyuan_vl"})  # families that give an image another position beside other requests
 
 
 def prompt_length(inputs: Inputs) -> int:

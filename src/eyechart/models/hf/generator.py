@@ -93,7 +93,9 @@ class HfGenerator(Scorer):
 
     @cached_property
     def _config(self) -> Any:
-        return files.load_config(self.source.path, self._kind, trust_remote_code=self.load_settings.trust_remote_code)
+        trusted = self.load_settings.trust_remote_code
+        whole = files.load_config(self.source.path, self._kind, trust_remote_code=trusted)
+        return getattr(whole, "thinker_config", whole)  # the part of an omni model that writes; the other one speaks
 
     @cached_property
     def scoring_obstacle(self) -> str:
@@ -106,7 +108,7 @@ class HfGenerator(Scorer):
     def _module(self) -> Any:
         self.loads += 1
         _ = self._config  # refuses a family that transformers does not know
-        module = self.load_settings.load(self._kind, self.source.path, self.dtype, self.device)
+        module = self.load_settings.load(self._kind, self.source.path, self.dtype, self.device, self._config)
         module.generation_config = self.greedy_decoding()
         return module
 
@@ -153,6 +155,8 @@ class HfGenerator(Scorer):
                         yield place, self._chat.decode_answer(tokens, batches.prompt_length(prompts[place]))
 
     def _batches(self, prompts: Mapping[int, batches.Inputs], size: int) -> Iterator[list[int]]:
+        if self._config.model_type in batches.ALONE:
+            size = 1
         return batches.group_by_length(prompts, size, padding=batches.allows_padding(self._config))
 
     def _attempts(self, size: int) -> BatchBackoff:

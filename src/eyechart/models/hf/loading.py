@@ -129,9 +129,9 @@ class LoadSettings:
         }
         return {name: value for name, value in settings.items() if value}
 
-    def load(self, kind: str, path: Path, dtype: str, device: str) -> Any:
+    def load(self, kind: str, path: Path, dtype: str, device: str, config: Any) -> Any:
         """Load a transformers class onto its device, with the adapter merged, in evaluation mode."""
-        how: dict[str, Any] = {}
+        how: dict[str, Any] = {"config": config}
         if attention := self._attention(path):
             how["attn_implementation"] = attention
         if self.quantization:
