@@ -58,10 +58,11 @@ def test_an_image_is_answered_as_by_transformers_or_is_an_error(tiny_chat: Calla
     answers = dict(zip(draw_images(), generate_all(comparison.generator, requests, 5), strict=True))
     assert not answers["plain"].error
     for request, answer in zip(requests, answers.values(), strict=True):
+        if "leaves no room for an answer" in answer.error:  # more tokens than the model was made for
+            continue
         expected = comparison.ask_transformers(request)
         if isinstance(expected, Exception):
-            assert f"{comparison.generator.spec}' cannot take this request ({type(expected).__name__}" in (
-                answer.error.replace("answer this", "take this")
-            )
-        elif "leaves no room for an answer" not in answer.error:  # of more tokens than the model was made for
+            refusals = (f"{comparison.generator.spec}' cannot {verb} this request" for verb in ("take", "answer"))
+            assert any(f"{refusal} ({type(expected).__name__}" in answer.error for refusal in refusals)
+        else:
             assert (answer.error, answer.tokens) == ("", expected)
