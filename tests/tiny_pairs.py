@@ -43,6 +43,13 @@ def roberta_tokenizer() -> Any:
     return RobertaTokenizer(vocab={word: at for at, word in enumerate(words)}, merges=[], model_max_length=62)
 
 
+def xlm_tokenizer(longest: int) -> Any:
+    from transformers import XLMRobertaTokenizer
+
+    words = ["<s>", "<pad>", "</s>", "<unk>", "▁", *LETTERS, "<mask>"]
+    return XLMRobertaTokenizer(vocab=[(word, -1.0) for word in words], model_max_length=longest)
+
+
 def clip_parts() -> tuple[Any, Any, Any]:
     from transformers import CLIPConfig, CLIPImageProcessorPil, CLIPModel
 
@@ -101,6 +108,64 @@ def dual(tower: Any, words: Any, images: Any, tokenizer: Any) -> tuple[Any, Any]
     return VisionTextDualEncoderModel(config), VisionTextDualEncoderProcessor(images, tokenizer)
 
 
+def metaclip_2_parts() -> tuple[Any, Any, Any]:
+    from transformers import CLIPImageProcessorPil, MetaClip2Config, MetaClip2Model
+
+    words = TEXT | {"max_position_embeddings": 77, "eos_token_id": 2, "bos_token_id": 0}
+    config = MetaClip2Config(text_config=words, vision_config=TOWER, projection_dim=16)
+    size = {"shortest_edge": 32}
+    images = CLIPImageProcessorPil(size=size, crop_size={"height": 32, "width": 32})
+    return MetaClip2Model(config), xlm_tokenizer(77), images
+
+
+def altclip_parts() -> tuple[Any, Any, Any]:
+    from transformers import AltCLIPConfig, AltCLIPModel, CLIPImageProcessorPil
+
+    words = TEXT | {"max_position_embeddings": 64, "pad_token_id": 1, "type_vocab_size": 1, "project_dim": 24}
+    config = AltCLIPConfig(text_config=words, vision_config=TOWER, projection_dim=16)
+    size = {"shortest_edge": 32}
+    return (
+        AltCLIPModel(config),
+        xlm_tokenizer(62),
+        CLIPImageProcessorPil(size=size, crop_size={"height": 32, "width": 32}),
+    )
+
+
+def chinese_clip_parts() -> tuple[Any, Any, Any]:
+    from transformers import ChineseCLIPConfig, ChineseCLIPImageProcessorPil, ChineseCLIPModel
+
+    words = TEXT | {"max_position_embeddings": 64}
+    config = ChineseCLIPConfig(text_config=words, vision_config=TOWER, projection_dim=16)
+    images = ChineseCLIPImageProcessorPil(size={"height": 32, "width": 32}, do_center_crop=False)
+    return ChineseCLIPModel(config), bert_tokenizer(), images
+
+
+def align_parts() -> tuple[Any, Any, Any]:
+    from transformers import AlignConfig, AlignModel, EfficientNetImageProcessorPil
+
+    block = {
+        "image_size": 32,
+        "kernel_sizes": [3],
+        "in_channels": [32],
+        "out_channels": [8],
+        "depthwise_padding": [],
+        "strides": [1],
+    }
+    eye = block | {"num_block_repeats": [1], "expand_ratios": [1], "hidden_dim": 32, "width_coefficient": 1.0}
+    config = AlignConfig(text_config=TEXT | {"max_position_embeddings": 64}, vision_config=eye, projection_dim=8)
+    return AlignModel(config), bert_tokenizer(), EfficientNetImageProcessorPil(size={"height": 32, "width": 32})
+
+
+def tips2_parts() -> tuple[Any, Any, Any]:
+    from transformers import Tipsv2Config, Tipsv2ImageProcessor, Tipsv2Model, Tipsv2Tokenizer
+
+    tower = {"hidden_size": 16, "num_hidden_layers": 2, "num_attention_heads": 2, "patch_size": 8, "image_size": 32}
+    config = Tipsv2Config(text_config=TEXT | {"max_position_embeddings": 64}, vision_config=tower)
+    words = ["<pad>", "<unk>", "▁", *LETTERS]
+    tokenizer = Tipsv2Tokenizer(vocab={word: at for at, word in enumerate(words)}, merges=[])
+    return Tipsv2Model(config), tokenizer, Tipsv2ImageProcessor(size={"height": 32, "width": 32})
+
+
 def blip2_parts() -> tuple[Any, Any]:
     from transformers import Blip2Config, Blip2ForImageTextRetrieval, Blip2Processor, BlipImageProcessorPil
 
@@ -118,5 +183,10 @@ PARTS = {
     "groupvit": groupvit_parts,
     "lit": lit_parts,
     "lit-roberta": lit_roberta_parts,
+    "metaclip_2": metaclip_2_parts,
+    "altclip": altclip_parts,
+    "chinese_clip": chinese_clip_parts,
+    "align": align_parts,
+    "tipsv2": tips2_parts,
     "blip2": blip2_parts,
 }

@@ -1,4 +1,4 @@
-"""CLIP, SigLIP, GroupViT and LiT through transformers, on tiny checkpoints made here."""
+"""CLIP, SigLIP and models like them through transformers, on tiny checkpoints made here."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -19,8 +19,8 @@ from eyechart.spec import parse_spec
 repair()  # before any test imports transformers itself
 TEXTS = ["a cat", "a photo of a small and rather shy dog", "dog", "a cat", "the"]
 MAKERS = run_path(str(Path(__file__).parents[1] / "tiny_pairs.py"))
-FAMILIES = ("clip", "siglip", "siglip2", "groupvit", "lit", "lit-roberta")
-MASKED = ("lit", "lit-roberta")
+MASKED = ("lit", "lit-roberta", "altclip", "chinese_clip", "align", "tipsv2")
+FAMILIES = ("clip", "metaclip_2", "siglip", "siglip2", "groupvit", *MASKED)
 Save = Callable[[str], Path]
 
 
@@ -46,8 +46,9 @@ def ours(folder: Path, more: str = "") -> HfClipEncoder:
 
 
 def noise() -> list[Image.Image]:
-    pixels = np.random.default_rng(2).integers(0, 256, (3, 50, 40, 3), dtype=np.uint8)
-    return [Image.fromarray(image) for image in pixels]
+    """Images of several shapes, which SigLIP 2 cuts into patches of as many shapes."""
+    draw, shapes = np.random.default_rng(2).integers, ((50, 40), (20, 90), (64, 64), (1, 1), (600, 2), (4, 3000))
+    return [Image.fromarray(draw(0, 256, (*shape, 3), dtype=np.uint8)) for shape in shapes]
 
 
 def padded(folder: Path, one: list[str]) -> Floats:
@@ -231,8 +232,28 @@ def test_weights_of_another_shape(save: Save) -> None:
 def test_another_family_is_refused(save: Save) -> None:
     folder = save("clip")
     (folder / "config.json").write_text('{"model_type": "bert"}')
-    with pytest.raises(ModelError, match="family 'bert', expected one of clip, siglip, siglip2, groupvit, vision-text"):
+    with pytest.raises(
+        ModelError, match=r"family 'bert', expected one of clip, metaclip_2, .* Use the open_clip backend"
+    ):
         _ = ours(folder).identity
+
+
+@pytest.mark.parametrize("family", ["dinov2", "dinov3_vit"])
+def test_dino_txt_is_in_no_library(save: Save, family: str) -> None:
+    folder = save("clip")
+    (folder / "config.json").write_text(f'{{"model_type": "{family}"}}')
+    with pytest.raises(ModelError, match=r"dino\.txt, the text tower .* only in the code of facebookresearch/dinov3"):
+        _ = ours(folder).identity
+
+
+def test_tips_2_is_published_without_its_temperature(save: Save) -> None:
+    from safetensors.torch import load_file, save_file
+
+    path = save("tipsv2") / "model.safetensors"
+    state = load_file(path)
+    del state["temperature"]
+    save_file(state, path, metadata={"format": "pt"})
+    assert ours(path.parent).logit_scale == pytest.approx(1 / 0.005065968260169029)
 
 
 def test_a_folder_without_weights(save: Save) -> None:

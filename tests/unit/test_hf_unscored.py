@@ -74,7 +74,7 @@ def test_only_cases_that_need_scores_are_not_asked(
     assert unavailable(protocol, options, ours(tiny_chat("gemma3"))) == ""
 
 
-@pytest.mark.parametrize("family", ["phi4_multimodal", "no_such_family"])
+@pytest.mark.parametrize("family", ["phi3", "no_such_family"])
 def test_a_family_that_transformers_does_not_load_has_the_right_remedy(
     tiny_chat: Tiny, tmp_path: Path, family: str
 ) -> None:

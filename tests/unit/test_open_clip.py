@@ -314,6 +314,7 @@ def test_a_folder_without_weights(save: Save) -> None:
         ("open_clip[ViT-B-32]", ModelError, "names no weights.*laion2b_s34b_b79k"),
         ("open_clip[ViT-B-33,pretrained=openai]", SpecError, "did you mean ViT-B-32"),
         ("open_clip[]", SpecError, "open_clip does not have"),
+        ("open_clip[dino.txt]", SpecError, r"which open_clip does not have\. dino\.txt, the text tower of DINOv2 and"),
         ("open_clip[ViT-B-32,dtype=half,pretrained=openai]", SpecError, "Expected one of float32"),
     ],
 )

@@ -25,6 +25,7 @@ PROMPTS = {
     "blip_2": "Question: what? Answer:",
     "instructblip": "what?",
     "chameleon": "what?<image>",
+    "florence2": "what?",
 }
 
 

@@ -14,14 +14,16 @@ MODULES = {
     ),
     "qwen": (
         *("qwen2_vl", "qwen2_5_vl", "qwen3_vl", "qwen3_vl_moe", "qwen3_5", "qwen3_5_moe", "exaone4_5"),
-        *("paddleocr_vl", "video_llama_3", "minicpmv4_6"),
+        *("paddleocr_vl", "video_llama_3", "minicpmv4_6", "minicpmv4_7"),
     ),
-    "glm": ("glm4v", "glm4v_moe", "glm46v"),
-    "gemma": ("gemma3", "gemma4", "paligemma", "t5gemma2"),
-    "raw": ("blip_2", "chameleon", "instructblip"),
+    "glm": ("glm4v", "glm4v_moe", "glm46v", "glm_ocr"),
+    "gemma": ("gemma3", "gemma4", "gemma4_unified", "paligemma", "t5gemma2"),
+    "omni": ("phi4_multimodal", "qwen2_5_omni_thinker", "qwen3_omni_moe_thinker"),
+    "raw": ("blip_2", "chameleon", "florence2", "instructblip"),
+    "recent": (*("aria", "ernie4_5_vl_moe", "hunyuan_vl", "kimi_k25", "perception_lm", "qianfan_ocr", "step3p7"),),
     "tiles": (
         *("internvl", "idefics2", "idefics3", "aya_vision", "cohere2_vision", "llama4", "mllama", "mistral3"),
-        *("lighton_ocr", "lfm2_vl"),
+        *("lighton_ocr", "lfm2_vl", "smolvlm"),
     ),
 }
 FAMILIES = tuple(sorted(family for families in MODULES.values() for family in families))

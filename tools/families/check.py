@@ -94,6 +94,13 @@ class Comparison:
         prompts, _ = trie_scoring.score_root(read_prompts(self.generator._module, self._prompts[0]), trie, 2**26)
         return PATHS[isinstance(prompts, trie_pass.PassedPrompts)]
 
+    def ask_transformers(self, request: Request) -> tuple[int, ...] | Exception:
+        """Return the tokens that transformers generates for a request alone, or what it raises."""
+        try:
+            return self._generate(self._prepare(request))
+        except Exception as error:
+            return error
+
     @cached_property
     def answers(self) -> list[tuple[int, ...]]:
         """The tokens of the answers."""
@@ -115,12 +122,11 @@ class Comparison:
 
     @cached_property
     def _prompts(self) -> list[dict[str, Any]]:
-        inputs = [self.generator._chat.prepare_inputs(request) for request in self.requests]
-        dtype = self.generator._module.dtype
-        return [
-            {name: value.to(dtype) if value.is_floating_point() else value for name, value in prompt.items()}
-            for prompt in inputs
-        ]
+        return [self._prepare(request) for request in self.requests]
+
+    def _prepare(self, request: Request) -> dict[str, Any]:
+        prompt, dtype = self.generator._chat.prepare_inputs(request), self.generator._module.dtype
+        return {name: value.to(dtype) if value.is_floating_point() else value for name, value in prompt.items()}
 
     def _generate(self, prompt: dict[str, Any]) -> tuple[int, ...]:
         tokens = self.generator._module.generate(**prompt, max_new_tokens=TOKENS)

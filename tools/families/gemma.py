@@ -82,6 +82,37 @@ def gemma4() -> Checkpoint:
     return t.Gemma4ForConditionalGeneration(config), processor
 
 
+def gemma4_unified() -> Checkpoint:
+    """Has no image encoder: patches are words of its text model."""
+    names = {f"{part}_token": f"<{part}>" for part in ("boi", "eoi", "image", "video", "audio", "boa", "eoa")}
+    layers = ["sliding_attention", "full_attention"] * 2
+    tokenizer, words = make_tokenizer(names=names, sliding_window=64, num_hidden_layers=4, layer_types=layers)
+    tokenizer.bos_token = "<user>"
+    ids = {f"{name}_id": token for name, token in token_ids(tokenizer, names).items()}
+    config = t.Gemma4UnifiedConfig(
+        text_config=words | {"bos_token_id": tokenizer.bos_token_id, "global_head_dim": 32},
+        vision_config={
+            "patch_size": 8,
+            "pooling_kernel_size": 2,
+            "mm_embed_dim": 96,
+            "mm_posemb_size": 64,
+            "output_proj_dims": 96,
+        },
+        audio_config=None,
+        eoa_token_index=ids.pop("eoa_token_id"),
+        **ids,
+    )
+    processor = t.Gemma4UnifiedProcessor(
+        t.Gemma4UnifiedAudioFeatureExtractor(),
+        t.Gemma4UnifiedImageProcessor(patch_size=8, pooling_kernel_size=2, max_soft_tokens=70),
+        tokenizer,
+        t.Gemma4UnifiedVideoProcessor(),
+        chat_template=chat_template("<image>"),
+        image_seq_length=70,
+    )
+    return t.Gemma4UnifiedForConditionalGeneration(config), processor
+
+
 def paligemma() -> Checkpoint:
     """Reads prompts with bidirectional attention."""
     tokenizer, words = make_tokenizer(names={"image": "<image>"})

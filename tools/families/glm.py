@@ -11,7 +11,7 @@ PARTS = ("image", "video", "begin_of_image", "end_of_image", "begin_of_video", "
 GLM = {part: f"<|{part}|>" for part in PARTS}
 
 
-def make_glm(kind: str, types: Mapping[str, str] = {}, **more: Any) -> Checkpoint:
+def make_glm(kind: str, types: Mapping[str, str] = {}, reader: str = "", **more: Any) -> Checkpoint:
     """Return a model of GLM's and the processor that goes with it."""
     rope = {"rope_type": "default", "mrope_section": [4, 2, 2], "rope_theta": 1e4, "partial_rotary_factor": 0.5}
     tokenizer, words = make_tokenizer(names=GLM, rope_parameters=rope, **more)
@@ -36,7 +36,7 @@ def make_glm(kind: str, types: Mapping[str, str] = {}, **more: Any) -> Checkpoin
         video_start_token_id=ids["begin_of_video"],
         video_end_token_id=ids["end_of_video"],
     )
-    parts = kind.removesuffix("Moe")
+    parts = reader or kind.removesuffix("Moe")
     images = getattr(t, f"{parts}ImageProcessor")(
         patch_size=8, merge_size=2, size={"shortest_edge": 32 * 32, "longest_edge": 64 * 64 * 2}, **HALF
     )
@@ -55,9 +55,14 @@ def glm4v() -> Checkpoint:
 def glm4v_moe() -> Checkpoint:
     """Has experts after its first layer."""
     experts: dict[str, Any] = {"n_routed_experts": 4, "num_experts_per_tok": 2, "moe_intermediate_size": 32}
-    return make_glm("Glm4vMoe", {}, **experts, first_k_dense_replace=1)
+    return make_glm("Glm4vMoe", **experts, first_k_dense_replace=1)
 
 
 def glm46v() -> Checkpoint:
     """The same model as glm4v, with a processor of its own."""
     return make_glm("Glm46V", {"model_type": "glm4v"})
+
+
+def glm_ocr() -> Checkpoint:
+    """Reads documents, with the processor of glm46v."""
+    return make_glm("GlmOcr", {}, "Glm46V")

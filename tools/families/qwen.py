@@ -158,34 +158,40 @@ def video_llama_3() -> Checkpoint:
     )
 
 
-def minicpmv4_6() -> Checkpoint:
-    """Has layers of linear attention."""
-    names = {
-        "image_token": "<|image_pad|>",
-        "video_token": "<|video_pad|>",
-        "image_start_token": "<image>",
-        "image_end_token": "</image>",
-        "slice_start_token": "<slice>",
-        "slice_end_token": "</slice>",
-        "image_id_start_token": "<image_id>",
-        "image_id_end_token": "</image_id>",
-    }
-    tokenizer, words = make_tokenizer(
-        names=names,
-        **LINEAR,
-        rope_parameters=NARROW,
-    )
-    eye = SIGLIP | {"image_size": 64, "patch_size": 8, "insert_layer_id": 0}
-    config = t.MiniCPMV4_6Config(
-        vision_config=eye,
+def make_minicpm(kind: str, parts: Mapping[str, str]) -> Checkpoint:
+    """Return a model of MiniCPM-V's and its processor; `parts` are the tokens that its configuration names."""
+    names = {f"{part}_token": f"<|{part}_pad|>" for part in ("image", "video")}
+    for part in ("image", "slice", "image_id"):
+        names |= {f"{part}_start_token": f"<{part}>", f"{part}_end_token": f"</{part}>"}
+    tokenizer, words = make_tokenizer(names=names, **LINEAR, rope_parameters=NARROW)
+    config = getattr(t, f"{kind}Config")(
+        vision_config=SIGLIP | {"image_size": 64, "patch_size": 8, "insert_layer_id": 0},
         text_config=words | {"model_type": "qwen3_5_text"},
         insert_layer_id=0,
         image_size=64,
-        image_token_id=tokenizer.convert_tokens_to_ids("<|image_pad|>"),
-        video_token_id=tokenizer.convert_tokens_to_ids("<|video_pad|>"),
+        **{name: tokenizer.convert_tokens_to_ids(token) for name, token in parts.items()},
     )
+    videos = t.MiniCPMV4_6VideoProcessor()
     images = t.MiniCPMV4_6ImageProcessor(scale_resolution=64, patch_size=8, max_slice_nums=1, **HALF)
-    processor = t.MiniCPMV4_6Processor(
-        images, t.MiniCPMV4_6VideoProcessor(), tokenizer, chat_template=chat_template("<|image_pad|>")
-    )
-    return t.MiniCPMV4_6ForConditionalGeneration(config), processor
+    chat, processor = chat_template("<|image_pad|>"), getattr(t, f"{kind}Processor")
+    reader = processor(image_processor=images, video_processor=videos, tokenizer=tokenizer, chat_template=chat)
+    return getattr(t, f"{kind}ForConditionalGeneration")(config), reader
+
+
+PADS = {"image_token_id": "<|image_pad|>", "video_token_id": "<|video_pad|>"}
+
+
+def minicpmv4_6() -> Checkpoint:
+    """Has layers of linear attention."""
+    return make_minicpm("MiniCPMV4_6", PADS)
+
+
+def minicpmv4_7() -> Checkpoint:
+    """Has layers of linear attention."""
+    ends = {
+        "image_start_id": "<image>",
+        "image_end_id": "</image>",
+        "slice_start_id": "<slice>",
+        "slice_end_id": "</slice>",
+    }
+    return make_minicpm("MiniCPMV4_7", PADS | ends)

@@ -63,3 +63,41 @@ def chameleon() -> Checkpoint:
     images = t.ChameleonImageProcessor(size={"shortest_edge": 32}, crop_size={"height": 32, "width": 32})
     processor = t.ChameleonProcessor(images, tokenizer, image_seq_length=256)
     return t.ChameleonForConditionalGeneration(config), processor
+
+
+def florence2() -> Checkpoint:
+    """Reads the prompt in an encoder, and begins an answer with a token of its own."""
+    tokenizer, words = make_tokenizer(names={"image_token": "<image>"})
+    tokenizer.bos_token = "<user>"
+    ids = {name: words[name] for name in ("vocab_size", "eos_token_id", "pad_token_id")}
+    text = t.BartConfig(
+        **ids,
+        bos_token_id=tokenizer.bos_token_id,
+        forced_eos_token_id=None,
+        decoder_start_token_id=words["eos_token_id"],
+        d_model=96,
+        encoder_layers=2,
+        decoder_layers=2,
+        encoder_attention_heads=3,
+        decoder_attention_heads=3,
+        encoder_ffn_dim=128,
+        decoder_ffn_dim=128,
+    )
+    eye = {
+        "depths": [1, 1],
+        "patch_size": [7, 3],
+        "patch_stride": [4, 4],
+        "patch_padding": [3, 1],
+        "embed_dim": [16, 32],
+    }
+    heads = {"patch_prenorm": [False, True], "num_heads": [2, 2], "num_groups": [2, 2], "window_size": 2}
+    config = t.Florence2Config(
+        vision_config=eye | heads | {"projection_dim": 96},
+        text_config=text.to_dict(),
+        image_token_id=tokenizer.convert_tokens_to_ids("<image>"),
+    )
+    model = t.Florence2ForConditionalGeneration(config)
+    model.generation_config.forced_bos_token_id = tokenizer.bos_token_id
+    images = t.CLIPImageProcessor(size={"height": 64, "width": 64}, do_center_crop=False, **HALF)
+    images.image_seq_length = 17  # one for each of the 4 x 4 patches, and their mean
+    return model, t.Florence2Processor(images, tokenizer)

@@ -76,6 +76,25 @@ def idefics3() -> Checkpoint:
     return t.Idefics3ForConditionalGeneration(config), processor
 
 
+def smolvlm() -> Checkpoint:
+    """Is built like Idefics 3, and reads videos; its processor needs num2words."""
+    parts = ("fake_token_around_image", "image", "end_of_utterance", "global-img", "video")
+    named = ("fake_image_token", "image_token", "end_of_utterance_token", "global_image_token", "video_token")
+    tokenizer, words = make_tokenizer(names=dict(zip(named, map("<{}>".format, parts), strict=True)))
+    config = t.SmolVLMConfig(
+        vision_config={**SIGLIP, "image_size": 64, "patch_size": 16},
+        text_config=t.LlamaConfig(**words),
+        image_token_id=tokenizer.convert_tokens_to_ids("<image>"),
+        scale_factor=2,
+        pad_token_id=tokenizer.pad_token_id,
+        tie_word_embeddings=True,
+    )
+    sizes = {"size": {"longest_edge": 128}, "max_image_size": {"longest_edge": 64}, **HALF}
+    images, videos = t.SmolVLMImageProcessor(**sizes), t.SmolVLMVideoProcessor(**sizes)
+    processor = t.SmolVLMProcessor(images, tokenizer, videos, image_seq_len=4, chat_template=chat_template("<image>"))
+    return t.SmolVLMForConditionalGeneration(config), processor
+
+
 def aya_vision() -> Checkpoint:
     """Has layers of sliding attention."""
     parts = (

@@ -157,6 +157,12 @@ class ChatProcessor:
             raise ModelError(f"The tokenizer in {self.path} names no end of turn (eos_token). Add it to its config.")
         return last[0] if last else int(self._tokenizer.eos_token_id)
 
+    @cached_property
+    def forced_start(self) -> tuple[int, ...]:
+        """The token that every answer begins with (forced_bos_token_id), as BART was trained; none for most models."""
+        token = files.read_settings(self.path / "generation_config.json").get("forced_bos_token_id")
+        return () if token is None else (int(token),)
+
     @property
     def padding_token(self) -> int:
         """The token that pads short prompts; the attention mask hides it."""
@@ -193,7 +199,7 @@ class ChatProcessor:
         rows = [
             row[len(start) :] if row[: len(start)] == start else other for row, other in zip(behind, alone, strict=True)
         ]
-        return [(*row, self.end_token) for row in rows]
+        return [(*self.forced_start, *row, self.end_token) for row in rows]
 
     def build_trie(self, choices: Sequence[str], until: Until = "end") -> Trie:
         """Return the trie of whole answers, or of their shortest unique prefixes.

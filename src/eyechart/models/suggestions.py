@@ -1,5 +1,6 @@
 """Suggestions for a model name that is no backend: a near backend, or a model given without its backend."""
 
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from importlib.util import find_spec
@@ -9,13 +10,24 @@ from eyechart.models import packaged
 from eyechart.models.torchvision_repair import repair
 from eyechart.spec import ModelSpec, did_you_mean
 
+DINO_TXT = (
+    "dino.txt, the text tower of DINOv2 and DINOv3, is in none of open_clip, transformers and timm, but only in the "
+    "code of facebookresearch/dinov3 for torch.hub. Write a class that inherits from Encoder around it "
+    "(docs/extending.md), or use the image tower alone as knn[timm[…]]."
+)
+
+
+def near_or_absent(name: str, near: str) -> str:
+    """Return the end of a sentence about a name that is not known: the near ones, or where a model is instead."""
+    return f". {DINO_TXT}" if {"dino", "txt"} <= {*re.findall("dino|txt", name.casefold())} else near
+
 
 def suggest_model(spec: ModelSpec, backends: Sequence[str]) -> str:
     """Return the end of a sentence about an unknown backend: the backend of a model of that name, or near backends.
 
     timm is only imported where the name is none of a shipped model or of open_clip, since that takes seconds.
     """
-    near = did_you_mean(spec.backend, backends)
+    near = near_or_absent(spec.backend, did_you_mean(spec.backend, backends))
     candidates = [*_spelled(spec, _shipped()), *_spelled(spec, (("open_clip", name) for name in _open_clip()))]
     if not candidates and near == ".":
         candidates = [*_spelled(spec, (("timm", name) for name in _timm(spec)))]

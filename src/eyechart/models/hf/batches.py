@@ -12,6 +12,7 @@ Inputs = Mapping[str, Any]
 PADDED = frozenset(  # kinds of layers that were tried with padding, or that do not look back
     ("full_attention", "sliding_attention", "chunked_attention", "linear_attention", "conv", "hybrid", "hybrid_sliding")
 ) | {"moe", "mlp"}
+ALONE = frozenset({"hunyuan_vl"})  # families that give an image another position beside other requests
 
 
 @dataclass(frozen=True)
@@ -94,8 +95,10 @@ def is_per_token(value: Any, inputs: Inputs) -> bool:
     return bool(value.shape == inputs["input_ids"].shape)
 
 
-def collate(prompts: Sequence[Inputs], padding: int, like: "torch.Tensor") -> "dict[str, torch.Tensor]":
-    """Return one batch: tokens padded on the left, images concatenated.
+def collate(
+    prompts: Sequence[Inputs], padding: int, like: "torch.Tensor", *, behind: bool = False
+) -> "dict[str, torch.Tensor]":
+    """Return one batch: tokens padded on the left, or `behind` for an encoder that counts from there; images joined.
 
     They lie where the weights `like` lie, in their precision.
     """
@@ -104,7 +107,7 @@ def collate(prompts: Sequence[Inputs], padding: int, like: "torch.Tensor") -> "d
     longest = max(map(prompt_length, prompts))
     filled = [
         {
-            key: _filled(key, value, longest, padding) if is_per_token(value, prompt) else value
+            key: _filled(key, value, longest, padding, behind) if is_per_token(value, prompt) else value
             for key, value in prompt.items()
         }
         for prompt in prompts
@@ -116,7 +119,8 @@ def _placed(values: "torch.Tensor", like: "torch.Tensor") -> "torch.Tensor":
     return values.to(like.device, like.dtype if values.is_floating_point() else values.dtype)
 
 
-def _filled(key: str, row: "torch.Tensor", longest: int, padding: int) -> "torch.Tensor":
+def _filled(key: str, row: "torch.Tensor", longest: int, padding: int, behind: bool) -> "torch.Tensor":
     from torch.nn.functional import pad
 
-    return pad(row, (longest - row.shape[1], 0), value=padding if key == "input_ids" else 0)
+    short = longest - row.shape[1]
+    return pad(row, (0, short) if behind else (short, 0), value=padding if key == "input_ids" else 0)

@@ -1,9 +1,10 @@
-"""CLIP, SigLIP, SigLIP 2, GroupViT and LiT through transformers: `hf_clip[PATH]` or `hf_clip[owner/name]`.
+"""CLIP, SigLIP and models like them through transformers: `hf_clip[PATH]` or `hf_clip[owner/name]`.
 
-Texts are read as each family was trained: CLIP's and GroupViT's causal towers need no padding; SigLIP's sees the
-padding up to its full length and no attention mask, and SigLIP 2's, whose tokenizer is Gemma's, saw small letters
-alone; the tower that LiT tunes beside a locked image tower (a VisionTextDualEncoderModel, whatever its two towers are)
-sees both ways, so its padding is masked. Images are resized with Pillow, as for the published numbers.
+Texts are read as each family was trained: the causal towers of CLIP, MetaCLIP 2 and GroupViT need no padding; SigLIP's
+sees the padding up to its full length and no attention mask, and SigLIP 2's, whose tokenizer is Gemma's, saw small
+letters alone; the towers of AltCLIP, Chinese-CLIP, ALIGN and TIPS 2, and the one that LiT tunes beside a locked image
+tower (a VisionTextDualEncoderModel, whatever its two towers are), see both ways, so their padding is masked. Images are
+resized with Pillow where transformers has that, as for the published numbers.
 """
 
 from collections.abc import Mapping, Sequence
@@ -15,6 +16,7 @@ from eyechart.errors import ModelError
 from eyechart.models import runtime, text_batches
 from eyechart.models.hf import files
 from eyechart.models.hf.image_text import HfImageTextModel
+from eyechart.models.suggestions import DINO_TXT
 from eyechart.models.types import Encoder, Floats
 
 
@@ -26,12 +28,11 @@ class Family:
     masks_padding: bool = False
 
 
+CAUSAL, PADDED, MASKED = Family(), Family(pads_to_full_length=True), Family(masks_padding=True)
 FAMILIES: Mapping[str, Family] = {
-    "clip": Family(),
-    "siglip": Family(pads_to_full_length=True),
-    "siglip2": Family(pads_to_full_length=True),
-    "groupvit": Family(),
-    "vision-text-dual-encoder": Family(masks_padding=True),
+    **dict.fromkeys(("clip", "metaclip_2", "groupvit"), CAUSAL),
+    **dict.fromkeys(("siglip", "siglip2"), PADDED),
+    **dict.fromkeys(("align", "altclip", "chinese_clip", "tipsv2", "vision-text-dual-encoder"), MASKED),
 }
 
 
@@ -45,10 +46,12 @@ class HfClipEncoder(HfImageTextModel, Encoder):
     def configuration(self) -> Any:
         """The model's configuration, which must be of a known family."""
         configuration = files.load_processor("AutoConfig", self.source.path)
-        if configuration.model_type not in FAMILIES:
+        family = str(configuration.model_type)
+        if family not in FAMILIES:
+            remedy = DINO_TXT if family.startswith("dino") else "Use the open_clip backend if it has the model."
             raise ModelError(
-                f"{self.source.path / 'config.json'} is of the family '{configuration.model_type}', expected one of "
-                f"{', '.join(FAMILIES)}. Use the open_clip backend if it has the model."
+                f"{self.source.path / 'config.json'} is of the family '{family}', expected one of "
+                f"{', '.join(FAMILIES)}. {remedy}"
             )
         return configuration
 
@@ -70,6 +73,8 @@ class HfClipEncoder(HfImageTextModel, Encoder):
     @property
     def logit_scale(self) -> float:
         """The learned factor of cosines."""
+        if hasattr(self._module, "temperature"):
+            return float(1 / self._module.temperature.item())
         return float(self._module.logit_scale.exp().item())
 
     @cached_property

@@ -1,7 +1,7 @@
 """Files that transformers reads from a folder or the hub cache: weights, tokenizer and processor."""
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from types import MappingProxyType
@@ -107,6 +107,12 @@ def load_processor(kind: str, path: Path, **options: Any) -> Any:
         raise ModelError(
             f"The folder {path} gives no {kind} ({reason}). Fetch the model with all its files."
         ) from error
+
+
+def find_auto_class(path: Path, kinds: Sequence[str]) -> str:
+    """Return which of some Auto classes loads a checkpoint: the one that its own code names, or else the last."""
+    own = read_settings(path / "config.json").get("auto_map", {})
+    return next((kind for kind in kinds if kind in own), kinds[-1])
 
 
 def load_config(path: Path, kind: str, *, trust_remote_code: bool = False) -> Any:

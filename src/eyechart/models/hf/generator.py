@@ -26,7 +26,7 @@ from eyechart.models.types import Answer, Floats, Identity, Request, Scorer, Unt
 from eyechart.spec import ModelSpec
 
 T = TypeVar("T")
-KIND = "AutoModelForImageTextToText"
+KINDS = ("AutoModelForImageTextToText", "AutoModelForMultimodalLM")  # the second has all families of the first
 MAX_LOGITS = (2**29, 2**26)  # as many logits in one pass on an accelerator and on the processor
 LIBRARIES = ("transformers", "tokenizers", "torch", "torchvision", "pillow")
 
@@ -89,8 +89,14 @@ class HfGenerator(Scorer):
         return self._chat.template.thinks
 
     @cached_property
+    def _kind(self) -> str:
+        return files.find_auto_class(self.source.path, KINDS)
+
+    @cached_property
     def _config(self) -> Any:
-        return files.load_config(self.source.path, KIND, trust_remote_code=self.load_settings.trust_remote_code)
+        trusted = self.load_settings.trust_remote_code
+        whole = files.load_config(self.source.path, self._kind, trust_remote_code=trusted)
+        return getattr(whole, "thinker_config", whole)  # the part of an omni model that writes; the other one speaks
 
     @cached_property
     def scoring_obstacle(self) -> str:
@@ -103,14 +109,15 @@ class HfGenerator(Scorer):
     def _module(self) -> Any:
         self.loads += 1
         _ = self._config  # refuses a family that transformers does not know
-        module = self.load_settings.load(KIND, self.source.path, self.dtype, self.device)
+        module = self.load_settings.load(self._kind, self.source.path, self.dtype, self.device, self._config)
         module.generation_config = self.greedy_decoding()
         return module
 
     @cached_property
     def _reader(self) -> PromptReader:
         exact = self.load_settings.attention in loading.EXACT_ATTENTION
-        return PromptReader(self._module, self._chat.padding_token, shares_prefixes=None if exact else False)
+        padding = self._chat.padding_token
+        return PromptReader(self._module, self._config, padding, shares_prefixes=None if exact else False)
 
     def greedy_decoding(self) -> Any:
         """Return the configuration under which every token is the likeliest one."""
@@ -160,8 +167,14 @@ class HfGenerator(Scorer):
     def _answer(self, max_tokens: int, prompts: Sequence[Prompt]) -> list[list[int]]:
         with runtime.inference_mode(self.device, "float32"):
             read = self._reader.read(prompts, max_tokens)
-            limits = self._thinking_limits(read.state.tokens.shape[1])
-            return greedy.continue_prompts(read, max_tokens, self._chat.stop_tokens, limits)
+            processors = [*self._first_processors(), *self._thinking_limits(read.state.tokens.shape[1])]
+            return greedy.continue_prompts(read, max_tokens, self._chat.stop_tokens, processors)
+
+    def _first_processors(self) -> list[greedy.LogitsProcessor]:
+        """Return what forces the first token of each answer, for a decoder that was trained so."""
+        from transformers import ForcedBOSTokenLogitsProcessor
+
+        return [ForcedBOSTokenLogitsProcessor(token) for token in self._chat.forced_start]
 
     def _thinking_limits(self, prompt: int) -> list[ThinkingBudget]:
         """Return the limit of thinking after prompts of so many tokens, if there is one."""

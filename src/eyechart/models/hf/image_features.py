@@ -3,7 +3,7 @@
 import inspect
 from collections import OrderedDict
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import MISSING, dataclass, fields
 from functools import cached_property
 from hashlib import blake2b
 from itertools import accumulate, chain, pairwise
@@ -124,7 +124,8 @@ def split_features(output: Any, counts: Sequence[int]) -> list[Features] | None:
     """Return the features of each prompt, of which the images take up so many tokens; None if they do not fit."""
     import torch
 
-    if output.pooler_output is None or {*output} - {*FIELDS}:
+    needed = {field.name for field in fields(output) if field.default is MISSING}
+    if output.pooler_output is None or {*output} - {*FIELDS} or needed:
         return None
     parts = [*output.pooler_output]
     deeper = [[*layer] for layer in getattr(output, "deepstack_features", None) or ()]

@@ -15,6 +15,9 @@ from eyechart.spec import ModelSpec
 
 EXACT_ATTENTION = ("", "eager", "sdpa")  # the implementations that take a mask of any form
 QUANTIZATIONS = ("bitsandbytes_8bit", "bitsandbytes_4bit", "torchao_int8", "torchao_int4", "torchao_float8")
+WITHOUT_SDPA = {  # parts of a family that sdpa reads as if each patch saw only those before it
+    "phi4_multimodal": {"vision_config": "eager"},
+}
 TORCHAO = {
     "torchao_int8": "Int8WeightOnlyConfig",
     "torchao_int4": "Int4WeightOnlyConfig",
@@ -126,11 +129,11 @@ class LoadSettings:
         }
         return {name: value for name, value in settings.items() if value}
 
-    def load(self, kind: str, path: Path, dtype: str, device: str) -> Any:
+    def load(self, kind: str, path: Path, dtype: str, device: str, config: Any) -> Any:
         """Load a transformers class onto its device, with the adapter merged, in evaluation mode."""
-        how: dict[str, Any] = {}
-        if self.attention:
-            how["attn_implementation"] = self.attention
+        how: dict[str, Any] = {"config": config}
+        if attention := self._attention(path):
+            how["attn_implementation"] = attention
         if self.quantization:
             how["quantization_config"] = quantization_config(self.quantization)
         if self.device_map or self.quantization:
@@ -141,6 +144,11 @@ class LoadSettings:
         if self.adapter:
             module = merge_adapter(module, self.adapter_source.path)
         return module.eval().requires_grad_(False) if "device_map" in how else runtime.to_device(module, device)
+
+    def _attention(self, path: Path) -> str | dict[str, str]:
+        """Return the implementation of attention, by the part of the model where a part needs another one."""
+        parts = WITHOUT_SDPA.get(str(files.read_settings(path / "config.json").get("model_type")), {})
+        return {"": self.attention or "sdpa", **parts} if parts else self.attention
 
 
 def quantization_config(name: str) -> Any:

@@ -25,15 +25,18 @@ MIN_SAVED = 0.25  # the smallest part of the tokens of prompts for whose saving 
 class PromptReader:
     """Reads prompts with a model; `shares_prefixes` is None until the first batch of prompts that begin alike."""
 
-    def __init__(self, module: Any, padding_token: int, *, shares_prefixes: bool | None) -> None:
-        self.module, self.padding_token, self.shares_prefixes = module, padding_token, shares_prefixes
+    def __init__(self, module: Any, config: Any, padding_token: int, *, shares_prefixes: bool | None) -> None:
+        self.module, self.config, self.padding_token = module, config, padding_token
+        self.shares_prefixes = shares_prefixes
         self.image_features = ImageFeatureCache(module)
 
     def batches(self, prompts: Mapping[int, Prompt], size: int) -> Iterator[list[Prompt]]:
         """Yield the prompts in batches: those that begin alike first, the others by their lengths."""
-        padding = batches.allows_padding(self.module.config)
+        if self.config.model_type in batches.ALONE:
+            size = 1
+        padding = batches.allows_padding(self.config)
         if padding and self.shares_prefixes is not False:
-            image_token = getattr(self.module.config, "image_token_id", None)
+            image_token = getattr(self.config, "image_token_id", None)
             prompts = find_shared_prefixes(prompts, image_token)
         yield from batches.group_shared(prompts, size)
         whole = {place: prompt.inputs for place, prompt in prompts.items() if not prompt.shared}
@@ -52,7 +55,8 @@ class PromptReader:
         return self._read_shared(prompts, further) or self._read_whole(prompts)
 
     def _read_whole(self, prompts: Sequence[Prompt]) -> ReadPrompts:
-        batch = batches.collate([prompt.inputs for prompt in prompts], self.padding_token, self.like)
+        inputs, behind = [prompt.inputs for prompt in prompts], bool(self.config.is_encoder_decoder)
+        batch = batches.collate(inputs, self.padding_token, self.like, behind=behind)
         return read_prompts(self.module, self.image_features.attach(batch, prompts))
 
     @property

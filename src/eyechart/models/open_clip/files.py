@@ -12,6 +12,7 @@ from eyechart.errors import ModelError, SpecError
 from eyechart.models import packaged as shipped
 from eyechart.models import weights
 from eyechart.models.hf import files
+from eyechart.models.suggestions import near_or_absent
 from eyechart.models.torchvision_repair import repair
 from eyechart.spec import ModelSpec, did_you_mean
 
@@ -75,6 +76,7 @@ def parse_architecture(spec: ModelSpec) -> tuple[str, str]:
         name = head.replace("/", "-")
     if name not in known:
         near = did_you_mean(name_in_spec, [*known, *shipped.PACKAGED_MODELS["open_clip"]])
+        near = near_or_absent(name_in_spec, near)
         raise SpecError(f"'{spec}' names '{name_in_spec}', which open_clip does not have{near}")
     if not pretrained:
         tags = ", ".join(list_pretrained_tags_by_model(name)) or "none"
