@@ -67,7 +67,8 @@ def measure(names: Iterable[str], folder: Path) -> Iterator[Row]:
 
 def read_rows(page: str) -> list[Row]:
     """Return the rows of the table in a page."""
-    lines = re.findall(r"^\| `\w+` \|.*\|$", page, re.MULTILINE)
+    table = page.partition(END)[0]
+    lines = re.findall(r"^\| `\w+` \|.*\|$", table, re.MULTILINE)
     return [_read_row([cell.strip() for cell in line.strip("|").split("|")]) for line in lines]
 
 

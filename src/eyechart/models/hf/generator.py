@@ -127,7 +127,7 @@ class HfGenerator(Scorer):
         return GenerationConfig(do_sample=False, eos_token_id=stop, pad_token_id=pad, **self._first_token())
 
     def _first_token(self) -> dict[str, int]:
-        """Return the token that a decoder begins an answer with, where an encoder reads the prompt."""
+        """Return the tokens that a decoder begins an answer with, where an encoder reads the prompt."""
         from transformers import GenerationConfig
 
         if not self._config.is_encoder_decoder:
@@ -135,7 +135,8 @@ class HfGenerator(Scorer):
         default = GenerationConfig.from_model_config(self._config).to_dict()
         settings = default | files.read_settings(self.source.path / "generation_config.json")
         first = settings.get("decoder_start_token_id")
-        return {"decoder_start_token_id": settings["bos_token_id"] if first is None else first}
+        forced = {"forced_bos_token_id": self._chat.forced_start[0]} if self._chat.forced_start else {}
+        return {"decoder_start_token_id": settings["bos_token_id"] if first is None else first, **forced}
 
     def generate(
         self,
