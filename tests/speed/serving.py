@@ -67,7 +67,7 @@ def fresh(runs: int, requests: int) -> Iterator[list[Request]]:
     (skill,) = (skill for skill in skills() if skill.name == "contain / not contain")
     items = skill.items(groups()[0], runs * requests)
     for _ in range(runs):
-        yield [Request((item.image, item.question.prompt)) for item in islice(items, requests)]
+        yield [item.request for item in islice(items, requests)]
 
 
 def ask(model: Generator, requests: list[Request]) -> None:

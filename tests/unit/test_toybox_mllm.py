@@ -37,7 +37,14 @@ LEAST = {
     "name from a list of 123, constrained": 0.5,
     "contain / not contain": 0.75,
     "count of a class, 0-5": 0.4,
+    "species, or why it cannot be told, as abstention asks": 0.5,
 }
+READ = {
+    "name in a text, or that it has none": 0.6,
+    "name in a text, from a list": 0.75,
+    "reason in a text, or that it has none": 0.6,
+}
+THOUSAND, LONG = "name from a list of 1,000, free", 8
 Share = Callable[[str, str], tuple[int, int]]
 GREY = Image.new("RGB", (120, 90), "grey")
 
@@ -54,7 +61,7 @@ def share(model: HfGenerator) -> Share:
 
     @cache
     def count(skill: str, group: str) -> tuple[int, int]:
-        items = list(every[skill].items(known[group], FEW))
+        items = list(every[skill].items(known[group], LONG if skill == THOUSAND else FEW))
         return count_correct(model, every[skill], items), len(items)
 
     return count
@@ -69,6 +76,17 @@ def test_it_sees_in_styles_that_it_has_not_learnt(share: Share, skill: str, styl
     assert low > LEAST[skill]
 
 
+@pytest.mark.parametrize("skill", READ)
+def test_it_reads_short_texts(share: Share, skill: str) -> None:
+    low, _ = wilson(*share(skill, TRAINED))
+    assert low > READ[skill]
+
+
+def test_it_finds_a_name_among_a_thousand(share: Share) -> None:
+    low, _ = wilson(*share(THOUSAND, "fluent-3d"))
+    assert low > 0.4
+
+
 def test_it_sees_worse_where_less_was_learnt(share: Share) -> None:
     skill = "name from a list of 123, constrained"
     known, held_out, photographs = (k / n for k, n in (share(skill, name) for name in (TRAINED, "noto-v1", "cutouts")))
@@ -77,7 +95,7 @@ def test_it_sees_worse_where_less_was_learnt(share: Share) -> None:
 
 def test_it_answers_many_prompts_at_once_as_each_alone(model: HfGenerator) -> None:
     items = [item for skill in skills() for item in skill.items(groups()[0], 6)]
-    requests = [Request((item.image, item.question.prompt)) for item in items]
+    requests = [item.request for item in items]
     together = generate_all(model, requests, 24)
     assert [generate_all(model, [request], 24)[0] for request in requests[::7]] == together[::7]
     assert all(answer.finished for answer in together)

@@ -3,18 +3,22 @@
 import random
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import partial
 from io import BytesIO
 from itertools import count as numbers
 from itertools import islice
 
 from PIL import Image
 
+from eyechart.models.types import Request
+from eyechart.realbirdid.abstention_reasons import CHOICES
 from eyechart.toybox.art import styles
 from eyechart.toybox.birds import observations, picture
 from eyechart.toybox.classes import names
 from eyechart.toybox.draw import Draw
 from eyechart.toybox.scenes import MAX_THINGS, Scene, empty_scene, everyday_scene, render
 from eyechart.toybox.shards import SCENE, encode_image, singles
+from eyechart.toybox.species import species
 from eyechart.toybox.styles import HELD_OUT, TRAINING
 from toybox.questions import (
     WORDINGS,
@@ -27,6 +31,16 @@ from toybox.questions import (
     ask_presence,
     draw_absent_class,
 )
+from toybox.reading import (
+    THOUSAND,
+    UNREAD,
+    ask_abstention,
+    ask_text_choice,
+    ask_text_name,
+    ask_text_reason,
+    other_names,
+    text_names,
+)
 
 SEED = 42
 TRAINED = "training styles"
@@ -35,10 +49,15 @@ PICTURES = 3
 
 @dataclass(frozen=True)
 class Item:
-    """A picture and a question about it."""
+    """A picture, or None, and a question about it, or about a text."""
 
-    image: Image.Image
+    image: Image.Image | None
     question: QAPair
+
+    @property
+    def request(self) -> Request:
+        """What a model is asked."""
+        return Request((self.image, self.question.prompt) if self.image else (self.question.prompt,))
 
 
 @dataclass(frozen=True)
@@ -63,12 +82,12 @@ Items = Callable[[StyleGroup, int], Iterator[Item]]
 
 @dataclass(frozen=True)
 class Skill:
-    """What is asked, how often it is right by chance, and whether the answer is chosen among all names."""
+    """What is asked, how often it is right by chance, and the choices if the answer is the likeliest of some."""
 
     name: str
     chance: float
     items: Items
-    constrained: bool = False
+    choices: tuple[str, ...] = ()
 
 
 def groups() -> tuple[StyleGroup, ...]:
@@ -80,24 +99,52 @@ def groups() -> tuple[StyleGroup, ...]:
 
 def skills() -> tuple[Skill, ...]:
     """Return what is examined."""
+    return (*_seen(), *_read_texts())
+
+
+def _seen() -> tuple[Skill, ...]:
     known = len(names())
     return (
         Skill("4-way letter", 1 / 4, _single(lambda view, dice: ask_letter(view, dice, 4, "table_22"))),
         Skill("10-way letter", 1 / 10, _single(lambda view, dice: ask_letter(view, dice, 10, "mill_mcq"))),
-        Skill(f"name from a list of {known}, constrained", 1 / known, _single(_from_list), constrained=True),
+        Skill(f"name from a list of {known}, constrained", 1 / known, _single(_from_list), tuple(names())),
         Skill(f"name from a list of {known}, free", 1 / known, _single(_from_list)),
+        Skill(f"name from a list of {THOUSAND:,}, free", 1 / THOUSAND, _single(_from_thousand)),
         Skill("contain / not contain", 1 / 2, _crowded(lambda view, dice: ask_presence(view, dice, "oodbench"))),
         Skill("count of a class, 0-5", 1 / 6, _counts),
         Skill("count of all things, 0-5", 1 / 6, _all_counts),
         Skill("more of one than of another", 1 / 2, _crowded(ask_comparison)),
         Skill("species of a bird that can be told", 1 / 26, _birds(_species, answerable=True)),
         Skill("species, or why it cannot be told", 1 / 29, _birds(ask_bird_name_or_reason, answerable=None)),
+        Skill("species, or why it cannot be told, as abstention asks", 1 / 29, _birds(_abstention, answerable=None)),
+    )
+
+
+def _read_texts() -> tuple[Skill, ...]:
+    birds = text_names()
+    name, choice, why = (
+        _texts(partial(ask, tested=UNREAD)) for ask in (ask_text_name, ask_text_choice, ask_text_reason)
+    )
+    return (
+        Skill("name in a text, or that it has none", 1 / len(birds), name, birds),
+        Skill("name in a text, from a list", 1 / len(species()), choice, tuple(bird.name for bird in species())),
+        Skill("reason in a text, or that it has none", 1 / len(CHOICES), why, CHOICES),
     )
 
 
 def _from_list(view: PictureContent, dice: random.Random) -> QAPair:
     every = dice.sample(names(), len(names()))
     return QAPair(WORDINGS["table_20"][0].replace("{list}", "\n".join(every)), names()[view.labels[0]])
+
+
+def _from_thousand(view: PictureContent, dice: random.Random) -> QAPair:
+    others = dice.sample(other_names("mill"), THOUSAND - len(names()))
+    every = dice.sample([*names(), *others], THOUSAND)
+    return QAPair(WORDINGS["table_20"][0].replace("{list}", "\n".join(every)), names()[view.labels[0]])
+
+
+def _abstention(view: PictureContent, dice: random.Random) -> QAPair | None:
+    return ask_abstention(view, dice, ("unanswerable", "refuse"))
 
 
 def _species(view: PictureContent, _: random.Random) -> QAPair | None:
@@ -175,6 +222,17 @@ def _birds(ask: Ask, *, answerable: bool | None) -> Items:
             question = ask(PictureContent(bird=observation.bird, reason=observation.reason), dice)
             if question and answerable in (None, not observation.reason):
                 yield Item(_read(picture(SEED, group.key(), observation, observation.images[0]), "JPEG"), question)
+
+    return items
+
+
+def _texts(ask: Ask) -> Items:
+    """Ask about texts, which have no style and are asked about once."""
+
+    def items(group: StyleGroup, most: int) -> Iterator[Item]:
+        dice = random.Random(group.key())
+        questions = (ask(PictureContent(), dice) for _ in range(most if group.name == TRAINED else 0))
+        yield from (Item(None, question) for question in questions if question)
 
     return items
 

@@ -26,7 +26,7 @@ UNSEEN = -100
 FAR = -1e4
 LONG_EVERY, LONG_SHARE, SINGLE_SHARE = 4, 3, 0.5
 QUESTIONS = 3
-ROWS = 16
+ROWS, TOKENS = 16, 4096
 Row = tuple[list[int], list[int], list[int], list[int]]
 BIRD_SHARE, BIRD_POOL = 6, 16
 
@@ -53,6 +53,11 @@ class Sequences:
     pictures: Tensor
     own: Tensor
 
+    @property
+    def single(self) -> bool:
+        """Whether no sequence has two questions, so that every token sees all before it."""
+        return int(self.blocks.max()) <= 1
+
     def mask(self) -> Tensor:
         """Return what is added to attention (n, 1, length, length): pictures and the own question are seen."""
         visible = (self.blocks[:, None] == 0) | (self.blocks[:, None] == self.blocks[:, :, None])
@@ -62,7 +67,12 @@ class Sequences:
 def sequences(reader: Reader, lessons: Sequence[Lesson]) -> list[Sequences]:
     """Turn lessons into sequences, some at a time, those of like length together."""
     rows = sorted(((_row(reader, lesson), lesson) for lesson in lessons), key=lambda pair: len(pair[0][0]))
-    return [_together(reader, rows[at : at + ROWS]) for at in range(0, len(rows), ROWS)]
+    groups: list[list[tuple[Row, Lesson]]] = []
+    for row in rows:
+        if not groups or len(groups[-1]) == ROWS or len(row[0][0]) * (len(groups[-1]) + 1) > TOKENS:
+            groups.append([])
+        groups[-1].append(row)
+    return [_together(reader, group) for group in groups]
 
 
 def _together(reader: Reader, rows: Sequence[tuple[Row, Lesson]]) -> Sequences:
@@ -72,7 +82,7 @@ def _together(reader: Reader, rows: Sequence[tuple[Row, Lesson]]) -> Sequences:
         torch.tensor([row[part] + [filler] * (longest - len(row[part])) for row, _ in rows])
         for part, filler in enumerate(fillers)
     )
-    pictures = torch.tensor([place for _, lesson in rows for place in lesson.pictures])
+    pictures = torch.tensor([place for _, lesson in rows for place in lesson.pictures], dtype=torch.long)
     own = torch.tensor([lesson.pictures[0] if len(lesson.pictures) == 1 else -1 for _, lesson in rows])
     return Sequences(tokens, positions, blocks, wanted, pictures, own)
 
@@ -137,7 +147,7 @@ class Lessons(CrowdBatches):
 
     def _short(self, step: int, dice: random.Random) -> tuple[Crowds, list[Sequences]]:
         drawn = self.crowds(step, self.plan.batch, 1.0, MANY)
-        views = [_view(row) for row in drawn.labels.tolist()]
+        views = [view_of(row) for row in drawn.labels.tolist()]
         birds = dice.sample(range(len(self.birds[1])), max(1, self.plan.batch // BIRD_SHARE))
         lessons = [
             Lesson((place,), tuple(draw_questions(view, SHORT, QUESTIONS, dice))) for place, view in enumerate(views)
@@ -146,11 +156,11 @@ class Lessons(CrowdBatches):
             Lesson((len(views) + number,), tuple(draw_questions(self.birds[1][bird], BIRDS, QUESTIONS, dice)))
             for number, bird in enumerate(birds)
         ]
-        return _with_birds(drawn, augment_pixels(self.birds[0][birds], dice)), sequences(self.reader, lessons)
+        return join_birds(drawn, augment_pixels(self.birds[0][birds], dice)), sequences(self.reader, lessons)
 
     def _long(self, step: int, dice: random.Random) -> tuple[Crowds, list[Sequences]]:
         drawn = self.crowds(step, max(4, self.plan.batch // LONG_SHARE), 1.0, [number for number in MANY if number])
-        views = [_view(row) for row in drawn.labels.tolist()]
+        views = [view_of(row) for row in drawn.labels.tolist()]
         single = int(SINGLE_SHARE * len(views))
         lessons = [Lesson((place,), tuple(draw_questions(views[place], LONG, 1, dice))) for place in range(single)]
         for places in group_indices(range(single, len(views)), dice):
@@ -159,11 +169,12 @@ class Lessons(CrowdBatches):
         return drawn, sequences(self.reader, lessons)
 
 
-def _view(labels: Sequence[int]) -> PictureContent:
+def view_of(labels: Sequence[int]) -> PictureContent:
+    """Return what a row of a crowd shows."""
     return PictureContent(tuple(label for label in labels if label != NOTHING))
 
 
-def _with_birds(drawn: Crowds, birds: Tensor) -> Crowds:
+def join_birds(drawn: Crowds, birds: Tensor) -> Crowds:
     """Put birds after the crowds; which cells show them is not known."""
     cells = torch.full((len(birds), drawn.cells.shape[1]), UNCLEAR)
     return replace(

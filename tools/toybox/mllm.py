@@ -4,6 +4,7 @@ from pathlib import Path
 from typing import Any
 
 from torch import Tensor
+from torch.nn import functional as F  # noqa: N812  # its usual name
 
 from eyechart.models.torchvision_repair import repair
 from toybox.pieces import END, IMAGE, PAD, TEMPLATE, USER, Reader
@@ -48,7 +49,10 @@ def model(reader: Reader) -> Any:
     return network
 
 
-def _attend(_: Any, query: Tensor, key: Tensor, value: Tensor, mask: Tensor, scaling: float, **__: Any) -> Any:
+def _attend(_: Any, query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None, scaling: float, **__: Any) -> Any:
+    if mask is None:
+        seen = F.scaled_dot_product_attention(query, key, value, is_causal=True, scale=scaling)
+        return seen.transpose(1, 2), None
     # on processors, one precision from end to end is faster than any of torch's own kernels for these sizes
     scores = (query * scaling) @ key.transpose(2, 3) + mask
     return (scores.softmax(-1) @ value).transpose(1, 2), None

@@ -7,15 +7,15 @@ can be read and comes back as it was.
 import json
 import re
 import string
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from eyechart.data.class_names import load_class_names
 from eyechart.toybox.classes import names
 from eyechart.toybox.species import species
 from toybox.questions import reasons, texts
+from toybox.reading import imagenet_texts, reading_texts
 
 PAD, UNKNOWN, USER, ASSISTANT, END, IMAGE = "<pad>", "<unk>", "<user>", "<assistant>", "<end>", "<image>"
 SPECIAL = (PAD, UNKNOWN, USER, ASSISTANT, END, IMAGE)
@@ -43,15 +43,21 @@ def pieces() -> tuple[tuple[str, float], ...]:
     scores = dict.fromkeys(SPECIAL, 0.0)
     scores |= {f"<0x{byte:02X}>": BYTE for byte in range(256)}
     scores |= {piece: SIGN for sign in [SPACE, *signs] for piece in (sign, SPACE + sign) if piece not in scores}
-    for word in [*_words(texts()), *_both(known_names())]:
+    for word in [*_words((*texts(), *reading_texts())), *_both(known_names())]:
         scores.update({piece: PIECE for piece in (word, SPACE + word) if len(piece) > 1})
-    scores |= {SPACE + word: PIECE for word in _words(load_class_names("openai").names) if SPACE + word not in scores}
+    scores |= {SPACE + word: PIECE for word in _words(imagenet_texts()) if SPACE + word not in scores}
+    # a name begins a line without a space before it
+    scores |= {word: PIECE for word in _first_words(imagenet_texts()) if word not in scores}
     return tuple(scores.items())
 
 
 def _both(known: Iterable[str]) -> Iterator[str]:
     for name in known:
         yield from (name.replace(" ", SPACE), name[0].upper() + name[1:].replace(" ", SPACE))
+
+
+def _first_words(known: Iterable[str]) -> list[str]:
+    return sorted({found.group() for text in known if (found := re.match(r"[A-Za-z]{2,}", text))})
 
 
 def _words(known: Iterable[str]) -> list[str]:
@@ -101,6 +107,12 @@ class Reader:
     def size(self) -> int:
         """The number of pieces."""
         return int(self._tokenizer.get_vocab_size())
+
+    @property
+    def pieces(self) -> Mapping[str, int]:
+        """The number of every piece."""
+        found: Mapping[str, int] = self._tokenizer.get_vocab()
+        return found
 
     def number(self, piece: str) -> int:
         """Return the number of a piece."""

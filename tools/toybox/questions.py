@@ -93,7 +93,7 @@ def ask_from_list(view: PictureContent, dice: random.Random, longest: int = 16, 
     """Ask for the main thing among a list of names."""
     if len(view.labels) == 0:
         return None
-    right, *others = (_shown(label, dice) for label in _options(view, dice.randint(2, longest), dice))
+    right, *others = (_shown(label, dice) for label in choose_options(view, dice.randint(2, longest), dice))
     every = [right, *others]
     dice.shuffle(every)
     between = "\n" if dice.random() < 0.6 else ", "
@@ -121,7 +121,7 @@ def ask_letter(view: PictureContent, dice: random.Random, count: int = 0, kind: 
     if len(view.labels) == 0:
         return None
     count = count or dice.choice((4, 4, 4, 10, 10, dice.randint(2, 10)))
-    right, *others = (_shown(label, dice) for label in _options(view, count, dice))
+    right, *others = (_shown(label, dice) for label in choose_options(view, count, dice))
     every = [right, *others]
     dice.shuffle(every)
     mark = dice.choice(("{}) {}", "{}) {}", "{}. {}", "({}) {}"))
@@ -225,7 +225,7 @@ def draw_questions(
     return list(questions.values())
 
 
-def _options(view: PictureContent, count: int, dice: random.Random) -> list[int]:
+def choose_options(view: PictureContent, count: int, dice: random.Random) -> list[int]:
     """Return the main thing's class, and others that neither are in the picture nor mean the same."""
     main = view.labels[0]
     barred = {other for label in view.labels for other in (label, *equivalent_classes(label))}
@@ -248,6 +248,14 @@ def _shown(label: int, dice: random.Random) -> str:
 
 def _wording(kind: str, dice: random.Random) -> str:
     return _worded(dice.choice(WORDINGS[kind]), dice)
+
+
+def fill_wording(kind: str, dice: random.Random, **slots: str) -> str:
+    """Return some wording of a kind with its slots filled."""
+    wording = _wording(kind, dice)
+    for slot, text in slots.items():
+        wording = wording.replace(f"{{{slot}}}", text)
+    return wording
 
 
 def _worded(wording: str, dice: random.Random) -> str:

@@ -7,9 +7,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from eyechart.errors import ModelError
 from eyechart.models.generation import generate_all
 from eyechart.models.registry import create_model
-from eyechart.models.types import Answer, Request, Scorer
+from eyechart.models.types import Answer, Scorer
 from eyechart.spec import parse_spec
-from eyechart.toybox.classes import names
 from toybox.exam import TRAINED, Item, Skill, groups, skills
 from toybox.score_clip import cell
 
@@ -21,9 +20,9 @@ Share = tuple[int, int]
 
 def count_correct(model: Scorer, skill: Skill, items: Sequence[Item]) -> int:
     """Count the answers that are right, to the letter."""
-    requests = [Request((item.image, item.question.prompt)) for item in items]
-    if skill.constrained:
-        answers = [names()[best] for best in model.score(requests, names()).argmax(axis=1)]
+    requests = [item.request for item in items]
+    if skill.choices:
+        answers = [skill.choices[best] for best in model.score(requests, skill.choices).argmax(axis=1)]
     else:
         answers = [answer_text(answer) for answer in generate_all(model, requests, LONGEST)]
     return sum(text == item.question.answer for text, item in zip(answers, items, strict=True))

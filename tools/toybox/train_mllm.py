@@ -21,8 +21,7 @@ from toybox.crowds import Crowds
 from toybox.eyes import LATER, CrowdBatches, Eyes, image_features
 from toybox.lessons import Lessons, Sequences
 from toybox.mllm import WIDTH
-from toybox.pieces import IMAGE
-from toybox.precision import mixed_precision
+from toybox.speech import answer_scores, text_states
 from toybox.training import Plan, TrainingLoop, command, optimizers
 
 MINUTES, EYES_SHARE = 85.0, 0.35
@@ -90,10 +89,10 @@ class Words(TrainingLoop):
         """Score what is said, what the eyes see, and what a name brings to mind half way through."""
         drawn, sequences = batch
         features = image_features(self.eyes.whole, drawn.pixels)
-        states = [self._states(features, some) for some in sequences]
+        states = [text_states(self.text, self.reader, features, some) for some in sequences]
         pairs = list(zip(states, sequences, strict=True))
         targets = torch.cat([some.wanted[some.wanted >= 0] for some in sequences])
-        scores = [self._scores(layers[-1], some) for layers, some in pairs]
+        scores = [answer_scores(self.text, layers[-1], some) for layers, some in pairs]
         loss = F.cross_entropy(torch.cat(scores).float(), targets)
         recalled = [self._recalled(layers[HALF_WAY], some, drawn.labels) for layers, some in pairs]
         counted, counts = (torch.cat(part) for part in zip(*recalled, strict=True))
@@ -106,24 +105,6 @@ class Words(TrainingLoop):
     def write(self) -> None:
         """Write the whole model in float16."""
         self.eyes.write()
-
-    def _states(self, features: Tensor, sequence: Sequences) -> tuple[Tensor, ...]:
-        """Return what is in every token (n, length, width) after each layer."""
-        shown = (sequence.tokens == self.reader.number(IMAGE))[..., None]
-        inputs = F.embedding(sequence.tokens, self.text.embed_tokens.weight)
-        with mixed_precision():
-            states: tuple[Tensor, ...] = self.text(
-                inputs_embeds=inputs.masked_scatter(shown, features[sequence.pictures]),
-                attention_mask=sequence.mask(),
-                position_ids=sequence.positions,
-                use_cache=False,
-                output_hidden_states=True,
-            ).hidden_states
-        return states
-
-    def _scores(self, last: Tensor, sequence: Sequences) -> Tensor:
-        with mixed_precision():
-            return F.linear(last[sequence.wanted >= 0], self.text.embed_tokens.weight)
 
     def _recalled(self, half: Tensor, sequence: Sequences, labels: Tensor) -> tuple[Tensor, Tensor]:
         """Return scores (m, 6) of how many things of each name in a question there are, and how many are there."""
