@@ -168,7 +168,10 @@ class HfGenerator(Scorer):
     def _answer(self, max_tokens: int, prompts: Sequence[Prompt]) -> list[list[int]]:
         with runtime.inference_mode(self.device, "float32"):
             read = self._reader.read(prompts, max_tokens)
-            processors = [*self._first_processors(), *self._thinking_limits(read.state.tokens.shape[1])]
+            processors: list[greedy.LogitsProcessor] = [
+                *self._first_processors(),
+                *self._thinking_limits(read.state.tokens.shape[1]),
+            ]
             return greedy.continue_prompts(read, max_tokens, self._chat.stop_tokens, processors)
 
     def _first_processors(self) -> list[greedy.LogitsProcessor]:
