@@ -76,7 +76,7 @@ EXAMPLES: Mapping[str, tuple[str, str, tuple[str, ...]]] = {  # of a record: the
     "species": (MAIN, f"{BIRDS}/{MLLM}", ("ig A", "ua_a all")),
     "flat_list": (MAIN, f"{BIRDS}/{MLLM}", ("hm all",)),
     "free_form": (MAIN, f"{BIRDS}/{MLLM}", ("acc A species", "hm all")),
-    "abstention": (MAIN, f"{BIRDS}/{MLLM}", ("abstention UA naive", "correct_reason  naive")),
+    "abstention": (MAIN, f"{BIRDS}/{MLLM}", ("abstention UA naive", "correct_reason  refuse")),
 }  # fmt: skip
 
 

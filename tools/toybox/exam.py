@@ -31,7 +31,7 @@ from toybox.questions import (
     ask_presence,
     draw_absent_class,
 )
-from toybox.reading import (
+from toybox.texts import (
     THOUSAND,
     UNREAD,
     ask_abstention,

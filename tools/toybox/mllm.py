@@ -51,8 +51,8 @@ def model(reader: Reader) -> Any:
 
 def _attend(_: Any, query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None, scaling: float, **__: Any) -> Any:
     if mask is None:
-        seen = F.scaled_dot_product_attention(query, key, value, is_causal=True, scale=scaling)
-        return seen.transpose(1, 2), None
+        values = F.scaled_dot_product_attention(query, key, value, is_causal=True, scale=scaling)
+        return values.transpose(1, 2), None
     # on processors, one precision from end to end is faster than any of torch's own kernels for these sizes
     scores = (query * scaling) @ key.transpose(2, 3) + mask
     return (scores.softmax(-1) @ value).transpose(1, 2), None

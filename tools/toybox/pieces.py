@@ -15,7 +15,7 @@ from typing import Any
 from eyechart.toybox.classes import names
 from eyechart.toybox.species import species
 from toybox.questions import reasons, texts
-from toybox.reading import imagenet_texts, reading_texts
+from toybox.texts import imagenet_texts, reading_texts
 
 PAD, UNKNOWN, USER, ASSISTANT, END, IMAGE = "<pad>", "<unk>", "<user>", "<assistant>", "<end>", "<image>"
 SPECIAL = (PAD, UNKNOWN, USER, ASSISTANT, END, IMAGE)
@@ -57,7 +57,7 @@ def _both(known: Iterable[str]) -> Iterator[str]:
 
 
 def _first_words(known: Iterable[str]) -> list[str]:
-    return sorted({found.group() for text in known if (found := re.match(r"[A-Za-z]{2,}", text))})
+    return sorted({match.group() for text in known if (match := re.match(r"[A-Za-z]{2,}", text))})
 
 
 def _words(known: Iterable[str]) -> list[str]:
@@ -111,8 +111,8 @@ class Reader:
     @property
     def pieces(self) -> Mapping[str, int]:
         """The number of every piece."""
-        found: Mapping[str, int] = self._tokenizer.get_vocab()
-        return found
+        numbers: Mapping[str, int] = self._tokenizer.get_vocab()
+        return numbers
 
     def number(self, piece: str) -> int:
         """Return the number of a piece."""

@@ -21,8 +21,8 @@ from toybox.lessons import Lesson, Lessons, Sequences, augment_pixels, group_ind
 from toybox.mllm import WIDTH, model, write_settings
 from toybox.pieces import Reader, write_tokenizer
 from toybox.questions import LONG, SHORT, Ask, PictureContent, ask_batch, draw_questions
-from toybox.reading import MORE_BIRDS, ask_from_thousand, ask_texts
 from toybox.speech import answer_scores, text_states
+from toybox.texts import MORE_BIRDS, ask_from_thousand, ask_texts
 from toybox.train_mllm import SCALE
 from toybox.training import Place, Plan, TrainingLoop, command, optimizers, write_half
 

@@ -84,8 +84,8 @@ class DecodingState:
         inputs, new = {**self.inputs}, mask.shape[1]
         if new > 1:
             inputs = self.model._update_model_kwargs_for_generation({}, inputs, num_new_tokens=new - 1)
-        seen, positions = inputs.get("attention_mask"), inputs["position_ids"]
-        before = torch.ones_like(self.tokens) if seen is None else seen[:, :-new]
+        mask_before, positions = inputs.get("attention_mask"), inputs["position_ids"]
+        before = torch.ones_like(self.tokens) if mask_before is None else mask_before[:, :-new]
         inputs["attention_mask"] = torch.cat([before, mask.to(before.dtype)], dim=1)
         earlier, first = positions[..., :-new], positions[..., -new, None]
         later = first + (mask.cumsum(dim=-1) - 1).clamp(min=0)

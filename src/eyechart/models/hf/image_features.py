@@ -75,11 +75,11 @@ class ImageFeatureCache:
                 self.supported = False
                 return batch
             of_batch.update(zip(missing, encoded, strict=True))
-        found = {key: features for key, features in of_batch.items() if features}
-        for key, features in found.items():
+        known = {key: features for key, features in of_batch.items() if features}
+        for key, features in known.items():
             self._keep(key, features)
         rest = {name: value for name, value in batch.items() if name not in pixels}
-        return rest | {"mm_encoder_outputs": {"image": join_features([found[prompt.images] for prompt in prompts])}}
+        return rest | {"mm_encoder_outputs": {"image": join_features([known[prompt.images] for prompt in prompts])}}
 
     def _keep(self, key: bytes, features: Features) -> None:
         """Keep features as the newest ones and forget the oldest ones beyond the memory."""

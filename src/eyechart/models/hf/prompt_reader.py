@@ -105,7 +105,7 @@ def find_shared_prefixes(prompts: Mapping[int, Prompt], image_token: int | None)
 
     It is 0 where that saves little, and where an image would come after these tokens.
     """
-    found = dict(prompts)
+    marked = dict(prompts)
     by_images: dict[bytes, list[Prompt]] = {}
     for prompt in prompts.values():
         if prompt.images and image_token is not None:
@@ -115,11 +115,11 @@ def find_shared_prefixes(prompts: Mapping[int, Prompt], image_token: int | None)
         shared = min(_count_equal(min(rows), max(rows)), *(len(row) - 1 for row in rows))  # those differ first
         saved = shared * (len(rows) - 1) / sum(map(len, rows))
         if saved >= MIN_SAVED and not any(image_token in row[shared:] for row in rows):
-            found.update({prompt.place: replace(prompt, shared=shared) for prompt in alike})
-    return found
+            marked.update({prompt.place: replace(prompt, shared=shared) for prompt in alike})
+    return marked
 
 
-def _count_equal(one: list[int], other: list[int]) -> int:
+def _count_equal(first: list[int], second: list[int]) -> int:
     """Return how many tokens are equal at the beginning of two lists."""
-    pairs = enumerate(zip(one, other, strict=False))
-    return next((place for place, (left, right) in pairs if left != right), min(len(one), len(other)))
+    pairs = enumerate(zip(first, second, strict=False))
+    return next((place for place, (left, right) in pairs if left != right), min(len(first), len(second)))

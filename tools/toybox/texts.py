@@ -42,7 +42,7 @@ def other_names(vocabulary: str) -> tuple[str, ...]:
 
 @cache
 def reason_phrases() -> dict[str, tuple[str, ...]]:
-    """Return the packaged words for every reason why a bird cannot be told."""
+    """Return the packaged words for every reason why a bird cannot be name."""
     content = tomllib.loads(PHRASES.read_text(encoding="utf-8"))
     return {reason: tuple(content[reason]) for reason in REASONS}
 
@@ -89,16 +89,16 @@ def ask_from_thousand(view: PictureContent, dice: random.Random) -> QAPair | Non
 def ask_text_name(_: PictureContent, dice: random.Random, tested: str = READ) -> QAPair:
     """Ask which bird a text names."""
     bird, kind = dice.choice(species()), dice.choice(("bird", "bird", "genus", "nothing", "reason"))
-    said, answer = _said(kind, bird, dice, tested)
-    return QAPair(fill_wording("extraction", dice, said=said), answer)
+    text, answer = _draw_text(kind, bird, dice, tested)
+    return QAPair(fill_wording("extraction", dice, said=text), answer)
 
 
 def ask_text_choice(_: PictureContent, dice: random.Random, tested: str = READ) -> QAPair:
     """Ask which bird of a list a text names."""
     bird, size = dice.choice(species()), dice.choice((dice.randint(2, len(species())), len(species())))
     listed = {bird.name, *(other.name for other in dice.sample(species(), size - 1))}
-    said, _answer = _said("bird", bird, dice, tested)
-    return QAPair(fill_wording("choice", dice, said=said, list="\n".join(sorted(listed))), bird.name)
+    text, _answer = _draw_text("bird", bird, dice, tested)
+    return QAPair(fill_wording("choice", dice, said=text, list="\n".join(sorted(listed))), bird.name)
 
 
 def ask_text_reason(_: PictureContent, dice: random.Random, tested: str = READ) -> QAPair:
@@ -106,26 +106,26 @@ def ask_text_reason(_: PictureContent, dice: random.Random, tested: str = READ) 
     kind = dice.choice(("reason", "reason", "reason", "nothing", "bird"))
     if kind == "reason":
         reason = dice.choice(REASONS)
-        said, answer = _phrased(reason, dice, tested), reason
+        text, answer = _draw_reason_text(reason, dice, tested), reason
     else:
-        said, _answer = _said(kind, dice.choice(species()), dice, tested)
+        text, _answer = _draw_text(kind, dice.choice(species()), dice, tested)
         answer = OTHER if kind == "nothing" else ANSWERED
-    return QAPair(fill_wording("why", dice, said=said, reason_list=", ".join(REASONS)), answer)
+    return QAPair(fill_wording("why", dice, said=text, reason_list=", ".join(REASONS)), answer)
 
 
-def _said(kind: str, bird: Species, dice: random.Random, tested: str) -> tuple[str, str]:
+def _draw_text(kind: str, bird: Species, dice: random.Random, tested: str) -> tuple[str, str]:
     """Return a text of a kind, and the name that it gives."""
     if kind == "reason":
-        return _phrased(dice.choice(REASONS), dice, tested), ABSTAIN
-    told = dice.choice((bird.name, bird.common_name))
-    said = dice.choice(WORDINGS[f"said_{kind}{tested}"]).replace("{bird}", told).replace("{genus}", bird.genus)
-    return said, {"bird": told, "genus": bird.genus}.get(kind, ABSTAIN)
+        return _draw_reason_text(dice.choice(REASONS), dice, tested), ABSTAIN
+    name = dice.choice((bird.name, bird.common_name))
+    text = dice.choice(WORDINGS[f"said_{kind}{tested}"]).replace("{bird}", name).replace("{genus}", bird.genus)
+    return text, {"bird": name, "genus": bird.genus}.get(kind, ABSTAIN)
 
 
-def _phrased(reason: str, dice: random.Random, tested: str) -> str:
+def _draw_reason_text(reason: str, dice: random.Random, tested: str) -> str:
     phrase = reason if dice.random() < 0.3 else dice.choice(reason_phrases()[reason])
-    said: str = dice.choice(WORDINGS[f"said_reason{tested}"])
-    return said.replace("{phrase}", phrase)
+    text: str = dice.choice(WORDINGS[f"said_reason{tested}"])
+    return text.replace("{phrase}", phrase)
 
 
 def ask_abstention(
@@ -146,5 +146,5 @@ MORE_BIRDS: tuple[tuple[Ask, int], ...] = ((ask_abstention, 4), (ask_bird_name, 
 def ask_texts(count: int, dice: random.Random) -> tuple[QAPair, ...]:
     """Ask about texts, without a picture."""
     kinds, weights = zip(*TEXTS, strict=True)
-    found = (kind(PictureContent(), dice) for kind in dice.choices(kinds, weights, k=count))
-    return tuple(question for question in found if question is not None)
+    questions = (kind(PictureContent(), dice) for kind in dice.choices(kinds, weights, k=count))
+    return tuple(question for question in questions if question is not None)

@@ -15,9 +15,9 @@ from eyechart.realbirdid.abstention_reasons import CHOICES, first_reason  # noqa
 from eyechart.realbirdid.prompt_sets import load_prompt_set  # noqa: E402
 from eyechart.toybox.classes import equivalent_classes, names  # noqa: E402
 from eyechart.toybox.species import species  # noqa: E402
-from toybox import reading  # noqa: E402
+from toybox import texts  # noqa: E402
 from toybox.questions import REFUSALS, WORDINGS, PictureContent, QAPair  # noqa: E402
-from toybox.reading import READ, UNREAD  # noqa: E402
+from toybox.texts import READ, UNREAD  # noqa: E402
 
 CROWD, NOTHING = PictureContent((3, 3, 17)), PictureContent()
 SEEDS = range(40)
@@ -25,7 +25,7 @@ SEEDS = range(40)
 
 @pytest.mark.parametrize("size", [2, 10, 123, 1000])
 def test_a_list_has_its_length_the_main_thing_and_nothing_else_that_is_shown(size: int) -> None:
-    every = [reading.list_names(CROWD, size, random.Random(seed)) for seed in range(5)]
+    every = [texts.list_names(CROWD, size, random.Random(seed)) for seed in range(5)]
     barred = {names()[label] for shown in CROWD.labels for label in (shown, *equivalent_classes(shown))} - {names()[3]}
     for listed in every:
         assert len(listed) == len({*listed}) == size
@@ -34,14 +34,14 @@ def test_a_list_has_its_length_the_main_thing_and_nothing_else_that_is_shown(siz
 
 
 def test_short_lists_are_as_frequent_as_long_ones() -> None:
-    asked = [reading.ask_from_thousand(CROWD, random.Random(seed)) for seed in range(200)]
+    asked = [texts.ask_from_thousand(CROWD, random.Random(seed)) for seed in range(200)]
     sizes = [len(question.prompt) for question in asked if question]
     assert 0.3 < sum(size < 2500 for size in sizes) / len(sizes) < 0.7
-    assert reading.ask_from_thousand(NOTHING, random.Random(0)) is None
+    assert texts.ask_from_thousand(NOTHING, random.Random(0)) is None
 
 
 def test_a_list_is_answered_by_the_main_thing_plainly_or_in_json() -> None:
-    asked = [reading.ask_from_thousand(CROWD, random.Random(seed)) for seed in SEEDS]
+    asked = [texts.ask_from_thousand(CROWD, random.Random(seed)) for seed in SEEDS]
     answers = {question.answer for question in asked if question}
     assert answers == {names()[3], json.dumps({"1": names()[3]})}
 
@@ -56,17 +56,17 @@ def _said(question: QAPair, name: str) -> str:
 @pytest.mark.parametrize("tested", [READ, UNREAD])
 def test_a_text_is_answered_by_the_name_in_it(tested: str) -> None:
     for seed in SEEDS:
-        question = reading.ask_text_name(NOTHING, random.Random(seed), tested)
+        question = texts.ask_text_name(NOTHING, random.Random(seed), tested)
         said = _said(question, "species_extraction")
-        assert question.answer in reading.text_names()
-        named = [name for name in reading.text_names() if name in said]
+        assert question.answer in texts.text_names()
+        named = [name for name in texts.text_names() if name in said]
         assert question.answer in named if named else question.answer == "cannot tell"
 
 
 def test_a_name_is_chosen_from_a_list_that_has_it() -> None:
     known = {bird.common_name: bird.name for bird in species()}
     for seed in SEEDS:
-        question = reading.ask_text_choice(NOTHING, random.Random(seed))
+        question = texts.ask_text_choice(NOTHING, random.Random(seed))
         said = _said(question, "species_choice")
         assert question.answer in question.prompt.splitlines()
         assert question.answer in said or any(known[name] == question.answer for name in known if name in said)
@@ -74,7 +74,7 @@ def test_a_name_is_chosen_from_a_list_that_has_it() -> None:
 
 @pytest.mark.parametrize("tested", [READ, UNREAD])
 def test_a_text_is_answered_by_the_reason_that_it_gives(tested: str) -> None:
-    found = [reading.ask_text_reason(NOTHING, random.Random(seed), tested) for seed in SEEDS]
+    found = [texts.ask_text_reason(NOTHING, random.Random(seed), tested) for seed in SEEDS]
     assert {question.answer for question in found} == {*CHOICES}
     for question in found:
         if question.answer in REASONS:
@@ -92,12 +92,12 @@ def test_only_a_prompt_that_allows_it_is_declined() -> None:
     for reason, refusal in REFUSALS.items():
         view = PictureContent(bird=bird, reason=reason)
         for level, expected in (("naive", bird.name), ("unanswerable", refusal), ("refuse", refusal)):
-            question = reading.ask_abstention(view, random.Random(1), (level,))
+            question = texts.ask_abstention(view, random.Random(1), (level,))
             assert question
             assert question.prompt in levels[level]
             assert question.answer == expected
         assert is_abstention(refusal)
-    sure = reading.ask_abstention(PictureContent(bird=bird), random.Random(1), ("refuse",))
+    sure = texts.ask_abstention(PictureContent(bird=bird), random.Random(1), ("refuse",))
     assert sure
     assert sure.answer == bird.name
-    assert reading.ask_abstention(CROWD, random.Random(1)) is None
+    assert texts.ask_abstention(CROWD, random.Random(1)) is None
