@@ -183,7 +183,7 @@ def test_bands_and_equivalence_are_of_the_other_models_falls(table: Table, poole
         assert float(row["Band low"]) == min(float(each["Δ low"]) for each in rest)
         assert float(row["Band high"]) == max(float(each["Δ high"]) for each in rest)
         mean = sum(float(each["Δ"]) for each in rest) / len(rest)
-        assert float(test["δ"]) == pytest.approx(float(row["Δ"]) - mean, abs=0.011)
+        assert float(test["δ"]) == pytest.approx(float(row["Δ"]) - mean, abs=0.0151)  # three rounded numbers
         inside = -float(test["η"]) < float(test["δ low"]) <= float(test["δ high"]) < float(test["η"])
         assert (test["Equivalent"], test["Num"]) == ("yes" if inside else "no", row["Num"])
 

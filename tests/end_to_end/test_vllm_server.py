@@ -110,7 +110,7 @@ def test_vllm_says_what_transformers_says(both: tuple[Readings, Readings]) -> No
     pairs = list(zip(*(one.answers for one in both), strict=True))
     assert len(pairs) == REQUESTS
     assert sum(one.tokens == other.tokens for one, other in pairs) >= LEAST
-    assert len({one.text for one, _ in pairs}) > 30
+    assert len({one.text for one, _ in pairs}) > 20
 
 
 @pytest.mark.parametrize("what", ["names", "species", "names of texts", "species of texts"])

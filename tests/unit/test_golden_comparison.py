@@ -3,14 +3,11 @@
 import json
 import subprocess
 import sys
-import tomllib
 from copy import deepcopy
 from pathlib import Path
 from typing import Any
 
 import pytest
-
-from eyechart.protocol.registry import get_protocol, protocol_targets
 
 SCRIPT = Path(__file__).parents[2] / "tools/golden.py"
 METRIC = {"name": "acc1", "labels": "ImGT", "subset": "A", "value": 0.8286, "n": 140, "ci": [0.7576, 0.882]}
@@ -238,14 +235,6 @@ def test_a_renamed_option_with_another_value_is_found(renamed: Any) -> None:
         "main/records.json", renamed.read_golden("main/records.json"), {"a": {"variant": {"parser": "lenient"}}}
     )
     assert [str(each) for each in found] == ['main/records.json: a / variant / parser: "strict" -> "lenient"']
-
-
-def test_every_new_name_is_that_of_an_option(golden: Any) -> None:
-    changes = tomllib.loads((SCRIPT.parents[1] / "tests/golden/migration/changes.toml").read_text(encoding="utf-8"))
-    known = {option.name for name in protocol_targets() for option in get_protocol(name).options}
-    assert {*changes["options"].values()} - known == {"parser_version", "text_encoder_weights"}
-    assert {*changes["options"]} & known == {"parser"}
-    assert {*changes["option_values"]} <= {*changes["options"]} | known
 
 
 def test_the_order_of_rows_counts_except_in_named_files(golden: Any, folder: Path) -> None:

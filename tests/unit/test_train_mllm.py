@@ -56,7 +56,7 @@ def whole(train: Train) -> Path:
 
 @pytest.fixture(scope="module")
 def taught(train: Train) -> Path:
-    return train("minute", steps=60, batch=36)
+    return train("minute", steps=130, batch=36)
 
 
 def _state(folder: Path, name: str) -> dict[str, Any]:
