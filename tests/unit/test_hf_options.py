@@ -8,6 +8,7 @@ from pathlib import Path
 from shutil import copytree
 from typing import Any
 
+import numpy as np
 import pytest
 from PIL import Image
 
@@ -113,6 +114,14 @@ def test_a_chat_template_without_a_system_prompt_refuses_it_in_a_sentence(tiny_c
 def test_a_device_map_gives_the_same_answers(tiny_chat: Tiny, questions: list[Request]) -> None:
     model = ours(tiny_chat("qwen3_vl"), "device_map=auto")
     assert tokens(model, questions[:4]) == tokens(ours(tiny_chat("qwen3_vl")), questions[:4])
+
+
+def test_a_compiled_model_gives_the_same_answers(tiny_chat: Tiny, questions: list[Request]) -> None:
+    plain, model = ours(tiny_chat("qwen3_vl")), ours(tiny_chat("qwen3_vl"), "compile=eager")
+    assert tokens(model, questions[:1]) == tokens(plain, questions[:1])
+    assert model._module._compiled_call_impl is not None
+    assert model.identity != plain.identity
+    np.testing.assert_allclose(model.score(BIG, ["cat", "dog"]), plain.score(BIG, ["cat", "dog"]), atol=1e-4)
 
 
 def test_an_adapter_is_merged_and_changes_answers(tiny_chat: Tiny, adapter: Path, tmp_path: Path) -> None:

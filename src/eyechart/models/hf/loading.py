@@ -42,6 +42,9 @@ ADAPTER = options.words(
     "adapter", "LoRA or other adapter of PEFT, which is merged", type="folder or owner/name", shown="none"
 )
 TRUST_REMOTE_CODE = options.flag("trust_remote_code", "true runs the Python code that comes with the model", False)
+COMPILE = options.choice(
+    "compile", "backend of torch.compile that compiles the model", ("inductor", "aot_eager", "eager"), shown="none"
+)
 OWN = "the processor's"
 MIN_PIXELS = options.optional_whole_number("min_pixels", "smaller images are enlarged to so many pixels", OWN)
 MAX_PIXELS = options.optional_whole_number("max_pixels", "larger images are reduced to so many pixels", OWN)
@@ -49,7 +52,7 @@ PROCESSOR_KWARGS = options.keywords(
     "mm_processor_kwargs", "a setting of the image processor, as in mm_processor_kwargs.do_resize=false"
 )
 PROCESSOR_OPTIONS = (MIN_PIXELS, MAX_PIXELS, PROCESSOR_KWARGS)
-OPTIONS = (ATTENTION, DEVICE_MAP, QUANTIZATION, ADAPTER, TRUST_REMOTE_CODE, *PROCESSOR_OPTIONS)
+OPTIONS = (ATTENTION, DEVICE_MAP, QUANTIZATION, ADAPTER, COMPILE, TRUST_REMOTE_CODE, *PROCESSOR_OPTIONS)
 
 
 def read_processor_kwargs(spec: ModelSpec) -> dict[str, Any]:
@@ -68,6 +71,7 @@ class LoadSettings:
     device_map: str = ""
     quantization: str = ""
     adapter: str = ""
+    compile: str = ""
     trust_remote_code: bool = False
     processor_kwargs: Mapping[str, Any] = field(default_factory=dict)
 
@@ -84,6 +88,7 @@ class LoadSettings:
             DEVICE_MAP.read(spec),
             QUANTIZATION.read(spec),
             ADAPTER.read(spec),
+            COMPILE.read(spec),
             TRUST_REMOTE_CODE.read(spec),
             read_processor_kwargs(spec),
         )
@@ -124,6 +129,7 @@ class LoadSettings:
             "quantization": self.quantization,
             "quantization_libraries": runtime.library_versions(*packages),
             "adapter_sha256": adapter,
+            "compile": self.compile,
             "code_sha256": weights.digest(*path.glob("*.py")) if self.trust_remote_code else "",
             "processor_kwargs": dict(self.processor_kwargs),
         }
@@ -143,7 +149,10 @@ class LoadSettings:
         module = files.load_model(kind, path, dtype=dtype, how=how)
         if self.adapter:
             module = merge_adapter(module, self.adapter_source.path)
-        return module.eval().requires_grad_(False) if "device_map" in how else runtime.to_device(module, device)
+        module = module.eval().requires_grad_(False) if "device_map" in how else runtime.to_device(module, device)
+        if self.compile:
+            module.compile(backend=self.compile, dynamic=True)
+        return module
 
     def _attention(self, path: Path) -> str | dict[str, str]:
         """Return the implementation of attention, by the part of the model where a part needs another one."""
