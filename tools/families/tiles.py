@@ -56,14 +56,9 @@ def idefics2() -> Checkpoint:
     )
 
 
-def idefics3() -> Checkpoint:
-    """Splits an image, and puts a token before every part of it."""
-    parts = ("fake_token_around_image", "image", "end_of_utterance")
-    named = dict(
-        zip(("fake_image_token", "image_token", "end_of_utterance_token"), map("<{}>".format, parts), strict=True)
-    )
-    tokenizer, words = make_tokenizer(names={**named, "global_image_token": "<global-img>"})
-    config = t.Idefics3Config(
+def configure_idefics3(config: Any, tokenizer: Any, words: dict[str, Any]) -> Any:
+    """Return a configuration of Idefics 3, or of a family that is built like it."""
+    return config(
         vision_config={**SIGLIP, "image_size": 64, "patch_size": 16},
         text_config=t.LlamaConfig(**words),
         image_token_id=tokenizer.convert_tokens_to_ids("<image>"),
@@ -71,6 +66,16 @@ def idefics3() -> Checkpoint:
         pad_token_id=tokenizer.pad_token_id,
         tie_word_embeddings=True,
     )
+
+
+def idefics3() -> Checkpoint:
+    """Splits an image, and puts a token before every part of it."""
+    parts = ("fake_token_around_image", "image", "end_of_utterance")
+    named = dict(
+        zip(("fake_image_token", "image_token", "end_of_utterance_token"), map("<{}>".format, parts), strict=True)
+    )
+    tokenizer, words = make_tokenizer(names={**named, "global_image_token": "<global-img>"})
+    config = configure_idefics3(t.Idefics3Config, tokenizer, words)
     images = t.Idefics3ImageProcessor(size={"longest_edge": 128}, max_image_size={"longest_edge": 64}, **HALF)
     processor = t.Idefics3Processor(images, tokenizer, image_seq_len=4, chat_template=chat_template("<image>"))
     return t.Idefics3ForConditionalGeneration(config), processor
@@ -81,14 +86,7 @@ def smolvlm() -> Checkpoint:
     parts = ("fake_token_around_image", "image", "end_of_utterance", "global-img", "video")
     named = ("fake_image_token", "image_token", "end_of_utterance_token", "global_image_token", "video_token")
     tokenizer, words = make_tokenizer(names=dict(zip(named, map("<{}>".format, parts), strict=True)))
-    config = t.SmolVLMConfig(
-        vision_config={**SIGLIP, "image_size": 64, "patch_size": 16},
-        text_config=t.LlamaConfig(**words),
-        image_token_id=tokenizer.convert_tokens_to_ids("<image>"),
-        scale_factor=2,
-        pad_token_id=tokenizer.pad_token_id,
-        tie_word_embeddings=True,
-    )
+    config = configure_idefics3(t.SmolVLMConfig, tokenizer, words)
     sizes = {"size": {"longest_edge": 128}, "max_image_size": {"longest_edge": 64}, **HALF}
     images, videos = t.SmolVLMImageProcessor(**sizes), t.SmolVLMVideoProcessor(**sizes)
     processor = t.SmolVLMProcessor(images, tokenizer, videos, image_seq_len=4, chat_template=chat_template("<image>"))

@@ -12,8 +12,7 @@ from torch.utils.data import Dataset
 
 from eyechart.toybox.classes import names
 from toybox.crowds import NOTHING, UNCLEAR, Crowds, crowds
-from toybox.mllm import CELL, SIDE, WIDTH, model, write_settings
-from toybox.pieces import Reader, write_tokenizer
+from toybox.mllm import CELL, SIDE, WIDTH, start
 from toybox.precision import mixed_precision
 from toybox.sprites import Sprites
 from toybox.training import Place, Plan, TrainingLoop, optimizers, strength, write_half
@@ -99,11 +98,7 @@ class Eyes(TrainingLoop):
 
     def build(self) -> Mapping[str, nn.Module]:
         """Make the whole model, and the heads that teach its eyes."""
-        write_tokenizer(self.folder)
-        self.reader = Reader(self.folder)
-        write_settings(self.folder, self.reader)
-        self.whole = model(self.reader)
-        self.whole.model.vision_tower.to(memory_format=torch.channels_last)
+        self.reader, self.whole = start(self.folder)
         self.heads = Heads()
         return {
             "tower": self.whole.model.vision_tower,

@@ -3,11 +3,12 @@
 from pathlib import Path
 from typing import Any
 
+import torch
 from torch import Tensor
 from torch.nn import functional as F  # noqa: N812  # its usual name
 
 from eyechart.models.torchvision_repair import repair
-from toybox.pieces import END, IMAGE, PAD, TEMPLATE, USER, Reader
+from toybox.pieces import END, IMAGE, PAD, TEMPLATE, USER, Reader, write_tokenizer
 
 SIDE, CELL = 96, 16
 CELLS = (SIDE // CELL) ** 2
@@ -47,6 +48,16 @@ def model(reader: Reader) -> Any:
     network = FastVlmForConditionalGeneration(configuration(reader))
     network.set_attn_implementation({"text_config": ATTENTION})
     return network
+
+
+def start(folder: Path) -> tuple[Reader, Any]:
+    """Write all files but the weights, and return the reader of the folder and the model with random weights."""
+    write_tokenizer(folder)
+    reader = Reader(folder)
+    write_settings(folder, reader)
+    whole = model(reader)
+    whole.model.vision_tower.to(memory_format=torch.channels_last)
+    return reader, whole
 
 
 def _attend(_: Any, query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None, scaling: float, **__: Any) -> Any:

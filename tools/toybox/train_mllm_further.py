@@ -18,8 +18,8 @@ from torch.utils.data import Dataset
 from toybox.crowds import Crowds
 from toybox.eyes import MANY, image_features
 from toybox.lessons import Lesson, Lessons, Sequences, augment_pixels, group_indices, join_birds, sequences, view_of
-from toybox.mllm import WIDTH, model, write_settings
-from toybox.pieces import Reader, write_tokenizer
+from toybox.mllm import WIDTH, start
+from toybox.pieces import Reader
 from toybox.questions import LONG, SHORT, Ask, PictureContent, ask_batch, draw_questions
 from toybox.speech import answer_scores, text_states
 from toybox.texts import MORE_BIRDS, ask_from_thousand, ask_texts
@@ -79,11 +79,7 @@ class Further(TrainingLoop):
 
     def build(self) -> Mapping[str, nn.Module]:
         """Take the former weights; pieces that they lack begin at random."""
-        write_tokenizer(self.folder)
-        self.reader = Reader(self.folder)
-        write_settings(self.folder, self.reader)
-        self.whole = model(self.reader)
-        self.whole.model.vision_tower.to(memory_format=torch.channels_last)
+        self.reader, self.whole = start(self.folder)
         self.whole.load_state_dict(self._former_weights())
         self.whole.eval().requires_grad_(requires_grad=False)
         self.text = self.whole.model.language_model

@@ -19,6 +19,9 @@ Ints = NDArray[np.int64]
 Bools = NDArray[np.bool_]
 EdgeScores = tuple[Ints, Ints, Floats]  # rows, edges of a trie, and the edges' log-probabilities there
 NO_NODE = -1  # where there is no node
+TRIED = 4  # tokens of a choice, and of other choices, on which two ways of scoring must agree
+TOLERANCE = {"float32": 1e-3}  # of a log-probability
+LOW_PRECISION_TOLERANCE = 0.5
 
 
 class ExhaustiveScorer(Scorer):
@@ -173,3 +176,18 @@ class Trie:
             self.node_sums(values)[..., self.edge_sources[self.last_edges]] + values[..., self.last_edges]
         )
         return totals
+
+
+def nodes_to_try(trie: Trie) -> list[int]:
+    """Return nodes on which two ways of scoring must agree: the beginning of the longest path, and nodes beside it."""
+    path, node = list[int](), int(trie.depths.argmax())
+    while node:
+        path.append(node)
+        node = int(trie.edge_sources[trie.incoming_edges[node]])
+    beside = [int(node) for node in np.flatnonzero(trie.depths == 1) if node not in path]
+    return [*path[::-1][:TRIED], *beside[:TRIED]]
+
+
+def tolerance(dtype: str) -> float:
+    """Return how far two ways of computing a log-probability may be apart with weights of some precision."""
+    return TOLERANCE.get(dtype.removeprefix("torch."), LOW_PRECISION_TOLERANCE)

@@ -10,6 +10,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Generic, Protocol, TypeVar
 
+from eyechart.inference.engines.local import batches
+
 MAX_LOSSES = 3  # workers that a lease may lose before it is divided
 T = TypeVar("T")
 
@@ -90,4 +92,4 @@ def cut(numbers: Sequence[int], size: int) -> list[Lease]:
     >>> [lease.numbers for lease in cut([3, 4, 8], 2)]
     [(3, 4), (8,)]
     """
-    return [Lease(tuple(numbers[start : start + size])) for start in range(0, len(numbers), size)]
+    return [Lease(tuple(batch)) for batch in batches(numbers, size)]

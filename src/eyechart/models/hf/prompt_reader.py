@@ -9,11 +9,11 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from eyechart.models.batch_backoff import REQUEST_ERRORS
+from eyechart.models.choice_trie import tolerance
 from eyechart.models.hf import batches, trie_pass
 from eyechart.models.hf.batches import Prompt
 from eyechart.models.hf.decoding import ReadPrompts, read_prompts
 from eyechart.models.hf.image_features import ImageFeatureCache
-from eyechart.models.hf.trie_scoring import tolerance
 from eyechart.models.runtime import out_of_memory
 
 if TYPE_CHECKING:
@@ -97,7 +97,7 @@ class PromptReader:
         if read is None:
             return False
         apart = read.logits.float().log_softmax(-1) - logits.float().log_softmax(-1)
-        return bool(apart.abs().max() <= tolerance(str(self.module.dtype).removeprefix("torch.")))
+        return bool(apart.abs().max() <= tolerance(str(self.module.dtype)))
 
 
 def find_shared_prefixes(prompts: Mapping[int, Prompt], image_token: int | None) -> dict[int, Prompt]:

@@ -11,7 +11,7 @@ from weakref import WeakKeyDictionary
 import numpy as np
 
 from eyechart.models import best_first_search
-from eyechart.models.choice_trie import NO_NODE, EdgeScores, Ints, Trie
+from eyechart.models.choice_trie import NO_NODE, EdgeScores, Ints, Trie, nodes_to_try, tolerance
 from eyechart.models.hf import trie_pass
 from eyechart.models.hf.continuation import ContinuedPrompts
 from eyechart.models.hf.decoding import DecodingState, ReadPrompts, score_edges
@@ -22,9 +22,6 @@ WITHOUT_SCORES: Mapping[str, str] = {  # families that do not write one token af
     "diffusion_gemma": "writes blocks of tokens at once",
     "pi0": "gives movements of a robot",
 }
-TOLERANCE = {"float32": 1e-3}  # of a log-probability
-LOW_PRECISION_TOLERANCE = 0.5
-TRIED = 4  # tokens of a choice, and of other choices, on which both ways must agree
 _agreement: "WeakKeyDictionary[Any, bool]" = WeakKeyDictionary()
 
 
@@ -83,21 +80,6 @@ def agree(state: DecodingState, trie: Trie) -> bool:
         for row, prompts in zip(scores, ways, strict=True):
             _, edges, values = prompts.score_nodes(nodes, prefixes)
             row[edges] = values
-        tolerated = tolerance(str(state.model.dtype).removeprefix("torch."))
+        tolerated = tolerance(str(state.model.dtype))
         _agreement[state.model] = bool(np.abs(scores[0] - scores[1]).max() <= tolerated)
     return _agreement.get(state.model, False)  # a single node is as well read by itself
-
-
-def tolerance(dtype: str) -> float:
-    """Return how far two ways of computing a log-probability may be apart with weights of some precision."""
-    return TOLERANCE.get(dtype, LOW_PRECISION_TOLERANCE)
-
-
-def nodes_to_try(trie: Trie) -> list[int]:
-    """Return the beginning of the longest path below the root, and nodes beside it."""
-    path, node = list[int](), int(trie.depths.argmax())
-    while node:
-        path.append(node)
-        node = int(trie.edge_sources[trie.incoming_edges[node]])
-    beside = [int(node) for node in np.flatnonzero(trie.depths == 1) if node not in path]
-    return [*path[::-1][:TRIED], *beside[:TRIED]]

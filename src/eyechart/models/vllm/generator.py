@@ -13,9 +13,8 @@ import numpy as np
 
 from eyechart.models import chat, options, runtime, weights
 from eyechart.models.chat_template import ChatSettings
-from eyechart.models.choice_trie import Ints, check_choices
+from eyechart.models.choice_trie import Ints, check_choices, tolerance
 from eyechart.models.hf import loading
-from eyechart.models.hf.trie_scoring import tolerance
 from eyechart.models.model_option import AnyOption
 from eyechart.models.types import Answer, Floats, Identity, Request, Scorer, Until
 from eyechart.models.vllm import engine as vllm_engine

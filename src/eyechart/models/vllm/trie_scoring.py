@@ -14,8 +14,7 @@ import numpy as np
 
 from eyechart.errors import RequestError
 from eyechart.models import best_first_search
-from eyechart.models.choice_trie import EdgeScores, Ints, Trie
-from eyechart.models.hf.trie_scoring import nodes_to_try
+from eyechart.models.choice_trie import EdgeScores, Ints, Trie, nodes_to_try
 from eyechart.models.types import Floats
 from eyechart.models.vllm.node_requests import Prompt, RequestedPrompts
 from eyechart.models.vllm.trie_pass import PassedPrompt
