@@ -231,6 +231,7 @@ def test_every_option_that_changes_answers_is_in_the_identity(adapter: Path) -> 
         "attn_implementation": "eager",
         "device_map": "auto",
         "adapter": str(adapter),
+        "compile": "eager",
         "trust_remote_code": "true",
         "min_pixels": "1",
         "max_pixels": "9",
