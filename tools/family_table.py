@@ -33,18 +33,18 @@ class EngineRow(NamedTuple):
     same_tokens: bool
     difference: float
     path: str
-    protocols: int | None
+    protocols: int
 
 
 class Row(NamedTuple):
-    """A row of the table; `vllm` is None for a checkpoint that vLLM does not run, `protocols` where none was tried."""
+    """A row of the table; `vllm` is None for a checkpoint that vLLM does not run."""
 
     family: str
     same_tokens: bool
     exact: bool
     difference: float
     path: str
-    protocols: int | None
+    protocols: int
     vllm: EngineRow | None
 
 
@@ -80,8 +80,8 @@ def _read_row(cells: list[str]) -> Row:
     return row._replace(vllm=EngineRow(vllm[0] == "yes", float(vllm[1]), vllm[2], _count(vllm[3])))
 
 
-def _count(cell: str) -> int | None:
-    return None if cell == ABSENT else int(cell.split()[0])
+def _count(cell: str) -> int:
+    return int(cell.split()[0])
 
 
 def write_table(rows: Iterable[Row]) -> Iterator[str]:
@@ -102,8 +102,8 @@ def _write_cells(row: Row) -> Iterator[str]:
         yield _write_count(row.vllm.protocols)
 
 
-def _write_count(protocols: int | None) -> str:
-    return ABSENT if protocols is None else f"{protocols} of {COUNT}"
+def _write_count(protocols: int) -> str:
+    return f"{protocols} of {COUNT}"
 
 
 def main(names: list[str]) -> None:

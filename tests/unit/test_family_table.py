@@ -13,7 +13,7 @@ def test_the_table_has_every_family_once() -> None:
 
 
 def test_families_run_every_protocol_by_both_engines() -> None:
-    assert sum(row.protocols == family_table.COUNT for row in ROWS) >= 12
+    assert [row.family for row in ROWS if row.protocols != family_table.COUNT] == ["instructblip"]  # its context is short
     alike = [
         row.family for row in ROWS if row.vllm and row.vllm.same_tokens and row.vllm.difference < family_table.BOUND
     ]
