@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from hashlib import sha256
 from pathlib import Path, PurePosixPath
 from typing import cast, get_args
@@ -30,6 +31,31 @@ class LabelFile:
     sha256: str
     source: str
     format: str
+
+    @cached_property
+    def line_by_form(self) -> Mapping[str, int]:
+        """The index of the line with each form of an image name that only one line has."""
+        return _unambiguous(map(_forms, self.labels))
+
+
+class ImageNames:
+    """The names of a split's images, which the lines of its label files are matched with."""
+
+    def __init__(self, index: Sequence[Row]) -> None:
+        self.index = index
+
+    @cached_property
+    def row_by_form(self) -> Mapping[str, int]:
+        """The row of each form of a file name or key that only one row has, the most exact forms of a row first."""
+        return _unambiguous((*_forms(row.file), *_forms(row.key)) for row in self.index)
+
+    def match(self, label_file: LabelFile) -> list[int | None]:
+        """Return for each row of the index the index of its line in a label file, None if there is none."""
+        matches: list[int | None] = [None] * len(self.index)
+        for form, row in self.row_by_form.items():
+            if matches[row] is None:
+                matches[row] = label_file.line_by_form.get(form)
+        return matches
 
 
 @dataclass(frozen=True)
@@ -78,10 +104,17 @@ def packaged_real_labels() -> LabelFile:
     return read_labels(packaged_file("timm", "data", "_info", "imagenet_real_labels.json"), "real")
 
 
-def align_labels(label_file: LabelFile, rows: Sequence[Row], name: str, empty: Empty) -> LabelSet:
-    """Return a label set in the order of rows, matched by file name or key; raises DataError if no row matches."""
-    values = [*label_file.labels.values()]
-    labels = [None if entry is None else values[entry] for entry in _matches(label_file, rows)]
+def align_labels(
+    label_file: LabelFile, images: ImageNames, name: str, empty: Empty, selected: Sequence[int] | None = None
+) -> LabelSet:
+    """Return the label set of the selected rows of a split, all by default, matched by file name or key.
+
+    Raises DataError if no selected row has a line.
+    """
+    values, matches = [*label_file.labels.values()], images.match(label_file)
+    places = range(len(images.index)) if selected is None else selected
+    rows = [images.index[place] for place in places]
+    labels = [None if (line := matches[place]) is None else values[line] for place in places]
     if rows and not any(valid is not None for valid in labels):
         raise DataError(
             f"The label file {label_file.source} names none of the {len(rows)} images: its first is "
@@ -91,7 +124,7 @@ def align_labels(label_file: LabelFile, rows: Sequence[Row], name: str, empty: E
     return build_label_set(name, rows, labels, empty, label_file.source)
 
 
-def describe_mismatches(label_file: LabelFile, index: Sequence[Row]) -> tuple[str, ...]:
+def describe_mismatches(label_file: LabelFile, images: ImageNames) -> tuple[str, ...]:
     """Return notes about lines that match no image of the split, and about images without a line.
 
     Not reported: images that a published format omits by design, images of other data sets, and other validation images
@@ -99,16 +132,16 @@ def describe_mismatches(label_file: LabelFile, index: Sequence[Row]) -> tuple[st
     """
     if label_file.format in MULTI_DATASET_FORMATS:
         return ()
-    matches = _matches(label_file, index)
+    matches = images.match(label_file)
     used = {entry for entry in matches if entry is not None}
-    whole = len(index) >= VAL_COUNT
+    whole = len(images.index) >= VAL_COUNT
     lines = [
         name for place, name in enumerate(label_file.labels) if place not in used and (whole or val_file(name) is None)
     ]
-    images = [row.file for row, entry in zip(index, matches, strict=True) if entry is None]
+    unnamed = [row.file for row, entry in zip(images.index, matches, strict=True) if entry is None]
     partial = label_file.format in PARTIAL_FORMATS
     no_image = _count(lines, "line names no image", "lines name no image")
-    no_line = _count([] if partial else images, "image has no line", "images have no line")
+    no_line = _count([] if partial else unnamed, "image has no line", "images have no line")
     return tuple(f"{label_file.source}: {sentence}" for sentence in (no_image, no_line) if sentence)
 
 
@@ -118,21 +151,13 @@ def _count(names: Sequence[str], singular: str, plural: str) -> str:
     return f"{len(names):,} {singular if len(names) == 1 else plural} ({shown})" if names else ""
 
 
-def _matches(label_file: LabelFile, rows: Sequence[Row]) -> list[int | None]:
-    """Return for each row the index of its line in the label file, None if there is none."""
-    entries = _unambiguous(map(_forms, label_file.labels))
-    places = _unambiguous([*_forms(row.file), *_forms(row.key)] for row in rows)
-    matches: list[int | None] = [None] * len(rows)
-    for form, row in reversed(places.items()):
-        if form in entries:
-            matches[row] = entries[form]
-    return matches
-
-
-def _forms(name: str) -> Iterator[str]:
-    """Yield the forms of a file name, the most exact first: path, base name, and both without extension."""
-    path = PurePosixPath(name.replace("\\", "/"))
-    yield from dict.fromkeys((str(path), path.name, str(path.parent / path.stem), path.stem))
+def _forms(name: str) -> tuple[str, ...]:
+    """Return the forms of a file name, the most exact first: path, base name, and both without extension."""
+    if "\\" in name or "./" in name or "//" in name or name[-1:] in "/.":
+        name = str(PurePosixPath(name.replace("\\", "/")))
+    folder, slash, base = name.rpartition("/")
+    stem = base[:dot] if 0 < (dot := base.rfind(".")) < len(base) - 1 else base
+    return (name, base, f"{folder}{slash}{stem}", stem)
 
 
 def _unambiguous(spellings: Iterable[Iterable[str]]) -> dict[str, int]:
