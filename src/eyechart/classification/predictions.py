@@ -33,6 +33,8 @@ Bools = NDArray[np.bool_]
 Ints = NDArray[np.int64]
 Float64s = NDArray[np.float64]
 TOP = 5
+ROWS = 2048  # whose scores are copied at a time
+NO_SCORES: Floats = np.zeros((0, 0), np.float32)  # of predictions that have others
 
 
 @dataclass(frozen=True)
@@ -212,10 +214,49 @@ class Classification(Predictions):
 
 
 @dataclass(frozen=True)
+class BestClasses:
+    """The five best classes of each image (n, 5), best first, -1 for none, and their scores.
+
+    A row of scores is NaN where there is no answer, and -inf for each class that is none.
+    """
+
+    classes: Ints
+    scores: Floats
+
+    @classmethod
+    def of_scores(cls, scores: NDArray[np.floating]) -> "BestClasses":
+        """Return the best classes of scores (n, classes); one with -inf is none, and a row of NaN is no answer."""
+        best = cls.fill(len(scores))
+        for start in range(0, len(scores), ROWS):
+            block = np.asarray(scores[start : start + ROWS], np.float32)
+            classes = top_k(block, min(TOP, block.shape[1]))
+            values = np.take_along_axis(block, np.maximum(classes, 0), axis=1)
+            ended = start + len(block)
+            best.scores[start:ended, : classes.shape[1]] = values
+            best.classes[start:ended, : classes.shape[1]] = np.where(np.isneginf(values), -1, classes)
+        return best
+
+    @classmethod
+    def fill(cls, count: int) -> "BestClasses":
+        """Return a number of rows without classes."""
+        return cls(np.full((count, TOP), -1, np.int64), np.full((count, TOP), -np.inf, np.float32))
+
+    def select(self, rows: Ints) -> "BestClasses":
+        """Return some rows; -1 is a row without an answer."""
+        absent = (rows < 0)[:, None]
+        if not len(self.classes):
+            return BestClasses(self.fill(len(rows)).classes, np.full((len(rows), TOP), np.nan, np.float32))
+        return BestClasses(
+            np.where(absent, -1, self.classes[rows]), np.where(absent, np.float32(np.nan), self.scores[rows])
+        )
+
+
+@dataclass(frozen=True)
 class ClassPredictions(Classification):
     """Predictions of one epoch: scores (n, classes), with NaN in rows without an answer, and the errors.
 
-    Text answers have scores of width 0 and one class per image in `texts`. Rows in `truncated` are those of `unparsed`
+    Text answers have scores of width 0 and one class per image in `texts`. Replayed answers have scores of width 0 too,
+    and `best`. Rows in `truncated` are those of `unparsed`
     whose response ended at the token limit before the answer was complete. Rows in `skipped` are not evaluated, such
     as images without a label in multiple choice. Scores are `calibrated` if they are logits or log-probabilities,
     whose softmax is a confidence. The softmax of other scores is that of `scale` times the score, None if this
@@ -235,6 +276,7 @@ class ClassPredictions(Classification):
     calibrated: bool = False
     scale: float | None = None
     votes: bool = False
+    best: BestClasses | None = None
 
     @property
     def epochs(self) -> "tuple[ClassPredictions, ...]":
@@ -253,16 +295,19 @@ class ClassPredictions(Classification):
     @cached_property
     def top(self) -> Ints:
         """The five best classes of each row (n, 5), best first, -1 for none."""
-        top = np.full((len(self.keys), TOP), -1, np.int64)
         if self.texts is not None:
+            top = BestClasses.fill(len(self.keys)).classes
             top[:, 0] = np.where(self.answered, self.texts.classes, -1)
             return top
         read = self.answered & ~self.mask(self.unparsed)
-        if read.any():
-            best = top_k(self.scores[read], min(TOP, self.scores.shape[1]))
-            ruled_out = np.isneginf(np.take_along_axis(self.scores[read], best, axis=1))
-            top[read, : best.shape[1]] = np.where(ruled_out, -1, best)
-        return top
+        return np.where(read[:, None], self.best_classes.classes, -1)
+
+    @cached_property
+    def best_classes(self) -> BestClasses:
+        """The five best classes by score; none for text answers."""
+        if self.best is not None:
+            return self.best
+        return BestClasses.of_scores(self.scores) if self.scores.shape[1] else BestClasses.fill(len(self.keys))
 
     @cached_property
     def confidences(self) -> Float64s | None:
@@ -423,11 +468,12 @@ def shared_rows(epoch: ClassPredictions, targets: Targets, scored: Sequence[Scor
 def sample_rows(epoch: ClassPredictions, targets: Targets, scored: Sequence[ScoredLabels]) -> Iterator[list[Any]]:
     """Yield the further cells of every image of one epoch."""
     words = epoch.texts.columns() if epoch.texts else {}
+    scores = epoch.best_classes.scores.tolist()
     for row in range(len(epoch.keys)):
         best: list[int] = epoch.top[row].tolist()
         classes = [str(place) if place >= 0 else "" for place in best]
         known = best if epoch.texts is None else [-1] * TOP  # words have no scores
-        values = [f"{epoch.scores[row, place]:.6g}" if place >= 0 else "" for place in known]
+        values = [f"{score:.6g}" if place >= 0 else "" for score, place in zip(scores[row], known, strict=True)]
         label = targets.original[row] if targets.original[row] >= 0 else ""
         texts = [column[row] for column in words.values()]
         texts += [str(int(row in epoch.truncated))] if words else []
