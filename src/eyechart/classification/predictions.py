@@ -5,6 +5,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from math import isnan
 from typing import Any
 
 import numpy as np
@@ -409,9 +410,12 @@ class ScoredLabels:
         """Whether images without a label count, as correct or as wrong, and there are any."""
         return self.labels.empty != "exclude" and bool(self.categories["N"].any())
 
-    def finest_category(self, row: int) -> str:
-        """Return the finest category of an image, "" if the label set does not annotate it."""
-        return next((name for name in ("N", "S+", "S-", "M+", "M-") if self.categories[name][row]), "")
+    @cached_property
+    def finest_categories(self) -> list[str]:
+        """The finest category of each image, "" for one that the label set does not annotate."""
+        names = ("N", "S+", "S-", "M+", "M-")
+        finest: list[str] = np.select([self.categories[name] for name in names], names, "").tolist()
+        return finest
 
     def count_outcomes(self, predictions: ClassPredictions) -> OutcomeCounts:
         """Return the number of images of each outcome; unparsed and truncated answers are counted separately."""
@@ -460,7 +464,7 @@ def shared_rows(epoch: ClassPredictions, targets: Targets, scored: Sequence[Scor
             target="; ".join(targets.class_text(label) for label in labels[row] if label >= 0),
             prediction=targets.class_text(best) if best >= 0 else "",
             correct=correct[row],
-            subset=first.finest_category(row) if first and first.reported else "",
+            subset=first.finest_categories[row] if first and first.reported else "",
             error=epoch.errors.get(row, ""),
         )
 
@@ -469,16 +473,16 @@ def sample_rows(epoch: ClassPredictions, targets: Targets, scored: Sequence[Scor
     """Yield the further cells of every image of one epoch."""
     words = epoch.texts.columns() if epoch.texts else {}
     scores = epoch.best_classes.scores.tolist()
+    truths = [column for scored_labels in scored for column in label_columns(scored_labels)]
+    tops, labels = epoch.top.tolist(), targets.original.tolist()
     for row in range(len(epoch.keys)):
-        best: list[int] = epoch.top[row].tolist()
-        classes = [str(place) if place >= 0 else "" for place in best]
-        known = best if epoch.texts is None else [-1] * TOP  # words have no scores
+        classes = [str(place) if place >= 0 else "" for place in tops[row]]
+        known = tops[row] if epoch.texts is None else [-1] * TOP  # words have no scores
         values = [f"{score:.6g}" if place >= 0 else "" for score, place in zip(scores[row], known, strict=True)]
-        label = targets.original[row] if targets.original[row] >= 0 else ""
+        label = labels[row] if labels[row] >= 0 else ""
         texts = [column[row] for column in words.values()]
         texts += [str(int(row in epoch.truncated))] if words else []
-        truths = [cell for scored_labels in scored for cell in label_cells(scored_labels, row)]
-        yield [label, *classes, *values, *texts, *truths]
+        yield [label, *classes, *values, *texts, *(column[row] for column in truths)]
 
 
 def format_numbers(values: Float64s) -> list[str]:
@@ -486,12 +490,11 @@ def format_numbers(values: Float64s) -> list[str]:
     return ["" if np.isnan(value) else f"{value:.6g}" for value in values]
 
 
-def label_cells(scored: ScoredLabels, row: int) -> Iterator[str]:
-    """Yield the cells of an image under a label set: labels, finest category, and 1, 0 or nothing."""
-    yield ";".join(str(label) for label in scored.labels.labels[row].tolist() if label >= 0)
-    yield scored.finest_category(row)
-    correct = scored.correct[row]
-    yield "" if np.isnan(correct) else str(int(correct))
+def label_columns(scored: ScoredLabels) -> Iterator[list[str]]:
+    """Yield the columns of a label set, a cell per image: labels, finest category, and 1, 0 or nothing."""
+    yield [";".join([str(label) for label in labels if label >= 0]) for labels in scored.labels.labels.tolist()]
+    yield scored.finest_categories
+    yield ["" if isnan(correct) else str(int(correct)) for correct in scored.correct.tolist()]
 
 
 def recall_rows(scored: Iterable[ScoredLabels], classes: int) -> Rows:

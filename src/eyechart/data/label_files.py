@@ -3,13 +3,13 @@
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 from hashlib import sha256
 from pathlib import Path, PurePosixPath
 from typing import cast, get_args
 
 from eyechart.data.imagenet import CLASSES, VAL_COUNT, val_file
-from eyechart.data.label_formats import FORMATS, Entry, Labels, Reader, detect_format
+from eyechart.data.label_formats import FORMATS, Labels, Reader, detect_format
 from eyechart.data.labels import LabelSet, build_label_set
 from eyechart.data.packages import packaged_file
 from eyechart.data.rows import Row
@@ -89,7 +89,8 @@ def read_labels(path: str | Path, format: str | None = None, *, classes: int = C
         data = Path(path).read_bytes()
         text = data.decode("utf-8-sig").replace("\r\n", "\n")
         name = format or detect_format(text)
-        labels = _collect(_reader(name)(text), classes)
+        labels = _parse(name, text)
+        _check_range(name, text, labels, classes)
     except OSError as error:
         raise DataError(f"The label file {path} cannot be read ({error.strerror}).") from error
     except UnicodeDecodeError as error:
@@ -175,18 +176,27 @@ def _reader(name: str) -> Reader:
     return FORMATS[name]
 
 
-def _collect(entries: Iterable[Entry], classes: int) -> dict[str, Labels]:
+@lru_cache(maxsize=8)
+def _parse(name: str, text: str) -> Mapping[str, Labels]:
+    """Return the labels by image name; a session reads each file when it starts and for each split."""
     location_by_name: dict[str, str] = {}
     labels: dict[str, Labels] = {}
-    for where, name, valid in entries:
-        if name in location_by_name:
-            raise DataError(f"{where}: '{name}' stands in {location_by_name[name]} already. Keep one of the two.")
-        location_by_name[name] = where
-        if wrong := [label for label in valid or () if not 0 <= label < classes]:
-            raise DataError(f"{where}: the label {wrong[0]} of '{name}' is out of range, expected 0 to {classes - 1}.")
+    for where, image, valid in _reader(name)(text):
+        if image in location_by_name:
+            raise DataError(f"{where}: '{image}' stands in {location_by_name[image]} already. Keep one of the two.")
+        location_by_name[image] = where
         if valid is not None:
-            labels[name] = tuple(dict.fromkeys(valid))
+            labels[image] = valid if len(valid) < 2 else tuple(dict.fromkeys(valid))
     return labels
+
+
+def _check_range(name: str, text: str, labels: Mapping[str, Labels], classes: int) -> None:
+    numbers = {label for valid in labels.values() for label in valid}
+    if not numbers or (min(numbers) >= 0 and max(numbers) < classes):
+        return
+    for where, image, valid in _reader(name)(text):
+        if wrong := [label for label in valid or () if not 0 <= label < classes]:
+            raise DataError(f"{where}: the label {wrong[0]} of '{image}' is out of range, expected 0 to {classes - 1}.")
 
 
 def _options(text: str, body: str, allowed: Mapping[str, Sequence[str]]) -> Iterator[tuple[str, str]]:
