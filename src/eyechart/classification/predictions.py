@@ -337,7 +337,7 @@ class ClassPredictions(Classification):
         tables: dict[str, Rows] = {"recall": recall_rows(scored, self.targets.classes)}
         if self.calibrated:
             correct = {scored_labels.labels.name: scored_labels.correct for scored_labels in scored}
-            sure = top_probabilities(self.scores)
+            sure = top_probabilities(self.scores) if self.confidences is None else self.confidences
             tables |= {"reliability": reliability_rows(sure, correct), "thresholds": threshold_rows(sure, correct)}
         return tables
 
