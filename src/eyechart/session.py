@@ -12,7 +12,7 @@ from typing import Self
 
 from eyechart.data.dataset import Dataset
 from eyechart.data.discovery import SplitRef
-from eyechart.data.label_files import LabelsOption, align_labels, describe_mismatches, read_labels
+from eyechart.data.label_files import ImageNames, LabelsOption, align_labels, describe_mismatches, read_labels
 from eyechart.data.labels import LabelSet
 from eyechart.data.limits import Limit
 from eyechart.data.splits import list_splits, open_split, unknown_split_message
@@ -112,7 +112,8 @@ class Session:
         if name not in self._label_sets:  # reading a large file takes seconds
             empty = self.settings.empty
             check_label_names(dataset, [option.name for option in self.settings.labels])
-            more = [read_label_set(option, dataset, empty) for option in self.settings.labels]
+            images = ImageNames(dataset.index)
+            more = [read_label_set(option, dataset, images, empty) for option in self.settings.labels]
             self._label_sets[name] = [*dataset.select_label_sets(empty), *more]
         label_sets = self._label_sets[name]
         if self.settings.strict and (notes := [note for labels in label_sets for note in labels.notes]):
@@ -195,9 +196,8 @@ def check_label_names(dataset: Dataset, names: Sequence[str]) -> None:
             )
 
 
-def read_label_set(option: LabelsOption, dataset: Dataset, empty: Empty | None) -> LabelSet:
+def read_label_set(option: LabelsOption, dataset: Dataset, images: ImageNames, empty: Empty | None) -> LabelSet:
     """Return the label set of a file for the selected rows; `empty` is its policy for images without labels."""
-    rows = [dataset.index[row] for row in dataset.selected]
     labels = read_labels(option.path, option.format, classes=dataset.classes)
-    label_set = align_labels(labels, rows, option.name, option.empty or empty or "correct")
-    return replace(label_set, notes=describe_mismatches(labels, dataset.index))
+    label_set = align_labels(labels, images, option.name, option.empty or empty or "correct", dataset.selected)
+    return replace(label_set, notes=describe_mismatches(labels, images))

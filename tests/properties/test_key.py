@@ -144,7 +144,7 @@ def digest(dataset: Dataset = SPLIT, request: ImageRequest[Any] = FEATURES, batc
 
 
 def with_row(**facts: Any) -> Dataset:
-    return replace(SPLIT, index=(*ROWS[:3], replace(ROWS[3], **facts)))
+    return replace(SPLIT, index=(*ROWS[:3], msgspec.structs.replace(ROWS[3], **facts)))
 
 
 @pytest.mark.parametrize(

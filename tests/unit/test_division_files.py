@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from msgspec import structs
 
 from eyechart.data.dataset import Dataset
 from eyechart.errors import DataError
@@ -260,7 +261,7 @@ def test_a_csv_without_header_is_refused(folder: Folder, lines: tuple[str, ...])
 
 
 def test_names_that_two_images_have_are_nobodys(folder: Folder) -> None:
-    twins = replace(folder.dataset, index=tuple(replace(row, file="1.png") for row in folder.dataset.index))
+    twins = replace(folder.dataset, index=tuple(structs.replace(row, file="1.png") for row in folder.dataset.index))
     with pytest.raises(DataError, match=r"line 2 names the image '1\.png'"):
         read_pairs(folder.csv(HEAD, "1.png,dog,YES"), twins)
 

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from eyechart.data import index_cache
 from eyechart.data.file_index import IndexEntry
-from eyechart.data.index_cache import load_or_build
+from eyechart.data.index_cache import load_or_build, read_facts
 from eyechart.errors import DataError
 
 ENTRIES = (IndexEntry("a", "a.png", "00", "a.png", label=3), IndexEntry("b", "b", "11", "0.tar", 512, 9, labels=(1, 2)))
@@ -35,7 +35,7 @@ def index(tmp_path: Path, file: Path, built: list[int]) -> Callable[..., tuple[I
         return ENTRIES
 
     def get(cache: Path | None = tmp_path / "cache", reader: str = "shards") -> tuple[IndexEntry, ...]:
-        return tuple(load_or_build(cache, [file], build, reader=reader))
+        return tuple(load_or_build(cache, read_facts([file]), build, reader=reader))
 
     return get
 
@@ -101,7 +101,7 @@ def test_nothing_else_is_left_in_the_folder(index, tmp_path: Path) -> None:
 
 def test_a_missing_file_is_named(file: Path, tmp_path: Path) -> None:
     with pytest.raises(DataError, match=r"gone\.tar cannot be read"):
-        load_or_build(tmp_path, [file, tmp_path / "gone.tar"], tuple, reader="shards")
+        read_facts([file, tmp_path / "gone.tar"])
 
 
 @given(

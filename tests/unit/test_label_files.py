@@ -1,11 +1,14 @@
 import json
 from collections.abc import Callable
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from eyechart.data.label_files import (
+    ImageNames,
     LabelFile,
     align_labels,
     describe_mismatches,
@@ -18,6 +21,7 @@ from eyechart.data.rows import Row
 from eyechart.errors import DataError
 
 Write = Callable[..., Path]
+NAMES = st.text("ab/.\\", max_size=5).map("{}a".format) | st.text("ab./", max_size=4).map("a{}.".format)
 ONE, TWO, THREE = (validation_file(number) for number in (1, 2, 3))
 SHANKAR = {
     "initial_annots": {
@@ -169,8 +173,8 @@ def labelled(**labels: tuple[int, ...]) -> LabelFile:
     return LabelFile({name.replace("__", "/").replace("_", "."): valid for name, valid in labels.items()}, "", "f", "")
 
 
-def rows(*names: tuple[str, str]) -> list[Row]:
-    return [Row(key, file, "", 0) for key, file in names]
+def rows(*names: tuple[str, str]) -> ImageNames:
+    return ImageNames([Row(key, file, "", 0) for key, file in names])
 
 
 def test_align_pads_in_the_order_of_the_rows() -> None:
@@ -197,6 +201,35 @@ def test_align_never_guesses_between_equal_base_names() -> None:
     assert align_labels(labelled(cat__1_jpg=(3,)), images, "X", "correct").annotated.tolist() == [True, False]
     both = align_labels(labelled(dog__1_jpg=(4,), cat__1_jpg=(3,)), images, "X", "correct")
     assert both.labels.tolist() == [[3], [4]]
+
+
+def test_a_name_that_several_images_have_is_ambiguous_also_if_only_one_of_them_is_selected() -> None:
+    images = rows(("cat/1", "1.jpg"), ("dog/1", "1.jpg"), ("dog/2", "2.jpg"))
+    found = align_labels(LabelFile({"1.jpg": (0,), "2.jpg": (3,)}, "", "f", ""), images, "X", "correct", [0, 2])
+    assert found.labels.tolist() == [[-1], [3]]
+
+
+@given(st.lists(NAMES, unique=True, max_size=6), st.lists(st.tuples(NAMES, NAMES), unique=True, max_size=6))
+def test_align_matches_as_paths_do(lines: list[str], names: list[tuple[str, str]]) -> None:
+    images = rows(*names)
+    assert images.match(LabelFile(dict.fromkeys(lines, (0,)), "", "f", "")) == matches_of_paths(lines, names)
+
+
+def matches_of_paths(lines: list[str], names: list[tuple[str, str]]) -> list[int | None]:
+    """The first form of each image's file, then key, that no other image and exactly one line has."""
+
+    def forms(name: str) -> list[str]:
+        path = PurePosixPath(name.replace("\\", "/"))
+        return [str(path), path.name, str(path.parent / path.stem), path.stem]
+
+    def only(form: str, items: list[list[str]]) -> int | None:
+        places = [place for place, item in enumerate(items) if form in item]
+        return places[0] if len(places) == 1 else None
+
+    of_lines = [forms(line) for line in lines]
+    of_images = [[*forms(file), *forms(key)] for key, file in names]
+    found = [[only(form, of_lines) for form in image if only(form, of_images) is not None] for image in of_images]
+    return [next((line for line in image if line is not None), None) for image in found]
 
 
 def test_align_refuses_labels_of_other_images() -> None:
@@ -243,8 +276,8 @@ def test_every_format_has_a_reader_with_its_source() -> None:
     assert all(reader.__doc__ for reader in FORMATS.values())
 
 
-def rows_of(*names: str) -> list[Row]:
-    return [Row(name, name, "0" * 64, 0) for name in names]
+def rows_of(*names: str) -> ImageNames:
+    return ImageNames([Row(name, name, "0" * 64, 0) for name in names])
 
 
 def test_lines_that_name_no_image_and_images_without_a_line_are_counted_with_examples(write: Write) -> None:

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from eyechart.protocol.result import csv_line
+from eyechart.protocol.result import csv_lines
 from eyechart.protocol.settings import Case
 from eyechart.records import Record, read_run
 from eyechart.spec import parse_spec
@@ -110,7 +110,7 @@ def test_a_published_number_stands_beside_a_whole_run_only(make_run: Make) -> No
 
 def test_every_cell_comes_back_from_its_line() -> None:
     said = ["a\rb", "\n", "c\r\n", 'say "1", 2', "", "é 猫\u2028", "\x00", "'", "=1"]
-    text = "".join(map(csv_line, [["said", "more"], *([cell, cell] for cell in said)]))
+    text = "".join(csv_lines([["said", "more"], *([cell, cell] for cell in said)]))
     assert [*csv.reader(StringIO(text, newline=""))] == [["said", "more"], *([cell, cell] for cell in said)]
     assert text.startswith("said,more\n")
 

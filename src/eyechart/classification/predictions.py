@@ -5,6 +5,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from math import isnan
 from typing import Any
 
 import numpy as np
@@ -33,6 +34,8 @@ Bools = NDArray[np.bool_]
 Ints = NDArray[np.int64]
 Float64s = NDArray[np.float64]
 TOP = 5
+ROWS = 2048  # whose scores are copied at a time
+NO_SCORES: Floats = np.zeros((0, 0), np.float32)  # of predictions that have others
 
 
 @dataclass(frozen=True)
@@ -212,10 +215,49 @@ class Classification(Predictions):
 
 
 @dataclass(frozen=True)
+class BestClasses:
+    """The five best classes of each image (n, 5), best first, -1 for none, and their scores.
+
+    A row of scores is NaN where there is no answer, and -inf for each class that is none.
+    """
+
+    classes: Ints
+    scores: Floats
+
+    @classmethod
+    def of_scores(cls, scores: NDArray[np.floating]) -> "BestClasses":
+        """Return the best classes of scores (n, classes); one with -inf is none, and a row of NaN is no answer."""
+        best = cls.fill(len(scores))
+        for start in range(0, len(scores), ROWS):
+            block = np.asarray(scores[start : start + ROWS], np.float32)
+            classes = top_k(block, min(TOP, block.shape[1]))
+            values = np.take_along_axis(block, np.maximum(classes, 0), axis=1)
+            ended = start + len(block)
+            best.scores[start:ended, : classes.shape[1]] = values
+            best.classes[start:ended, : classes.shape[1]] = np.where(np.isneginf(values), -1, classes)
+        return best
+
+    @classmethod
+    def fill(cls, count: int) -> "BestClasses":
+        """Return a number of rows without classes."""
+        return cls(np.full((count, TOP), -1, np.int64), np.full((count, TOP), -np.inf, np.float32))
+
+    def select(self, rows: Ints) -> "BestClasses":
+        """Return some rows; -1 is a row without an answer."""
+        absent = (rows < 0)[:, None]
+        if not len(self.classes):
+            return BestClasses(self.fill(len(rows)).classes, np.full((len(rows), TOP), np.nan, np.float32))
+        return BestClasses(
+            np.where(absent, -1, self.classes[rows]), np.where(absent, np.float32(np.nan), self.scores[rows])
+        )
+
+
+@dataclass(frozen=True)
 class ClassPredictions(Classification):
     """Predictions of one epoch: scores (n, classes), with NaN in rows without an answer, and the errors.
 
-    Text answers have scores of width 0 and one class per image in `texts`. Rows in `truncated` are those of `unparsed`
+    Text answers have scores of width 0 and one class per image in `texts`. Replayed answers have scores of width 0 too,
+    and `best`. Rows in `truncated` are those of `unparsed`
     whose response ended at the token limit before the answer was complete. Rows in `skipped` are not evaluated, such
     as images without a label in multiple choice. Scores are `calibrated` if they are logits or log-probabilities,
     whose softmax is a confidence. The softmax of other scores is that of `scale` times the score, None if this
@@ -235,6 +277,7 @@ class ClassPredictions(Classification):
     calibrated: bool = False
     scale: float | None = None
     votes: bool = False
+    best: BestClasses | None = None
 
     @property
     def epochs(self) -> "tuple[ClassPredictions, ...]":
@@ -253,16 +296,19 @@ class ClassPredictions(Classification):
     @cached_property
     def top(self) -> Ints:
         """The five best classes of each row (n, 5), best first, -1 for none."""
-        top = np.full((len(self.keys), TOP), -1, np.int64)
         if self.texts is not None:
+            top = BestClasses.fill(len(self.keys)).classes
             top[:, 0] = np.where(self.answered, self.texts.classes, -1)
             return top
         read = self.answered & ~self.mask(self.unparsed)
-        if read.any():
-            best = top_k(self.scores[read], min(TOP, self.scores.shape[1]))
-            ruled_out = np.isneginf(np.take_along_axis(self.scores[read], best, axis=1))
-            top[read, : best.shape[1]] = np.where(ruled_out, -1, best)
-        return top
+        return np.where(read[:, None], self.best_classes.classes, -1)
+
+    @cached_property
+    def best_classes(self) -> BestClasses:
+        """The five best classes by score; none for text answers."""
+        if self.best is not None:
+            return self.best
+        return BestClasses.of_scores(self.scores) if self.scores.shape[1] else BestClasses.fill(len(self.keys))
 
     @cached_property
     def confidences(self) -> Float64s | None:
@@ -291,7 +337,7 @@ class ClassPredictions(Classification):
         tables: dict[str, Rows] = {"recall": recall_rows(scored, self.targets.classes)}
         if self.calibrated:
             correct = {scored_labels.labels.name: scored_labels.correct for scored_labels in scored}
-            sure = top_probabilities(self.scores)
+            sure = top_probabilities(self.scores) if self.confidences is None else self.confidences
             tables |= {"reliability": reliability_rows(sure, correct), "thresholds": threshold_rows(sure, correct)}
         return tables
 
@@ -364,9 +410,12 @@ class ScoredLabels:
         """Whether images without a label count, as correct or as wrong, and there are any."""
         return self.labels.empty != "exclude" and bool(self.categories["N"].any())
 
-    def finest_category(self, row: int) -> str:
-        """Return the finest category of an image, "" if the label set does not annotate it."""
-        return next((name for name in ("N", "S+", "S-", "M+", "M-") if self.categories[name][row]), "")
+    @cached_property
+    def finest_categories(self) -> list[str]:
+        """The finest category of each image, "" for one that the label set does not annotate."""
+        names = ("N", "S+", "S-", "M+", "M-")
+        finest: list[str] = np.select([self.categories[name] for name in names], names, "").tolist()
+        return finest
 
     def count_outcomes(self, predictions: ClassPredictions) -> OutcomeCounts:
         """Return the number of images of each outcome; unparsed and truncated answers are counted separately."""
@@ -415,7 +464,7 @@ def shared_rows(epoch: ClassPredictions, targets: Targets, scored: Sequence[Scor
             target="; ".join(targets.class_text(label) for label in labels[row] if label >= 0),
             prediction=targets.class_text(best) if best >= 0 else "",
             correct=correct[row],
-            subset=first.finest_category(row) if first and first.reported else "",
+            subset=first.finest_categories[row] if first and first.reported else "",
             error=epoch.errors.get(row, ""),
         )
 
@@ -423,16 +472,17 @@ def shared_rows(epoch: ClassPredictions, targets: Targets, scored: Sequence[Scor
 def sample_rows(epoch: ClassPredictions, targets: Targets, scored: Sequence[ScoredLabels]) -> Iterator[list[Any]]:
     """Yield the further cells of every image of one epoch."""
     words = epoch.texts.columns() if epoch.texts else {}
+    scores = epoch.best_classes.scores.tolist()
+    truths = [column for scored_labels in scored for column in label_columns(scored_labels)]
+    tops, labels = epoch.top.tolist(), targets.original.tolist()
     for row in range(len(epoch.keys)):
-        best: list[int] = epoch.top[row].tolist()
-        classes = [str(place) if place >= 0 else "" for place in best]
-        known = best if epoch.texts is None else [-1] * TOP  # words have no scores
-        values = [f"{epoch.scores[row, place]:.6g}" if place >= 0 else "" for place in known]
-        label = targets.original[row] if targets.original[row] >= 0 else ""
+        classes = [str(place) if place >= 0 else "" for place in tops[row]]
+        known = tops[row] if epoch.texts is None else [-1] * TOP  # words have no scores
+        values = [f"{score:.6g}" if place >= 0 else "" for score, place in zip(scores[row], known, strict=True)]
+        label = labels[row] if labels[row] >= 0 else ""
         texts = [column[row] for column in words.values()]
         texts += [str(int(row in epoch.truncated))] if words else []
-        truths = [cell for scored_labels in scored for cell in label_cells(scored_labels, row)]
-        yield [label, *classes, *values, *texts, *truths]
+        yield [label, *classes, *values, *texts, *(column[row] for column in truths)]
 
 
 def format_numbers(values: Float64s) -> list[str]:
@@ -440,12 +490,11 @@ def format_numbers(values: Float64s) -> list[str]:
     return ["" if np.isnan(value) else f"{value:.6g}" for value in values]
 
 
-def label_cells(scored: ScoredLabels, row: int) -> Iterator[str]:
-    """Yield the cells of an image under a label set: labels, finest category, and 1, 0 or nothing."""
-    yield ";".join(str(label) for label in scored.labels.labels[row].tolist() if label >= 0)
-    yield scored.finest_category(row)
-    correct = scored.correct[row]
-    yield "" if np.isnan(correct) else str(int(correct))
+def label_columns(scored: ScoredLabels) -> Iterator[list[str]]:
+    """Yield the columns of a label set, a cell per image: labels, finest category, and 1, 0 or nothing."""
+    yield [";".join([str(label) for label in labels if label >= 0]) for labels in scored.labels.labels.tolist()]
+    yield scored.finest_categories
+    yield ["" if isnan(correct) else str(int(correct)) for correct in scored.correct.tolist()]
 
 
 def recall_rows(scored: Iterable[ScoredLabels], classes: int) -> Rows:

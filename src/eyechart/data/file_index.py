@@ -12,7 +12,7 @@ from eyechart.data.rows import Row
 from eyechart.errors import DataError
 
 
-class IndexEntry(msgspec.Struct, frozen=True, array_like=True):
+class IndexEntry(msgspec.Struct, frozen=True, array_like=True, gc=False):
     """One image of an index. Size -1 means the whole file, label -1 no label, and `labels` None no list of labels."""
 
     key: str

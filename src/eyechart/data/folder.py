@@ -5,6 +5,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from hashlib import sha256
+from operator import attrgetter
 from pathlib import Path
 from typing import NamedTuple
 
@@ -15,7 +16,7 @@ from eyechart.data.discovery import is_document, join_names
 from eyechart.data.file_index import IndexEntry, build_dataset, read_class_names
 from eyechart.data.imagenet import CLASSES, SYNSET, synset_classes, val_file, val_labels
 from eyechart.data.images import SUFFIXES
-from eyechart.data.index_cache import load_or_build
+from eyechart.data.index_cache import FileFacts, file_facts, load_or_build
 from eyechart.errors import DataError
 
 
@@ -35,11 +36,12 @@ def open_folder(
     of the data set list other files in class folders, which are not read. Raises DataError for an image without a label
     or that is no regular file, for a folder that is no class or cannot be listed, and as `build_dataset`.
     """
-    top = _list(folder)
-    folders = [path.name for path in top.folders]
-    listed = [_list(path) for path in top.folders]
+    top = _list(folder, root := os.path.realpath(folder))
+    folders = [entry.name for entry in top.folders]
+    listed = [_list(entry, _real_path(entry, root)) for entry in top.folders]
     pictures = [*top.pictures, *(picture for listing in listed for picture in listing.pictures)]
-    entries = load_or_build(cache, pictures, lambda: _index(folder, pictures), reader=f"folder {folder.resolve()}")
+    facts = [*top.facts, *(fact for listing in listed for fact in listing.facts)]
+    entries = load_or_build(cache, facts, lambda: _index(folder, pictures), reader=f"folder {root}")
     own = read_class_names(folder)
     labels = _labels(folder, folders, own, classes)
     ordered = sorted((_with_label(folder, entry, labels) for entry in entries), key=lambda entry: entry.key)
@@ -53,48 +55,50 @@ def open_folder(
 
 
 class _Listing(NamedTuple):
-    """The visible entries of a folder, sorted by name: images (by extension), folders, and other files."""
+    """The visible entries of a folder, sorted by name: images (by extension) and their facts, folders, other files."""
 
-    pictures: list[Path]
-    folders: list[Path]
-    others: list[Path]
+    pictures: list[str]
+    facts: list[FileFacts]
+    folders: list[os.DirEntry[str]]
+    others: list[str]
 
 
-def _list(folder: Path) -> _Listing:
-    listing = _Listing([], [], [])
+def _list(folder: Path | os.DirEntry[str], real_path: str) -> _Listing:
+    listing = _Listing([], [], [], [])
     try:
         with os.scandir(folder) as entries:  # which knows what most entries are without asking for each
-            visible = sorted(
-                (entry for entry in entries if not entry.name.startswith(".")), key=lambda entry: entry.name
-            )
+            visible = sorted((entry for entry in entries if entry.name[0] != "."), key=attrgetter("name"))
         for entry in visible:
-            path = folder / entry.name
-            if path.is_dir() if entry.is_symlink() else entry.is_dir():
-                listing.folders.append(path)
-            elif path.suffix.lower() in SUFFIXES:
-                listing.pictures.append(path if entry.is_file(follow_symlinks=False) else _check_regular_file(path))
+            if Path(entry).is_dir() if entry.is_symlink() else entry.is_dir():
+                listing.folders.append(entry)
+            elif f".{entry.name.rpartition('.')[2]}".lower() in SUFFIXES:  # ten times faster than a Path
+                _check_regular_file(entry)
+                listing.pictures.append(entry.path)
+                listing.facts.append(file_facts(entry, real_path))
             else:
-                listing.others.append(path)
+                listing.others.append(entry.path)
     except OSError as error:
         raise DataError(
-            f"{folder} cannot be listed ({error.strerror}): allow this user to read and enter it, or move it away."
+            f"{Path(folder)} cannot be listed ({error.strerror}): allow this user to read and enter it, or move it "
+            "away."
         ) from error
     return listing
 
 
-def _check_regular_file(picture: Path) -> Path:
-    """Return the path; raises DataError for a pipe, a device or a socket, which may block forever.
+def _real_path(entry: os.DirEntry[str], above: str) -> str:
+    return os.path.realpath(entry) if entry.is_symlink() else f"{above}{os.sep}{entry.name}"
 
-    A broken link is refused when it is read.
-    """
-    if picture.exists() and not picture.is_file():
-        raise DataError(f"{picture} is a pipe, a device or a socket, expected a file: remove it.")
-    return picture
+
+def _check_regular_file(picture: os.DirEntry[str]) -> None:
+    """Raise DataError for a pipe, a device or a socket, which may block forever."""
+    if not picture.is_file() and Path(picture).exists():
+        raise DataError(f"{picture.path} is a pipe, a device or a socket, expected a file: remove it.")
 
 
 def _describe_ignored(folder: Path, listed: Iterable[_Listing]) -> tuple[str, ...]:
     """Return a note about entries of class folders that are not evaluated, () if there are none."""
-    ignored = [path for listing in listed for path in (*listing.folders, *listing.others) if not is_document(path.name)]
+    paths = [path for listing in listed for path in (*(entry.path for entry in listing.folders), *listing.others)]
+    ignored = [path for path in map(Path, paths) if not is_document(path.name)]
     if not ignored:
         return ()
     shown = join_names([path.relative_to(folder).as_posix() for path in ignored])
@@ -102,8 +106,9 @@ def _describe_ignored(folder: Path, listed: Iterable[_Listing]) -> tuple[str, ..
     return (f"{shown} in class folders {verb} not evaluated: expected pictures that end in {known}, and no folders.",)
 
 
-def _index(folder: Path, pictures: Sequence[Path]) -> list[IndexEntry]:
-    def entry(path: Path) -> IndexEntry:
+def _index(folder: Path, pictures: Sequence[str]) -> list[IndexEntry]:
+    def entry(picture: str) -> IndexEntry:
+        path = Path(picture)
         place = path.relative_to(folder).as_posix()
         return IndexEntry(place, path.name, sha256(_read_bytes(path)).hexdigest(), place)
 

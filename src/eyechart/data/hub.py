@@ -10,7 +10,7 @@ from typing import Any
 from eyechart.data.dataset import Dataset
 from eyechart.data.file_index import IndexEntry, build_dataset
 from eyechart.data.imagenet import val_file
-from eyechart.data.index_cache import load_or_build
+from eyechart.data.index_cache import load_or_build, read_facts
 from eyechart.errors import DataError
 from eyechart.extras import install_command
 
@@ -75,7 +75,7 @@ def open_table(
     image, label = _column(text, table, "image"), _column(text, table, "label")
     images = table.select_columns([image]).cast_column(image, _library().Image(decode=False))
     names = _names(text, table.features[label], classes)
-    files = [Path(file["filename"]) for file in table.cache_files]
+    files = read_facts(Path(file["filename"]) for file in table.cache_files)
     cache = cache if files and table._indices is None else None  # the files do not say which rows were selected
     index = load_or_build(cache, files, lambda: _index(table, images, image, label), reader=f"hub {text}")
     source = HubSource(text, images, image)

@@ -1,10 +1,10 @@
 """Cache the indexes of data sets, so that images are hashed once and not in every run."""
 
+import os
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from functools import cache as memoize
 from hashlib import sha256
-from os import sep
 from pathlib import Path
 from tempfile import NamedTemporaryFile
 
@@ -16,37 +16,47 @@ from eyechart.errors import DataError
 FORMAT = 1
 
 
+class FileFacts(msgspec.Struct, frozen=True, array_like=True, gc=False):
+    """What tells a file from a changed one: its path without links, its size, and its modification time in ns."""
+
+    path: str
+    size: int
+    modified: int
+
+
+def read_facts(paths: Iterable[Path]) -> list[FileFacts]:
+    """Return the facts of files. Raises DataError for one that is missing or cannot be read."""
+    resolve_folder = memoize(os.path.realpath)  # which costs more than all else here, and is the same for many files
+    return [file_facts(path, resolve_folder(path.parent)) for path in paths]
+
+
+def file_facts(file: os.DirEntry[str] | Path, folder: str) -> FileFacts:
+    """Return the facts of a file in a folder whose path has no links. Raises DataError for a broken link."""
+    try:
+        stat = file.stat()
+        path = os.path.realpath(file) if file.is_symlink() else f"{folder}{os.sep}{file.name}"
+    except OSError as error:
+        raise DataError(f"{error.filename} cannot be read ({error.strerror}): copy it again, or remove it.") from error
+    return FileFacts(path, stat.st_size, stat.st_mtime_ns)
+
+
 def load_or_build(
-    cache: Path | None, files: Iterable[Path], build: Callable[[], Sequence[IndexEntry]], *, reader: str
+    cache: Path | None, files: Sequence[FileFacts], build: Callable[[], Sequence[IndexEntry]], *, reader: str
 ) -> Sequence[IndexEntry]:
     """Return the index of some files from the cache, or call `build` and cache its result.
 
-    The key covers the path, size and modification time of every file, the name of the reader and the format. A corrupt
-    entry is rebuilt. A cache folder that is not writable is ignored.
+    The key covers the facts of every file, the name of the reader and the format. A corrupt entry is rebuilt. A cache
+    folder that is not writable is ignored.
     """
     if cache is None:
         return build()
-    path = cache / f"{_key(files, reader)}.json"
+    path = cache / f"{sha256(msgspec.json.encode((FORMAT, reader, files))).hexdigest()}.json"
     entries = _read_entries(path)
     if entries is None:
         entries = build()
         with suppress(OSError):
             _write_entries(path, entries)
     return entries
-
-
-def _key(files: Iterable[Path], reader: str) -> str:
-    resolve_folder = memoize(Path.resolve)  # which costs more than anything else here, and is the same for many files
-
-    def resolve(path: Path) -> str:
-        return str(path.resolve()) if path.is_symlink() else f"{resolve_folder(path.parent)}{sep}{path.name}"
-
-    stats = ((path, path.stat()) for path in files)
-    try:
-        facts = [(resolve(path), stat.st_size, stat.st_mtime_ns) for path, stat in stats]
-    except OSError as error:
-        raise DataError(f"{error.filename} cannot be read ({error.strerror}): copy it again, or remove it.") from error
-    return sha256(msgspec.json.encode((FORMAT, reader, facts))).hexdigest()
 
 
 def _read_entries(path: Path) -> Sequence[IndexEntry] | None:

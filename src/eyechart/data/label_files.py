@@ -3,12 +3,13 @@
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property, lru_cache
 from hashlib import sha256
 from pathlib import Path, PurePosixPath
 from typing import cast, get_args
 
 from eyechart.data.imagenet import CLASSES, VAL_COUNT, val_file
-from eyechart.data.label_formats import FORMATS, Entry, Labels, Reader, detect_format
+from eyechart.data.label_formats import FORMATS, Labels, Reader, detect_format
 from eyechart.data.labels import LabelSet, build_label_set
 from eyechart.data.packages import packaged_file
 from eyechart.data.rows import Row
@@ -30,6 +31,31 @@ class LabelFile:
     sha256: str
     source: str
     format: str
+
+    @cached_property
+    def line_by_form(self) -> Mapping[str, int]:
+        """The index of the line with each form of an image name that only one line has."""
+        return _unambiguous(map(_forms, self.labels))
+
+
+class ImageNames:
+    """The names of a split's images, which the lines of its label files are matched with."""
+
+    def __init__(self, index: Sequence[Row]) -> None:
+        self.index = index
+
+    @cached_property
+    def row_by_form(self) -> Mapping[str, int]:
+        """The row of each form of a file name or key that only one row has, the most exact forms of a row first."""
+        return _unambiguous((*_forms(row.file), *_forms(row.key)) for row in self.index)
+
+    def match(self, label_file: LabelFile) -> list[int | None]:
+        """Return for each row of the index the index of its line in a label file, None if there is none."""
+        matches: list[int | None] = [None] * len(self.index)
+        for form, row in self.row_by_form.items():
+            if matches[row] is None:
+                matches[row] = label_file.line_by_form.get(form)
+        return matches
 
 
 @dataclass(frozen=True)
@@ -63,7 +89,8 @@ def read_labels(path: str | Path, format: str | None = None, *, classes: int = C
         data = Path(path).read_bytes()
         text = data.decode("utf-8-sig").replace("\r\n", "\n")
         name = format or detect_format(text)
-        labels = _collect(_reader(name)(text), classes)
+        labels = _parse(name, text)
+        _check_range(name, text, labels, classes)
     except OSError as error:
         raise DataError(f"The label file {path} cannot be read ({error.strerror}).") from error
     except UnicodeDecodeError as error:
@@ -78,10 +105,17 @@ def packaged_real_labels() -> LabelFile:
     return read_labels(packaged_file("timm", "data", "_info", "imagenet_real_labels.json"), "real")
 
 
-def align_labels(label_file: LabelFile, rows: Sequence[Row], name: str, empty: Empty) -> LabelSet:
-    """Return a label set in the order of rows, matched by file name or key; raises DataError if no row matches."""
-    values = [*label_file.labels.values()]
-    labels = [None if entry is None else values[entry] for entry in _matches(label_file, rows)]
+def align_labels(
+    label_file: LabelFile, images: ImageNames, name: str, empty: Empty, selected: Sequence[int] | None = None
+) -> LabelSet:
+    """Return the label set of the selected rows of a split, all by default, matched by file name or key.
+
+    Raises DataError if no selected row has a line.
+    """
+    values, matches = [*label_file.labels.values()], images.match(label_file)
+    places = range(len(images.index)) if selected is None else selected
+    rows = [images.index[place] for place in places]
+    labels = [None if (line := matches[place]) is None else values[line] for place in places]
     if rows and not any(valid is not None for valid in labels):
         raise DataError(
             f"The label file {label_file.source} names none of the {len(rows)} images: its first is "
@@ -91,7 +125,7 @@ def align_labels(label_file: LabelFile, rows: Sequence[Row], name: str, empty: E
     return build_label_set(name, rows, labels, empty, label_file.source)
 
 
-def describe_mismatches(label_file: LabelFile, index: Sequence[Row]) -> tuple[str, ...]:
+def describe_mismatches(label_file: LabelFile, images: ImageNames) -> tuple[str, ...]:
     """Return notes about lines that match no image of the split, and about images without a line.
 
     Not reported: images that a published format omits by design, images of other data sets, and other validation images
@@ -99,16 +133,16 @@ def describe_mismatches(label_file: LabelFile, index: Sequence[Row]) -> tuple[st
     """
     if label_file.format in MULTI_DATASET_FORMATS:
         return ()
-    matches = _matches(label_file, index)
+    matches = images.match(label_file)
     used = {entry for entry in matches if entry is not None}
-    whole = len(index) >= VAL_COUNT
+    whole = len(images.index) >= VAL_COUNT
     lines = [
         name for place, name in enumerate(label_file.labels) if place not in used and (whole or val_file(name) is None)
     ]
-    images = [row.file for row, entry in zip(index, matches, strict=True) if entry is None]
+    unnamed = [row.file for row, entry in zip(images.index, matches, strict=True) if entry is None]
     partial = label_file.format in PARTIAL_FORMATS
     no_image = _count(lines, "line names no image", "lines name no image")
-    no_line = _count([] if partial else images, "image has no line", "images have no line")
+    no_line = _count([] if partial else unnamed, "image has no line", "images have no line")
     return tuple(f"{label_file.source}: {sentence}" for sentence in (no_image, no_line) if sentence)
 
 
@@ -118,21 +152,13 @@ def _count(names: Sequence[str], singular: str, plural: str) -> str:
     return f"{len(names):,} {singular if len(names) == 1 else plural} ({shown})" if names else ""
 
 
-def _matches(label_file: LabelFile, rows: Sequence[Row]) -> list[int | None]:
-    """Return for each row the index of its line in the label file, None if there is none."""
-    entries = _unambiguous(map(_forms, label_file.labels))
-    places = _unambiguous([*_forms(row.file), *_forms(row.key)] for row in rows)
-    matches: list[int | None] = [None] * len(rows)
-    for form, row in reversed(places.items()):
-        if form in entries:
-            matches[row] = entries[form]
-    return matches
-
-
-def _forms(name: str) -> Iterator[str]:
-    """Yield the forms of a file name, the most exact first: path, base name, and both without extension."""
-    path = PurePosixPath(name.replace("\\", "/"))
-    yield from dict.fromkeys((str(path), path.name, str(path.parent / path.stem), path.stem))
+def _forms(name: str) -> tuple[str, ...]:
+    """Return the forms of a file name, the most exact first: path, base name, and both without extension."""
+    if "\\" in name or "./" in name or "//" in name or name[-1:] in "/.":
+        name = str(PurePosixPath(name.replace("\\", "/")))
+    folder, slash, base = name.rpartition("/")
+    stem = base[:dot] if 0 < (dot := base.rfind(".")) < len(base) - 1 else base
+    return (name, base, f"{folder}{slash}{stem}", stem)
 
 
 def _unambiguous(spellings: Iterable[Iterable[str]]) -> dict[str, int]:
@@ -150,18 +176,27 @@ def _reader(name: str) -> Reader:
     return FORMATS[name]
 
 
-def _collect(entries: Iterable[Entry], classes: int) -> dict[str, Labels]:
+@lru_cache(maxsize=8)
+def _parse(name: str, text: str) -> Mapping[str, Labels]:
+    """Return the labels by image name; a session reads each file when it starts and for each split."""
     location_by_name: dict[str, str] = {}
     labels: dict[str, Labels] = {}
-    for where, name, valid in entries:
-        if name in location_by_name:
-            raise DataError(f"{where}: '{name}' stands in {location_by_name[name]} already. Keep one of the two.")
-        location_by_name[name] = where
-        if wrong := [label for label in valid or () if not 0 <= label < classes]:
-            raise DataError(f"{where}: the label {wrong[0]} of '{name}' is out of range, expected 0 to {classes - 1}.")
+    for where, image, valid in _reader(name)(text):
+        if image in location_by_name:
+            raise DataError(f"{where}: '{image}' stands in {location_by_name[image]} already. Keep one of the two.")
+        location_by_name[image] = where
         if valid is not None:
-            labels[name] = tuple(dict.fromkeys(valid))
+            labels[image] = valid if len(valid) < 2 else tuple(dict.fromkeys(valid))
     return labels
+
+
+def _check_range(name: str, text: str, labels: Mapping[str, Labels], classes: int) -> None:
+    numbers = {label for valid in labels.values() for label in valid}
+    if not numbers or (min(numbers) >= 0 and max(numbers) < classes):
+        return
+    for where, image, valid in _reader(name)(text):
+        if wrong := [label for label in valid or () if not 0 <= label < classes]:
+            raise DataError(f"{where}: the label {wrong[0]} of '{image}' is out of range, expected 0 to {classes - 1}.")
 
 
 def _options(text: str, body: str, allowed: Mapping[str, Sequence[str]]) -> Iterator[tuple[str, str]]:

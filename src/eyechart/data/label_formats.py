@@ -3,9 +3,9 @@
 A label that means "not sure" is dropped. The labels of an entry are None if the annotators left it open.
 """
 
+import csv
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from csv import DictReader, Error
 from io import StringIO
 from typing import Annotated, Any
 
@@ -147,24 +147,26 @@ def _check_lines(text: str) -> None:
 
 def _table(text: str, name: str, labels: str) -> Iterator[Entry]:
     _check_lines(text)
-    reader = DictReader(StringIO(text, newline=""), strict=True)
-    if missing := {name, labels} - {*(reader.fieldnames or ())}:
+    reader = csv.reader(StringIO(text, newline=""), strict=True)
+    header = next(reader, [])
+    if missing := {name, labels} - {*header}:
         raise DataError(f"it has no column {', '.join(sorted(missing))}; expected {name} and {labels}.")
+    columns = {column: place for place, column in enumerate(header)}
+    end = reader.line_num
     try:
-        for row in reader:
-            yield _row(f"line {reader.line_num}", row, name, labels)
-    except Error as error:
-        raise DataError(f"after line {reader.line_num}: {error}.") from error
+        for row in filter(None, reader):
+            if len(row) != len(header) or not row[columns[name]]:
+                raise DataError(f"line {reader.line_num}: {row} does not have the columns of the header.")
+            yield _row(f"line {(end := reader.line_num)}", row[columns[name]], row[columns[labels]])
+    except csv.Error as error:
+        raise DataError(f"after line {end}: {error}.") from error
 
 
-def _row(where: str, row: Mapping[str | None, Any], name: str, labels: str) -> Entry:
-    if None in row or None in row.values() or not row[name]:
-        raise DataError(f"{where}: {[*row.values()]} does not have the columns of the header.")
-    pieces: Sequence[str] = row[labels].replace(",", " ").replace(";", " ").split()
+def _row(where: str, name: str, labels: str) -> Entry:
     try:
-        return where, row[name], tuple(map(int, pieces))
+        return where, name, tuple(map(int, labels.replace(",", " ").replace(";", " ").split()))
     except ValueError as error:
-        raise DataError(f"{where}: the labels '{row[labels]}' are not class indices.") from error
+        raise DataError(f"{where}: the labels '{labels}' are not class indices.") from error
 
 
 def _indices(where: str, wnids: Sequence[str]) -> Labels:

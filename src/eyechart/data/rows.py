@@ -1,10 +1,9 @@
 """One line of a data set's index."""
 
-from dataclasses import dataclass
+import msgspec
 
 
-@dataclass(frozen=True)
-class Row:
+class Row(msgspec.Struct, frozen=True, gc=False):
     """One image of an index: its key, its original file name, the sha256 of its bytes, and its label (-1: none)."""
 
     key: str

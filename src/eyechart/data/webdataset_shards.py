@@ -15,7 +15,7 @@ import numpy as np
 from eyechart.data.dataset import Dataset
 from eyechart.data.equivalences import equivalent_pairs
 from eyechart.data.file_index import IndexEntry, build_dataset, read_class_names
-from eyechart.data.index_cache import load_or_build
+from eyechart.data.index_cache import load_or_build, read_facts
 from eyechart.errors import DataError
 
 IMAGES = ("webp", "png", "jpg", "jpeg")
@@ -38,7 +38,7 @@ def open_shards(
     missing or truncated shard, a sample without image or label, an unsafe member, and as `build_dataset`.
     """
     shards = _shards(folder)
-    entries = load_or_build(cache, shards, lambda: _index(shards), reader="shards")
+    entries = load_or_build(cache, read_facts(shards), lambda: _index(shards), reader="shards")
     names = read_class_names(folder)
     count = classes or _count(folder, names)
     entries = [_from_multi_hot(entry, count) for entry in entries]

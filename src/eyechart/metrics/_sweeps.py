@@ -13,6 +13,7 @@ Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 Step = TypeVar("Step", np.int64, np.float64)
 Samples = Iterable[ArrayLike]  # how often each of n units is taken, resample by resample
+TOGETHER = 16  # resamples that are summed up in one product
 CELLS = 1 << 12  # of a block: as many as stay in a processor's cache
 
 
@@ -130,6 +131,20 @@ def measure_resamples(
     """
     taken = (counts for block in count_blocks(function, samples, length, rows) for counts in np.atleast_2d(block))
     return np.array([measure(counts) if counts.any() else float("nan") for counts in taken], np.float64)
+
+
+def total_resamples(function: str, samples: Samples, sides: Floats) -> Floats:
+    """Return the totals (resamples, d) of what each of n units adds to d sums, taken as often as the resample has it.
+
+    >>> total_resamples("mean_per_class_recall_bootstrap", [[2, 1], [0, 2]], np.array([[0.5, 1], [0, 1]])).tolist()
+    [[1.0, 3.0], [0.0, 2.0]]
+    """
+    left, totals = iter(samples), [np.zeros((0, sides.shape[1]))]
+    while block := [*islice(left, TOGETHER)]:
+        for invalid in (counts for counts in block if np.shape(counts) != (len(sides),)):
+            check_length(function, "samples", np.asarray(invalid), len(sides))
+        totals.append(np.array(block, np.float64) @ sides)
+    return np.concatenate(totals)
 
 
 def concordance(without: NDArray[np.bool_], last: Ints, counts: Ints) -> Floats:

@@ -7,9 +7,10 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.special import ndtr, ndtri, stdtrit
 
 from eyechart.metrics._checks import check_fractions, check_length, check_outcomes, check_whole_number, require
-from eyechart.metrics._sweeps import Samples, measure_resamples
+from eyechart.metrics._sweeps import Samples, total_resamples
 from eyechart.metrics.clusters import effective_sample_size
 from eyechart.metrics.intervals import Interval, wilson
+from eyechart.metrics.resampling import ratios
 
 Binning = Literal["width", "mass"]
 Vector = NDArray[np.float64]
@@ -136,12 +137,10 @@ def calibration_error_bootstrap(
     """
     function = "calibration_error_bootstrap"
     _, place, confidence, outcome, rows = _placed(function, confidences, correct, bins, binning)
-    gap = outcome - confidence
-
-    def measure(taken: NDArray[np.int64]) -> float:
-        return float(np.abs(np.bincount(place, gap * taken)).sum() / taken.sum())
-
-    return measure_resamples(function, samples, len(np.asarray(correct)), rows, measure)
+    sides = np.zeros((len(np.asarray(correct)), place.max(initial=0) + 2))
+    sides[rows, place], sides[rows, -1] = outcome - confidence, 1
+    totals = total_resamples(function, samples, sides)
+    return ratios(np.abs(totals[:, :-1]).sum(axis=1), totals[:, -1])
 
 
 def brier_score(confidences: ArrayLike, correct: ArrayLike) -> float:
@@ -207,11 +206,9 @@ def brier_score_bootstrap(confidences: ArrayLike, correct: ArrayLike, samples: S
     """
     confidence, outcome = _pairs("brier_score_bootstrap", confidences, correct)
     error = (confidence - outcome) ** 2
-    rows = np.flatnonzero(~np.isnan(error))
-    error = error[rows]
-    return measure_resamples(
-        "brier_score_bootstrap", samples, len(outcome), rows, lambda taken: float((error * taken).sum() / taken.sum())
-    )
+    known = ~np.isnan(error)
+    totals = total_resamples("brier_score_bootstrap", samples, np.column_stack([np.where(known, error, 0), known]))
+    return ratios(totals[:, 0], totals[:, 1])
 
 
 def _pairs(function: str, confidences: ArrayLike, correct: ArrayLike) -> tuple[Vector, Vector]:

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from eyechart.metrics._checks import check_fractions, check_integers, check_length, check_whole_number
-from eyechart.metrics._sweeps import Samples, measure_resamples
+from eyechart.metrics._sweeps import Samples, total_resamples
 from eyechart.metrics.categories import collapse_groups, count_distinct
 
 
@@ -104,11 +104,10 @@ def mean_per_class_recall_bootstrap(
     right = check_fractions(function, "correct", correct, ndim=1)
     label = check_integers(function, "labels", labels, ndim=1, below=classes)
     check_length(function, "labels", label, len(right))
-    rows = np.flatnonzero(~np.isnan(right) & (label >= 0))
-    counts = np.bincount(label[rows], minlength=classes)
-    parts = right[rows] / counts[label[rows]] / (int((counts > 0).sum()) or 1)
-
-    def measure(taken: NDArray[np.int64]) -> float:
-        return float(taken @ parts)
-
-    return measure_resamples(function, samples, len(right), rows, measure)
+    scored = ~np.isnan(right) & (label >= 0)
+    counts = np.bincount(label[scored], minlength=classes)
+    sides = np.zeros((len(right), 2))
+    sides[scored, 0] = right[scored] / counts[label[scored]] / (int((counts > 0).sum()) or 1)
+    sides[scored, 1] = 1
+    recall, taken = total_resamples(function, samples, sides).T
+    return np.where(taken > 0, recall, np.nan)

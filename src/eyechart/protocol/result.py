@@ -5,7 +5,6 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from hashlib import sha256
-from io import StringIO
 from pathlib import Path
 from typing import Any, Generic
 
@@ -244,7 +243,7 @@ class CaseResult(Generic[P]):
 
     def write_csv(self, path: str, rows: Rows) -> File:
         """Write rows as a csv file into the folder of the run."""
-        return self.write_file(path, "".join(map(csv_line, rows)).encode())
+        return self.write_file(path, "".join(csv_lines(rows)).encode())
 
     def write_file(self, path: str, content: bytes) -> File:
         """Write a file into the folder of the run, and return its path and sha256."""
@@ -322,12 +321,20 @@ def absolute_root(root: str | None) -> str:
     return str(Path(root).absolute())
 
 
-def csv_line(row: list[Any]) -> str:
-    """Return a line of a csv file. The writer's line end is CRLF, so that it quotes a carriage return in a cell.
+def csv_lines(rows: Iterable[Sequence[Any]]) -> list[str]:
+    """Return the lines of a csv file. The writer's line end is CRLF, so that it quotes a carriage return in a cell.
 
-    >>> csv_line(["a", 1, "b,c"])
-    'a,1,"b,c"\\n'
+    >>> csv_lines([["a", 1, "b,c"], [2.5, None, ""]])
+    ['a,1,"b,c"\\n', '2.5,,\\n']
     """
-    text = StringIO()
-    csv.writer(text, lineterminator="\r\n").writerow(row)
-    return text.getvalue().removesuffix("\r\n") + "\n"
+    lines = CsvLines()
+    csv.writer(lines, lineterminator="\r\n").writerows(rows)
+    return lines
+
+
+class CsvLines(list[str]):
+    """Collects the lines that a csv writer writes one by one, with a line feed at the end."""
+
+    def write(self, line: str) -> None:
+        """Add a line that ends in CRLF."""
+        self.append(line[:-2] + "\n")

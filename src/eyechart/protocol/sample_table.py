@@ -63,10 +63,11 @@ SHARED_COLUMNS and each row with shared_cells(…) of eyechart.protocol.sample_t
     if repeated := [name for place, name in enumerate(header) if name in header[:place]]:
         raise ReportError(f"{table} has the column {', '.join(repeated)} twice. Give each column a name of its own.")
     yield header
+    correct_place, error_place = (SHARED_COLUMNS.index(name) for name in ("correct", "error"))
     for number, row in enumerate(rows, 1):
         if len(row) != len(header):
             raise ReportError(f"{table}: row {number} has {len(row)} cells. Expected {len(header)}, as in the header.")
-        correct, error = str(row[SHARED_COLUMNS.index("correct")]), row[SHARED_COLUMNS.index("error")]
+        correct, error = str(row[correct_place]), row[error_place]
         if correct not in OUTCOMES or (correct and error):
             beside = f" beside the error {error!r}" if error else ""
             raise ReportError(

@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from msgspec import structs
 
 from eyechart.protocol.sample_table import SHARED_COLUMNS
 from eyechart.realbirdid.predictions import exact_duplicates, format_numbers, format_outcomes, genus_rows, names_of
@@ -174,7 +175,7 @@ def test_names_and_marks_leave_out_what_is_not_there() -> None:
 def test_pictures_that_are_one_are_named(case: Any) -> None:
     dataset = case[0].dataset()
     assert [*exact_duplicates(dataset)] == []
-    index = tuple(replace(row, sha256=row.sha256[:1]) for row in dataset.index)
+    index = tuple(structs.replace(row, sha256=row.sha256[:1]) for row in dataset.index)
     (said,) = exact_duplicates(replace(dataset, index=index))
     alone = len({row.sha256 for row in index})
     assert said.startswith(f"{22 - alone} of 22 images are byte for byte another: kept, and each counts (s")
@@ -182,6 +183,6 @@ def test_pictures_that_are_one_are_named(case: Any) -> None:
 
 def test_a_picture_is_one_with_an_earlier_one_that_is_asked_about(case: Any) -> None:
     dataset = case[0].dataset()
-    index = tuple(replace(row, sha256="same") for row in dataset.index)
+    index = tuple(structs.replace(row, sha256="same") for row in dataset.index)
     (said,) = exact_duplicates(replace(dataset, index=index, rows=(3, 7)))
     assert said.endswith("1 of 2 images are byte for byte another: kept, and each counts (s07 as s03)")

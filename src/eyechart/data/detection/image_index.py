@@ -14,7 +14,7 @@ from eyechart.data.class_names import check_unique
 from eyechart.data.dataset import Dataset
 from eyechart.data.detection.annotation import Annotation
 from eyechart.data.file_index import IndexEntry, build_dataset
-from eyechart.data.index_cache import load_or_build
+from eyechart.data.index_cache import load_or_build, read_facts
 from eyechart.errors import DataError, VocabularyError
 
 T = TypeVar("T")
@@ -58,7 +58,7 @@ def index_images(
             f"{len(missing):,} of the {len(pictures):,} pictures that {named_by} names are not there, the first "
             f"{folder / missing[0]}: {remedy}"
         )
-    files = [folder / path for path in pictures]
+    files = read_facts(folder / path for path in pictures)
     return tuple(
         load_or_build(cache, files, lambda: _hash_images(folder, pictures), reader=f"annotated {folder.resolve()}")
     )
