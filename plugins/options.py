@@ -77,6 +77,8 @@ ADVANCED = (
     Option("store", "folder of the cached answers", str(STORE), "DIR"),
     Option("seed", "seed of every random choice", "42", "N"),
     Option("offline", "never open a network connection", flag=True),
+    Option("devices", "processes of each model on this machine: a number, or auto (one for each GPU if there are two or "
+           "more, else none beside this process)", "auto", "N"),
     Option("ray", "answer on a Ray cluster: auto (the cluster that runs here), an address, or local (a cluster of this "
            "machine alone, for this session)", metavar="ADDRESS"),
     Option("ray-actors", "processes of each model on the cluster (default: one for each GPU, or for each node without "

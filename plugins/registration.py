@@ -16,7 +16,7 @@ from .selection import Selection
 from .sequential import SequentialCases
 from .summary import Summary
 from .verdict_file import VerdictFile
-from .workers import RUN, is_worker
+from .workers import RUN, is_worker, limit_threads
 
 OFFLINE = ("HF_HUB_OFFLINE", "HF_DATASETS_OFFLINE", "TRANSFORMERS_OFFLINE")
 
@@ -25,6 +25,7 @@ def register(config: pytest.Config, folder: Path, started: float) -> None:
     """Check the options and register all parts; `folder` is the run's folder, `started` the start of the session."""
     if is_worker(config):
         config.workeroutput[RUN] = str(folder)  # type: ignore[attr-defined]
+        limit_threads(config)
     else:
         settings.check_options(config)
     if settings.get_settings(config).offline:

@@ -179,6 +179,7 @@ def check_options(config: pytest.Config) -> None:
         "floor": lambda texts: [parse_floor(text) for text in texts],
     }
     check_gate(config)
+    check_devices(config)
     check_ray(config)
     check_preset(config)
     for option in OPTIONS:
@@ -188,6 +189,25 @@ def check_options(config: pytest.Config) -> None:
                 readers[option.name](value)
             except EyechartError as error:
                 raise pytest.UsageError(f"{option.flag_name}: {error}") from error
+
+
+def read_devices(config: pytest.Config) -> int:
+    """Return the number of processes of each model on this machine, 0 for auto."""
+    return 0 if get_option(config, "devices") == "auto" else read_count(config, "devices", 1) or 0
+
+
+def check_devices(config: pytest.Config) -> None:
+    """Refuse processes of a model beside a cluster, and a number of them beside workers of pytest-xdist."""
+    count = read_devices(config)
+    if count and get_option(config, "ray"):
+        raise pytest.UsageError(
+            "--eye-devices is about this machine. Set the processes on a cluster with --eye-ray-actors."
+        )
+    if count and getattr(config.option, "numprocesses", None):
+        raise pytest.UsageError(
+            f"--eye-devices={count} and -n of pytest-xdist both start processes. Leave out -n, or --eye-devices: the "
+            "workers then divide the GPUs among themselves."
+        )
 
 
 def check_ray(config: pytest.Config) -> None:
@@ -279,6 +299,7 @@ def get_settings(config: pytest.Config) -> Settings:
             limit=read_limit(config),
             seed=read_count(config, "seed", 0) or 0,
             sequential=bool(get_option(config, "sequential")),
+            devices=read_devices(config),
             ray=str(get_option(config, "ray")),
             ray_actors=read_count(config, "ray-actors", 1) or 0,
             offline=bool(get_option(config, "offline")),

@@ -41,6 +41,7 @@ class Settings:
     categories: str = "equivalent"
     options: Mapping[str, RequestedValues] = field(default_factory=dict)
     sequential: bool = False
+    devices: int = 0
     ray: str = ""
     ray_actors: int = 0
     by_protocol: Mapping[str, Mapping[str, str]] = field(default_factory=dict)

@@ -1,40 +1,25 @@
-"""Answers requests on a Ray cluster: one pool of actors for each model, fed with leases by this process.
-
-This process alone reads and writes the store. Models on servers, and models that the caller made, answer in this
-process.
-"""
+"""Pools of actors on a Ray cluster: each answers with one model and is fed with leases by this process."""
 
 import logging
 import os
 import socket
 import warnings
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from time import monotonic, sleep
 from typing import Any
 
-import numpy as np
-
-from eyechart.data.dataset import Dataset
 from eyechart.errors import EyechartError, ModelError
 from eyechart.extras import install_command
-from eyechart.inference.engines.interface import ImageAnswers
-from eyechart.inference.engines.leases import Ended, Lease, Received, answer_leases, cut
-from eyechart.inference.engines.local import LocalEngine
-from eyechart.inference.images import image_name
-from eyechart.inference.request_batches import RequestBatch
-from eyechart.inference.requests import ImageRequest, ScoreTexts, TextRequest
-from eyechart.models.registry import find_backend
-from eyechart.models.types import Answer, Floats, Generator, Identity, Model, Scorer, Usage
+from eyechart.inference.engines.leases import IN_FLIGHT, LOST, Ended, Lease, Received, answer_leases
+from eyechart.inference.engines.pools import Job, Pools, differences
+from eyechart.models.types import Identity, Model
 from eyechart.spec import ModelSpec
 
-IN_FLIGHT = 2  # leases of an actor: it begins the second without waiting for this process
-REQUESTS = 64  # requests for texts in a lease
 ROOM_TIMEOUT = 3.0  # seconds until the resources of an actor that ended are free
 PATIENCE = 600.0  # seconds without any actor before a case ends
 PASSED_ON = ("EYECHART", "HF_", "PYTHONPATH", "TORCH", "TRANSFORMERS", "VLLM_")  # environment variables
-LOST = "The process of the model was lost"
 
 
 @dataclass(frozen=True)
@@ -46,93 +31,32 @@ class RayOptions:
     offline: bool = False
 
 
-class RayEngine:
-    """Answers requests with actors on a Ray cluster, which are kept until `release` is called with their model."""
+class RayPools:
+    """Starts the actors of models on a Ray cluster."""
 
     def __init__(self, options: RayOptions) -> None:
         self.options = options
-        self.local = LocalEngine()
-        self.pools: dict[ModelSpec, ActorPool] = {}
 
-    def find_pool(self, model: Model) -> "ActorPool | None":
-        """Return the actors of a model, None for a model that answers in this process."""
-        spec = model.made_from
-        if spec is None or not find_backend(spec).uses_device:
-            return None
-        if spec not in self.pools:
-            ray = connect(self.options)
-            placement = place_actors(ray, self.options.actors)
-            self.make_room(ray, placement.resources)
-            self.pools[spec] = ActorPool.start(ray, spec, model.identity, placement, self.options.offline)
-        return self.pools[spec]
+    def __call__(self, model: Model, spec: ModelSpec, others: Pools) -> "ActorPool":
+        """Start the actors of a model."""
+        ray = connect(self.options)
+        placement = place_actors(ray, self.options.actors)
+        self.make_room(ray, placement.resources, others)
+        return ActorPool.start(ray, spec, model.identity, placement, self.options.offline)
 
-    def make_room(self, ray: Any, resources: Mapping[str, float]) -> None:
+    def make_room(self, ray: Any, resources: Mapping[str, float], others: Pools) -> None:
         """End idle actors of other models until one more actor can be placed, such as that of an encoder of answers."""
         needs = {"CPU": resources.get("num_cpus", 0.0), "GPU": resources.get("num_gpus", 0.0)}
         deadline = monotonic() + ROOM_TIMEOUT
-        for spec, pool in [*self.pools.items()]:
-            while pool.actors and not has_room(ray, needs, deadline):
-                pool.end_one()
-                deadline = monotonic() + ROOM_TIMEOUT
-            if not pool.actors:
-                del self.pools[spec]
-
-    def answer_images(
-        self, request: ImageRequest[Any], model: Model, dataset: Dataset, indices: Sequence[int]
-    ) -> Iterator[ImageAnswers]:
-        """Yield the answers about the images at some indices, batch by batch."""
-        if (pool := self.find_pool(model)) is None:
-            yield from self.local.answer_images(request, model, dataset, indices)
-            return
-        for part in pool.answer((request, dataset), cut(indices, model.batch_size), model):
-            yield as_image_answers(part, lambda index: f"{image_name(dataset, index)}: ")
-
-    def answer_texts(self, request: TextRequest[Any], model: Model) -> Floats:
-        """Return the answer to a request about texts, of shape (rows, d)."""
-        if (pool := self.find_pool(model)) is None:
-            return self.local.answer_texts(request, model)
-        (part,) = pool.answer((request, None), [Lease((0,))], model)
-        if isinstance(part.value, str):
-            raise ModelError(f"{model.identity.name}: {part.value}.")
-        return np.asarray(part.value)
-
-    def score_texts(self, request: ScoreTexts, model: Scorer, numbers: Sequence[int]) -> Iterator[ImageAnswers]:
-        """Yield the rows of the texts with some numbers, batch by batch."""
-        if (pool := self.find_pool(model)) is None:
-            yield from self.local.score_texts(request, model, numbers)
-            return
-        for part in pool.answer((request, None), cut(numbers, model.batch_size), model):
-            yield as_image_answers(part, lambda _: "")
-
-    def answer_requests(
-        self, batch: RequestBatch, model: Generator, dataset: Dataset | None, numbers: Sequence[int]
-    ) -> Iterator[tuple[int, Answer]]:
-        """Yield the answers to the templates with some numbers."""
-        if (pool := self.find_pool(model)) is None:
-            yield from self.local.answer_requests(batch, model, dataset, numbers)
-            return
-        size = -(-REQUESTS // model.batch_size) * model.batch_size
-        leases = [lease for group in batch.group_by_settings(numbers) for lease in cut(group, size)]
-        for part in pool.answer((batch, dataset), leases, model):
-            for number in part.numbers:
-                lost = isinstance(part.value, str)
-                yield number, Answer("", (), False, error=part.value, retry=True) if lost else part.value
-
-    def charge_budget(self, model: Generator, key: str, total: Usage, usages: Sequence[Usage]) -> None:
-        """Tell a model with a budget the token usage of cached responses under a key."""
-        self.local.charge_budget(model, key, total, usages)
-
-    def release(self, model: Model) -> None:
-        """End the actors of a model."""
-        if (spec := model.made_from) in self.pools:
-            self.pools.pop(spec).close()
-
-
-def as_image_answers(part: Received[Any], prefix: Callable[[int], str]) -> ImageAnswers:
-    """Return the answer to a lease; that of a lost lease is an error for each image or text."""
-    if isinstance(part.value, str):
-        return ImageAnswers(errors={number: f"{prefix(number)}{part.value}" for number in part.numbers})
-    return part.value  # type: ignore[no-any-return]
+        for spec in [*others.shared]:
+            with others.hold_idle(spec) as pool:
+                if not isinstance(pool, ActorPool):
+                    continue
+                while pool.actors and not has_room(ray, needs, deadline):
+                    pool.end_one()
+                    deadline = monotonic() + ROOM_TIMEOUT
+                if not pool.actors:
+                    others.forget(spec)
 
 
 def connect(options: RayOptions) -> Any:
@@ -213,16 +137,6 @@ def has_room(ray: Any, needs: Mapping[str, float], deadline: float) -> bool:
         sleep(0.1)
 
 
-def differences(expected: Identity, actual: Identity) -> str:
-    """Return what differs between two identities beside the device, "" if nothing does."""
-    names = [name for name in Identity.__struct_fields__ if name != "device"]
-    return ", ".join(
-        f"{name} is {getattr(actual, name)!r}, not {getattr(expected, name)!r}"
-        for name in names
-        if getattr(actual, name) != getattr(expected, name)
-    )
-
-
 @dataclass
 class ActorPool:
     """The actors of one model. An actor gets leases after its model has the expected identity.
@@ -261,7 +175,7 @@ class ActorPool:
         """Ask an actor for the identity of its model; the answer comes when Ray has placed and started it."""
         self.checks[actor.describe.options(max_task_retries=-1).remote()] = actor
 
-    def answer(self, job: tuple[Any, Any], leases: Sequence[Lease], model: Model) -> Iterator[Received[Any]]:
+    def answer(self, job: Job, leases: Sequence[Lease], model: Model) -> Iterator[Received[Any]]:
         """Yield the answers to the leases of a job, a request and its data set."""
         self.jobs += 1
         self.job = (self.jobs, [self.ray.put(job)])
