@@ -10,6 +10,7 @@ from .exit_codes import ExitCodes
 from .gate import Gate
 from .github_summary import GithubSummary
 from .missing_cases import MissingCases
+from .prelude import PreludeOfTests
 from .progress import Progress
 from .recorder import Recorder
 from .selection import Selection
@@ -37,7 +38,8 @@ def register(config: pytest.Config, folder: Path, started: float) -> None:
     manager.register(Selection(config), "eyechart-selection")
     manager.register(SequentialCases(config), "eyechart-sequential")
     manager.register(recorder, "eyechart-recorder")
-    manager.register(Progress(config, recorder), "eyechart-progress")
+    manager.register(progress := Progress(config, recorder), "eyechart-progress")
+    manager.register(PreludeOfTests(config, folder, progress.make_progress), "eyechart-prelude")
     manager.register(Summary(recorder), "eyechart-summary")
     manager.register(exit_codes, "eyechart-exit-codes")
     # The hooks of the session's end run in the reverse order: the gate, missing cases, then the exit status.

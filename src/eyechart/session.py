@@ -46,7 +46,8 @@ class Session:
     `models` and `datasets` are those that the caller holds in memory, by the specification and the name under which
     cases request them. `worker` is the number of this worker and the count of all.
 
-    `on_wait` is called with a message while another process writes to the store.
+    `on_wait` is called with a message while another process writes to the store. Sessions of several
+    threads may share an `engine`.
     """
 
     def __init__(
@@ -57,9 +58,10 @@ class Session:
         models: Mapping[ModelSpec, Model] | None = None,
         datasets: Mapping[SplitName, Dataset] | None = None,
         on_wait: Callable[[str], None] = lambda _: None,
+        engine: Engine | None = None,
     ) -> None:
         self.settings = settings
-        self.engine = make_engine(settings, worker)
+        self.engine = engine or make_engine(settings, worker)
         self.models = ModelPool(
             offline=settings.offline, worker=worker[0], in_memory=models or {}, on_close=self.engine.release
         )
@@ -171,12 +173,12 @@ class Session:
         )
 
 
-def make_engine(settings: Settings, worker: tuple[int, int]) -> Engine:
+def make_engine(settings: Settings, worker: tuple[int, int] = (0, 1)) -> Engine:
     """Return the engine that answers what the store does not have, for a worker of so many."""
     if settings.ray:
         from eyechart.inference.engines.ray import RayOptions, RayPools
 
-        return PoolEngine(RayPools(RayOptions(settings.ray, settings.ray_actors, settings.offline)))
+        return PoolEngine(RayPools(RayOptions(settings.ray, settings.ray_actors, settings.ray_gpus, settings.offline)))
     return PoolEngine(LocalPools(settings.devices, settings.offline, worker))
 
 

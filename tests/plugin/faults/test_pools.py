@@ -1,9 +1,13 @@
-"""Answers from a Ray cluster of two nodes: the store is that of a run without Ray, whatever dies meanwhile."""
+"""Answers from several processes of a model, on this machine or on a Ray cluster of two nodes.
+
+The store is that of a run in one process, whatever dies meanwhile.
+"""
 
 import os
 import subprocess
 import sys
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from runpy import run_path
 from typing import Any
@@ -20,7 +24,8 @@ from ray.cluster_utils import Cluster
 memory = 100 * 1024**2
 head = {"num_cpus": 0, "object_store_memory": memory, "include_dashboard": False}
 cluster = Cluster(initialize_head=True, head_node_args=head)
-nodes = [cluster.add_node(num_cpus=2, object_store_memory=memory) for _ in range(2)]
+for node in NODES:
+    cluster.add_node(object_store_memory=memory, **node)
 print(cluster.address, flush=True)
 for line in sys.stdin:
     pass
@@ -31,8 +36,15 @@ PICTURES = 24  # of both small splits
 MODELS = """
 import os
 import signal
+import sys
+import zlib
 
-from tinyeyes import TinyClass
+import numpy as np
+import ray
+from eyechart.models.choice_trie import ExhaustiveScorer
+from eyechart.models.types import Answer, Usage
+from eyechart.spec import ModelSpec
+from tinyeyes import Base, TinyClass, log
 
 class Poison(TinyClass):
     # ends its process whenever it sees one picture
@@ -40,6 +52,31 @@ class Poison(TinyClass):
         if any(abs(image).sum() == SUM for image in images):
             os.kill(os.getpid(), signal.SIGKILL)
         return super().see(images)
+
+class Absent(TinyClass):
+    # ends every process but the one of the run
+    def __init__(self, spec, *, device, offline):
+        super().__init__(spec, device=device, offline=offline)
+        if "pytest" not in sys.modules:
+            os._exit(3)
+
+class Talker(Base, ExhaustiveScorer):
+    # answers with a choice by the colour of the picture
+    def generate(self, requests, max_tokens, schema=None):
+        for number, request in enumerate(requests):
+            log("ask", self.name, len(request.images))
+            shade = sum(int(self.prepare(image).sum() * 1000) for image in request.images)
+            yield number, Answer("ABCD"[shade % 4], (shade % 7,), True, usage=Usage(len(request.text), 0, 1, 0))
+
+    def score(self, requests, choices, *, until="end"):
+        codes = [[float(zlib.crc32(f"{request.text}|{choice}".encode()) % 997) for choice in choices] for request in requests]
+        return -np.asarray(codes, np.float32) / 100
+
+class Wide(TinyClass):
+    # tells its GPUs
+    def __init__(self, spec, *, device, offline):
+        log("gpus", *(ray.get_gpu_ids() if "ray" in sys.modules and ray.is_initialized() else ["none"]))
+        super().__init__(ModelSpec(spec.backend), device=device, offline=offline)
 
 class Other(TinyClass):
     # is another model in each process
@@ -51,10 +88,24 @@ class Other(TinyClass):
 
 @pytest.fixture(scope="module")
 def cluster() -> Iterator[str]:
-    """A head without processors and two nodes, on this machine; its address."""
+    """A head without processors and two nodes; its address."""
+    with start_cluster({"num_cpus": 2}, {"num_cpus": 2}) as address:
+        yield address
+
+
+@pytest.fixture(scope="module")
+def gpus() -> Iterator[str]:
+    """A cluster whose node says that it has two GPUs, which it has not; its address."""
+    with start_cluster({"num_cpus": 4, "num_gpus": 2}) as address:
+        yield address
+
+
+@contextmanager
+def start_cluster(*nodes: dict[str, int]) -> Iterator[str]:
+    """Start a head without processors and some nodes, on this machine; yield the address."""
     environment = os.environ | QUIET | {"PYTHONPATH": ""}
     pipes: dict[str, Any] = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True}
-    with subprocess.Popen([sys.executable, "-c", CLUSTER], env=environment, **pipes) as process:
+    with subprocess.Popen([sys.executable, "-c", f"NODES = {nodes}\n{CLUSTER}"], env=environment, **pipes) as process:
         assert process.stdout
         assert process.stdin
         yield process.stdout.readline().strip()
@@ -117,6 +168,100 @@ def test_a_process_with_another_model_is_refused(distributed: Any) -> None:
     assert ": weights_sha256 is" in said
 
 
+def test_texts_scores_and_replies_are_stored_as_by_one_process(distributed: Any, new_world: Any) -> None:
+    """A model that scores choices and gives answers, with protocols that need both."""
+    one = new_world()
+    one.warm = ()
+    for world in (one, distributed):
+        (world.folder / "mine.py").write_text(MODELS)
+        world.models = ("mine:Talker[]",)
+    keep = ("-k", "imagenet/tiny/ and (mcq or closed_world or posterior)")
+    for world, options in ((one, []), (distributed, distributed.options)):
+        result = world.call(*world.usual, *options, *keep)
+        assert result.ret == 0, result.stdout.str()
+    assert len({path.split("/")[1] for path in one.store if path.endswith("done.json")}) >= 3
+    assert distributed.store == one.store
+    assert distributed.asked == one.asked
+
+
+def test_a_model_whose_processes_cannot_start_fails_with_a_sentence(world: Any) -> None:
+    """Every process is tried several times."""
+    world.warm = ()
+    (world.folder / "mine.py").write_text(MODELS)
+    world.models = ("mine:Absent[]",)
+    said = world.call(*world.usual, "--eye-devices=2", "-k", "imagenet/tiny/").stdout.str()
+    assert "a process on processor 0 cannot start (it ended with 3 each time)" in said
+    assert "All answers so far are stored; run the same command again" in said
+    assert "Traceback" not in said
+
+
+COUNTER = """
+from pathlib import Path
+
+def pytest_runtest_logstart():
+    asked = Path("asked.log").read_text().count("ask ")
+    with Path("before").open("a") as file:
+        print(asked, file=file)
+"""
+
+
+def run_held(world: Any, *options: str) -> str:
+    """Run two models, of which one waits in its first batch until the other has answered all pictures."""
+    world.order("tiny", 1, "hold")
+    with world.start(*world.usual, *options, world.plugin(COUNTER)) as process:
+        world.until(lambda: (world.folder / "held").exists() or process.poll() is not None)
+        world.until(lambda: asked_by_model(world, "tinyclass") == PICTURES or process.poll() is not None)
+        assert process.poll() is None
+        (world.folder / "go").touch()
+        said, _ = world.ended(process)
+    assert process.returncode == 0, said
+    return str(said)
+
+
+def asked_by_model(world: Any, model: str) -> int:
+    """How many pictures a model was shown."""
+    return sum(int(count) for name, count in world.lines("ask") if name == model)
+
+
+def test_two_models_are_at_work_at_the_same_time_and_the_tests_ask_nothing(
+    world: Any, cluster: str, serial: Any
+) -> None:
+    """The cluster has room for both; all answers are stored before the first test."""
+    world.warm = ()
+    run_held(world, f"--eye-ray={cluster}", "--eye-ray-actors=2")
+    assert {*(world.folder / "before").read_text().split()} == {str(len(world.lines("ask")))}
+    assert world.store == serial.store
+    assert {record["loads"] for record in world.session["records"]} == {0}
+
+
+def test_models_with_half_a_gpu_share_the_gpus(world: Any, gpus: str, serial: Any) -> None:
+    """Two processes of each of two models run at once on two GPUs."""
+    world.warm = ()
+    run_held(world, f"--eye-ray={gpus}", "--eye-ray-actors=2", "--eye-ray-gpus=tiny=0.5,tinyclass=0.5")
+    assert world.store == serial.store
+
+
+def test_a_process_of_a_model_with_two_parts_has_two_gpus(world: Any, gpus: str) -> None:
+    """There is one such process, since the node has two GPUs."""
+    world.warm = ()
+    (world.folder / "mine.py").write_text(MODELS)
+    world.models = ("mine:Wide[tensor_parallel_size=2]",)
+    result = world.call(*world.usual, f"--eye-ray={gpus}", "-k", "imagenet/tiny/")
+    assert result.ret == 0, result.stdout.str()
+    assert [sorted(ids) for ids in world.lines("gpus") if ids != ["none"]] == [["0", "1"]]
+
+
+def test_a_model_that_divides_its_work_itself_is_refused(world: Any) -> None:
+    """A pool divides it, too."""
+    world.warm = ()
+    (world.folder / "mine.py").write_text(MODELS)
+    world.models = ("mine:Wide[data_parallel_size=2]",)
+    said = world.call(*world.usual, "--eye-devices=2", "-k", "imagenet/tiny/").stdout.str()
+    assert (
+        "--eye-devices=2 divides the work among processes itself. Leave out data_parallel_size=2 of the model." in said
+    )
+
+
 def test_an_address_without_a_cluster_is_refused(world: Any) -> None:
     """A sentence, and no wait."""
     world.warm = ()
@@ -131,6 +276,11 @@ def test_an_address_without_a_cluster_is_refused(world: Any) -> None:
         (("--eye-ray-actors=2",), "Name one with --eye-ray"),
         (("--eye-ray=auto", "--eye-ray-actors=none"), "--eye-ray-actors must be a whole number from 1 up"),
         (("--eye-ray=auto", "-n2"), "Leave out -n of pytest-xdist"),
+        (("--eye-devices=2", "-n2"), "Leave out -n, or --eye-devices"),
+        (("--eye-devices=0",), "--eye-devices must be a whole number from 1 up"),
+        (("--eye-devices=2", "--eye-ray=auto"), "Set the processes on a cluster with --eye-ray-actors"),
+        (("--eye-ray=auto", "--eye-ray-gpus=tiny=1.5"), "a share of one GPU, such as 0.25, or a whole number"),
+        (("--eye-ray=auto", "--eye-ray-gpus=tinny=1"), "--eye-ray-gpus=tinny: "),
     ],
 )
 def test_options_that_cannot_be_used_are_refused(world: Any, options: tuple[str, ...], said: str) -> None:

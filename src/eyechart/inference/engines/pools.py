@@ -6,7 +6,7 @@ process. Threads may share an engine: those that ask one model take turns.
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from threading import Lock
+from threading import Lock, get_ident
 from typing import Any, Protocol
 
 import numpy as np
@@ -49,6 +49,7 @@ class SharedPool:
 
     def __init__(self) -> None:
         self.lock = Lock()
+        self.thread = get_ident()  # the one that asked for it first
         self.pool: Pool | None = None
         self.started = self.closed = False
 
@@ -59,12 +60,15 @@ class Pools:
     def __init__(self) -> None:
         self.lock = Lock()
         self.shared: dict[ModelSpec, SharedPool] = {}
+        self.closed = False
 
     @contextmanager
     def hold(self, spec: ModelSpec) -> Iterator[SharedPool]:
         """Hold the pool of a model alone; it may not be started yet."""
         while True:
             with self.lock:
+                if self.closed:
+                    raise ModelError(f"{spec}: the session has ended. Run the same command again.")
                 shared = self.shared.setdefault(spec, SharedPool())
             with shared.lock:
                 if not shared.closed:  # another thread may have released it meanwhile
@@ -83,6 +87,14 @@ class Pools:
         finally:
             shared.lock.release()
 
+    def others_of_thread(self, spec: ModelSpec) -> bool:
+        """Return whether this thread asked for the pool of another model, which the model then helps."""
+        return any(other != spec and shared.thread == get_ident() for other, shared in [*self.shared.items()])
+
+    def others_at_work(self, spec: ModelSpec) -> bool:
+        """Return whether the pool of another model answers a job."""
+        return any(other != spec and shared.lock.locked() for other, shared in [*self.shared.items()])
+
     def forget(self, spec: ModelSpec) -> None:
         """Forget the pool of a model, which the caller holds."""
         with self.lock:
@@ -99,7 +111,7 @@ class Pools:
     def close(self) -> None:
         """End all processes at once."""
         with self.lock:
-            left, self.shared = [*self.shared.values()], {}
+            left, self.shared, self.closed = [*self.shared.values()], {}, True
         for shared in left:
             if shared.pool:
                 shared.pool.close()

@@ -31,7 +31,7 @@ def main(descriptor: int) -> None:
 
 
 def serve(connection: "Connection[Any, Any]", spec: ModelSpec, model: Any) -> None:
-    """Receive jobs, and leases of the last job, and send the answers; the end of a lease has the error that ended it."""
+    """Receive jobs and leases of the last one, and send answers; the end of a lease has the error that ended it."""
     engine, job = LocalEngine(), (None, None)
     while True:
         kind, content = connection.recv()

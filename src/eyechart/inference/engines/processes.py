@@ -82,9 +82,9 @@ class ModelProcess:
 
     def close(self) -> None:
         """End the process."""
-        self.connection.close()
         self.process.kill()
         self.process.wait()
+        self.connection.close()
 
 
 class ProcessPool:
@@ -96,6 +96,7 @@ class ProcessPool:
         self.failures = dict.fromkeys(places, 0)  # starts one after another that failed
         self.processes: list[ModelProcess] = []
         self.jobs = self.loads_of_lost = 0
+        self.closed = False
         self.job = b""
 
     def answer(self, job: Job, leases: Sequence[Lease], model: Model) -> Iterator[Received[Any]]:
@@ -182,6 +183,8 @@ class ProcessPool:
 
     def lose(self, process: ModelProcess) -> Iterator[Ended]:
         """Yield the leases of a lost process, of which it had begun the first, and start it again."""
+        if self.closed:
+            raise ModelError(f"{self.spec}: the session has ended. Run the same command again.")
         if not process.ready and self.failures[process.place] + 1 >= MAX_LOSSES:
             code = process.process.wait()
             self.refuse(process, f"a process on {process.place.name} cannot start (it ended with {code} each time)")
@@ -197,5 +200,6 @@ class ProcessPool:
 
     def close(self) -> None:
         """End the processes."""
+        self.closed = True
         while self.processes:
             self.processes.pop().close()
