@@ -15,7 +15,8 @@ from typing import Any
 import pytest
 from PIL import Image
 
-TINY = run_path(str(Path(__file__).parents[1] / "site" / "tinyeyes.py"))
+SITE = Path(__file__).parents[1] / "site"
+TINY = run_path(str(SITE / "tinyeyes.py"))
 pytestmark = pytest.mark.slow
 
 CLUSTER = """
@@ -60,16 +61,20 @@ class Absent(TinyClass):
         if "pytest" not in sys.modules:
             os._exit(3)
 
+def words(request):
+    return "".join(part for part in request.parts if isinstance(part, str))
+
 class Talker(Base, ExhaustiveScorer):
     # answers with a choice by the colour of the picture
     def generate(self, requests, max_tokens, schema=None):
         for number, request in enumerate(requests):
             log("ask", self.name, len(request.images))
             shade = sum(int(self.prepare(image).sum() * 1000) for image in request.images)
-            yield number, Answer("ABCD"[shade % 4], (shade % 7,), True, usage=Usage(len(request.text), 0, 1, 0))
+            yield number, Answer("ABCD"[shade % 4], (shade % 7,), True, usage=Usage(len(words(request)), 0, 1, 0))
 
     def score(self, requests, choices, *, until="end"):
-        codes = [[float(zlib.crc32(f"{request.text}|{choice}".encode()) % 997) for choice in choices] for request in requests]
+        texts = [words(request) for request in requests]
+        codes = [[zlib.crc32(f"{text}|{choice}".encode()) % 997 for choice in choices] for text in texts]
         return -np.asarray(codes, np.float32) / 100
 
 class Wide(TinyClass):
@@ -182,6 +187,49 @@ def test_texts_scores_and_replies_are_stored_as_by_one_process(distributed: Any,
     assert len({path.split("/")[1] for path in one.store if path.endswith("done.json")}) >= 3
     assert distributed.store == one.store
     assert distributed.asked == one.asked
+
+
+ROWS_OF_TEXTS = """
+import sys
+from pathlib import Path
+from eyechart.inference.requests import ClassWeights, EncodeTexts, ScoreTexts
+from eyechart.inference.runner import Runner
+from eyechart.protocol.settings import Settings
+from eyechart.session import Session
+from eyechart.spec import parse_spec
+
+several = {"ray": sys.argv[1], "ray_actors": 2} if sys.argv[1:] else {"devices": 2}
+texts = tuple(f"text {number}" for number in range(30))
+asked = {
+    "mine:Talker[]": [ScoreTexts(texts, ("yes", "no", "perhaps"))],
+    "tinyeyes:Tiny[]": [EncodeTexts(texts), ClassWeights(texts[:3], ("a {c}", "the {c}"))],
+}
+for name, options in {"one": {}, "several": several}.items():
+    with Session(Settings(store=Path(name), **options)) as session:
+        runner = Runner(session.store, None, 0, lambda *_: None, session.engine)
+        for model, requests in asked.items():
+            for request in requests:
+                runner.run(request, session.models[parse_spec(model)])
+"""
+
+
+def test_rows_of_texts_are_stored_as_by_one_process(distributed: Any) -> None:
+    """Scores of texts, features of texts and class weights."""
+    folder = distributed.folder
+    (folder / "mine.py").write_text(MODELS)
+    addresses = [option.partition("=")[2] for option in distributed.options if option.startswith("--eye-ray=")]
+    command = [sys.executable, "-c", ROWS_OF_TEXTS, *addresses]
+    subprocess.run(command, cwd=folder, env=distributed.surroundings, check=True, timeout=300)
+    one, several = (
+        {
+            path.relative_to(root): path.read_bytes()
+            for path in root.rglob("*")
+            if path.is_file() and path.name != "lock"
+        }
+        for root in (folder / "one", folder / "several")
+    )
+    assert one == several
+    assert sum(path.name == "done.json" for path in one) == 2  # rows of scored texts are never complete
 
 
 def test_a_model_whose_processes_cannot_start_fails_with_a_sentence(world: Any) -> None:

@@ -103,20 +103,19 @@ class ProcessPool:
         """Yield the answers to the leases of a job."""
         self.jobs += 1
         self.job = bytes(ForkingPickler.dumps(("job", job)))
+        self.start(len(leases))
         try:
             yield from answer_leases(leases, self)
         finally:
             model.remote_loads = self.loads_of_lost + sum(process.loads for process in self.processes)
 
     def submit(self, lease: Lease) -> bool:
-        """Give a lease to the process with the fewest leases, and start one more if all have some; else return False.
+        """Give a lease to the process with the fewest leases; return False if none has room.
 
         A process that still works for an earlier job, which an error ended, has no room.
         """
         free = [process for process in self.processes if process.ready and self.has_room(process)]
         process = min(free, key=lambda process: len(process.leases), default=None)
-        if self.free and (process is None or process.leases) and all(process.ready for process in self.processes):
-            self.start_all()
         if process is None:
             return False
         process.leases.append((self.jobs, lease))
@@ -131,9 +130,9 @@ class ProcessPool:
         """Return whether a process can take one more lease of this job."""
         return len(process.leases) < IN_FLIGHT and all(job == self.jobs for job, _ in process.leases)
 
-    def start_all(self) -> None:
-        """Start a process at each free place."""
-        while self.free:
+    def start(self, count: int) -> None:
+        """Start processes until there are so many, or one at each place."""
+        while self.free and len(self.processes) < count:
             self.processes.append(ModelProcess.start(self.free.popleft(), self.spec, self.offline))
 
     def wait(self) -> Iterator[Received[Any] | Ended]:
