@@ -61,9 +61,9 @@ def places_on_this_machine(spec: ModelSpec, devices: int, worker: tuple[int, int
             )
     elif spreads_itself(spec):
         return []
-    own = range(worker[0], found, worker[1])
-    groups = [own[start : start + together] for start in range(0, len(own) - together + 1, together)]
-    if not devices and len(groups) < 2:
+    groups = group_gpus(found, together, worker)
+    in_one_process = not groups or (len(groups) == 1 and (together == 1 or worker[1] == 1))
+    if not devices and in_one_process:
         return []
     count = devices or len(groups)
     threads = {"OMP_NUM_THREADS": str(divide_threads(count * worker[1]))}
@@ -73,6 +73,16 @@ def places_on_this_machine(spec: ModelSpec, devices: int, worker: tuple[int, int
         ProcessPlace(f"GPU {', '.join(map(str, group))}", {**threads, "CUDA_VISIBLE_DEVICES": visible(group)})
         for group in groups[:count]
     ]
+
+
+def group_gpus(count: int, together: int, worker: tuple[int, int]) -> list[range]:
+    """Return the GPUs of each process of a worker, which has its part of all; the first is that of `assign_device`.
+
+    >>> [[*group] for group in group_gpus(8, 1, (1, 2))], [[*group] for group in group_gpus(8, 2, (1, 2))]
+    ([[1], [3], [5], [7]], [[1, 3], [5, 7]])
+    """
+    own = range(worker[0], count, worker[1])
+    return [own[start : start + together] for start in range(0, len(own) - together + 1, together)]
 
 
 def visible(gpus: range) -> str:
