@@ -51,23 +51,23 @@ def places_on_this_machine(spec: ModelSpec, devices: int, worker: tuple[int, int
     `devices` is the number of processes, 0 for one for each GPU. `worker` is the number of a worker of pytest-xdist and
     the count of all, which divide the GPUs among themselves.
     """
-    together, found = gpus_per_process(spec), count_gpus()
+    together, gpu_count = gpus_per_process(spec), count_gpus()
     if devices:
         refuse_own_copies(spec, f"--eye-devices={devices}")
-        if found and devices * together > found:
+        if gpu_count and devices * together > gpu_count:
             raise ModelError(
                 f"--eye-devices={devices}: {spec} needs {together} GPUs for each process, and this machine has "
-                f"{found}. Expected at most {found // together} processes."
+                f"{gpu_count}. Expected at most {gpu_count // together} processes."
             )
     elif spreads_itself(spec):
         return []
-    groups = group_gpus(found, together, worker)
+    groups = group_gpus(gpu_count, together, worker)
     in_one_process = not groups or (len(groups) == 1 and (together == 1 or worker[1] == 1))
     if not devices and in_one_process:
         return []
     count = devices or len(groups)
     threads = {"OMP_NUM_THREADS": str(divide_threads(count * worker[1]))}
-    if not found:
+    if not gpu_count:
         return [ProcessPlace(f"processor {number}", threads) for number in range(count)]
     return [
         ProcessPlace(f"GPU {', '.join(map(str, group))}", {**threads, "CUDA_VISIBLE_DEVICES": visible(group)})

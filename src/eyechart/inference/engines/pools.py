@@ -27,7 +27,7 @@ REQUESTS = 64  # requests for texts in a lease
 Job = tuple[Any, Dataset | None]  # a request, and the data set of its images
 
 
-class Pool(Protocol):
+class WorkerPool(Protocol):
     """The processes of one model."""
 
     def answer(self, job: Job, leases: Sequence[Lease], model: Model) -> Iterator[Received[Any]]:
@@ -40,7 +40,7 @@ class Pool(Protocol):
 class StartPool(Protocol):
     """Starts pools."""
 
-    def __call__(self, model: Model, spec: ModelSpec, others: "Pools") -> Pool | None:
+    def __call__(self, model: Model, spec: ModelSpec, others: "Pools") -> WorkerPool | None:
         """Return the pool of a model, None if the model answers in this process; `others` are those of other models."""
 
 
@@ -50,7 +50,7 @@ class SharedPool:
     def __init__(self) -> None:
         self.lock = Lock()
         self.thread = get_ident()  # the one that asked for it first
-        self.pool: Pool | None = None
+        self.pool: WorkerPool | None = None
         self.started = self.closed = False
 
 
@@ -76,7 +76,7 @@ class Pools:
                     return
 
     @contextmanager
-    def hold_idle(self, spec: ModelSpec) -> Iterator[Pool | None]:
+    def hold_idle(self, spec: ModelSpec) -> Iterator[WorkerPool | None]:
         """Hold the pool of a model alone if no job uses it, else yield None."""
         shared = self.shared.get(spec)
         if shared is None or not shared.lock.acquire(blocking=False):

@@ -147,9 +147,9 @@ def place_actors(ray: Any, spec: ModelSpec, options: RayOptions) -> Placement:
     nodes = [node["Resources"] for node in ray.nodes() if node["Alive"]]
     wanted = options.gpus.get(spec.backend, 0.0)
     if wanted or any(node.get("GPU", 0) for node in nodes):
-        each = wanted or gpus_per_process(spec)
-        room = sum(int(node.get("GPU", 0) // max(1, each)) for node in nodes)
-        return Placement(options.actors or max(1, room), {"num_gpus": each, "num_cpus": 1})
+        amount = wanted or gpus_per_process(spec)
+        room = sum(int(node.get("GPU", 0) // max(1, amount)) for node in nodes)
+        return Placement(options.actors or max(1, room), {"num_gpus": amount, "num_cpus": 1})
     processors = [int(node["CPU"]) for node in nodes if node.get("CPU")] or [1]
     count = options.actors or len(processors)
     threads = max(1, min(min(processors), sum(processors) // count))
