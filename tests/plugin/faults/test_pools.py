@@ -3,6 +3,7 @@
 The store is that of a run in one process, whatever dies meanwhile.
 """
 
+import json
 import os
 import signal
 import subprocess
@@ -36,6 +37,7 @@ cluster.shutdown()
 QUIET = {"RAY_USAGE_STATS_ENABLED": "0", "RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO": "0", "CUDA_VISIBLE_DEVICES": ""}
 PICTURES = 24  # of both small splits
 MODELS = """
+import json
 import os
 import signal
 import sys
@@ -298,6 +300,19 @@ def test_two_models_are_at_work_at_the_same_time_and_the_tests_ask_nothing(
     assert {*(world.folder / "before").read_text().split()} == {str(len(world.lines("ask")))}
     assert world.store == serial.store
     assert {record["loads"] for record in world.session["records"]} == {0}
+
+
+def test_models_wait_for_room_and_leave_it_to_an_encoder_that_both_need(world: Any, cluster: str) -> None:
+    """Each model asks for all four processors; the encoder of answers gets one of them in time."""
+    world.warm = ()
+    (world.folder / "mine.py").write_text(MODELS)
+    world.models = ("mine:Talker[]", "mine:Talker[weights=1]")
+    keep = ("-k", "imagenet/tiny/ and (mcq or closed_world)")
+    result = world.call(*world.usual, f"--eye-ray={cluster}", "--eye-ray-actors=4", world.plugin(COUNTER), *keep)
+    assert result.ret == 0, result.stdout.str()
+    assert {*(world.folder / "before").read_text().split()} == {str(len(world.lines("ask")))}
+    keys = [json.loads(content) for path, content in world.store.items() if path.endswith("key.json")]
+    assert sum(key["model"]["backend"] == "sentence" for key in keys) >= 1  # asked once for both
 
 
 def test_models_with_half_a_gpu_share_the_gpus(world: Any, gpus: str, serial: Any) -> None:
