@@ -14,7 +14,7 @@ def is_worker(config: pytest.Config) -> bool:
 
 def limit_threads(config: pytest.Config) -> None:
     """Give a worker its part of the processors, unless the environment says how many threads it has."""
-    if is_worker(config):
+    if not os.environ.get("OMP_NUM_THREADS"):
         from eyechart.models.device import divide_threads
 
-        os.environ.setdefault("OMP_NUM_THREADS", str(divide_threads(config.workerinput["workercount"])))  # type: ignore[attr-defined]
+        os.environ["OMP_NUM_THREADS"] = str(divide_threads(config.workerinput["workercount"]))  # type: ignore[attr-defined]

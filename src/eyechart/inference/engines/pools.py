@@ -130,13 +130,14 @@ class PoolEngine:
     ) -> Iterator[Any]:
         """Yield the answers to a job from a pool, as `Received`; or from this process, as the local engine has them."""
         spec = model.made_from
-        if spec is None or not find_backend(spec).uses_device:
-            yield from local()
-            return
-        with self.pools.hold(spec) as shared:
-            if not shared.started:
-                shared.pool, shared.started = self.start(model, spec, self.pools), True
-            yield from shared.pool.answer(job, leases(), model) if shared.pool else local()
+        if spec is not None and find_backend(spec).uses_device:
+            with self.pools.hold(spec) as shared:
+                if not shared.started:
+                    shared.pool, shared.started = self.start(model, spec, self.pools), True
+                if shared.pool:
+                    yield from shared.pool.answer(job, leases(), model)
+                    return
+        yield from local()
 
     def answer_images(
         self, request: ImageRequest[Any], model: Model, dataset: Dataset, indices: Sequence[int]
