@@ -115,6 +115,7 @@ class Progress:
         self.board = Board()
         self.stopped = threading.Event()
         self.thread: threading.Thread | None = None
+        self.states: dict[str, State] = {}  # of the cases that are running in this process
 
     def make_progress(self, case: str) -> Callable[[int, int, str], None]:
         """Return a function of (done, total, unit) that shows the progress of a case.
@@ -133,7 +134,8 @@ class Progress:
             counts = {"done": done, "total": total, "unit": unit, "fresh": done - first}
             state = {"case": case, **counts, "seconds": now - started}
             if not self.worker:
-                self.board.show([state], finished=done == total)
+                self.states[case] = state
+                self.board.show([*self.states.values()], finished=done == total)
             elif now - last > self.board.interval or done == total:
                 last = now
                 self.send_state(state)
@@ -176,6 +178,7 @@ class Progress:
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtest_logreport(self) -> None:
         """Clear the line before pytest prints a report."""
+        self.states.clear()
         self.board.clear()
 
     @pytest.hookimpl(tryfirst=True)

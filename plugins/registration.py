@@ -10,13 +10,14 @@ from .exit_codes import ExitCodes
 from .gate import Gate
 from .github_summary import GithubSummary
 from .missing_cases import MissingCases
+from .prelude import PreludeOfTests
 from .progress import Progress
 from .recorder import Recorder
 from .selection import Selection
 from .sequential import SequentialCases
 from .summary import Summary
 from .verdict_file import VerdictFile
-from .workers import RUN, is_worker
+from .workers import RUN, is_worker, limit_threads
 
 OFFLINE = ("HF_HUB_OFFLINE", "HF_DATASETS_OFFLINE", "TRANSFORMERS_OFFLINE")
 
@@ -25,6 +26,7 @@ def register(config: pytest.Config, folder: Path, started: float) -> None:
     """Check the options and register all parts; `folder` is the run's folder, `started` the start of the session."""
     if is_worker(config):
         config.workeroutput[RUN] = str(folder)  # type: ignore[attr-defined]
+        limit_threads(config)
     else:
         settings.check_options(config)
     if settings.get_settings(config).offline:
@@ -36,7 +38,8 @@ def register(config: pytest.Config, folder: Path, started: float) -> None:
     manager.register(Selection(config), "eyechart-selection")
     manager.register(SequentialCases(config), "eyechart-sequential")
     manager.register(recorder, "eyechart-recorder")
-    manager.register(Progress(config, recorder), "eyechart-progress")
+    manager.register(progress := Progress(config, recorder), "eyechart-progress")
+    manager.register(PreludeOfTests(config, folder, progress.make_progress), "eyechart-prelude")
     manager.register(Summary(recorder), "eyechart-summary")
     manager.register(exit_codes, "eyechart-exit-codes")
     # The hooks of the session's end run in the reverse order: the gate, missing cases, then the exit status.

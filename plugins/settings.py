@@ -1,5 +1,6 @@
 """The values of the options: checked, typed, and read once per session."""
 
+import re
 import sys
 from collections.abc import Callable, Iterable, Mapping
 from itertools import chain, combinations
@@ -179,6 +180,7 @@ def check_options(config: pytest.Config) -> None:
         "floor": lambda texts: [parse_floor(text) for text in texts],
     }
     check_gate(config)
+    check_devices(config)
     check_ray(config)
     check_preset(config)
     for option in OPTIONS:
@@ -190,11 +192,57 @@ def check_options(config: pytest.Config) -> None:
                 raise pytest.UsageError(f"{option.flag_name}: {error}") from error
 
 
+def read_devices(config: pytest.Config) -> int:
+    """Return the number of processes of each model on this machine, 0 for auto."""
+    return 0 if get_option(config, "devices") == "auto" else read_count(config, "devices", 1) or 0
+
+
+def check_devices(config: pytest.Config) -> None:
+    """Refuse processes of a model beside a cluster, and a number of them beside workers of pytest-xdist."""
+    count = read_devices(config)
+    if count and get_option(config, "ray"):
+        raise pytest.UsageError(
+            "--eye-devices is about this machine. Set the processes on a cluster with --eye-ray-actors."
+        )
+    if count and getattr(config.option, "numprocesses", None):
+        raise pytest.UsageError(
+            f"--eye-devices={count} and -n of pytest-xdist both start processes. Leave out -n, or --eye-devices: the "
+            "workers then divide the GPUs among themselves."
+        )
+
+
+def read_ray_gpus(config: pytest.Config) -> Mapping[str, float]:
+    """Return the GPUs of each process on a cluster, by backend."""
+    gpus, used = {}, {model.backend for model in read_models(config)}
+    for part in filter(None, str(get_option(config, "ray-gpus")).split(",")):
+        backend, _, text = part.partition("=")
+        value = float(text) if re.fullmatch(r"\d*\.?\d+", text) else 0.0
+        if not (0 < value <= 1 or (value > 1 and value.is_integer())):
+            raise pytest.UsageError(
+                f"--eye-ray-gpus={part}: expected BACKEND=N, where N is a share of one GPU, such as 0.25, or a whole "
+                "number of GPUs."
+            )
+        find_backend_of_gpus(backend, used)
+        gpus[backend] = value
+    return gpus
+
+
+def find_backend_of_gpus(name: str, used: set[str]) -> None:
+    """Raise UsageError unless a name is that of a backend; `used` are those of the models."""
+    if name not in used:
+        try:
+            find_backend(ModelSpec(name))
+        except EyechartError as error:
+            raise pytest.UsageError(f"--eye-ray-gpus={name}: {error}") from error
+
+
 def check_ray(config: pytest.Config) -> None:
     """Refuse options of a cluster that would not be used, and workers of pytest-xdist beside a cluster."""
-    if config.getoption("eye_ray_actors") is not None and not get_option(config, "ray"):
-        raise pytest.UsageError("--eye-ray-actors is about a Ray cluster. Name one with --eye-ray, or leave it out.")
+    for name in ("ray-actors", "ray-gpus"):
+        if config.getoption(f"eye_{name.replace('-', '_')}") is not None and not get_option(config, "ray"):
+            raise pytest.UsageError(f"--eye-{name} is about a Ray cluster. Name one with --eye-ray, or leave it out.")
     read_count(config, "ray-actors", 1)
+    read_ray_gpus(config)
     if get_option(config, "ray") and getattr(config.option, "numprocesses", None):
         raise pytest.UsageError(
             "--eye-ray uses all processors and GPUs of the cluster from one process. Leave out -n of pytest-xdist."
@@ -279,8 +327,10 @@ def get_settings(config: pytest.Config) -> Settings:
             limit=read_limit(config),
             seed=read_count(config, "seed", 0) or 0,
             sequential=bool(get_option(config, "sequential")),
+            devices=read_devices(config),
             ray=str(get_option(config, "ray")),
             ray_actors=read_count(config, "ray-actors", 1) or 0,
+            ray_gpus=read_ray_gpus(config),
             offline=bool(get_option(config, "offline")),
             strict=bool(get_option(config, "strict")),
             max_errors=read_count(config, "max-errors", 0) or 0,

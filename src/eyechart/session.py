@@ -19,7 +19,8 @@ from eyechart.data.splits import list_splits, open_split, unknown_split_message
 from eyechart.errors import AbsentError, DataError
 from eyechart.gate.sequential import SequentialTest
 from eyechart.inference.engines.interface import Engine
-from eyechart.inference.engines.local import LocalEngine
+from eyechart.inference.engines.pools import PoolEngine
+from eyechart.inference.engines.processes import LocalPools
 from eyechart.inference.image_runner import Progress
 from eyechart.inference.runner import Runner
 from eyechart.inference.store import Store
@@ -43,22 +44,26 @@ class Session:
     It is a context manager: at the end its models are closed.
 
     `models` and `datasets` are those that the caller holds in memory, by the specification and the name under which
-    cases request them. `on_wait` is called with a message while another process writes to the store.
+    cases request them. `worker` is the number of this worker and the count of all.
+
+    `on_wait` is called with a message while another process writes to the store. Sessions of several
+    threads may share an `engine`.
     """
 
     def __init__(
         self,
         settings: Settings,
         *,
-        worker: int = 0,
+        worker: tuple[int, int] = (0, 1),
         models: Mapping[ModelSpec, Model] | None = None,
         datasets: Mapping[SplitName, Dataset] | None = None,
         on_wait: Callable[[str], None] = lambda _: None,
+        engine: Engine | None = None,
     ) -> None:
         self.settings = settings
-        self.engine = make_engine(settings)
+        self.engine = engine or make_engine(settings, worker)
         self.models = ModelPool(
-            offline=settings.offline, worker=worker, in_memory=models or {}, on_close=self.engine.release
+            offline=settings.offline, worker=worker[0], in_memory=models or {}, on_close=self.engine.release
         )
         self.store = Store(settings.store, on_wait=on_wait)
         self._whole_splits: dict[SplitName, Dataset] = dict(datasets or {})
@@ -73,6 +78,7 @@ class Session:
     def __exit__(self, *error: object) -> None:
         """Close the models."""
         self.models.close()
+        self.engine.close()
         set_digest_folder(None)
         ignore_in_git(self.settings.store)
 
@@ -168,13 +174,13 @@ class Session:
         )
 
 
-def make_engine(settings: Settings) -> Engine:
-    """Return the engine that answers what the store does not have."""
-    if not settings.ray:
-        return LocalEngine()
-    from eyechart.inference.engines.ray import RayEngine, RayOptions
+def make_engine(settings: Settings, worker: tuple[int, int] = (0, 1)) -> Engine:
+    """Return the engine that answers what the store does not have, for a worker of so many."""
+    if settings.ray:
+        from eyechart.inference.engines.ray import RayOptions, RayPools
 
-    return RayEngine(RayOptions(settings.ray, settings.ray_actors, settings.offline))
+        return PoolEngine(RayPools(RayOptions(settings.ray, settings.ray_actors, settings.ray_gpus, settings.offline)))
+    return PoolEngine(LocalPools(settings.devices, settings.offline, worker))
 
 
 def ignore_in_git(store: Path) -> None:

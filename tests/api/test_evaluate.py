@@ -270,6 +270,34 @@ def test_the_digest_of_weights_covers_names_shapes_types_and_values() -> None:
     assert describe_transform(redness) != describe_transform(lambda image: image)
 
 
+def test_several_processes_give_the_answers_of_one(tmp_path: Path) -> None:
+    """A real encoder in two processes of this machine; the stores have equal bytes."""
+    stores = []
+    for devices in (1, 2):
+        folder = tmp_path / str(devices)
+        eyechart.evaluate(
+            "open_clip[toybox-clip,batch_size=16]", "toybox/sample-cutouts", protocol="zero_shot", devices=devices,
+            store=folder / "store", out=folder / "runs", progress=False, offline=True,
+        )  # fmt: skip
+        stores.append({path.parent.name: path.read_bytes() for path in (folder / "store").rglob("answers.npy")})
+    assert len(stores[0]) == 3  # features of images, class weights, scale
+    assert stores[0] == stores[1]
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ({"devices": 0}, "got 0"),
+        ({"devices": "two"}, "got 'two'"),
+        ({"devices": 2, "ray": "auto"}, "ray=… is given, too"),
+    ],
+)
+def test_devices_that_cannot_be_used_are_refused(evaluate: Evaluate, options: dict[str, Any], said: str) -> None:
+    """A sentence, before any model is made."""
+    with pytest.raises(SpecError, match=f"devices takes 'auto' or a whole number from 1 up, .*{said}"):
+        evaluate("open_clip[toybox-clip]", "toybox/sample-cutouts", protocol="zero_shot", **options)
+
+
 @pytest.mark.parametrize(
     ("model", "data", "settings", "error", "message"),
     [

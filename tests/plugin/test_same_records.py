@@ -4,6 +4,8 @@ from typing import Any
 
 import pytest
 
+from eyechart.models.device import count_processors
+
 pytestmark = pytest.mark.slow
 
 IMAGES = 2 * (18 + 6)
@@ -71,3 +73,19 @@ def test_a_worker_killed_in_its_second_model_leaves_none_behind(world: Any, seri
     world.run("-n", "1").assert_outcomes(failed=1, passed=CASES - 1)
     world.passes()
     assert world.records == serial.records
+
+
+def test_workers_divide_the_threads_of_the_processors(world: Any) -> None:
+    """Two workers have half of the processors each; an environment that says a number keeps it."""
+    code = """
+import os
+from pathlib import Path
+
+def pytest_runtest_call():
+    Path("threads").open("a").write(os.environ["OMP_NUM_THREADS"] + " ")
+"""
+    for given, expected in (("", str(max(1, count_processors() // 2))), ("7", "7")):
+        world.environment = {"OMP_NUM_THREADS": given}
+        (world.folder / "threads").unlink(missing_ok=True)
+        world.passes(world.plugin(code), "-n2")
+        assert {*(world.folder / "threads").read_text().split()} == {expected}

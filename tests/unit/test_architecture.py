@@ -18,6 +18,7 @@ LAYERS = (  # from top to bottom
     ("integrations",),
     ("api", "cli"),
     SURFACES,
+    ("prelude",),
     ("run_folder", "session"),
     ("classification", "oodbench", "realbirdid"),
     ("toybox",),

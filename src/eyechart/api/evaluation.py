@@ -10,7 +10,7 @@ from functools import cache
 from importlib import import_module
 from pathlib import Path
 from pkgutil import walk_packages
-from typing import Any
+from typing import Any, Literal
 
 from msgspec.structs import replace
 from tqdm import tqdm
@@ -78,6 +78,8 @@ def evaluate(
     store: Path | str = STORE,
     out: Path | str = RUNS,
     offline: bool = False,
+    devices: int | Literal["auto"] = "auto",
+    ray: str = "",
     max_errors: int = 0,
     progress: bool = True,
 ) -> EvaluationRun:
@@ -98,11 +100,17 @@ def evaluate(
       each class as in "10/class", drawn with `seed`.
     - `data_root`: the folder in which the name of a split is looked up, as for `--eye-data`.
     - `templates`: prompt templates of zero-shot models. `store`, `out`: the folders of stored answers and of runs.
+    - `devices`: the number of processes of a model on this machine; by default one for each GPU if there are two or
+      more, else none beside this process. `ray`: the address of a Ray cluster that answers, as for `--eye-ray`. A model
+      in memory always answers in this process.
     - `max_errors`: the number of images per case that may end in an error. Raises ToleranceError for more, after the
       run is written.
 
     Raises an error of `eyechart.errors` for wrong arguments, missing data, or a model that does not suit the protocol.
     """
+    if devices != "auto" and (ray or not isinstance(devices, int) or devices < 1):
+        reason = "ray=… is given, too" if ray else f"got {devices!r}"
+        raise SpecError(f"devices takes 'auto' or a whole number from 1 up, and not beside ray=…; {reason}.")
     call = describe_call(model, data, protocol=protocol, options=options, labels=labels, limit=limit, seed=seed)
     settings = Settings(
         data=data_root,
@@ -111,6 +119,8 @@ def evaluate(
         limit=None if limit is None else parse_limit(str(limit)),
         seed=seed,
         offline=offline,
+        devices=0 if devices == "auto" else devices,
+        ray=ray,
         max_errors=max_errors,
         templates=templates,
         labels=tuple(LabelsOption(key, str(path)) for key, path in (labels or {}).items()),

@@ -1,6 +1,5 @@
 """Reads the images of a data set for a model: checks their bytes, decodes them and puts them into requests."""
 
-import os
 from hashlib import sha256
 from importlib.metadata import version
 from typing import Any
@@ -11,9 +10,10 @@ from eyechart.data.dataset import Dataset
 from eyechart.data.images import decode_image
 from eyechart.errors import ImageError
 from eyechart.inference.request_batches import RequestTemplate
+from eyechart.models.device import count_processors
 from eyechart.models.types import Request
 
-THREADS = min(16, os.cpu_count() or 1)
+THREADS = min(16, count_processors())
 DECODER = 1
 
 

@@ -41,8 +41,10 @@ class Settings:
     categories: str = "equivalent"
     options: Mapping[str, RequestedValues] = field(default_factory=dict)
     sequential: bool = False
+    devices: int = 0
     ray: str = ""
     ray_actors: int = 0
+    ray_gpus: Mapping[str, float] = field(default_factory=dict)
     by_protocol: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
 
     def for_protocol(self, protocol: str) -> "Settings":

@@ -56,3 +56,6 @@ class Engine(Protocol):
 
     def release(self, model: Model) -> None:
         """End what works for a model elsewhere, before the model is closed."""
+
+    def close(self) -> None:
+        """End all that works elsewhere, at the end of a session."""

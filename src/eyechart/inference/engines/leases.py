@@ -8,11 +8,14 @@ error.
 from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Generic, Protocol, TypeVar
+from typing import Any, Generic, Protocol, TypeVar
 
-from eyechart.inference.engines.local import batches
+from eyechart.inference.engines.local import LocalEngine, batches
+from eyechart.inference.requests import ImageRequest, ScoreTexts, TextRequest
 
 MAX_LOSSES = 3  # workers that a lease may lose before it is divided
+IN_FLIGHT = 2  # leases of a worker: it begins the second without waiting for the process that gives them
+LOST = "The process of the model was lost"
 T = TypeVar("T")
 
 
@@ -93,3 +96,22 @@ def cut(numbers: Sequence[int], size: int) -> list[Lease]:
     [(3, 4), (8,)]
     """
     return [Lease(tuple(batch)) for batch in batches(numbers, size)]
+
+
+def answer_lease(
+    engine: LocalEngine, model: Any, request: Any, dataset: Any, numbers: Sequence[int]
+) -> Iterator[tuple[tuple[int, ...], Any]]:
+    """Yield the numbers of images, texts or requests with their answer, as the engine yields it."""
+    if isinstance(request, TextRequest):
+        yield tuple(numbers), engine.answer_texts(request, model)
+    elif isinstance(request, ImageRequest | ScoreTexts):
+        answers = (
+            engine.score_texts(request, model, numbers)
+            if isinstance(request, ScoreTexts)
+            else engine.answer_images(request, model, dataset, numbers)
+        )
+        for part in answers:
+            yield (*part.indices, *part.errors), part
+    else:
+        for number, answer in engine.answer_requests(request, model, dataset, numbers):
+            yield (number,), answer

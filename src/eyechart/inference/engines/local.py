@@ -108,6 +108,9 @@ class LocalEngine:
     def release(self, model: Model) -> None:
         """Do nothing: the model is in this process."""
 
+    def close(self) -> None:
+        """Do nothing: no other process works."""
+
 
 def unsupported(request: BaseRequest[Any], model: Model) -> ModelError:
     """Return the error for a model that lacks the capability that a request needs."""

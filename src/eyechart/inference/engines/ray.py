@@ -1,8 +1,4 @@
-"""Answers requests on a Ray cluster: one pool of actors for each model, fed with leases by this process.
-
-This process alone reads and writes the store. Models on servers, and models that the caller made, answer in this
-process.
-"""
+"""Pools of actors on a Ray cluster: each answers with one model and is fed with leases by this process."""
 
 import logging
 import os
@@ -10,129 +6,76 @@ import socket
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
+from threading import Lock
 from time import monotonic, sleep
 from typing import Any
 
-import numpy as np
-
-from eyechart.data.dataset import Dataset
 from eyechart.errors import EyechartError, ModelError
 from eyechart.extras import install_command
-from eyechart.inference.engines.interface import ImageAnswers
-from eyechart.inference.engines.leases import Ended, Lease, Received, answer_leases, cut
-from eyechart.inference.engines.local import LocalEngine
-from eyechart.inference.images import image_name
-from eyechart.inference.request_batches import RequestBatch
-from eyechart.inference.requests import ImageRequest, ScoreTexts, TextRequest
-from eyechart.models.registry import find_backend
-from eyechart.models.types import Answer, Floats, Generator, Identity, Model, Scorer, Usage
+from eyechart.inference.engines.leases import IN_FLIGHT, LOST, Ended, Lease, Received, answer_leases
+from eyechart.inference.engines.placement import gpus_per_process, refuse_own_copies
+from eyechart.inference.engines.pools import Job, Pools, differences
+from eyechart.models.types import Identity, Model
 from eyechart.spec import ModelSpec
 
-IN_FLIGHT = 2  # leases of an actor: it begins the second without waiting for this process
-REQUESTS = 64  # requests for texts in a lease
 ROOM_TIMEOUT = 3.0  # seconds until the resources of an actor that ended are free
+POLL = 5.0  # seconds between two looks at a cluster without room
 PATIENCE = 600.0  # seconds without any actor before a case ends
+CONNECTING = Lock()
 PASSED_ON = ("EYECHART", "HF_", "PYTHONPATH", "TORCH", "TRANSFORMERS", "VLLM_")  # environment variables
-LOST = "The process of the model was lost"
 
 
 @dataclass(frozen=True)
 class RayOptions:
-    """The address of a cluster, "local" for this machine alone, and the number of actors of each model, 0 for auto."""
+    """The address of a cluster, "local" for this machine alone, and the number of actors of each model, 0 for auto.
+
+    `gpus` are the GPUs of an actor by backend, for backends that do not have the default.
+    """
 
     address: str
     actors: int = 0
+    gpus: Mapping[str, float] = field(default_factory=dict)
     offline: bool = False
 
 
-class RayEngine:
-    """Answers requests with actors on a Ray cluster, which are kept until `release` is called with their model."""
+class RayPools:
+    """Starts the actors of models on a Ray cluster."""
 
     def __init__(self, options: RayOptions) -> None:
         self.options = options
-        self.local = LocalEngine()
-        self.pools: dict[ModelSpec, ActorPool] = {}
 
-    def find_pool(self, model: Model) -> "ActorPool | None":
-        """Return the actors of a model, None for a model that answers in this process."""
-        spec = model.made_from
-        if spec is None or not find_backend(spec).uses_device:
-            return None
-        if spec not in self.pools:
-            ray = connect(self.options)
-            placement = place_actors(ray, self.options.actors)
-            self.make_room(ray, placement.resources)
-            self.pools[spec] = ActorPool.start(ray, spec, model.identity, placement, self.options.offline)
-        return self.pools[spec]
+    def __call__(self, model: Model, spec: ModelSpec, others: Pools) -> "ActorPool":
+        """Start the actors of a model. A second model of this thread, which helps the first one, gets room first."""
+        refuse_own_copies(spec, "--eye-ray")
+        ray = connect(self.options)
+        placement = place_actors(ray, spec, self.options)
+        make_room = partial(make_room_for, ray, spec, placement.resources, others)
+        helps = others.others_of_thread(spec)
+        if helps:
+            make_room()
+        pool = ActorPool.start(ray, spec, model.identity, placement, self.options.offline)
+        pool.make_room = make_room if helps else None
+        pool.others_at_work = partial(others.others_at_work, spec)
+        return pool
 
-    def make_room(self, ray: Any, resources: Mapping[str, float]) -> None:
-        """End idle actors of other models until one more actor can be placed, such as that of an encoder of answers."""
-        needs = {"CPU": resources.get("num_cpus", 0.0), "GPU": resources.get("num_gpus", 0.0)}
-        deadline = monotonic() + ROOM_TIMEOUT
-        for spec, pool in [*self.pools.items()]:
+
+def make_room_for(ray: Any, helper: ModelSpec, resources: Mapping[str, float], others: Pools) -> None:
+    """End idle actors of other models until one actor of a helper can be placed."""
+    needs = {"CPU": resources.get("num_cpus", 0.0), "GPU": resources.get("num_gpus", 0.0)}
+    deadline = 0.0  # what is not free now stays so, until an actor ends
+    for spec in [*others.shared]:
+        if spec == helper:
+            continue
+        with others.hold_idle(spec) as pool:
+            if not isinstance(pool, ActorPool):
+                continue
             while pool.actors and not has_room(ray, needs, deadline):
                 pool.end_one()
                 deadline = monotonic() + ROOM_TIMEOUT
             if not pool.actors:
-                del self.pools[spec]
-
-    def answer_images(
-        self, request: ImageRequest[Any], model: Model, dataset: Dataset, indices: Sequence[int]
-    ) -> Iterator[ImageAnswers]:
-        """Yield the answers about the images at some indices, batch by batch."""
-        if (pool := self.find_pool(model)) is None:
-            yield from self.local.answer_images(request, model, dataset, indices)
-            return
-        for part in pool.answer((request, dataset), cut(indices, model.batch_size), model):
-            yield as_image_answers(part, lambda index: f"{image_name(dataset, index)}: ")
-
-    def answer_texts(self, request: TextRequest[Any], model: Model) -> Floats:
-        """Return the answer to a request about texts, of shape (rows, d)."""
-        if (pool := self.find_pool(model)) is None:
-            return self.local.answer_texts(request, model)
-        (part,) = pool.answer((request, None), [Lease((0,))], model)
-        if isinstance(part.value, str):
-            raise ModelError(f"{model.identity.name}: {part.value}.")
-        return np.asarray(part.value)
-
-    def score_texts(self, request: ScoreTexts, model: Scorer, numbers: Sequence[int]) -> Iterator[ImageAnswers]:
-        """Yield the rows of the texts with some numbers, batch by batch."""
-        if (pool := self.find_pool(model)) is None:
-            yield from self.local.score_texts(request, model, numbers)
-            return
-        for part in pool.answer((request, None), cut(numbers, model.batch_size), model):
-            yield as_image_answers(part, lambda _: "")
-
-    def answer_requests(
-        self, batch: RequestBatch, model: Generator, dataset: Dataset | None, numbers: Sequence[int]
-    ) -> Iterator[tuple[int, Answer]]:
-        """Yield the answers to the templates with some numbers."""
-        if (pool := self.find_pool(model)) is None:
-            yield from self.local.answer_requests(batch, model, dataset, numbers)
-            return
-        size = -(-REQUESTS // model.batch_size) * model.batch_size
-        leases = [lease for group in batch.group_by_settings(numbers) for lease in cut(group, size)]
-        for part in pool.answer((batch, dataset), leases, model):
-            for number in part.numbers:
-                lost = isinstance(part.value, str)
-                yield number, Answer("", (), False, error=part.value, retry=True) if lost else part.value
-
-    def charge_budget(self, model: Generator, key: str, total: Usage, usages: Sequence[Usage]) -> None:
-        """Tell a model with a budget the token usage of cached responses under a key."""
-        self.local.charge_budget(model, key, total, usages)
-
-    def release(self, model: Model) -> None:
-        """End the actors of a model."""
-        if (spec := model.made_from) in self.pools:
-            self.pools.pop(spec).close()
-
-
-def as_image_answers(part: Received[Any], prefix: Callable[[int], str]) -> ImageAnswers:
-    """Return the answer to a lease; that of a lost lease is an error for each image or text."""
-    if isinstance(part.value, str):
-        return ImageAnswers(errors={number: f"{prefix(number)}{part.value}" for number in part.numbers})
-    return part.value  # type: ignore[no-any-return]
+                others.forget(spec)
 
 
 def connect(options: RayOptions) -> Any:
@@ -143,19 +86,25 @@ def connect(options: RayOptions) -> Any:
         import ray
     except ModuleNotFoundError as error:
         raise ModelError(f"--eye-ray needs the package 'ray'. Install it with: {install_command('ray')}") from error
-    if not ray.is_initialized():
-        check_address(options.address)
-        try:
-            ray.init(
-                address=options.address,
-                logging_level=logging.ERROR,
-                log_to_driver=False,
-                configure_logging=False,
-                include_dashboard=False if options.address == "local" else None,
-            )
-        except (ConnectionError, ValueError) as error:
-            raise no_cluster(options.address, first_line(error)) from error
+    with CONNECTING:
+        if not ray.is_initialized():
+            start_session(ray, options.address)
     return ray
+
+
+def start_session(ray: Any, address: str) -> None:
+    """Connect to the cluster at an address. Raises ModelError if there is none."""
+    check_address(address)
+    try:
+        ray.init(
+            address=address,
+            logging_level=logging.ERROR,
+            log_to_driver=False,
+            configure_logging=False,
+            include_dashboard=False if address == "local" else None,
+        )
+    except (ConnectionError, ValueError) as error:
+        raise no_cluster(address, first_line(error)) from error
 
 
 def check_address(address: str) -> None:
@@ -190,13 +139,19 @@ class Placement:
     variables: Mapping[str, str] = field(default_factory=dict)
 
 
-def place_actors(ray: Any, actors: int) -> Placement:
-    """Return the placement of a model's actors: each has a GPU, or its part of the threads of a node without GPUs."""
+def place_actors(ray: Any, spec: ModelSpec, options: RayOptions) -> Placement:
+    """Return the placement of a model's actors: each has GPUs, or its part of the threads of a node without GPUs.
+
+    More actors than there is room for wait for it. Ray reports them as demand, so that a cluster that grows adds nodes.
+    """
     nodes = [node["Resources"] for node in ray.nodes() if node["Alive"]]
-    if gpus := sum(int(node.get("GPU", 0)) for node in nodes):
-        return Placement(min(actors or gpus, gpus), {"num_gpus": 1, "num_cpus": 1})
+    wanted = options.gpus.get(spec.backend, 0.0)
+    if wanted or any(node.get("GPU", 0) for node in nodes):
+        amount = wanted or gpus_per_process(spec)
+        room = sum(int(node.get("GPU", 0) // max(1, amount)) for node in nodes)
+        return Placement(options.actors or max(1, room), {"num_gpus": amount, "num_cpus": 1})
     processors = [int(node["CPU"]) for node in nodes if node.get("CPU")] or [1]
-    count = actors or len(processors)
+    count = options.actors or len(processors)
     threads = max(1, min(min(processors), sum(processors) // count))
     # one processor is reserved, whatever threads it has, so that the encoder of a protocol fits beside the model
     return Placement(count, {"num_cpus": 1}, {"OMP_NUM_THREADS": str(threads)})
@@ -211,16 +166,6 @@ def has_room(ray: Any, needs: Mapping[str, float], deadline: float) -> bool:
         if monotonic() > deadline:
             return False
         sleep(0.1)
-
-
-def differences(expected: Identity, actual: Identity) -> str:
-    """Return what differs between two identities beside the device, "" if nothing does."""
-    names = [name for name in Identity.__struct_fields__ if name != "device"]
-    return ", ".join(
-        f"{name} is {getattr(actual, name)!r}, not {getattr(expected, name)!r}"
-        for name in names
-        if getattr(actual, name) != getattr(expected, name)
-    )
 
 
 @dataclass
@@ -240,6 +185,9 @@ class ActorPool:
     checks: dict[Any, Any] = field(default_factory=dict)
     streams: dict[Any, "Stream"] = field(default_factory=dict)
     job: tuple[int, list[Any]] = (0, [])
+    waited: float = 0.0  # seconds without any actor
+    make_room: Callable[[], None] | None = None
+    others_at_work: Callable[[], bool] = lambda: False
 
     @classmethod
     def start(cls, ray: Any, spec: ModelSpec, identity: Identity, placement: Placement, offline: bool) -> "ActorPool":
@@ -261,7 +209,7 @@ class ActorPool:
         """Ask an actor for the identity of its model; the answer comes when Ray has placed and started it."""
         self.checks[actor.describe.options(max_task_retries=-1).remote()] = actor
 
-    def answer(self, job: tuple[Any, Any], leases: Sequence[Lease], model: Model) -> Iterator[Received[Any]]:
+    def answer(self, job: Job, leases: Sequence[Lease], model: Model) -> Iterator[Received[Any]]:
         """Yield the answers to the leases of a job, a request and its data set."""
         self.jobs += 1
         self.job = (self.jobs, [self.ray.put(job)])
@@ -290,9 +238,14 @@ class ActorPool:
     def wait(self) -> Iterator[Received[Any] | Ended]:
         """Wait for answers, lost actors and actors that are ready."""
         waiting = [*self.streams, *self.checks]
-        timeout = None if self.ready else PATIENCE
-        done, _ = self.ray.wait(waiting, num_returns=1, timeout=timeout)
-        if not done:
+        done, _ = self.ray.wait(waiting, num_returns=1, timeout=None if self.ready else POLL)
+        if done or self.others_at_work():  # those end some time, and leave their room
+            self.waited = 0.0
+        else:
+            self.waited += POLL
+            if self.make_room:
+                self.make_room()
+        if self.waited >= PATIENCE:
             raise ModelError(
                 f"{self.name}: Ray placed no process of the model for {PATIENCE:.0f} s. Look at `ray status`: the "
                 "cluster may have no free GPU or processor. All answers so far are stored; run the same command again."

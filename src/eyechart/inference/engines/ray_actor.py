@@ -10,8 +10,9 @@ from typing import Any
 import ray
 
 from eyechart.data.dataset import Dataset
+from eyechart.inference.engines.leases import answer_lease
 from eyechart.inference.engines.local import LocalEngine
-from eyechart.inference.requests import BaseRequest, ImageRequest, ScoreTexts, TextRequest
+from eyechart.inference.requests import BaseRequest
 from eyechart.models.device import assign_device
 from eyechart.models.registry import create_model
 from eyechart.models.types import Identity
@@ -54,22 +55,3 @@ class ModelActor:
             self.number, self.job = number, ray.get(job[0])
         assert self.job
         yield from answer_lease(self.engine, self.model, *self.job, numbers)
-
-
-def answer_lease(
-    engine: LocalEngine, model: Any, request: Any, dataset: Any, numbers: Sequence[int]
-) -> Iterator[tuple[tuple[int, ...], Any]]:
-    """Yield the numbers of images, texts or requests with their answer, as the engine yields it."""
-    if isinstance(request, TextRequest):
-        yield tuple(numbers), engine.answer_texts(request, model)
-    elif isinstance(request, ImageRequest | ScoreTexts):
-        answers = (
-            engine.score_texts(request, model, numbers)
-            if isinstance(request, ScoreTexts)
-            else engine.answer_images(request, model, dataset, numbers)
-        )
-        for part in answers:
-            yield (*part.indices, *part.errors), part
-    else:
-        for number, answer in engine.answer_requests(request, model, dataset, numbers):
-            yield (number,), answer

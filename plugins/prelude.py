@@ -1,0 +1,39 @@
+"""Runs the prelude of `--eye-ray`: the models of the selected cases answer at the same time, before the tests."""
+
+import warnings
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from eyechart.inference.image_runner import Progress
+
+from .cases import get_case
+from .own_tests import test_name
+from .settings import get_settings
+
+
+class PreludeOfTests:
+    """Answers the selected cases after the collection."""
+
+    def __init__(self, config: pytest.Config, run: Path, make_progress: Callable[[str], Progress]) -> None:
+        self.config, self.run, self.make_progress = config, run, make_progress
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_runtestloop(self, session: pytest.Session) -> None:
+        """Answer the cases, unless no test will run; a case that stops early asks by itself."""
+        settings = get_settings(self.config)
+        if session.testsfailed or self.config.option.collectonly or not settings.ray or settings.sequential:
+            return
+        cases = [replace(case, test=test_name(item)) for item in session.items if (case := get_case(item))]
+        from eyechart.prelude import Prelude
+
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always", RuntimeWarning)
+            Prelude(settings, self.run, self.make_progress).answer(cases)
+        for warning in caught:
+            if issubclass(warning.category, RuntimeWarning):
+                self.config.hook.pytest_warning_recorded.call_historic(
+                    kwargs={"warning_message": warning, "nodeid": "", "when": "runtest", "location": None}
+                )

@@ -1,0 +1,204 @@
+"""Pools of processes on this machine: one for each GPU, which share the images of one model."""
+
+import json
+import os
+import subprocess
+import sys
+import warnings
+from collections import deque
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+from multiprocessing import Pipe
+from multiprocessing.connection import Connection, wait
+from multiprocessing.reduction import ForkingPickler
+from typing import Any
+
+from eyechart.errors import ModelError
+from eyechart.inference.engines.leases import (
+    IN_FLIGHT,
+    LOST,
+    MAX_LOSSES,
+    Ended,
+    Lease,
+    Received,
+    answer_leases,
+)
+from eyechart.inference.engines.placement import ProcessPlace, places_on_this_machine
+from eyechart.inference.engines.pools import Job, Pools, differences
+from eyechart.inference.engines.process_worker import END, ERROR, READY
+from eyechart.models.types import Identity, Model
+from eyechart.spec import ModelSpec
+
+# The path of modules is that of this process, and its main module is not imported again.
+START = """
+import json, sys
+sys.path[:] = json.loads(sys.argv[1])
+from eyechart.inference.engines.process_worker import main
+main(int(sys.argv[2]))
+"""
+
+
+class LocalPools:
+    """Starts the processes of models on this machine. `devices` is their number, 0 for one for each GPU."""
+
+    def __init__(self, devices: int, offline: bool, worker: tuple[int, int] = (0, 1)) -> None:
+        self.devices, self.offline, self.worker = devices, offline, worker
+
+    def __call__(self, model: Model, spec: ModelSpec, others: Pools) -> "ProcessPool | None":  # noqa: ARG002
+        """Return the pool of a model, None if it answers in this process."""
+        places = places_on_this_machine(spec, self.devices, self.worker)
+        return ProcessPool(spec, model.identity, places, self.offline) if places else None
+
+
+@dataclass(eq=False)
+class ModelProcess:
+    """One process of a model, and the leases that it has, each with the number of its job."""
+
+    place: ProcessPlace
+    process: "subprocess.Popen[bytes]"
+    connection: "Connection[Any, Any]"
+    ready: bool = False
+    job: int = 0
+    loads: int = 0
+    leases: deque[tuple[int, Lease]] = field(default_factory=deque)
+
+    @classmethod
+    def start(cls, place: ProcessPlace, spec: ModelSpec, offline: bool) -> "ModelProcess":
+        """Start a process, which tells the identity of its model when it is ready."""
+        here, there = Pipe()
+        with there:
+            process = subprocess.Popen(
+                [sys.executable, "-c", START, json.dumps(sys.path), str(there.fileno())],
+                env=os.environ | place.variables,
+                stdin=subprocess.DEVNULL,
+                stdout=2,  # what libraries print does not belong into the output of this process
+                pass_fds=[there.fileno()],
+            )
+        started = cls(place, process, here)
+        with suppress(OSError):  # a process that has ended is noticed when it is waited for
+            here.send((spec, offline))
+        return started
+
+    def close(self) -> None:
+        """End the process."""
+        self.process.kill()
+        self.process.wait()
+        self.connection.close()
+
+
+class ProcessPool:
+    """The processes of one model. They are started as there are leases for them, and again after they were lost."""
+
+    def __init__(self, spec: ModelSpec, identity: Identity, places: Sequence[ProcessPlace], offline: bool) -> None:
+        self.spec, self.identity, self.offline = spec, identity, offline
+        self.free = deque(places)  # places without a process
+        self.failures = dict.fromkeys(places, 0)  # starts one after another that failed
+        self.processes: list[ModelProcess] = []
+        self.jobs = self.loads_of_lost = 0
+        self.closed = False
+        self.job = b""
+
+    def answer(self, job: Job, leases: Sequence[Lease], model: Model) -> Iterator[Received[Any]]:
+        """Yield the answers to the leases of a job."""
+        self.jobs += 1
+        self.job = bytes(ForkingPickler.dumps(("job", job)))
+        self.start(len(leases))
+        try:
+            yield from answer_leases(leases, self)
+        finally:
+            model.remote_loads = self.loads_of_lost + sum(process.loads for process in self.processes)
+
+    def submit(self, lease: Lease) -> bool:
+        """Give a lease to the process with the fewest leases; return False if none has room.
+
+        A process that still works for an earlier job, which an error ended, has no room.
+        """
+        free = [process for process in self.processes if process.ready and self.has_room(process)]
+        process = min(free, key=lambda process: len(process.leases), default=None)
+        if process is None:
+            return False
+        process.leases.append((self.jobs, lease))
+        with suppress(OSError):  # a process that has ended is noticed when it is waited for
+            if process.job != self.jobs:
+                process.connection.send_bytes(self.job)
+                process.job = self.jobs
+            process.connection.send(("lease", lease.numbers))
+        return True
+
+    def has_room(self, process: ModelProcess) -> bool:
+        """Return whether a process can take one more lease of this job."""
+        return len(process.leases) < IN_FLIGHT and all(job == self.jobs for job, _ in process.leases)
+
+    def start(self, count: int) -> None:
+        """Start processes until there are so many, or one at each place."""
+        while self.free and len(self.processes) < count:
+            self.processes.append(ModelProcess.start(self.free.popleft(), self.spec, self.offline))
+
+    def wait(self) -> Iterator[Received[Any] | Ended]:
+        """Wait for answers, lost processes and processes that are ready."""
+        by_connection = {process.connection: process for process in self.processes}
+        for connection in wait([*by_connection]):
+            process = by_connection[connection]  # type: ignore[index]
+            try:
+                message = process.connection.recv()
+            except (EOFError, OSError):
+                yield from self.lose(process)
+            else:
+                yield from self.receive(process, message)
+
+    def receive(self, process: ModelProcess, message: tuple[Any, ...]) -> Iterator[Received[Any] | Ended]:
+        """Yield what a message means for the leases of this job."""
+        kind, *content = message
+        if kind == READY:
+            self.admit(process, content[0])
+        elif kind == ERROR:
+            self.refuse(process, str(content[0]).rstrip("."))
+        elif kind == END:
+            process.loads, error = content
+            job, lease = process.leases.popleft()
+            if job == self.jobs:
+                if error is not None:
+                    raise error
+                yield Ended(lease)
+        elif process.leases[0][0] == self.jobs:
+            yield Received(*content)
+
+    def admit(self, process: ModelProcess, identity: Identity) -> None:
+        """Let a process have leases if its model is the expected one."""
+        if wrong := differences(self.identity, identity):
+            self.refuse(process, f"the model in a process on {process.place.name} is not that of this process: {wrong}")
+        else:
+            process.ready = True
+            self.failures[process.place] = 0
+
+    def refuse(self, process: ModelProcess, reason: str) -> None:
+        """End a process for good, with a warning. Raises ModelError if no place is left."""
+        self.processes.remove(process)
+        process.close()
+        if not self.processes and not self.free:
+            raise ModelError(f"{self.spec}: {reason}. All answers so far are stored; run the same command again.")
+        warnings.warn(f"{self.spec}: {reason}. This process is not used.", RuntimeWarning, stacklevel=2)
+
+    def lose(self, process: ModelProcess) -> Iterator[Ended]:
+        """Yield the leases of a lost process, of which it had begun the first, and start it again."""
+        if self.closed:
+            raise ModelError(f"{self.spec}: the session has ended. Run the same command again.")
+        if not process.ready and self.failures[process.place] + 1 >= MAX_LOSSES:
+            code = process.process.wait()
+            self.refuse(process, f"a process on {process.place.name} cannot start (it ended with {code} each time)")
+            return
+        self.failures[process.place] += not process.ready
+        self.loads_of_lost += process.loads
+        self.processes.remove(process)
+        process.close()
+        self.processes.append(ModelProcess.start(process.place, self.spec, self.offline))
+        for number, (job, lease) in enumerate(process.leases):
+            if job == self.jobs:
+                yield Ended(lease, LOST, started=number == 0)
+
+    def close(self) -> None:
+        """End the processes."""
+        self.closed = True
+        while self.processes:
+            self.processes.pop().close()

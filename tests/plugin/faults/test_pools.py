@@ -1,0 +1,371 @@
+"""Answers from several processes of a model, on this machine or on a Ray cluster of two nodes.
+
+The store is that of a run in one process, whatever dies meanwhile.
+"""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from runpy import run_path
+from typing import Any
+
+import pytest
+from PIL import Image
+
+SITE = Path(__file__).parents[1] / "site"
+TINY = run_path(str(SITE / "tinyeyes.py"))
+pytestmark = pytest.mark.slow
+
+CLUSTER = """
+import sys
+from ray.cluster_utils import Cluster
+memory = 100 * 1024**2
+head = {"num_cpus": 0, "object_store_memory": memory, "include_dashboard": False}
+cluster = Cluster(initialize_head=True, head_node_args=head)
+for node in NODES:
+    cluster.add_node(object_store_memory=memory, **node)
+print(cluster.address, flush=True)
+for line in sys.stdin:
+    pass
+cluster.shutdown()
+"""
+QUIET = {"RAY_USAGE_STATS_ENABLED": "0", "RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO": "0", "CUDA_VISIBLE_DEVICES": ""}
+PICTURES = 24  # of both small splits
+MODELS = """
+import json
+import os
+import signal
+import sys
+import zlib
+
+import numpy as np
+import ray
+from eyechart.models.choice_trie import ExhaustiveScorer
+from eyechart.models.types import Answer, Usage
+from eyechart.spec import ModelSpec
+from tinyeyes import Base, TinyClass, log
+
+class Poison(TinyClass):
+    # ends its process whenever it sees one picture
+    def see(self, images):
+        if any(abs(image).sum() == SUM for image in images):
+            os.kill(os.getpid(), signal.SIGKILL)
+        return super().see(images)
+
+class Absent(TinyClass):
+    # ends every process but the one of the run
+    def __init__(self, spec, *, device, offline):
+        super().__init__(spec, device=device, offline=offline)
+        if "pytest" not in sys.modules:
+            os._exit(3)
+
+def words(request):
+    return "".join(part for part in request.parts if isinstance(part, str))
+
+class Talker(Base, ExhaustiveScorer):
+    # answers with a choice by the colour of the picture
+    def generate(self, requests, max_tokens, schema=None):
+        for number, request in enumerate(requests):
+            log("ask", self.name, len(request.images))
+            shade = sum(int(self.prepare(image).sum() * 1000) for image in request.images)
+            yield number, Answer("ABCD"[shade % 4], (shade % 7,), True, usage=Usage(len(words(request)), 0, 1, 0))
+
+    def score(self, requests, choices, *, until="end"):
+        texts = [words(request) for request in requests]
+        codes = [[zlib.crc32(f"{text}|{choice}".encode()) % 997 for choice in choices] for text in texts]
+        return -np.asarray(codes, np.float32) / 100
+
+class Wide(TinyClass):
+    # tells its GPUs
+    def __init__(self, spec, *, device, offline):
+        if "pytest" not in sys.modules:
+            log("gpus", *ray.get_gpu_ids())
+        super().__init__(ModelSpec(spec.backend), device=device, offline=offline)
+
+class Other(TinyClass):
+    # is another model in each process
+    def __init__(self, spec, *, device, offline):
+        super().__init__(spec, device=device, offline=offline)
+        self.seed = os.getpid()
+"""
+
+
+@pytest.fixture(scope="module")
+def cluster() -> Iterator[str]:
+    """A head without processors and two nodes; its address."""
+    with start_cluster({"num_cpus": 2}, {"num_cpus": 2}) as address:
+        yield address
+
+
+@pytest.fixture(scope="module")
+def gpus() -> Iterator[str]:
+    """A cluster whose node says that it has two GPUs, which it has not; its address."""
+    with start_cluster({"num_cpus": 4, "num_gpus": 2}) as address:
+        yield address
+
+
+@contextmanager
+def start_cluster(*nodes: dict[str, int]) -> Iterator[str]:
+    """Start a head without processors and some nodes, on this machine; yield the address."""
+    gpus = {
+        "CUDA_VISIBLE_DEVICES": ",".join(str(number) for node in nodes for number in range(node.get("num_gpus", 0)))
+    }
+    environment = os.environ | QUIET | gpus | {"PYTHONPATH": ""}
+    pipes: dict[str, Any] = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True}
+    with subprocess.Popen([sys.executable, "-c", f"NODES = {nodes}\n{CLUSTER}"], env=environment, **pipes) as process:
+        assert process.stdout
+        assert process.stdin
+        yield process.stdout.readline().strip()
+        process.stdin.close()
+        process.wait(60)
+
+
+@pytest.fixture(params=["processes", "ray"])
+def distributed(world: Any, request: pytest.FixtureRequest) -> Any:
+    """A folder to run in, and the options for two processes of each model, here or on the cluster."""
+    world.warm = ()  # processes are started from the interpreter of the run
+    if request.param == "ray":
+        world.options = [f"--eye-ray={request.getfixturevalue('cluster')}", "--eye-ray-actors=2"]
+    else:
+        world.options = ["--eye-devices=2"]
+    return world
+
+
+def test_the_store_is_that_of_a_run_in_one_process(distributed: Any, serial: Any) -> None:
+    """Two processes answer for each model, and the next run in one process finds all answers."""
+    distributed.passes(*distributed.options)
+    assert distributed.store == serial.store
+    assert {record["loads"] for record in distributed.session["records"]} <= {0, 1, 2}
+    before = distributed.asked
+    distributed.passes()
+    assert distributed.asked == before == PICTURES * len(distributed.models)
+
+
+def test_a_process_that_dies_is_started_again_and_no_answer_is_lost(distributed: Any, serial: Any) -> None:
+    """A process is killed in its second batch; at most the two leases that it had are asked twice."""
+    distributed.order("tinyclass", 2, "die")
+    distributed.passes(*distributed.options)
+    assert distributed.store == serial.store
+    batch = 4
+    assert PICTURES * 2 < distributed.asked + batch <= PICTURES * 2 + 3 * batch
+
+
+def test_a_run_that_is_interrupted_ends_its_processes_and_goes_on_later(distributed: Any, serial: Any) -> None:
+    """Ctrl-C arrives while a process works; the next run asks for what is missing."""
+    distributed.order("tinyclass", 3, "hold")
+    with distributed.start(*distributed.usual, *distributed.options) as process:
+        distributed.until(lambda: (distributed.folder / "held").exists() or process.poll() is not None)
+        process.send_signal(signal.SIGINT)
+        said, _ = distributed.ended(process)
+    assert process.returncode == pytest.ExitCode.INTERRUPTED, said
+    distributed.passes(*distributed.options)
+    assert distributed.store == serial.store
+    assert distributed.asked < 3 * PICTURES
+
+
+def test_a_picture_that_no_process_survives_is_an_error(distributed: Any) -> None:
+    """All other pictures are answered."""
+    picture = sorted((distributed.data / "imagenet" / "tiny").rglob("*.jpg"))[0]
+    pixels = TINY["TinyClass"].prepare(None, Image.open(picture).convert("RGB"))
+    (distributed.folder / "mine.py").write_text(MODELS.replace("SUM", repr(float(abs(pixels).sum()))))
+    distributed.models = ("mine:Poison[batch_size=4]",)
+    distributed.call(*distributed.usual, *distributed.options, "-k", "imagenet/tiny/")
+    (record,) = distributed.records
+    assert (record["outcomes"]["error"], record["data"]["n"]) == (1, 18)
+    said = (distributed.latest / record["predictions"]["path"]).read_text()
+    assert "The process of the model was lost several times" in said
+
+
+def test_a_process_with_another_model_is_refused(distributed: Any) -> None:
+    """The message names the node and what differs."""
+    (distributed.folder / "mine.py").write_text(MODELS)
+    distributed.models = ("mine:Other[]",)
+    result = distributed.call(*distributed.usual, *distributed.options, "-k", "imagenet/tiny/")
+    said = result.stdout.str()
+    assert result.ret
+    assert "Traceback" not in said
+    assert "of this " in said
+    assert ": weights_sha256 is" in said
+
+
+def test_texts_scores_and_replies_are_stored_as_by_one_process(distributed: Any, new_world: Any) -> None:
+    """A model that scores choices and gives answers, with protocols that need both."""
+    one = new_world()
+    one.warm = ()
+    for world in (one, distributed):
+        (world.folder / "mine.py").write_text(MODELS)
+        world.models = ("mine:Talker[]",)
+    keep = ("-k", "imagenet/tiny/ and (mcq or closed_world or posterior)")
+    for world, options in ((one, []), (distributed, distributed.options)):
+        result = world.call(*world.usual, *options, *keep)
+        assert result.ret == 0, result.stdout.str()
+    assert len({path.split("/")[1] for path in one.store if path.endswith("done.json")}) >= 3
+    assert distributed.store == one.store
+    assert distributed.asked == one.asked
+
+
+ROWS_OF_TEXTS = """
+import sys
+from pathlib import Path
+from eyechart.inference.requests import ClassWeights, EncodeTexts, ScoreTexts
+from eyechart.inference.runner import Runner
+from eyechart.protocol.settings import Settings
+from eyechart.session import Session
+from eyechart.spec import parse_spec
+
+several = {"ray": sys.argv[1], "ray_actors": 2} if sys.argv[1:] else {"devices": 2}
+texts = tuple(f"text {number}" for number in range(30))
+asked = {
+    "mine:Talker[]": [ScoreTexts(texts, ("yes", "no", "perhaps"))],
+    "tinyeyes:Tiny[]": [EncodeTexts(texts), ClassWeights(texts[:3], ("a {c}", "the {c}"))],
+}
+for name, options in {"one": {}, "several": several}.items():
+    with Session(Settings(store=Path(name), **options)) as session:
+        runner = Runner(session.store, None, 0, lambda *_: None, session.engine)
+        for model, requests in asked.items():
+            for request in requests:
+                runner.run(request, session.models[parse_spec(model)])
+"""
+
+
+def test_rows_of_texts_are_stored_as_by_one_process(distributed: Any) -> None:
+    """Scores of texts, features of texts and class weights."""
+    folder = distributed.folder
+    (folder / "mine.py").write_text(MODELS)
+    addresses = [option.partition("=")[2] for option in distributed.options if option.startswith("--eye-ray=")]
+    command = [sys.executable, "-c", ROWS_OF_TEXTS, *addresses]
+    subprocess.run(command, cwd=folder, env=distributed.surroundings, check=True, timeout=300)
+    one, several = (
+        {
+            path.relative_to(root): path.read_bytes()
+            for path in root.rglob("*")
+            if path.is_file() and path.name != "lock"
+        }
+        for root in (folder / "one", folder / "several")
+    )
+    assert one == several
+    assert sum(path.name == "done.json" for path in one) == 2  # rows of scored texts are never complete
+
+
+def test_a_model_whose_processes_cannot_start_fails_with_a_sentence(world: Any) -> None:
+    """Every process is tried several times."""
+    world.warm = ()
+    (world.folder / "mine.py").write_text(MODELS)
+    world.models = ("mine:Absent[]",)
+    said = world.call(*world.usual, "--eye-devices=2", "-k", "imagenet/tiny/").stdout.str()
+    assert "a process on processor 0 cannot start (it ended with 3 each time)" in said
+    assert "All answers so far are stored; run the same command again" in said
+    assert "Traceback" not in said
+
+
+COUNTER = """
+from pathlib import Path
+
+def pytest_runtest_logstart():
+    asked = Path("asked.log").read_text().count("ask ")
+    with Path("before").open("a") as file:
+        print(asked, file=file)
+"""
+
+
+def run_held(world: Any, *options: str) -> str:
+    """Run two models, of which one waits in its first batch until the other has answered all pictures."""
+    world.order("tiny", 1, "hold")
+    with world.start(*world.usual, *options, world.plugin(COUNTER)) as process:
+        world.until(lambda: (world.folder / "held").exists() or process.poll() is not None)
+        world.until(lambda: asked_by_model(world, "tinyclass") == PICTURES or process.poll() is not None)
+        assert process.poll() is None
+        (world.folder / "go").touch()
+        said, _ = world.ended(process)
+    assert process.returncode == 0, said
+    return str(said)
+
+
+def asked_by_model(world: Any, model: str) -> int:
+    """How many pictures a model was shown."""
+    return sum(int(count) for name, count in world.lines("ask") if name == model)
+
+
+def test_two_models_are_at_work_at_the_same_time_and_the_tests_ask_nothing(
+    world: Any, cluster: str, serial: Any
+) -> None:
+    """The cluster has room for both; all answers are stored before the first test."""
+    world.warm = ()
+    run_held(world, f"--eye-ray={cluster}", "--eye-ray-actors=2")
+    assert {*(world.folder / "before").read_text().split()} == {str(len(world.lines("ask")))}
+    assert world.store == serial.store
+    assert {record["loads"] for record in world.session["records"]} == {0}
+
+
+def test_models_wait_for_room_and_leave_it_to_an_encoder_that_both_need(world: Any, cluster: str) -> None:
+    """Each model asks for all four processors; the encoder of answers gets one of them in time."""
+    world.warm = ()
+    (world.folder / "mine.py").write_text(MODELS)
+    world.models = ("mine:Talker[]", "mine:Talker[weights=1]")
+    keep = ("-k", "imagenet/tiny/ and (mcq or closed_world)")
+    result = world.call(*world.usual, f"--eye-ray={cluster}", "--eye-ray-actors=4", world.plugin(COUNTER), *keep)
+    assert result.ret == 0, result.stdout.str()
+    assert {*(world.folder / "before").read_text().split()} == {str(len(world.lines("ask")))}
+    keys = [json.loads(content) for path, content in world.store.items() if path.endswith("key.json")]
+    assert sum(key["model"]["backend"] == "sentence" for key in keys) >= 1  # asked once for both
+
+
+def test_models_with_half_a_gpu_share_the_gpus(world: Any, gpus: str, serial: Any) -> None:
+    """Two processes of each of two models run at once on two GPUs."""
+    world.warm = ()
+    run_held(world, f"--eye-ray={gpus}", "--eye-ray-actors=2", "--eye-ray-gpus=tiny=0.5,tinyclass=0.5")
+    assert world.store == serial.store
+
+
+def test_a_process_of_a_model_with_two_parts_has_two_gpus(world: Any, gpus: str) -> None:
+    """There is one such process, since the node has two GPUs."""
+    world.warm = ()
+    (world.folder / "mine.py").write_text(MODELS)
+    world.models = ("mine:Wide[tensor_parallel_size=2]",)
+    result = world.call(*world.usual, f"--eye-ray={gpus}", "-k", "imagenet/tiny/")
+    assert result.ret == 0, result.stdout.str()
+    assert [sorted(ids) for ids in world.lines("gpus")] == [["0", "1"]]
+
+
+def test_a_model_that_divides_its_work_itself_is_refused(world: Any) -> None:
+    """A pool divides it, too."""
+    world.warm = ()
+    (world.folder / "mine.py").write_text(MODELS)
+    world.models = ("mine:Wide[data_parallel_size=2]",)
+    said = world.call(*world.usual, "--eye-devices=2", "-k", "imagenet/tiny/").stdout.str()
+    assert (
+        "--eye-devices=2 divides the work among processes itself. Leave out data_parallel_size=2 of the model." in said
+    )
+
+
+def test_an_address_without_a_cluster_is_refused(world: Any) -> None:
+    """A sentence, and no wait."""
+    world.warm = ()
+    said = world.call(*world.usual, "--eye-ray=127.0.0.1:1", "-k", "imagenet/tiny/").stdout.str()
+    assert "--eye-ray=127.0.0.1:1: there is no Ray cluster" in said
+    assert "Traceback" not in said
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        (("--eye-ray-actors=2",), "Name one with --eye-ray"),
+        (("--eye-ray=auto", "--eye-ray-actors=none"), "--eye-ray-actors must be a whole number from 1 up"),
+        (("--eye-ray=auto", "-n2"), "Leave out -n of pytest-xdist"),
+        (("--eye-devices=2", "-n2"), "Leave out -n, or --eye-devices"),
+        (("--eye-devices=0",), "--eye-devices must be a whole number from 1 up"),
+        (("--eye-devices=2", "--eye-ray=auto"), "Set the processes on a cluster with --eye-ray-actors"),
+        (("--eye-ray=auto", "--eye-ray-gpus=tiny=1.5"), "a share of one GPU, such as 0.25, or a whole number"),
+        (("--eye-ray=auto", "--eye-ray-gpus=tinny=1"), "--eye-ray-gpus=tinny: "),
+    ],
+)
+def test_options_that_cannot_be_used_are_refused(world: Any, options: tuple[str, ...], said: str) -> None:
+    """Before any case."""
+    result = world.run(*options)
+    assert result.ret == 4
+    assert said in result.stdout.str() + result.stderr.str()
