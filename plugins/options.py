@@ -77,6 +77,9 @@ ADVANCED = (
     Option("store", "folder of the cached answers", str(STORE), "DIR"),
     Option("seed", "seed of every random choice", "42", "N"),
     Option("offline", "never open a network connection", flag=True),
+    Option("answer", "only store the answers that are missing; nothing is scored (as `eyechart answer`)", flag=True),
+    Option("stored", "only score stored answers, without weights and without the packages of models; a case that lacks "
+           "answers fails with the command that makes them", flag=True),
     Option("devices", "processes of each model on this machine: a number, or auto (one for each GPU if there are two "
            "or more, else none beside this process)", "auto", "N"),
     Option("ray", "answer on a Ray cluster: auto (the cluster that runs here), an address, or local (a cluster of this "

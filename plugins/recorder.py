@@ -84,7 +84,8 @@ class Recorder:
             raise
         with self.errors_as_outcomes():
             result = evaluate.get_result()
-            self.write_record(pyfuncitem, result)
+            if not get_settings(self.config).only_answer:
+                self.write_record(pyfuncitem, result)
             self.check_error_count(result)
         return outcome
 
@@ -136,7 +137,7 @@ class Recorder:
 
         The exit status is read from the session, since the argument of the hook is from before the gate.
         """
-        if not self.is_controller or not self.has_cases:
+        if not self.is_controller or not self.has_cases or get_settings(self.config).only_answer:
             return
         harmless = () if self.records else (pytest.exit.Exception,)  # nothing is lost: the cases have failed
         with suppress(*harmless), self.write_errors_as(pytest.exit.Exception):

@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from . import cases, exit_codes, junit, settings, single_benchmark_files
+from .answers import OnlyAnswers
 from .exit_codes import ExitCodes
 from .gate import Gate
 from .github_summary import GithubSummary
@@ -38,6 +39,8 @@ def register(config: pytest.Config, folder: Path, started: float) -> None:
     manager.register(Selection(config), "eyechart-selection")
     manager.register(SequentialCases(config), "eyechart-sequential")
     manager.register(recorder, "eyechart-recorder")
+    if settings.get_settings(config).only_answer:
+        manager.register(OnlyAnswers(config, recorder), "eyechart-only-answers")
     manager.register(progress := Progress(config, recorder), "eyechart-progress")
     manager.register(PreludeOfTests(config, folder, progress.make_progress), "eyechart-prelude")
     manager.register(Summary(recorder), "eyechart-summary")

@@ -1,8 +1,9 @@
 """The values of the options: checked, typed, and read once per session."""
 
 import re
+import shlex
 import sys
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import chain, combinations
 from typing import Any
 
@@ -180,6 +181,7 @@ def check_options(config: pytest.Config) -> None:
         "floor": lambda texts: [parse_floor(text) for text in texts],
     }
     check_gate(config)
+    check_stored(config)
     check_devices(config)
     check_ray(config)
     check_preset(config)
@@ -195,6 +197,25 @@ def check_options(config: pytest.Config) -> None:
 def read_devices(config: pytest.Config) -> int:
     """Return the number of processes of each model on this machine, 0 for auto."""
     return 0 if get_option(config, "devices") == "auto" else read_count(config, "devices", 1) or 0
+
+
+def answer_command(arguments: Sequence[str]) -> str:
+    """Return the command that makes the answers that a session with `--eye-stored` reads.
+
+    >>> answer_command(["-k", "pets/ and knn", "--eye-stored"])
+    "pytest --eye-answer -k 'pets/ and knn'"
+    """
+    return shlex.join(["pytest", "--eye-answer", *(word for word in arguments if word != "--eye-stored")])
+
+
+def check_stored(config: pytest.Config) -> None:
+    """Refuse options that contradict one another: answers are made, or read, or compared."""
+    if get_option(config, "answer"):
+        for name in ("stored", "baseline", "update-baseline", "sequential"):
+            if get_option(config, name):
+                raise pytest.UsageError(f"--eye-answer only stores answers. Leave out --eye-{name}.")
+    if get_option(config, "stored") and get_option(config, "ray"):
+        raise pytest.UsageError("--eye-stored asks no model, so that it needs no cluster. Leave out --eye-ray.")
 
 
 def check_devices(config: pytest.Config) -> None:
@@ -327,6 +348,8 @@ def get_settings(config: pytest.Config) -> Settings:
             limit=read_limit(config),
             seed=read_count(config, "seed", 0) or 0,
             sequential=bool(get_option(config, "sequential")),
+            answer_command=answer_command(sys.argv[1:]) if get_option(config, "stored") else "",
+            only_answer=bool(get_option(config, "answer")),
             devices=read_devices(config),
             ray=str(get_option(config, "ray")),
             ray_actors=read_count(config, "ray-actors", 1) or 0,

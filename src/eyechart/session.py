@@ -25,8 +25,10 @@ from eyechart.inference.image_runner import Progress
 from eyechart.inference.runner import Runner
 from eyechart.inference.store import Store
 from eyechart.metrics.accuracy import Empty
+from eyechart.models.description import describe, find_description, model_of, read_description, write_description
 from eyechart.models.pool import ModelPool
-from eyechart.models.types import Model
+from eyechart.models.registry import find_backend
+from eyechart.models.types import Identity, Model
 from eyechart.models.weight_digests import set_digest_folder
 from eyechart.protocol.base import Predictions
 from eyechart.protocol.context import Context
@@ -63,9 +65,13 @@ class Session:
         self.settings = settings
         self.engine = engine or make_engine(settings, worker)
         self.models = ModelPool(
-            offline=settings.offline, worker=worker[0], in_memory=models or {}, on_close=self.engine.release
+            offline=settings.offline,
+            worker=worker[0],
+            in_memory=models or {},
+            on_close=self.engine.release,
+            make=self.make_described if settings.answer_command else None,
         )
-        self.store = Store(settings.store, on_wait=on_wait)
+        self.store = Store(settings.store, on_wait, settings.answer_command)
         self._whole_splits: dict[SplitName, Dataset] = dict(datasets or {})
         self._splits: dict[tuple[str, str, Limit], Dataset] = {}
         self._label_sets: dict[tuple[str, str, tuple[int, ...]], list[LabelSet]] = {}
@@ -126,6 +132,31 @@ class Session:
             raise AbsentError(f"{'; '.join(notes)}. Correct the names, or leave out --eye-strict.")
         return label_sets
 
+    def make_described(self, spec: ModelSpec) -> Model:
+        """Return a model that is known by its description in the store."""
+        model: Model = model_of(find_description(self.settings.store, spec, self.settings.answer_command))
+        return model
+
+    def describe_models(self, models: Sequence[Model], answered: bool) -> Identity:
+        """Write the descriptions of models into the store, and return the identity of the first one where it answered.
+
+        That of a model that did not answer now is as the store has it: its answers may be from another device.
+        """
+        identity, *_ = [self.describe_model(model, answered) for model in models]
+        return identity
+
+    def describe_model(self, model: Model, answered: bool) -> Identity:
+        """Write the description of a model, unless it is one of the caller's or a file; return its identity."""
+        spec = model.made_from
+        if self.settings.answer_command or spec is None or "answers" in find_backend(spec).capabilities:
+            return model.identity
+        description = describe(model)
+        if not answered and (stored := read_description(self.settings.store, description)):
+            return stored.identity
+        with suppress(OSError):  # a store that is only read
+            write_description(self.settings.store, description)
+        return model.identity
+
     def evaluate(
         self, case: Case, run: Path, progress: Progress, test: SequentialTest | None = None
     ) -> Evaluate[Predictions]:
@@ -147,6 +178,12 @@ class Session:
             dataset = dataset.subsample(block, settings.seed)
             label_sets = [labels.select(dataset.selected) for labels in label_sets]
         names, source = resolve_class_names(dataset, settings.names)
+        models = [self.models[case.model]]
+
+        def get_model(text: str) -> Model:
+            models.append(self.models.get_model(text))
+            return models[-1]
+
         return Context(
             runner=Runner(
                 self.store,
@@ -156,17 +193,18 @@ class Session:
                 self.engine,
                 in_blocks=block is not None,
             ),
-            model=self.models[case.model],
+            model=models[0],
             dataset=dataset,
             raw_names=names,
             names_source=source,
             options=case.options,
             protocol=case.protocol,
             label_sets=label_sets,
-            get_model=self.models.get_model,
+            get_model=get_model,
             release_model=self.models.release_model,
             open_split=partial(self.open_split, protocol=case.protocol),
             open_whole_split=self.open_whole_split,
+            describe_models=partial(self.describe_models, models),
             spec=str(case.model),
             templates=settings.templates,
             label_policy=make_label_policy(settings, dataset),

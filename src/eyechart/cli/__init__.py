@@ -16,6 +16,7 @@ FAILED, INTERRUPTED = 2, 130
 SECTIONS = {
     "Evaluate models": {
         "run": "eyechart.cli.run:run",
+        "answer": "eyechart.cli.run:answer",
         "ls": "eyechart.cli.listing:ls",
         "store": "eyechart.cli.store:store",
     },

@@ -1,4 +1,4 @@
-"""`eyechart run`: pytest over the packaged benchmarks."""
+"""`eyechart run` and `eyechart answer`: pytest over the packaged benchmarks."""
 
 import os
 import subprocess
@@ -16,6 +16,22 @@ def run(arguments: tuple[str, ...]) -> int:
     --eye-model=SPEC --eye-data=ROOT, and ends with the exit status of pytest. `eyechart ls options` lists the options
     of eyechart; `pytest --help` lists all.
     """
+    return run_pytest(arguments)
+
+
+@click.command(context_settings={"ignore_unknown_options": True})
+@click.argument("arguments", metavar="[PYTEST ARGUMENTS]…", nargs=-1, type=click.UNPROCESSED)
+def answer(arguments: tuple[str, ...]) -> int:
+    """Store the answers of models without scoring them.
+
+    Takes the arguments of `eyechart run`. Score the answers on any machine with `eyechart run --eye-stored`, which
+    needs the store and the data, but no weights. The exit status is 0 if the store has all answers.
+    """
+    return run_pytest(("--eye-answer", *arguments))
+
+
+def run_pytest(arguments: tuple[str, ...]) -> int:
+    """Run pytest over the packaged benchmarks."""
     command = [sys.executable, "-m", "pytest", "--pyargs", "eyechart.benchmarks", *arguments]
     if sys.platform != "win32":  # where exec would return to the shell at once
         os.execv(sys.executable, command)  # so that signals reach pytest

@@ -23,7 +23,7 @@ def request_key(request: BaseRequest[Model], model: Model, dataset: Dataset | No
         decoder = decoder_settings(dataset)
     return Key(
         kind=fields.kind,
-        model=model.identity,
+        model=model.identity.in_key,
         data=data,
         decoder=decoder,
         prompts=fields.prompts,

@@ -54,16 +54,20 @@ class Key(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Store:
-    """A folder of stored answers. `on_wait` is called with a message when another run holds an entry."""
+    """A folder of stored answers. `on_wait` is called with a message when another run holds an entry.
 
-    def __init__(self, root: Path, on_wait: Callable[[str], None] = lambda _: None) -> None:
+    With `answer_command`, the command that makes missing answers, nothing is written.
+    """
+
+    def __init__(self, root: Path, on_wait: Callable[[str], None] = lambda _: None, answer_command: str = "") -> None:
         self.root = root
         self.on_wait = on_wait
+        self.answer_command = answer_command
 
     def entry(self, key: Key) -> "StoreEntry":
         """The place of one answer set; nothing is created before something is written."""
         self.check_format()
-        return StoreEntry(self.root / key.digest[:2] / key.digest, key, self.on_wait)
+        return StoreEntry(self.root / key.digest[:2] / key.digest, key, self.on_wait, self.answer_command)
 
     def check_format(self) -> None:
         """Refuse a store that another version of the format wrote."""
@@ -79,10 +83,11 @@ class Store:
 class StoreEntry:
     """One answer set of a store."""
 
-    def __init__(self, folder: Path, key: Key, on_wait: Callable[[str], None]) -> None:
+    def __init__(self, folder: Path, key: Key, on_wait: Callable[[str], None], answer_command: str = "") -> None:
         self.folder = folder
         self.key = key
         self.on_wait = on_wait
+        self.answer_command = answer_command
 
     @property
     def complete(self) -> bool:
@@ -128,7 +133,15 @@ class StoreEntry:
 
     @contextmanager
     def lock_for_writing(self, *, wait: bool = True) -> Iterator["Writer"]:
-        """Hold the entry alone; another run that wants it waits for that, or with StoreError does not."""
+        """Hold the entry alone; another run that wants it waits for that, or with StoreError does not.
+
+        Raises StoreError with the command that makes the answers in a session that only scores stored ones.
+        """
+        if self.answer_command:
+            raise StoreError(
+                f"{self.key.model.name}: answers are missing from the store {self.folder.parent.parent}, in the entry "
+                f"{self.folder.name[:12]}. Make them with: {self.answer_command}"
+            )
         with explain_write_errors(self.folder):
             self.folder.mkdir(parents=True, exist_ok=True)
             write_atomic(self.folder.parent.parent / "format", f"{FORMAT}\n".encode("ascii"))

@@ -19,7 +19,7 @@ LOGIT_SCALE = 100.0  # CLIP's, for an encoder that does not know its own
 
 
 class Identity(msgspec.Struct, frozen=True, kw_only=True):
-    """Everything about a model that can change an answer; it is part of the store's key."""
+    """A model where it answers. `in_key` is the part of it that is in the store's key."""
 
     backend: str
     name: str
@@ -29,6 +29,15 @@ class Identity(msgspec.Struct, frozen=True, kw_only=True):
     device: str
     processor: Mapping[str, Any]
     libraries: Mapping[str, str]
+
+    @property
+    def in_key(self) -> "Identity":
+        """The identity without the device and without the builds of libraries, such as +cu130.
+
+        Another machine finds the answers by it. How much devices differ is what `eyechart audit` measures.
+        """
+        libraries = {name: version.partition("+")[0] for name, version in self.libraries.items()}
+        return msgspec.structs.replace(self, device="", libraries=libraries)
 
 
 class Model(ABC):

@@ -16,6 +16,7 @@ from eyechart.models.types import (
     Classifier,
     Encoder,
     Generator,
+    Identity,
     ImageEncoder,
     Model,
     Neighbours,
@@ -51,11 +52,13 @@ class Context:
     """A model, a data set and the values of a protocol's options: everything that a protocol may use.
 
     `raw_names` are the class names of the case before they are checked, and `names_source` is where they come from.
-    `get_model` creates another model by its specification and `release_model` releases it. `open_split` opens another
-    split by benchmark and name, under the limit of the session, and `open_whole_split` without it. `templates` names
-    templates that replace those of the model (zero-shot) or of the protocol (species). `label_sets` are those of the
-    selected images; `dataset.label_sets` are those of the whole split. `label_policy` says how labels are compared.
-    `extra_variant` collects further settings for the record, such as the weights of a text encoder.
+    `get_model` creates another model by its specification and `release_model` releases it. `open_split` opens
+    another split by benchmark and name, under the limit of the session, and `open_whole_split` without it.
+    `templates` names templates that replace those of the model (zero-shot) or of the protocol (species).
+    `label_sets` are those of the selected images; `dataset.label_sets` are those of the whole split. `label_policy`
+    says how labels are compared. `describe_models` stores the descriptions of the models, and returns the identity
+    of the one that answered, which may have been on another device; its argument is whether models answered in this
+    case. `extra_variant` collects further settings for the record, such as the weights of a text encoder.
     """
 
     runner: Runner
@@ -69,6 +72,7 @@ class Context:
     open_split: Callable[[str, str], Dataset] = refuse_split
     release_model: Callable[[str], None] = lambda _: None
     open_whole_split: Callable[[str, str], Dataset] = refuse_split
+    describe_models: Callable[[bool], Identity] | None = None
     spec: str = ""
     templates: str | None = None
     label_policy: LabelPolicy = field(default_factory=LabelPolicy)

@@ -14,7 +14,6 @@ from eyechart.data.limits import Limit
 from eyechart.errors import UnavailableError
 from eyechart.estimates import Estimate
 from eyechart.gate.sequential import SequentialTest, block_sizes
-from eyechart.models.types import Identity
 from eyechart.protocol.base import Metric, P, Protocol
 from eyechart.protocol.context import Context
 from eyechart.protocol.result import CaseResult
@@ -91,10 +90,11 @@ class Evaluate(Generic[P]):
         if reason := self.protocol.unavailable(context):
             raise UnavailableError(f"{self.case.model}: {reason}")
         predictions = self.protocol.predict(context)
-        identity: Identity = context.model.identity
+        loads = self.new_loads()
+        identity = context.describe_models(loads > 0) if context.describe_models else context.model.identity
         settings = replace(self.settings, limit=limit, sequential=self.test is not None)
         result = CaseResult(self.case, settings, context.dataset, identity, self.protocol, predictions, self.run)
-        result.loads = self.new_loads()
+        result.loads = loads
         result.cost_note = context.model.cost_note
         result.class_names = prompt_names(context)
         result.store_entries = tuple(sorted(context.runner.digests))

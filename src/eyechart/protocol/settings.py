@@ -21,7 +21,8 @@ PER_PROTOCOL = ("names", "templates", "limit")
 class Settings:
     """One field per option `--eye-…`; `options` are the requested values of protocol options, by protocol.
 
-    `by_protocol` are options of `PER_PROTOCOL` that a preset sets for one protocol alone.
+    `by_protocol` are options of `PER_PROTOCOL` that a preset sets for one protocol alone. With `answer_command`, the
+    command that makes missing answers, only stored answers are scored; with `only_answer`, answers are not scored.
     """
 
     models: tuple[ModelSpec, ...] = ()
@@ -41,6 +42,8 @@ class Settings:
     categories: str = "equivalent"
     options: Mapping[str, RequestedValues] = field(default_factory=dict)
     sequential: bool = False
+    answer_command: str = ""
+    only_answer: bool = False
     devices: int = 0
     ray: str = ""
     ray_actors: int = 0

@@ -1,0 +1,223 @@
+"""Descriptions of models: what protocols read of a model beside its answers.
+
+A run writes the description of each model beside the answers. With `--eye-stored` a model is made from its description
+alone, so that answers are scored without weights and without the packages of the model.
+"""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from eyechart.atomic import write_atomic
+from eyechart.errors import ModelError
+from eyechart.models.registry import INTERFACES
+from eyechart.models.types import (
+    Classifier,
+    Encoder,
+    Generator,
+    Head,
+    Identity,
+    Model,
+    Neighbours,
+    Scorer,
+    Usage,
+)
+from eyechart.spec import ModelSpec, parse_spec
+
+FOLDER = "models"
+MILLION = 1_000_000
+
+
+class NeighboursDescription(msgspec.Struct, frozen=True):
+    """The vote of a k-NN model, and its encoder."""
+
+    k: int
+    weights: str
+    support_split: tuple[str, str]
+    encoder: "ModelDescription"
+
+
+class ModelDescription(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """A model without its weights. `prices` are USD for a million tokens of each kind of `Usage`."""
+
+    spec: str
+    identity: Identity
+    interfaces: tuple[str, ...]
+    batch_size: int = 1
+    thinks: bool = False
+    structured: bool = False
+    scoring_obstacle: str = ""
+    templates: str = ""
+    head: tuple[int, bool] | None = None
+    prices: Mapping[str, float] = {}
+    cost_note: str = ""
+    neighbours: NeighboursDescription | None = None
+
+    @property
+    def digest(self) -> str:
+        """The sha256 of what names the model: equal ones have the same specification and answers."""
+        return sha256(msgspec.json.encode([self.spec, self.identity.in_key], order="sorted")).hexdigest()
+
+
+def describe(model: Model) -> ModelDescription:
+    """Return the description of a model that `registry.create_model` made; no weights are loaded."""
+    head = model.head if isinstance(model, Classifier) else None
+    return ModelDescription(
+        spec=str(model.made_from),
+        identity=model.identity,
+        interfaces=tuple(name for name, interface in INTERFACES.items() if isinstance(model, interface)),
+        batch_size=model.batch_size,
+        thinks=isinstance(model, Generator) and model.thinks,
+        structured=isinstance(model, Generator) and model.structured,
+        scoring_obstacle=model.scoring_obstacle if isinstance(model, Scorer) else "",
+        templates=model.templates if isinstance(model, Encoder) else "",
+        head=(head.outputs, head.imagenet) if head else None,
+        prices=dict(describe_prices(model)),
+        cost_note=model.cost_note,
+        neighbours=describe_neighbours(model) if isinstance(model, Neighbours) else None,
+    )
+
+
+def describe_prices(model: Model) -> Iterator[tuple[str, float]]:
+    """Yield the kinds of tokens that cost something, with the cost of a million: the cost is a sum over kinds."""
+    for kind in asdict(Usage()):
+        if cost := model.cost(Usage(**{kind: MILLION})):
+            yield kind, cost
+
+
+def describe_neighbours(model: Neighbours) -> NeighboursDescription:
+    """Return the description of a k-NN model's vote and encoder."""
+    return NeighboursDescription(model.k, model.weights, model.support_split, describe(model.encoder))
+
+
+class DescribedModel(Model):
+    """A model that is known by its description; its answers are in the store."""
+
+    def __init__(self, description: ModelDescription) -> None:
+        self.description = description
+        self.made_from = parse_spec(description.spec)
+        self.batch_size = description.batch_size
+        if description.neighbours:
+            voting = description.neighbours
+            self.k, self.weights, self.support_split = voting.k, voting.weights, voting.support_split
+            self.encoder = model_of(voting.encoder)
+
+    @property
+    def identity(self) -> Identity:
+        """The identity where the answers were made."""
+        return self.description.identity
+
+    @property
+    def thinks(self) -> bool:
+        """Whether answers begin with thinking."""
+        return self.description.thinks
+
+    @property
+    def structured(self) -> bool:
+        """Whether answers are held to a JSON schema."""
+        return self.description.structured
+
+    @property
+    def scoring_obstacle(self) -> str:
+        """Why there are no log-probabilities, "" if there are."""
+        return self.description.scoring_obstacle
+
+    @property
+    def templates(self) -> str:
+        """The name of the prompt templates that suit the model."""
+        return self.description.templates
+
+    @property
+    def head(self) -> Head | None:
+        """The outputs of a classifier, None if they are known only from its answers."""
+        return Head(*self.description.head) if self.description.head else None
+
+    @property
+    def cost_note(self) -> str:
+        """What a reader of costs needs to know."""
+        return self.description.cost_note
+
+    def cost(self, usage: Usage) -> float | None:
+        """Return the cost of tokens in USD, None without prices."""
+        prices, tokens = self.description.prices, asdict(usage)
+        return sum(tokens[kind] * price for kind, price in prices.items()) / MILLION if prices else None
+
+
+def refuse_to_answer(model: DescribedModel, *_: object, **__: object) -> Any:
+    """Raise ModelError: the model is not here."""
+    raise ModelError(f"{model.identity.name} is known by its description alone and cannot answer.")
+
+
+def model_of(description: ModelDescription) -> Any:
+    """Return a model with the interfaces of a description, which answers nothing."""
+    interfaces = [INTERFACES[name] for name in description.interfaces]
+    finest = [one for one in interfaces if not any(other is not one and issubclass(other, one) for other in interfaces)]
+    abstract = {name for one in finest for name in getattr(one, "__abstractmethods__", ())} - {"identity"}
+    methods = dict.fromkeys(abstract, refuse_to_answer)
+    return type("DescribedModel", (DescribedModel, *finest), methods)(description)
+
+
+def write_description(store: Path, description: ModelDescription) -> None:
+    """Write a description into a store, where its answers are."""
+    path = store / FOLDER / f"{description.digest}.json"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    write_atomic(path, msgspec.json.format(msgspec.json.encode(description, order="sorted")))
+
+
+def read_description(store: Path, like: ModelDescription) -> ModelDescription | None:
+    """Return the description of a model in a store that has the same answers, None if there is none."""
+    path = store / FOLDER / f"{like.digest}.json"
+    return read_file(path) if path.is_file() else None
+
+
+def read_descriptions(store: Path) -> Iterator[ModelDescription]:
+    """Yield the descriptions in a store. Raises ModelError for a file that is none."""
+    yield from map(read_file, sorted((store / FOLDER).glob("*.json")))
+
+
+def read_file(path: Path) -> ModelDescription:
+    """Return the description in a file. Raises ModelError if there is none."""
+    try:
+        return msgspec.json.decode(path.read_bytes(), type=ModelDescription)
+    except (OSError, msgspec.DecodeError) as error:
+        raise ModelError(f"The description of a model {path} cannot be read ({error}). Delete it.") from error
+
+
+def find_description(store: Path, spec: ModelSpec, command: str) -> ModelDescription:
+    """Return the description of a model that answered, the last one of several with other weights or libraries.
+
+    Raises ModelError if there is none, or if several have other precisions and the specification has no `dtype`;
+    `command` makes the answers.
+    """
+    asked = {str(spec), str(without_dtype(spec))}
+    dtype = spec.options.get("dtype")
+    found = [
+        one
+        for one in read_descriptions(store)
+        if one.spec == str(spec) or (one.spec in asked and dtype == one.identity.dtype)
+    ]
+    if not found:
+        raise ModelError(f"{spec}: no run with this model wrote to the store {store}. Make its answers with: {command}")
+    if len({one.identity.dtype for one in found}) > 1:
+        several = "; ".join(describe_identity(one.identity) for one in found)
+        raise ModelError(
+            f"{spec}: the store {store} has answers of {len(found)} models with this specification: {several}. Write "
+            "dtype=… in the specification."
+        )
+    return max(found, key=lambda one: (store / FOLDER / f"{one.digest}.json").stat().st_mtime_ns)
+
+
+def without_dtype(spec: ModelSpec) -> ModelSpec:
+    """Return a specification without its option `dtype`."""
+    options = {name: value for name, value in spec.options.items() if name != "dtype"}
+    return ModelSpec(spec.backend, spec.arguments, options)
+
+
+def describe_identity(identity: Identity) -> str:
+    """Return what may tell models of one specification apart."""
+    libraries = ", ".join(f"{name} {version}" for name, version in identity.in_key.libraries.items())
+    return f"{identity.dtype}, weights {identity.weights_sha256[:8]} and {libraries}"

@@ -1,0 +1,174 @@
+"""`--eye-answer` stores answers, and `--eye-stored` scores them without models."""
+
+import json
+from typing import Any
+
+import pytest
+
+from eyechart.errors import ModelError
+from eyechart.models.description import describe, model_of
+from eyechart.models.served.prices import Prices
+from eyechart.models.types import Generator, Identity, Usage
+from eyechart.spec import parse_spec
+
+PICTURES = 24  # of both small splits
+NO_MODELS = """
+import sys
+
+class Refuse:
+    def find_spec(self, name, path=None, target=None):
+        if name.partition(".")[0] in ("torch", "torchvision", "transformers", "vllm"):
+            raise ModuleNotFoundError(f"No module named {name!r}", name=name)
+
+sys.meta_path.insert(0, Refuse())
+
+def pytest_unconfigure():
+    assert not {"open_clip", "timm"} & {*sys.modules}
+"""
+ELSEWHERE = """
+import os
+from msgspec.structs import replace
+from tinyeyes import TinyClass
+
+class Elsewhere(TinyClass):
+    # answers on the device, in the number format and with the libraries that the environment names
+    def __init__(self, spec, *, device, offline):
+        super().__init__(type(spec)(spec.backend), device=device, offline=offline)
+        self.made = spec
+
+    @property
+    def identity(self):
+        where = {"device": os.environ["DEVICE"], "dtype": self.made.options.get("dtype", os.environ["DTYPE"])}
+        return replace(super().identity, **where, libraries={"torch": "2.13.0" + os.environ["BUILD"]})
+"""
+
+
+def test_a_session_stores_answers_and_another_one_scores_them(world: Any, serial: Any) -> None:
+    """The first session writes no results; the second one reads no weights."""
+    said = world.passes("--eye-answer").stdout.str()
+    assert "4 cases answered in the store" in said
+    assert not world.latest.exists()
+    loads = world.loads
+    world.passes("--eye-stored")
+    assert world.records == serial.records
+    assert (world.asked, world.loads) == (PICTURES * 2, loads)
+    assert world.store == serial.store
+
+
+def test_workers_store_answers_too(world: Any, serial: Any) -> None:
+    assert "4 cases answered" in world.passes("--eye-answer", "-n", "2").stdout.str()
+    assert world.store == serial.store
+
+
+def test_missing_answers_come_with_the_command_that_makes_them(world: Any) -> None:
+    """The command has the options of this session."""
+    world.models = ("tinyclass[]",)
+    world.passes("--eye-answer", "-k", "imagenet/tiny/")
+    result = world.run("--eye-stored")
+    assert result.ret == 1
+    result.assert_outcomes(passed=1, failed=1)
+    (line,) = [line for line in result.outlines if "Make them with" in line]
+    assert line.startswith("tinyclass: answers are missing from the store")
+    assert "pytest --eye-answer --pyargs eyechart.benchmarks" in line
+    assert "--eye-stored" not in line
+    assert world.asked == 18
+
+
+def test_a_model_that_never_answered_is_named(world: Any) -> None:
+    said = world.run("--eye-stored").stdout.str()
+    assert "tiny[]: no run with this model wrote to the store" in said
+
+
+def test_answers_of_another_device_and_build_are_found(world: Any) -> None:
+    """A machine without a GPU finds what a GPU answered, with or without its own model."""
+    (world.folder / "mine.py").write_text(ELSEWHERE)
+    world.models = ("mine:Elsewhere[]",)
+    world.environment = {"DEVICE": "cuda", "DTYPE": "float32", "BUILD": "+cu130"}
+    world.passes("--eye-answer")
+    world.environment = {"DEVICE": "cpu", "DTYPE": "float32", "BUILD": "+cpu"}
+    world.passes()
+    assert world.asked == PICTURES
+    assert world.records[0]["model"]["device"] == "cuda"
+    world.passes("--eye-stored")
+    assert world.asked == PICTURES
+
+
+def test_the_number_format_selects_one_of_two_models(world: Any) -> None:
+    """Answers in bfloat16 and in float32 are those of two models."""
+    (world.folder / "mine.py").write_text(ELSEWHERE)
+    world.models = ("mine:Elsewhere[]",)
+    for dtype, device in {"bfloat16": "cuda", "float32": "cpu"}.items():
+        world.environment = {"DEVICE": device, "DTYPE": dtype, "BUILD": ""}
+        world.passes("--eye-answer")
+    assert world.asked == PICTURES * 2
+    said = world.run("--eye-stored").stdout.str()
+    assert "has answers of 2 models with this specification" in said
+    assert "Write dtype=… in the specification" in said
+    world.models = ("mine:Elsewhere[dtype=bfloat16]",)
+    world.passes("--eye-stored")
+    assert {record["model"]["dtype"] for record in world.records} == {"bfloat16"}
+
+
+@pytest.mark.slow
+def test_every_packaged_case_is_scored_without_torch(world: Any) -> None:
+    """The records and sample tables are those of the session that answered."""
+    world.environment = {"HF_HUB_OFFLINE": "1"}
+    world.installed("", "--eye-limit=2")
+    records, tables = world.records, world.files
+    assert len({record["protocol"] for record in records}) >= 15
+    world.plugin(NO_MODELS)
+    world.installed("", "--eye-limit=2", "--eye-stored", "-pextra")
+    assert world.records
+    assert [*map(without_time, world.records)] == [*map(without_time, records)]
+    assert world.files == tables
+
+
+def without_time(record: dict[str, Any]) -> str:
+    """A record as text, but for what was read and asked in its own session."""
+    plain = json.loads(json.dumps(record))
+    plain.pop("loads", None)
+    for usage in (plain.get("usage") or {}).get("sets", {}).values():
+        usage.update(fresh=0, seconds=0)
+    return json.dumps(plain)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (("--eye-answer", "--eye-stored"), "--eye-answer only stores answers. Leave out --eye-stored."),
+        (("--eye-answer", "--eye-update-baseline"), "Leave out --eye-update-baseline."),
+        (("--eye-stored", "--eye-ray=local"), "--eye-stored asks no model, so that it needs no cluster."),
+    ],
+)
+def test_options_that_contradict_one_another_are_refused(world: Any, options: tuple[str, ...], message: str) -> None:
+    result = world.run(*options)
+    assert result.ret == 4
+    assert message in result.stderr.str()
+
+
+class Priced(Generator):
+    """A model whose tokens cost something; cached tokens are a part of those of the prompt."""
+
+    made_from = parse_spec("priced[]")
+    identity = Identity(
+        backend="priced", name="priced", weights_sha256="", dtype="", device="", processor={}, libraries={}
+    )
+    structured = True
+
+    def generate(self, *_: object) -> Any:
+        """Answer nothing."""
+
+    def cost(self, usage: Usage) -> float:
+        """Return the cost at the prices of a server."""
+        return Prices(2.5, 1.25, 10).cost(usage)
+
+
+def test_a_described_model_costs_what_the_model_costs() -> None:
+    """The cost of each kind of token is kept."""
+    model = Priced()
+    described = model_of(describe(model))
+    usage = Usage(prompt=1_000, cached=400, answer=70, thinking=20)
+    assert described.cost(usage) == pytest.approx(model.cost(usage))
+    assert (described.identity, described.structured) == (model.identity, True)
+    with pytest.raises(ModelError, match="cannot answer"):
+        described.generate([], 1)
