@@ -1,20 +1,23 @@
-"""Suggestions for a `-k` expression that selects no case."""
+"""Suggestions for a `-k` expression that selects no case, or names a protocol that a model has no case of."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import pytest
 
+from eyechart.models.registry import capabilities, scoring_obstacle
 from eyechart.plurals import count_of
-from eyechart.spec import did_you_mean
+from eyechart.protocol.registry import get_protocol, protocol_targets
+from eyechart.spec import ModelSpec, did_you_mean
 
-from .cases import get_case, get_splits
+from .cases import HAS_BENCHMARK, get_case, get_splits
 from .settings import get_settings
 from .workers import is_worker
 
 WORD = re.compile(r"[\w./@=-]+")
 OPERATORS = ("and", "or", "not")
+EXCLUDED = re.compile(r"\bnot\s+[\w./@=-]+")
 LEFT_OUT = "eyechart_deselected"
 SHOWN = 8
 
@@ -42,8 +45,11 @@ class Selection:
         self.deselected = getattr(node, "workeroutput", {}).get(LEFT_OUT, self.deselected)
 
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter, exitstatus: int) -> None:
-        """Print the nearest splits if `-k` selected no case."""
+        """Print why models have no case of a protocol in `-k`, and the nearest splits if `-k` selected no case."""
         keyword = self.config.getoption("keyword")
+        if keyword and self.config.stash.get(HAS_BENCHMARK, bool(self.deselected)):
+            for line in explain_missing_scores(keyword, get_settings(self.config).models):
+                terminalreporter.write_line(line)
         if exitstatus == pytest.ExitCode.NO_TESTS_COLLECTED and keyword and self.deselected:
             terminalreporter.write_line(suggest_names(keyword, self.deselected, self.splits))
 
@@ -66,3 +72,19 @@ def suggest_names(keyword: str, cases: Sequence[str], splits: Sequence[str]) -> 
     more = f" and {len(splits) - SHOWN} more" if len(splits) > SHOWN else ""
     count = count_of(len(cases), "case")
     return f"eyechart: -k '{keyword}' selects none of {count}{near} Splits: {', '.join(splits[:SHOWN])}{more}."
+
+
+def explain_missing_scores(keyword: str, models: Sequence[ModelSpec]) -> Iterator[str]:
+    """Yield a sentence for each model that has no case of a protocol in a `-k` expression, for want of scores.
+
+    >>> from eyechart.spec import parse_spec
+    >>> (line,) = explain_missing_scores("posterior and not species", [parse_spec("anthropic[claude-opus-4-5]")])
+    >>> line.partition(": its API")[0]
+    "eyechart: no case of posterior: 'anthropic[claude-opus-4-5]' has no log-probabilities of given answers"
+    """
+    words = {word.removeprefix("test_") for word in WORD.findall(EXCLUDED.sub("", keyword))}
+    requested = [name for name in protocol_targets() if name in words and "scorer" in get_protocol(name).requires]
+    for model in models:
+        missing = [name for name in requested if not get_protocol(name).supports(capabilities(model))]
+        if missing and (why := scoring_obstacle(model)):
+            yield f"eyechart: no case of {', '.join(missing)}: {why}"

@@ -312,6 +312,10 @@ def test_devices_that_cannot_be_used_are_refused(evaluate: Evaluate, options: di
         ("open_clip[toybox-clip]", "toybox/sample", {"protocol": "zeroshot"}, SpecError, "did you mean zero_shot"),
         ("open_clip[toybox-clip]", "toybox/sample", {"protocol": "mcq"}, ModelError, "mcq needs generator"),
         (
+            "anthropic[toy]", "toybox/sample", {"protocol": "posterior"}, ModelError,
+            r"posterior needs scorer: .* has no log-probabilities of given answers: its API returns none\. Use hf",
+        ),
+        (
             "hf[toybox-mllm]", "toybox/sample", {"protocol": "multiple_choice", "options": {"epoch": 2}}, SpecError,
             "multiple_choice has no option 'epoch'; did you mean epochs",
         ),

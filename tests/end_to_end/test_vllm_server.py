@@ -13,12 +13,14 @@ from typing import Any
 
 import numpy as np
 import pytest
+from openai import OpenAI
 from PIL import Image
 
 from eyechart.cli import main
 from eyechart.models.generation import generate_all
 from eyechart.models.hf.generator import HfGenerator
 from eyechart.models.served.openai import OpenAiGenerator
+from eyechart.models.served.openai_chat import build_message
 from eyechart.models.served.vllm_server import VllmServerGenerator
 from eyechart.models.types import Answer, Floats, Request, Scorer, Until
 from eyechart.models.vllm.generator import VllmGenerator
@@ -33,6 +35,7 @@ from toybox.exam import Item, groups, skills
 pytestmark = pytest.mark.slow
 
 TOKENS = 24
+TOP = 20  # tokens a position, the most that OpenAI's API returns
 ROOM = 1024
 REQUESTS, LEAST = 100, 99
 TEXTS = [Request((f"Someone wrote: {said}. Which is it?",)) for said in ("a gull", "a blurry picture", "a wren")]
@@ -184,6 +187,24 @@ def test_a_server_finds_the_best_choice_of_the_engine(
     (found, values), (expected, known) = (model.best(requests[:3], names()[:5]) for model in (scorer, engine))
     assert found.tolist() == expected.tolist()
     np.testing.assert_allclose(values, known, rtol=0, atol=1e-4)
+
+
+def test_top_logprobs_score_the_answer_but_not_all_names(url: str, scorer: VllmServerGenerator) -> None:
+    """What docs/models.md says of servers that return the likeliest tokens of their own answers alone."""
+    client, known = OpenAI(base_url=url, api_key="none"), [each.name for each in species()]
+    for request in TEXTS:
+        (choice,) = client.chat.completions.create(
+            model="served", messages=[build_message(request)], max_tokens=TOKENS, temperature=0,
+            logprobs=True, top_logprobs=TOP,
+        ).choices  # fmt: skip
+        assert choice.finish_reason == "stop"
+        read = choice.logprobs.content
+        answer = choice.message.content.strip()
+        exact = scorer.score([request], [answer])[0, 0]
+        np.testing.assert_allclose(sum(token.logprob for token in read), exact, rtol=0, atol=1e-4)
+        likeliest = {token.token.strip() for token in read[0].top_logprobs} - {""}
+        begun = [name for name in known if name.startswith(tuple(likeliest))]
+        assert len(begun) < len(known)
 
 
 def test_it_answers_as_a_server_without_scores(

@@ -85,6 +85,24 @@ def test_a_model_that_no_protocol_can_use_is_named(world: Any) -> None:
     assert "tinyclass[] offers" not in said
 
 
+@pytest.mark.parametrize("workers", ["0", "2"])
+def test_a_protocol_in_k_that_a_model_has_no_scores_for_is_explained(world: Any, workers: str) -> None:
+    world.models = ("openai[toy,base_url=http://127.0.0.1:9/v1]", "hf[toybox-mllm]")
+    said = world.run("--collect-only", "-k", "toybox/sample/ and posterior", "-n", workers).stdout.str()
+    (line,) = (line for line in said.splitlines() if line.startswith("eyechart: no case of"))
+    assert line == (
+        "eyechart: no case of posterior: 'openai[toy,base_url=http://127.0.0.1:9/v1]' has no log-probabilities of "
+        "given answers: its API returns those of the likeliest tokens at each position of an answer that the model "
+        "writes. Use hf[…] or vllm[…] with the same weights, or vllm_server[…] with a server of vLLM."
+    )
+
+
+@pytest.mark.parametrize("keyword", ["mcq", "closed_world and not posterior"])
+def test_other_protocols_in_k_need_no_explanation(world: Any, keyword: str) -> None:
+    world.models = ("openai[toy,base_url=http://127.0.0.1:9/v1]",)
+    assert "no case of" not in world.run("--collect-only", "-k", keyword).stdout.str()
+
+
 def test_a_folder_without_benchmarks_says_where_they_are(world: Any) -> None:
     result = world.call("-k", "realbirdid/", "--eye-model=tiny[]")
     hint = "eyechart: no benchmark is here: run `eyechart run`, or give --pyargs eyechart.benchmarks"

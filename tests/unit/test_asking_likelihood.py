@@ -15,8 +15,10 @@ from eyechart.classification.posterior import Posterior
 from eyechart.classification.predictions import ClassPredictions
 from eyechart.errors import ModelError, SpecError
 from eyechart.models.choice_trie import ExhaustiveScorer
+from eyechart.models.registry import create_model
 from eyechart.models.types import Floats, Identity, Request, Until
 from eyechart.protocol.registry import get_protocol
+from eyechart.spec import parse_spec
 
 NAMES = ("cat", "dog", "great white shark")
 TABLE = [[-1, -2, -3], [-2, -1, -3], [-9, -4, -4]]  # by the picture's number
@@ -176,6 +178,13 @@ def test_what_the_likeliest_name_cannot_do_is_refused(sit: Any, choices: dict[st
 
 def test_a_model_that_cannot_tell_is_a_sentence(sit: Any, talker: Any) -> None:
     model = talker(lambda *_: "cat")
-    with pytest.raises(ModelError, match=r"talker has no log-probabilities of texts. Use hf\[…\] or vllm\[…\]"):
+    with pytest.raises(ModelError, match=r"talker has no log-probabilities of given answers\. Use hf\[…\]"):
         ClosedWorld().predict(sit(model, [0], answer="constrained"))
     assert model.how == []
+
+
+def test_a_server_that_cannot_tell_says_why_and_is_not_asked(sit: Any) -> None:
+    model = create_model(parse_spec("openai[toy,base_url=http://127.0.0.1:9/v1]"))
+    sentence = r"no log-probabilities of given answers: its API returns those of the likeliest .* Use hf\[…\]"
+    with pytest.raises(ModelError, match=sentence):
+        ClosedWorld().predict(sit(model, [0], answer="constrained"))

@@ -26,7 +26,7 @@ from eyechart.data.splits import open_split
 from eyechart.errors import ModelError, SpecError, ToleranceError, UnavailableError
 from eyechart.inference.image_runner import Progress
 from eyechart.models.in_memory import InMemory, wrap_model
-from eyechart.models.registry import INTERFACES, capabilities
+from eyechart.models.registry import INTERFACES, capabilities, scoring_obstacle
 from eyechart.models.types import Model
 from eyechart.paths import RUNS, STORE, run_name
 from eyechart.protocol.base import Metric, Protocol
@@ -203,9 +203,11 @@ def plan_cases(
     for word in chosen:
         protocol_object = get_protocol(word)
         if not protocol_object.supports(subject.capabilities):
+            needs_scores = "scorer" in protocol_object.requires and not subject.in_memory
             raise ModelError(
                 f"{subject.spec.name} offers {', '.join(sorted(subject.capabilities))}. The protocol {word} needs "
-                f"{' or '.join(protocol_object.requires)}: choose another protocol or model."
+                f"{' or '.join(protocol_object.requires)}: choose another protocol or model. "
+                f"{scoring_obstacle(subject.spec) if needs_scores else ''}".rstrip()
             )
         requested = requested_options(protocol_object, options, single=len(names) == 1)
         grid = protocol_object.expand_grid(requested, subject.capabilities)

@@ -10,6 +10,7 @@ from eyechart.classification.text_answers import AnswerCollector
 from eyechart.errors import ModelError, SpecError
 from eyechart.inference.arrays import CachedArray
 from eyechart.inference.requests import BestChoice, ScoreChoices
+from eyechart.models.registry import SCORERS, scoring_obstacle
 from eyechart.models.types import Scorer, Usage
 from eyechart.protocol.base import Protocol
 from eyechart.protocol.context import Context, missing_scores_reason
@@ -83,7 +84,11 @@ def score_names(context: Context, prompt: Prompt, kind: type[ScoreChoices | Best
     """Return for each image the log-probabilities of all names, or the index of the best name and its own."""
     model = context.model
     if not isinstance(model, Scorer):
-        raise ModelError(f"{model.identity.name} has no log-probabilities of texts. Use hf[…] or vllm[…].")
+        raise ModelError(
+            scoring_obstacle(model.made_from)
+            if model.made_from
+            else f"{model.identity.name} has no log-probabilities of given answers. {SCORERS}"
+        )
     text = prompt.fill(class_list=format_class_list(context.candidate_names))
     choices = tuple(format_answer(prompt, name) for name in context.candidate_names)
     parts = tuple(request_parts(text, [0], context.options.get("prompt_order", "image-first")))

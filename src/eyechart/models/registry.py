@@ -44,7 +44,8 @@ class Backend:
 
     `declared` are the interfaces of a built-in backend; None stands for those that the class inherits from.
     `classes_by_protocol` are the classes of some values of the option `of`. `extras` are the extras of the package
-    eyechart that install what the backend needs; one of them is sufficient.
+    eyechart that install what the backend needs; one of them is sufficient. `obstacle` says why a generator has no
+    log-probabilities of given answers.
     """
 
     target: str
@@ -52,6 +53,7 @@ class Backend:
     uses_device: bool = True
     classes_by_protocol: Mapping[str, str] = field(default_factory=dict)
     extras: tuple[Extra, ...] = ()
+    obstacle: str = ""
 
     @property
     def capabilities(self) -> frozenset[str]:
@@ -77,6 +79,8 @@ def _inherited(target: str) -> frozenset[str]:
 
 
 MODELS: tuple[Extra, ...] = ("models",)
+TOP_TOKENS = "its API returns those of the likeliest tokens at each position of an answer that the model writes"
+NO_TOKENS = "its API returns none"
 BUILT_IN: Mapping[str, Backend] = {
     "open_clip": Backend("eyechart.models.open_clip.encoder:OpenClipEncoder", ENCODER, extras=MODELS),
     "hf_clip": Backend("eyechart.models.hf.clip:HfClipEncoder", ENCODER, extras=MODELS),
@@ -96,6 +100,7 @@ BUILT_IN: Mapping[str, Backend] = {
         frozenset({"generator"}),
         uses_device=False,
         extras=("openai",),
+        obstacle=TOP_TOKENS,
     ),
     "vllm_server": Backend(
         "eyechart.models.served.vllm_server:VllmServerGenerator",
@@ -108,12 +113,14 @@ BUILT_IN: Mapping[str, Backend] = {
         frozenset({"generator"}),
         uses_device=False,
         extras=("anthropic",),
+        obstacle=NO_TOKENS,
     ),
     "gemini": Backend(
         "eyechart.models.served.gemini:GeminiGenerator",
         frozenset({"generator"}),
         uses_device=False,
         extras=("gemini",),
+        obstacle=TOP_TOKENS,
     ),
     "replay": Backend(
         "eyechart.classification.replay:Replay",
@@ -123,6 +130,7 @@ BUILT_IN: Mapping[str, Backend] = {
     ),
 }
 
+SCORERS = "Use hf[…] or vllm[…] with the same weights, or vllm_server[…] with a server of vLLM."
 REPLAYED_PROTOCOLS = (
     "closed_world",
     "open_world",
@@ -184,6 +192,15 @@ def capabilities(spec: ModelSpec) -> frozenset[str]:
     """Return the capabilities of a specification: its backend's interfaces, or the answers of one protocol."""
     interfaces = find_backend(spec).capabilities
     return frozenset({f"said:{spec.options['of']}"}) if "answers" in interfaces and "of" in spec.options else interfaces
+
+
+def scoring_obstacle(spec: ModelSpec) -> str:
+    """Return why a model that answers in words has no log-probabilities, as a sentence; "" for every other model."""
+    backend = find_backend(spec)
+    if "generator" not in backend.capabilities or "scorer" in backend.capabilities:
+        return ""
+    why = backend.obstacle or "its class is no eyechart.models.types.Scorer"
+    return f"'{spec}' has no log-probabilities of given answers: {why}. {SCORERS}"
 
 
 def create_model(spec: ModelSpec, **options: Any) -> Any:
