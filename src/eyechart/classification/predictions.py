@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from eyechart.classification.best_classes import TOP, BestClasses
 from eyechart.classification.calibration import reliability_rows, threshold_rows, top_probabilities
 from eyechart.data.dataset import Dataset
 from eyechart.data.equivalences import LabelPolicy
@@ -18,7 +19,7 @@ from eyechart.data.labels import LabelSet
 from eyechart.errors import ModelError
 from eyechart.gate.headlines import LABELLED
 from eyechart.inference.arrays import CachedArray, all_failed
-from eyechart.metrics.accuracy import correctness, top_k
+from eyechart.metrics.accuracy import correctness
 from eyechart.metrics.categories import label_categories
 from eyechart.metrics.equivalence import equivalence_groups, expand_labels
 from eyechart.metrics.intervals import wilson
@@ -33,8 +34,6 @@ from eyechart.records import OutcomeCounts, UsageRecord
 Bools = NDArray[np.bool_]
 Ints = NDArray[np.int64]
 Float64s = NDArray[np.float64]
-TOP = 5
-ROWS = 2048  # whose scores are copied at a time
 NO_SCORES: Floats = np.zeros((0, 0), np.float32)  # of predictions that have others
 
 
@@ -212,44 +211,6 @@ class Classification(Predictions):
             shared = shared_rows(epoch, self.targets, scored)
             for cells, row in zip(shared, sample_rows(epoch, self.targets, scored), strict=True):
                 yield [*cells, *([number] if repeated else []), *row]
-
-
-@dataclass(frozen=True)
-class BestClasses:
-    """The five best classes of each image (n, 5), best first, -1 for none, and their scores.
-
-    A row of scores is NaN where there is no answer, and -inf for each class that is none.
-    """
-
-    classes: Ints
-    scores: Floats
-
-    @classmethod
-    def of_scores(cls, scores: NDArray[np.floating]) -> "BestClasses":
-        """Return the best classes of scores (n, classes); one with -inf is none, and a row of NaN is no answer."""
-        best = cls.fill(len(scores))
-        for start in range(0, len(scores), ROWS):
-            block = np.asarray(scores[start : start + ROWS], np.float32)
-            classes = top_k(block, min(TOP, block.shape[1]))
-            values = np.take_along_axis(block, np.maximum(classes, 0), axis=1)
-            ended = start + len(block)
-            best.scores[start:ended, : classes.shape[1]] = values
-            best.classes[start:ended, : classes.shape[1]] = np.where(np.isneginf(values), -1, classes)
-        return best
-
-    @classmethod
-    def fill(cls, count: int) -> "BestClasses":
-        """Return a number of rows without classes."""
-        return cls(np.full((count, TOP), -1, np.int64), np.full((count, TOP), -np.inf, np.float32))
-
-    def select(self, rows: Ints) -> "BestClasses":
-        """Return some rows; -1 is a row without an answer."""
-        absent = (rows < 0)[:, None]
-        if not len(self.classes):
-            return BestClasses(self.fill(len(rows)).classes, np.full((len(rows), TOP), np.nan, np.float32))
-        return BestClasses(
-            np.where(absent, -1, self.classes[rows]), np.where(absent, np.float32(np.nan), self.scores[rows])
-        )
 
 
 @dataclass(frozen=True)

@@ -20,7 +20,8 @@ from zipfile import BadZipFile
 import numpy as np
 from numpy.typing import NDArray
 
-from eyechart.classification.predictions import NO_SCORES, TOP, BestClasses, ClassPredictions, Targets
+from eyechart.classification.best_classes import TOP, BestClasses
+from eyechart.classification.predictions import NO_SCORES, ClassPredictions, Targets
 from eyechart.data.dataset import Dataset
 from eyechart.data.sample_keys import ClassMatcher, match_unique_images, read_lines
 from eyechart.errors import ModelError

@@ -155,10 +155,10 @@ def refuse_to_answer(model: DescribedModel, *_: object, **__: object) -> Any:
 def model_of(description: ModelDescription) -> Any:
     """Return a model with the interfaces of a description, which answers nothing."""
     interfaces = [INTERFACES[name] for name in description.interfaces]
-    finest = [one for one in interfaces if not any(other is not one and issubclass(other, one) for other in interfaces)]
-    abstract = {name for one in finest for name in getattr(one, "__abstractmethods__", ())} - {"identity"}
+    bases = [base for base in interfaces if sum(issubclass(other, base) for other in interfaces) == 1]
+    abstract = {name for base in bases for name in getattr(base, "__abstractmethods__", ())} - {"identity"}
     methods = dict.fromkeys(abstract, refuse_to_answer)
-    return type("DescribedModel", (DescribedModel, *finest), methods)(description)
+    return type("DescribedModel", (DescribedModel, *bases), methods)(description)
 
 
 def write_description(store: Path, description: ModelDescription) -> None:
@@ -193,22 +193,21 @@ def find_description(store: Path, spec: ModelSpec, command: str) -> ModelDescrip
     Raises ModelError if there is none, or if several have other precisions and the specification has no `dtype`;
     `command` makes the answers.
     """
-    asked = {str(spec), str(without_dtype(spec))}
-    dtype = spec.options.get("dtype")
-    found = [
-        one
-        for one in read_descriptions(store)
-        if one.spec == str(spec) or (one.spec in asked and dtype == one.identity.dtype)
+    specs, dtype = {str(spec), str(without_dtype(spec))}, spec.options.get("dtype")
+    matches = [
+        description
+        for description in read_descriptions(store)
+        if description.spec == str(spec) or (description.spec in specs and dtype == description.identity.dtype)
     ]
-    if not found:
+    if not matches:
         raise ModelError(f"{spec}: no run with this model wrote to the store {store}. Make its answers with: {command}")
-    if len({one.identity.dtype for one in found}) > 1:
-        several = "; ".join(describe_identity(one.identity) for one in found)
+    if len({description.identity.dtype for description in matches}) > 1:
+        several = "; ".join(describe_identity(description.identity) for description in matches)
         raise ModelError(
-            f"{spec}: the store {store} has answers of {len(found)} models with this specification: {several}. Write "
+            f"{spec}: the store {store} has answers of {len(matches)} models with this specification: {several}. Write "
             "dtype=… in the specification."
         )
-    return max(found, key=lambda one: (store / FOLDER / f"{one.digest}.json").stat().st_mtime_ns)
+    return max(matches, key=lambda match: (store / FOLDER / f"{match.digest}.json").stat().st_mtime_ns)
 
 
 def without_dtype(spec: ModelSpec) -> ModelSpec:

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from msgspec import structs
 
 from eyechart.errors import DataError, ModelError, SpecError
 from eyechart.metrics.yes_no import MISSING, NO, UNPARSED, YES
@@ -267,7 +268,7 @@ CHANGES: dict[str, Callable[[Any, Any], dict[str, Any]]] = {
 def repainted(world: Any) -> Any:
     """The same data set but for the bytes of a picture."""
     dataset = world.dataset()
-    return replace(dataset, index=(*dataset.index[:-1], replace(dataset.index[-1], sha256="another")))
+    return replace(dataset, index=(*dataset.index[:-1], structs.replace(dataset.index[-1], sha256="another")))
 
 
 @pytest.mark.parametrize("what", sorted({*CHANGES} - {"picture"}))

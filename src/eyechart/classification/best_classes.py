@@ -1,0 +1,50 @@
+"""The best classes of images: all that accuracy needs of scores over many classes."""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from eyechart.metrics.accuracy import top_k
+from eyechart.models.types import Floats
+
+TOP = 5
+ROWS = 2048  # whose scores are copied at a time
+
+
+@dataclass(frozen=True)
+class BestClasses:
+    """The five best classes of each image (n, 5), best first, -1 for none, and their scores.
+
+    A row of scores is NaN where there is no answer, and -inf for each class that is none.
+    """
+
+    classes: NDArray[np.int64]
+    scores: Floats
+
+    @classmethod
+    def of_scores(cls, scores: NDArray[np.floating]) -> "BestClasses":
+        """Return the best classes of scores (n, classes); one with -inf is none, and a row of NaN is no answer."""
+        best = cls.fill(len(scores))
+        for start in range(0, len(scores), ROWS):
+            block = np.asarray(scores[start : start + ROWS], np.float32)
+            classes = top_k(block, min(TOP, block.shape[1]))
+            values = np.take_along_axis(block, np.maximum(classes, 0), axis=1)
+            ended = start + len(block)
+            best.scores[start:ended, : classes.shape[1]] = values
+            best.classes[start:ended, : classes.shape[1]] = np.where(np.isneginf(values), -1, classes)
+        return best
+
+    @classmethod
+    def fill(cls, count: int) -> "BestClasses":
+        """Return a number of rows without classes."""
+        return cls(np.full((count, TOP), -1, np.int64), np.full((count, TOP), -np.inf, np.float32))
+
+    def select(self, rows: NDArray[np.int64]) -> "BestClasses":
+        """Return some rows; -1 is a row without an answer."""
+        absent = (rows < 0)[:, None]
+        if not len(self.classes):
+            return BestClasses(self.fill(len(rows)).classes, np.full((len(rows), TOP), np.nan, np.float32))
+        return BestClasses(
+            np.where(absent, -1, self.classes[rows]), np.where(absent, np.float32(np.nan), self.scores[rows])
+        )
