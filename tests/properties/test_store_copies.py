@@ -1,0 +1,168 @@
+"""Merged and copied stores: the result is the same in any order, and a copy has the bytes of the original."""
+
+from collections.abc import Mapping
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import fsspec
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from eyechart.cli import main
+from eyechart.inference.arrays import Block, append, seal, stored_rows
+from eyechart.inference.store import Key, Store, StoreEntry
+from eyechart.inference.store_copies import merge_store, pull_store, push_store
+from eyechart.models.description import ModelDescription, read_descriptions, write_description
+from eyechart.models.types import Identity
+
+ROWS = 5
+VALUES = np.arange(2 * ROWS, dtype=np.float32).reshape(ROWS, 2)
+Answered = Mapping[int, frozenset[int]]  # the rows that a store has of each entry
+ANSWERED = st.dictionaries(st.integers(0, 2), st.frozensets(st.integers(0, ROWS - 1), min_size=1), max_size=3)
+
+
+def identity(name: str = "m", device: str = "cpu") -> Identity:
+    return Identity(
+        backend="test", name=name, weights_sha256="0", dtype="float32", device=device, processor={}, libraries={}
+    )
+
+
+def entry_of(root: Path, number: int) -> StoreEntry:
+    return Store(root).entry(Key(kind=f"kind{number}", model=identity().in_key))
+
+
+def write(root: Path, answered: Answered, plus: float = 0) -> Path:
+    """A store with some rows of some entries, row by row; an entry with all rows is sealed."""
+    root.mkdir(parents=True)
+    for number, rows in answered.items():
+        with entry_of(root, number).lock_for_writing() as writer:
+            for row in sorted(rows):
+                append(writer, Block((row,), 2), VALUES[row : row + 1] + plus)
+            if len(rows) == ROWS:
+                seal(writer, ROWS)
+    return root
+
+
+def contents(root: Path) -> dict[str, bytes]:
+    paths = [path for path in root.rglob("*") if path.is_file() and path.name != "lock"]
+    return {str(path.relative_to(root)): path.read_bytes() for path in paths}
+
+
+@settings(deadline=None)
+@given(st.lists(ANSWERED, min_size=1, max_size=3))
+def test_a_merge_has_all_rows_in_any_order_and_again(stores: list[Answered]) -> None:
+    with TemporaryDirectory() as place:
+        folders = [write(Path(place) / str(number), answered) for number, answered in enumerate(stores)]
+        forward, backward = Path(place) / "forward", Path(place) / "backward"
+        for folder in folders:
+            merge_store(forward, folder)
+        for folder in reversed(folders):
+            merge_store(backward, folder)
+        once = contents(forward) if forward.exists() else {}
+        assert (contents(backward) if backward.exists() else {}) == once
+        for folder in folders:
+            merge_store(forward, folder)
+        assert (contents(forward) if forward.exists() else {}) == once
+        for number in {number for answered in stores for number in answered}:
+            rows = frozenset().union(*(answered.get(number, frozenset()) for answered in stores))
+            entry = entry_of(forward, number)
+            sealed = any(len(answered.get(number, ())) == ROWS for answered in stores)
+            assert entry.complete == sealed
+            assert sealed or stored_rows(entry) == rows
+
+
+def test_a_merge_keeps_both_entries_in_conflict(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Entries of one key with other answers are left as they are, and all others are merged."""
+    whole = frozenset(range(ROWS))
+    one = write(tmp_path / "one", {0: whole})
+    other = write(tmp_path / "other", {0: whole, 1: frozenset({2})}, plus=1)
+    before = contents(one)
+    assert main(["store", "merge", str(one), str(other)]) == 1
+    said = capsys.readouterr().out
+    assert "have other answers. Delete the wrong one, and merge again." in said
+    assert "1 entries added" in said or "1 completed" in said
+    after = contents(one)
+    assert {name: after[name] for name in before} == before
+    assert stored_rows(entry_of(one, 1)) == {2}
+
+
+def test_a_merge_of_what_is_no_store_or_damaged_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    store = write(tmp_path / "store", {0: frozenset(range(ROWS))})
+    assert main(["store", "merge", str(tmp_path / "into"), str(tmp_path / "none")]) == 2
+    assert "There is no store at" in capsys.readouterr().err
+    (entry_of(store, 0).folder / "answers.npy").write_bytes(b"other bytes")
+    assert main(["store", "merge", str(tmp_path / "into"), str(store)]) == 2
+    assert "Delete this folder, and merge again." in capsys.readouterr().err
+    assert not entry_of(tmp_path / "into", 0).complete
+
+
+def test_descriptions_of_models_are_merged(tmp_path: Path) -> None:
+    """Of one model that answered on two devices, the same description is kept in both orders."""
+    stores = [tmp_path / "cpu", tmp_path / "cuda"]
+    for store in stores:
+        write(store, {})
+        write_description(store, ModelDescription(spec="m[]", identity=identity(device=store.name), interfaces=()))
+    for into, order in (("a", stores), ("b", stores[::-1])):
+        for store in order:
+            merge_store(tmp_path / into, store)
+    (kept,), (other,) = (list(read_descriptions(tmp_path / into)) for into in ("a", "b"))
+    assert kept == other
+
+
+@pytest.fixture
+def answered(tmp_path: Path) -> Path:
+    """A store with two sealed entries, a partial one and a model."""
+    whole = frozenset(range(ROWS))
+    store = write(tmp_path / "store", {0: whole, 1: whole, 2: frozenset({1})})
+    write_description(store, ModelDescription(spec="m[]", identity=identity(), interfaces=("scorer",)))
+    return store
+
+
+@pytest.mark.parametrize("protocol", ["memory", "file"])
+def test_sealed_entries_are_pushed_and_pulled(
+    tmp_path: Path, answered: Path, protocol: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The copy has the bytes of the original, without partial entries; what is there is not copied again."""
+    url = f"{protocol}://{tmp_path}/remote"
+    assert main(["store", "push", str(answered), url]) == 0
+    assert "2 entries added" in capsys.readouterr().out
+    assert main(["store", "push", str(answered), url]) == 0
+    assert "0 entries added, 0 completed, 2 there already" in capsys.readouterr().out
+    assert main(["store", "pull", url, str(tmp_path / "copy")]) == 0
+    partial = entry_of(answered, 2).folder.name
+    expected = {name: data for name, data in contents(answered).items() if partial not in name}
+    assert contents(tmp_path / "copy") == expected
+
+
+def test_an_upload_that_was_cut_off_is_no_entry(tmp_path: Path, answered: Path) -> None:
+    """Until its last file is there, nobody takes it; the next push completes it."""
+    push_store(answered, f"file://{tmp_path}/remote")
+    done = tmp_path / "remote" / entry_of(answered, 0).folder.relative_to(answered) / "done.json"
+    done.unlink()
+    assert pull_store(f"file://{tmp_path}/remote", tmp_path / "copy").added == 1
+    assert push_store(answered, f"file://{tmp_path}/remote").added == 1
+    assert pull_store(f"file://{tmp_path}/remote", tmp_path / "copy").added == 1
+
+
+def test_a_damaged_download_is_refused(tmp_path: Path, answered: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    url = f"memory://{tmp_path}/damaged"
+    push_store(answered, url)
+    files = fsspec.filesystem("memory")
+    for path in files.glob(f"{tmp_path}/damaged/??/*/answers.npy"):
+        files.pipe_file(path, b"other bytes")
+    assert main(["store", "pull", url, str(tmp_path / "copy")]) == 2
+    assert "is damaged" in capsys.readouterr().err
+    assert not entry_of(tmp_path / "copy", 0).complete
+
+
+@pytest.mark.parametrize(
+    ("url", "message"),
+    [("nothing://a/b", "cannot be opened"), ("memory://empty/place", "There are no sealed entries at")],
+)
+def test_a_url_without_entries_is_refused(
+    tmp_path: Path, url: str, message: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["store", "pull", url, str(tmp_path)]) == 2
+    assert message in capsys.readouterr().err
