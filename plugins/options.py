@@ -80,6 +80,8 @@ ADVANCED = (
     Option("answer", "only store the answers that are missing; nothing is scored (as `eyechart answer`)", flag=True),
     Option("stored", "only score stored answers, without weights and without the packages of models; a case that lacks "
            "answers fails with the command that makes them", flag=True),
+    Option("shard", "run one part of the selected cases, such as 3/16 for the third of 16 jobs that divide them; each "
+           "job has a store of its own, and the stores are merged", metavar="K/N"),
     Option("devices", "processes of each model on this machine: a number, or auto (one for each GPU if there are two "
            "or more, else none beside this process)", "auto", "N"),
     Option("ray", "answer on a Ray cluster: auto (the cluster that runs here), an address, or local (a cluster of this "

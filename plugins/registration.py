@@ -16,6 +16,7 @@ from .progress import Progress
 from .recorder import Recorder
 from .selection import Selection
 from .sequential import SequentialCases
+from .shard import ShardOfCases
 from .summary import Summary
 from .verdict_file import VerdictFile
 from .workers import RUN, is_worker, limit_threads
@@ -39,6 +40,8 @@ def register(config: pytest.Config, folder: Path, started: float) -> None:
     manager.register(Selection(config), "eyechart-selection")
     manager.register(SequentialCases(config), "eyechart-sequential")
     manager.register(recorder, "eyechart-recorder")
+    if shard := settings.read_shard(config):
+        manager.register(ShardOfCases(shard), "eyechart-shard")
     if settings.get_settings(config).only_answer:
         manager.register(OnlyAnswers(config, recorder), "eyechart-only-answers")
     manager.register(progress := Progress(config, recorder), "eyechart-progress")

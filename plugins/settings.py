@@ -4,6 +4,7 @@ import re
 import shlex
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from itertools import chain, combinations
 from typing import Any
 
@@ -182,6 +183,7 @@ def check_options(config: pytest.Config) -> None:
     }
     check_gate(config)
     check_stored(config)
+    read_shard(config)
     check_devices(config)
     check_ray(config)
     check_preset(config)
@@ -216,6 +218,43 @@ def check_stored(config: pytest.Config) -> None:
                 raise pytest.UsageError(f"--eye-answer only stores answers. Leave out --eye-{name}.")
     if get_option(config, "stored") and get_option(config, "ray"):
         raise pytest.UsageError("--eye-stored asks no model, so that it needs no cluster. Leave out --eye-ray.")
+
+
+@dataclass(frozen=True)
+class Shard:
+    """One of several jobs that divide tests among themselves, numbered from 1."""
+
+    number: int
+    count: int
+
+    def __str__(self) -> str:
+        return f"{self.number}/{self.count}"
+
+    def places(self, total: int) -> range:
+        """Return the places of the tests of this job among all of them.
+
+        >>> [list(Shard(number, 3).places(4)) for number in (1, 2, 3)]
+        [[0], [1], [2, 3]]
+        """
+        return range((self.number - 1) * total // self.count, self.number * total // self.count)
+
+
+def read_shard(config: pytest.Config) -> Shard | None:
+    """Return the shard of `--eye-shard`, None without it."""
+    if not (text := str(get_option(config, "shard"))):
+        return None
+    match = re.fullmatch(r"(\d+)/(\d+)", text)
+    if not match or not 1 <= int(match[1]) <= int(match[2]):
+        raise pytest.UsageError(
+            f"--eye-shard={text}: expected K/N, where K is from 1 to N, such as 3/16 for the third of 16 jobs."
+        )
+    for name in ("baseline", "update-baseline"):
+        if get_option(config, name):
+            raise pytest.UsageError(
+                f"--eye-shard has a part of the cases. Leave out --eye-{name}, merge the stores of all shards, and "
+                "compare in a run of all cases."
+            )
+    return Shard(int(match[1]), int(match[2]))
 
 
 def check_devices(config: pytest.Config) -> None:
