@@ -1,0 +1,50 @@
+"""A classifier that only sleeps, and a data set of one picture with many keys, to time what is around a model."""
+
+import time
+from collections.abc import Sequence
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from PIL import Image
+
+from eyechart.data.dataset import Dataset
+from eyechart.data.file_index import IndexEntry, build_dataset
+from eyechart.models.types import Classifier, Floats, Identity
+from eyechart.spec import ModelSpec
+
+BATCH, CLASSES = 64, 1000
+
+
+class Sleeping(Classifier):
+    """Sleeps `nap` seconds for each batch, and returns the same logits."""
+
+    batch_size = BATCH
+
+    def __init__(self, spec: ModelSpec, *, device: str, offline: bool) -> None:
+        self.nap = float(spec.options["nap"])
+
+    @property
+    def identity(self) -> Identity:
+        """The same in every process."""
+        return Identity(
+            backend="sleeping", name="sleeping", weights_sha256="", dtype="", device="", processor={}, libraries={}
+        )
+
+    def prepare(self, image: Image.Image) -> Any:
+        """Return nothing: the picture does not matter."""
+
+    def classify(self, images: Sequence[Any]) -> Floats:
+        """Return zeros after a while."""
+        time.sleep(self.nap)
+        return np.zeros((len(images), CLASSES), np.float32)
+
+
+def many_images(folder: Path, count: int) -> Dataset:
+    """A data set of so many images, which are one file."""
+    path = folder / "one.png"
+    Image.new("RGB", (8, 8)).save(path)
+    digest = sha256(path.read_bytes()).hexdigest()
+    entries = [IndexEntry(f"{number:08d}", "one.png", digest, "one.png", label=0) for number in range(count)]
+    return build_dataset(folder, "speed", f"of-{count}", entries, classes=CLASSES)
