@@ -1,0 +1,31 @@
+"""The table of docs/cluster.md is what the simulation gives, and the simulation agrees with simple cases."""
+
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT))
+from tests.speed.simulation import GPUS, Work, rows, simulate  # noqa: E402
+
+
+def test_the_table_in_the_documentation_is_that_of_the_simulation() -> None:
+    lines = (ROOT / "docs/cluster.md").read_text(encoding="utf-8").partition("<!-- table: simulation -->")[2]
+    table = [line for line in lines.partition("<!-- end of table -->")[0].splitlines() if line.startswith("|")]
+    assert table[2:] == [f"| {' | '.join(row)} |" for row in rows()]
+
+
+@pytest.mark.parametrize("count", GPUS)
+def test_a_driver_that_costs_nothing_uses_all_gpus(count: int) -> None:
+    """There are as many leases for each GPU."""
+    efficiency, busy, losses = simulate(Work("free", 1.0, 0.0, 4 * count), count)
+    assert (efficiency, busy, losses) == (pytest.approx(1.0), 0.0, 0)
+
+
+def test_a_driver_that_is_the_limit_is_always_busy() -> None:
+    """It takes as long as the leases take in the driver."""
+    work = Work("dear", 0.1, 0.05, 1_000)
+    efficiency, busy, _ = simulate(work, 64)
+    assert busy > 0.98
+    assert efficiency == pytest.approx(work.lease / 64 / work.driver, rel=0.05)
