@@ -57,7 +57,10 @@ def test_the_autoscaler_file_is_valid_for_ray() -> None:
     """Ray fills in its defaults and checks the rest."""
     from ray.autoscaler._private.util import prepare_config, validate_config
 
-    validate_config(prepare_config(read("autoscaler.yaml")))
+    prepared = prepare_config(read("autoscaler.yaml"))
+    validate_config(prepared)
+    starts = [*prepared["head_start_ray_commands"], *prepared["worker_start_ray_commands"]]
+    assert {"RAY_USAGE_STATS_ENABLED=0" in command for command in starts if "ray start" in command} == {True}
     wrong = read("autoscaler.yaml") | {"max_worker": 3}
     with pytest.raises(jsonschema.ValidationError):
         validate_config(prepare_config(wrong))

@@ -26,8 +26,8 @@ from pathlib import Path
 
 from eyechart.inference.store import StoreEntry
 
-def noted(self, folder, key, waiting, make=StoreEntry.__init__):
-    make(self, folder, key, lambda said: (Path("waits").touch(), waiting(said)))
+def noted(self, folder, key, waiting, *more, make=StoreEntry.__init__):
+    make(self, folder, key, lambda said: (Path("waits").touch(), waiting(said)), *more)
 
 StoreEntry.__init__ = noted
 """
