@@ -207,7 +207,8 @@ def answer_command(arguments: Sequence[str]) -> str:
     >>> answer_command(["-k", "pets/ and knn", "--eye-stored"])
     "pytest --eye-answer -k 'pets/ and knn'"
     """
-    return shlex.join(["pytest", "--eye-answer", *(word for word in arguments if word != "--eye-stored")])
+    left_out = ("--eye-stored", "--eye-baseline=", "--eye-update-baseline", "--eye-sequential")
+    return shlex.join(["pytest", "--eye-answer", *(word for word in arguments if not word.startswith(left_out))])
 
 
 def check_stored(config: pytest.Config) -> None:

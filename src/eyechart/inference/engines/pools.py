@@ -225,8 +225,8 @@ def as_answers(part: Received[Any]) -> Iterator[tuple[int, Answer]]:
 
 
 def differences(expected: Identity, actual: Identity) -> str:
-    """Return what differs between two identities beside the device, "" if nothing does."""
-    names = [name for name in Identity.__struct_fields__ if name != "device"]
+    """Return what differs between two identities beside the device and the builds of libraries, "" if nothing does."""
+    expected, actual, names = expected.in_key, actual.in_key, Identity.__struct_fields__
     return ", ".join(
         f"{name} is {getattr(actual, name)!r}, not {getattr(expected, name)!r}"
         for name in names
