@@ -59,15 +59,15 @@ class SimulatedWorkers:
         for number in range(count):
             self.schedule_loss(number)
 
-    def schedule(self, after: float, kind: str, number: int) -> None:
+    def schedule(self, time: float, kind: str, number: int) -> None:
         """Add an event of a worker."""
         self.order += 1
-        heapq.heappush(self.events, (self.now + after, self.order, kind, number, self.workers[number].lives))
+        heapq.heappush(self.events, (time, self.order, kind, number, self.workers[number].lives))
 
     def schedule_loss(self, number: int) -> None:
         """Draw when a worker is lost."""
         if self.lifetime < float("inf"):
-            self.schedule(self.random.expovariate(1 / self.lifetime), "lost", number)
+            self.schedule(self.now + self.random.expovariate(1 / self.lifetime), "lost", number)
 
     def submit(self, lease: Lease) -> bool:
         """Give a lease to a worker with none, else to one with a single lease."""
@@ -78,7 +78,7 @@ class SimulatedWorkers:
                 if worker.is_there and len(worker.leases) == held:
                     worker.leases.append(lease)
                     if held == 0:
-                        self.schedule(self.work.lease, "done", number)
+                        self.schedule(self.now + self.work.lease, "done", number)
                     if held + 1 < IN_FLIGHT:
                         self.room[held + 1].append(number)
                     return True
@@ -97,15 +97,15 @@ class SimulatedWorkers:
                 self.room[0].append(number)
                 self.schedule_loss(number)
                 return
-            yield from self.lose(number) if kind == "lost" else self.finish(number)
+            yield from self.lose(number) if kind == "lost" else self.finish(number, time)
             return
 
-    def finish(self, number: int) -> Iterator[Received[None] | Ended]:
-        """A worker has answered its first lease and goes on with the next; the driver takes its time to store it."""
+    def finish(self, number: int, time: float) -> Iterator[Received[None] | Ended]:
+        """A worker answered its first lease and went on with the next one; the driver takes its time to store it."""
         worker = self.workers[number]
         lease = worker.leases.popleft()
         if worker.leases:
-            self.schedule(self.work.lease, "done", number)
+            self.schedule(time + self.work.lease, "done", number)
         self.room[len(worker.leases)].append(number)
         self.now += self.work.driver
         self.busy += self.work.driver
@@ -119,7 +119,7 @@ class SimulatedWorkers:
         worker.lives += 1
         worker.is_there = False
         self.losses += len(lost)
-        self.schedule(AWAY, "back", number)
+        self.schedule(self.now + AWAY, "back", number)
         yield from (Ended(lease, "lost", started=place == 0) for place, lease in enumerate(lost))
 
 
