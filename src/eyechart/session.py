@@ -150,11 +150,10 @@ class Session:
         spec = model.made_from
         if self.settings.answer_command or spec is None or "answers" in find_backend(spec).capabilities:
             return model.identity
-        description = describe(model)
-        if not answered and (stored := read_description(self.settings.store, description)):
+        if not answered and (stored := read_description(self.settings.store, spec, model.identity)):
             return stored.identity
         with suppress(OSError):  # a store that is only read
-            write_description(self.settings.store, description)
+            write_description(self.settings.store, describe(model))
         return model.identity
 
     def evaluate(

@@ -43,8 +43,8 @@ class MyModel(Classifier):
 
     def classify(self, images):
         with Path("answered.log").open("a") as file:
-            print("ray._private.workers.default_worker" in " ".join(sys.argv) or "ray" in sys.modules, file=file)
-        return np.array([[red, blue] for red, _, blue in images], np.float32)
+            print("in-the-command" if "pytest" in sys.modules else "in-an-actor", file=file)
+        return np.array([[blue, red] for red, _, blue in images], np.float32)
 """
 
 
@@ -87,7 +87,7 @@ def test_the_recipe_answers_on_the_cluster(tmp_path: Path) -> None:
         folder.mkdir(parents=True)
         for shade in range(3):
             Image.new("RGB", (8, 8), (250 * number, shade, 250 * (1 - number))).save(folder / f"{shade}.png")
-    (tmp_path / "my_module.py").write_text(MODEL.replace("[red, blue]", "[blue, red]"))
+    (tmp_path / "my_module.py").write_text(MODEL)
     port = free_port()
     head, join = HEAD.replace("6379", str(port)), JOIN.replace("HEAD:6379", f"127.0.0.1:{port}")
     assert head != HEAD
@@ -106,4 +106,4 @@ def test_the_recipe_answers_on_the_cluster(tmp_path: Path) -> None:
     (record,) = json.loads((tmp_path / "reports/runs/latest/records.json").read_bytes())["records"]
     values = {metric["name"]: metric["value"] for metric in record["metrics"]}
     assert (values["acc1"], record["data"]["n"]) == (1.0, 6)
-    assert {*(tmp_path / "answered.log").read_text().split()} == {"True"}
+    assert {*(tmp_path / "answered.log").read_text().split()} == {"in-an-actor"}

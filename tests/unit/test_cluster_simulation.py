@@ -1,13 +1,12 @@
 """The table of docs/cluster.md is what the simulation gives, and the simulation agrees with simple cases."""
 
-import sys
 from pathlib import Path
 
 import pytest
 
+from tests.speed.simulation import GPUS, Work, rows, simulate
+
 ROOT = Path(__file__).resolve().parents[2]
-sys.path.insert(0, str(ROOT))
-from tests.speed.simulation import GPUS, Work, rows, simulate  # noqa: E402
 
 
 def test_the_table_in_the_documentation_is_that_of_the_simulation() -> None:

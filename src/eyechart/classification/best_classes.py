@@ -42,9 +42,7 @@ class BestClasses:
 
     def select(self, rows: NDArray[np.int64]) -> "BestClasses":
         """Return some rows; -1 is a row without an answer."""
-        absent = (rows < 0)[:, None]
-        if not len(self.classes):
-            return BestClasses(self.fill(len(rows)).classes, np.full((len(rows), TOP), np.nan, np.float32))
-        return BestClasses(
-            np.where(absent, -1, self.classes[rows]), np.where(absent, np.float32(np.nan), self.scores[rows])
-        )
+        selected, known = self.fill(len(rows)), rows >= 0
+        selected.scores[~known] = np.nan
+        selected.classes[known], selected.scores[known] = self.classes[rows[known]], self.scores[rows[known]]
+        return selected

@@ -16,7 +16,7 @@ from eyechart.data.discovery import is_document, join_names
 from eyechart.data.file_index import IndexEntry, build_dataset, read_class_names
 from eyechart.data.imagenet import CLASSES, SYNSET, synset_classes, val_file, val_labels
 from eyechart.data.images import SUFFIXES
-from eyechart.data.index_cache import FileFacts, file_facts, load_or_build
+from eyechart.data.index_cache import FileFacts, file_facts, load_or_build, real_path
 from eyechart.errors import DataError
 
 
@@ -38,7 +38,7 @@ def open_folder(
     """
     top = _list(folder, root := os.path.realpath(folder))
     folders = [entry.name for entry in top.folders]
-    listed = [_list(entry, _real_path(entry, root)) for entry in top.folders]
+    listed = [_list(entry, real_path(entry, root)) for entry in top.folders]
     pictures = [*top.pictures, *(picture for listing in listed for picture in listing.pictures)]
     facts = [*top.facts, *(fact for listing in listed for fact in listing.facts)]
     entries = load_or_build(cache, facts, lambda: _index(folder, pictures), reader=f"folder {root}")
@@ -83,10 +83,6 @@ def _list(folder: Path | os.DirEntry[str], real_path: str) -> _Listing:
             "away."
         ) from error
     return listing
-
-
-def _real_path(entry: os.DirEntry[str], above: str) -> str:
-    return os.path.realpath(entry) if entry.is_symlink() else f"{above}{os.sep}{entry.name}"
 
 
 def _check_regular_file(picture: os.DirEntry[str]) -> None:

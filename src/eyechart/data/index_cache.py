@@ -30,11 +30,16 @@ def read_facts(paths: Iterable[Path]) -> list[FileFacts]:
     return [file_facts(path, resolve_folder(path.parent)) for path in paths]
 
 
+def real_path(entry: os.DirEntry[str] | Path, folder: str) -> str:
+    """Return the path without links of an entry of a folder whose path has none."""
+    return os.path.realpath(entry) if entry.is_symlink() else f"{folder}{os.sep}{entry.name}"
+
+
 def file_facts(file: os.DirEntry[str] | Path, folder: str) -> FileFacts:
     """Return the facts of a file in a folder whose path has no links. Raises DataError for a broken link."""
     try:
         stat = file.stat()
-        path = os.path.realpath(file) if file.is_symlink() else f"{folder}{os.sep}{file.name}"
+        path = real_path(file, folder)
     except OSError as error:
         raise DataError(f"{error.filename} cannot be read ({error.strerror}): copy it again, or remove it.") from error
     return FileFacts(path, stat.st_size, stat.st_mtime_ns)

@@ -7,7 +7,6 @@ is the same experiment as drawing row by row, and takes a hundredth of the time.
 import os
 from collections.abc import Iterator
 from functools import lru_cache
-from itertools import islice
 from tempfile import TemporaryFile
 from weakref import finalize
 
@@ -15,11 +14,11 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from eyechart.metrics._checks import check_integers, check_length, check_whole_number, require
+from eyechart.metrics._sweeps import total_resamples
 from eyechart.metrics.intervals import Interval
 
 Counts = NDArray[np.int64]
 Seed = int | np.random.Generator
-TOGETHER = 64  # resamples that are summed up in one product
 KEPT = 2**26  # bytes of draws that are kept in memory, to be asked for again
 SPILLED = 2**29  # bytes of draws that are kept in a file, which the memory does not hold: 1,000 of 536,870 units
 Strata = tuple[ArrayLike, ArrayLike]  # of the first set's rows and of the second's
@@ -247,10 +246,8 @@ def unit_bootstrap_totals(
     """
     table = np.asarray(rows, np.float64)
     require(table.ndim == 2, "unit_bootstrap_totals", "rows", "an array of 2 dimensions", table)
-    samples, parts = bootstrap_counts(len(table), times, seed, strata, clusters), [np.zeros((0, table.shape[1]))]
-    while some := [*islice(samples, TOGETHER)]:
-        parts.append(np.array(some, np.float64) @ table)
-    return np.concatenate(parts)
+    samples = bootstrap_counts(len(table), times, seed, strata, clusters)
+    return total_resamples("unit_bootstrap_totals", samples, table)
 
 
 def unit_bootstrap_shares(

@@ -57,11 +57,6 @@ class ModelDescription(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=
     cost_note: str = ""
     neighbours: NeighboursDescription | None = None
 
-    @property
-    def digest(self) -> str:
-        """The sha256 of what names the model: equal ones have the same specification and answers."""
-        return sha256(msgspec.json.encode([self.spec, self.identity.in_key], order="sorted")).hexdigest()
-
 
 def describe(model: Model) -> ModelDescription:
     """Return the description of a model that `registry.create_model` made; no weights are loaded."""
@@ -161,16 +156,22 @@ def model_of(description: ModelDescription) -> Any:
     return type("DescribedModel", (DescribedModel, *bases), methods)(description)
 
 
+def description_path(store: Path, spec: str, identity: Identity) -> Path:
+    """Return the path of a description in a store: models with one specification and equal keys have one."""
+    digest = sha256(msgspec.json.encode([spec, identity.in_key], order="sorted")).hexdigest()
+    return store / FOLDER / f"{digest}.json"
+
+
 def write_description(store: Path, description: ModelDescription) -> None:
     """Write a description into a store, where its answers are."""
-    path = store / FOLDER / f"{description.digest}.json"
+    path = description_path(store, description.spec, description.identity)
     path.parent.mkdir(parents=True, exist_ok=True)
     write_atomic(path, msgspec.json.format(msgspec.json.encode(description, order="sorted")))
 
 
-def read_description(store: Path, like: ModelDescription) -> ModelDescription | None:
-    """Return the description of a model in a store that has the same answers, None if there is none."""
-    path = store / FOLDER / f"{like.digest}.json"
+def read_description(store: Path, spec: ModelSpec, identity: Identity) -> ModelDescription | None:
+    """Return the description of a model in a store, None if there is none."""
+    path = description_path(store, str(spec), identity)
     return read_file(path) if path.is_file() else None
 
 
@@ -207,7 +208,7 @@ def find_description(store: Path, spec: ModelSpec, command: str) -> ModelDescrip
             f"{spec}: the store {store} has answers of {len(matches)} models with this specification: {several}. Write "
             "dtype=… in the specification."
         )
-    return max(matches, key=lambda match: (store / FOLDER / f"{match.digest}.json").stat().st_mtime_ns)
+    return max(matches, key=lambda match: description_path(store, match.spec, match.identity).stat().st_mtime_ns)
 
 
 def without_dtype(spec: ModelSpec) -> ModelSpec:

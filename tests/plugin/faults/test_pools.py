@@ -4,12 +4,10 @@ The store is that of a run in one process, whatever dies meanwhile.
 """
 
 import json
-import os
 import signal
 import subprocess
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from runpy import run_path
 from typing import Any
@@ -18,23 +16,10 @@ import pytest
 from PIL import Image
 
 SITE = Path(__file__).parents[1] / "site"
+start_cluster = run_path(str(SITE.parent / "ray_cluster.py"))["start_cluster"]
 TINY = run_path(str(SITE / "tinyeyes.py"))
 pytestmark = pytest.mark.slow
 
-CLUSTER = """
-import sys
-from ray.cluster_utils import Cluster
-memory = 100 * 1024**2
-head = {"num_cpus": 0, "object_store_memory": memory, "include_dashboard": False}
-cluster = Cluster(initialize_head=True, head_node_args=head)
-for node in NODES:
-    cluster.add_node(object_store_memory=memory, **node)
-print(cluster.address, flush=True)
-for line in sys.stdin:
-    pass
-cluster.shutdown()
-"""
-QUIET = {"RAY_USAGE_STATS_ENABLED": "0", "RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO": "0", "CUDA_VISIBLE_DEVICES": ""}
 PICTURES = 24  # of both small splits
 MODELS = """
 import json
@@ -98,31 +83,15 @@ class Other(TinyClass):
 @pytest.fixture(scope="module")
 def cluster() -> Iterator[str]:
     """A head without processors and two nodes; its address."""
-    with start_cluster({"num_cpus": 2}, {"num_cpus": 2}) as address:
-        yield address
+    with start_cluster({"num_cpus": 2}, {"num_cpus": 2}) as cluster:
+        yield cluster.address
 
 
 @pytest.fixture(scope="module")
 def gpus() -> Iterator[str]:
     """A cluster whose node says that it has two GPUs, which it has not; its address."""
-    with start_cluster({"num_cpus": 4, "num_gpus": 2}) as address:
-        yield address
-
-
-@contextmanager
-def start_cluster(*nodes: dict[str, int]) -> Iterator[str]:
-    """Start a head without processors and some nodes, on this machine; yield the address."""
-    gpus = {
-        "CUDA_VISIBLE_DEVICES": ",".join(str(number) for node in nodes for number in range(node.get("num_gpus", 0)))
-    }
-    environment = os.environ | QUIET | gpus | {"PYTHONPATH": ""}
-    pipes: dict[str, Any] = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True}
-    with subprocess.Popen([sys.executable, "-c", f"NODES = {nodes}\n{CLUSTER}"], env=environment, **pipes) as process:
-        assert process.stdout
-        assert process.stdin
-        yield process.stdout.readline().strip()
-        process.stdin.close()
-        process.wait(60)
+    with start_cluster({"num_cpus": 4, "num_gpus": 2}) as cluster:
+        yield cluster.address
 
 
 @pytest.fixture(params=["processes", "ray"])
