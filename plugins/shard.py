@@ -4,11 +4,15 @@ import pytest
 
 from eyechart.plurals import count_of
 
+from .cases import get_case
 from .settings import Shard
 
 
 class ShardOfCases:
-    """Keeps the tests of one shard: a stretch of the sorted tests, so that a model is in as few shards as possible."""
+    """Keeps the tests of one shard: a stretch of all tests by model and name, so that few shards load the same model.
+
+    The order in which a job collects tests does not matter, nor that of its models.
+    """
 
     def __init__(self, shard: Shard) -> None:
         self.shard = shard
@@ -17,10 +21,11 @@ class ShardOfCases:
     @pytest.hookimpl(trylast=True)
     def pytest_collection_modifyitems(self, config: pytest.Config, items: list[pytest.Item]) -> None:
         """Deselect the tests of other shards, after -k and -m."""
-        kept = self.shard.places(len(items))
-        others = [item for place, item in enumerate(items) if place not in kept]
+        ordered = sorted(items, key=model_and_name)
+        kept = {id(ordered[place]) for place in self.shard.places(len(items))}
+        others = [item for item in items if id(item) not in kept]
         self.count, self.total = len(kept), len(items)
-        items[:] = [items[place] for place in kept]
+        items[:] = [item for item in items if id(item) in kept]
         if others:
             config.hook.pytest_deselected(items=others)
 
@@ -35,3 +40,9 @@ class ShardOfCases:
         if self.total:
             tests = f"{self.count} of {count_of(self.total, 'test')}"
             terminalreporter.write_line(f"eyechart: shard {self.shard} has {tests}")
+
+
+def model_and_name(item: pytest.Item) -> tuple[str, str]:
+    """Return the model of a case, "" for any other test, and the name of the test."""
+    case = get_case(item)
+    return case.model.name if case else "", item.nodeid

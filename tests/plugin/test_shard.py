@@ -37,6 +37,19 @@ def test_workers_of_a_shard_run_its_cases_alone(world: Any) -> None:
     assert [record["model"]["name"] for record in world.records] == ["tinyclass", "tinyclass"]
 
 
+def test_the_order_of_the_tests_does_not_matter(world: Any) -> None:
+    """One job runs its tests the other way round, as a plugin for random order does."""
+    reverse = "def pytest_collection_modifyitems(items): items.reverse()"
+    found = []
+    for number in (1, 2):
+        if number == 2:
+            (world.folder / "reverse.py").write_text(reverse)
+        more = ["-p", "reverse"] if number == 2 else []
+        lines = world.run(f"--eye-shard={number}/2", "--collect-only", "-q", *more).stdout.lines
+        found += [line for line in lines if "::" in line]
+    assert len(found) == len({*found}) == 4
+
+
 def test_a_shard_without_tests_is_no_failure(world: Any) -> None:
     """There are more jobs than cases."""
     result = world.run("--eye-shard=1/9")

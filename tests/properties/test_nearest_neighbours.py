@@ -1,5 +1,6 @@
-"""Voting among neighbours, against scikit-learn and its own invariances."""
+"""Neighbours against brute force, and voting among them against scikit-learn and its own invariances."""
 
+import tracemalloc
 from typing import Any
 
 import numpy as np
@@ -7,8 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from eyechart.classification import knn
+from eyechart.classification import nearest
 from eyechart.classification.knn import knn_scores
+from eyechart.classification.nearest import SelectedRows, find_nearest
+from eyechart.inference.class_weights import normalize
 
 CLASSES = 4
 
@@ -48,14 +51,72 @@ def test_the_order_of_supports_does_not_matter(question: Any) -> None:
     np.testing.assert_allclose(found, knn_scores(queries, support, labels, CLASSES, k), atol=1e-5)
 
 
-@given(questions(), st.sampled_from(["uniform", "cosine"]))
-def test_blocks_of_queries_change_nothing(question: Any, weights: str) -> None:
+@given(questions(), st.sampled_from(["uniform", "cosine"]), st.integers(1, 60), st.integers(1, 60))
+def test_blocks_change_nothing(question: Any, weights: str, numbers: int, cells: int) -> None:
     queries, support, labels, k = question
     whole = knn_scores(queries, support, labels, CLASSES, k, weights)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(knn, "_CELLS", 2 * len(support))
+        patch.setattr(nearest, "NUMBERS", numbers)
+        patch.setattr(nearest, "CELLS", cells)
         found = knn_scores(queries, support, labels, CLASSES, k, weights)
-    np.testing.assert_allclose(found, whole, atol=1e-5)
+    np.testing.assert_array_equal(found, whole)
+
+
+@st.composite
+def repeated(draw: st.DrawFn) -> tuple[Any, Any, int]:
+    """Queries and supports, many of which are equal, and a number of neighbours."""
+    rng = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
+    kinds = rng.normal(size=(draw(st.integers(1, 6)), 5)).astype(np.float32)
+    support = kinds[rng.integers(0, len(kinds), draw(st.integers(1, 80)))]
+    queries = np.concatenate([kinds[:2], rng.normal(size=(draw(st.integers(0, 4)), 5)).astype(np.float32)])
+    return queries, support, draw(st.integers(1, len(support)))
+
+
+@pytest.mark.parametrize("device", ["cpu", "cpu:0"])  # numpy, and torch
+@given(repeated(), st.integers(1, 100), st.integers(1, 100))
+def test_neighbours_are_those_of_brute_force(device: str, question: Any, numbers: int, cells: int) -> None:
+    """All cosines at once, sorted; of equal ones the first."""
+    queries, support, k = question
+    every = (normalize(queries)[:, None] * normalize(support).astype(np.float64)).sum(axis=2)
+    expected = np.sort(np.argsort(-every, axis=1, kind="stable")[:, :k], axis=1)
+    with pytest.MonkeyPatch.context() as patch:
+        import torch  # noqa: F401  # a device of torch is used where torch is loaded
+
+        patch.setattr(nearest, "NUMBERS", numbers)
+        patch.setattr(nearest, "CELLS", cells)
+        found = find_nearest(queries, support, k, device)
+    np.testing.assert_array_equal(found.indices, expected)
+    np.testing.assert_array_equal(found.cosines, np.take_along_axis(every, expected, axis=1))
+
+
+def test_torch_computes_in_float32_and_leaves_its_setting() -> None:
+    import torch
+
+    before = torch.get_float32_matmul_precision()
+    try:
+        torch.set_float32_matmul_precision("medium")
+        find_nearest(np.eye(3, dtype=np.float32), np.eye(3, dtype=np.float32), 1, "cpu:0")
+        assert torch.get_float32_matmul_precision() == "medium"
+    finally:
+        torch.set_float32_matmul_precision(before)
+
+
+def test_the_vectors_are_never_all_in_memory(monkeypatch: pytest.MonkeyPatch, tmp_path: Any) -> None:
+    """Neither the supports nor the cosines with all of them."""
+    monkeypatch.setattr(nearest, "NUMBERS", 2**18)
+    monkeypatch.setattr(nearest, "CELLS", 2**18)
+    path, rows = tmp_path / "support.npy", 100_000
+    np.save(path, np.random.default_rng(0).normal(size=(rows, 64)).astype(np.float32))
+    support = np.load(path, mmap_mode="r")
+    tracemalloc.start()
+    try:
+        some = SelectedRows(support, np.arange(0, rows, 2))
+        found = knn_scores(support[:200], some, np.zeros(rows // 2, np.int64), 2, k=3)
+        _, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert found.shape == (200, 2)
+    assert peak < rows * 64 * 4 / 2
 
 
 @given(questions())

@@ -1,21 +1,26 @@
 """Merged and copied stores: the result is the same in any order, and a copy has the bytes of the original."""
 
+import os
 from collections.abc import Mapping
+from hashlib import sha256
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import fsspec
+import msgspec
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from eyechart.cli import main
-from eyechart.inference.arrays import Block, append, seal, stored_rows
+from eyechart.inference import responses
+from eyechart.inference.arrays import Block, append, compact, gather, seal, stored_rows
 from eyechart.inference.store import Key, Store, StoreEntry
 from eyechart.inference.store_copies import merge_store, pull_store, push_store
-from eyechart.models.description import ModelDescription, read_descriptions, write_description
-from eyechart.models.types import Identity
+from eyechart.models.description import ModelDescription, find_description, read_descriptions, write_description
+from eyechart.models.types import Answer, Identity, Usage
+from eyechart.spec import parse_spec
 
 ROWS = 5
 VALUES = np.arange(2 * ROWS, dtype=np.float32).reshape(ROWS, 2)
@@ -88,6 +93,72 @@ def test_a_merge_keeps_both_entries_in_conflict(tmp_path: Path, capsys: pytest.C
     assert stored_rows(entry_of(one, 1)) == {2}
 
 
+def test_rows_with_other_numbers_are_not_united(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Two entries that are not sealed have one row in common, with other numbers: both stay, in either order."""
+    one, other = write(tmp_path / "one", {0: frozenset({0, 1})}), write(tmp_path / "other", {0: frozenset({1, 2})}, 1)
+    for number, order in enumerate(((one, other), (other, one))):
+        into = tmp_path / f"into{number}"
+        assert main(["store", "merge", str(into), *map(str, order)]) == 1
+        assert f"{entry_of(order[1], 0).folder} have other answers" in capsys.readouterr().out
+        plus = 0 if order[0] == one else 1
+        rows = sorted(stored_rows(entry_of(order[0], 0)))
+        assert stored_rows(entry_of(into, 0)) == {*rows}
+        assert np.array_equal(gather(entry_of(into, 0), rows)[0].values, VALUES[rows] + plus)
+
+
+def test_a_merge_after_a_run_put_the_rows_in_order_changes_nothing(tmp_path: Path) -> None:
+    stores = [write(tmp_path / "one", {0: frozenset({0, 2})}), write(tmp_path / "other", {0: frozenset({1})})]
+    for store in stores:
+        merge_store(tmp_path / "into", store)
+    with entry_of(tmp_path / "into", 0).lock_for_writing() as writer:
+        compact(writer)
+    before = contents(tmp_path / "into")
+    assert [merge_store(tmp_path / "into", store).present for store in stores] == [1, 1]
+    assert contents(tmp_path / "into") == before
+
+
+REPLIES = st.dictionaries(st.integers(0, 6), st.integers(1, 2), max_size=7)  # the place of each reply, and its tokens
+
+
+@settings(deadline=None)
+@given(REPLIES, REPLIES)
+def test_replies_are_united_in_any_order(one: dict[int, int], other: dict[int, int]) -> None:
+    with TemporaryDirectory() as place:
+        stores = []
+        for number, replies in enumerate((one, other)):
+            stores.append(Path(place) / str(number))
+            with entry_of(stores[-1], 0).lock_for_writing() as writer:
+                for request, tokens in replies.items():
+                    responses.append(writer, request, Answer(f"reply {request}", (), True, usage=Usage(tokens, 1)))
+        forward, backward = Path(place) / "forward", Path(place) / "backward"
+        for into, order in ((forward, stores * 2), (backward, stores[::-1])):
+            for store in order:
+                merge_store(into, store)
+        assert contents(forward) == contents(backward)
+        found = responses.read_stored(entry_of(forward, 0))
+        assert {place: reply.text for place, (reply, _) in found.items()} == {
+            place: f"reply {place}" for place in {*one, *other}
+        }
+
+
+def test_what_a_killed_merge_left_is_taken_away(tmp_path: Path) -> None:
+    store, into = write(tmp_path / "store", {0: frozenset(range(ROWS))}), tmp_path / "into"
+    folder = entry_of(into, 0).folder
+    folder.mkdir(parents=True)
+    (folder / "answers.npy.1-1").write_bytes(b"half of the answers")
+    merge_store(into, store)
+    assert contents(into) == contents(store)
+
+
+def test_the_key_of_another_version_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    store, key = tmp_path / "store", b'{"question":"kind0"}'
+    folder = store / sha256(key).hexdigest()[:2] / sha256(key).hexdigest()
+    folder.mkdir(parents=True)
+    (folder / "key.json").write_bytes(key)
+    assert main(["store", "merge", str(tmp_path / "into"), str(store)]) == 2
+    assert "another version of eyechart wrote key.json" in capsys.readouterr().err
+
+
 def test_a_merge_of_what_is_no_store_or_damaged_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     store = write(tmp_path / "store", {0: frozenset(range(ROWS))})
     assert main(["store", "merge", str(tmp_path / "into"), str(tmp_path / "none")]) == 2
@@ -109,6 +180,19 @@ def test_descriptions_of_models_are_merged(tmp_path: Path) -> None:
             merge_store(tmp_path / into, store)
     (kept,), (other,) = (list(read_descriptions(tmp_path / into)) for into in ("a", "b"))
     assert kept == other
+
+
+def test_the_model_that_answered_last_is_scored_after_a_merge_in_any_order(tmp_path: Path) -> None:
+    stores = [write(tmp_path / name, {}) for name in ("old", "new")]
+    for number, store in enumerate(stores):
+        model = msgspec.structs.replace(identity(), weights_sha256=store.name)
+        write_description(store, ModelDescription(spec="m[]", identity=model, interfaces=()))
+        (path,) = (store / "models").iterdir()
+        os.utime(path, (1000 + number, 1000 + number))
+    for into, order in (("a", stores), ("b", stores[::-1])):
+        for store in order:
+            merge_store(tmp_path / into, store)
+        assert find_description(tmp_path / into, parse_spec("m[]"), "").identity.weights_sha256 == "new"
 
 
 @pytest.fixture
@@ -144,6 +228,30 @@ def test_an_upload_that_was_cut_off_is_no_entry(tmp_path: Path, answered: Path) 
     assert pull_store(f"file://{tmp_path}/remote", tmp_path / "copy").added == 1
     assert push_store(answered, f"file://{tmp_path}/remote").added == 1
     assert pull_store(f"file://{tmp_path}/remote", tmp_path / "copy").added == 1
+
+
+def test_a_damaged_entry_is_not_pushed(tmp_path: Path, answered: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (entry_of(answered, 0).folder / "answers.npy").write_bytes(b"other bytes")
+    assert main(["store", "push", str(answered), f"file://{tmp_path}/remote"]) == 2
+    assert "Delete this folder, and push again." in capsys.readouterr().err
+
+
+def test_other_answers_at_the_url_are_named(tmp_path: Path, answered: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Neither a push nor a pull replaces them."""
+    url, other = f"memory://{tmp_path}/conflict", write(tmp_path / "other", {0: frozenset(range(ROWS))}, plus=1)
+    push_store(answered, url)
+    before = contents(other)
+    for command in (["push", str(other), url], ["pull", url, str(other)]):
+        assert main(["store", *command]) == 1
+        assert "1 in conflict" in capsys.readouterr().out
+    assert {name: data for name, data in contents(other).items() if name in before} == before
+
+
+def test_only_the_answers_of_an_entry_are_pushed(tmp_path: Path, answered: Path) -> None:
+    """And no draft that a killed run left."""
+    (entry_of(answered, 0).folder / "answers.npy.1-1").write_bytes(b"half of the answers")
+    push_store(answered, f"file://{tmp_path}/remote")
+    assert not list((tmp_path / "remote").rglob("answers.npy.*"))
 
 
 def test_a_damaged_download_is_refused(tmp_path: Path, answered: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -127,7 +127,7 @@ def test_only_the_classes_of_the_split_are_answered(runner: Runner, pictures: Ma
 
 
 def neighbours(k: int = 1) -> Any:
-    return SimpleNamespace(encoder=Wheel(), k=k, weights="uniform")
+    return SimpleNamespace(encoder=Wheel(), k=k, weights="uniform", device="cpu")
 
 
 def test_the_nearest_pictures_vote(runner: Runner, pictures: Make) -> None:

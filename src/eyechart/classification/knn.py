@@ -13,10 +13,10 @@ from typing import Any, ClassVar, Literal, get_args
 import numpy as np
 from numpy.typing import NDArray
 
+from eyechart.classification.nearest import SelectedRows, Vectors, find_nearest
 from eyechart.classification.predictions import ClassPredictions, Targets, make_predictions
 from eyechart.data.dataset import Dataset
 from eyechart.errors import DataError, SpecError
-from eyechart.inference.class_weights import normalize
 from eyechart.inference.requests import EncodeImages
 from eyechart.inference.runner import Runner
 from eyechart.models import options
@@ -28,7 +28,7 @@ from eyechart.protocol.context import Context
 from eyechart.spec import ModelSpec, parse_spec
 
 Weights = Literal["uniform", "cosine"]
-_CELLS = 2**25  # similarities held at a time, so that 50,000 queries against 1.3 million supports fit in memory
+_CELLS = 2**22  # votes that are counted at a time
 
 
 ENCODER = options.words("encoder", "image encoder, also as the first argument", "timm[]", "model")
@@ -53,6 +53,7 @@ class KnnModel(Neighbours):
         self.weights = WEIGHTS.read(spec)
         self.support_split = _split(spec)
         self.encoder = _encoder(spec, device, offline)
+        self.device = device
         self.batch_size: int = self.encoder.batch_size
 
     @property
@@ -124,9 +125,9 @@ def knn_predictions(runner: Runner, model: Neighbours, dataset: Dataset, support
     scores = np.full((len(dataset), dataset.classes), np.nan, np.float32)
     rows = [row for row in range(len(dataset)) if row not in features.errors]
     if rows:
-        scores[rows] = knn_scores(
-            features.values[rows], support_features.values[usable], labels, dataset.classes, model.k, model.weights
-        )
+        queries = SelectedRows(features.values, np.array(rows, np.int64))
+        voters = SelectedRows(support_features.values, np.array(usable, np.int64))
+        scores[rows] = knn_scores(queries, voters, labels, dataset.classes, model.k, model.weights, model.device)
     variant = {"k": str(model.k), "support": f"{support.benchmark}/{support.split}", "weights": model.weights}
     predictions = make_predictions(dataset, scores, features, variant | support_variant(support, usable))
     return replace(predictions, votes=True)
@@ -140,14 +141,20 @@ def support_variant(support: Dataset, places: Sequence[int]) -> dict[str, str]:
 
 
 def knn_scores(
-    queries: Floats, support: Floats, labels: NDArray[np.int64], classes: int, k: int = 11, weights: str = "uniform"
+    queries: Vectors,
+    support: Vectors,
+    labels: NDArray[np.int64],
+    classes: int,
+    k: int = 11,
+    weights: str = "uniform",
+    device: str = "cpu",
 ) -> Floats:
     """Return each class's votes among the k nearest supports by cosine, of shape (n, classes).
 
     `queries` has shape (n, d), `support` (m, d) and `labels` (m,), classes from 0. `uniform` counts votes; ties
     are decided by the similarity of the voters (less than one vote in total), then by the class index. `cosine` adds
     similarities instead. A class without a vote has -inf. Of equally near supports the first ones vote; with m < k all
-    vote.
+    vote. `device` is torch's name of the device that finds them; it changes no score.
 
     Raises DataError for labels outside 0..classes-1, a support of another length, an empty support; ValueError for
     k < 1 or unknown weights.
@@ -161,15 +168,15 @@ def knn_scores(
     ([[1.0, 1.0, 1.0]], np.int64(2))
     """
     _check(support, labels, classes, k, weights)
-    targets, rows = normalize(support).T, max(1, _CELLS // len(support))
-    scores = np.zeros((len(queries), classes), np.float32)
+    nearest = find_nearest(queries, support, min(k, len(labels)), device)
+    scores, rows = np.zeros((len(queries), classes), np.float32), max(1, _CELLS // classes)
     for start in range(0, len(queries), rows):
-        near = normalize(queries[start : start + rows]) @ targets
-        scores[start : start + rows] = _votes(near, labels, classes, min(k, len(labels)), weights)
+        some = slice(start, start + rows)
+        scores[some] = _votes(nearest.cosines[some], labels[nearest.indices[some]], classes, weights)
     return scores
 
 
-def _check(support: Floats, labels: NDArray[np.int64], classes: int, k: int, weights: str) -> None:
+def _check(support: Vectors, labels: NDArray[np.int64], classes: int, k: int, weights: str) -> None:
     if k < 1 or weights not in get_args(Weights):
         raise ValueError(f"k-NN needs k of at least 1 and weights uniform or cosine; got k={k}, weights={weights}.")
     if not len(support) or len(support) != len(labels):
@@ -180,20 +187,12 @@ def _check(support: Floats, labels: NDArray[np.int64], classes: int, k: int, wei
         raise DataError(f"The support split has labels {labels.min()} to {labels.max()}, expected 0 to {classes - 1}.")
 
 
-def _votes(near: Floats, labels: NDArray[np.int64], classes: int, k: int, weights: str) -> Floats:
-    chosen = _nearest(near, k)
-    similar = np.take_along_axis(near, chosen, axis=1).astype(np.float64)
+def _votes(cosines: NDArray[np.float64], labels: NDArray[np.int64], classes: int, weights: str) -> Floats:
+    n, k = cosines.shape
     # the second term decides ties only: cosines lie in -1..1, so k of these add up to less than half a vote
-    gained = similar if weights == "cosine" else 1 + (similar + 1) / (4 * k + 2)
-    votes, voters = np.zeros((len(near), classes)), np.zeros((len(near), classes), bool)
-    at = (np.arange(len(near))[:, None], labels[chosen])
+    gained = cosines if weights == "cosine" else 1 + (cosines + 1) / (4 * k + 2)
+    votes, voters = np.zeros((n, classes)), np.zeros((n, classes), bool)
+    at = (np.arange(n)[:, None], labels)
     np.add.at(votes, at, gained)
     voters[at] = True
     return np.where(voters, votes, -np.inf).astype(np.float32)
-
-
-def _nearest(near: Floats, k: int) -> NDArray[np.int64]:
-    least = np.partition(near, -k, axis=1)[:, -k, None]
-    nearer, equal = near > least, near == least
-    chosen = nearer | (equal & (equal.cumsum(axis=1) <= k - nearer.sum(axis=1, keepdims=True)))
-    return np.nonzero(chosen)[1].reshape(len(near), k)

@@ -6,23 +6,25 @@ stored, so that the next run asks for them again.
 """
 
 import os
+from array import array
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from hashlib import file_digest, sha256
+from hashlib import sha256
 from io import BytesIO
-from itertools import groupby
+from itertools import chain
 from pathlib import Path
 
 import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from eyechart.inference.store import StoreEntry, Writer
+from eyechart.inference.row_places import ITEM, RowPlaces
+from eyechart.inference.store import StoreEntry, Writer, find_blocks
 from eyechart.models.types import Floats
 
 FILE = "answers.npy"
-BLOCK_ROWS = 256  # rows of a block after tidying
+BLOCK_ROWS, READ_ROWS = 256, 64  # rows of a block after compaction, and rows that are read at once for sealing
 
 
 @dataclass(frozen=True)
@@ -110,51 +112,65 @@ def gather(held: StoreEntry | Writer, rows: Sequence[int]) -> tuple[CachedArray,
     return CachedArray(values, {}, dict(sorted(reduced.items()))), there
 
 
+def find_rows(writer: Writer) -> RowPlaces:
+    """Return where the rows are; of a row that is there twice, the last place."""
+    paths, width = dict[Path, int](), 0
+    columns = rows, files, offsets, batches = array("q"), array("q"), array("q"), array("q")
+    for found in find_blocks(writer.folder):
+        block = msgspec.json.decode(found.header, type=Block)
+        count, width = len(block.rows), block.width
+        rows.extend(block.rows)
+        files.extend([paths.setdefault(found.path, len(paths))] * count)
+        offsets.extend(found.offset + ITEM * width * number for number in range(count))
+        batches.extend([block.batch] * count)
+    backwards = [np.frombuffer(column, np.int64)[::-1] for column in columns]
+    last = np.unique(backwards[0], return_index=True)[1]
+    return RowPlaces(tuple(paths), width, *(column[last] for column in backwards))
+
+
 def compact(writer: Writer) -> None:
     """Put the rows of an entry that is not sealed in order, so that its bytes do not tell in which steps it grew."""
-    sizes = {row: block.batch for block, _ in read_blocks(writer) for row in block.rows}
-    rows = sorted(sizes)
-    stored, _ = gather(writer, rows)
+    places = find_rows(writer)
+    spans = [*places.spans(BLOCK_ROWS)]
 
     def ordered() -> Iterator[tuple[bytes, bytes]]:
-        for batch, group in groupby(enumerate(rows), key=lambda numbered_row: sizes[numbered_row[1]]):
-            some = [*group]
-            for start in range(0, len(some), BLOCK_ROWS):
-                places, numbers = zip(*some[start : start + BLOCK_ROWS], strict=True)
-                block = Block(numbers, stored.values.shape[1], batch)
-                yield msgspec.json.encode(block), stored.values[list(places)].astype("<f4").tobytes()
+        for (start, stop), values in zip(spans, places.read(spans), strict=True):
+            rows = tuple(places.rows[start:stop].tolist())
+            yield msgspec.json.encode(Block(rows, places.width, int(places.batches[start]))), values.tobytes()
 
     writer.replace(ordered())
 
 
 def seal(writer: Writer, rows: int) -> None:
     """Turn the parts into one file of all rows, in their order. StoreError if one is missing."""
-    there, width = np.zeros(rows, bool), 0
-    reduced: Counter[int] = Counter()
-    for block, _ in read_blocks(writer):
-        there[list(block.rows)], width = True, block.width
-        reduced.update({block.batch: len(block.rows)} if block.batch else {})
-    if missing := np.flatnonzero(~there).tolist():
+    places = find_rows(writer)
+    if missing := np.setdiff1d(np.arange(rows), places.rows).tolist():
         raise writer.incomplete(f"{len(missing)} of {rows} rows are missing, the first {missing[0]}")
+    sizes, counts = np.unique(places.batches[places.batches > 0], return_counts=True)
+    reduced = dict(zip(sizes.tolist(), counts.tolist(), strict=True))
     with writer.draft(FILE) as path:
-        with path.open("wb") as file:  # and not a memory map: a full disk ends that with SIGBUS
-            header = {"descr": "<f4", "fortran_order": False, "shape": (rows, width)}
-            np.lib.format.write_array_header_1_0(file, header)
-            begin = file.tell()
-            for block, block_values in read_blocks(writer):
-                for row, values in zip(block.rows, block_values, strict=True):
-                    file.seek(begin + row * width * values.itemsize)
-                    file.write(values.tobytes())
-            file.flush()
-            os.fsync(file.fileno())
-        done = Done(rows, width, file_sha256(path), dict(sorted(reduced.items())))
-        writer.seal({FILE: path}, done)
+        digest = write_npy(path, (rows, places.width), places.read(places.spans(READ_ROWS)))
+        writer.seal({FILE: path}, Done(rows, places.width, digest, reduced))
 
 
-def file_sha256(path: Path) -> str:
-    """Return the sha256 of a file."""
-    with path.open("rb") as file:
-        return file_digest(file, "sha256").hexdigest()
+def write_npy(path: Path, shape: tuple[int, int], values: Iterable[Floats]) -> str:
+    """Write arrays one after another as one .npy file of a shape; return its sha256."""
+    digest = sha256()
+    contents: Iterable[bytes | memoryview] = chain([npy_header(shape)], (rows.data for rows in values))
+    with path.open("wb") as file:  # and not a memory map: a full disk ends that with SIGBUS
+        for content in contents:
+            file.write(content)
+            digest.update(content)
+        file.flush()
+        os.fsync(file.fileno())
+    return digest.hexdigest()
+
+
+def npy_header(shape: tuple[int, int]) -> bytes:
+    """Return the beginning of a .npy file of float32."""
+    file = BytesIO()
+    np.lib.format.write_array_header_1_0(file, {"descr": "<f4", "fortran_order": False, "shape": shape})
+    return file.getvalue()
 
 
 def read_or_compute(entry: StoreEntry, make: Callable[[], Floats]) -> Floats:

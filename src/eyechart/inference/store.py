@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from hashlib import file_digest, sha256
 from pathlib import Path
-from typing import Any, BinaryIO, TypeVar
+from typing import Any, BinaryIO, NamedTuple, TypeVar
 
 import filelock
 import msgspec
@@ -281,16 +281,31 @@ def frame_block(header: bytes, payload: bytes) -> bytes:
     return HEAD.pack(MAGIC, len(header), len(payload)) + body + TAIL.pack(zlib.crc32(body))
 
 
-def read_parts(folder: Path) -> Iterator[tuple[bytes, bytes]]:
-    """Read the whole blocks of every part."""
+class FoundBlock(NamedTuple):
+    """A block of a part, and the place of its payload in the file."""
+
+    path: Path
+    offset: int
+    header: bytes
+    payload: bytes
+
+
+def find_blocks(folder: Path) -> Iterator[FoundBlock]:
+    """Read the whole blocks of every part, each with its place."""
     for path in sorted(folder.glob("*.part")):
         try:
             with path.open("rb") as file:
-                yield from scan_blocks(file)
+                for header, payload in scan_blocks(file):
+                    yield FoundBlock(path, file.tell() - TAIL.size - len(payload), header, payload)
         except OSError as error:
             raise StoreError(
                 f"The kept answers {path} cannot be read: {error.strerror or error}. Run again."
             ) from error
+
+
+def read_parts(folder: Path) -> Iterator[tuple[bytes, bytes]]:
+    """Read the whole blocks of every part."""
+    return ((block.header, block.payload) for block in find_blocks(folder))
 
 
 def scan_blocks(file: BinaryIO) -> Iterator[tuple[bytes, bytes]]:

@@ -4,6 +4,7 @@ A merge gives the same store whatever the order of its sources, and another merg
 copies have sealed entries alone, whose files never change.
 """
 
+import os
 import shutil
 from collections.abc import Iterator
 from contextlib import suppress
@@ -14,14 +15,14 @@ from typing import Any
 
 import msgspec
 
-from eyechart.atomic import draft_path, write_atomic
+from eyechart.atomic import write_atomic
 from eyechart.errors import StoreError
 from eyechart.extras import install_command
-from eyechart.inference.store import DONE, Key, Store, Writer, read_parts, remove_parts
+from eyechart.inference import arrays, responses
+from eyechart.inference.store import DONE, Key, Store, Writer, remove_parts
 from eyechart.inference.store_entries import KEY, StoredEntry, list_entries
+from eyechart.inference.store_unions import union_with
 from eyechart.models.description import FOLDER as MODELS
-
-LOCK = "lock"
 
 
 @dataclass
@@ -37,87 +38,124 @@ class Copied:
         """Count an entry by its outcome."""
         setattr(self, outcome, getattr(self, outcome) + 1)
 
+    def conflict(self, one: object, other: object) -> None:
+        """Name two entries of one key that have other answers."""
+        self.conflicts += (f"{one} and {other} have other answers",)
+
 
 def merge_store(into: Path, source: Path) -> Copied:
     """Add the answers of a store to another one.
 
-    Raises StoreError if the source is no store, or if it has a damaged entry. An entry that both stores sealed with
-    other answers is left as it is, and named in the result.
+    Raises StoreError if the source is no store, or if it has a damaged entry. An entry that both stores have with other
+    answers is left as it is, and named in the result.
     """
     copied = Copied()
     for entry in list_entries(source):
-        if damage := entry.damage():
-            raise StoreError(f"{entry.folder}: {damage}. Delete this folder, and merge again.")
-        merge_entry(into, entry, copied)
+        merge_entry(into, entry, copied, "merge")
     merge_models(into, source)
     return copied
 
 
-def merge_entry(into: Path, entry: StoredEntry, copied: Copied) -> None:
+def merge_entry(into: Path, entry: StoredEntry, copied: Copied, command: str) -> None:
     """Add the answers of one entry to a store."""
-    target = Store(into).entry(msgspec.convert(entry.key, Key))
-    if target.folder.name != entry.digest:
-        raise StoreError(f"{entry.folder}: another version of eyechart wrote {KEY}. Merge with that version.")
+    refuse_damage(entry, command)
+    target = Store(into).entry(read_key(entry))
     with target.lock_for_writing() as writer:
-        there = StoredEntry(target.folder)
-        if there.complete:
-            same = not entry.complete or (there.folder / DONE).read_bytes() == (entry.folder / DONE).read_bytes()
+        if target.complete:
             copied.count("present")
-            copied.conflicts += () if same else (f"{there.folder} and {entry.folder} have other answers",)
+            if entry.complete and read_done(entry.folder) != read_done(target.folder):
+                copied.conflict(target.folder, entry.folder)
         elif entry.complete:
             copied.count("completed" if any(target.folder.glob("*.part")) else "added")
-            copy_files(entry.folder, target.folder)
+            copy_files(writer, entry.folder)
         else:
-            copied.count("completed" if union_blocks(writer, entry.folder) else "present")
+            union = union_with(writer, entry.folder)
+            if union.differs():
+                copied.count("present")
+                copied.conflict(target.folder, entry.folder)
+            else:
+                copied.count("completed" if union.add() else "present")
 
 
-def copy_files(source: Path, folder: Path) -> None:
+def refuse_damage(entry: StoredEntry, command: str) -> None:
+    """Raise StoreError if the files of an entry are not those that were written."""
+    if damage := entry.damage():
+        raise StoreError(f"{entry.folder}: {damage}. Delete this folder, and {command} again.")
+
+
+def read_key(entry: StoredEntry) -> Key:
+    """Return the key of an entry. Raises StoreError if this version of eyechart would write another one."""
+    try:
+        key = msgspec.convert(entry.key, Key)
+    except msgspec.ValidationError:
+        key = None
+    if key is None or key.digest != entry.digest:
+        raise StoreError(f"{entry.folder}: another version of eyechart wrote {KEY}. Merge with that version.")
+    return key
+
+
+def read_done(folder: Path) -> bytes:
+    """Return the file that says that all answers are there, with their sha256."""
+    return (folder / DONE).read_bytes()
+
+
+def copy_files(writer: Writer, source: Path) -> None:
     """Copy the files of a sealed entry; the one that says that all are there comes last."""
-    names = sorted(path.name for path in source.iterdir() if path.name not in (LOCK, DONE, KEY) and path.is_file())
-    for name in [name for name in names if not name.endswith(".part")] + [DONE]:
-        draft = draft_path(folder / name)
-        shutil.copy2(source / name, draft)
-        draft.replace(folder / name)
-    remove_parts(folder)
+    for name in (*answer_files(source), DONE):
+        with writer.draft(name) as draft:
+            shutil.copyfile(source / name, draft)
+            with draft.open("rb+") as file:
+                os.fsync(file.fileno())
+            draft.replace(writer.folder / name)
+    remove_parts(writer.folder)
 
 
-def union_blocks(writer: Writer, source: Path) -> bool:
-    """Add the blocks of an entry that is not sealed, in an order that does not depend on who had which block.
-
-    Return whether there were new ones.
-    """
-    own, others = {*writer.blocks()}, {*read_parts(source)}
-    if own | others:
-        writer.replace(sorted(own | others))
-    return not others <= own
+def answer_files(folder: Path) -> list[str]:
+    """Return the names of the files of answers that a sealed entry has."""
+    return [name for name in (arrays.FILE, responses.SERVED, responses.FILE) if (folder / name).is_file()]
 
 
 def merge_models(into: Path, source: Path) -> None:
-    """Copy the descriptions of models that answered; of two that differ in the device, the same one is kept always."""
+    """Copy the descriptions of models that answered; of two that differ in the device, the same one is kept always.
+
+    The time of the last answer is that of the later one.
+    """
     for path in sorted((source / MODELS).glob("*.json")):
         target = into / MODELS / path.name
-        contents = [path.read_bytes(), *([target.read_bytes()] if target.is_file() else [])]
+        both = [path, *([target] if target.is_file() else [])]
+        last = max(one.stat().st_mtime_ns for one in both)
         target.parent.mkdir(parents=True, exist_ok=True)
-        write_atomic(target, min(contents))
+        write_atomic(target, min(one.read_bytes() for one in both))
+        os.utime(target, ns=(last, last))
 
 
 def push_store(store: Path, url: str) -> Copied:
-    """Copy the sealed entries of a store to a URL that fsspec knows; entries that are there are left as they are."""
+    """Copy the sealed entries of a store to a URL that fsspec knows; entries that are there are left as they are.
+
+    Raises StoreError if the store has a damaged entry. Entries with other answers are named in the result.
+    """
     files, root = open_url(url)
     copied = Copied()
     for entry in list_entries(store):
-        if entry.complete and not entry.damage():
-            folder = f"{root}/{entry.digest[:2]}/{entry.digest}"
-            if files.exists(f"{folder}/{DONE}"):
-                copied.count("present")
-                continue
-            names = sorted({path.name for path in entry.folder.iterdir()} - {LOCK, DONE})
-            for name in [*names, DONE]:
-                upload(files, entry.folder / name, f"{folder}/{name}")
-            copied.count("added")
+        if entry.complete:
+            refuse_damage(entry, "push")
+            push_entry(entry, files, f"{root}/{entry.digest[:2]}/{entry.digest}", copied)
     for path in sorted((store / MODELS).glob("*.json")):
         upload(files, path, f"{root}/{MODELS}/{path.name}")
     return copied
+
+
+def push_entry(entry: StoredEntry, files: Any, folder: str, copied: Copied) -> None:
+    """Copy a sealed entry to a folder on a remote file system; the file that says that all are there comes last."""
+    done = f"{folder}/{DONE}"
+    if files.exists(done):
+        copied.count("present")
+        if files.cat_file(done) != read_done(entry.folder):
+            copied.conflict(folder, entry.folder)
+        return
+    for name in (KEY, *answer_files(entry.folder), DONE):
+        upload(files, entry.folder / name, f"{folder}/{name}")
+    copied.count("added")
 
 
 def pull_store(url: str, store: Path) -> Copied:
@@ -126,10 +164,14 @@ def pull_store(url: str, store: Path) -> Copied:
     copied = Copied()
     for folder in remote_entries(files, root):
         digest = folder.rpartition("/")[2]
-        if StoredEntry(store / digest[:2] / digest).complete:
+        there = StoredEntry(store / digest[:2] / digest)
+        if there.complete:
             copied.count("present")
+            if files.cat_file(f"{folder}/{DONE}") != read_done(there.folder):
+                copied.conflict(there.folder, folder)
             continue
-        with TemporaryDirectory() as place:
+        store.mkdir(parents=True, exist_ok=True)
+        with TemporaryDirectory(prefix="pull-", dir=store) as place:  # the default folder may be in memory
             local = StoredEntry(Path(place) / digest)
             local.folder.mkdir()
             for path in files.ls(folder, detail=False):
@@ -138,7 +180,7 @@ def pull_store(url: str, store: Path) -> Copied:
                 raise StoreError(
                     f"{url}: the entry {digest[:12]} is damaged ({damage}). Delete it there, and push it again."
                 )
-            merge_entry(store, local, copied)
+            merge_entry(store, local, copied, "pull")
     pull_models(files, root, store)
     return copied
 

@@ -21,9 +21,10 @@ KEY = "key.json"
 
 
 class SealedFile(msgspec.Struct):
-    """The sha256 of the file of answers, as it is written last."""
+    """The sha256 of the file of answers, and the number of replies if it has replies, as they are written last."""
 
     sha256: str
+    replies: int = 0
 
 
 @dataclass(frozen=True)
@@ -83,7 +84,15 @@ class StoredEntry:
             return "its answers are missing"
         with paths[0].open("rb") as file:
             digest = file_digest(file, "sha256").hexdigest()
-        return "" if digest == sealed.sha256 else f"{paths[0].name} has the sha256 {digest[:12]}…"
+        if digest != sealed.sha256:
+            return f"{paths[0].name} has the sha256 {digest[:12]}…"
+        counted = self.count_usages() if paths[0].name == responses.FILE else 0
+        return "" if counted == sealed.replies else f"{responses.SERVED} has {counted} lines, not {sealed.replies}"
+
+    def count_usages(self) -> int:
+        """Return the number of replies whose tokens are stored."""
+        path = self.folder / responses.SERVED
+        return path.read_bytes().count(b"\n") if path.is_file() else 0
 
     def delete(self) -> None:
         """Delete the entry. Raises StoreError if a run holds it."""

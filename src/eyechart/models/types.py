@@ -266,8 +266,9 @@ class Scorer(Generator):
 
 
 class Neighbours(Model):
-    """Compares an image with the images of a labelled split."""
+    """Compares an image with the images of a labelled split, on a device by torch's name."""
 
+    device: str = "cpu"
     encoder: ImageEncoder
     k: int
     weights: str
