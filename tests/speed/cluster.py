@@ -1,27 +1,33 @@
-"""How well a Ray cluster on this machine is kept busy: `python -m tests.speed.cluster [ACTORS] [NAP] [BATCHES]`.
+"""How well a Ray cluster here is kept busy: `python -m tests.speed.cluster [ACTORS] [NAP] [BATCHES] [SIZE]`.
 
-The actors sleep NAP seconds for each batch of 64 images and return 1,000 numbers for each, so that all else is the cost
-of the engine. Efficiency is the time that the naps take on all actors, divided by the time of the job on a warm pool.
+The actors sleep NAP seconds for each batch of SIZE images and return 1,000 numbers for each, so that all else is the
+cost of the engine. Efficiency is the time of the naps on all actors, divided by the time of the job on a warm pool.
 """
 
 import sys
 import tempfile
-from collections.abc import Callable
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
 from pathlib import Path
 from time import perf_counter, process_time
 from typing import NamedTuple
 
+import numpy as np
+import psutil
+import ray
+
 from eyechart.inference.engines.interface import Engine
 from eyechart.inference.engines.local import LocalEngine
 from eyechart.inference.engines.pools import PoolEngine
-from eyechart.inference.engines.ray import RayOptions, RayPools
+from eyechart.inference.engines.ray import ActorPool, RayOptions, RayPools
 from eyechart.inference.requests import Classify
 from eyechart.inference.runner import Runner
 from eyechart.inference.store import Store
 from eyechart.models.registry import create_model
 from eyechart.spec import parse_spec
+from tests.plugin.ray_cluster import start_cluster
 
-from .sleeping import BATCH, many_images
+from .sleeping import many_images
 
 
 class Cost(NamedTuple):
@@ -34,47 +40,87 @@ class Cost(NamedTuple):
 class Bench:
     """Jobs of one model, each about other images, in one store."""
 
-    def __init__(self, folder: Path, engine: Engine, nap: float) -> None:
-        self.folder, self.engine = folder, engine
-        self.model = create_model(parse_spec(f"tests.speed.sleeping:Sleeping[nap={nap}]"), device="cpu", offline=True)
+    def __init__(self, folder: Path, engine: Engine, nap: float, size: int) -> None:
+        self.folder, self.engine, self.size = folder, engine, size
+        spec = parse_spec(f"tests.speed.sleeping:Sleeping[nap={nap},batch_size={size}]")
+        self.model = create_model(spec, device="cpu", offline=True)
         self.jobs = 0
 
-    def run(self, batches: int) -> Cost:
-        """Answer about so many batches of images, none of which is stored."""
+    def run(self, batches: int) -> tuple[Cost, Cost]:
+        """Answer about so many batches of images, none of which is stored; return the costs until all are, and after.
+
+        What comes after the last answer is to seal the entry and to read it, which depends on the disk.
+        """
         self.jobs += 1
         place = self.folder / str(self.jobs)
         place.mkdir(parents=True)
-        dataset = many_images(place, batches * BATCH)
-        runner = Runner(Store(place / "store"), None, 0, lambda *_: None, self.engine)
-        return cost(lambda: runner.run(Classify(), self.model, dataset))
+        dataset = many_images(place, batches * self.size)
+        times = [(perf_counter(), process_time())]
+        runner = Runner(
+            Store(place / "store"), None, 0, lambda *_: times.append((perf_counter(), process_time())), self.engine
+        )
+        runner.run(Classify(), self.model, dataset)
+        times[2:-1] = []
+        (begin, _, last), end = times, (perf_counter(), process_time())
+        return Cost(*np.subtract(last, begin).tolist()), Cost(*np.subtract(end, last).tolist())
 
 
-def cost(job: Callable[[], object]) -> Cost:
-    """The cost of a job."""
-    wall, cpu = perf_counter(), process_time()
-    job()
-    return Cost(perf_counter() - wall, process_time() - cpu)
+@contextmanager
+def connection() -> Iterator[None]:
+    """End the connection to a cluster before the cluster: Ray would end this process without a word."""
+    try:
+        yield
+    finally:
+        ray.shutdown()
 
 
-def main(actors: int = 8, nap: float = 0.5, batches: int = 0) -> None:
+def all_have_answered(engine: PoolEngine, actors: int) -> bool:
+    """Return whether all actors are ready and have answered."""
+    (shared,) = engine.pools.shared.values()
+    pool = shared.pool
+    assert isinstance(pool, ActorPool)
+    return len(pool.ready) == actors and pool.jobs > 1
+
+
+def actor_processes() -> list[psutil.Process]:
+    """Return the processes of actors on this machine."""
+    named = [(process, process.info["cmdline"] or [""]) for process in psutil.process_iter(["cmdline"])]
+    return [process for process, words in named if words[0].startswith("ray::ModelActor")]
+
+
+def actor_cpu() -> float:
+    """Return the CPU seconds of all actors."""
+    return sum(sum(process.cpu_times()[:2]) for process in actor_processes())
+
+
+def main(actors: int = 8, nap: float = 0.5, batches: int = 0, size: int = 64) -> None:
     """Print the figures."""
     batches = batches or 40 * actors
-    engine = PoolEngine(RayPools(RayOptions("local", actors)))
-    with tempfile.TemporaryDirectory() as folder:
-        bench = Bench(Path(folder) / "ray", engine, nap)
-        start = bench.run(1).wall
-        bench.run(2 * actors)  # until all actors have answered
-        second = min(bench.run(1).wall for _ in range(3)) - nap
-        found = bench.run(batches)
-        print(f"{actors} actors, {batches} batches of {BATCH}, naps of {nap} s")
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        start_cluster({"num_cpus": actors}) as cluster,  # one for each actor, whatever this machine has
+        connection(),
+        closing(PoolEngine(RayPools(RayOptions(cluster.address, actors)))) as engine,
+    ):
+        bench = Bench(Path(folder) / "ray", engine, nap, size)
+        start = bench.run(1)[0].wall
+        while not all_have_answered(engine, actors):
+            bench.run(2 * actors)
+        second = min(sum(cost.wall for cost in bench.run(1)) for _ in range(3)) - nap
+        before = actor_cpu()
+        found, after = bench.run(batches)
+        print(f"{actors} actors, {batches} batches of {size}, naps of {nap} s")
         print(f"- start: {start:.1f} s; another question on the warm model: {second:.2f} s more than its nap")
-        print(f"- efficiency: {nap * batches / actors / found.wall:.3f}")
-        print(f"- this process: {1000 * found.cpu / batches:.2f} ms of CPU for each batch")
+        print(f"- efficiency until the last answer is stored: {nap * batches / actors / found.wall:.3f}")
+        print(f"- CPU of this process for each batch: {1000 * found.cpu / batches:.2f} ms, and of actors: "
+              f"{1000 * (actor_cpu() - before) / batches:.2f} ms")  # fmt: skip
+        print(
+            f"- to seal and read the entry: {after.wall:.2f} s, CPU for each batch {1000 * after.cpu / batches:.2f} ms"
+        )
         if actors == 1:
-            alone = Bench(Path(folder) / "local", LocalEngine(), nap).run(batches)
+            alone, _ = Bench(Path(folder) / "local", LocalEngine(), nap, size).run(batches)
             print(f"- time divided by that of the local engine: {found.wall / alone.wall:.3f}")
-    engine.close()
 
 
 if __name__ == "__main__":
-    main(*(kind(text) for kind, text in zip((int, float, int), sys.argv[1:], strict=False)))
+    main(*(kind(text) for kind, text in zip((int, float, int, int), sys.argv[1:], strict=False)))

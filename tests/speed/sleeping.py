@@ -1,7 +1,7 @@
 """A classifier that only sleeps, and a data set of one picture with many keys, to time what is around a model."""
 
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
@@ -11,19 +11,22 @@ from PIL import Image
 
 from eyechart.data.dataset import Dataset
 from eyechart.data.file_index import IndexEntry, build_dataset
+from eyechart.inference.engines import local
 from eyechart.models.types import Classifier, Floats, Identity
 from eyechart.spec import ModelSpec
 
-BATCH, CLASSES = 64, 1000
+CLASSES = 1000
 
 
 class Sleeping(Classifier):
-    """Sleeps `nap` seconds for each batch, and returns the same logits."""
+    """Sleeps `nap` seconds for each batch, and returns the same logits.
 
-    batch_size = BATCH
+    Its process reads no images: many sleepers on two processors would only wait for these.
+    """
 
     def __init__(self, spec: ModelSpec, *, device: str, offline: bool) -> None:
-        self.nap = float(spec.options["nap"])
+        self.nap, self.batch_size = float(spec.options["nap"]), int(spec.options["batch_size"])
+        local.prefetch_images = read_nothing
 
     @property
     def identity(self) -> Identity:
@@ -39,6 +42,13 @@ class Sleeping(Classifier):
         """Return zeros after a while."""
         time.sleep(self.nap)
         return np.zeros((len(images), CLASSES), np.float32)
+
+
+def read_nothing(
+    _dataset: Dataset, indices: Sequence[int], size: int, _prepare: Callable[[Image.Image], Any]
+) -> Iterator[list[tuple[int, None]]]:
+    """Yield batches without images."""
+    yield from ([(index, None) for index in batch] for batch in local.batches(indices, size))
 
 
 def many_images(folder: Path, count: int) -> Dataset:

@@ -1,5 +1,6 @@
 """Local folders through the real `datasets` library, and no network."""
 
+import pickle
 import subprocess
 import sys
 from collections.abc import Callable
@@ -72,6 +73,15 @@ def test_image_folder(pictures: Path, opened: Opened) -> None:
 def test_bytes_come_undecoded(pictures: Path, opened: Opened) -> None:
     read = dict(opened(f"hub:{pictures}:train").read(range(2)))
     assert read == {0: (pictures / "train/cat/1.png").read_bytes(), 1: (pictures / "train/dog/2.png").read_bytes()}
+
+
+def test_a_part_is_read_by_another_process_as_by_this_one(pictures: Path, opened: Opened) -> None:
+    """Its rows are numbered anew, and labels are not sent."""
+    whole = opened(f"hub:{pictures}:train")
+    for part in (whole.part([1]), pickle.loads(pickle.dumps(whole.part([1])))):
+        assert dict(part.read([0])) == {0: (pictures / "train/dog/2.png").read_bytes()}
+        assert (part.keys, part.index[0].sha256) == (("0000001",), whole.index[1].sha256)
+        assert not part.label_sets
 
 
 def test_validation_is_the_default_split(pictures: Path, opened: Opened) -> None:

@@ -23,7 +23,7 @@ PATIENCE = 30
 class Recorded:
     """A pool that records that it was closed."""
 
-    closed = False
+    closed, size = False, 1
 
     def answer(self, job: Any, leases: Sequence[Lease], model: Any) -> Iterator[Received[Any]]:
         """Answer nothing."""

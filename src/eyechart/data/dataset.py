@@ -25,6 +25,9 @@ class Source(Protocol):
     def read(self, rows: Sequence[int]) -> Iterator[tuple[int, bytes]]:
         """Yield (row, image bytes) for ascending rows."""
 
+    def part(self, rows: Sequence[int]) -> "Source":
+        """Return the source of some rows alone, which are numbered anew."""
+
 
 @dataclass(frozen=True)
 class Dataset:
@@ -94,6 +97,14 @@ class Dataset:
         position = {self.selected[place]: place for place in places}
         for row, data in self.source.read([*position]):
             yield position[row], data
+
+    def part(self, places: Sequence[int]) -> "Dataset":
+        """Return the images at some positions alone, without labels: what another process needs to read them."""
+        rows = [self.selected[place] for place in places]
+        return Dataset(
+            self.benchmark, self.split, tuple(self.index[row] for row in rows), self.source.part(rows), self.classes,
+            upright=self.upright,
+        )  # fmt: skip
 
     def select_label_sets(self, empty: Empty | None = None) -> tuple[LabelSet, ...]:
         """Return the label sets of the selected rows; `empty` overrides the policy of all but the original labels."""

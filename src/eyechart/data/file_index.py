@@ -37,6 +37,10 @@ class FileSource:
         for row in rows:
             yield row, self._bytes(self.entries[row])
 
+    def part(self, rows: Sequence[int]) -> "FileSource":
+        """Return the source of some rows alone."""
+        return FileSource(self.root, [self.entries[row] for row in rows])
+
     def _bytes(self, entry: IndexEntry) -> bytes:
         path = self.root / entry.path
         try:

@@ -96,6 +96,10 @@ class HubSource:
         for row in rows:
             yield row, _read_bytes(self.table[row][self.column])
 
+    def part(self, rows: Sequence[int]) -> "HubSource":
+        """Return the source of some rows alone."""
+        return HubSource(self.name, self.table.select(rows), self.column)
+
 
 def _read_bytes(image: Mapping[str, Any]) -> bytes:
     if image["bytes"] is not None:

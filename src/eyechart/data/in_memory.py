@@ -132,6 +132,10 @@ class ImageSource:
             image = self.pairs[row][0]
             yield row, encode_png(image) if isinstance(image, Image.Image) else read_file(Path(image))
 
+    def part(self, rows: Sequence[int]) -> "ImageSource":
+        """Return the source of some rows alone."""
+        return ImageSource([self.pairs[row] for row in rows])
+
 
 def encode_png(image: Image.Image) -> bytes:
     """Return an image as the bytes of a PNG file, without loss."""

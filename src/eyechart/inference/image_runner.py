@@ -118,11 +118,14 @@ class ImageRun:
 
     def non_finite_errors(self, answers: ImageAnswers) -> dict[int, str]:
         """Return an error for each row with NaN or infinity, by the index of its image."""
+        rows = np.flatnonzero(~np.isfinite(answers.values).all(axis=1)).tolist()
+        if not rows:
+            return {}
         identity = self.model.identity
         return {
             answers.indices[row]: f"{image_name(self.dataset, answers.indices[row])}: {identity.name} answered with "
             f"NaN or infinity in {identity.dtype}. Try dtype=float32, and check the weights."
-            for row in np.flatnonzero(~np.isfinite(answers.values).all(axis=1)).tolist()
+            for row in rows
         }
 
     def unreadable_images(self) -> dict[int, str] | None:

@@ -7,33 +7,42 @@ error.
 
 from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from itertools import chain
 from typing import Any, Generic, Protocol, TypeVar
 
+from eyechart.data.dataset import Dataset
 from eyechart.inference.engines.local import LocalEngine, batches
-from eyechart.inference.requests import ImageRequest, ScoreTexts, TextRequest
+from eyechart.inference.request_batches import RequestBatch
+from eyechart.inference.requests import BaseRequest, ImageRequest, ScoreTexts, TextRequest
 
 MAX_LOSSES = 3  # workers that a lease may lose before it is divided
-IN_FLIGHT = 2  # leases of a worker: it begins the second without waiting for the process that gives them
+IN_FLIGHT = 2  # leases of a worker: it reads the images of the second while the model works on the first
 LOST = "The process of the model was lost"
+MOST_BATCHES = 4  # of a lease: each lease has costs of its own, and a lost one is asked again
+LEASES_LEFT = 4  # a worker's, when a lease of more than one batch is cut
 T = TypeVar("T")
 
 
 @dataclass(frozen=True)
 class Lease:
-    """Numbers of images or requests, and how many workers were lost while they worked on them."""
+    """Numbers of images or requests, and how many workers were lost while they worked on them.
+
+    A worker that has an `alone` lease has no other one, so that its loss tells about this lease.
+    """
 
     numbers: tuple[int, ...]
     losses: int = 0
+    alone: bool = False
 
     def split(self) -> "tuple[Lease, ...]":
         """Return the leases that replace this one after it lost a worker; none for a single number that lost most."""
         if self.losses + 1 < MAX_LOSSES:
-            return (Lease(self.numbers, self.losses + 1),)
+            return (Lease(self.numbers, self.losses + 1, alone=True),)
         middle = len(self.numbers) // 2
         halves = (self.numbers[:middle], self.numbers[middle:]) if middle else ()
         # one more loss divides a half again; a single number has two tries, since a machine may be lost by chance
-        return tuple(Lease(half, MAX_LOSSES - 1 - (len(half) == 1)) for half in halves)
+        return tuple(Lease(half, MAX_LOSSES - 1 - (len(half) == 1), alone=True) for half in halves)
 
 
 @dataclass(frozen=True)
@@ -46,11 +55,11 @@ class Received(Generic[T]):
 
 @dataclass(frozen=True)
 class Ended:
-    """A worker has answered all of its lease, or was lost; `started` tells whether it had begun to work on it."""
+    """A worker has answered all of its lease, or was lost; `first` tells whether it was the oldest of its leases."""
 
     lease: Lease
     lost: str = ""
-    started: bool = True
+    first: bool = True
 
 
 class Workers(Protocol[T]):
@@ -79,39 +88,78 @@ def answer_leases(leases: Sequence[Lease], workers: Workers[T]) -> Iterator[Rece
                     missing.difference_update(event.numbers)
                     yield Received(event.numbers, event.value)
                 continue
-            left = Lease(tuple(number for number in event.lease.numbers if number in missing), event.lease.losses)
-            if not left.numbers:
+            numbers = tuple(number for number in event.lease.numbers if number in missing)
+            if not numbers:
                 continue
-            if again := left.split() if event.started and event.lost else (left,):
+            losses = event.lease.losses if numbers == event.lease.numbers else 0  # those since its last answer
+            left = Lease(numbers, losses, alone=event.lease.alone or bool(event.lost))
+            if again := left.split() if event.first and event.lost else (left,):
                 queue.extendleft(reversed(again))
             else:
                 missing.difference_update(left.numbers)
                 yield Received(left.numbers, f"{event.lost} several times while it worked on this alone")
 
 
-def cut(numbers: Sequence[int], size: int) -> list[Lease]:
-    """Cut numbers into leases.
+def can_take(held: Iterable[Lease], lease: Lease) -> bool:
+    """Return whether a worker that has some leases can take one more."""
+    held = [*held]
+    return not held or (len(held) < IN_FLIGHT and not any(other.alone for other in (lease, *held)))
+
+
+def cut(numbers: Sequence[int], size: int, workers: int = 1) -> list[Lease]:
+    """Cut numbers into leases of one to four batches: the last ones are small, so that workers end at the same time.
 
     >>> [lease.numbers for lease in cut([3, 4, 8], 2)]
     [(3, 4), (8,)]
+    >>> [len(lease.numbers) for lease in cut(range(64), 2, workers=2)]
+    [8, 6, 6, 4, 4, 4, 4, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2]
     """
-    return [Lease(tuple(batch)) for batch in batches(numbers, size)]
+    left, cuts = [*batches(numbers, size)], list[Lease]()
+    while left:
+        count = max(1, min(MOST_BATCHES, len(left) // (LEASES_LEFT * workers)))
+        cuts.append(Lease(tuple(chain.from_iterable(left[:count]))))
+        del left[:count]
+    return cuts
+
+
+@dataclass(frozen=True)
+class Job:
+    """A request, and the data set of its images."""
+
+    request: BaseRequest[Any]
+    dataset: Dataset | None
+
+    @property
+    def sent_once(self) -> "Job":
+        """What every worker needs, whatever leases it has."""
+        if self.dataset is None or isinstance(self.request, ImageRequest):
+            return Job(self.request, None)
+        return Job(self.request, self.dataset.part(range(len(self.dataset))))
+
+    def images(self, lease: Lease) -> Dataset | None:
+        """Return the images of a lease, if they are sent with it: an index of a million images would fill a worker."""
+        if self.dataset is None or not isinstance(self.request, ImageRequest):
+            return None
+        return self.dataset.part(lease.numbers)
 
 
 def answer_lease(
-    engine: LocalEngine, model: Any, request: Any, dataset: Any, numbers: Sequence[int]
+    engine: LocalEngine, model: Any, job: Job, numbers: Sequence[int], images: Dataset | None
 ) -> Iterator[tuple[tuple[int, ...], Any]]:
     """Yield the numbers of images, texts or requests with their answer, as the engine yields it."""
+    request = job.request
     if isinstance(request, TextRequest):
         yield tuple(numbers), engine.answer_texts(request, model)
-    elif isinstance(request, ImageRequest | ScoreTexts):
-        answers = (
-            engine.score_texts(request, model, numbers)
-            if isinstance(request, ScoreTexts)
-            else engine.answer_images(request, model, dataset, numbers)
-        )
-        for part in answers:
+    elif isinstance(request, ImageRequest):
+        assert images is not None
+        for part in engine.answer_images(request, model, images, range(len(numbers))):
+            indices = tuple(numbers[index] for index in part.indices)
+            errors = {numbers[index]: error for index, error in part.errors.items()}
+            yield (*indices, *errors), replace(part, indices=indices, errors=errors)
+    elif isinstance(request, ScoreTexts):
+        for part in engine.score_texts(request, model, numbers):
             yield (*part.indices, *part.errors), part
     else:
-        for number, answer in engine.answer_requests(request, model, dataset, numbers):
+        assert isinstance(request, RequestBatch)
+        for number, answer in engine.answer_requests(request, model, job.dataset, numbers):
             yield (number,), answer

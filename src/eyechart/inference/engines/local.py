@@ -7,7 +7,7 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from collections.abc import Generator as Stream
 from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import closing
+from contextlib import AbstractContextManager, closing, nullcontext
 from itertools import chain, islice
 from typing import Any
 from warnings import warn
@@ -61,7 +61,13 @@ Prepared = tuple[int, Any]
 
 
 class LocalEngine:
-    """Answers requests with a model in this process."""
+    """Answers requests with a model in this process.
+
+    `turn` is held while the model works, so that threads with one engine take turns; images are read before it.
+    """
+
+    def __init__(self, turn: AbstractContextManager[object] | None = None) -> None:
+        self.turn = turn or nullcontext()
 
     def answer_images(
         self, request: ImageRequest[Any], model: Model, dataset: Dataset, indices: Sequence[int]
@@ -69,17 +75,20 @@ class LocalEngine:
         """Yield the answers about the images at some indices, batch by batch."""
         answers = OOMBackoff(lambda items: answer_prepared(request, model, items), model.batch_size, request.padded)
         for batch in prefetch_images(dataset, indices, model.batch_size, preparation(request, model)):
-            yield answer_batch(answers, batch, dataset)
+            with self.turn:
+                answered = answer_batch(answers, batch, dataset)
+            yield answered
 
     def answer_texts(self, request: TextRequest[Any], model: Model) -> Floats:
         """Return the answer to a request about texts, of shape (rows, d)."""
-        match request, model:
-            case EncodeTexts(), TextEncoder() as encoder:
-                return encoder.encode_texts(request.texts)
-            case ClassWeights(), TextEncoder() as encoder:
-                return class_weights(encoder.encode_texts, request.names, request.templates)
-            case LogitScale(), Encoder() as encoder:
-                return np.array([[encoder.logit_scale]], np.float32)
+        with self.turn:
+            match request, model:
+                case EncodeTexts(), TextEncoder() as encoder:
+                    return encoder.encode_texts(request.texts)
+                case ClassWeights(), TextEncoder() as encoder:
+                    return class_weights(encoder.encode_texts, request.names, request.templates)
+                case LogitScale(), Encoder() as encoder:
+                    return np.array([[encoder.logit_scale]], np.float32)
         raise unsupported(request, model)
 
     def score_texts(self, request: ScoreTexts, model: Scorer, numbers: Sequence[int]) -> Iterator[ImageAnswers]:
@@ -92,14 +101,17 @@ class LocalEngine:
             pad=False,
         )
         for batch in batches(numbers, model.batch_size):
-            yield score_batch(answers, [(number, Request((request.texts[number],))) for number in batch])
+            with self.turn:
+                scored = score_batch(answers, [(number, Request((request.texts[number],))) for number in batch])
+            yield scored
 
     def answer_requests(
         self, batch: RequestBatch, model: Generator, dataset: Dataset | None, numbers: Sequence[int]
     ) -> Iterator[tuple[int, Answer]]:
         """Yield the answers to the templates with some numbers, in groups that a model can answer in one call."""
         for group in batch.group_by_settings(numbers):
-            yield from generate_group(batch, model, dataset, group)
+            with self.turn:
+                yield from generate_group(batch, model, dataset, group)
 
     def charge_budget(self, model: Generator, key: str, total: Usage, usages: Sequence[Usage]) -> None:
         """Tell a model with a budget the token usage of cached responses under a key."""

@@ -14,7 +14,7 @@ import numpy as np
 from eyechart.data.dataset import Dataset
 from eyechart.errors import ModelError
 from eyechart.inference.engines.interface import ImageAnswers
-from eyechart.inference.engines.leases import Lease, Received, cut
+from eyechart.inference.engines.leases import Job, Lease, Received, cut
 from eyechart.inference.engines.local import LocalEngine
 from eyechart.inference.images import image_name
 from eyechart.inference.request_batches import RequestBatch
@@ -24,11 +24,14 @@ from eyechart.models.types import Answer, Floats, Generator, Identity, Model, Sc
 from eyechart.spec import ModelSpec
 
 REQUESTS = 64  # requests for texts in a lease
-Job = tuple[Any, Dataset | None]  # a request, and the data set of its images
 
 
 class WorkerPool(Protocol):
     """The processes of one model."""
+
+    @property
+    def size(self) -> int:
+        """The number of processes if all are there."""
 
     def answer(self, job: Job, leases: Sequence[Lease], model: Model) -> Iterator[Received[Any]]:
         """Yield the answers to the leases of a job; a string is an error. `model.remote_loads` is set at the end."""
@@ -126,16 +129,19 @@ class PoolEngine:
         self.pools = Pools()
 
     def answer(
-        self, job: Job, model: Model, leases: Callable[[], Sequence[Lease]], local: Callable[[], Iterator[Any]]
+        self, job: Job, model: Model, leases: Callable[[int], Sequence[Lease]], local: Callable[[], Iterator[Any]]
     ) -> Iterator[Any]:
-        """Yield the answers to a job from a pool, as `Received`; or from this process, as the local engine has them."""
+        """Yield the answers to a job from a pool, as `Received`; or from this process, as the local engine has them.
+
+        `leases` cuts the job for a number of processes.
+        """
         spec = model.made_from
         if spec is not None and find_backend(spec).uses_device:
             with self.pools.hold(spec) as shared:
                 if not shared.started:
                     shared.pool, shared.started = self.start(model, spec, self.pools), True
                 if shared.pool:
-                    yield from shared.pool.answer(job, leases(), model)
+                    yield from shared.pool.answer(job, leases(shared.pool.size), model)
                     return
         yield from local()
 
@@ -144,9 +150,9 @@ class PoolEngine:
     ) -> Iterator[ImageAnswers]:
         """Yield the answers about the images at some indices, batch by batch."""
         parts = self.answer(
-            (request, dataset),
+            Job(request, dataset),
             model,
-            lambda: cut(indices, model.batch_size),
+            lambda workers: cut(indices, model.batch_size, workers),
             lambda: self.local.answer_images(request, model, dataset, indices),
         )
         for part in parts:
@@ -155,9 +161,9 @@ class PoolEngine:
     def answer_texts(self, request: TextRequest[Any], model: Model) -> Floats:
         """Return the answer to a request about texts, of shape (rows, d)."""
         (part,) = self.answer(
-            (request, None),
+            Job(request, None),
             model,
-            lambda: [Lease((0,))],
+            lambda _: [Lease((0,))],
             lambda: iter([Received((0,), self.local.answer_texts(request, model))]),
         )
         if isinstance(part.value, str):
@@ -167,9 +173,9 @@ class PoolEngine:
     def score_texts(self, request: ScoreTexts, model: Scorer, numbers: Sequence[int]) -> Iterator[ImageAnswers]:
         """Yield the rows of the texts with some numbers, batch by batch."""
         parts = self.answer(
-            (request, None),
+            Job(request, None),
             model,
-            lambda: cut(numbers, model.batch_size),
+            lambda workers: cut(numbers, model.batch_size, workers),
             lambda: self.local.score_texts(request, model, numbers),
         )
         for part in parts:
@@ -180,9 +186,9 @@ class PoolEngine:
     ) -> Iterator[tuple[int, Answer]]:
         """Yield the answers to the templates with some numbers."""
         parts = self.answer(
-            (batch, dataset),
+            Job(batch, dataset),
             model,
-            lambda: cut_requests(batch, numbers, model.batch_size),
+            lambda workers: cut_requests(batch, numbers, model.batch_size, workers),
             lambda: self.local.answer_requests(batch, model, dataset, numbers),
         )
         for part in parts:
@@ -202,10 +208,10 @@ class PoolEngine:
         self.pools.close()
 
 
-def cut_requests(batch: RequestBatch, numbers: Sequence[int], batch_size: int) -> list[Lease]:
+def cut_requests(batch: RequestBatch, numbers: Sequence[int], batch_size: int, workers: int) -> list[Lease]:
     """Cut requests into leases of whole batches with equal settings."""
     size = -(-REQUESTS // batch_size) * batch_size
-    return [lease for group in batch.group_by_settings(numbers) for lease in cut(group, size)]
+    return [lease for group in batch.group_by_settings(numbers) for lease in cut(group, size, workers)]
 
 
 def as_image_answers(part: "Received[Any] | ImageAnswers", prefix: Callable[[int], str]) -> ImageAnswers:

@@ -1,12 +1,17 @@
 """The process on this machine that holds one model and answers leases with it, as an actor does on a Ray cluster."""
 
+import os
 import signal
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from multiprocessing.connection import Connection
+from threading import Lock
 from typing import Any
 
+from eyechart.data.dataset import Dataset
 from eyechart.errors import EyechartError, ModelError
-from eyechart.inference.engines.leases import answer_lease
+from eyechart.inference.engines.leases import IN_FLIGHT, Job, answer_lease
 from eyechart.inference.engines.local import LocalEngine
 from eyechart.models.device import assign_device
 from eyechart.models.registry import create_model
@@ -27,29 +32,42 @@ def main(descriptor: int) -> None:
         except Exception as error:
             connection.send((ERROR, as_eyechart_error(spec, error)))
             return
-        serve(connection, spec, model)
+        Server(connection, spec, model).serve()
+    os._exit(0)  # nobody waits for the answers of threads any more
 
 
-def serve(connection: "Connection[Any, Any]", spec: ModelSpec, model: Any) -> None:
-    """Receive jobs and leases of the last one, and send answers; the end of a lease has the error that ended it."""
-    engine, job = LocalEngine(), (None, None)
-    while True:
-        kind, content = connection.recv()
-        if kind == "job":
-            job = content
-            continue
-        error = None
-        answers = answer_lease(engine, model, *job, content)
-        while error is None:
-            try:
-                part = next(answers, None)
-            except Exception as raised:
-                error = as_eyechart_error(spec, raised)
+class Server:
+    """Answers leases of the last job, each in a thread; these take turns with the model."""
+
+    def __init__(self, connection: "Connection[Any, Any]", spec: ModelSpec, model: Any) -> None:
+        self.connection, self.spec, self.model = connection, spec, model
+        self.engine, self.sending = LocalEngine(Lock()), Lock()
+
+    def serve(self) -> None:
+        """Receive jobs and leases until the other end closes."""
+        job: Any = None
+        threads = ThreadPoolExecutor(IN_FLIGHT)
+        while True:
+            kind, content = self.connection.recv()
+            if kind == "job":
+                job = content
             else:
-                if part is None:
-                    break
-                connection.send((ANSWER, *part))
-        connection.send((END, model.loads, error))
+                threads.submit(self.answer, job, *content)
+
+    def answer(self, job: Job, ticket: int, numbers: Sequence[int], images: Dataset | None) -> None:
+        """Send the answers to a lease, and its end with the error that ended it."""
+        error = None
+        try:
+            for answer in answer_lease(self.engine, self.model, job, numbers, images):
+                self.send(ANSWER, ticket, *answer)
+        except Exception as raised:
+            error = as_eyechart_error(self.spec, raised)
+        self.send(END, ticket, self.model.loads, error)
+
+    def send(self, *message: Any) -> None:
+        """Send a message; nobody waits for it if the other end has closed."""
+        with self.sending, suppress(OSError):
+            self.connection.send(message)
 
 
 def as_eyechart_error(spec: ModelSpec, error: Exception) -> EyechartError:

@@ -16,16 +16,17 @@ from typing import Any
 
 from eyechart.errors import ModelError
 from eyechart.inference.engines.leases import (
-    IN_FLIGHT,
     LOST,
     MAX_LOSSES,
     Ended,
+    Job,
     Lease,
     Received,
     answer_leases,
+    can_take,
 )
 from eyechart.inference.engines.placement import ProcessPlace, places_on_this_machine
-from eyechart.inference.engines.pools import Job, Pools, differences
+from eyechart.inference.engines.pools import Pools, differences
 from eyechart.inference.engines.process_worker import END, ERROR, READY
 from eyechart.models.types import Identity, Model
 from eyechart.spec import ModelSpec
@@ -53,7 +54,7 @@ class LocalPools:
 
 @dataclass(eq=False)
 class ModelProcess:
-    """One process of a model, and the leases that it has, each with the number of its job."""
+    """One process of a model, and the leases that it has by their tickets, each with the number of its job."""
 
     place: ProcessPlace
     process: "subprocess.Popen[bytes]"
@@ -61,7 +62,8 @@ class ModelProcess:
     ready: bool = False
     job: int = 0
     loads: int = 0
-    leases: deque[tuple[int, Lease]] = field(default_factory=deque)
+    tickets: int = 0
+    leases: dict[int, tuple[int, Lease]] = field(default_factory=dict)
 
     @classmethod
     def start(cls, place: ProcessPlace, spec: ModelSpec, offline: bool) -> "ModelProcess":
@@ -97,12 +99,18 @@ class ProcessPool:
         self.processes: list[ModelProcess] = []
         self.jobs = self.loads_of_lost = 0
         self.closed = False
-        self.job = b""
+        self.job: Job | None = None
+        self.sent = b""
+
+    @property
+    def size(self) -> int:
+        """The number of processes that there can be."""
+        return len(self.processes) + len(self.free)
 
     def answer(self, job: Job, leases: Sequence[Lease], model: Model) -> Iterator[Received[Any]]:
         """Yield the answers to the leases of a job."""
         self.jobs += 1
-        self.job = bytes(ForkingPickler.dumps(("job", job)))
+        self.job, self.sent = job, bytes(ForkingPickler.dumps(("job", job.sent_once)))
         self.start(len(leases))
         try:
             yield from answer_leases(leases, self)
@@ -114,21 +122,24 @@ class ProcessPool:
 
         A process that still works for an earlier job, which an error ended, has no room.
         """
-        free = [process for process in self.processes if process.ready and self.has_room(process)]
+        free = [process for process in self.processes if process.ready and self.is_free(process, lease)]
         process = min(free, key=lambda process: len(process.leases), default=None)
         if process is None:
             return False
-        process.leases.append((self.jobs, lease))
+        process.tickets += 1
+        process.leases[process.tickets] = (self.jobs, lease)
         with suppress(OSError):  # a process that has ended is noticed when it is waited for
             if process.job != self.jobs:
-                process.connection.send_bytes(self.job)
+                process.connection.send_bytes(self.sent)
                 process.job = self.jobs
-            process.connection.send(("lease", lease.numbers))
+            assert self.job
+            process.connection.send(("lease", (process.tickets, lease.numbers, self.job.images(lease))))
         return True
 
-    def has_room(self, process: ModelProcess) -> bool:
-        """Return whether a process can take one more lease of this job."""
-        return len(process.leases) < IN_FLIGHT and all(job == self.jobs for job, _ in process.leases)
+    def is_free(self, process: ModelProcess, lease: Lease) -> bool:
+        """Return whether a process can take a lease of this job."""
+        held = process.leases.values()
+        return all(job == self.jobs for job, _ in held) and can_take([other for _, other in held], lease)
 
     def start(self, count: int) -> None:
         """Start processes until there are so many, or one at each place."""
@@ -155,14 +166,16 @@ class ProcessPool:
         elif kind == ERROR:
             self.refuse(process, str(content[0]).rstrip("."))
         elif kind == END:
-            process.loads, error = content
-            job, lease = process.leases.popleft()
+            ticket, process.loads, error = content
+            job, lease = process.leases.pop(ticket)
             if job == self.jobs:
                 if error is not None:
                     raise error
                 yield Ended(lease)
-        elif process.leases[0][0] == self.jobs:
-            yield Received(*content)
+        else:
+            ticket, *answer = content
+            if process.leases[ticket][0] == self.jobs:
+                yield Received(*answer)
 
     def admit(self, process: ModelProcess, identity: Identity) -> None:
         """Let a process have leases if its model is the expected one."""
@@ -181,7 +194,7 @@ class ProcessPool:
         warnings.warn(f"{self.spec}: {reason}. This process is not used.", RuntimeWarning, stacklevel=2)
 
     def lose(self, process: ModelProcess) -> Iterator[Ended]:
-        """Yield the leases of a lost process, of which it had begun the first, and start it again."""
+        """Yield the leases of a lost process, and start it again."""
         if self.closed:
             raise ModelError(f"{self.spec}: the session has ended. Run the same command again.")
         if not process.ready and self.failures[process.place] + 1 >= MAX_LOSSES:
@@ -193,9 +206,9 @@ class ProcessPool:
         self.processes.remove(process)
         process.close()
         self.processes.append(ModelProcess.start(process.place, self.spec, self.offline))
-        for number, (job, lease) in enumerate(process.leases):
+        for place, (job, lease) in enumerate(process.leases.values()):
             if job == self.jobs:
-                yield Ended(lease, LOST, started=number == 0)
+                yield Ended(lease, LOST, first=place == 0)
 
     def close(self) -> None:
         """End the processes."""

@@ -7,6 +7,7 @@ import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
+from multiprocessing.reduction import ForkingPickler
 from pathlib import Path
 from threading import Lock
 from time import monotonic, sleep
@@ -14,9 +15,10 @@ from typing import Any
 
 from eyechart.errors import EyechartError, ModelError
 from eyechart.extras import install_command
-from eyechart.inference.engines.leases import IN_FLIGHT, LOST, Ended, Lease, Received, answer_leases
+from eyechart.inference.engines.leases import IN_FLIGHT, LOST, Ended, Job, Lease, Received, answer_leases, can_take
 from eyechart.inference.engines.placement import gpus_per_process, refuse_own_copies
-from eyechart.inference.engines.pools import Job, Pools, differences
+from eyechart.inference.engines.pools import Pools, differences
+from eyechart.inference.request_batches import RequestBatch
 from eyechart.models.types import Identity, Model
 from eyechart.spec import ModelSpec
 
@@ -181,10 +183,11 @@ class ActorPool:
     actors: list[Any]
     jobs: int = 0
     loads: int = 0
-    ready: list[Any] = field(default_factory=list)
+    ready: "list[Ready]" = field(default_factory=list)
     checks: dict[Any, Any] = field(default_factory=dict)
-    streams: dict[Any, "Stream"] = field(default_factory=dict)
-    job: tuple[int, list[Any]] = (0, [])
+    tasks: "dict[Any, Ready]" = field(default_factory=dict)
+    job: Job | None = None
+    sent: tuple[int, list[Any]] = (0, [])
     waited: float = 0.0  # seconds without any actor
     make_room: Callable[[], None] | None = None
     others_at_work: Callable[[], bool] = lambda: False
@@ -197,7 +200,11 @@ class ActorPool:
         variables = {name: value for name, value in os.environ.items() if name.startswith(PASSED_ON)}
         environment = {"env_vars": {**variables, **placement.variables}}
         actor_class = ray.remote(ModelActor).options(
-            max_restarts=-1, max_task_retries=0, runtime_env=environment, **placement.resources
+            max_restarts=-1,
+            max_task_retries=0,
+            max_concurrency=IN_FLIGHT,
+            runtime_env=environment,
+            **placement.resources,
         )
         actors = [actor_class.remote(spec, offline, Path.cwd()) for _ in range(placement.count)]
         pool = cls(ray, str(spec), identity, actors)
@@ -205,39 +212,51 @@ class ActorPool:
             pool.check(actor)
         return pool
 
+    @property
+    def size(self) -> int:
+        """The number of actors that are not refused."""
+        return len(self.actors)
+
+    @property
+    def streams(self) -> bool:
+        """Whether a lease of the job has so many answers that they come one by one."""
+        return self.job is not None and isinstance(self.job.request, RequestBatch)
+
     def check(self, actor: Any) -> None:
         """Ask an actor for the identity of its model; the answer comes when Ray has placed and started it."""
         self.checks[actor.describe.options(max_task_retries=-1).remote()] = actor
 
     def answer(self, job: Job, leases: Sequence[Lease], model: Model) -> Iterator[Received[Any]]:
-        """Yield the answers to the leases of a job, a request and its data set."""
+        """Yield the answers to the leases of a job."""
         self.jobs += 1
-        self.job = (self.jobs, [self.ray.put(job)])
+        self.job, self.sent = job, (self.jobs, [self.ray.put(bytes(ForkingPickler.dumps(job.sent_once)))])
         try:
             yield from answer_leases(leases, self)
         finally:
-            for stream in self.streams:
-                self.ray.cancel(stream)
-            self.streams.clear()
+            for ref, worker in self.tasks.items():
+                self.ray.cancel(ref)
+                worker.leases.clear()
+            self.tasks.clear()
             model.remote_loads = self.count_loads()
 
     def submit(self, lease: Lease) -> bool:
-        """Give a lease to the actor with the fewest leases; return False if all have enough."""
-        counts = {actor: self.in_flight(actor) for actor in self.ready}
-        actor = min(counts, key=counts.__getitem__, default=None)
-        if actor is None or counts[actor] >= IN_FLIGHT:
+        """Give a lease to the actor with the fewest leases; return False if none has room for it."""
+        worker = min(self.ready, key=lambda worker: len(worker.leases), default=None)
+        if worker is None or not can_take(worker.leases.values(), lease):
             return False
-        stream = actor.answer.options(num_returns="streaming", max_task_retries=0).remote(*self.job, lease.numbers)
-        self.streams[stream] = Stream(actor, lease)
+        assert self.job
+        message = (*self.sent, lease.numbers, self.job.images(lease))
+        if self.streams:
+            ref = worker.actor.stream.options(num_returns="streaming").remote(*message)
+        else:
+            ref = worker.actor.answer.remote(*message)
+        worker.leases[ref] = lease
+        self.tasks[ref] = worker
         return True
-
-    def in_flight(self, actor: Any) -> int:
-        """Return the number of leases of an actor."""
-        return sum(stream.actor is actor for stream in self.streams.values())
 
     def wait(self) -> Iterator[Received[Any] | Ended]:
         """Wait for answers, lost actors and actors that are ready."""
-        waiting = [*self.streams, *self.checks]
+        waiting = [*self.tasks, *self.checks]
         done, _ = self.ray.wait(waiting, num_returns=1, timeout=None if self.ready else POLL)
         if done or self.others_at_work():  # those end some time, and leave their room
             self.waited = 0.0
@@ -253,8 +272,8 @@ class ActorPool:
         for ref in done:
             if ref in self.checks:
                 self.admit(ref, self.checks.pop(ref))
-            elif ref in self.streams:
-                yield from self.receive(ref)
+            elif ref in self.tasks:
+                yield from self.receive(ref, self.tasks[ref])
 
     def admit(self, ref: Any, actor: Any) -> None:
         """Let an actor have leases if its model is the expected one. Raises ModelError if no actor is left."""
@@ -268,7 +287,7 @@ class ActorPool:
             if wrong := differences(self.identity, identity):
                 self.refuse(actor, f"the model on the node {node} is not that of this machine: {wrong}")
             else:
-                self.ready.append(actor)
+                self.ready.append(Ready(actor))
 
     def refuse(self, actor: Any, reason: str) -> None:
         """End an actor, with a warning. Raises ModelError if it is the last."""
@@ -278,28 +297,27 @@ class ActorPool:
             raise ModelError(f"{self.name}: {reason}. Install the same packages and weights on all nodes.")
         warnings.warn(f"{self.name}: {reason}. This process is not used.", RuntimeWarning, stacklevel=2)
 
-    def receive(self, ref: Any) -> Iterator[Received[Any] | Ended]:
-        """Yield the next answer of a lease, or its end."""
-        stream = self.streams[ref]
+    def receive(self, ref: Any, worker: "Ready") -> Iterator[Received[Any] | Ended]:
+        """Yield the answers of a lease that have come, and its end."""
         try:
-            numbers, value = self.result(next(ref))
+            answers = self.result(next(ref) if self.streams else ref)
         except StopIteration:
-            del self.streams[ref]
-            yield Ended(stream.lease)
+            answers = []
         except self.ray.exceptions.RayActorError:
-            yield from self.lose(stream.actor)
-        else:
-            yield Received(numbers, value)
+            yield from self.lose(worker)
+            return
+        yield from (Received(*answer) for answer in answers)
+        if not (self.streams and answers):
+            del self.tasks[ref]
+            yield Ended(worker.leases.pop(ref))
 
-    def lose(self, actor: Any) -> Iterator[Ended]:
-        """Yield the leases of a lost actor, of which it had begun the first."""
-        lost = {ref: stream for ref, stream in self.streams.items() if stream.actor is actor}
-        for place, (ref, stream) in enumerate(lost.items()):
-            del self.streams[ref]
-            yield Ended(stream.lease, LOST, started=place == 0)
-        if actor in self.ready:
-            self.ready.remove(actor)
-            self.check(actor)
+    def lose(self, worker: "Ready") -> Iterator[Ended]:
+        """Yield the leases of a lost actor; it has leases again when it is back."""
+        self.ready.remove(worker)
+        self.check(worker.actor)
+        for place, (ref, lease) in enumerate(worker.leases.items()):
+            del self.tasks[ref]
+            yield Ended(lease, LOST, first=place == 0)
 
     def result(self, ref: Any) -> Any:
         """Return a value from the cluster; an error of eyechart is raised as it was there."""
@@ -313,14 +331,14 @@ class ActorPool:
 
     def count_loads(self) -> int:
         """Return how often the actors read the weights of the model, as far as they still answer."""
-        refs = [actor.loads.remote() for actor in self.ready]
+        refs = [worker.actor.loads.remote() for worker in self.ready]
         done, _ = self.ray.wait(refs, num_returns=len(refs), timeout=10) if refs else ([], [])
         return sum(self.result(ref) for ref in done)
 
     def end_one(self) -> None:
         """End one actor, which has no lease."""
         actor = self.actors.pop()
-        self.ready = [other for other in self.ready if other is not actor]
+        self.ready = [worker for worker in self.ready if worker.actor is not actor]
         self.checks = {ref: other for ref, other in self.checks.items() if other is not actor}
         self.ray.kill(actor)
 
@@ -330,9 +348,9 @@ class ActorPool:
             self.ray.kill(actor)
 
 
-@dataclass(frozen=True)
-class Stream:
-    """The answers of an actor to a lease."""
+@dataclass(eq=False)
+class Ready:
+    """An actor that can answer, and its leases by the references to their answers."""
 
     actor: Any
-    lease: Lease
+    leases: dict[Any, Lease] = field(default_factory=dict)

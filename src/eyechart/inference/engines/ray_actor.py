@@ -1,30 +1,35 @@
 """The process on a Ray cluster that holds one model and answers leases with it."""
 
 import os
+import pickle
 import sys
 from collections.abc import Iterator, Sequence
 from functools import cached_property
 from pathlib import Path
+from threading import Lock
+from time import monotonic
 from typing import Any
 
 import ray
 
 from eyechart.data.dataset import Dataset
-from eyechart.inference.engines.leases import answer_lease
+from eyechart.inference.engines.leases import Job, answer_lease
 from eyechart.inference.engines.local import LocalEngine
-from eyechart.inference.requests import BaseRequest
 from eyechart.models.device import assign_device
 from eyechart.models.registry import create_model
 from eyechart.models.types import Identity
 from eyechart.spec import ModelSpec
 
-Job = tuple[BaseRequest[Any], Dataset | None]
+PickledJob = Sequence["ray.ObjectRef[bytes]"]  # in a sequence, since Ray would send the value with each call otherwise
+
+STREAM_SECONDS = 1.0  # the answers of such a time are lost with an actor
 
 
 class ModelActor:
     """Makes a model and answers requests with it, as the local engine does.
 
-    A job is a request and its data set. It is sent once, and its leases name it by its number.
+    A job is a request and its data set. It is sent once, and its leases name it by its number. Each lease has a thread;
+    these take turns with the model.
     """
 
     def __init__(self, spec: ModelSpec, offline: bool, folder: Path) -> None:
@@ -32,8 +37,9 @@ class ModelActor:
             os.chdir(folder)
             sys.path.append(str(folder))
         self.spec, self.offline = spec, offline
-        self.engine = LocalEngine()
-        self.number = -1
+        self.engine = LocalEngine(Lock())
+        self.reading = Lock()
+        self.job_number = -1
         self.job: Job | None = None
 
     @cached_property
@@ -49,9 +55,27 @@ class ModelActor:
         """Return how often the weights were read."""
         return int(self.model.loads)
 
-    def answer(self, number: int, job: "Sequence[ray.ObjectRef[Job]]", numbers: Sequence[int]) -> Iterator[Any]:
-        """Yield (numbers, answer) for a lease of a job."""
-        if number != self.number:
-            self.number, self.job = number, ray.get(job[0])
-        assert self.job
-        yield from answer_lease(self.engine, self.model, *self.job, numbers)
+    def stream(
+        self, number: int, job: PickledJob, numbers: Sequence[int], images: Dataset | None
+    ) -> Iterator[list[Any]]:
+        """Yield (numbers, answer) for a lease of a job, those of a second at once: a message has its costs."""
+        answers, sent = list[Any](), monotonic()
+        for answer in answer_lease(self.engine, self.model, self.read_job(number, job), numbers, images):
+            answers.append(answer)
+            if monotonic() - sent > STREAM_SECONDS:
+                yield answers
+                answers, sent = [], monotonic()
+        if answers:
+            yield answers
+
+    def answer(self, number: int, job: PickledJob, numbers: Sequence[int], images: Dataset | None) -> list[Any]:
+        """Return all (numbers, answer) for a lease of a job, which costs less than to stream few of them."""
+        return [*answer_lease(self.engine, self.model, self.read_job(number, job), numbers, images)]
+
+    def read_job(self, number: int, job: PickledJob) -> Job:
+        """Return the job with a number, which is read from the cluster once."""
+        with self.reading:
+            if number != self.job_number:
+                self.job_number, self.job = number, pickle.loads(ray.get(job[0]))
+            assert self.job
+            return self.job

@@ -1,0 +1,80 @@
+"""Threads that answer with one model: they take turns with it, and read images while another one has its turn."""
+
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from threading import Event, Lock
+from typing import Any
+
+import numpy as np
+from PIL import Image
+
+from eyechart.data.in_memory import build_pairs
+from eyechart.inference.engines.leases import Job, Lease, answer_lease
+from eyechart.inference.engines.local import LocalEngine
+from eyechart.inference.requests import Classify
+from eyechart.models.types import Classifier, Floats, Identity
+
+SHADES, SIZE = 12, 3
+PATIENCE = 30
+
+
+class Shade(Classifier):
+    """Answers with the shade of an image, after the images of all leases are prepared."""
+
+    batch_size = SIZE
+
+    def __init__(self) -> None:
+        self.prepared, self.working, self.all_prepared = 0, Lock(), Event()
+
+    @property
+    def identity(self) -> Identity:
+        """No more than a name."""
+        return Identity("shade", "shade", weights_sha256="", dtype="", device="", processor={}, libraries={})
+
+    def prepare(self, image: Image.Image) -> Any:
+        """Count the images."""
+        self.prepared += 1
+        if self.prepared == SHADES:
+            self.all_prepared.set()
+        return image.getpixel((0, 0))
+
+    def classify(self, images: Sequence[Any]) -> Floats:
+        """Wait for the images of the other lease; fail if another thread has its turn."""
+        assert self.working.acquire(blocking=False)
+        assert self.all_prepared.wait(PATIENCE)
+        self.working.release()
+        return np.array(images, np.float32)[:, :1]
+
+
+def test_images_of_a_lease_are_read_while_the_model_works_on_another() -> None:
+    """The answers have the numbers of the lease."""
+    pairs = [(Image.new("RGB", (2, 2), (20 * shade,) * 3), "grey") for shade in range(SHADES)]
+    job = Job(Classify(), build_pairs(pairs, "shades", "all", ("grey",)))
+    leases = [Lease(tuple(range(0, SHADES, 2))), Lease(tuple(range(1, SHADES, 2)))]
+    engine, model = LocalEngine(Lock()), Shade()
+
+    def answer(lease: Lease) -> list[tuple[tuple[int, ...], Any]]:
+        return [*answer_lease(engine, model, job.sent_once, lease.numbers, job.images(lease))]
+
+    with ThreadPoolExecutor(2) as threads:
+        parts = [part for parts in threads.map(answer, leases) for part in parts]
+    assert job.sent_once.dataset is None
+    found = {
+        index: float(value) for _, part in parts for index, (value,) in zip(part.indices, part.values, strict=True)
+    }
+    assert found == {shade: 20.0 * shade for shade in range(SHADES)}
+    assert [numbers for numbers, _ in parts[:2]] == [(0, 2, 4), (6, 8, 10)]
+
+
+def test_a_file_that_changed_is_an_error_of_its_number(tmp_path: Path) -> None:
+    paths = [tmp_path / f"{number}.png" for number in range(4)]
+    for path in paths:
+        Image.new("RGB", (2, 2)).save(path)
+    job = Job(Classify(), build_pairs([(path, "grey") for path in paths], "shades", "all", ("grey",)))
+    Image.new("RGB", (2, 2), (9, 9, 9)).save(paths[3])
+    model = Shade()
+    model.all_prepared.set()
+    ((numbers, part),) = answer_lease(LocalEngine(), model, job.sent_once, (1, 3), job.images(Lease((1, 3))))
+    assert (numbers, part.indices) == ((1, 3), (1,))
+    assert "changed after the data set was indexed" in part.errors[3]
