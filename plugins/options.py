@@ -168,10 +168,16 @@ def has_any_option(config: pytest.Config) -> bool:
     return any(config.getoption(option.ini_name) is not None or config.getini(option.ini_name) for option in OPTIONS)
 
 
+OF_GATE = ("baseline", "update-baseline", "sequential")
+
+
 def get_option(config: pytest.Config, name: str) -> Any:
-    """Return the value of an option: from the command line, else from the ini file, else the default."""
+    """Return the value of an option: from the command line, else from the ini file, else the default.
+
+    A gate of the ini file is not one of a session that only stores answers.
+    """
     option = next(option for option in OPTIONS if option.name == name)
     value = config.getoption(option.ini_name)
-    if value is None:
+    if value is None and not (name in OF_GATE and get_option(config, "answer")):
         value = config.getini(option.ini_name)
     return value if value not in (None, "", []) else option.default

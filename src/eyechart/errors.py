@@ -63,6 +63,10 @@ class StoreError(EyechartError):
     """Stored answers that cannot be read or written."""
 
 
+class MissingAnswersError(StoreError):
+    """Answers that a session needs and may not ask for."""
+
+
 class ToleranceError(EyechartError):
     """More errors in a case than are allowed."""
 

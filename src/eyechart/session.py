@@ -3,7 +3,7 @@
 The fixtures of the pytest plugin and `eyechart.evaluate` both work through a `Session`.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from functools import cached_property, partial
@@ -25,7 +25,7 @@ from eyechart.inference.image_runner import Progress
 from eyechart.inference.runner import Runner
 from eyechart.inference.store import Store
 from eyechart.metrics.accuracy import Empty
-from eyechart.models.description import describe, find_description, model_of, read_description, write_description
+from eyechart.models.description import describe, find_descriptions, model_of, read_description, write_description
 from eyechart.models.pool import ModelPool
 from eyechart.models.registry import find_backend
 from eyechart.models.types import Identity, Model
@@ -133,9 +133,17 @@ class Session:
         return label_sets
 
     def make_described(self, spec: ModelSpec) -> Model:
-        """Return a model that is known by its description in the store."""
-        model: Model = model_of(find_description(self.settings.store, spec, self.settings.answer_command))
-        return model
+        """Return a model that is known by its last description in the store."""
+        return self.described_models(spec)[0]
+
+    def described_models(self, spec: ModelSpec) -> list[Model]:
+        """Return the models with a specification that are known by descriptions in the store, the last one first."""
+        return [*map(model_of, find_descriptions(self.settings.store, spec, self.settings.answer_command))]
+
+    def is_described(self, spec: ModelSpec) -> bool:
+        """Return whether a model of this session is known by a description alone; files of answers are read."""
+        in_memory = spec in self.models.in_memory
+        return bool(self.settings.answer_command) and not in_memory and "answers" not in find_backend(spec).capabilities
 
     def describe_models(self, models: Sequence[Model], answered: bool) -> Identity:
         """Write the descriptions of models into the store, and return the identity of the first one where it answered.
@@ -154,7 +162,7 @@ class Session:
             return stored.identity
         with suppress(OSError):  # a store that is only read
             write_description(self.settings.store, describe(model))
-        return model.identity
+        return model.remote_identity or model.identity
 
     def evaluate(
         self, case: Case, run: Path, progress: Progress, test: SequentialTest | None = None
@@ -163,13 +171,22 @@ class Session:
 
         With a `test` it asks in blocks until the test decides.
         """
-        make_context = partial(self.make_context, case, progress)
+        make_contexts = partial(self.make_contexts, case, progress)
         protocol = get_protocol(case.protocol)
         settings = self.settings.for_protocol(case.protocol)
-        return Evaluate(case, settings, protocol, make_context, run, self.models.new_weight_loads, test)
+        return Evaluate(case, settings, protocol, make_contexts, run, self.models.new_weight_loads, test)
 
-    def make_context(self, case: Case, progress: Progress, block: int | None = None) -> Context:
-        """Return the context of a case's protocol, with the model in memory; `block` is the limit of a growing case."""
+    def make_contexts(self, case: Case, progress: Progress, block: int | None = None) -> Iterator[Context]:
+        """Yield the context of a case's protocol, with the model in memory; `block` is the limit of a growing case.
+
+        A session that only scores yields one for each model that may have answered, the last one first.
+        """
+        models = self.described_models(case.model) if self.is_described(case.model) else [self.models[case.model]]
+        for model in models:
+            yield self.make_context(case, model, progress, block)
+
+    def make_context(self, case: Case, model: Model, progress: Progress, block: int | None = None) -> Context:
+        """Return the context of a case's protocol with a model."""
         settings = self.settings.for_protocol(case.protocol)
         dataset = self.open_split(case.benchmark, case.split, case.protocol)
         label_sets = self.load_label_sets(dataset)
@@ -177,7 +194,7 @@ class Session:
             dataset = dataset.subsample(block, settings.seed)
             label_sets = [labels.select(dataset.selected) for labels in label_sets]
         names, source = resolve_class_names(dataset, settings.names)
-        models = [self.models[case.model]]
+        models = [model]
 
         def get_model(text: str) -> Model:
             models.append(self.models.get_model(text))
@@ -192,7 +209,7 @@ class Session:
                 self.engine,
                 in_blocks=block is not None,
             ),
-            model=models[0],
+            model=model,
             dataset=dataset,
             raw_names=names,
             names_source=source,

@@ -39,8 +39,16 @@ class Elsewhere(TinyClass):
     @property
     def identity(self):
         where = {"device": os.environ["DEVICE"], "dtype": self.made.options.get("dtype", os.environ["DTYPE"])}
-        return replace(super().identity, **where, libraries={"torch": "2.13.0" + os.environ["BUILD"]})
+        return replace(super().identity, **where, libraries={"torch": os.environ["BUILD"]})
 """
+ONE, OTHER = ("-k", "imagenet/tiny/"), ("-k", "imagenet/tiny and not imagenet/tiny/")
+
+
+def move(world: Any, **where: str) -> None:
+    """Let the model answer on a device, in a number format and with a library from now on."""
+    (world.folder / "mine.py").write_text(ELSEWHERE)
+    world.models = ("mine:Elsewhere[]",)
+    world.environment = {"DEVICE": "cpu", "DTYPE": "float32", "BUILD": "2.13.0"} | where
 
 
 def test_a_session_stores_answers_and_another_one_scores_them(world: Any, serial: Any) -> None:
@@ -81,11 +89,9 @@ def test_a_model_that_never_answered_is_named(world: Any) -> None:
 
 def test_answers_of_another_device_and_build_are_found(world: Any) -> None:
     """A machine without a GPU finds what a GPU answered, with or without its own model."""
-    (world.folder / "mine.py").write_text(ELSEWHERE)
-    world.models = ("mine:Elsewhere[]",)
-    world.environment = {"DEVICE": "cuda", "DTYPE": "float32", "BUILD": "+cu130"}
+    move(world, DEVICE="cuda", BUILD="2.13.0+cu130")
     world.passes("--eye-answer")
-    world.environment = {"DEVICE": "cpu", "DTYPE": "float32", "BUILD": "+cpu"}
+    move(world, BUILD="2.13.0+cpu")
     world.passes()
     assert world.asked == PICTURES
     assert world.records[0]["model"]["device"] == "cuda"
@@ -95,10 +101,8 @@ def test_answers_of_another_device_and_build_are_found(world: Any) -> None:
 
 def test_the_number_format_selects_one_of_two_models(world: Any) -> None:
     """Answers in bfloat16 and in float32 are those of two models."""
-    (world.folder / "mine.py").write_text(ELSEWHERE)
-    world.models = ("mine:Elsewhere[]",)
     for dtype, device in {"bfloat16": "cuda", "float32": "cpu"}.items():
-        world.environment = {"DEVICE": device, "DTYPE": dtype, "BUILD": ""}
+        move(world, DEVICE=device, DTYPE=dtype)
         world.passes("--eye-answer")
     assert world.asked == PICTURES * 2
     said = world.run("--eye-stored").stdout.str()
@@ -107,6 +111,42 @@ def test_the_number_format_selects_one_of_two_models(world: Any) -> None:
     world.models = ("mine:Elsewhere[dtype=bfloat16]",)
     world.passes("--eye-stored")
     assert {record["model"]["dtype"] for record in world.records} == {"bfloat16"}
+
+
+@pytest.mark.parametrize("before", [{"BUILD": "2.12.0"}, {"DTYPE": "bfloat16", "DEVICE": "cuda"}])
+def test_a_case_is_scored_with_the_model_that_answered_it(world: Any, before: dict[str, str]) -> None:
+    """Another case of the specification was answered later, by another library or in another number format."""
+    move(world, **before)
+    world.passes(*ONE, "--eye-answer")
+    move(world)
+    world.passes(*OTHER, "--eye-answer")
+    asked = world.asked
+    world.passes("--eye-stored")
+    assert world.asked == asked
+    models = {record["split"]: record["model"] for record in world.records}
+    found = {split == "tiny": (model["dtype"], model["device"]) for split, model in models.items()}
+    assert found == {True: (before.get("DTYPE", "float32"), before.get("DEVICE", "cpu")), False: ("float32", "cpu")}
+
+
+def test_a_record_names_the_device_of_the_process_that_answered(world: Any) -> None:
+    """Also that of a session which only scores."""
+    world.warm = ()  # processes are started from the interpreter of the run
+    (world.folder / "mine.py").write_text(
+        ELSEWHERE.replace('os.environ["DEVICE"]', '"cpu" if "pytest" in sys.modules else "cuda"') + "\nimport sys"
+    )
+    world.models = ("mine:Elsewhere[]",)
+    world.environment = {"DTYPE": "float32", "BUILD": "2.13.0"}
+    for options in (("--eye-devices=2",), (), ("--eye-stored",)):
+        world.passes(*ONE, *options)
+        assert [record["model"]["device"] for record in world.records] == ["cuda"]
+
+
+def test_a_gate_in_the_ini_file_does_not_concern_a_session_that_answers(world: Any) -> None:
+    world.models = ("tinyclass[]",)
+    (world.folder / "pytest.ini").write_text("[pytest]\neye_baseline = kept\n", encoding="utf-8")
+    assert "2 cases answered" in world.passes("--eye-answer").stdout.str()
+    refused = world.run("--eye-answer", "--eye-baseline=kept")
+    assert "--eye-answer only stores answers. Leave out --eye-baseline." in refused.stderr.str()
 
 
 @pytest.mark.slow

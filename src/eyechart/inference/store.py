@@ -20,7 +20,7 @@ import msgspec
 
 from eyechart.atomic import draft_path, write_atomic
 from eyechart.data.limits import Limit
-from eyechart.errors import StoreError
+from eyechart.errors import MissingAnswersError, StoreError
 from eyechart.models.types import Identity
 from eyechart.version import __version__
 
@@ -135,10 +135,10 @@ class StoreEntry:
     def lock_for_writing(self, *, wait: bool = True) -> Iterator["Writer"]:
         """Hold the entry alone; another run that wants it waits for that, or with StoreError does not.
 
-        Raises StoreError with the command that makes the answers in a session that only scores stored ones.
+        Raises MissingAnswersError with the command that makes the answers in a session that only scores stored ones.
         """
         if self.answer_command:
-            raise StoreError(
+            raise MissingAnswersError(
                 f"{self.key.model.name}: answers are missing from the store {self.folder.parent.parent}, in the entry "
                 f"{self.folder.name[:12]}. Make them with: {self.answer_command}"
             )

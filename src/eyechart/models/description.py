@@ -59,11 +59,14 @@ class ModelDescription(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=
 
 
 def describe(model: Model) -> ModelDescription:
-    """Return the description of a model that `registry.create_model` made; no weights are loaded."""
+    """Return the description of a model that `registry.create_model` made; no weights are loaded.
+
+    Its device is that where the model answered.
+    """
     head = model.head if isinstance(model, Classifier) else None
     return ModelDescription(
         spec=str(model.made_from),
-        identity=model.identity,
+        identity=model.remote_identity or model.identity,
         interfaces=tuple(name for name, interface in INTERFACES.items() if isinstance(model, interface)),
         batch_size=model.batch_size,
         thinks=isinstance(model, Generator) and model.thinks,
@@ -188,11 +191,10 @@ def read_file(path: Path) -> ModelDescription:
         raise ModelError(f"The description of a model {path} cannot be read ({error}). Delete it.") from error
 
 
-def find_description(store: Path, spec: ModelSpec, command: str) -> ModelDescription:
-    """Return the description of a model that answered, the last one of several with other weights or libraries.
+def find_descriptions(store: Path, spec: ModelSpec, command: str) -> list[ModelDescription]:
+    """Return the descriptions of a model that answered, the last one first; others have other weights or libraries.
 
-    Raises ModelError if there is none, or if several have other precisions and the specification has no `dtype`;
-    `command` makes the answers.
+    Raises ModelError if there is none; `command` makes the answers.
     """
     specs, dtype = {str(spec), str(without_dtype(spec))}, spec.options.get("dtype")
     matches = [
@@ -202,13 +204,11 @@ def find_description(store: Path, spec: ModelSpec, command: str) -> ModelDescrip
     ]
     if not matches:
         raise ModelError(f"{spec}: no run with this model wrote to the store {store}. Make its answers with: {command}")
-    if len({description.identity.dtype for description in matches}) > 1:
-        several = "; ".join(describe_identity(description.identity) for description in matches)
-        raise ModelError(
-            f"{spec}: the store {store} has answers of {len(matches)} models with this specification: {several}. Write "
-            "dtype=… in the specification."
-        )
-    return max(matches, key=lambda match: description_path(store, match.spec, match.identity).stat().st_mtime_ns)
+    times = {
+        place: description_path(store, match.spec, match.identity).stat().st_mtime_ns
+        for place, match in enumerate(matches)
+    }
+    return [matches[place] for place in sorted(times, key=times.__getitem__, reverse=True)]
 
 
 def without_dtype(spec: ModelSpec) -> ModelSpec:

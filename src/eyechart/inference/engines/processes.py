@@ -99,6 +99,7 @@ class ProcessPool:
         self.processes: list[ModelProcess] = []
         self.jobs = self.loads_of_lost = 0
         self.closed = False
+        self.actual: Identity | None = None  # that of a process, with its device
         self.job: Job | None = None
         self.sent = b""
 
@@ -116,6 +117,7 @@ class ProcessPool:
             yield from answer_leases(leases, self)
         finally:
             model.remote_loads = self.loads_of_lost + sum(process.loads for process in self.processes)
+            model.remote_identity = self.actual
 
     def submit(self, lease: Lease) -> bool:
         """Give a lease to the process with the fewest leases; return False if none has room.
@@ -182,7 +184,7 @@ class ProcessPool:
         if wrong := differences(self.identity, identity):
             self.refuse(process, f"the model in a process on {process.place.name} is not that of this process: {wrong}")
         else:
-            process.ready = True
+            process.ready, self.actual = True, identity
             self.failures[process.place] = 0
 
     def refuse(self, process: ModelProcess, reason: str) -> None:

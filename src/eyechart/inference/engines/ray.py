@@ -188,6 +188,7 @@ class ActorPool:
     tasks: "dict[Any, Ready]" = field(default_factory=dict)
     job: Job | None = None
     sent: tuple[int, list[Any]] = (0, [])
+    actual: Identity | None = None  # that of a process on the cluster, with its device
     waited: float = 0.0  # seconds without any actor
     make_room: Callable[[], None] | None = None
     others_at_work: Callable[[], bool] = lambda: False
@@ -237,7 +238,7 @@ class ActorPool:
                 self.ray.cancel(ref)
                 worker.leases.clear()
             self.tasks.clear()
-            model.remote_loads = self.count_loads()
+            model.remote_loads, model.remote_identity = self.count_loads(), self.actual
 
     def submit(self, lease: Lease) -> bool:
         """Give a lease to the actor with the fewest leases; return False if none has room for it."""
@@ -288,6 +289,7 @@ class ActorPool:
                 self.refuse(actor, f"the model on the node {node} is not that of this machine: {wrong}")
             else:
                 self.ready.append(Ready(actor))
+                self.actual = identity
 
     def refuse(self, actor: Any, reason: str) -> None:
         """End an actor, with a warning. Raises ModelError if it is the last."""
