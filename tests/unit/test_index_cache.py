@@ -2,7 +2,10 @@
 
 import os
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from threading import Barrier
+from time import sleep
 
 import pytest
 from hypothesis import given
@@ -41,12 +44,30 @@ def index(tmp_path: Path, file: Path, built: list[int]) -> Callable[..., tuple[I
 
 
 def kept(tmp_path: Path) -> Path:
-    (path,) = (tmp_path / "cache").iterdir()
+    (path,) = (tmp_path / "cache").glob("*.json")
     return path
 
 
 def test_built_once(index, built) -> None:
     assert index() == index() == ENTRIES
+    assert len(built) == 1
+
+
+def test_of_several_that_need_an_index_one_builds_it(tmp_path: Path, file: Path) -> None:
+    """A lock of threads here, which is one of processes too."""
+    built, both = list[int](), Barrier(2)
+
+    def build() -> tuple[IndexEntry, ...]:
+        sleep(0.2)  # the other one has looked for the index before it is there
+        built.append(1)
+        return ENTRIES
+
+    def get(_: int) -> tuple[IndexEntry, ...]:
+        both.wait(30)
+        return tuple(load_or_build(tmp_path / "cache", read_facts([file]), build, reader="shards"))
+
+    with ThreadPoolExecutor(2) as threads:
+        assert [*threads.map(get, range(2))] == [ENTRIES, ENTRIES]
     assert len(built) == 1
 
 

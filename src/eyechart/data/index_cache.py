@@ -1,13 +1,14 @@
 """Cache the indexes of data sets, so that images are hashed once and not in every run."""
 
 import os
-from collections.abc import Callable, Iterable, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from functools import cache as memoize
 from hashlib import sha256
 from pathlib import Path
 from tempfile import NamedTemporaryFile
 
+import filelock
 import msgspec
 
 from eyechart.data.file_index import IndexEntry
@@ -50,18 +51,34 @@ def load_or_build(
 ) -> Sequence[IndexEntry]:
     """Return the index of some files from the cache, or call `build` and cache its result.
 
-    The key covers the facts of every file, the name of the reader and the format. A corrupt entry is rebuilt. A cache
-    folder that is not writable is ignored.
+    The key covers the facts of every file, the name of the reader and the format. A corrupt entry is rebuilt. If
+    several processes need an index, one builds it and the others wait. A cache folder that is not writable is ignored.
     """
     if cache is None:
         return build()
     path = cache / f"{sha256(msgspec.json.encode((FORMAT, reader, files))).hexdigest()}.json"
-    entries = _read_entries(path)
-    if entries is None:
-        entries = build()
-        with suppress(OSError):
-            _write_entries(path, entries)
-    return entries
+    if (entries := _read_entries(path)) is not None:
+        return entries
+    with _lock(path):
+        entries = _read_entries(path)
+        if entries is None:
+            entries = build()
+            with suppress(OSError):
+                _write_entries(path, entries)
+        return entries
+
+
+@contextmanager
+def _lock(path: Path) -> Iterator[None]:
+    """Hold the right to write a cache file; nothing is held if its folder is not writable."""
+    lock = filelock.FileLock(path.with_suffix(".lock"))
+    with suppress(OSError):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        lock.acquire()
+    try:
+        yield
+    finally:
+        lock.release()
 
 
 def _read_entries(path: Path) -> Sequence[IndexEntry] | None:
