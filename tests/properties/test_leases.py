@@ -103,10 +103,10 @@ def test_every_number_is_answered_once_or_is_an_error_after_losses_of_its_own(
 
 
 @given(st.lists(st.booleans(), max_size=2), st.booleans())
-def test_a_lease_that_lost_a_worker_is_alone_at_the_next(held: list[bool], alone: bool) -> None:
-    leases = [Lease((number,), alone=value) for number, value in enumerate(held)]
-    room = not held or (len(held) < 2 and not alone and not any(held))
-    assert can_take(leases, Lease((9,), alone=alone)) == room
+def test_a_lease_that_lost_a_worker_is_alone_at_the_next(held: list[bool], exclusive: bool) -> None:
+    leases = [Lease((number,), exclusive=value) for number, value in enumerate(held)]
+    room = not held or (len(held) < 2 and not exclusive and not any(held))
+    assert can_take(leases, Lease((9,), exclusive=exclusive)) == room
 
 
 def test_a_lease_is_divided_after_losses_until_one_number_is_left() -> None:

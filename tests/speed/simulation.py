@@ -73,14 +73,14 @@ class SimulatedWorkers:
     def submit(self, lease: Lease) -> bool:
         """Give a lease to a worker with none, else to one with a single lease."""
         for held, numbers in enumerate(self.room):
-            while numbers and not (held and lease.alone):
+            while numbers and not (held and lease.exclusive):
                 number = numbers.popleft()
                 worker = self.workers[number]
                 if worker.is_there and len(worker.leases) == held:
                     worker.leases.append(lease)
                     if held == 0:
                         self.schedule(self.now + self.work.lease, "done", number)
-                    if held + 1 < IN_FLIGHT and not lease.alone:
+                    if held + 1 < IN_FLIGHT and not lease.exclusive:
                         self.room[held + 1].append(number)
                     return True
         return False

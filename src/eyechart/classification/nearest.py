@@ -99,13 +99,13 @@ class Blocks:
 
     def search(self, queries: Any, support: Any, count: int) -> tuple[Any, Any]:
         """Return the largest cosines of each query with a block of supports, and their places in it."""
-        rows, found = max(1, CELLS // len(support)), list[tuple[Any, Any]]()
+        rows, nearest = max(1, CELLS // len(support)), list[tuple[Any, Any]]()
         for start in range(0, len(queries), rows):
             cosines = queries[start : start + rows] @ support.T
             chosen = self.largest(cosines, count)
             values, places = cosines[chosen], self.library.where(chosen)[1]
-            found.append((values.reshape(len(cosines), -1), places.reshape(len(cosines), -1)))
-        cosines, places = (self.library.concatenate(parts, 0) for parts in zip(*found, strict=True))
+            nearest.append((values.reshape(len(cosines), -1), places.reshape(len(cosines), -1)))
+        cosines, places = (self.library.concatenate(parts, 0) for parts in zip(*nearest, strict=True))
         return cosines, places
 
     def largest(self, values: Any, count: int) -> Any:

@@ -116,12 +116,12 @@ def find_rows(writer: Writer) -> RowPlaces:
     """Return where the rows are; of a row that is there twice, the last place."""
     paths, width = dict[Path, int](), 0
     columns = rows, files, offsets, batches = array("q"), array("q"), array("q"), array("q")
-    for found in find_blocks(writer.folder):
-        block = msgspec.json.decode(found.header, type=Block)
+    for part in find_blocks(writer.folder):
+        block = msgspec.json.decode(part.header, type=Block)
         count, width = len(block.rows), block.width
         rows.extend(block.rows)
-        files.extend([paths.setdefault(found.path, len(paths))] * count)
-        offsets.extend(found.offset + ITEM * width * number for number in range(count))
+        files.extend([paths.setdefault(part.path, len(paths))] * count)
+        offsets.extend(part.offset + ITEM * width * number for number in range(count))
         batches.extend([block.batch] * count)
     backwards = [np.frombuffer(column, np.int64)[::-1] for column in columns]
     last = np.unique(backwards[0], return_index=True)[1]

@@ -38,9 +38,9 @@ class Copied:
         """Count an entry by its outcome."""
         setattr(self, outcome, getattr(self, outcome) + 1)
 
-    def conflict(self, one: object, other: object) -> None:
+    def conflict(self, first: object, second: object) -> None:
         """Name two entries of one key that have other answers."""
-        self.conflicts += (f"{one} and {other} have other answers",)
+        self.conflicts += (f"{first} and {second} have other answers",)
 
 
 def merge_store(into: Path, source: Path) -> Copied:
@@ -123,9 +123,9 @@ def merge_models(into: Path, source: Path) -> None:
     for path in sorted((source / MODELS).glob("*.json")):
         target = into / MODELS / path.name
         both = [path, *([target] if target.is_file() else [])]
-        last = max(one.stat().st_mtime_ns for one in both)
+        last = max(file.stat().st_mtime_ns for file in both)
         target.parent.mkdir(parents=True, exist_ok=True)
-        write_atomic(target, min(one.read_bytes() for one in both))
+        write_atomic(target, min(file.read_bytes() for file in both))
         os.utime(target, ns=(last, last))
 
 

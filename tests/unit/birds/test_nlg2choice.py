@@ -35,6 +35,7 @@ class CountingEngine(LocalEngine):
     """Counts the texts that are scored."""
 
     def __init__(self) -> None:
+        super().__init__()
         self.scored: list[str] = []
 
     def score_texts(self, request: ScoreTexts, model: Scorer, numbers: Sequence[int]) -> Iterator[Any]:

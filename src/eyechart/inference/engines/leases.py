@@ -28,21 +28,21 @@ T = TypeVar("T")
 class Lease:
     """Numbers of images or requests, and how many workers were lost while they worked on them.
 
-    A worker that has an `alone` lease has no other one, so that its loss tells about this lease.
+    A worker that has an exclusive lease has no other one, so that its loss tells about this lease.
     """
 
     numbers: tuple[int, ...]
     losses: int = 0
-    alone: bool = False
+    exclusive: bool = False
 
     def split(self) -> "tuple[Lease, ...]":
         """Return the leases that replace this one after it lost a worker; none for a single number that lost most."""
         if self.losses + 1 < MAX_LOSSES:
-            return (Lease(self.numbers, self.losses + 1, alone=True),)
+            return (Lease(self.numbers, self.losses + 1, exclusive=True),)
         middle = len(self.numbers) // 2
         halves = (self.numbers[:middle], self.numbers[middle:]) if middle else ()
         # one more loss divides a half again; a single number has two tries, since a machine may be lost by chance
-        return tuple(Lease(half, MAX_LOSSES - 1 - (len(half) == 1), alone=True) for half in halves)
+        return tuple(Lease(half, MAX_LOSSES - 1 - (len(half) == 1), exclusive=True) for half in halves)
 
 
 @dataclass(frozen=True)
@@ -92,7 +92,7 @@ def answer_leases(leases: Sequence[Lease], workers: Workers[T]) -> Iterator[Rece
             if not numbers:
                 continue
             losses = event.lease.losses if numbers == event.lease.numbers else 0  # those since its last answer
-            left = Lease(numbers, losses, alone=event.lease.alone or bool(event.lost))
+            left = Lease(numbers, losses, exclusive=event.lease.exclusive or bool(event.lost))
             if again := left.split() if event.first and event.lost else (left,):
                 queue.extendleft(reversed(again))
             else:
@@ -103,7 +103,7 @@ def answer_leases(leases: Sequence[Lease], workers: Workers[T]) -> Iterator[Rece
 def can_take(held: Iterable[Lease], lease: Lease) -> bool:
     """Return whether a worker that has some leases can take one more."""
     held = [*held]
-    return not held or (len(held) < IN_FLIGHT and not any(other.alone for other in (lease, *held)))
+    return not held or (len(held) < IN_FLIGHT and not any(other.exclusive for other in (lease, *held)))
 
 
 def cut(numbers: Sequence[int], size: int, workers: int = 1) -> list[Lease]:

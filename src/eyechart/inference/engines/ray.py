@@ -185,7 +185,7 @@ class ActorPool:
     loads: int = 0
     ready: "list[Ready]" = field(default_factory=list)
     checks: dict[Any, Any] = field(default_factory=dict)
-    tasks: "dict[Any, Ready]" = field(default_factory=dict)
+    workers: "dict[Any, Ready]" = field(default_factory=dict)
     job: Job | None = None
     sent: tuple[int, list[Any]] = (0, [])
     actual: Identity | None = None  # that of a process on the cluster, with its device
@@ -234,10 +234,10 @@ class ActorPool:
         try:
             yield from answer_leases(leases, self)
         finally:
-            for ref, worker in self.tasks.items():
+            for ref, worker in self.workers.items():
                 self.ray.cancel(ref)
                 worker.leases.clear()
-            self.tasks.clear()
+            self.workers.clear()
             model.remote_loads, model.remote_identity = self.count_loads(), self.actual
 
     def submit(self, lease: Lease) -> bool:
@@ -252,12 +252,12 @@ class ActorPool:
         else:
             ref = worker.actor.answer.remote(*message)
         worker.leases[ref] = lease
-        self.tasks[ref] = worker
+        self.workers[ref] = worker
         return True
 
     def wait(self) -> Iterator[Received[Any] | Ended]:
         """Wait for answers, lost actors and actors that are ready."""
-        waiting = [*self.tasks, *self.checks]
+        waiting = [*self.workers, *self.checks]
         done, _ = self.ray.wait(waiting, num_returns=1, timeout=None if self.ready else POLL)
         if done or self.others_at_work():  # those end some time, and leave their room
             self.waited = 0.0
@@ -273,8 +273,8 @@ class ActorPool:
         for ref in done:
             if ref in self.checks:
                 self.admit(ref, self.checks.pop(ref))
-            elif ref in self.tasks:
-                yield from self.receive(ref, self.tasks[ref])
+            elif ref in self.workers:
+                yield from self.receive(ref, self.workers[ref])
 
     def admit(self, ref: Any, actor: Any) -> None:
         """Let an actor have leases if its model is the expected one. Raises ModelError if no actor is left."""
@@ -310,7 +310,7 @@ class ActorPool:
             return
         yield from (Received(*answer) for answer in answers)
         if not (self.streams and answers):
-            del self.tasks[ref]
+            del self.workers[ref]
             yield Ended(worker.leases.pop(ref))
 
     def lose(self, worker: "Ready") -> Iterator[Ended]:
@@ -318,7 +318,7 @@ class ActorPool:
         self.ready.remove(worker)
         self.check(worker.actor)
         for place, (ref, lease) in enumerate(worker.leases.items()):
-            del self.tasks[ref]
+            del self.workers[ref]
             yield Ended(lease, LOST, first=place == 0)
 
     def result(self, ref: Any) -> Any:
