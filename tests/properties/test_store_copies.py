@@ -18,7 +18,7 @@ from eyechart.inference import responses
 from eyechart.inference.arrays import Block, append, compact, gather, seal, stored_rows
 from eyechart.inference.store import Key, Store, StoreEntry
 from eyechart.inference.store_copies import merge_store, pull_store, push_store
-from eyechart.models.description import ModelDescription, find_description, read_descriptions, write_description
+from eyechart.models.description import ModelDescription, find_descriptions, read_descriptions, write_description
 from eyechart.models.types import Answer, Identity, Usage
 from eyechart.spec import parse_spec
 
@@ -192,7 +192,8 @@ def test_the_model_that_answered_last_is_scored_after_a_merge_in_any_order(tmp_p
     for into, order in (("a", stores), ("b", stores[::-1])):
         for store in order:
             merge_store(tmp_path / into, store)
-        assert find_description(tmp_path / into, parse_spec("m[]"), "").identity.weights_sha256 == "new"
+        found = find_descriptions(tmp_path / into, parse_spec("m[]"), "")
+        assert [description.identity.weights_sha256 for description in found] == ["new", "old"]
 
 
 @pytest.fixture
