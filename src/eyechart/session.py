@@ -26,8 +26,7 @@ from eyechart.inference.runner import Runner
 from eyechart.inference.store import Store
 from eyechart.metrics.accuracy import Empty
 from eyechart.models.description import describe, find_descriptions, model_of, read_description, write_description
-from eyechart.models.pool import ModelPool
-from eyechart.models.registry import find_backend
+from eyechart.models.pool import ModelPool, reads_answers
 from eyechart.models.types import Identity, Model
 from eyechart.models.weight_digests import set_digest_folder
 from eyechart.protocol.base import Predictions
@@ -74,6 +73,7 @@ class Session:
         self.store = Store(settings.store, on_wait, settings.answer_command)
         self._whole_splits: dict[SplitName, Dataset] = dict(datasets or {})
         self._splits: dict[tuple[str, str, Limit], Dataset] = {}
+        self._described: dict[ModelSpec, list[Model]] = {}
         self._label_sets: dict[tuple[str, str, tuple[int, ...]], list[LabelSet]] = {}
 
     def __enter__(self) -> Self:
@@ -138,12 +138,14 @@ class Session:
 
     def described_models(self, spec: ModelSpec) -> list[Model]:
         """Return the models with a specification that are known by descriptions in the store, the last one first."""
-        return [*map(model_of, find_descriptions(self.settings.store, spec, self.settings.answer_command))]
+        if spec not in self._described:
+            descriptions = find_descriptions(self.settings.store, spec, self.settings.answer_command)
+            self._described[spec] = [*map(model_of, descriptions)]
+        return self._described[spec]
 
     def is_described(self, spec: ModelSpec) -> bool:
-        """Return whether a model of this session is known by a description alone; files of answers are read."""
-        in_memory = spec in self.models.in_memory
-        return bool(self.settings.answer_command) and not in_memory and "answers" not in find_backend(spec).capabilities
+        """Return whether a model of this session is known by its descriptions alone."""
+        return bool(self.settings.answer_command) and not (spec in self.models.in_memory or reads_answers(spec))
 
     def describe_models(self, models: Sequence[Model], answered: bool) -> Identity:
         """Write the descriptions of models into the store, and return the identity of the first one where it answered.
@@ -156,7 +158,7 @@ class Session:
     def describe_model(self, model: Model, answered: bool) -> Identity:
         """Write the description of a model, unless it is one of the caller's or a file; return its identity."""
         spec = model.made_from
-        if self.settings.answer_command or spec is None or "answers" in find_backend(spec).capabilities:
+        if self.settings.answer_command or spec is None or reads_answers(spec):
             return model.identity
         if not answered and (stored := read_description(self.settings.store, spec, model.identity)):
             return stored.identity

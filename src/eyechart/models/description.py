@@ -204,11 +204,11 @@ def find_descriptions(store: Path, spec: ModelSpec, command: str) -> list[ModelD
     ]
     if not matches:
         raise ModelError(f"{spec}: no run with this model wrote to the store {store}. Make its answers with: {command}")
-    times = {
-        place: description_path(store, match.spec, match.identity).stat().st_mtime_ns
-        for place, match in enumerate(matches)
-    }
-    return [matches[place] for place in sorted(times, key=times.__getitem__, reverse=True)]
+
+    def last_answer(match: ModelDescription) -> int:
+        return description_path(store, match.spec, match.identity).stat().st_mtime_ns
+
+    return sorted(matches, key=last_answer, reverse=True)
 
 
 def without_dtype(spec: ModelSpec) -> ModelSpec:

@@ -267,7 +267,7 @@ class Scorer(Generator):
 
 
 class Neighbours(Model):
-    """Compares an image with the images of a labelled split, on a device by torch's name."""
+    """Compares an image with the images of a labelled split. `device` is torch's name of the device that does it."""
 
     device: str = "cpu"
     encoder: ImageEncoder

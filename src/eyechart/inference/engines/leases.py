@@ -8,11 +8,11 @@ error.
 from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from itertools import chain
+from math import ceil
 from typing import Any, Generic, Protocol, TypeVar
 
 from eyechart.data.dataset import Dataset
-from eyechart.inference.engines.local import LocalEngine, batches
+from eyechart.inference.engines.local import LocalEngine
 from eyechart.inference.request_batches import RequestBatch
 from eyechart.inference.requests import BaseRequest, ImageRequest, ScoreTexts, TextRequest
 
@@ -20,7 +20,7 @@ MAX_LOSSES = 3  # workers that a lease may lose before it is divided
 IN_FLIGHT = 2  # leases of a worker: it reads the images of the second while the model works on the first
 LOST = "The process of the model was lost"
 MOST_BATCHES = 4  # of a lease: each lease has costs of its own, and a lost one is asked again
-LEASES_LEFT = 4  # a worker's, when a lease of more than one batch is cut
+BATCHES_LEFT = 4  # a lease gets one batch for every four that are left for each worker
 T = TypeVar("T")
 
 
@@ -114,11 +114,12 @@ def cut(numbers: Sequence[int], size: int, workers: int = 1) -> list[Lease]:
     >>> [len(lease.numbers) for lease in cut(range(64), 2, workers=2)]
     [8, 6, 6, 4, 4, 4, 4, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2]
     """
-    left, cuts = [*batches(numbers, size)], list[Lease]()
-    while left:
-        count = max(1, min(MOST_BATCHES, len(left) // (LEASES_LEFT * workers)))
-        cuts.append(Lease(tuple(chain.from_iterable(left[:count]))))
-        del left[:count]
+    cuts, start = list[Lease](), 0
+    while start < len(numbers):
+        left = ceil((len(numbers) - start) / size)
+        stop = start + size * max(1, min(MOST_BATCHES, left // (BATCHES_LEFT * workers)))
+        cuts.append(Lease(tuple(numbers[start:stop])))
+        start = stop
     return cuts
 
 
@@ -137,7 +138,10 @@ class Job:
         return Job(self.request, self.dataset.part(range(len(self.dataset))))
 
     def images(self, lease: Lease) -> Dataset | None:
-        """Return the images of a lease, if they are sent with it: an index of a million images would fill a worker."""
+        """Return the images that are sent with a lease, None if there are none.
+
+        The whole index of a large split would fill the memory of a worker.
+        """
         if self.dataset is None or not isinstance(self.request, ImageRequest):
             return None
         return self.dataset.part(lease.numbers)

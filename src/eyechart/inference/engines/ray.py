@@ -242,8 +242,9 @@ class ActorPool:
 
     def submit(self, lease: Lease) -> bool:
         """Give a lease to the actor with the fewest leases; return False if none has room for it."""
-        worker = min(self.ready, key=lambda worker: len(worker.leases), default=None)
-        if worker is None or not can_take(worker.leases.values(), lease):
+        free = [worker for worker in self.ready if can_take(worker.leases.values(), lease)]
+        worker = min(free, key=lambda worker: len(worker.leases), default=None)
+        if worker is None:
             return False
         assert self.job
         message = (*self.sent, lease.numbers, self.job.images(lease))
