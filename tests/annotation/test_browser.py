@@ -182,6 +182,8 @@ def test_two_windows_share_their_answers(opened: Any, sheet: Path) -> None:
     other = driver.page.context.new_page()
     other.goto(sheet.as_uri())
     other.keyboard.press("1")
+    other.get_by_text("1 of 6 answered").wait_for()
+    driver.page.bring_to_front()  # a page behind another one is not sure to be told
     driver.page.get_by_text("1 of 6 answered").wait_for()
     driver.press("ArrowRight", "1")
     other.get_by_text("2 of 6 answered").wait_for()
