@@ -130,14 +130,39 @@ def _json_or_text(text: str) -> Any:
 
 @contextmanager
 def inference_mode(device: str, dtype: str) -> "Iterator[None]":
-    """Run without gradients; below float32, torch's autocast selects the layers that compute in `dtype`."""
+    """Run without gradients; below float32, torch's autocast selects the layers that compute in `dtype`.
+
+    What computes in float32 does so in full: by default cuDNN rounds the inputs of a convolution to 10 bits (TF32).
+    """
     import torch
 
     with ExitStack() as stack:
         stack.enter_context(torch.inference_mode())
+        if device.startswith("cuda"):
+            stack.enter_context(_full_float32())
         if dtype != "float32":
             stack.enter_context(autocast(device, dtype))
         yield
+
+
+@contextmanager
+def _full_float32() -> "Iterator[None]":
+    """Let cuDNN compute in float32 what is float32, as the processor does."""
+    import torch
+
+    place: Any = torch.backends.cudnn
+    name: str = "allow_tf32"
+    value: bool | str = False
+    try:
+        before: Any = place.allow_tf32
+    except RuntimeError:  # the caller has set the precision of convolutions alone, as torch 2.9 and newer can
+        place, name, value = place.conv, "fp32_precision", "ieee"
+        before = place.fp32_precision
+    setattr(place, name, value)
+    try:
+        yield
+    finally:
+        setattr(place, name, before)
 
 
 def autocast(device: str, dtype: str) -> AbstractContextManager[Any]:
@@ -154,13 +179,6 @@ def to_device(module: Any, device: str) -> Any:
     deep = any(weight.ndim == 5 for weight in module.parameters())  # a video's convolution has no such layout
     how = {} if deep else {"memory_format": torch.channels_last}
     return module.eval().requires_grad_(False).to(device=device, **how)
-
-
-def stack(images: "Sequence[torch.Tensor]", device: str) -> "torch.Tensor":
-    """Return prepared images as one batch on the device."""
-    import torch
-
-    return torch.stack(list(images)).to(device, memory_format=torch.channels_last, non_blocking=True)
 
 
 def to_numpy(features: "torch.Tensor") -> Floats:

@@ -15,6 +15,7 @@ from PIL import Image
 from eyechart.errors import ModelError, SpecError
 from eyechart.models import options, runtime, weights
 from eyechart.models.model_option import AnyOption
+from eyechart.models.pixels import PixelTransform
 from eyechart.models.torchvision_repair import repair
 from eyechart.models.types import Classifier, Floats, Head, Identity, ImageEncoder
 from eyechart.spec import ModelSpec, did_you_mean
@@ -123,9 +124,13 @@ class TimmClassifier(Classifier, ImageEncoder):
             sizes = {"num_classes": outputs}
         return timm.create_model(self.name, pretrained=True, pretrained_cfg_overlay=overlay | sizes, **sizes)
 
+    @cached_property
+    def _pixels(self) -> PixelTransform:
+        return PixelTransform(self._transform)
+
     def prepare(self, image: Image.Image) -> Any:
-        """Return an RGB image as a float tensor (3, h, w)."""
-        return self._transform(image)
+        """Return an RGB image as `PixelTransform` has it."""
+        return self._pixels.prepare(image)
 
     def classify(self, images: Sequence[Any]) -> Floats:
         """Return logits (n, classes); the last layer computes in float32 in any dtype."""
@@ -139,7 +144,7 @@ class TimmClassifier(Classifier, ImageEncoder):
 
     def _head(self, images: Sequence[Any], *, pre_logits: bool) -> Floats:
         with runtime.inference_mode(self.device, self.dtype):
-            features = self._module.forward_features(runtime.stack(images, self.device))
+            features = self._module.forward_features(self._pixels.stack(images, self.device))
         with runtime.inference_mode(self.device, "float32"):
             features = features.float() if hasattr(features, "float") else features
             return runtime.to_numpy(self._module.forward_head(features, pre_logits=pre_logits))

@@ -1,6 +1,6 @@
 """Answers requests with a model in this process. Only this module calls the models.
 
-Images are read and decoded in threads while the model works.
+Images are read and decoded while the model works.
 """
 
 from collections import deque
@@ -19,7 +19,9 @@ from eyechart.data.dataset import Dataset
 from eyechart.errors import ImageError, ModelError, RequestError
 from eyechart.inference.class_weights import class_weights
 from eyechart.inference.engines.interface import ImageAnswers
-from eyechart.inference.images import THREADS, image_name, load_image, load_request
+from eyechart.inference.engines.preparation import Prepared, batches, prefetch_images
+from eyechart.inference.engines.preparation_processes import Feeds
+from eyechart.inference.images import THREADS, image_name, load_request
 from eyechart.inference.request_batches import ChooseAnswers, RequestBatch
 from eyechart.inference.requests import (
     BaseRequest,
@@ -36,7 +38,6 @@ from eyechart.inference.requests import (
     ScoreTexts,
     TextRequest,
 )
-from eyechart.models.batch_backoff import failure_from_error
 from eyechart.models.runtime import out_of_memory
 from eyechart.models.types import (
     Answer,
@@ -53,11 +54,9 @@ from eyechart.models.types import (
     Usage,
 )
 
-BATCHES_AHEAD = 3  # batches of images that are read before the model asks for them
-IMAGES_AHEAD = 64  # the same for requests with images, or one request
+IMAGES_AHEAD = 64  # images of requests that are read before the model asks for them, or one request
 CHUNK = 16  # batches of texts that are answered at once, and lost where a run is stopped
 Answers = Callable[[Sequence[Any]], Floats]
-Prepared = tuple[int, Any]
 
 
 class LocalEngine:
@@ -68,16 +67,26 @@ class LocalEngine:
 
     def __init__(self, turn: AbstractContextManager[object] | None = None) -> None:
         self.turn = turn or nullcontext()
+        self.feeds = Feeds()
 
     def answer_images(
         self, request: ImageRequest[Any], model: Model, dataset: Dataset, indices: Sequence[int]
     ) -> Iterator[ImageAnswers]:
         """Yield the answers about the images at some indices, batch by batch."""
         answers = OOMBackoff(lambda items: answer_prepared(request, model, items), model.batch_size, request.padded)
-        for batch in prefetch_images(dataset, indices, model.batch_size, preparation(request, model)):
+        for batch in self.prefetch(request, model, dataset, indices):
             with self.turn:
                 answered = answer_batch(answers, batch, dataset)
             yield answered
+
+    def prefetch(
+        self, request: ImageRequest[Any], model: Model, dataset: Dataset, indices: Sequence[int]
+    ) -> Iterator[list[Prepared]]:
+        """Yield batches of prepared images, in processes if many are for an accelerator, else in threads."""
+        prepare = preparation(request, model)
+        if not isinstance(request, ChoiceRequest) and (processes := self.feeds.processes(model, len(indices))):
+            return processes.prefetch(dataset, indices, model.batch_size)
+        return prefetch_images(dataset, indices, model.batch_size, prepare)
 
     def answer_texts(self, request: TextRequest[Any], model: Model) -> Floats:
         """Return the answer to a request about texts, of shape (rows, d)."""
@@ -118,10 +127,12 @@ class LocalEngine:
         model.on_cached_usage(key, total, usages)
 
     def release(self, model: Model) -> None:
-        """Do nothing: the model is in this process."""
+        """End the processes that prepare images for a model."""
+        self.feeds.release(model)
 
     def close(self) -> None:
-        """Do nothing: no other process works."""
+        """End the processes that prepare images."""
+        self.feeds.close()
 
 
 def unsupported(request: BaseRequest[Any], model: Model) -> ModelError:
@@ -177,49 +188,6 @@ def call(request: ImageRequest[Any], model: Model, items: Sequence[Any]) -> Floa
         case BestChoice(), Scorer() as scorer:
             return np.stack(scorer.best(items, request.choices), axis=1).astype(np.float32)
     raise unsupported(request, model)
-
-
-def batches(indices: Sequence[int], size: int) -> Iterator[Sequence[int]]:
-    """Yield batches of indices, the last of which may be shorter.
-
-    >>> list(batches([0, 1, 2, 3, 4, 9], 4))
-    [[0, 1, 2, 3], [4, 9]]
-    """
-    yield from (indices[start : start + size] for start in range(0, len(indices), size))
-
-
-def prefetch_images(
-    dataset: Dataset, indices: Sequence[int], size: int, prepare: Callable[[Image.Image], Any]
-) -> Iterator[list[Prepared]]:
-    """Yield batches of prepared images, or their errors, read and decoded some batches ahead of the model."""
-
-    def prepare_item(item: tuple[int, bytes]) -> Prepared:
-        index, data = item
-        try:
-            return index, prepare(load_image(dataset, index, data))
-        except ImageError as error:
-            return index, error
-        except Exception as error:
-            return index, ImageError(
-                f"{failure_from_error(error, f'{image_name(dataset, index)} cannot be prepared for the model').reason}."
-            )
-
-    def prepare_batch(batch: Sequence[int]) -> list[Prepared]:
-        return list(decoders.map(prepare_item, dataset.read(batch)))
-
-    with ThreadPoolExecutor(THREADS) as decoders, ThreadPoolExecutor(1) as reader:
-        left = batches(indices, size)
-        waiting: deque[Future[list[Prepared]]] = deque(
-            reader.submit(prepare_batch, batch) for batch in islice(left, BATCHES_AHEAD)
-        )
-        try:
-            while waiting:
-                prepared = waiting.popleft().result()
-                waiting.extend(reader.submit(prepare_batch, batch) for batch in islice(left, 1))
-                yield prepared
-        finally:
-            for future in waiting:
-                future.cancel()
 
 
 def answer_batch(answers: "OOMBackoff", batch: Sequence[Prepared], dataset: Dataset) -> ImageAnswers:

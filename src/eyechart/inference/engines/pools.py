@@ -203,11 +203,13 @@ class PoolEngine:
 
     def release(self, model: Model) -> None:
         """End the processes of a model."""
+        self.local.release(model)
         if model.made_from is not None:
             self.pools.release(model.made_from)
 
     def close(self) -> None:
         """End all processes."""
+        self.local.close()
         self.pools.close()
 
 

@@ -15,6 +15,7 @@ from eyechart.models.hf import files
 from eyechart.models.model_option import AnyOption
 from eyechart.models.open_clip import files as open_clip_files
 from eyechart.models.open_clip.text_tower import TextTower
+from eyechart.models.pixels import PixelTransform
 from eyechart.models.torchvision_repair import repair
 from eyechart.models.types import Encoder, Floats, Identity
 from eyechart.spec import ModelSpec
@@ -98,14 +99,18 @@ class OpenClipEncoder(Encoder):
         """The learned factor of cosines."""
         return float(self._module.logit_scale.exp().item())
 
+    @cached_property
+    def _pixels(self) -> PixelTransform:
+        return PixelTransform(self._transform)
+
     def prepare(self, image: Image.Image) -> Any:
-        """Return an RGB image as a float tensor (3, h, w)."""
-        return self._transform(image)
+        """Return an RGB image as `PixelTransform` has it."""
+        return self._pixels.prepare(image)
 
     def encode_images(self, images: Sequence[Any]) -> Floats:
         """Return features (n, d), not normalised."""
         with runtime.inference_mode(self.device, self.dtype):
-            return runtime.to_numpy(self._module.encode_image(runtime.stack(images, self.device)))
+            return runtime.to_numpy(self._module.encode_image(self._pixels.stack(images, self.device)))
 
     def encode_texts(self, wanted: Sequence[str]) -> Floats:
         """Return features (m, d), not normalised; equal texts are encoded once, equally long ones in one batch."""
