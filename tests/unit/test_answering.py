@@ -13,7 +13,7 @@ from PIL import Image
 from eyechart.data.dataset import Dataset
 from eyechart.errors import ModelError, RequestError
 from eyechart.inference.arrays import CachedArray
-from eyechart.inference.engines.local import BATCHES_AHEAD
+from eyechart.inference.engines.preparation import BATCHES_AHEAD
 from eyechart.inference.requests import EncodeImages
 from eyechart.inference.runner import Runner
 from eyechart.inference.store import Store

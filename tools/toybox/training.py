@@ -13,6 +13,7 @@ import torch
 from torch import Tensor, nn
 from torch.utils.data import DataLoader, Dataset
 
+from eyechart.models.runtime import keep_freed_memory
 from eyechart.models.torchvision_repair import repair
 from eyechart.toybox.styles import TRAINING
 from toybox.muon import Muon
@@ -110,6 +111,7 @@ class TrainingLoop(ABC):
 
     def run(self) -> None:
         """Train to the end of the plan, and write the model; what was finished before is left as it is."""
+        keep_freed_memory()
         if self.finished:
             return
         loader = DataLoader(self.data(), batch_size=None, sampler=self._places(), num_workers=self.plan.workers)

@@ -1,10 +1,12 @@
 """Device, precision and numeric options of backends on torch."""
 
+import ctypes
 import gc
 import json
+import os
 import platform
 import sys
-from contextlib import AbstractContextManager, ExitStack, contextmanager
+from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
 from functools import cache
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
@@ -21,6 +23,7 @@ if TYPE_CHECKING:
 
     import torch
 
+ALLOCATION = {-1: 2**27, -3: 2**27}  # glibc's M_TRIM_THRESHOLD and M_MMAP_THRESHOLD, in bytes
 DTYPES = ("float32", "bfloat16", "float16")
 
 
@@ -140,9 +143,25 @@ def inference_mode(device: str, dtype: str) -> "Iterator[None]":
         stack.enter_context(torch.inference_mode())
         if device.startswith("cuda"):
             stack.enter_context(_full_float32())
+        else:
+            keep_freed_memory()
         if dtype != "float32":
             stack.enter_context(autocast(device, dtype))
         yield
+
+
+@cache
+def keep_freed_memory() -> None:
+    """Let the C library keep freed memory of this process for the next batch, instead of returning it to the system.
+
+    A network frees and allocates large arrays at each layer. If the system takes them back, it clears each page again.
+    """
+    if sys.platform != "linux" or any(name.startswith(("MALLOC_", "GLIBC_TUNABLES")) for name in os.environ):
+        return
+    with suppress(OSError, AttributeError):  # another C library than glibc
+        library = ctypes.CDLL(None)
+        for option, value in ALLOCATION.items():
+            library.mallopt(option, value)
 
 
 @contextmanager

@@ -3,12 +3,13 @@
 from functools import cache
 from typing import Any
 
+from eyechart.models.runtime import keep_freed_memory
 from eyechart.models.torchvision_repair import repair
 
 
 @cache
 def load() -> None:
-    """Repair torchvision, and on a processor let vLLM multiply any tensor.
+    """Repair torchvision, and on a processor keep freed memory and let vLLM multiply any tensor.
 
     Its product there refuses a tensor that was turned, such as the features of a single image of fast_vlm.
     """
@@ -17,6 +18,7 @@ def load() -> None:
     from vllm.platforms import current_platform
 
     if current_platform.is_cpu():
+        keep_freed_memory()
         _let_turned_tensors_in()
 
 
