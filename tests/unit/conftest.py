@@ -88,6 +88,9 @@ class Memory:
             self.read_rows.append(row)
             yield row, self.image(row)
 
+    def place(self, row: int) -> str:
+        return f"picture {row}"
+
     def image(self, row: int) -> bytes:
         return f"broken {row}".encode() if row in self.broken else png(row)
 

@@ -93,6 +93,9 @@ class Swapped:
             ((_, data),) = self.source.read([{0: 1, 1: 0}.get(row, row)])
             yield row, data
 
+    def place(self, row: int) -> str:
+        return str(self.source.place(row))
+
 
 def test_a_book_that_cannot_be_written_serves_a_split_with_a_broken_image(
     tmp_path: Path, pictures: Any, talker: Any

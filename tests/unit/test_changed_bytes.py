@@ -1,6 +1,7 @@
 """Every kind of data source: an image whose bytes changed after indexing is refused when it is read."""
 
 import json
+import platform
 import shutil
 from collections.abc import Callable
 from pathlib import Path
@@ -91,5 +92,7 @@ def test_changed_bytes_are_refused(make: Callable[[Path], Dataset], tmp_path: Pa
         path.write_bytes(path.read_bytes().replace(data, changed))
     ((_, found),) = dataset.read([0])
     assert (len(homes), found) == (1, changed)
-    with pytest.raises(ImageError, match=r"changed after the data set was indexed.*delete the folder 'index'"):
+    with pytest.raises(ImageError, match=r"changed after the data set was indexed.*delete the folder 'index'") as error:
         load_image(dataset, 0, found)
+    assert f"were read from {homes[0]}" in str(error.value)
+    assert f" on {platform.node()} have" in str(error.value)

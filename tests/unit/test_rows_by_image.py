@@ -60,6 +60,9 @@ class Changed:
         for row, data in self.source.read(rows):
             yield row, self.others[row](data) if row in self.others else data
 
+    def place(self, row: int) -> str:
+        return str(self.source.place(row))
+
 
 @dataclass(frozen=True)
 class Bench:

@@ -28,6 +28,9 @@ class Source(Protocol):
     def part(self, rows: Sequence[int]) -> "Source":
         """Return the source of some rows alone, which are numbered anew."""
 
+    def place(self, row: int) -> str:
+        """Return where the bytes of a row are, for messages: a path, or the name of a table."""
+
 
 @dataclass(frozen=True)
 class Dataset:

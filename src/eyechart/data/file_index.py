@@ -41,6 +41,11 @@ class FileSource:
         """Return the source of some rows alone."""
         return FileSource(self.root, [self.entries[row] for row in rows])
 
+    def place(self, row: int) -> str:
+        """Return the path, and where an image begins in a file of several."""
+        entry = self.entries[row]
+        return f"{self.root / entry.path}{f' at byte {entry.offset:,}' if entry.offset else ''}"
+
     def _bytes(self, entry: IndexEntry) -> bytes:
         path = self.root / entry.path
         try:

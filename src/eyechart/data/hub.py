@@ -100,6 +100,11 @@ class HubSource:
         """Return the source of some rows alone."""
         return HubSource(self.name, self.table.select(rows), self.column)
 
+    def place(self, row: int) -> str:
+        """Return the name of the table and the number of the row, or the path of the image."""
+        path = self.table[row][self.column]["path"]
+        return path if path and Path(path).is_absolute() else f"row {row:,} of {self.name}"
+
 
 def _read_bytes(image: Mapping[str, Any]) -> bytes:
     if image["bytes"] is not None:

@@ -136,6 +136,11 @@ class ImageSource:
         """Return the source of some rows alone."""
         return ImageSource([self.pairs[row] for row in rows])
 
+    def place(self, row: int) -> str:
+        """Return the path of an image, or the number of one in memory."""
+        image = self.pairs[row][0]
+        return f"item {row:,}" if isinstance(image, Image.Image) else str(image)
+
 
 def encode_png(image: Image.Image) -> bytes:
     """Return an image as the bytes of a PNG file, without loss."""

@@ -2,6 +2,7 @@
 
 from hashlib import sha256
 from importlib.metadata import version
+from platform import node
 from typing import Any
 
 from PIL import Image
@@ -29,11 +30,12 @@ def load_image(dataset: Dataset, index: int, data: bytes) -> Image.Image:
     """
     expected, digest = dataset.index[dataset.selected[index]].sha256, sha256(data).hexdigest()
     if digest != expected:
+        place = dataset.source.place(dataset.selected[index])
         raise ImageError(
             f"Image {image_name(dataset, index)} changed after the data set was indexed, or was read incompletely: the "
-            f"{len(data):,} bytes that were read have the sha256 {digest[:12]}…, the index has {expected[:12]}…. The "
-            "answer is not stored. When nothing writes to the file any more, run the same command again; if that does "
-            "not help, delete the folder 'index' of the store, so that the data set is indexed anew."
+            f"{len(data):,} bytes that were read from {place} on {node()} have the sha256 {digest[:12]}…, the index has "
+            f"{expected[:12]}…. The answer is not stored. When nothing writes to the file any more, run the same command "
+            "again; if that does not help, delete the folder 'index' of the store, so that the data set is indexed anew."
         )
     return decode_image(data, image_name(dataset, index), upright=dataset.upright)
 
