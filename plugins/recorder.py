@@ -17,6 +17,7 @@ from eyechart.protocol.evaluate import Evaluate
 from eyechart.protocol.result import CaseResult
 from eyechart.records import FAILED, PASSED, Record, from_plain, to_plain
 from eyechart.run_folder import RunFolder, describe_environment, read_git_commit
+from eyechart.tracing import span
 
 from .cases import find_case, get_case
 from .settings import get_settings
@@ -105,7 +106,8 @@ class Recorder:
         """Write the files of a case and attach its record to the report of the test."""
         with self.write_errors_as(partial(pytest.fail.Exception, pytrace=False)):
             seconds = time.time() - item.stash[STARTED]
-            record = result.write_record(seconds, describe_environment(), command_line())
+            with span("evidence"):
+                record = result.write_record(seconds, describe_environment(), command_line())
         item.user_properties.append((PROPERTY, to_plain(record)))
 
     def check_error_count(self, result: CaseResult[Predictions]) -> None:

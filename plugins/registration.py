@@ -11,7 +11,9 @@ from .exit_codes import ExitCodes
 from .gate import Gate
 from .github_summary import GithubSummary
 from .missing_cases import MissingCases
+from .options import get_option
 from .prelude import PreludeOfTests
+from .profile import Profile
 from .progress import Progress
 from .recorder import Recorder
 from .selection import Selection
@@ -34,6 +36,8 @@ def register(config: pytest.Config, folder: Path, started: float) -> None:
     if settings.get_settings(config).offline:
         os.environ.update(dict.fromkeys(OFFLINE, "1"))  # read by these libraries when they are imported
     manager = config.pluginmanager
+    if get_option(config, "profile"):
+        manager.register(Profile(config, folder), "eyechart-profile")
     recorder = Recorder(config, folder, started)
     manager.register(cases, "eyechart-cases")
     manager.register(single_benchmark_files, "eyechart-single-benchmark-files")

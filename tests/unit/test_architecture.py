@@ -29,7 +29,19 @@ LAYERS = (  # from top to bottom
     ("models",),
     ("data",),
     ("glossary", "samples"),
-    ("atomic", "command_line", "extras", "metrics", "parsers", "paths", "plurals", "records", "spec", "version"),
+    (
+        "atomic",
+        "command_line",
+        "extras",
+        "metrics",
+        "parsers",
+        "paths",
+        "plurals",
+        "records",
+        "spec",
+        "tracing",
+        "version",
+    ),
     ("errors",),
 )
 LAYER = {package: number for number, layer in enumerate(LAYERS) for package in layer}

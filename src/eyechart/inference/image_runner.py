@@ -14,6 +14,7 @@ from eyechart.inference.images import image_name, load_image
 from eyechart.inference.requests import ImageRequest
 from eyechart.inference.store import StoreEntry, Writer
 from eyechart.models.types import Model
+from eyechart.tracing import span
 
 Progress = Callable[[int, int, str], None]  # the number that is done, the number of all, and what they are
 CheckWidth = Callable[[int], None]
@@ -59,7 +60,8 @@ class ImageRun:
         entry, dataset = self.entry, self.dataset
         if not entry.complete:
             try:
-                rows, stored = gather(entry, dataset.selected)
+                with span("read answers"):
+                    rows, stored = gather(entry, dataset.selected)
             except StoreError:
                 if not entry.complete:  # otherwise another run has sealed it meanwhile
                     raise
@@ -72,7 +74,8 @@ class ImageRun:
                     )
                 if not lost:
                     return replace(rows, errors=dict(sorted(errors.items())))
-        whole = load(entry)
+        with span("read answers"):
+            whole = load(entry)
         if len(whole.values) != len(dataset.index):
             raise entry.damaged(entry.folder, f"it has {len(whole.values)} rows, not {len(dataset.index)}")
         return replace(whole, values=whole.values[list(dataset.rows)]) if dataset.rows else whole

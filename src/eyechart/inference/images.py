@@ -13,6 +13,7 @@ from eyechart.errors import ImageError
 from eyechart.inference.request_batches import RequestTemplate
 from eyechart.models.device import count_processors
 from eyechart.models.types import Request
+from eyechart.tracing import span
 
 THREADS = min(16, count_processors())
 DECODER = 1
@@ -28,14 +29,21 @@ def load_image(dataset: Dataset, index: int, data: bytes) -> Image.Image:
 
     Raises ImageError for other bytes and for what cannot be decoded.
     """
+    with span("decode"):
+        return decode_checked(dataset, index, data)
+
+
+def decode_checked(dataset: Dataset, index: int, data: bytes) -> Image.Image:
+    """Return a decoded image as `load_image` does."""
     expected, digest = dataset.index[dataset.selected[index]].sha256, sha256(data).hexdigest()
     if digest != expected:
         place = dataset.source.place(dataset.selected[index])
         raise ImageError(
             f"Image {image_name(dataset, index)} changed after the data set was indexed, or was read incompletely: the "
-            f"{len(data):,} bytes that were read from {place} on {node()} have the sha256 {digest[:12]}…, the index has "
-            f"{expected[:12]}…. The answer is not stored. When nothing writes to the file any more, run the same command "
-            "again; if that does not help, delete the folder 'index' of the store, so that the data set is indexed anew."
+            f"{len(data):,} bytes that were read from {place} on {node()} have the sha256 {digest[:12]}…, the index "
+            f"has {expected[:12]}…. The answer is not stored. When nothing writes to the file any more, run the same "
+            "command again; if that does not help, delete the folder 'index' of the store, so that the data set is "
+            "indexed anew."
         )
     return decode_image(data, image_name(dataset, index), upright=dataset.upright)
 

@@ -15,6 +15,7 @@ from eyechart.models.types import Answer, Model, Usage
 from eyechart.parsers.json_tokens import replace_surrogates
 from eyechart.parsers.thinking import split_thinking
 from eyechart.spec import ModelSpec
+from eyechart.tracing import span
 
 FILE, SERVED = "replies.jsonl", "usage.jsonl"
 
@@ -126,9 +127,10 @@ def append(writer: Writer, place: int, answer: Answer) -> StoredResponse:
 def read_stored(held: StoreEntry | Writer) -> dict[int, StoredResponse]:
     """The replies that are there, by the place of their question."""
     stored = {}
-    for header, payload in held.blocks():
-        about = msgspec.json.decode(header, type=BlockHeader)
-        stored[about.request_id] = msgspec.json.decode(payload, type=Response), Usage(*about.usage)
+    with span("read answers"):
+        for header, payload in held.blocks():
+            about = msgspec.json.decode(header, type=BlockHeader)
+            stored[about.request_id] = msgspec.json.decode(payload, type=Response), Usage(*about.usage)
     return stored
 
 

@@ -19,6 +19,7 @@ from eyechart.inference.responses import Responses
 from eyechart.inference.store import Store
 from eyechart.inference.text_runner import TextRun
 from eyechart.models.types import Floats, Generator, Model, Scorer
+from eyechart.tracing import span
 
 ModelT = TypeVar("ModelT", bound=Model)
 
@@ -84,7 +85,8 @@ class Runner:
         array, and for a `RequestBatch` one response per request. `check_width` raises an error for a number of values
         per image that the caller cannot use; it is called before the first answers are stored.
         """
-        entry = self.store.entry(request_key(request, model, dataset))
+        with span("identify"):
+            entry = self.store.entry(request_key(request, model, dataset))
         self.digests.add(entry.key.digest)
         if isinstance(request, TextRequest):
             return read_or_compute(entry, lambda: self.engine.answer_texts(request, model))

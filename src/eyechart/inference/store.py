@@ -22,6 +22,7 @@ from eyechart.atomic import draft_path, write_atomic
 from eyechart.data.limits import Limit
 from eyechart.errors import MissingAnswersError, StoreError
 from eyechart.models.types import Identity
+from eyechart.tracing import span
 from eyechart.version import __version__
 
 FORMAT = 1
@@ -177,7 +178,7 @@ class Writer:
 
     def append(self, header: bytes, payload: bytes) -> None:
         """Keep one block; it survives whatever happens next."""
-        with explain_write_errors(self.folder):
+        with span("store"), explain_write_errors(self.folder):
             file = self.open_part()
             file.write(frame_block(header, payload))
             file.flush()
@@ -246,7 +247,7 @@ class Writer:
         """
         self.check_part()
         content = msgspec.json.encode(done)
-        with explain_write_errors(self.folder):
+        with span("store"), explain_write_errors(self.folder):
             sealed = self.folder / DONE
             if sealed.is_file() and sealed.read_bytes() != content:
                 raise self.conflict(f"{sealed} is there already, with other answers than this run's")

@@ -19,6 +19,7 @@ from eyechart.models.pixels import PixelTransform
 from eyechart.models.torchvision_repair import repair
 from eyechart.models.types import Classifier, Floats, Head, Identity, ImageEncoder
 from eyechart.spec import ModelSpec, did_you_mean
+from eyechart.tracing import span
 
 PACKAGED = "tf_efficientnet_lite0"
 
@@ -112,7 +113,8 @@ class TimmClassifier(Classifier, ImageEncoder):
         make = _make_packaged if self._is_packaged else self._make
         with weights.explain_load_errors(self.source.path, self.name):
             self.loads += 1
-            return runtime.to_device(make(), self.device)
+            with span("load", model=str(self.spec)):
+                return runtime.to_device(make(), self.device)
 
     def _make(self) -> Any:
         import timm

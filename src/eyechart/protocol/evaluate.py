@@ -19,6 +19,7 @@ from eyechart.protocol.base import Metric, P, Protocol
 from eyechart.protocol.context import Context
 from eyechart.protocol.result import CaseResult
 from eyechart.protocol.settings import Case, Settings
+from eyechart.tracing import span
 
 PUBLISHED = "12"
 PUBLISHED_WITH_DUPLICATES = ("openai", "kisel", "wordnet")
@@ -62,7 +63,9 @@ class Evaluate(Generic[P]):
         """
         if self.result is None and self.test and metrics:
             self.result = self.ask_in_blocks(self.test, metrics[0])
-        return self.get_result().add(metrics)
+        result = self.get_result()
+        with span("score"):
+            return result.add(metrics)
 
     def ask_in_blocks(self, test: SequentialTest, primary: Metric[P]) -> CaseResult[P]:
         """Return the result on the first blocks of images that decide the test, or on all images."""
@@ -115,7 +118,8 @@ class Evaluate(Generic[P]):
         """Return the result of the case on the images of a context."""
         if reason := self.protocol.unavailable(context):
             raise UnavailableError(f"{self.case.model}: {reason}")
-        predictions = self.protocol.predict(context)
+        with span("predict"):
+            predictions = self.protocol.predict(context)
         loads = self.new_loads()
         identity = context.describe_models(loads > 0) if context.describe_models else context.model.identity
         settings = replace(self.settings, limit=limit, sequential=self.test is not None)

@@ -53,6 +53,7 @@ from eyechart.models.types import (
     TextEncoder,
     Usage,
 )
+from eyechart.tracing import span, spans
 
 IMAGES_AHEAD = 64  # images of requests that are read before the model asks for them, or one request
 CHUNK = 16  # batches of texts that are answered at once, and lost where a run is stopped
@@ -75,7 +76,7 @@ class LocalEngine:
         """Yield the answers about the images at some indices, batch by batch."""
         answers = OOMBackoff(lambda items: answer_prepared(request, model, items), model.batch_size, request.padded)
         for batch in self.prefetch(request, model, dataset, indices):
-            with self.turn:
+            with self.turn, span("forward", images=len(batch)):
                 answered = answer_batch(answers, batch, dataset)
             yield answered
 
@@ -90,7 +91,7 @@ class LocalEngine:
 
     def answer_texts(self, request: TextRequest[Any], model: Model) -> Floats:
         """Return the answer to a request about texts, of shape (rows, d)."""
-        with self.turn:
+        with self.turn, span("forward", texts=type(request).__name__):
             match request, model:
                 case EncodeTexts(), TextEncoder() as encoder:
                     return encoder.encode_texts(request.texts)
@@ -110,7 +111,7 @@ class LocalEngine:
             pad=False,
         )
         for batch in batches(numbers, model.batch_size):
-            with self.turn:
+            with self.turn, span("forward", texts=len(batch)):
                 scored = score_batch(answers, [(number, Request((request.texts[number],))) for number in batch])
             yield scored
 
@@ -120,7 +121,7 @@ class LocalEngine:
         """Yield the answers to the templates with some numbers, in groups that a model can answer in one call."""
         for group in batch.group_by_settings(numbers):
             with self.turn:
-                yield from generate_group(batch, model, dataset, group)
+                yield from spans("forward", generate_group(batch, model, dataset, group))
 
     def charge_budget(self, model: Generator, key: str, total: Usage, usages: Sequence[Usage]) -> None:
         """Tell a model with a budget the token usage of cached responses under a key."""

@@ -24,6 +24,7 @@ from eyechart.models.hf.thinking_budget import ThinkingBudget
 from eyechart.models.model_option import AnyOption
 from eyechart.models.types import Answer, Floats, Identity, Request, Scorer, Until
 from eyechart.spec import ModelSpec
+from eyechart.tracing import span
 
 T = TypeVar("T")
 KINDS = ("AutoModelForImageTextToText", "AutoModelForMultimodalLM")  # the second has all families of the first
@@ -109,7 +110,8 @@ class HfGenerator(Scorer):
     def _module(self) -> Any:
         self.loads += 1
         _ = self._config  # refuses a family that transformers does not know
-        module = self.load_settings.load(self._kind, self.source.path, self.dtype, self.device, self._config)
+        with span("load", model=str(self.spec)):
+            module = self.load_settings.load(self._kind, self.source.path, self.dtype, self.device, self._config)
         module.generation_config = self.greedy_decoding()
         return module
 

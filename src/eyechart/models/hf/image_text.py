@@ -12,6 +12,7 @@ from eyechart.models.hf import files
 from eyechart.models.model_option import AnyOption, ModelOption
 from eyechart.models.types import Identity
 from eyechart.spec import ModelSpec
+from eyechart.tracing import span
 
 if TYPE_CHECKING:
     import torch
@@ -85,7 +86,8 @@ class HfImageTextModel:
     def _module(self) -> Any:
         _ = self.configuration  # a family that is not known is refused before its weights are read
         self.loads += 1
-        return runtime.to_device(files.load_model(self.class_name, self.source.path), self.device)
+        with span("load", model=str(self.spec)):
+            return runtime.to_device(files.load_model(self.class_name, self.source.path), self.device)
 
     def prepare(self, image: Image.Image) -> Any:
         """Return an RGB image as the tensors of a batch of one."""

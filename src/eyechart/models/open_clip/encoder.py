@@ -19,6 +19,7 @@ from eyechart.models.pixels import PixelTransform
 from eyechart.models.torchvision_repair import repair
 from eyechart.models.types import Encoder, Floats, Identity
 from eyechart.spec import ModelSpec
+from eyechart.tracing import span
 
 if TYPE_CHECKING:
     import torch
@@ -88,7 +89,8 @@ class OpenClipEncoder(Encoder):
     @cached_property
     def _module(self) -> Any:
         self.loads += 1
-        return runtime.to_device(open_clip_files.load_model(self.checkpoint, offline=self.offline), self.device)
+        with span("load", model=str(self.spec)):
+            return runtime.to_device(open_clip_files.load_model(self.checkpoint, offline=self.offline), self.device)
 
     @cached_property
     def _tokenizer(self) -> Any:

