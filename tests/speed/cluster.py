@@ -1,4 +1,5 @@
 """How well a Ray cluster here is kept busy: `python -m tests.speed.cluster [ACTORS] [NAP] [BATCHES] [SIZE]`.
+`… computing` compares two actors that compute with one.
 
 The actors sleep NAP seconds for each batch of SIZE images and return 1,000 numbers for each, so that all else is the
 cost of the engine. Efficiency is the time of the naps on all actors, divided by the time of the job on a warm pool.
@@ -40,9 +41,9 @@ class Cost(NamedTuple):
 class Bench:
     """Jobs of one model, each about other images, in one store."""
 
-    def __init__(self, folder: Path, engine: Engine, nap: float, size: int) -> None:
+    def __init__(self, folder: Path, engine: Engine, nap: float, size: int, kind: str = "Sleeping") -> None:
         self.folder, self.engine, self.size = folder, engine, size
-        spec = parse_spec(f"tests.speed.sleeping:Sleeping[nap={nap},batch_size={size}]")
+        spec = parse_spec(f"tests.speed.sleeping:{kind}[nap={nap},batch_size={size}]")
         self.model = create_model(spec, device="cpu", offline=True)
         self.jobs = 0
 
@@ -121,5 +122,24 @@ def main(actors: int = 8, nap: float = 0.5, batches: int = 0, size: int = 64) ->
             print(f"- time divided by that of the local engine: {found.wall / alone.wall:.3f}")
 
 
+def computing(batches: int = 60, work: float = 5, size: int = 64) -> None:
+    """Print how much faster two actors compute than one."""
+    walls = []
+    for actors in (1, 2):
+        with (
+            tempfile.TemporaryDirectory() as folder,
+            start_cluster({"num_cpus": 2}) as cluster,
+            connection(),
+            closing(PoolEngine(RayPools(RayOptions(cluster.address, actors)))) as engine,
+        ):
+            bench = Bench(Path(folder), engine, work, size, "Computing")
+            while count_ready(engine) < actors:
+                bench.run(2 * actors)
+            walls.append(min(bench.run(batches)[0].wall for _ in range(3)))
+    print(f"{batches} batches of a model that computes: two actors take {walls[0] / walls[1]:.2f} times less than one")
+
+
 if __name__ == "__main__":
-    main(*(kind(text) for kind, text in zip((int, float, int, int), sys.argv[1:], strict=False)))
+    computing() if sys.argv[1:] == ["computing"] else main(
+        *(kind(text) for kind, text in zip((int, float, int, int), sys.argv[1:], strict=False))
+    )

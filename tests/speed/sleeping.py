@@ -1,4 +1,4 @@
-"""A classifier that only sleeps, and a data set of one picture with many keys, to time what is around a model."""
+"""Classifiers that only sleep or compute, and a data set of one picture with many keys, to time what is around a model."""
 
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -41,6 +41,17 @@ class Sleeping(Classifier):
     def classify(self, images: Sequence[Any]) -> Floats:
         """Return zeros after a while."""
         time.sleep(self.nap)
+        return np.zeros((len(images), CLASSES), np.float32)
+
+
+class Computing(Sleeping):
+    """Multiplies numbers in one thread instead of sleeping, `nap` million times for each batch."""
+
+    def classify(self, images: Sequence[Any]) -> Floats:
+        """Return zeros after the same work for each batch."""
+        total = 0
+        for number in range(int(1e6 * self.nap)):
+            total += number * number
         return np.zeros((len(images), CLASSES), np.float32)
 
 
