@@ -21,8 +21,7 @@ CLASSES = 1000
 
 def write_images(root: Path, count: int) -> list[tuple[str, int]]:
     """Write a folder of images, which are one file with many names; return their keys and classes."""
-    rows, first = list[tuple[str, int]](), root / "one.png"
-    root.mkdir()
+    rows, first = list[tuple[str, int]](), root.parent / "one.png"
     Image.new("RGB", (8, 8)).save(first)
     for label in range(CLASSES):
         folder = root / "objects" / "many" / f"thing {label:04d}"
