@@ -1,5 +1,10 @@
-"""What the likelihoods of 1000 names cost beside one greedy answer, and beside every name behind its own prompt."""
+"""What the likelihoods of 1000 names cost beside one greedy answer, and beside two peers.
 
+The simple peer reads the whole prompt with every name. The strong one reads it once and keeps its cache, behind which
+it reads the names in batches.
+"""
+
+import copy
 import tempfile
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
@@ -27,7 +32,8 @@ from .paired import Work, ratio
 NAMES = load_class_names("kisel").names
 FORMS = {"names": "{}", "JSON": '{{"1": "{}"}}'}
 LENGTH = 300  # of a prompt, in tokens
-TOGETHER = 16  # names in one batch of the peer's
+TOGETHER = 16  # names in one batch of the simple peer's
+BEHIND = 50  # names in one batch behind a kept cache
 FEW = 25  # of the large model's peer only each 25th name is timed: one name costs as much as another
 IMAGE = Image.fromarray(np.random.default_rng(0).integers(0, 256, (224, 224, 3), dtype=np.uint8))
 
@@ -116,6 +122,9 @@ class Bench:
                 yield f"{what}: {self.beside_an_answer(request, kind, pairs)}"
         for kind in FORMS:
             yield f"{self.name}, {LENGTH}-token prompt, 1000 {kind}: {self.beside_brute_force(kind, pairs)}"
+        for where, request in (("prompt", self.short), ("closed-world prompt", self.closed_world)):
+            for kind in FORMS:
+                yield f"{self.name}, {where}, 1000 {kind}: {self.beside_kept_cache(request, kind, pairs)}"
 
     def costs(self, request: Request, kind: str) -> str:
         """Memory and tokens."""
@@ -159,6 +168,40 @@ class Bench:
             f"{fewer / self.read(ours):.0f} times fewer tokens than every name behind its own prompt, {faster} times "
             f"faster, {apart:.0e} apart at most"
         )
+
+    def beside_kept_cache(self, request: Request, kind: str, pairs: int) -> str:
+        """How many times faster than a peer that keeps the prompt's cache, and how far apart."""
+        ours, choices = self.score(request, kind), self.chosen[kind]
+        apart = np.abs(self.model.score([request], choices)[0] - behind_cache(self.model, request, choices)).max()
+        times = "{:.1f} ({:.1f}–{:.1f})".format(*ratio(ours, lambda: behind_cache(self.model, request, choices), pairs))
+        return (
+            f"{times} times faster than names in batches of {BEHIND} behind one kept cache, {apart:.0e} apart at most"
+        )
+
+
+def behind_cache(model: HfGenerator, request: Request, choices: Sequence[str]) -> Floats:
+    """Log-probabilities (choices,) with the prompt read once and its cache copied for each batch of choices."""
+    rows, like = model._chat.tokenize_choices(choices), next(model._module.parameters())
+    prompt = batches.collate([model._chat.prepare_inputs(request)], model._chat.padding_token, like)
+    length, found = prompt["input_ids"].shape[1], np.empty(len(rows), np.float32)
+    order = sorted(range(len(rows)), key=lambda place: len(rows[place]))
+    with torch.inference_mode():
+        read = model._module(**prompt, use_cache=True, logits_to_keep=1)
+        first = read.logits[0, -1].log_softmax(-1)
+        for start in range(0, len(order), BEHIND):
+            places = order[start : start + BEHIND]
+            width = max(1, *(len(rows[place]) - 1 for place in places))
+            tokens = torch.tensor([[*rows[place][:-1], *[0] * width][:width] for place in places], device=like.device)
+            cache = copy.deepcopy(read.past_key_values)
+            cache.batch_repeat_interleave(len(places))
+            mask = torch.ones(len(places), length + width, dtype=torch.long, device=like.device)
+            logits = model._module(input_ids=tokens, past_key_values=cache, attention_mask=mask).logits.log_softmax(-1)
+            for number, place in enumerate(places):
+                row = rows[place]
+                after = torch.tensor(row[1:], device=like.device, dtype=torch.long)
+                rest = logits[number, : len(after)].gather(1, after[:, None]).sum()
+                found[place] = float(first[row[0]] + rest)
+    return found
 
 
 def brute_force(model: HfGenerator, request: Request, choices: Sequence[str]) -> Floats:
