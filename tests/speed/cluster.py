@@ -133,6 +133,7 @@ def computing(batches: int = 60, work: float = 5, size: int = 64) -> None:
             closing(PoolEngine(RayPools(RayOptions(cluster.address, actors)))) as engine,
         ):
             bench = Bench(Path(folder), engine, work, size, "Computing")
+            bench.run(1)
             while count_ready(engine) < actors:
                 bench.run(2 * actors)
             walls.append(min(bench.run(batches)[0].wall for _ in range(3)))
