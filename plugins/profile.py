@@ -8,7 +8,7 @@ import pytest
 from eyechart import tracing
 
 from .cases import get_case
-from .workers import is_worker
+from .workers import is_worker, worker_name
 
 FILE, PARTS = "profile.json", "profile"
 
@@ -18,7 +18,7 @@ class Profile:
 
     def __init__(self, config: pytest.Config, folder: Path) -> None:
         self.config, self.folder = config, folder
-        self.name = str(config.workerinput["workerid"]) if is_worker(config) else "pytest"  # type: ignore[attr-defined]
+        self.name = worker_name(config) or "pytest"
         self.trace = tracing.start(self.name)
         self.lines: list[str] = []
 

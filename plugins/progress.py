@@ -13,6 +13,7 @@ import pytest
 from tqdm import tqdm
 
 from .recorder import Recorder
+from .workers import worker_name
 
 SAVE, RESTORE, CLEAR = "\x1bD\x1b[A\x1b7\x1b[B\r", "\x1b8", "\x1b[2K"
 QUIET_SECONDS = 30.0
@@ -109,7 +110,7 @@ class Progress:
     """Makes the progress functions of cases; a worker sends its state to the controller by files."""
 
     def __init__(self, config: pytest.Config, recorder: Recorder) -> None:
-        self.worker = getattr(config, "workerinput", {}).get("workerid", "")
+        self.worker = worker_name(config)
         self.folder = recorder.folder / ".progress"
         self.config = config
         self.board = Board()

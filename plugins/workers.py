@@ -12,6 +12,11 @@ def is_worker(config: pytest.Config) -> bool:
     return hasattr(config, "workerinput")
 
 
+def worker_name(config: pytest.Config) -> str:
+    """Return the name of a worker of pytest-xdist, such as gw0; "" for every other process."""
+    return str(getattr(config, "workerinput", {}).get("workerid", ""))
+
+
 def limit_threads(config: pytest.Config) -> None:
     """Give a worker its part of the processors, unless the environment says how many threads it has."""
     if not os.environ.get("OMP_NUM_THREADS"):

@@ -6,9 +6,9 @@
 import os
 import threading
 import time
-from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from collections import defaultdict
+from collections.abc import Generator, Iterable, Iterator, Sequence
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -80,16 +80,19 @@ def span(name: str, /, **about: Any) -> Iterator[None]:
         trace.add(name, begun, about)
 
 
-def spans(name: str, items: Iterable[T]) -> Iterator[T]:
-    """Yield items, and record the time until each is there; what the caller does with them is not part of it."""
-    iterator = iter(items)
-    while True:
-        with span(name):
-            try:
-                item = next(iterator)
-            except StopIteration:
-                return
-        yield item
+def spans(name: str, items: Generator[T]) -> Generator[T]:
+    """Yield items, and record the time until each is there; what the caller does with them is not part of it.
+
+    The generator of the items is closed with this one.
+    """
+    with closing(items):
+        while True:
+            with span(name):
+                try:
+                    item = next(items)
+                except StopIteration:
+                    return
+            yield item
 
 
 def write_events(path: Path, events: Sequence[Event]) -> None:
@@ -117,14 +120,14 @@ def own_seconds(events: Iterable[Event]) -> dict[str, float]:
     for event in events:
         if event.ph == "X":
             by_thread[event.pid, event.tid].append(event)
-    own = Counter[str]()
+    own = defaultdict[str, float](float)
     for some in by_thread.values():
         around: list[Event] = []
         for event in sorted(some, key=lambda event: (event.ts, -event.dur)):
             while around and around[-1].ts + around[-1].dur <= event.ts:
                 around.pop()
-            own[event.name] += event.dur / 1e6  # type: ignore[assignment]
+            own[event.name] += event.dur / 1e6
             if around:
-                own[around[-1].name] -= event.dur / 1e6  # type: ignore[assignment]
+                own[around[-1].name] -= event.dur / 1e6
             around.append(event)
-    return dict(own.most_common())
+    return dict(sorted(own.items(), key=lambda item: item[1], reverse=True))

@@ -2,11 +2,12 @@
 
 import json
 from collections import defaultdict
+from collections.abc import Generator
 from typing import Any
 
 import pytest
 
-from eyechart.tracing import Event, own_seconds, read_events
+from eyechart.tracing import Event, own_seconds, read_events, spans
 
 
 def profiled(world: Any, *arguments: str) -> tuple[list[Event], str]:
@@ -53,6 +54,22 @@ def test_spans_of_a_thread_are_inside_one_another(world: Any) -> None:
     assert sum(own[name] for name in own if name not in ("collect", "end of the session")) == pytest.approx(
         sum(whole.values()), rel=0.01
     )
+
+
+def test_spans_close_the_generator_of_the_items() -> None:
+    closed = []
+
+    def items() -> Generator[int]:
+        try:
+            yield from range(3)
+        finally:
+            closed.append(True)
+
+    numbers, held = items(), spans("number", source := items())
+    assert [*spans("number", numbers)] == [0, 1, 2]
+    assert next(held) == 0
+    held.close()
+    assert (closed, [*source]) == ([True, True], [])
 
 
 def test_stored_answers_have_no_forward_pass(world: Any) -> None:

@@ -1,4 +1,4 @@
-"""Classifiers that only sleep or compute, and a data set of one picture with many keys: what is around a model."""
+"""Classifiers that sleep or compute, and a data set of one picture with many keys, to time what is around a model."""
 
 import time
 from collections.abc import Callable, Iterator, Sequence

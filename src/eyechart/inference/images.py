@@ -24,17 +24,12 @@ def decoder_settings(dataset: Dataset) -> dict[str, Any]:
     return {"version": DECODER, "pillow": version("pillow"), "upright": dataset.upright}
 
 
+@span("decode")
 def load_image(dataset: Dataset, index: int, data: bytes) -> Image.Image:
     """Return the decoded image at an index, after checking that its bytes are those that were indexed.
 
     Raises ImageError for other bytes and for what cannot be decoded.
     """
-    with span("decode"):
-        return decode_checked(dataset, index, data)
-
-
-def decode_checked(dataset: Dataset, index: int, data: bytes) -> Image.Image:
-    """Return a decoded image as `load_image` does."""
     expected, digest = dataset.index[dataset.selected[index]].sha256, sha256(data).hexdigest()
     if digest != expected:
         place = dataset.source.place(dataset.selected[index])

@@ -131,7 +131,7 @@ class TimmClassifier(Classifier, ImageEncoder):
         return PixelTransform(self._transform)
 
     def prepare(self, image: Image.Image) -> Any:
-        """Return an RGB image as `PixelTransform` has it."""
+        """Return an RGB image as `PixelTransform.prepare` does."""
         return self._pixels.prepare(image)
 
     def classify(self, images: Sequence[Any]) -> Floats:

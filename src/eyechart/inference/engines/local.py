@@ -270,7 +270,7 @@ class OOMBackoff:
 
 def generate_group(
     batch: RequestBatch, model: Generator, dataset: Dataset | None, numbers: Sequence[int]
-) -> Iterator[tuple[int, Answer]]:
+) -> Stream[tuple[int, Answer]]:
     """Yield the answers to templates with equal settings.
 
     A request whose image cannot be read is not sent; its answer is an error.

@@ -1,6 +1,5 @@
 """Processes that prepare images for a model on an accelerator: threads of one process share one interpreter lock."""
 
-import json
 import mmap
 import os
 import pickle
@@ -11,7 +10,7 @@ from collections import deque
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
-from itertools import islice
+from itertools import accumulate, islice
 from multiprocessing import Pipe
 from multiprocessing.connection import Connection
 from pathlib import Path
@@ -23,8 +22,10 @@ import numpy as np
 
 from eyechart.data.dataset import Dataset
 from eyechart.errors import ImageError
+from eyechart.inference.engines import preparation_worker
 from eyechart.inference.engines.preparation import Prepared, batches, prepare_image
 from eyechart.inference.engines.preparation_worker import ERROR, READY
+from eyechart.inference.engines.python_process import start_python
 from eyechart.inference.images import image_name
 from eyechart.models.device import count_processors
 from eyechart.models.types import Classifier, ImageEncoder, Matcher, Model
@@ -37,13 +38,6 @@ SHARED_MEMORY = Path("/dev/shm")
 ROOM = 2**26  # bytes of shared memory that must be free for each process
 LOST = "the process that decodes it ended without an answer. Save the image anew, or remove it."
 NOT_STARTED = "processes that prepare images cannot start (see above). Threads prepare them, which is slower."
-# The path of modules is that of this process, and its main module is not imported again.
-START = """
-import json, sys
-sys.path[:] = json.loads(sys.argv[1])
-from eyechart.inference.engines.preparation_worker import main
-main(json.loads(sys.argv[2]), json.loads(sys.argv[3]))
-"""
 
 
 class LostProcessError(Exception):
@@ -73,11 +67,8 @@ class PreparationProcess:
         kind, message, lengths = self.receive()
         if kind == ERROR:
             raise message
-        buffers, start = self.read(sum(lengths)), 0
-        arrays = list[memoryview]()
-        for length in lengths:
-            arrays.append(buffers[start : start + length])
-            start += length
+        shared, ends = self.read(sum(lengths)), accumulate(lengths)
+        arrays = [shared[end - length : end] for length, end in zip(lengths, ends, strict=True)]
         items: list[Prepared] = pickle.loads(message, buffers=arrays)
         return items
 
@@ -111,12 +102,11 @@ def start_processes(
     pipes = [Pipe() for _ in range(count)]
     processes = [PreparationProcess(here, tempfile.TemporaryFile(dir=folder)) for here, _ in pipes]  # noqa: SIM115
     descriptors = [[there.fileno() for _, there in pipes], [process.memory.fileno() for process in processes]]
-    starter = subprocess.Popen(
-        [sys.executable, "-c", START, json.dumps(sys.path), *map(json.dumps, descriptors)],
-        env=os.environ | {"OMP_NUM_THREADS": "1", "CUDA_VISIBLE_DEVICES": ""},
-        stdin=subprocess.DEVNULL,
-        stdout=2,  # what libraries print does not belong into the output of this process
-        pass_fds=[descriptor for some in descriptors for descriptor in some],
+    starter = start_python(
+        preparation_worker.__name__,
+        descriptors,
+        {"OMP_NUM_THREADS": "1", "CUDA_VISIBLE_DEVICES": ""},
+        [descriptor for some in descriptors for descriptor in some],
     )
     for _, there in pipes:
         there.close()

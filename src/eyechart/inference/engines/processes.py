@@ -1,9 +1,6 @@
 """Pools of processes on this machine: one for each GPU, which share the images of one model."""
 
-import json
-import os
 import subprocess
-import sys
 import warnings
 from collections import deque
 from collections.abc import Iterator, Sequence
@@ -15,6 +12,7 @@ from multiprocessing.reduction import ForkingPickler
 from typing import Any
 
 from eyechart.errors import ModelError
+from eyechart.inference.engines import process_worker
 from eyechart.inference.engines.leases import (
     LOST,
     MAX_LOSSES,
@@ -28,16 +26,9 @@ from eyechart.inference.engines.leases import (
 from eyechart.inference.engines.placement import ProcessPlace, places_on_this_machine
 from eyechart.inference.engines.pools import Pools, differences
 from eyechart.inference.engines.process_worker import END, ERROR, READY
+from eyechart.inference.engines.python_process import start_python
 from eyechart.models.types import Identity, Model
 from eyechart.spec import ModelSpec
-
-# The path of modules is that of this process, and its main module is not imported again.
-START = """
-import json, sys
-sys.path[:] = json.loads(sys.argv[1])
-from eyechart.inference.engines.process_worker import main
-main(int(sys.argv[2]))
-"""
 
 
 class LocalPools:
@@ -70,13 +61,8 @@ class ModelProcess:
         """Start a process, which tells the identity of its model when it is ready."""
         here, there = Pipe()
         with there:
-            process = subprocess.Popen(
-                [sys.executable, "-c", START, json.dumps(sys.path), str(there.fileno())],
-                env=os.environ | place.variables,
-                stdin=subprocess.DEVNULL,
-                stdout=2,  # what libraries print does not belong into the output of this process
-                pass_fds=[there.fileno()],
-            )
+            descriptor = there.fileno()
+            process = start_python(process_worker.__name__, [descriptor], place.variables, [descriptor])
         started = cls(place, process, here)
         with suppress(OSError):  # a process that has ended is noticed when it is waited for
             here.send((spec, offline))

@@ -106,7 +106,7 @@ class OpenClipEncoder(Encoder):
         return PixelTransform(self._transform)
 
     def prepare(self, image: Image.Image) -> Any:
-        """Return an RGB image as `PixelTransform` has it."""
+        """Return an RGB image as `PixelTransform.prepare` does."""
         return self._pixels.prepare(image)
 
     def encode_images(self, images: Sequence[Any]) -> Floats:
