@@ -14,6 +14,7 @@ from eyechart.models.registry import capabilities
 from eyechart.protocol.base import Protocol
 from eyechart.protocol.registry import add_protocol, get_protocol, protocol_targets
 from eyechart.protocol.settings import Case
+from eyechart.urls import is_folder
 
 from .case_ids import case_pattern
 from .options import get_option
@@ -31,12 +32,18 @@ def find_case(config: pytest.Config, nodeid: str) -> re.Match[str] | None:
 
 
 @cache
-def get_splits(data: str | None) -> tuple[SplitRef, ...]:
+def get_splits(data: str | None, offline: bool) -> tuple[SplitRef, ...]:
     """Return the splits that can be evaluated, packaged ones first."""
     try:
-        return tuple(list_splits(data))
+        return tuple(list_splits(data, offline=offline))
     except EyechartError as error:
         raise pytest.Collector.CollectError(f"--eye-data: {error}") from error
+
+
+def split_names(config: pytest.Config) -> list[str]:
+    """Return the names of the splits that are there."""
+    chosen = get_settings(config)
+    return [str(ref) for ref in get_splits(chosen.data, chosen.offline) if not ref.missing]
 
 
 def get_marker(definition: pytest.Item) -> pytest.Mark | None:
@@ -75,7 +82,7 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
         Case(split.benchmark, split.split, model, name, variant)
         for model in chosen.models
         if protocol.supports(capabilities(model))
-        for split in get_splits(chosen.data)
+        for split in get_splits(chosen.data, chosen.offline)
         if is_named(split, marker) and is_used_for(metafunc.config, model, split.benchmark)
         for variant in protocol.expand_grid(chosen.options.get(name, {}), capabilities(model))
     ]
@@ -153,6 +160,6 @@ def pytest_report_header(config: pytest.Config) -> list[str]:
 
 def describe_data(data: str) -> str:
     """Return one line on a data root: its path, its splits, and what is not evaluated with the reason."""
-    if data.startswith("hub:"):
+    if not is_folder(data):
         return f"eyechart: data from {data}"
     return f"eyechart: data from {Path(data).resolve()}: {survey_root(Path(data))}"

@@ -16,7 +16,7 @@ from eyechart.data.splits import PACKAGED
 from eyechart.gate.evidence import Evidence
 from eyechart.plurals import count_of
 
-from .cases import ANY, get_case, get_marker, get_splits
+from .cases import ANY, get_case, get_marker, split_names
 from .exit_codes import ABSENT, ExitCodes
 from .gate import Gate
 from .options import get_option
@@ -126,8 +126,7 @@ class MissingCases:
         if not any(self.is_selected(function, case) for function in functions):
             return ""
         benchmark, split, *_ = case.split("/")
-        known = [str(ref) for ref in get_splits(get_settings(self.config).data) if not ref.missing]
-        if f"{benchmark}/{split}" not in known:
+        if f"{benchmark}/{split}" not in split_names(self.config):
             return f"there is no split {benchmark}/{split}"
         if evidence.model not in self.model_names:
             return "no such model was asked for"

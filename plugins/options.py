@@ -56,7 +56,8 @@ EVERYDAY = (
            + "; ".join(f"for {name} {' and '.join(models)}" for name, models in DEFAULT_MODELS.items())
            + f"; for any other benchmark {' and '.join(FALLBACK_MODELS)})",
            metavar="[NAME=]SPEC", repeatable=True),
-    Option("data", "folder of the data, with BENCHMARK/SPLIT folders in it, or hub:OWNER/NAME[:SPLIT]", metavar="ROOT"),
+    Option("data", "folder of the data, with BENCHMARK/SPLIT folders in it, its URL, or hub:OWNER/NAME[:SPLIT]",
+           metavar="ROOT"),
     Option("limit", "number of images of each split, or of each class as in 10/class, drawn with the seed; a k-NN "
            "support split stays whole", metavar="N[/class]"),
     Option("set", "set an option of a protocol; several values make one case each; repeatable",
@@ -75,6 +76,8 @@ EVERYDAY = (
 )  # fmt: skip
 ADVANCED = (
     Option("store", "folder of the cached answers", str(STORE), "DIR"),
+    Option("remote", "URL of a store, such as s3://…, from which sealed answers are copied that --eye-store lacks",
+           metavar="URL"),
     Option("seed", "seed of every random choice", "42", "N"),
     Option("offline", "never open a network connection", flag=True),
     Option("answer", "only store the answers that are missing; nothing is scored (as `eyechart answer`)", flag=True),
@@ -114,6 +117,9 @@ ADVANCED = (
            metavar="FLOOR", repeatable=True),
     Option("summary", "write the result of the session and of the comparison to this Markdown file", metavar="FILE"),
     Option("verdicts", "write the verdicts of the comparison to this JSON file", metavar="FILE"),
+    Option("track", "log the results at the end of the session to an experiment tracker (wandb, mlflow or trackio), "
+           "each model as a run of the project (default: eyechart); several with commas, or repeatable",
+           metavar="NAME[:PROJECT]", repeatable=True),
     Option("templates", "prompt templates: 80, 7, 1, bird, name, or a file with one per line (default: those of the "
            "model; bird for RealBirdID)", "", "NAME"),
     Option("empty-labels", "how to score an image without labels (default: the rule of the label set)",
@@ -170,16 +176,16 @@ def has_any_option(config: pytest.Config) -> bool:
     return any(config.getoption(option.ini_name) is not None or config.getini(option.ini_name) for option in OPTIONS)
 
 
-OF_GATE = ("baseline", "update-baseline", "sequential")
+OF_SCORES = ("baseline", "update-baseline", "sequential", "track")
 
 
 def get_option(config: pytest.Config, name: str) -> Any:
     """Return the value of an option: from the command line, else from the ini file, else the default.
 
-    A gate of the ini file is not one of a session that only stores answers.
+    Options about scores in the ini file have no effect in a session that only stores answers.
     """
     option = next(option for option in OPTIONS if option.name == name)
     value = config.getoption(option.ini_name)
-    if value is None and not (name in OF_GATE and get_option(config, "answer")):
+    if value is None and not (name in OF_SCORES and get_option(config, "answer")):
         value = config.getini(option.ini_name)
     return value if value not in (None, "", []) else option.default

@@ -20,6 +20,7 @@ from .selection import Selection
 from .sequential import SequentialCases
 from .shard import ShardOfCases
 from .summary import Summary
+from .tracking import Tracking
 from .verdict_file import VerdictFile
 from .workers import RUN, is_worker, limit_threads
 
@@ -58,5 +59,7 @@ def register(config: pytest.Config, folder: Path, started: float) -> None:
     manager.register(MissingCases(config, gate, statuses), "eyechart-missing-cases")
     manager.register(gate, "eyechart-gate")
     manager.register(GithubSummary(config, gate), "eyechart-github-summary")
-    manager.register(VerdictFile(config, gate), "eyechart-verdict-file")
+    manager.register(verdicts := VerdictFile(config, gate), "eyechart-verdict-file")
+    if settings.read_trackers(config) and not is_worker(config):
+        manager.register(Tracking(config, recorder, verdicts), "eyechart-tracking")
     manager.register(junit, "eyechart-junit")

@@ -11,7 +11,7 @@ from eyechart.plurals import count_of
 from eyechart.protocol.registry import get_protocol, protocol_targets
 from eyechart.spec import ModelSpec, did_you_mean
 
-from .cases import HAS_BENCHMARK, get_case, get_splits
+from .cases import HAS_BENCHMARK, get_case, split_names
 from .settings import get_settings
 from .workers import is_worker
 
@@ -56,7 +56,7 @@ class Selection:
     @property
     def splits(self) -> list[str]:
         """The names of all available splits."""
-        return [str(ref) for ref in get_splits(get_settings(self.config).data) if not ref.missing]
+        return split_names(self.config)
 
 
 def suggest_names(keyword: str, cases: Sequence[str], splits: Sequence[str]) -> str:

@@ -6,6 +6,7 @@ import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain, combinations
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -19,12 +20,14 @@ from eyechart.errors import EyechartError, SpecError
 from eyechart.gate.floors import parse_floor
 from eyechart.gate.policy import NO_POLICY, Policy, read_policy
 from eyechart.gate.verdicts import Rule, parse_gates, parse_margin, parse_share
+from eyechart.inference.store_copies import RemoteStore
 from eyechart.models.registry import find_backend
 from eyechart.protocol.options import OptionSetting, RequestedValues, flag, is_fraction
 from eyechart.protocol.presets import Preset, read_preset
 from eyechart.protocol.registry import get_protocol
 from eyechart.protocol.settings import PER_PROTOCOL, Settings
 from eyechart.spec import ModelSpec, did_you_mean, parse_named_spec
+from eyechart.tracking.targets import Target, check_targets, parse_targets
 
 from .options import DEFAULT_MODELS, FALLBACK_MODELS, OPTIONS, get_option
 
@@ -171,7 +174,7 @@ def read_label_options(config: pytest.Config) -> tuple[LabelsOption, ...]:
 def check_options(config: pytest.Config) -> None:
     """Refuse wrong values on the command line before any test runs; wrong values in the ini file fail the cases."""
     readers: dict[str, Callable[[Any], object]] = {
-        "data": list_splits,
+        "data": lambda data: list_splits(data, offline=bool(get_option(config, "offline"))),
         "names": load_class_names,
         "templates": load_templates,
         "equivalences": lambda text: equivalent_pairs(text.removeprefix("strict:"), sys.maxsize),
@@ -179,10 +182,12 @@ def check_options(config: pytest.Config) -> None:
             read_labels(labels.path, labels.format, classes=sys.maxsize) for labels in read_label_options(config)
         ],
         "set": lambda texts: check_protocol_options(config, [OptionSetting.parse(text) for text in texts]),
+        "remote": lambda url: RemoteStore(url, Path(), offline=bool(get_option(config, "offline"))),
         "floor": lambda texts: [parse_floor(text) for text in texts],
     }
     check_gate(config)
     check_stored(config)
+    check_trackers(config)
     read_shard(config)
     check_devices(config)
     check_ray(config)
@@ -207,14 +212,14 @@ def answer_command(arguments: Sequence[str]) -> str:
     >>> answer_command(["-k", "pets/ and knn", "--eye-stored"])
     "pytest --eye-answer -k 'pets/ and knn'"
     """
-    left_out = ("--eye-stored", "--eye-baseline=", "--eye-update-baseline", "--eye-sequential")
+    left_out = ("--eye-stored", "--eye-baseline=", "--eye-update-baseline", "--eye-sequential", "--eye-track=")
     return shlex.join(["pytest", "--eye-answer", *(word for word in arguments if not word.startswith(left_out))])
 
 
 def check_stored(config: pytest.Config) -> None:
     """Refuse options that contradict one another: answers are made, or read, or compared."""
     if get_option(config, "answer"):
-        for name in ("stored", "baseline", "update-baseline", "sequential"):
+        for name in ("stored", "baseline", "update-baseline", "sequential", "track"):
             if get_option(config, name):
                 raise pytest.UsageError(f"--eye-answer only stores answers. Leave out --eye-{name}.")
     if get_option(config, "stored") and get_option(config, "ray"):
@@ -238,6 +243,22 @@ class Shard:
         [[0], [1], [2, 3]]
         """
         return range((self.number - 1) * total // self.count, self.number * total // self.count)
+
+
+def read_trackers(config: pytest.Config) -> tuple[Target, ...]:
+    """Return the trackers of `--eye-track`."""
+    try:
+        return parse_targets(get_option(config, "track") or ())
+    except EyechartError as error:
+        raise pytest.UsageError(f"--eye-track: {error}") from error
+
+
+def check_trackers(config: pytest.Config) -> None:
+    """Refuse trackers that cannot be used, before any model is asked."""
+    try:
+        check_targets(read_trackers(config), offline=bool(get_option(config, "offline")))
+    except EyechartError as error:
+        raise pytest.UsageError(f"--eye-track: {error}") from error
 
 
 def read_shard(config: pytest.Config) -> Shard | None:
@@ -392,6 +413,7 @@ def get_settings(config: pytest.Config) -> Settings:
             only_answer=bool(get_option(config, "answer")),
             devices=read_devices(config),
             ray=str(get_option(config, "ray")),
+            remote=get_option(config, "remote") or "",
             ray_actors=read_count(config, "ray-actors", 1) or 0,
             ray_gpus=read_ray_gpus(config),
             offline=bool(get_option(config, "offline")),

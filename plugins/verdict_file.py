@@ -3,7 +3,7 @@
 import msgspec
 import pytest
 
-from eyechart.gate.verdict_file import summarise_session
+from eyechart.gate.verdict_file import SessionVerdicts, summarise_session
 
 from .gate import Gate
 from .options import get_option
@@ -25,8 +25,16 @@ class VerdictFile:
         """Write the file, after the gate and the exit status."""
         if self.path is None:
             return
-        gate, status = self.gate, int(session.exitstatus)
-        verdicts = summarise_session(
+        verdicts = self.summarise(int(session.exitstatus))
+        try:
+            self.path.write_bytes(msgspec.json.format(msgspec.json.encode(verdicts)) + b"\n")
+        except OSError as error:
+            self.error = f"--eye-verdicts: {self.path} cannot be written: {error.strerror or error}."
+
+    def summarise(self, status: int) -> SessionVerdicts:
+        """Return the verdicts of the session, which ends with this status."""
+        gate = self.gate
+        return summarise_session(
             gate.verdicts,
             gate.pooled,
             gate.rule,
@@ -36,10 +44,6 @@ class VerdictFile:
             slices_compared=gate.slices.count,
             drifts=gate.drifts,
         )
-        try:
-            self.path.write_bytes(msgspec.json.format(msgspec.json.encode(verdicts)) + b"\n")
-        except OSError as error:
-            self.error = f"--eye-verdicts: {self.path} cannot be written: {error.strerror or error}."
 
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
         """Print the error if the file could not be written."""

@@ -100,12 +100,20 @@ def normalise_spec(spec: str) -> str:
         return spec
 
 
-def comparison_tables(sides: MatchedSides, rule: Rule = DEFAULT_RULE) -> list[Table]:
+def compare_sides(sides: MatchedSides, rule: Rule) -> RunComparison:
+    """Return the verdict of every metric that both sides have. Raises ReportError if they have no case in common."""
+    return compare_cases(common_cases(sides), rule, sides.folders)
+
+
+def comparison_tables(
+    sides: MatchedSides, rule: Rule = DEFAULT_RULE, result: RunComparison | None = None
+) -> list[Table]:
     """Return the table of every metric that both sides have, and that of the slices that changed if there are any.
 
-    Losses and the most significant changes come first. Raises ReportError if no case can be compared.
+    `result` is the comparison of the sides if it is known. Losses and the most significant changes come first. Raises
+    ReportError if no case can be compared.
     """
-    result = compare_cases(common_cases(sides), rule, sides.folders)
+    result = result or compare_sides(sides, rule)
     return [metrics_table(sides, result, rule), *slices_tables(sides, result)]
 
 
@@ -181,6 +189,11 @@ def common_cases(sides: MatchedSides) -> Pairs:
             "the other. Compare runs with the same prompts; use --models SPEC SPEC for two models of two runs."
         )
     return pairs
+
+
+def missing_cases(sides: MatchedSides) -> list[Key]:
+    """Return the cases that only the side before has."""
+    return [key for key in sorted(sides.before) if key not in sides.after]
 
 
 def unmatched_notes(sides: MatchedSides) -> Iterator[str]:

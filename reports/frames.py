@@ -30,6 +30,7 @@ from eyechart.errors import ReportError
 from eyechart.metrics.clusters import clustered_wilson
 from eyechart.metrics.intervals import wilson
 from eyechart.metrics.paired import change_interval_from_counts
+from eyechart.protocol.sample_table import KEPT
 from eyechart.records import Record
 
 from .run_files import read_verified
@@ -129,10 +130,11 @@ def read_samples(case: RecordedCase, columns: Sequence[str] = (), file: str = ""
             f"{folder / entry.path} has no column {', '.join(missing)}; its columns are {', '.join(heads)}. "
             "Run the case again."
         )
-    outcomes = [name for name in heads if name.split(".")[-1] in OUTCOMES]
+    outcomes = [name for name in heads if name.split(".")[-1] in OUTCOMES and not name.startswith(KEPT)]
     wanted = [*dict.fromkeys([*columns, *(outcomes if {*outcomes} & {*columns} else [])])] or heads
-    numbers = [name for name in wanted if name.split(".")[-1] == "correct"]
-    kinds = [name for name in wanted if name.endswith(".category")]
+    own = [name for name in wanted if not name.startswith(KEPT)]
+    numbers = [name for name in own if name.split(".")[-1] == "correct"]
+    kinds = [name for name in own if name.endswith(".category")]
     empty = {name: [""] for name in (*numbers, *kinds)}
     types = dict.fromkeys(wanted, "str") | dict.fromkeys(numbers, "float64") | dict.fromkeys(kinds, LABEL_CATEGORY)
     try:

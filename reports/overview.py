@@ -151,8 +151,9 @@ def metric_table(group: ComparableCases) -> Table:
 
 
 def metric_cell(metric: Metric) -> NumberCell:
-    """Return a metric as a cell."""
-    return NumberCell(metric.value, metric.n, metric.ci, style=PERCENT)
+    """Return a metric as a cell, in percent unless the value is beyond 100 %."""
+    style = FRACTION if metric.value is not None and metric.value > 1 else PERCENT
+    return NumberCell(metric.value, metric.n, metric.ci, style=style)
 
 
 def aggregate(runs: Runs) -> str:

@@ -3,6 +3,8 @@
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import chain, count
+from operator import itemgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -252,7 +254,7 @@ class ComparableCases:
     def annotation_note(self) -> str:
         """Return the note on divisions, annotations and observations, with the start of their sha256."""
         names = dict.fromkeys(
-            f"{name} {sha[:12]}" for case in self.cases for name, sha in case.record.data.labels.items()
+            f"{name} {sha[:12]}".rstrip() for case in self.cases for name, sha in case.record.data.labels.items()
         )
         return f"Divisions, annotations and observations: {'; '.join(names)}."
 
@@ -319,17 +321,24 @@ def collect_notes(cases: Iterable[CaseRun]) -> tuple[str, ...]:
 
 def load(paths: Sequence[Path]) -> Runs:
     """Read runs; if two records have the same case, protocol and variant, keep that of the later run and add a note."""
-    cases: list[CaseRun] = []
+    cases_by_key: dict[tuple[str, ...], dict[int, CaseRun]] = {}  # by number, since thousands are not compared in pairs
     read = [(run_folder(path), read_run(path)) for path in paths]
     runs = tuple((folder, records.run) for folder, records in read)
+    numbers = count()
     for (folder, records), name in zip(read, run_names(runs), strict=True):
         for record in records.records:
             case = CaseRun(record, folder)
-            others = [other for other in cases if not case.replaces(other)]
-            if len(others) < len(cases):
+            same = cases_by_key.setdefault(case.comparison_key, {})
+            if replaced := [number for number, other in same.items() if case.replaces(other)]:
                 note = f"{record.case} ({record.protocol}): the record of {name} replaces that of an earlier run."
                 case = replace(case, extra_notes=(note,))
-            cases = [*others, case]
+            for number in replaced:
+                del same[number]
+            same[next(numbers)] = case
+    cases = [
+        case
+        for _, case in sorted(chain.from_iterable(same.items() for same in cases_by_key.values()), key=itemgetter(0))
+    ]
     if not cases:
         (folder, run), command = runs[-1], "eyechart run"
         raise ReportError(
@@ -355,13 +364,15 @@ def check_unique_names(cases: Iterable[CaseRun]) -> None:
 
 def group_cases(cases: Iterable[CaseRun]) -> tuple[ComparableCases, ...]:
     """Group the cases that can be compared, each group in the order of the published tables."""
-    groups: list[list[CaseRun]] = []
+    by_split: dict[tuple[str, str], list[list[CaseRun]]] = {}
     for case in sorted(cases, key=lambda case: (case.record.benchmark, case.record.split)):
-        home = next((group for group in groups if all(map(case.is_comparable, group))), None)
+        own = by_split.setdefault((case.record.benchmark, case.record.split), [])
+        home = next((group for group in own if all(map(case.is_comparable, group))), None)
         if home is None:
-            groups.append([case])
+            own.append([case])
         else:
             home.append(case)
+    groups = chain.from_iterable(by_split.values())
     comparable = [ComparableCases(tuple(sorted(group, key=sort_key))) for group in groups]
     titles = [group.title for group in comparable]
     return tuple(

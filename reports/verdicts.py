@@ -107,7 +107,7 @@ def verdict_cells(verdict: Verdict) -> Row:
     """Return the cells of one metric: before, after, change, counts, p-values, test and verdict."""
     comparison = verdict.comparison
     has_counts = comparison.is_proportion or comparison.family == SLICES
-    style = PERCENT if is_percent(comparison.metric.name) else FRACTION
+    style = PERCENT if is_percent_change(comparison) else FRACTION
     counts: tuple[Cell, Cell] = (comparison.n_lost, comparison.gained) if has_counts else (None, None)
     return (
         *(NumberCell(value, style=style) for value in (comparison.before, comparison.after)),
@@ -124,8 +124,13 @@ def change_cell(comparison: MetricComparison) -> NumberCell:
     return NumberCell(
         comparison.delta,
         ci=(comparison.ci.low, comparison.ci.high) if comparison.ci and has_interval else None,
-        style=CHANGE if is_percent(comparison.metric.name) else DIFFERENCE,
+        style=CHANGE if is_percent_change(comparison) else DIFFERENCE,
     )
+
+
+def is_percent_change(comparison: MetricComparison) -> bool:
+    """Return whether both values of a metric are written in percent."""
+    return is_percent(comparison.metric.name, comparison.before, comparison.after)
 
 
 def refusal_notes(outcome: RunComparison) -> Iterator[str]:

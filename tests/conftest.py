@@ -8,6 +8,7 @@ from functools import cache
 from importlib import import_module
 from pathlib import Path
 from runpy import run_path
+from time import monotonic
 from typing import Any
 
 import numpy as np
@@ -31,6 +32,7 @@ from eyechart.spec import parse_named_spec
 
 if "PYTEST_XDIST_WORKER" in os.environ:  # workers, and what they start, share the cores
     os.environ.setdefault("OMP_NUM_THREADS", "1")
+    os.environ.setdefault("VLLM_CPU_KVCACHE_SPACE", "1")  # GiB, which each engine fills with zeros at its start
 
 try:
     from hypothesis import settings
@@ -42,6 +44,7 @@ else:
     settings.load_profile("ci")
 
 WARM = run_path(str(Path(__file__).parent / "warm.py"))
+FROZEN = [monotonic()]  # the times at which objects were left out of collections of garbage
 TOGETHER = (  # how files begin that share one run, or one import of vLLM, which take a minute
     "tests/end_to_end/test_oodbench",
     "tests/end_to_end/test_vllm",
@@ -68,6 +71,20 @@ def pytest_collection_finish() -> None:
     gc.enable()
     gc.collect()
     gc.freeze()
+
+
+@pytest.fixture(scope="module", autouse=True)
+def quick_collections() -> None:
+    """Leave what earlier files imported out of collections of garbage: models that are closed collect it each time."""
+    if monotonic() - FROZEN[-1] > 60:  # to collect all of it takes a second
+        FROZEN.append(monotonic())
+        gc.collect()
+        gc.freeze()
+
+
+def pytest_sessionfinish() -> None:
+    """Let Python free everything at its end: extensions report what is left."""
+    gc.unfreeze()
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

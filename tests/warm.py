@@ -152,7 +152,19 @@ def become(caller: socket.socket) -> NoReturn:
     sys.path[1:] = [*now, *(place for place in sys.path[1:] if place not in before)]
     os.environ.clear()
     os.environ.update(environment)
-    status = run([each for each in arguments if each != "-u"])
+    replace_process = os.execv
+
+    def execv(path: str, command: Sequence[str]) -> NoReturn:
+        if path == sys.executable:  # another program would leave whoever waits without an exit status
+            leave(caller, run(command[1:]))
+        replace_process(path, command)
+
+    os.execv = execv
+    leave(caller, run([each for each in arguments if each != "-u"]))
+
+
+def leave(caller: socket.socket, status: int) -> NoReturn:
+    """Say how it ended, and end."""
     atexit._run_exitfuncs()
     sys.stdout.flush()
     sys.stderr.flush()

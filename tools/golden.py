@@ -1,7 +1,7 @@
 """Golden files of the migration: everything a user sees of fixed runs, kept, and compared with what the code now gives.
 
     python tools/golden.py compare                 # exit status 1, and a list of differences, if a value changed
-    python tools/golden.py write                   # replace the golden files; prints what it changes
+    python tools/golden.py write                   # write what differs into the golden files; prints it
 
 Run it in the repository root, in the environment of the tests (`pip install -e .[test]`). Both commands run the main
 job (`pytest`), the sessions of `sessions.toml` in its store, and the tests in TESTS, which make runs of their own. Each
@@ -52,7 +52,18 @@ from io import StringIO
 from pathlib import Path
 from typing import Any
 
-from golden_compare import GOLDEN, LEVELS, NAMED, by_name, describe, dump, find_differences, read_golden, write_golden
+from golden_compare import (
+    GOLDEN,
+    LEVELS,
+    NAMED,
+    by_name,
+    describe,
+    dump,
+    find_differences,
+    keep_equal,
+    read_golden,
+    write_golden,
+)
 
 from eyechart.cli import main as run_command
 from eyechart.gate.shared_samples import read_keys as read_sample_keys
@@ -281,7 +292,7 @@ def main() -> int:
     if chosen.command == "compare":
         return bool(differences)
     for file, value in now.items():
-        write_golden(file, value)
+        write_golden(file, keep_equal(file, read_golden(file), value))
     return 0
 
 

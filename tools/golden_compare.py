@@ -338,6 +338,22 @@ def dump(value: Json, indent: str = "") -> str:
     return "\n".join(["[{"[isinstance(value, dict)], ",\n".join(lines), indent + "]}"[isinstance(value, dict)]])
 
 
+def keep_equal(file: str, before: Json, after: Json) -> Json:
+    """Return the new value of a golden file, with the old numbers where the new ones compare as equal.
+
+    A file that is written on another machine then shows in `git diff` what changed, and nothing else.
+
+    >>> keep_equal("main/records.json", {"acc": 0.5, "n": 4}, {"acc": 0.500000001, "n": 5})
+    {'acc': 0.5, 'n': 5}
+    """
+    if isinstance(before, dict) and isinstance(after, dict):
+        if "csv" not in after:
+            return {name: keep_equal(file, before.get(name), value) for name, value in after.items()}
+        if before.get("csv", [])[:1] != after["csv"][:1]:  # other columns
+            return after
+    return after if any(find_differences(file, before, after)) else before
+
+
 def write_golden(file: str, value: Json) -> None:
     """Write a golden file."""
     path = GOLDEN / file

@@ -6,6 +6,7 @@ from eyechart.classification.metrics import (
     answer_log_probability,
     confidence,
     label_agreement,
+    mean_average_precision,
     mean_per_class_recall,
     out_of_prompt,
     proper_scores,
@@ -20,13 +21,13 @@ from eyechart.protocol.evaluate import Evaluate
 @pytest.mark.eyechart("imagenet", "toybox", "*", protocol="zero_shot")
 def test_zero_shot(evaluate: Evaluate[ClassPredictions]) -> None:
     """The class whose prompt embedding is most similar to the image embedding."""
-    evaluate(top1, top5, mean_per_class_recall, label_agreement, proper_scores)
+    evaluate(top1, top5, mean_per_class_recall, mean_average_precision, label_agreement, proper_scores)
 
 
 @pytest.mark.eyechart("imagenet", "*", protocol="supervised")
 def test_supervised(evaluate: Evaluate[ClassPredictions]) -> None:
     """A classifier with its own vocabulary."""
-    evaluate(top1, top5, mean_per_class_recall, confidence, label_agreement, proper_scores)
+    evaluate(top1, top5, mean_per_class_recall, mean_average_precision, confidence, label_agreement, proper_scores)
 
 
 @pytest.mark.eyechart("imagenet", "*", protocol="knn")

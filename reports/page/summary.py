@@ -80,7 +80,7 @@ def metric_fields(metric: Metric, record: Record) -> dict[str, Any]:
         "ci": metric.ci,
         "how": metric.ci_method,
         "better": metric.higher_is_better,
-        "percent": is_percent(metric.name),
+        "percent": is_percent(metric.name, metric.value),
     }
 
 

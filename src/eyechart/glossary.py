@@ -12,6 +12,7 @@ METRICS: Mapping[str, str] = {
     "acc5": "Top-5 accuracy: the proportion of images with a label among the five best classes.",
     "acc1_strict": "Top-1 accuracy if an answer counts only when it repeats a class name exactly.",
     "mean_per_class_recall": "The accuracy of each class, averaged over classes, so that every class has equal weight.",
+    "mean_average_precision": "Average precision of the scores of each class, averaged over classes (mAP).",
     "intersection": "The proportion of images that are correct under both label sets.",
     "mc_acc": "Multiple-choice accuracy: the proportion of questions with the correct option, averaged over epochs.",
     "repeated_acc": "Top-1 accuracy, averaged over epochs that repeat the same requests.",
@@ -87,6 +88,7 @@ LABEL_SETS: Mapping[str, str] = {
     "eligible": "Species names, over images with a list of the species that live there; the model chooses among all.",
     "free form": "Species names, compared with answers in free text.",
     "abstention": "Whether the image can be answered: to abstain from unanswerable images is correct.",
+    "target": "The expected answer of each sample.",
 }
 
 SUBSETS: Mapping[str, str] = {
@@ -132,6 +134,11 @@ PROTOCOLS: Mapping[str, str] = {
     "flat_list": "The model chooses among the names of species and genera in one list.",
     "free_form": "The model names the bird in free text, at a level of its choice.",
     "abstention": "The model may decline to answer; prompts of several levels tell it to do so.",
+    "inspect_ai": "Imported results of inspect_ai, with its prompts and scorers.",
+    "lm_eval": "Imported results of lm-evaluation-harness, with its prompts and metrics.",
+    "lmms_eval": "Imported results of lmms-eval, with its prompts and metrics.",
+    "vlmevalkit": "Imported results of VLMEvalKit, with its prompts and judges.",
+    "nemo_evaluator": "Imported results of NeMo Evaluator, with its prompts and rewards.",
 }  # fmt: skip
 
 INTERVALS: Mapping[str, str] = {
@@ -154,13 +161,16 @@ NUMBERS = frozenset(
 )  # not in percent
 
 
-def is_percent(name: str) -> bool:
+def is_percent(name: str, *values: float | None) -> bool:
     """Return whether a metric is written in percent: all but p-values, statistics of tests and squared distances.
 
-    >>> is_percent("acc1"), is_percent("cochran_q"), is_percent("acc_p")
-    (True, False, False)
+    Metrics of other tools may be on any scale: one with a value beyond 1 is no fraction.
+
+    >>> is_percent("acc1", 0.5, None), is_percent("cochran_q"), is_percent("acc_p"), is_percent("length", 9.9)
+    (True, False, False, False)
     """
-    return name not in NUMBERS and not name.endswith("_p")
+    is_fraction = all(value is None or not abs(value) > 1 for value in values)
+    return name not in NUMBERS and not name.endswith("_p") and is_fraction
 
 
 def describe_metric(name: str) -> str:

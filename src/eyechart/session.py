@@ -23,9 +23,18 @@ from eyechart.inference.engines.pools import PoolEngine
 from eyechart.inference.engines.processes import LocalPools
 from eyechart.inference.image_runner import Progress
 from eyechart.inference.runner import Runner
-from eyechart.inference.store import Store
+from eyechart.inference.store import Store, copy_nothing
+from eyechart.inference.store_copies import RemoteStore
 from eyechart.metrics.accuracy import Empty
-from eyechart.models.description import describe, find_descriptions, model_of, read_description, write_description
+from eyechart.models.description import (
+    FOLDER,
+    describe,
+    find_descriptions,
+    model_of,
+    read_description,
+    write_description,
+)
+from eyechart.models.description_cache import DescriptionCache
 from eyechart.models.pool import ModelPool, reads_answers
 from eyechart.models.types import Identity, Model
 from eyechart.models.weight_digests import set_digest_folder
@@ -37,6 +46,7 @@ from eyechart.protocol.settings import Case, Settings
 from eyechart.spec import ModelSpec
 
 SplitName = tuple[str, str]  # benchmark and split
+CACHE = f"{FOLDER}/made"  # descriptions of models that were made on this machine, in a store
 
 
 class Session:
@@ -69,8 +79,13 @@ class Session:
             in_memory=models or {},
             on_close=self.engine.release,
             make=self.make_described if settings.answer_command else None,
+            cache=DescriptionCache(settings.store / CACHE),
         )
-        self.store = Store(settings.store, on_wait, settings.answer_command)
+        self.remote = (
+            RemoteStore(settings.remote, settings.store, offline=settings.offline) if settings.remote else None
+        )
+        copy_entry = self.remote.copy_entry if self.remote else copy_nothing
+        self.store = Store(settings.store, on_wait, settings.answer_command, copy_entry)
         self._whole_splits: dict[SplitName, Dataset] = dict(datasets or {})
         self._splits: dict[tuple[str, str, Limit], Dataset] = {}
         self._described: dict[ModelSpec, list[Model]] = {}
@@ -90,7 +105,7 @@ class Session:
 
     @cached_property
     def _known_splits(self) -> Mapping[str, SplitRef]:
-        return {str(ref): ref for ref in list_splits(self.settings.data)}
+        return {str(ref): ref for ref in list_splits(self.settings.data, offline=self.settings.offline)}
 
     def open_whole_split(self, benchmark: str, split: str) -> Dataset:
         """Return a whole split, validated. Raises AbsentError if it is missing."""
@@ -139,6 +154,8 @@ class Session:
     def described_models(self, spec: ModelSpec) -> list[Model]:
         """Return the models with a specification that are known by descriptions in the store, the last one first."""
         if spec not in self._described:
+            if self.remote and not self._described:
+                self.remote.copy_models()
             descriptions = find_descriptions(self.settings.store, spec, self.settings.answer_command)
             self._described[spec] = [*map(model_of, descriptions)]
         return self._described[spec]
@@ -160,6 +177,8 @@ class Session:
         spec = model.made_from
         if self.settings.answer_command or spec is None or reads_answers(spec):
             return model.identity
+        if self.models.cache:
+            self.models.cache.keep(model)
         if not answered and (stored := read_description(self.settings.store, spec, model.identity)):
             return stored.identity
         with suppress(OSError):  # a store that is only read

@@ -119,13 +119,21 @@ def parse_named_spec(text: str) -> ModelSpec:
     match = NAMED.fullmatch(text)
     if match is None:
         return parse_spec(text)
-    alias = match["alias"].strip()
+    return replace(parse_spec(match["spec"]), alias=parse_alias(match["alias"].strip(), f"The model '{text}'"))
+
+
+def parse_alias(alias: str, subject: str) -> str:
+    """Return the name that a model is given; `subject` begins the sentence of the SpecError for another form.
+
+    >>> parse_alias("prod-2", "The option")
+    'prod-2'
+    """
     if not ALIAS.fullmatch(alias):
         raise SpecError(
-            f"The model '{text}' has the name '{alias}'. Expected letters, digits, '_', '.' and '-', of which the "
+            f"{subject} has the name '{alias}'. Expected letters, digits, '_', '.' and '-', of which the "
             "first is a letter or a digit, such as prod=open_clip[local-dir:weights]."
         )
-    return replace(parse_spec(match["spec"]), alias=alias)
+    return alias
 
 
 def canonical_spec(head: str, arguments: list[str], options: dict[str, str]) -> ModelSpec:

@@ -252,15 +252,23 @@ class SheetDriver:
         for key in keys:
             self.page.keyboard.press(key)
 
-    def reload(self) -> None:
-        """Load the page again, until the browser has stored what the page wrote: it stores in the background."""
-        written = self.page.evaluate("() => ({ ...localStorage })")
+    def reopen(self) -> None:
+        """Close the page and open it again, until the browser has stored what the page wrote.
+
+        A browser stores in the background. A reload of the same page can keep what its process read before that.
+        """
+        written, url = self.page.evaluate("() => ({ ...localStorage })"), self.page.url
         for _ in range(50):
-            self.page.reload()
-            if self.page.evaluate("() => ({ ...localStorage })") == written:
+            context = self.page.context
+            self.page.close()
+            self.page = context.new_page()
+            self.listen()
+            self.page.goto(url)
+            stored = self.page.evaluate("() => ({ ...localStorage })")
+            if stored == written:
                 return
             self.page.wait_for_timeout(200)
-        pytest.fail("the browser did not store what the page wrote")
+        pytest.fail(f"the browser stored {stored}, and the page wrote {written}")
 
     def download(self, folder: Path) -> Path:
         with self.page.expect_download() as found:

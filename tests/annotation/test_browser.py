@@ -1,4 +1,4 @@
-"""The sheet in a real browser: answered by mouse and keyboard, kept over a reload, downloaded, made into Figure 7."""
+"""The sheet in a real browser: answered, kept when it is closed, downloaded, made into Figure 7."""
 
 import csv
 import json
@@ -25,7 +25,7 @@ def kept(path: Path) -> dict[str, Any]:
     return answers
 
 
-def test_answers_by_mouse_and_keyboard_survive_a_reload_and_become_figure_7(
+def test_answers_by_mouse_and_keyboard_survive_a_closed_page_and_become_figure_7(
     opened: Any, sheet: Path, photographs: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     driver, key = opened(sheet), read_key(key_path(sheet))
@@ -38,7 +38,7 @@ def test_answers_by_mouse_and_keyboard_survive_a_reload_and_become_figure_7(
     driver.press("ArrowRight", str(labels[2][0]), "ArrowRight", "0", "u", str(model[4][0]))  # labels; none; model's
     assert driver.text("count") == "5 of 6 answered"
 
-    driver.reload()
+    driver.reopen()
     assert (driver.text("count"), driver.text("where")) == ("5 of 6 answered", "Picture 5 of 6, answered")
     assert driver.checked() == [key.items[4].candidates[model[4][0] - 1].name]
     path = driver.download(tmp_path)
@@ -90,7 +90,7 @@ def test_a_comment_is_kept_and_its_letters_choose_nothing(opened: Any, sheet: Pa
     driver = opened(sheet)
     driver.page.get_by_role("textbox").press_sequentially("1 or 2, unclear")
     assert (driver.checked(), driver.text("where")) == ([], "Picture 1 of 6")
-    driver.reload()
+    driver.reopen()
     assert driver.page.get_by_role("textbox").input_value() == "1 or 2, unclear"
     assert kept(driver.download(tmp_path)) == {"1": {"selected": [], "none": False, "comment": "1 or 2, unclear"}}
 
@@ -168,7 +168,7 @@ def test_what_the_browser_kept_of_another_time_may_be_broken(opened: Any, sheet:
     driver = opened(sheet)
     for broken in ("{", "[]", '{"schema": 1, "answers": null}', '{"schema": 1, "sheet": "x", "answers": {}}'):
         driver.page.evaluate("([key, text]) => localStorage.setItem(key, text)", [memory(sheet), broken])
-        driver.reload()
+        driver.reopen()
         assert driver.text("status").startswith("The answers stored in this browser cannot be read")
         assert driver.text("count") == "0 of 6 answered"
 

@@ -34,13 +34,13 @@ def sheet(division: Path) -> Path:
     return division.with_suffix(".html")
 
 
-def test_verdicts_by_keyboard_survive_a_reload_and_become_rates(
+def test_verdicts_by_keyboard_survive_a_closed_page_and_become_rates(
     opened: Any, checked: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     driver = opened(sheet(checked))
     driver.press("a", "ArrowRight", "r", "Enter", "3", "u")
     assert (driver.text("count"), driver.text("where")) == ("3 of 4 answered", "Picture 4 of 4")
-    driver.reload()
+    driver.reopen()
     driver.press("ArrowLeft", "ArrowLeft")
     assert driver.checked() == ["Reject"]
     path = driver.download(tmp_path)

@@ -8,9 +8,9 @@ import csv
 import json
 import re
 import subprocess
-import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -67,7 +67,18 @@ class Run:
     asked: list[tuple[str, int]]
 
 
-def run_preset(folder: Path, preset: str, cases: str, *options: str, engine: tuple[str, str] = HF) -> Run:
+Preset = Callable[..., Run]
+
+
+@pytest.fixture
+def run_preset(warm_python: Sequence[str]) -> Preset:
+    """Run some cases under a preset in a folder."""
+    return partial(run_cases, warm_python)
+
+
+def run_cases(
+    python: Sequence[str], folder: Path, preset: str, cases: str, *options: str, engine: tuple[str, str] = HF
+) -> Run:
     """Run some cases under a preset, with a model that writes down what it is asked."""
     package, parent = engine
     (folder / "recorder.py").write_text(RECORDER.format(package=package, parent=parent))
@@ -84,7 +95,7 @@ def run_preset(folder: Path, preset: str, cases: str, *options: str, engine: tup
         cases,
     ]
     command += [f"--eye-preset={preset}", model, *LOCAL, *options]
-    done = subprocess.run([sys.executable, "-m", *command], cwd=folder, capture_output=True, text=True, timeout=600,
+    done = subprocess.run([*python, "-m", *command], cwd=folder, capture_output=True, text=True, timeout=600,
                           check=False)  # fmt: skip
     assert done.returncode == 0, done.stdout + done.stderr
     records = json.loads((folder / "reports/runs/latest/records.json").read_text(encoding="utf-8"))
@@ -125,7 +136,7 @@ def listed_names(folder: Path) -> str:
     return "\n".join(json.loads(path.read_text(encoding="utf-8")))
 
 
-def test_image_classifiers(tmp_path: Path) -> None:
+def test_image_classifiers(tmp_path: Path, run_preset: Preset) -> None:
     cases = f"{TOYBOX} (test_closed_world or test_open_world or (test_multiple_choice and not setting))"
     run = run_preset(tmp_path, "image-classifiers", cases, "--eye-limit=12", "--eye-set=multiple_choice.epochs=2")
     names = [*published_names(run.asked, class_list=listed_names(tmp_path))]
@@ -137,14 +148,14 @@ def test_image_classifiers(tmp_path: Path) -> None:
     assert variants["open_world"]["text_templates"] == "80"
 
 
-def test_kisel_names_are_in_the_prompt_of_imagenet(tmp_path: Path) -> None:
+def test_kisel_names_are_in_the_prompt_of_imagenet(tmp_path: Path, run_preset: Preset) -> None:
     cases = "imagenet/sample-drawing/ and test_closed_world and not plus"
     run = run_preset(tmp_path, "image-classifiers-one-image", cases, "--eye-limit=1")
     kisel = "\n".join(load_class_names("kisel").names)
     assert [*published_names(run.asked, class_list=kisel)] == ["closed_world_json"]
 
 
-def test_gpt_4o_is_asked_with_an_enforced_structure(tmp_path: Path) -> None:
+def test_gpt_4o_is_asked_with_an_enforced_structure(tmp_path: Path, run_preset: Preset) -> None:
     cases = f"{TOYBOX} (test_closed_world or test_open_world) and not plus"
     options = ("--eye-limit=12", "-W", "ignore")  # vLLM's own warnings
     run = run_preset(tmp_path, "image-classifiers-gpt-4o", cases, *options, engine=VLLM)
@@ -153,19 +164,19 @@ def test_gpt_4o_is_asked_with_an_enforced_structure(tmp_path: Path) -> None:
     assert batch_sizes(run, names, "closed_world") == {10, 2}
 
 
-def test_paligemma_is_asked_for_a_caption(tmp_path: Path) -> None:
+def test_paligemma_is_asked_for_a_caption(tmp_path: Path, run_preset: Preset) -> None:
     run = run_preset(tmp_path, "image-classifiers-paligemma", f"{TOYBOX} test_open_world", "--eye-limit=2")
     assert [*published_names(run.asked)] == ["open_world_caption"] * 2
 
 
-def test_mill(tmp_path: Path) -> None:
+def test_mill(tmp_path: Path, run_preset: Preset) -> None:
     run = run_preset(tmp_path, "mill", "imagenet/sample-drawing/ and test_mcq", "--eye-limit=4")
     assert {*published_names(run.asked)} == {"mill_mcq"}
     (record,) = run.records
     assert record["variant"]["names"].startswith("mill")
 
 
-def test_oodbench(tmp_path: Path) -> None:
+def test_oodbench(tmp_path: Path, run_preset: Preset) -> None:
     cases = "oodbench/sample-coco/ and (test_existence or test_progression)"
     run = run_preset(tmp_path, "oodbench", cases, "--eye-limit=6")
     assert {*published_names(run.asked)} == {
@@ -177,7 +188,7 @@ def test_oodbench(tmp_path: Path) -> None:
     assert {record["variant"]["threshold"] for record in run.records} == {"0.05"}
 
 
-def test_realbirdid(tmp_path: Path) -> None:
+def test_realbirdid(tmp_path: Path, run_preset: Preset) -> None:
     run = run_preset(tmp_path, "realbirdid", "realbirdid/sample-drawn/ and test_species", "--eye-limit=4")
     names = [*published_names(run.asked)]
     assert {*names} == {"species", "species_choice"}
@@ -186,7 +197,7 @@ def test_realbirdid(tmp_path: Path) -> None:
     assert record["variant"]["probability"] == "nlg2choice"
 
 
-def test_vllm_gives_the_probabilities_of_nlg2choice(tmp_path: Path) -> None:
+def test_vllm_gives_the_probabilities_of_nlg2choice(tmp_path: Path, run_preset: Preset) -> None:
     values = []
     for engine in (HF, VLLM):
         folder = tmp_path / engine[0]
@@ -199,7 +210,7 @@ def test_vllm_gives_the_probabilities_of_nlg2choice(tmp_path: Path) -> None:
     assert values[0] == pytest.approx(values[1], abs=1e-4)
 
 
-def test_realbirdid_in_free_form(tmp_path: Path) -> None:
+def test_realbirdid_in_free_form(tmp_path: Path, run_preset: Preset) -> None:
     run = run_preset(tmp_path, "realbirdid", "realbirdid/sample-drawn/ and test_free_form", "--eye-limit=4")
     first = [(text, images) for text, images in run.asked if images]
     assert {*published_names(first)} == {"species"}
@@ -207,7 +218,7 @@ def test_realbirdid_in_free_form(tmp_path: Path) -> None:
     assert record["variant"]["extraction"] == "choice"
 
 
-def test_the_abstention_study_asks_the_printed_prompts(tmp_path: Path) -> None:
+def test_the_abstention_study_asks_the_printed_prompts(tmp_path: Path, run_preset: Preset) -> None:
     run = run_preset(tmp_path, "realbirdid", "realbirdid/sample-drawn/ and test_abstention", "--eye-limit=4")
     naive, reason = pattern("abstention_naive"), get_prompt("abstention_reason").text
     assert any(naive.fullmatch(text) for text, images in run.asked if images)

@@ -6,7 +6,7 @@ Also the commands of "Coming from another tool", with packaged models and data i
 import re
 import shlex
 import subprocess
-import sys
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -80,15 +80,20 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-def type_line(line: str, code: int = 0) -> str:
+@pytest.fixture
+def type_line(warm_python: Sequence[str]) -> Callable[..., str]:
     """Run a line of the shell and return what it prints."""
-    command = [sys.executable, "-m", *shlex.split(line)]
-    done = subprocess.run(command, capture_output=True, encoding="utf-8", timeout=600, check=False)
-    assert done.returncode == code, done.stdout + done.stderr
-    return done.stdout
+
+    def type_line(line: str, code: int = 0) -> str:
+        command = [*warm_python, "-m", *shlex.split(line)]
+        done = subprocess.run(command, capture_output=True, encoding="utf-8", timeout=600, check=False)
+        assert done.returncode == code, done.stdout + done.stderr
+        return done.stdout
+
+    return type_line
 
 
-def test_the_recipes_of_the_shell(folder: Path) -> None:
+def test_the_recipes_of_the_shell(folder: Path, type_line: Callable[..., str]) -> None:
     images, page, model, update, gate, *_ = SHELL  # the rest needs a cluster: test_more_gpus
     assert "pets/test" in type_line(images)
     assert type_line(page).strip().endswith("index.html")
@@ -107,7 +112,7 @@ def mean_colour(image: Image.Image) -> Any:
     return torch.tensor(np.asarray(image, np.float32).mean(axis=(0, 1)) / 255).reshape(3, 1, 1)
 
 
-def test_the_recipes_of_python(folder: Path) -> None:
+def test_the_recipes_of_python(folder: Path, type_line: Callable[..., str]) -> None:
     import torch
 
     module = torch.nn.Sequential(torch.nn.Flatten(), torch.nn.Linear(3, 2, bias=False))
@@ -132,7 +137,7 @@ def in_order(line: str) -> int:
     return 0 if line.startswith("eyechart run") else 1
 
 
-def test_the_commands_for_those_who_come_from_another_tool(folder: Path) -> None:
+def test_the_commands_for_those_who_come_from_another_tool(folder: Path, type_line: Callable[..., str]) -> None:
     """vLLM takes a minute to start; its cases are only collected."""
     (folder / "pytest.ini").write_text("[pytest]\neye_limit = 3\neye_offline = true\n", encoding="utf-8")
     assert len(COMING) > 8

@@ -2,7 +2,6 @@
 
 import json
 import subprocess
-import sys
 from typing import Any
 
 import pytest
@@ -39,7 +38,7 @@ def run_own(world: Any, *arguments: str, before: str = "pass", after: str = "pas
 
 def report(world: Any, *arguments: str) -> "subprocess.CompletedProcess[str]":
     """Run a command of eyechart in the world's folder."""
-    command = [sys.executable, "-m", "eyechart", *arguments]
+    command = [*world.fast, "-m", "eyechart", *arguments]
     return subprocess.run(command, cwd=world.folder, text=True, capture_output=True, timeout=600, check=False)
 
 

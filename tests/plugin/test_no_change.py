@@ -1,4 +1,4 @@
-"""Nothing changed, 100 times in a row: the gate passes however the cases are dealt to workers and answered.
+"""Nothing changed, 40 times in a row: the gate passes however the cases are dealt to workers and answered.
 
 Every session is a pytest of its own with its own workers, all of them forked from an interpreter (`warm.py`), since to
 import a model's library again in each would take nine tenths of the time. There are two such interpreters, each with
@@ -21,7 +21,7 @@ import pytest
 
 pytestmark = pytest.mark.slow
 
-SESSIONS, LIMIT = 100, 16
+SESSIONS, LIMIT = 40, 16
 MODELS = ("open_clip[toybox-clip]", "tiny[]", "tinyclass[]", "replay[path=a.csv]", "replay[path=b.csv]")
 CASES = """imagenet/tiny and not open_clip or cutouts/open_clip and zero_shot or coco/open_clip and detection
            or drawn/open_clip and flat_list"""

@@ -3,7 +3,6 @@
 import json
 import re
 import subprocess
-import sys
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -35,7 +34,7 @@ class Evaluated:
 
     def report(self, *arguments: str, code: int = 0) -> str:
         """Run a command of eyechart about both runs; what it says."""
-        command = [sys.executable, "-m", "eyechart", *arguments]
+        command = [*self.world.fast, "-m", "eyechart", *arguments]
         done = subprocess.run(command, cwd=self.world.folder, capture_output=True, text=True, check=False)
         assert done.returncode == code, done.stdout + done.stderr
         return done.stdout + done.stderr

@@ -1,7 +1,6 @@
 """Splits with classes of their own: ImageNet's rules are not theirs, and ImageNet's classifiers answer by name."""
 
 import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -79,7 +78,7 @@ def test_own_classes_can_be_annotated_whatever_their_number(replayed: Any, world
     (tmp_path / "mine.csv").write_text(labels)
     replayed(10, 2, f"--eye-labels=Mine={tmp_path / 'mine.csv'}")
     assert world.records[0]["variant"]["equivalences"] == "none"
-    command = [sys.executable, "-m", "eyechart", "annotate", str(world.latest), "--labels=Mine"]
+    command = [*world.fast, "-m", "eyechart", "annotate", str(world.latest), "--labels=Mine"]
     more = ["--model=replay[path=a.csv]", f"--data={world.data}", f"--out={tmp_path / 'sheet.html'}"]
     done = subprocess.run([*command, *more], cwd=world.folder, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr

@@ -151,17 +151,18 @@ def test_a_gate_in_the_ini_file_does_not_concern_a_session_that_answers(world: A
 
 @pytest.mark.slow
 def test_every_packaged_case_is_scored_without_torch(world: Any) -> None:
-    """The records and sample tables are those of the session that answered."""
+    """The records and sample tables are those of the session that answered, also without `--eye-stored`."""
     world.environment = {"HF_HUB_OFFLINE": "1"}
     world.installed("", "--eye-limit=2")
     records, tables = world.records, world.files
     assert len({record["protocol"] for record in records}) >= 15
     world.plugin(NO_MODELS)
     world.warm = ()  # the warm interpreter has imported these packages
-    world.installed("", "--eye-limit=2", "--eye-stored", "-pextra")
-    assert world.records
-    assert [*map(without_time, world.records)] == [*map(without_time, records)]
-    assert world.files == tables
+    for option in ("--eye-stored", "--eye-offline"):
+        world.installed("", "--eye-limit=2", option, "-pextra")
+        assert world.records
+        assert [*map(without_time, world.records)] == [*map(without_time, records)]
+        assert world.files == tables
 
 
 def without_time(record: dict[str, Any]) -> str:

@@ -65,6 +65,14 @@ def test_top_k_is_exact_over_many_blocks(values) -> None:
     np.testing.assert_array_equal(top_k(scores, 5), np.argsort(-scores, axis=1, kind="stable")[:, :5])
 
 
+@pytest.mark.parametrize("k", [1, 5, 16, 17, 40])
+def test_top_k_of_any_number_of_classes_is_exact(k) -> None:
+    scores = np.random.default_rng(1).integers(4, size=(300, 40)).astype(np.float32)
+    scores[scores == 3] = -np.inf
+    scores[:100, 3:] = -np.inf  # fewer classes than are asked for
+    np.testing.assert_array_equal(top_k(scores, k), np.argsort(-scores, axis=1, kind="stable")[:, :k])
+
+
 def test_top_k_of_an_unanswered_image_is_no_class() -> None:
     scores = [[0.1, 0.2, 0.0], [math.nan] * 3, [0.3, 0.2, 0.3]]
     assert top_k(scores, 2).tolist() == [[1, 0], [-1, -1], [0, 2]]

@@ -154,6 +154,38 @@ def test_draws_lie_around_the_value(value, draws, before):
     assert 0.002 < found.std() < 0.06
 
 
+@given(images, st.integers(1, 3), st.randoms(use_true_random=False))
+@pytest.mark.parametrize("name", ["ece", "brier", "auc"])
+def test_label_sets_are_drawn_together_as_each_alone(name, rows, count, random):
+    found, counts = Images.of(rows)
+    columns = np.array([[math.nan if math.isnan(one) else random.choice((0.0, 1.0)) for _ in range(count)]
+                        for one in found.right])  # fmt: skip
+    samples, draws = [counts, np.ones_like(counts), counts[::-1]], NUMBERS[name][1]
+    together = draws(Images(found.sure, columns, found.label, found.row), samples)
+    alone = [draws(Images(found.sure, column, found.label, found.row), samples) for column in columns.T]
+    assert together == pytest.approx(np.stack(alone, axis=1), nan_ok=True)
+
+
+def test_areas_of_classes_are_drawn_for_each_label_set():
+    columns, classes, samples = np.array([[1.0, 0], [0, 0], [1, 1]]), [0, 1, 1], [[1, 1, 1], [0, 2, 1]]
+    for average in ("macro", "balanced"):
+        found = auc_bootstrap([0.9, 0.5, 0.1], columns, samples, classes=classes, average=average)
+        alone = [
+            auc_bootstrap([0.9, 0.5, 0.1], column, samples, classes=classes, average=average) for column in columns.T
+        ]
+        assert found == pytest.approx(np.stack(alone, axis=1))
+
+
+@pytest.mark.parametrize("draws", [auc_bootstrap, brier_score_bootstrap, calibration_error_bootstrap])
+@pytest.mark.parametrize(
+    ("correct", "wanted"),
+    [([[1.0, math.nan]], "NaN under some label sets only. Got 1"), (np.zeros((1, 0)), "one label set at least")],
+)
+def test_label_sets_that_score_other_images_are_refused(draws, correct, wanted):
+    with pytest.raises(ValueError, match=wanted):
+        draws([0.5], correct, [[1]])
+
+
 @given(images)
 def test_recall_of_every_image_drawn_once_is_recall(rows):
     found, counts = Images.of(rows)

@@ -116,6 +116,16 @@ def test_the_normal_limit_of_many_signs_agrees_with_the_signs(monkeypatch: pytes
     assert signs.min() < 0.05
 
 
+@given(st.integers(0, 2**32 - 1), st.integers(14, 40), st.integers(2, 12))
+def test_the_order_of_numbers_in_a_sparse_matrix_changes_nothing(seed: int, units: int, numbers: int) -> None:
+    changes = correlated(np.random.default_rng(seed), 10 * numbers, units, 0.3, 0.5)
+    with pytest.MonkeyPatch.context() as patch:
+        dense = adjusted(changes, draws=300)
+        patch.setattr(joint_tests, "_MOST_FLIPS", 0)
+        patch.setattr(joint_tests, "_MOST_CORRELATED", 0)
+        assert adjusted(changes, draws=300).tolist() == dense.tolist()
+
+
 def test_thousands_of_numbers_have_the_p_values_of_few_if_they_are_copies() -> None:
     changes = correlated(np.random.default_rng(4), 20, 1000, 0.05, 0.5)
     changes[0] = np.where(changes[0] > 0, np.where(np.arange(1000) % 4, 1, -1), changes[0])

@@ -20,8 +20,10 @@ from eyechart.metrics.proper_scores import (
     log_scores_of_probabilities,
     sign_flip_mean_p,
 )
+from eyechart.metrics.softmax import softmax_sums
 
 LOGITS = arrays(np.float64, st.tuples(st.integers(1, 6), st.integers(2, 5)), elements=st.floats(-8, 8))
+EXTREME = st.sampled_from([-np.inf, -1e30, -2.0, 0.0, 1.5, 1e30, np.inf, np.nan])
 
 
 @given(LOGITS, st.data())
@@ -56,6 +58,19 @@ def test_the_probability_of_several_labels_is_their_sum(logits: Any, data: Any) 
         log(min(1.0, max(p, LEAST))) if any(row) else float("nan") for p, row in zip(total, chosen, strict=True)
     ]
     assert log_scores(logits, labels).tolist() == pytest.approx(expected, nan_ok=True, abs=1e-9)
+
+
+@given(arrays(np.float32, st.tuples(st.integers(0, 70), st.integers(1, 4)), elements=EXTREME))
+def test_the_sums_of_the_softmax_give_its_probabilities(logits: Any) -> None:
+    sums = softmax_sums(logits)
+    for row, largest, total in zip(logits.astype(np.float64), *sums, strict=True):
+        if np.isnan(row).any() or np.isneginf(row).all():
+            assert np.isnan(total)
+            continue
+        terms = (row == np.inf) * 1.0 if np.isinf(row.max()) else np.exp(row - row.max())
+        assert (largest, total) == (row.max(), pytest.approx(terms.sum()))
+    labels = np.zeros((len(logits), 1), np.int64)
+    assert log_scores(logits, labels, sums).tolist() == pytest.approx(log_scores(logits, labels).tolist(), nan_ok=True)
 
 
 @given(st.lists(st.floats(0.001, 1), min_size=1, max_size=20))

@@ -11,6 +11,8 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from scipy.stats import ks_2samp
 
+from eyechart.metrics._sweeps import count_blocks, total_resamples
+from eyechart.metrics.bootstrap_samples import BootstrapSamples
 from eyechart.metrics.resampling import (
     bootstrap_counts,
     bootstrap_totals,
@@ -164,40 +166,95 @@ def test_a_generator_goes_on_from_where_it_is() -> None:
     np.testing.assert_array_equal(np.concatenate(parts), list(bootstrap_counts(9, 5, 4)))
 
 
-@pytest.mark.parametrize("n", [1, 9, 300])
-def test_draws_of_a_seed_are_those_of_its_generator_however_often_they_are_asked_for(n, monkeypatch) -> None:
-    expected = np.array(list(bootstrap_counts(n, 5, np.random.default_rng(4))))
-    for counts in bootstrap_counts(n, 5, 4):
-        counts[:] = 0  # what somebody does to them is nobody else's
+@pytest.mark.parametrize("sizes", [[1], [9], [300], [54, 42], [1, 3, 200], [7, 1, 1, 30]], ids=str)
+def test_draws_of_a_seed_are_those_of_its_generator_however_often_they_are_asked_for(sizes, monkeypatch) -> None:
+    strata = np.random.default_rng(0).permutation(np.repeat(np.arange(len(sizes)), sizes))
+    n = len(strata)
+    expected = np.array(list(bootstrap_counts(n, 5, np.random.default_rng(4), strata)))
+    resampling = sys.modules[BootstrapSamples.__module__]
+    for small in (2**20, 0):  # many tables are kept, or two
+        monkeypatch.setattr(resampling, "SMALL", small)
+        for counts in bootstrap_counts(n, 5, 4, strata):
+            counts[:] = 0  # what somebody does to them is nobody else's
+        for block in (1, 2 * n, 2**20):  # one, two and all draws at once
+            monkeypatch.setattr(resampling, "BLOCK", block)
+            resampling._kept.cache_clear()
+            resampling._kept_small.cache_clear()
+            np.testing.assert_array_equal(list(bootstrap_counts(n, 5, 4, strata)), expected)
     for kept, spilled in ((5 * n, 5 * n), (5 * n - 1, 5 * n), (5 * n - 1, 5 * n - 1)):
-        monkeypatch.setattr(sys.modules[bootstrap_counts.__module__], "KEPT", kept)
-        monkeypatch.setattr(sys.modules[bootstrap_counts.__module__], "SPILLED", spilled)
-        found = np.array(list(bootstrap_counts(n, 5, 4)))
+        monkeypatch.setattr(resampling, "KEPT", kept)
+        monkeypatch.setattr(resampling, "SPILLED", spilled)
+        found = np.array(list(bootstrap_counts(n, 5, 4, strata)))
         np.testing.assert_array_equal(found, expected)
         assert found.dtype == np.int64
 
 
 def test_half_a_million_units_are_drawn_once_for_all_numbers_of_a_case(monkeypatch) -> None:
     """What is drawn for the first number is read again for the others, in memory or from a file."""
-    resampling, times, units = sys.modules[bootstrap_counts.__module__], 1000, 500_000
+    resampling, times, units = sys.modules[BootstrapSamples.__module__], 1000, 500_000
     assert times * units <= resampling.SPILLED
-    made, draw = [], resampling._drawn
+    made, draw, make_sampler = [], resampling._drawn, resampling._sampler
 
     def counting(stratum, times, random):
-        made.append(len(stratum) * times)
+        made.append(len(stratum))
         return draw(stratum, times, random)
 
+    def counting_at_once(stratum):
+        made.append(len(stratum))
+        return make_sampler(stratum)
+
+    monkeypatch.setattr(resampling, "SMALL", 0)
     monkeypatch.setattr(resampling, "_drawn", counting)
+    monkeypatch.setattr(resampling, "_sampler", counting_at_once)
     for n in (301, 302):
         for kept in (5 * n, 5 * n - 1):  # in memory, in a file
             monkeypatch.setattr(resampling, "KEPT", kept)
             for _ in range(6):
                 assert sum(1 for _ in bootstrap_counts(n, 5, 17)) == 5
-    assert made == [5 * 301, 5 * 301, 5 * 302, 5 * 302]
+    assert made == [301, 301, 302, 302]
+
+
+def test_the_draws_of_many_small_splits_are_kept(monkeypatch) -> None:
+    resampling = sys.modules[BootstrapSamples.__module__]
+    resampling._kept_small.cache_clear()
+    made, make_sampler = [], resampling._sampler
+    monkeypatch.setattr(resampling, "_sampler", lambda stratum: made.append(1) or make_sampler(stratum))
+    for n in (*range(20, 50), *range(20, 50)):
+        assert sum(1 for _ in bootstrap_counts(n, 5, 17)) == 5
+    assert len(made) == 30
+
+
+@given(st.lists(st.tuples(st.integers(0, 1), st.integers(0, 3)), max_size=9), seeds)
+def test_a_table_has_the_counts_that_are_iterated_and_measures_are_the_same(units, seed) -> None:
+    strata, clusters = (np.array([unit[side] for unit in units], int) for side in range(2))
+    samples, values = bootstrap_counts(len(units), 5, seed, strata, clusters), np.random.default_rng(seed).random(9)
+    table, sides = samples.table(), values[: len(units), None]
+    assert table is not None
+    np.testing.assert_array_equal(table, np.array(list(samples)).reshape(5, len(units)))
+    rows = np.arange(len(units))[::2]
+    blocks = [[*count_blocks("test", taken, len(units), rows)] for taken in (samples, list(samples))]
+    np.testing.assert_array_equal(np.concatenate(blocks[0]), np.concatenate(blocks[1]))
+    totals = [total_resamples("test", taken, sides) for taken in (samples, list(samples))]
+    np.testing.assert_allclose(totals[0], totals[1], rtol=1e-14)
+
+
+def test_there_is_no_table_of_many_counts_or_of_a_generator(monkeypatch) -> None:
+    assert bootstrap_counts(50, 6, np.random.default_rng(3)).table() is None
+    monkeypatch.setattr(sys.modules[BootstrapSamples.__module__], "SMALL", 6 * 50 - 1)
+    assert bootstrap_counts(50, 6, 3).table() is None
+    assert bootstrap_counts(50, 5, 3).table() is not None
+
+
+@pytest.mark.parametrize("measure", [count_blocks, total_resamples])
+def test_a_table_of_another_length_is_refused(measure) -> None:
+    more = (7, slice(None)) if measure is count_blocks else (np.zeros((7, 1)),)
+    with pytest.raises(ValueError, match="of length 7"):
+        list(measure("test", bootstrap_counts(6, 3), *more))
 
 
 def test_several_readers_go_through_the_same_file(monkeypatch) -> None:
-    monkeypatch.setattr(sys.modules[bootstrap_counts.__module__], "KEPT", 0)
+    monkeypatch.setattr(sys.modules[BootstrapSamples.__module__], "SMALL", 0)
+    monkeypatch.setattr(sys.modules[BootstrapSamples.__module__], "KEPT", 0)
     found = [np.array(pair) for pair in zip(bootstrap_counts(50, 6, 3), bootstrap_counts(50, 6, 3), strict=True)]
     assert all((one == other).all() for one, other in found)
     np.testing.assert_array_equal([one for one, _ in found], list(bootstrap_counts(50, 6, np.random.default_rng(3))))
@@ -206,7 +263,7 @@ def test_several_readers_go_through_the_same_file(monkeypatch) -> None:
 def test_a_generator_goes_on_where_draws_would_be_kept_for_a_seed(monkeypatch) -> None:
     expected = list(bootstrap_counts(50, 6, np.random.default_rng(3)))
     for kept in (0, 6 * 50):  # in a file, in memory
-        monkeypatch.setattr(sys.modules[bootstrap_counts.__module__], "KEPT", kept)
+        monkeypatch.setattr(sys.modules[BootstrapSamples.__module__], "KEPT", kept)
         generator = np.random.default_rng(3)
         np.testing.assert_array_equal(
             [*bootstrap_counts(50, 3, generator), *bootstrap_counts(50, 3, generator)], expected
@@ -214,7 +271,7 @@ def test_a_generator_goes_on_where_draws_would_be_kept_for_a_seed(monkeypatch) -
 
 
 def test_without_room_for_a_file_draws_are_made_anew(monkeypatch) -> None:
-    resampling = sys.modules[bootstrap_counts.__module__]
+    resampling = sys.modules[BootstrapSamples.__module__]
 
     def full():
         raise OSError(28, "No space left on device")

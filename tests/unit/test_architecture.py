@@ -18,7 +18,7 @@ LAYERS = (  # from top to bottom
     ("integrations",),
     ("api", "cli"),
     SURFACES,
-    ("prelude",),
+    ("interchange", "prelude", "tracking"),
     ("run_folder", "session"),
     ("classification", "oodbench", "realbirdid"),
     ("toybox",),
@@ -28,7 +28,7 @@ LAYERS = (  # from top to bottom
     ("estimates",),
     ("models",),
     ("data",),
-    ("glossary", "samples"),
+    ("glossary", "samples", "urls"),
     (
         "atomic",
         "command_line",

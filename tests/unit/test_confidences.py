@@ -9,12 +9,13 @@ import numpy as np
 import pytest
 from scipy.special import softmax
 
-from eyechart.classification.calibration import reliability_rows, threshold_rows, top_probabilities
+from eyechart.classification.calibration import reliability_rows, threshold_rows
 from eyechart.classification.metrics import confidence
 from eyechart.classification.predictions import ClassPredictions, ScoredLabels, Targets
 from eyechart.data.dataset import Row
 from eyechart.data.equivalences import LabelPolicy
 from eyechart.data.labels import LabelSet, build_label_set
+from eyechart.metrics.softmax import softmax_sums
 from eyechart.protocol.curves import POINTS
 from eyechart.records import Metric
 
@@ -30,7 +31,7 @@ def confidence_metrics(predictions: ClassPredictions, *scored: ScoredLabels) -> 
 
 def rows_of(make: Any, predictions: ClassPredictions, scored: list[ScoredLabels]) -> list[dict[str, str]]:
     """A file of a case by its columns."""
-    return table(make(top_probabilities(predictions.scores), {each.labels.name: each.correct for each in scored}))
+    return table(make(softmax_sums(predictions.scores).top, {each.labels.name: each.correct for each in scored}))
 
 
 def truth(given: list[tuple[int, ...] | None], name: str = "mine") -> LabelSet:
@@ -71,16 +72,16 @@ def table(rows: Any) -> list[dict[str, str]]:
 def test_the_probability_is_the_greatest_of_the_softmax() -> None:
     scores = np.random.default_rng(0).normal(scale=9, size=(5000, 30)).astype(np.float32)
     expected = softmax(scores.astype(np.float64), axis=1).max(axis=1)
-    np.testing.assert_allclose(top_probabilities(scores), expected, rtol=1e-12)
+    np.testing.assert_allclose(softmax_sums(scores).top, expected, rtol=1e-12)
 
 
 def test_log_probabilities_are_taken_as_shares_of_their_sum() -> None:
-    assert top_probabilities(np.log([[0.02, 0.03, 0.05]]))[0] == pytest.approx(0.5)
+    assert softmax_sums(np.log([[0.02, 0.03, 0.05]])).top[0] == pytest.approx(0.5)
 
 
 @pytest.mark.parametrize("shift", [-1e4, 0, 1e4])
 def test_large_scores_do_no_harm(shift) -> None:
-    assert top_probabilities(np.array([[1.0, 0.0]]) + shift)[0] == pytest.approx(1 / (1 + np.exp(-1)))
+    assert softmax_sums(np.array([[1.0, 0.0]]) + shift).top[0] == pytest.approx(1 / (1 + np.exp(-1)))
 
 
 @pytest.mark.parametrize(
@@ -95,18 +96,18 @@ def test_large_scores_do_no_harm(shift) -> None:
     ],
 )
 def test_classes_that_are_ruled_out_or_missing(row, expected) -> None:
-    found = top_probabilities(np.array([row, [0, 0, 0]], np.float32))
+    found = softmax_sums(np.array([row, [0, 0, 0]], np.float32)).top
     np.testing.assert_allclose(found, [expected, 1 / 3])
 
 
 def test_half_precision_is_computed_in_full() -> None:
     scores = np.random.default_rng(1).normal(size=(10, 1000)).astype(np.float16)
-    np.testing.assert_array_equal(top_probabilities(scores), top_probabilities(scores.astype(np.float64)))
+    np.testing.assert_array_equal(softmax_sums(scores).top, softmax_sums(scores.astype(np.float64)).top)
 
 
 def test_no_images_and_no_classes() -> None:
-    assert top_probabilities(np.zeros((0, 3))).shape == (0,)
-    assert np.isnan(top_probabilities(np.zeros((2, 0)))).all()
+    assert softmax_sums(np.zeros((0, 3))).top.shape == (0,)
+    assert np.isnan(softmax_sums(np.zeros((2, 0))).top).all()
 
 
 def test_the_metrics_of_four_images_by_hand() -> None:
@@ -137,7 +138,7 @@ def test_answers_in_words_have_no_confidence(case) -> None:
     _, truths = case
     words = ClassPredictions(("a", "b"), np.zeros((2, 0), np.float32), {}, {})
     assert confidence_metrics(words, truths[0]) == []
-    assert [len(list(rows(top_probabilities(words.scores), {}))) for rows in (reliability_rows, threshold_rows)] == [
+    assert [len(list(rows(softmax_sums(words.scores).top, {}))) for rows in (reliability_rows, threshold_rows)] == [
         1,
         1,
     ]
@@ -170,7 +171,7 @@ def test_threshold_rows_are_thinned_and_keep_both_ends(case) -> None:
 
 def test_a_written_threshold_keeps_what_its_row_says(case) -> None:
     predictions, truths = case
-    sure, right = top_probabilities(predictions.scores), truths[1].correct
+    sure, right = softmax_sums(predictions.scores).top, truths[1].correct
     rows = [row for row in rows_of(threshold_rows, predictions, truths) if row["labels"] == "fewer"]
     assert len(rows) == 499
     for row in rows:

@@ -16,7 +16,7 @@ from eyechart.errors import ReportError
 def test_the_files_have_the_rows_of_the_frames(
     run_folder: Path, capsys: pytest.CaptureFixture[str], format_name: str, read: Any
 ) -> None:
-    assert main(["export", str(run_folder), f"--format={format_name}"]) == 0
+    assert main(["export", format_name, str(run_folder)]) == 0
     paths = [Path(line) for line in capsys.readouterr().out.splitlines()]
     assert paths == [run_folder / f"reports/export/{name}.{format_name}" for name in ("metrics", "samples")]
     run = eyechart.load_run(run_folder)
@@ -30,16 +30,16 @@ def test_the_files_have_the_rows_of_the_frames(
 
 
 def test_a_column_with_texts_and_numbers_is_a_column_of_texts(tmp_path: Path) -> None:
-    from eyechart.reports.export import encode_frame
+    from eyechart.reports.exports.frames import encode_frame
 
     (tmp_path / "a.parquet").write_bytes(encode_frame(pd.DataFrame({"target": [1, "cat", None]}), "parquet"))
     assert pd.read_parquet(tmp_path / "a.parquet")["target"].tolist()[:2] == ["1", "cat"]
 
 
 def test_without_pyarrow_the_message_has_the_remedy(monkeypatch: pytest.MonkeyPatch) -> None:
-    from eyechart.reports import export
+    from eyechart.reports.exports import frames
 
-    monkeypatch.setattr(export, "find_spec", lambda name: None)
+    monkeypatch.setattr(frames, "find_spec", lambda name: None)
     with pytest.raises(ReportError, match=re.escape("pip install 'eyechart[hub]', or write csv")):
-        export.encode_frame(pd.DataFrame({"n": [1]}), "parquet")
-    assert export.encode_frame(pd.DataFrame({"n": [1]}), "csv") == b"n\n1\n"
+        frames.encode_frame(pd.DataFrame({"n": [1]}), "parquet")
+    assert frames.encode_frame(pd.DataFrame({"n": [1]}), "csv") == b"n\n1\n"

@@ -45,6 +45,19 @@ def test_what_was_written_is_read_back(golden: Any, folder: Path) -> None:
     assert (folder / "main/samples.json.gz").read_bytes() == data
 
 
+def test_values_that_compare_as_equal_are_not_written(golden: Any, folder: Path) -> None:
+    records, file = deepcopy(RECORDS), "main/records.json"
+    records[CASE]["metrics"]["acc1 ImGT A"].update(value=0.8286 * (1 + 1e-6), n=141)
+    records[CASE]["metrics"]["macro ImGT A"] = added = {"value": 0.25}
+    kept = golden.keep_equal(file, golden.read_golden(file), records)
+    assert kept[CASE]["metrics"] == {"acc1 ImGT A": {**METRIC, "n": 141}, "macro ImGT A": added}
+    before = {CASE: {"csv": LINES}}
+    near = {CASE: {"csv": [line.replace("0.734912", "0.734913") for line in LINES]}}
+    wider = {CASE: {"csv": [LINES[0] + ",more", "a,3,0.734913,hen,1", *LINES[2:]]}}
+    assert golden.keep_equal("main/samples.json", before, near) == before
+    assert golden.keep_equal("main/samples.json", before, wider) == wider
+
+
 def test_a_changed_value_is_found_with_its_case_and_field(golden: Any, folder: Path) -> None:
     said = found(golden, "records.json", lambda r: r[CASE]["metrics"]["acc1 ImGT A"].update(value=0.8287))
     assert said == [f"main/records.json: {CASE} / metrics / acc1 ImGT A / value: 0.8286 -> 0.8287"]

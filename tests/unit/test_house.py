@@ -11,7 +11,9 @@ import pytest
 
 ROOT = Path(__file__).parents[2]
 SURFACES = ("benchmarks", "fixtures", "plugins", "reports")
-MODULES = [path for folder in ("src", *SURFACES, "tests", "tools") for path in sorted((ROOT / folder).rglob("*.py"))]
+MODULES = [
+    path for folder in ("src", "action", *SURFACES, "tests", "tools") for path in sorted((ROOT / folder).rglob("*.py"))
+]
 WEIGHTS = ROOT / "src/eyechart/samples/toybox-mllm/model.safetensors"
 EXTRAS = re.compile(r"(?:eyechart|\.)\[([a-z,-]+)\]")
 FOREIGN = re.compile(rb"(index|registry)[-_.]url|files\.pythonhosted|pypi\.org|/root/|/home/\w+/")

@@ -31,7 +31,8 @@ def test_a_model_is_closed_before_the_next_takes_its_memory(pool: ModelPool) -> 
 
 def test_a_model_that_can_be_closed_is_closed_once(pool: ModelPool) -> None:
     closed: list[str] = []
-    pool.spec, pool.model = parse_spec("mine[]"), SimpleNamespace(close=lambda: closed.append("mine"))
+    mine = SimpleNamespace(loads=1, remote_loads=0, close=lambda: closed.append("mine"))
+    pool.spec, pool.model = parse_spec("mine[]"), mine
     assert pool[parse_spec("timm[]")]
     pool.close()
     assert closed == ["mine"]
@@ -40,9 +41,13 @@ def test_a_model_that_can_be_closed_is_closed_once(pool: ModelPool) -> None:
 def test_memory_of_a_model_is_freed_before_the_next_is_made(pool: ModelPool, monkeypatch: pytest.MonkeyPatch) -> None:
     left: list[bool] = []
     first = ref(pool[parse_spec("timm[]")])
+    assert first()._module
     monkeypatch.setattr("eyechart.models.pool.empty_cache", lambda: left.append(first() is not None))
     assert pool[parse_spec("open_clip[toybox-clip]")]
     assert left == [False]
+    pool.close()
+    pool.close()
+    assert left == [False]  # the second one read no weights
 
 
 def test_loads_are_counted_once(pool: ModelPool) -> None:

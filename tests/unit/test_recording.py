@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from eyechart.atomic import write_lines
 from eyechart.protocol.result import csv_lines
 from eyechart.protocol.settings import Case
 from eyechart.records import Record, read_run
@@ -113,6 +114,16 @@ def test_every_cell_comes_back_from_its_line() -> None:
     text = "".join(csv_lines([["said", "more"], *([cell, cell] for cell in said)]))
     assert [*csv.reader(StringIO(text, newline=""))] == [["said", "more"], *([cell, cell] for cell in said)]
     assert text.startswith("said,more\n")
+
+
+def test_lines_are_written_as_they_come_and_none_are_left_after_an_error(tmp_path: Path) -> None:
+    lines = [f"{number}\n" for number in range(10_000)]
+    sha = write_lines(tmp_path / "table.csv", iter(lines))
+    assert (tmp_path / "table.csv").read_text() == "".join(lines)
+    assert sha == sha256("".join(lines).encode()).hexdigest()
+    with pytest.raises(ZeroDivisionError):
+        write_lines(tmp_path / "other.csv", (f"{1 // (5_000 - number)}\n" for number in range(10_000)))
+    assert [path.name for path in tmp_path.iterdir()] == ["table.csv"]
 
 
 def case(model: str, protocol: str = "zero_shot") -> Case:

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[2]
-FOLDERS = ("src/eyechart", "benchmarks", "fixtures", "plugins", "reports", "tools", "examples")
+FOLDERS = ("src/eyechart", "action", "benchmarks", "fixtures", "plugins", "reports", "tools", "examples")
 WORDS = {"asked", "each", "found", "given", "heard", "made", "one", "put", "said", "seen", "told", "who"}  # say nothing
 TERMS = {  # the name that is refused → the term to use
     # the core

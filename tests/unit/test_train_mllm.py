@@ -31,6 +31,7 @@ from toybox.training import Plan  # noqa: E402
 
 pytestmark = [pytest.mark.usefixtures("one_thread"), pytest.mark.slow]
 FEW = (0, 2, 40, 80)
+TWO = (0, 80)  # which a minute is enough for
 SHORT = Plan(seed=3, steps=11, batch=12, workers=0, classes=FEW)
 QUESTIONS = ("What is this?", "Which?\nA) cat\nB) dog face", "How many cat are there in the picture?")
 Train = Callable[..., Path]
@@ -56,7 +57,7 @@ def whole(train: Train) -> Path:
 
 @pytest.fixture(scope="module")
 def taught(train: Train) -> Path:
-    return train("minute", steps=130, batch=36)
+    return train("minute", steps=60, batch=18, classes=TWO)
 
 
 def _state(folder: Path, name: str) -> dict[str, Any]:
@@ -159,9 +160,9 @@ def test_birds_are_shifted_and_mirrored_not_recoloured() -> None:
 
 def test_a_minutes_training_teaches_to_see(taught: Path) -> None:
     model = create_model(parse_spec(f"hf[{taught}]"), offline=True)
-    drawn = crowds(sprites(("fluent-3d",), FEW), 9, 120, 96, 0.1, (1,))
+    drawn = crowds(sprites(("fluent-3d",), TWO), 9, 120, 96, 0.1, (1,))
     images = [Image.fromarray(one) for one in drawn.pixels.add(1).mul(127.5).byte().permute(0, 2, 3, 1).numpy()]
-    known = [names()[label] for label in FEW]
+    known = [names()[label] for label in TWO]
     scores = model.score([Request((image, "What is this?")) for image in images], known)
-    right = sum(FEW[best] == label for best, label in zip(scores.argmax(1), drawn.labels[:, 0].tolist(), strict=True))
-    assert right >= 57  # the most frequent class is shown 46 times: one name for every picture is not enough
+    right = sum(TWO[best] == label for best, label in zip(scores.argmax(1), drawn.labels[:, 0].tolist(), strict=True))
+    assert right >= 80  # the class that is shown more often is shown 65 times: one name for every picture is not enough

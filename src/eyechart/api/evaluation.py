@@ -76,6 +76,7 @@ def evaluate(
     data_root: str | None = None,
     templates: str | None = None,
     store: Path | str = STORE,
+    remote: str = "",
     out: Path | str = RUNS,
     offline: bool = False,
     devices: int | Literal["auto"] = "auto",
@@ -100,6 +101,7 @@ def evaluate(
       each class as in "10/class", drawn with `seed`.
     - `data_root`: the folder in which the name of a split is looked up, as for `--eye-data`.
     - `templates`: prompt templates of zero-shot models. `store`, `out`: the folders of stored answers and of runs.
+      `remote`: the URL of a store from which sealed answers are copied, as for `--eye-remote`.
     - `devices`: the number of processes of a model on this machine; by default one for each GPU if there are two or
       more, else none beside this process. `ray`: the address of a Ray cluster that answers, as for `--eye-ray`. A model
       in memory always answers in this process.
@@ -116,6 +118,7 @@ def evaluate(
         data=data_root,
         out=Path(out),
         store=Path(store),
+        remote=remote,
         limit=None if limit is None else parse_limit(str(limit)),
         seed=seed,
         offline=offline,

@@ -36,6 +36,20 @@ class BestClasses:
         return best
 
     @classmethod
+    def of_ranked(cls, ranked: NDArray[np.int64]) -> "BestClasses":
+        """Return the first five classes of ranked answers (n, ranks), without -1 and repeated ones.
+
+        The score of a class is the number of answers from its rank on, so that the first one has the highest.
+        """
+        best, counts, ranks = cls.fill(len(ranked)), np.zeros(len(ranked), np.int64), ranked.shape[1]
+        for rank, classes in enumerate(ranked.T):
+            new = np.flatnonzero((classes >= 0) & (counts < TOP) & (best.classes != classes[:, None]).all(axis=1))
+            best.classes[new, counts[new]] = classes[new]
+            best.scores[new, counts[new]] = ranks - rank
+            counts[new] += 1
+        return best
+
+    @classmethod
     def fill(cls, count: int) -> "BestClasses":
         """Return a number of rows without classes."""
         return cls(np.full((count, TOP), -1, np.int64), np.full((count, TOP), -np.inf, np.float32))

@@ -9,23 +9,7 @@ from numpy.typing import NDArray
 from eyechart.metrics.calibration import reliability
 from eyechart.metrics.intervals import wilson
 from eyechart.metrics.thresholds import accuracy_coverage
-from eyechart.models.types import Floats
 from eyechart.protocol.curves import thin_curve
-
-_ROWS = 2048  # rows converted to float64 together, to limit memory
-
-
-def top_probabilities(scores: Floats) -> NDArray[np.float64]:
-    """Return the probability of each image's best class: the largest value of the softmax of its scores.
-
-    Shape (n, classes) in, (n,) out. A class at -inf is ruled out. NaN where the row has NaN, or rules out every class.
-
-    >>> scores = np.array([[3.0, 3.0, -np.inf], [1000.0, 0.0, 0.0], [np.nan] * 3])
-    >>> top_probabilities(scores)
-    array([0.5, 1. , nan])
-    """
-    blocks = [_top(np.asarray(scores[start : start + _ROWS], np.float64)) for start in range(0, len(scores), _ROWS)]
-    return np.concatenate([np.empty(0), *blocks])
 
 
 def reliability_rows(
@@ -56,14 +40,3 @@ def threshold_rows(confidences: NDArray[np.float64], correct: Mapping[str, NDArr
             n, share = int(curve.kept[index]), float(curve.accuracy[index])
             shares = (float(curve.coverage[index]), share, *wilson(round(share * n), n))
             yield [labels, repr(float(curve.thresholds[index])), n, *(f"{value:.6f}" for value in shares)]
-
-
-def _top(scores: NDArray[np.float64]) -> NDArray[np.float64]:
-    best = scores.max(axis=1, keepdims=True, initial=-np.inf)
-    valid = ~np.isneginf(best[:, 0]) & ~np.isnan(best[:, 0])
-    probabilities = np.full(len(scores), np.nan)
-    with np.errstate(invalid="ignore"):  # inf - inf, which the next line corrects
-        below = scores[valid] - best[valid]
-    below[scores[valid] == best[valid]] = 0
-    probabilities[valid] = 1 / np.exp(below).sum(axis=1)
-    return probabilities

@@ -3,12 +3,15 @@
 Over several epochs an estimate is the mean over the epochs.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
-from functools import partial
+from functools import cache, partial
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
+from eyechart.classification.confidence_bootstrap import ConfidenceBootstrap, confidence_bootstraps
 from eyechart.classification.out_of_prompt import KINDS
 from eyechart.classification.predictions import (
     Bools,
@@ -19,16 +22,19 @@ from eyechart.classification.predictions import (
     ScoredLabels,
     single_labels,
 )
+from eyechart.data.file_index import MULTILABEL
+from eyechart.data.labels import LabelSet
 from eyechart.estimates import Estimate, score_estimates
 from eyechart.gate.evidence import RESAMPLES
 from eyechart.gate.headlines import LABELLED
 from eyechart.metrics.accuracy import accuracy, correct_under_both
+from eyechart.metrics.average_precision import mean_average_precision as mean_precision
+from eyechart.metrics.average_precision import mean_average_precision_bootstrap
+from eyechart.metrics.bootstrap_samples import BootstrapSamples
 from eyechart.metrics.calibration import (
     brier_interval,
     brier_score,
-    brier_score_bootstrap,
     calibration_error,
-    calibration_error_bootstrap,
     calibration_error_interval,
 )
 from eyechart.metrics.clusters import effective_sample_size
@@ -36,12 +42,11 @@ from eyechart.metrics.intervals import Interval, effective_wilson, stratified_in
 from eyechart.metrics.proper_scores import log_scores
 from eyechart.metrics.recall import mean_per_class_recall as mean_recall
 from eyechart.metrics.recall import mean_per_class_recall_bootstrap
-from eyechart.metrics.resampling import bootstrap_counts, unit_bootstrap_shares
-from eyechart.metrics.selective import auc_bootstrap
+from eyechart.metrics.resampling import bootstrap_counts, percentile_interval, unit_bootstrap_shares
 from eyechart.metrics.thresholds import accuracy_coverage_area as coverage_auc
 from eyechart.metrics.thresholds import accuracy_coverage_area_interval
 
-Resamples = Callable[[], Iterable[Ints]]  # the multiplicity of each sample, resample by resample
+Floats = NDArray[np.floating[Any]]
 
 
 def top1(predictions: Classification) -> Iterator[Estimate]:
@@ -84,8 +89,44 @@ def mean_per_class_recall(predictions: Classification) -> Iterator[Estimate]:
                 correct,
                 single_labels(labels),
                 classes,
-                partial(bootstrap_counts, len(correct), RESAMPLES, seed),
+                bootstrap_counts(len(correct), RESAMPLES, seed),
             )
+
+
+def mean_average_precision(predictions: ClassPredictions) -> Iterator[Estimate]:
+    """Yield `mean_average_precision` for data whose own labels are several an image; nothing without scores.
+
+    Data with one label an image, such as ImageNet, have none, even under a label set with several labels an image.
+    """
+    label_sets = [scored.labels for (scored,) in predictions.scores_by_labels]
+    for labels in () if any(labels.original for labels in label_sets) else label_sets:
+        if labels.name == MULTILABEL and predictions.scores.shape[1]:
+            scores = np.where(predictions.answered[:, None], predictions.scores, np.nan)
+            yield average_precision_estimate(labels, scores, predictions.targets.seed)
+
+
+def average_precision_estimate(labels: LabelSet, scores: Floats, seed: int) -> Estimate:
+    """Return the mean average precision of scores (n, classes), with the bootstrap interval over images."""
+    rows, places = np.nonzero(labels.labels >= 0)
+    relevant = np.zeros(scores.shape, bool)
+    relevant[rows, labels.labels[rows, places]] = True
+    scores = np.where(labels.annotated[:, None], scores, np.nan)
+
+    @cache  # for the interval and the evidence
+    def bootstrap() -> Float64s:
+        samples = bootstrap_counts(len(scores), RESAMPLES, seed)
+        return mean_average_precision_bootstrap(scores, relevant, samples)
+
+    return Estimate(
+        name="mean_average_precision",
+        labels=labels.name,
+        value=mean_precision(scores, relevant),
+        n=int((~np.isnan(scores).all(axis=1)).sum()),
+        interval=percentile_interval(bootstrap()),
+        method="bootstrap",
+        higher_is_better=True,
+        bootstrap=bootstrap,
+    )
 
 
 def out_of_prompt(predictions: Classification) -> Iterator[Estimate]:
@@ -108,8 +149,10 @@ def confidence(predictions: ClassPredictions) -> Iterator[Estimate]:
     confidences = predictions.confidences
     if confidences is None:
         return
-    for (scored,) in predictions.scores_by_labels:
-        yield from confidence_estimates(confidences, scored.correct, scored.labels.name, predictions.targets.seed)
+    by_labels = [scored_epochs[0] for scored_epochs in predictions.scores_by_labels]
+    resampled = confidence_bootstraps(confidences, [scored.correct for scored in by_labels], predictions.targets.seed)
+    for scored, (bootstrap, column) in zip(by_labels, resampled, strict=True):
+        yield from confidence_estimates(scored.labels.name, bootstrap, column)
 
 
 def proper_scores(predictions: ClassPredictions) -> Iterator[Estimate]:
@@ -121,7 +164,8 @@ def proper_scores(predictions: ClassPredictions) -> Iterator[Estimate]:
     if logits is None:
         return
     for (scored,) in predictions.scores_by_labels[:1]:
-        scores = log_scores(logits, np.where(scored.labels.annotated[:, None], scored.admissible, -1))
+        labels = np.where(scored.labels.annotated[:, None], scored.admissible, -1)
+        scores = log_scores(logits, labels, predictions.softmax_sums)
         counted = np.where(predictions.answered & ~np.isnan(scored.correct), scores, np.nan)
         yield from score_estimates(scored.labels.name, counted)
 
@@ -254,7 +298,9 @@ def clustered_interval(value: float, outcomes: Float64s) -> Interval | None:
     return effective_wilson(value, effective_sample_size(outcomes.ravel(), images))
 
 
-def recall_estimate(labels: str, correct: Float64s, of_class: Ints, classes: int, samples: Resamples) -> Estimate:
+def recall_estimate(
+    labels: str, correct: Float64s, of_class: Ints, classes: int, samples: BootstrapSamples
+) -> Estimate:
     """Return mean per-class recall, of outcomes (n,) and classes (n,), -1 for an image that does not count."""
     kept = (of_class >= 0) & ~np.isnan(correct)
     n = int(kept.sum())
@@ -267,7 +313,7 @@ def recall_estimate(labels: str, correct: Float64s, of_class: Ints, classes: int
         interval=stratified_interval(correct[kept], of_class[kept]) if n else None,
         method="stratified",
         higher_is_better=True,
-        bootstrap=lambda: mean_per_class_recall_bootstrap(correct, of_class, classes, samples()),
+        bootstrap=lambda: mean_per_class_recall_bootstrap(correct, of_class, classes, samples),
     )
 
 
@@ -298,10 +344,10 @@ def out_of_prompt_estimates(
             yield proportion(name, labels, (kinds[chosen] == kind).astype(np.float64), subset)
 
 
-def confidence_estimates(confidences: Float64s, correct: Float64s, labels: str, seed: int) -> list[Estimate]:
-    """Return `ece`, `brier` and `accuracy_coverage_auc` of confidences (n,) and outcomes (n,)."""
+def confidence_estimates(labels: str, resampled: ConfidenceBootstrap, column: int) -> list[Estimate]:
+    """Return `ece`, `brier` and `accuracy_coverage_auc` of confidences and one column of outcomes."""
+    confidences, correct = resampled.confidences, resampled.correct[:, column]
     n = int((~np.isnan(confidences) & ~np.isnan(correct)).sum())
-    samples = partial(bootstrap_counts, len(correct), RESAMPLES, seed)
     estimate = partial(Estimate, labels=labels, n=n)
     return [
         estimate(
@@ -310,7 +356,7 @@ def confidence_estimates(confidences: Float64s, correct: Float64s, labels: str, 
             interval=calibration_error_interval(confidences, correct),
             method="folded normal",
             higher_is_better=False,
-            bootstrap=lambda: calibration_error_bootstrap(confidences, correct, samples()),
+            bootstrap=lambda: resampled.calibration_error[:, column],
         ),
         estimate(
             name="brier",
@@ -318,7 +364,7 @@ def confidence_estimates(confidences: Float64s, correct: Float64s, labels: str, 
             interval=brier_interval(confidences, correct),
             method="student",
             higher_is_better=False,
-            bootstrap=lambda: brier_score_bootstrap(confidences, correct, samples()),
+            bootstrap=lambda: resampled.brier_score[:, column],
         ),
         estimate(
             name="accuracy_coverage_auc",
@@ -326,6 +372,6 @@ def confidence_estimates(confidences: Float64s, correct: Float64s, labels: str, 
             interval=accuracy_coverage_area_interval(confidences, correct),
             method="effective wilson",
             higher_is_better=True,
-            bootstrap=lambda: auc_bootstrap(confidences, correct, samples()),
+            bootstrap=lambda: resampled.area[:, column],
         ),
     ]

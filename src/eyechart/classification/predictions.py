@@ -5,14 +5,14 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from math import isnan
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from eyechart.classification.best_classes import TOP, BestClasses
-from eyechart.classification.calibration import reliability_rows, threshold_rows, top_probabilities
+from eyechart.classification.calibration import reliability_rows, threshold_rows
+from eyechart.classification.sample_columns import format_classes, format_outcomes, format_scores, join_texts
 from eyechart.data.dataset import Dataset
 from eyechart.data.equivalences import LabelPolicy
 from eyechart.data.labels import LabelSet
@@ -24,15 +24,17 @@ from eyechart.metrics.categories import label_categories
 from eyechart.metrics.equivalence import equivalence_groups, expand_labels
 from eyechart.metrics.intervals import wilson
 from eyechart.metrics.recall import per_class_recall, single_label
+from eyechart.metrics.softmax import SoftmaxSums, softmax_sums
 from eyechart.models.types import Floats, Usage
 from eyechart.protocol.base import Predictions, Rows, truncation_note, with_key
 from eyechart.protocol.context import Context
 from eyechart.protocol.result import make_usage_record
-from eyechart.protocol.sample_table import SHARED_COLUMNS, shared_cells
+from eyechart.protocol.sample_table import SHARED_COLUMNS
 from eyechart.records import OutcomeCounts, UsageRecord
 
 Bools = NDArray[np.bool_]
 Ints = NDArray[np.int64]
+Column = Sequence[Any]  # a cell for each image
 Float64s = NDArray[np.float64]
 NO_SCORES: Floats = np.zeros((0, 0), np.float32)  # of predictions that have others
 
@@ -208,9 +210,10 @@ class Classification(Predictions):
         yield [*SHARED_COLUMNS, *(["epoch"] if repeated else []), "label", *tops, *words, *truths]
         for number, epoch in enumerate(self.epochs):
             scored = [by_epoch[number] for by_epoch in self.scores_by_labels]
-            shared = shared_rows(epoch, self.targets, scored)
-            for cells, row in zip(shared, sample_rows(epoch, self.targets, scored), strict=True):
-                yield [*cells, *([number] if repeated else []), *row]
+            columns = shared_columns(epoch, self.targets, scored)
+            columns += [[number] * len(epoch.keys)] if repeated else []
+            columns += further_columns(epoch, self.targets, scored)
+            yield from map(list, zip(*columns, strict=True))
 
 
 @dataclass(frozen=True)
@@ -274,7 +277,12 @@ class ClassPredictions(Classification):
     @cached_property
     def confidences(self) -> Float64s | None:
         """The probability of each image's best class (n,), None if scores are not logits."""
-        return top_probabilities(self.scores) if self.calibrated and self.scores.shape[1] else None
+        return self.softmax_sums.top if self.calibrated and self.scores.shape[1] else None
+
+    @cached_property
+    def softmax_sums(self) -> SoftmaxSums:
+        """The sums of the softmax of each row of `logits`, or of the scores if these are no logits."""
+        return softmax_sums(self.scores if self.logits is None else self.logits)
 
     @cached_property
     def logits(self) -> Floats | None:
@@ -298,7 +306,7 @@ class ClassPredictions(Classification):
         tables: dict[str, Rows] = {"recall": recall_rows(scored, self.targets.classes)}
         if self.calibrated:
             correct = {scored_labels.labels.name: scored_labels.correct for scored_labels in scored}
-            sure = top_probabilities(self.scores) if self.confidences is None else self.confidences
+            sure = self.softmax_sums.top
             tables |= {"reliability": reliability_rows(sure, correct), "thresholds": threshold_rows(sure, correct)}
         return tables
 
@@ -414,48 +422,47 @@ def make_predictions(
     return ClassPredictions(dataset.keys, scores, kept.errors, variant, batch_notes=kept.notes)
 
 
-def shared_rows(epoch: ClassPredictions, targets: Targets, scored: Sequence[ScoredLabels]) -> Iterator[list[Any]]:
-    """Yield the shared cells of every image of one epoch, under the first label set."""
-    count, first = len(epoch.keys), scored[0] if scored else None
-    labels = first.labels.labels.tolist() if first else [()] * count
-    correct = first.correct.tolist() if first else [None] * count
-    for row, (key, best) in enumerate(zip(epoch.keys, epoch.top[:, 0].tolist(), strict=True)):
-        yield shared_cells(
-            key=key,
-            target="; ".join(targets.class_text(label) for label in labels[row] if label >= 0),
-            prediction=targets.class_text(best) if best >= 0 else "",
-            correct=correct[row],
-            subset=first.finest_categories[row] if first and first.reported else "",
-            error=epoch.errors.get(row, ""),
-        )
+def shared_columns(epoch: ClassPredictions, targets: Targets, scored: Sequence[ScoredLabels]) -> list[Column]:
+    """Return the shared columns of one epoch (`sample_table.SHARED_COLUMNS`), under the first label set."""
+    blank, first = [""] * len(epoch.keys), scored[0] if scored else None
+    errors = blank.copy()
+    for row, message in epoch.errors.items():
+        errors[row] = message
+    return [
+        epoch.keys,
+        join_texts(first.labels.labels, targets.class_text, "; ") if first else blank,
+        format_classes(epoch.top[:, 0], targets.class_text),
+        format_outcomes(first.correct) if first else blank,
+        first.finest_categories if first and first.reported else blank,
+        errors,
+    ]
 
 
-def sample_rows(epoch: ClassPredictions, targets: Targets, scored: Sequence[ScoredLabels]) -> Iterator[list[Any]]:
-    """Yield the further cells of every image of one epoch."""
-    words = epoch.texts.columns() if epoch.texts else {}
-    scores = epoch.best_classes.scores.tolist()
-    truths = [column for scored_labels in scored for column in label_columns(scored_labels)]
-    tops, labels = epoch.top.tolist(), targets.original.tolist()
-    for row in range(len(epoch.keys)):
-        classes = [str(place) if place >= 0 else "" for place in tops[row]]
-        known = tops[row] if epoch.texts is None else [-1] * TOP  # words have no scores
-        values = [f"{score:.6g}" if place >= 0 else "" for score, place in zip(scores[row], known, strict=True)]
-        label = labels[row] if labels[row] >= 0 else ""
-        texts = [column[row] for column in words.values()]
-        texts += [str(int(row in epoch.truncated))] if words else []
-        yield [label, *classes, *values, *texts, *(column[row] for column in truths)]
+def further_columns(epoch: ClassPredictions, targets: Targets, scored: Sequence[ScoredLabels]) -> list[Column]:
+    """Return the further columns of one epoch: label, best classes and their scores, words, and each label set."""
+    words: list[Column] = [*epoch.texts.columns().values()] if epoch.texts else []
+    if epoch.texts:
+        words.append([str(int(cut)) for cut in epoch.mask(epoch.truncated).tolist()])
+    ranked = np.full_like(epoch.top, -1) if epoch.texts else epoch.top  # words have no scores
+    return [
+        format_classes(targets.original),
+        *(format_classes(epoch.top[:, rank]) for rank in range(TOP)),
+        *(format_scores(epoch.best_classes.scores[:, rank], ranked[:, rank]) for rank in range(TOP)),
+        *words,
+        *(column for scored_labels in scored for column in label_columns(scored_labels)),
+    ]
+
+
+def label_columns(scored: ScoredLabels) -> Iterator[Column]:
+    """Yield the columns of a label set, a cell per image: labels, finest category, and 1, 0 or nothing."""
+    yield join_texts(scored.labels.labels, str, ";")
+    yield scored.finest_categories
+    yield format_outcomes(scored.correct)
 
 
 def format_numbers(values: Float64s) -> list[str]:
     """Return numbers as text with 6 digits, and "" for NaN."""
     return ["" if np.isnan(value) else f"{value:.6g}" for value in values]
-
-
-def label_columns(scored: ScoredLabels) -> Iterator[list[str]]:
-    """Yield the columns of a label set, a cell per image: labels, finest category, and 1, 0 or nothing."""
-    yield [";".join([str(label) for label in labels if label >= 0]) for labels in scored.labels.labels.tolist()]
-    yield scored.finest_categories
-    yield ["" if isnan(correct) else str(int(correct)) for correct in scored.correct.tolist()]
 
 
 def recall_rows(scored: Iterable[ScoredLabels], classes: int) -> Rows:

@@ -10,20 +10,19 @@ image and a category, see `replayed_responses`. `of=species` has probabilities, 
 """
 
 from array import array
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from functools import cached_property
-from itertools import islice
 from typing import ClassVar, NamedTuple
 from zipfile import BadZipFile
 
 import numpy as np
 from numpy.typing import NDArray
 
-from eyechart.classification.best_classes import TOP, BestClasses
+from eyechart.classification.best_classes import BestClasses
 from eyechart.classification.predictions import NO_SCORES, ClassPredictions, Targets
 from eyechart.data.dataset import Dataset
-from eyechart.data.sample_keys import ClassMatcher, match_unique_images, read_lines
+from eyechart.data.sample_keys import NONE, class_finder, location, match_unique_images, read_lines
 from eyechart.errors import ModelError
 from eyechart.inference.responses import ReplayedResponses, Response
 from eyechart.models import options
@@ -35,7 +34,7 @@ from eyechart.protocol.base import Protocol
 from eyechart.protocol.context import Context
 from eyechart.spec import ModelSpec
 
-NO_LINE = -1
+Ints = NDArray[np.int64]
 REMEDY = "Expected a csv with the columns key and answer, or an .npz with keys and scores."
 
 
@@ -61,21 +60,23 @@ class Replay(ReplayedResponses):
 
     def responses(self, dataset: Dataset) -> list[Response]:
         """Return the completions in the data set's order; a sample without a line is an error."""
-        completions = {row: first for row, (first, *_) in self.read_answers(dataset).items()}
+        completions = list[str]()
+        line_of_row = self.read_answers(dataset, lambda answers: completions.append(answers[0]))
+        lines = line_of_row[list(dataset.selected)].tolist()
         return [
-            Response.from_completion(completions[row])
-            if row in completions
-            else Response("", error=self.describe_error(dataset.index[row].key))
-            for row in dataset.selected
+            Response.from_completion(completions[line])
+            if line != NONE
+            else Response("", error=self.describe_error(key))
+            for key, line in zip(dataset.keys, lines, strict=True)
         ]
 
     def predictions(self, dataset: Dataset, names: Sequence[str]) -> ClassPredictions:
         """Return the answers in the data set's order as predictions; a sample without an answer is an error."""
         read = self.read_scores(dataset) if self.path.suffix == ".npz" else self.read_ranked_answers(dataset, names)
-        lines = np.array([read.line_by_row.get(row, NO_LINE) for row in dataset.selected], np.int64)
+        lines = read.line_of_row[list(dataset.selected)]
         best = read.best.select(lines)
         without = np.flatnonzero(np.isnan(best.scores[:, 0])).tolist()
-        errors = {place: self.describe_error(dataset.keys[place], missing=lines[place] == NO_LINE) for place in without}
+        errors = {place: self.describe_error(dataset.keys[place], missing=lines[place] == NONE) for place in without}
         unparsed = frozenset(np.flatnonzero(best.classes[:, 0] < 0).tolist()) - {*errors}
         variant = {"parser_version": "exact"}
         return ClassPredictions(dataset.keys, NO_SCORES, errors, variant, unparsed, best=best)
@@ -92,10 +93,10 @@ class Replay(ReplayedResponses):
         if scores.shape != (len(keys), dataset.classes):
             wanted = (len(keys), dataset.classes)
             raise ModelError(f"{self.path}: scores have shape {scores.shape}, expected {wanted}: one row a key.")
-        where = [f"{self.path}, row {row} of keys" for row in range(len(keys))]
+        line_of_row = match_unique_images(self.path, dataset, keys, lambda row: f"{self.path}, row {row} of keys")
         scores = scores.astype(np.float32, copy=False)
         scores[np.isnan(scores).any(axis=1)] = np.nan
-        return FileAnswers(match_unique_images(self.path, dataset, keys, where), BestClasses.of_scores(scores))
+        return FileAnswers(line_of_row, BestClasses.of_scores(scores))
 
     def read_arrays(self) -> tuple[list[str], NDArray[np.floating]]:
         """Return the keys and scores of an .npz. Raises ModelError if it cannot be read."""
@@ -109,45 +110,27 @@ class Replay(ReplayedResponses):
 
     def read_ranked_answers(self, dataset: Dataset, names: Sequence[str]) -> "FileAnswers":
         """Return the best classes of a csv, whose scores have the order of the ranked answers."""
-        find = ClassMatcher(names, dataset.classes)
-        keys, where, best = [], [], BestRows()
-        for line in read_lines(self.path, ("key", "answer"), REMEDY, dataset.split):
-            keys.append(line.key)
-            where.append(line.where)
-            best.append(rank_scores([find(answer) for answer in ranked_cells(line.cells)]))
-        return FileAnswers(match_unique_images(self.path, dataset, keys, where), best.collect())
+        find, classes = class_finder(names, dataset.classes), array("q")
+        line_of_row = self.read_answers(dataset, lambda answers: classes.extend(map(find, answers)))
+        ranked = np.frombuffer(classes, np.int64).reshape(line_of_row.max() + 1, -1)
+        return FileAnswers(line_of_row, BestClasses.of_ranked(ranked))
 
-    def read_answers(self, dataset: Dataset) -> Mapping[int, list[str]]:
-        """Return the answers of a csv by the row of the index."""
-        lines = list(read_lines(self.path, ("key", "answer"), REMEDY, dataset.split))
-        keys, where = [line.key for line in lines], [line.where for line in lines]
-        places = match_unique_images(self.path, dataset, keys, where)
-        return {row: ranked_cells(lines[place].cells) for row, place in places.items()}
+    def read_answers(self, dataset: Dataset, use: Callable[[list[str]], None]) -> Ints:
+        """Call `use` with the ranked answers of each line of a csv; return the line of each row of the index, or -1."""
+        keys, numbers, names = list[str](), array("q"), list[str]()
+        for line in read_lines(self.path, ("key", "answer"), REMEDY, dataset.split):
+            names = names or ranked_names(line.cells)
+            keys.append(line.key)
+            numbers.append(line.number)
+            use([line.cells[name] for name in names])
+        return match_unique_images(self.path, dataset, keys, lambda place: location(self.path, numbers[place]))
 
 
 class FileAnswers(NamedTuple):
-    """The best classes of each line of a file, and the line of each row of the index."""
+    """The best classes of each line of a file, and the line of each row of the index, -1 for a row without one."""
 
-    line_by_row: Mapping[int, int]
+    line_of_row: Ints
     best: BestClasses
-
-
-class BestRows:
-    """Collects the best classes of a file line by line, in arrays, since a file may have millions."""
-
-    def __init__(self) -> None:
-        self.classes, self.scores = array("q"), array("f")
-
-    def append(self, scores: Mapping[int, float]) -> None:
-        """Add a line: the scores of its classes, best first."""
-        best = [*islice(scores.items(), TOP)]
-        self.classes.extend([*(place for place, _ in best), *[-1] * (TOP - len(best))])
-        self.scores.extend([*(score for _, score in best), *[-np.inf] * (TOP - len(best))])
-
-    def collect(self) -> BestClasses:
-        """Return the best classes of all lines."""
-        classes, scores = np.frombuffer(self.classes, np.int64), np.frombuffer(self.scores, np.float32)
-        return BestClasses(classes.reshape(-1, TOP), scores.reshape(-1, TOP))
 
 
 class ReplayedAnswers(Protocol[ClassPredictions]):
@@ -164,22 +147,10 @@ class ReplayedAnswers(Protocol[ClassPredictions]):
         return replace(model.predictions(context.dataset, context.raw_names), targets=Targets.from_context(context))
 
 
-def ranked_cells(cells: Mapping[str, str]) -> list[str]:
-    """Return the answers of a line in order of rank."""
-    return [
-        cells["answer"],
-        *(answer for name, answer in cells.items() if name != "answer" and name.startswith("answer")),
-    ]
+def ranked_names(header: Iterable[str]) -> list[str]:
+    """Return the columns of answers in order of rank.
 
-
-def rank_scores(places: Sequence[int]) -> dict[int, float]:
-    """Return the scores of classes in the order of the answers, without answers that name no class or an earlier one.
-
-    >>> rank_scores([1, 0, -1, 1])
-    {1: 4, 0: 3}
+    >>> ranked_names(["answer2", "key", "answer", "answer3"])
+    ['answer', 'answer2', 'answer3']
     """
-    scores: dict[int, float] = {}
-    for rank, place in enumerate(places):
-        if place >= 0:
-            scores.setdefault(place, len(places) - rank)
-    return scores
+    return ["answer", *(name for name in header if name != "answer" and name.startswith("answer"))]

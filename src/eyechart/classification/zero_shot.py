@@ -8,7 +8,7 @@ from dataclasses import replace
 
 from eyechart.classification.predictions import ClassPredictions, Targets, make_predictions
 from eyechart.classification.published import published_result
-from eyechart.data.class_names import load_templates
+from eyechart.data.class_names import data_templates, load_templates
 from eyechart.data.dataset import Dataset
 from eyechart.inference.arrays import all_failed
 from eyechart.inference.class_weights import ClassPrompts, check_weights, cosine_similarity
@@ -31,7 +31,8 @@ class ZeroShot(Protocol[ClassPredictions]):
     def predict(self, context: Context) -> ClassPredictions:
         """Predict the class of every image by cosine similarity."""
         model = context.encoder
-        chosen = load_templates(context.templates or model.templates)
+        own = None if context.templates else data_templates(context.dataset)
+        chosen = own or load_templates(context.templates or model.templates)
         source = f"{chosen.name} ({chosen.sha256[:8]})"
         wording = ClassPrompts(context.names, chosen.formats, context.names_source, source)
         predictions = zero_shot(context.runner, model, context.dataset, wording)

@@ -1,8 +1,8 @@
-"""`eyechart compare`, `leaderboard` and `clusters`: differences between runs, models and groups of images."""
+"""`eyechart compare`, `baseline`, `leaderboard` and `clusters`: differences of runs, models and groups of images."""
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -20,6 +20,10 @@ from eyechart.cli.parameters import (
 )
 from eyechart.cli.reports import print_tables
 
+if TYPE_CHECKING:
+    from eyechart.reports.compare import MatchedSides
+    from eyechart.reports.verdicts import RunComparison
+
 
 @click.command()
 @click.argument("places", metavar="RUN…", nargs=-1, required=True, type=PATH)
@@ -31,6 +35,12 @@ from eyechart.cli.reports import print_tables
     "of the first run and the second model of the second.",
 )
 @rule_options
+@click.option(
+    "--check",
+    is_flag=True,
+    help="Exit with the status of the gate: 10 for a regression or other data, 11 if a case is missing, 13 if the "
+    "--margin is not excluded.",
+)
 @format_option
 def compare(
     places: Sequence[Path],
@@ -38,20 +48,67 @@ def compare(
     alpha: float,
     max_drop: float,
     margin: float | None,
+    check: bool,
     format_name: str,
-) -> None:
+) -> int:
     """Compare two runs or two models, metric by metric.
 
     RUN is the folder of a run, or a file or folder of baselines: two of them, or one with --models. Metrics are
     compared over the same samples. Classes, taxa and other slices that changed have a table of their own.
     """
     from eyechart.gate.verdicts import Rule
-    from eyechart.reports.compare import comparison_tables, match_models, match_runs
+    from eyechart.reports.compare import compare_sides, comparison_tables, match_models, match_runs
 
     if len(places) > 2 or (len(places) == 1 and not models):
         raise click.UsageError("compare takes two runs, or one and --models SPEC SPEC.")
     sides = match_models(places, models) if models else match_runs(places)
-    print_tables(comparison_tables(sides, Rule(alpha, max_drop, margin)), format_name)
+    rule = Rule(alpha, max_drop, margin)
+    result = compare_sides(sides, rule)
+    print_tables(comparison_tables(sides, rule, result), format_name)
+    return gate_status(sides, result, margin) if check else 0
+
+
+def gate_status(sides: "MatchedSides", result: "RunComparison", margin: float | None) -> int:
+    """Return the exit status of the gate for a comparison, 0 if nothing is wrong."""
+    from eyechart.gate.verdicts import INCONCLUSIVE as UNDECIDED
+    from eyechart.gate.verdicts import REGRESSION as LOSS
+    from eyechart.gate.verdicts import session_verdict
+    from eyechart.plugins.exit_codes import ABSENT, INCONCLUSIVE, REGRESSION
+    from eyechart.reports.compare import missing_cases
+
+    verdict, status = session_verdict(result.every), 0
+    if verdict == LOSS or result.refused:
+        status = REGRESSION
+    elif missing_cases(sides):
+        status = ABSENT
+    elif verdict == UNDECIDED and margin is not None:
+        status = INCONCLUSIVE
+    return status
+
+
+@click.command()
+@runs_argument
+@click.option(
+    "--out",
+    metavar="PATH",
+    type=PATH,
+    default=Path("reports/baselines"),
+    show_default=True,
+    help="Folder or file of baselines, as --eye-baseline.",
+)
+def baseline(runs: Sequence[Path], out: Path) -> None:
+    """Accept runs: write their cases as baselines.
+
+    The files are those of `eyechart run --eye-update-baseline`. `eyechart compare BASELINES RUN --check` is the gate of
+    a run that another tool asked for.
+    """
+    from eyechart.gate.baselines import write_baselines
+    from eyechart.gate.messages import describe_written_baseline
+    from eyechart.reports.evidence_io import cases_of_run
+
+    cases = {key: evidence for run in runs for key, evidence in cases_of_run(run).items()}
+    for written in write_baselines(out, cases.values()):
+        print(describe_written_baseline(written))
 
 
 @click.command()

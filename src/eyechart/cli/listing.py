@@ -93,6 +93,7 @@ def datasets(data: str | None) -> None:
     """
     from eyechart.data.discovery import SplitRef, survey_root
     from eyechart.data.splits import PACKAGED, list_splits
+    from eyechart.urls import is_folder
 
     def describe(ref: SplitRef) -> str:
         if why := ref.missing or ref.defect:
@@ -102,7 +103,7 @@ def datasets(data: str | None) -> None:
         return "Of an installed package." if ref.layout == "registered" else f"{ref.location} (layout: {ref.layout})"
 
     echo_columns([(str(ref), describe(ref)) for ref in list_splits(data)])
-    if data and not data.startswith("hub:"):
+    if data and is_folder(data):
         for place, reason in survey_root(Path(data)).ignored:
             click.echo(f"note: {place} is ignored: {reason}", err=True)
 

@@ -1,4 +1,4 @@
-"""`eyechart overview`, `table`, `figure`, `page`, `collect` and `export`: what runs contain."""
+"""`eyechart overview`, `table`, `figure`, `page` and `collect`: what runs contain."""
 
 import sys
 from collections.abc import Sequence
@@ -170,27 +170,3 @@ def collect(runs: Sequence[Path], out: Path, mill: Path | None) -> int:
 
     status: int = write_history(read_runs(runs), out, mill)
     return status
-
-
-@click.command()
-@runs_argument
-@click.option(
-    "--format",
-    "format_name",
-    type=click.Choice(("parquet", "csv")),
-    default="parquet",
-    show_default=True,
-    help="Format of the files.",
-)
-@click.option("--out", metavar="DIR", type=PATH, help="Folder to write to. [default: reports/export in the last RUN]")
-def export(runs: Sequence[Path], format_name: str, out: Path | None) -> None:
-    """Write the metrics and samples of runs as two files.
-
-    The file metrics has one row per number, the file samples one row per answer; their columns are those of
-    `eyechart.load_run`. If a case is in several runs, the last one is used.
-    """
-    from eyechart.reports.export import export_frames
-    from eyechart.reports.runs import load
-
-    for path in export_frames(load(runs), out or report_folder(runs[-1]) / "export", format_name):
-        print(path)

@@ -24,6 +24,9 @@ MILL = {744: "projectile", 836: "sunglass"}
 MAX_SHOWN = 5
 
 
+TEMPLATES_FILE = "zeroshot_classification_templates.txt"  # CLIP_benchmark's name
+
+
 @dataclass(frozen=True)
 class ClassNames:
     """Class names by index; the sha256 is that of the names as lines."""
@@ -92,6 +95,18 @@ def load_templates(name_or_path: str) -> Templates:
         lines = _lines(name_or_path, "templates", tuple(TEMPLATES))
         formats, source = tuple(_template(name_or_path, *line) for line in enumerate(lines, 1)), name_or_path
     return Templates(name_or_path, formats, fingerprint(formats), source)
+
+
+def read_split_templates(folder: Path) -> tuple[str, ...]:
+    """Return the templates of a split, which are in its folder or in the one above it, () if it has none."""
+    paths = [place / TEMPLATES_FILE for place in (folder, folder.parent)]
+    return next((load_templates(str(path)).formats for path in paths if path.is_file()), ())
+
+
+def data_templates(dataset: Dataset) -> Templates | None:
+    """Return the templates that travel with a data set, None if it has none."""
+    formats = dataset.templates
+    return Templates("data", formats, fingerprint(formats), TEMPLATES_FILE) if formats else None
 
 
 def synsets() -> tuple[str, ...]:

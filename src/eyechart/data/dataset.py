@@ -14,6 +14,7 @@ from eyechart.data.labels import LabelSet
 from eyechart.data.limits import Limit, draw_rows
 from eyechart.data.observations import Observations
 from eyechart.data.rows import Row
+from eyechart.data.sample_hashes import hash_samples
 from eyechart.data.slice_variables import SliceVariable
 from eyechart.errors import SpecError
 from eyechart.metrics.accuracy import Empty
@@ -38,7 +39,7 @@ class Dataset:
 
     `equivalences` are pairs of classes that count as one. `annotation` (images with many objects) and `observations`
     (birds) have one row per row of the index, and so have `slices`, the variables of slices.csv. `notes` describe what
-    is not evaluated.
+    is not evaluated. `templates` are prompt templates that travel with the data.
     """
 
     benchmark: str
@@ -57,6 +58,7 @@ class Dataset:
     observations: Observations | None = None
     notes: tuple[str, ...] = ()
     slices: tuple[SliceVariable, ...] = ()
+    templates: tuple[str, ...] = ()
 
     def __len__(self) -> int:
         return len(self.selected)
@@ -82,8 +84,15 @@ class Dataset:
         return self._fingerprint_of(range(len(self.index)))
 
     def _fingerprint_of(self, rows: Sequence[int]) -> str:
-        lines = (f"{self.index[row].key}\t{self.index[row].sha256}\n" for row in rows)
-        return sha256("".join(lines).encode()).hexdigest()
+        content = sha256()
+        for row in rows:
+            content.update(f"{self.index[row].key}\t{self.index[row].sha256}\n".encode())
+        return content.hexdigest()
+
+    @cached_property
+    def sample_hashes(self) -> NDArray[np.uint64]:
+        """What identifies each selected sample (n,), by `hash_samples`."""
+        return hash_samples((self.index[row].key, self.index[row].sha256) for row in self.selected)
 
     @cached_property
     def selected_annotation(self) -> Annotation | None:

@@ -19,6 +19,8 @@ Layout = Literal["sample", "registered", "shards", "folder", "hub", "disk", "bir
 BIRDS = "realbirdid"
 AUXILIARY_FILES = (
     "classnames.txt",
+    "zeroshot_classification_templates.txt",
+    "dataset_type.txt",
     "equivalences.csv",
     "dataset_dict.json",
     "slices.csv",

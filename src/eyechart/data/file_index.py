@@ -11,6 +11,8 @@ from eyechart.data.labels import LabelSet, build_label_set, build_original_label
 from eyechart.data.rows import Row
 from eyechart.errors import DataError
 
+MULTILABEL = "multilabel"  # the label set of data with several labels an image
+
 
 class IndexEntry(msgspec.Struct, frozen=True, array_like=True, gc=False):
     """One image of an index. Size -1 means the whole file, label -1 no label, and `labels` None no list of labels."""
@@ -117,12 +119,13 @@ def build_dataset(
 
 def _label_sets(index: Sequence[Row], entries: Sequence[IndexEntry], benchmark: str, split: str) -> Iterator[LabelSet]:
     source = f"the labels of {benchmark}/{split}"
-    single = [(row.label,) if row.label >= 0 else None for row in index]
+    by_label = {label: (label,) if label >= 0 else None for label in {row.label for row in index}}
+    single = [by_label[row.label] for row in index]
     several = [entry.labels for entry in entries]
     if any(single) or not any(several):
         yield build_original_labels(benchmark, index, single, source)
     if any(labels is not None for labels in several):
-        yield build_label_set("multilabel", index, several, "exclude", source)
+        yield build_label_set(MULTILABEL, index, several, "exclude", source)
 
 
 def _check_keys(place: Path | str, entries: Sequence[IndexEntry]) -> None:

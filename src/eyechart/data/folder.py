@@ -16,7 +16,7 @@ from eyechart.data.discovery import is_document, join_names
 from eyechart.data.file_index import IndexEntry, build_dataset, read_class_names
 from eyechart.data.imagenet import CLASSES, SYNSET, synset_classes, val_file, val_labels
 from eyechart.data.images import SUFFIXES
-from eyechart.data.index_cache import FileFacts, file_facts, load_or_build, real_path
+from eyechart.data.index_cache import FileFacts, file_facts, hash_facts, load_or_build, real_path
 from eyechart.errors import DataError
 
 
@@ -36,53 +36,62 @@ def open_folder(
     of the data set list other files in class folders, which are not read. Raises DataError for an image without a label
     or that is no regular file, for a folder that is no class or cannot be listed, and as `build_dataset`.
     """
-    top = _list(folder, root := os.path.realpath(folder))
-    folders = [entry.name for entry in top.folders]
-    listed = [_list(entry, real_path(entry, root)) for entry in top.folders]
-    pictures = [*top.pictures, *(picture for listing in listed for picture in listing.pictures)]
-    facts = [*top.facts, *(fact for listing in listed for fact in listing.facts)]
-    entries = load_or_build(cache, facts, lambda: _index(folder, pictures), reader=f"folder {root}")
+    folders, entries, notes = _read_index(folder, cache)
     own = read_class_names(folder)
     labels = _labels(folder, folders, own, classes)
-    ordered = sorted((_with_label(folder, entry, labels) for entry in entries), key=lambda entry: entry.key)
+    ordered = sorted((_with_label(folder, entry, labels) for entry in entries), key=attrgetter("key"))
     if labels is synset_classes():
-        listing = build_dataset(folder, benchmark, split, ordered, classes=CLASSES, upright=upright)
-        return replace(listing, notes=_describe_ignored(folder, listed))
+        return replace(build_dataset(folder, benchmark, split, ordered, classes=CLASSES, upright=upright), notes=notes)
     names = () if classes else own or sorted(labels, key=labels.__getitem__)
     count = classes or len(names)
-    listing = build_dataset(folder, benchmark, split, ordered, classes=count, names=names, upright=upright)
-    return replace(listing, notes=_describe_ignored(folder, listed))
+    dataset = build_dataset(folder, benchmark, split, ordered, classes=count, names=names, upright=upright)
+    return replace(dataset, notes=notes)
+
+
+def _read_index(folder: Path, cache: Path | None) -> tuple[list[str], Sequence[IndexEntry], tuple[str, ...]]:
+    """Return the names of the class folders, the entries of all images, and the notes about other files."""
+    top = _list(folder, root := os.path.realpath(folder))
+    listed = [_list(entry, real_path(entry, root)) for entry in top.folders]
+
+    def build() -> list[IndexEntry]:
+        return _index(folder, [picture for listing in (top, *listed) for picture in listing.pictures])
+
+    facts = [listing.facts for listing in (top, *listed)]
+    entries = load_or_build(cache, facts, build, reader=f"folder {root}")
+    return [entry.name for entry in top.folders], entries, _describe_ignored(folder, listed)
 
 
 class _Listing(NamedTuple):
     """The visible entries of a folder, sorted by name: images (by extension) and their facts, folders, other files."""
 
     pictures: list[str]
-    facts: list[FileFacts]
+    facts: str  # their hash, since the facts of a million files would take 200 MB
     folders: list[os.DirEntry[str]]
     others: list[str]
 
 
 def _list(folder: Path | os.DirEntry[str], real_path: str) -> _Listing:
-    listing = _Listing([], [], [], [])
+    pictures, facts, folders, others = list[str](), list[FileFacts](), list[os.DirEntry[str]](), list[str]()
     try:
         with os.scandir(folder) as entries:  # which knows what most entries are without asking for each
             visible = sorted((entry for entry in entries if entry.name[0] != "."), key=attrgetter("name"))
         for entry in visible:
-            if Path(entry).is_dir() if entry.is_symlink() else entry.is_dir():
-                listing.folders.append(entry)
+            regular = entry.is_file(follow_symlinks=False)  # as most are; a link needs more questions
+            if not regular and (Path(entry).is_dir() if entry.is_symlink() else entry.is_dir()):
+                folders.append(entry)
             elif f".{entry.name.rpartition('.')[2]}".lower() in SUFFIXES:  # ten times faster than a Path
-                _check_regular_file(entry)
-                listing.pictures.append(entry.path)
-                listing.facts.append(file_facts(entry, real_path))
+                if not regular:
+                    _check_regular_file(entry)
+                pictures.append(entry.path)
+                facts.append(file_facts(entry, real_path))
             else:
-                listing.others.append(entry.path)
+                others.append(entry.path)
     except OSError as error:
         raise DataError(
             f"{Path(folder)} cannot be listed ({error.strerror}): allow this user to read and enter it, or move it "
             "away."
         ) from error
-    return listing
+    return _Listing(pictures, hash_facts(facts), folders, others)
 
 
 def _check_regular_file(picture: os.DirEntry[str]) -> None:
@@ -141,15 +150,16 @@ def _labels(folder: Path, folders: Sequence[str], names: Sequence[str], classes:
 
 
 def _with_label(folder: Path, entry: IndexEntry, labels: Mapping[str, int]) -> IndexEntry:
-    file = val_file(entry.file) if labels is synset_classes() else None
     above = entry.path.rpartition("/")[0]
+    file = val_file(entry.file) if labels is synset_classes() else None
     if file is None and not above:
         raise DataError(
             f"{folder / entry.path} has no label: it lies in no class folder and is no ILSVRC validation file. "
             "Move it into the folder of its class."
         )
-    if file is None:
-        return msgspec.structs.replace(entry, label=labels[above])
+    if file is None:  # a third of the time of msgspec.structs.replace
+        path = entry.key if entry.key == entry.path else entry.path  # one text instead of two
+        return IndexEntry(entry.key, entry.file, entry.sha256, path, label=labels[above])
     label = labels[above] if above else val_labels()[file]
     if label != val_labels()[file]:
         raise DataError(

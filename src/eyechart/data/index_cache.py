@@ -6,11 +6,11 @@ from contextlib import contextmanager, suppress
 from functools import cache as memoize
 from hashlib import sha256
 from pathlib import Path
-from tempfile import NamedTemporaryFile
 
 import filelock
 import msgspec
 
+from eyechart.atomic import read_checked, write_checked
 from eyechart.data.file_index import IndexEntry
 from eyechart.errors import DataError
 
@@ -39,20 +39,29 @@ def real_path(entry: os.DirEntry[str] | Path, folder: str) -> str:
 def file_facts(file: os.DirEntry[str] | Path, folder: str) -> FileFacts:
     """Return the facts of a file in a folder whose path has no links. Raises DataError for a broken link."""
     try:
-        stat = file.stat()
-        path = real_path(file, folder)
+        stat, path = file.stat(), real_path(file, folder)
     except OSError as error:
         raise DataError(f"{error.filename} cannot be read ({error.strerror}): copy it again, or remove it.") from error
     return FileFacts(path, stat.st_size, stat.st_mtime_ns)
 
 
+def hash_facts(facts: Sequence[FileFacts]) -> str:
+    """Return the sha256 of the facts of some files."""
+    return sha256(msgspec.json.encode(facts)).hexdigest()
+
+
 def load_or_build(
-    cache: Path | None, files: Sequence[FileFacts], build: Callable[[], Sequence[IndexEntry]], *, reader: str
+    cache: Path | None,
+    files: Sequence[FileFacts] | Sequence[str],
+    build: Callable[[], Sequence[IndexEntry]],
+    *,
+    reader: str,
 ) -> Sequence[IndexEntry]:
     """Return the index of some files from the cache, or call `build` and cache its result.
 
-    The key covers the facts of every file, the name of the reader and the format. A corrupt entry is rebuilt. If
-    several processes need an index, one builds it and the others wait. A cache folder that is not writable is ignored.
+    The key covers the facts of every file or their hashes, the name of the reader and the format. A corrupt entry is
+    rebuilt. If several processes need an index, one builds it and the others wait. A cache folder that is not writable
+    is ignored.
     """
     if cache is None:
         return build()
@@ -84,22 +93,11 @@ def _lock(path: Path) -> Iterator[None]:
 def _read_entries(path: Path) -> Sequence[IndexEntry] | None:
     """Return the entries of a cache file, None if its checksum does not match."""
     try:
-        checksum, _, body = path.read_bytes().partition(b"\n")
-        if checksum.decode() != sha256(body).hexdigest():
-            return None
-        return msgspec.json.decode(body, type=tuple[IndexEntry, ...])
-    except (OSError, UnicodeDecodeError, msgspec.DecodeError):
+        return msgspec.json.decode(read_checked(path), type=tuple[IndexEntry, ...])
+    except (OSError, ValueError):
         return None
 
 
 def _write_entries(path: Path, entries: Sequence[IndexEntry]) -> None:
-    body = msgspec.json.encode(entries)
     path.parent.mkdir(parents=True, exist_ok=True)
-    with NamedTemporaryFile(dir=path.parent, delete=False) as file:
-        try:
-            file.write(sha256(body).hexdigest().encode() + b"\n" + body)
-            file.close()
-            Path(file.name).replace(path)
-        except OSError:
-            Path(file.name).unlink(missing_ok=True)
-            raise
+    write_checked(path, msgspec.json.encode(entries))

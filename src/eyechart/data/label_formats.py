@@ -6,6 +6,7 @@ A label that means "not sure" is dropped. The labels of an entry are None if the
 import csv
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import lru_cache
 from io import StringIO
 from typing import Annotated, Any
 
@@ -133,16 +134,13 @@ def detect_format(text: str) -> str:
 
 def _check_lines(text: str) -> None:
     """Raise DataError for a line that is too long for a csv, before it is parsed."""
-    start = number = 0
-    while start < len(text):
-        end = text.find("\n", start)
-        end, number = len(text) if end < 0 else end, number + 1
-        if end - start > MAX_LINE:
+    lengths = [*map(len, text.split("\n"))]
+    for number, length in enumerate(lengths, 1) if max(lengths) > MAX_LINE else ():
+        if length > MAX_LINE:
             raise DataError(
-                f"line {number} has {end - start:,} characters, expected at most {MAX_LINE:,}: "
+                f"line {number} has {length:,} characters, expected at most {MAX_LINE:,}: "
                 "save it as csv, an image a line."
             )
-        start = end + 1
 
 
 def _table(text: str, name: str, labels: str) -> Iterator[Entry]:
@@ -164,9 +162,14 @@ def _table(text: str, name: str, labels: str) -> Iterator[Entry]:
 
 def _row(where: str, name: str, labels: str) -> Entry:
     try:
-        return where, name, tuple(map(int, labels.replace(",", " ").replace(";", " ").split()))
+        return where, name, _class_indices(labels)
     except ValueError as error:
         raise DataError(f"{where}: the labels '{labels}' are not class indices.") from error
+
+
+@lru_cache(maxsize=2**14)  # a file has few different cells, and many rows
+def _class_indices(labels: str) -> Labels:
+    return tuple(map(int, labels.replace(",", " ").replace(";", " ").split()))
 
 
 def _indices(where: str, wnids: Sequence[str]) -> Labels:

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from hashlib import sha256
+from itertools import chain
 
 import numpy as np
 from numpy.typing import NDArray
@@ -62,9 +63,11 @@ def build_label_set(
             f"The label set '{name}' ({source}) has labels for {len(labels)} images; the data set has {len(rows)}. "
             "Give one entry a row, None where there is no annotation."
         )
-    padded = np.full((len(rows), max(map(len, filter(None, labels)), default=0)), -1, dtype=np.int64)
-    for place, valid in enumerate(labels):
-        padded[place, : len(valid or ())] = valid or ()
-    annotated = np.array([valid is not None for valid in labels], dtype=np.bool_)
-    lines = (f"{row.key}\t{valid if valid is None else [*valid]}\n" for row, valid in zip(rows, labels, strict=True))
-    return LabelSet(name, padded, annotated, empty, source, sha256("".join(lines).encode()).hexdigest())
+    known = [None if valid is None else tuple(valid) for valid in labels]
+    counts = np.array([len(valid) if valid else 0 for valid in known], np.int64)
+    padded = np.full((len(rows), counts.max(initial=0)), -1, dtype=np.int64)
+    padded[np.arange(padded.shape[1]) < counts[:, None]] = [*chain.from_iterable(filter(None, known))]
+    annotated = np.array([valid is not None for valid in known], dtype=np.bool_)
+    text = {valid: f"\t{valid if valid is None else [*valid]}\n" for valid in {*known}}
+    content = "".join([f"{row.key}{text[valid]}" for row, valid in zip(rows, known, strict=True)])
+    return LabelSet(name, padded, annotated, empty, source, sha256(content.encode()).hexdigest())

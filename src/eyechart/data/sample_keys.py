@@ -6,21 +6,36 @@ since a file of another data set would otherwise look like an incomplete one. A 
 
 import csv
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
-from functools import cached_property
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import cache, lru_cache
+from operator import eq
 from pathlib import Path
 from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
 
 from eyechart.data.class_names import check_unique
 from eyechart.data.dataset import Dataset
 from eyechart.errors import ModelError
 
+NONE = -1  # the row of an unknown key, the line of an image without one, the class of an answer that names none
+ANSWERS = 2**16  # whose classes are kept
+Ints = NDArray[np.int64]
+FindClass = Callable[[str], int]
+
 
 class CsvLine(NamedTuple):
-    """A row of a csv: its cells by column, and its location for messages."""
+    """A row of a csv: the path of the file, the number of its last line, and its cells by column."""
 
-    where: str
+    path: Path
+    number: int
     cells: Mapping[str, str]
+
+    @property
+    def where(self) -> str:
+        """The location of the row, for messages."""
+        return location(self.path, self.number)
 
     @property
     def key(self) -> str:
@@ -38,15 +53,16 @@ def read_lines(
     end = 0
     try:
         with path.open(encoding="utf-8-sig", newline="") as file:
-            reader = csv.DictReader(file, strict=True)
-            header = reader.fieldnames or ()
+            reader = csv.reader(file, strict=True)
+            header = next(reader, [])
             if not {*columns} <= {*header} or (either and {*either}.isdisjoint(header)):
                 raise ModelError(f"{path} has the columns {', '.join(header) or 'none'}. {expected}")
             end = reader.line_num
-            for row in reader:
-                cells = {name: row[name] or "" for name in header}
+            for row in filter(None, reader):
+                row += [""] * (len(header) - len(row))
+                cells = dict(zip(header, row, strict=False))
                 if not split or (cells.get("split") or split) == split:
-                    yield CsvLine(f"{path}, line {reader.line_num}", cells)
+                    yield CsvLine(path, reader.line_num, cells)
                 end = reader.line_num
     except csv.Error as error:
         raise ModelError(
@@ -57,23 +73,34 @@ def read_lines(
         raise ModelError(f"{path} cannot be read ({error}). {expected}") from error
 
 
-def index_by_key(dataset: Dataset) -> dict[str, int]:
-    """Return the rows of the index by key, and by unique file name."""
-    files = Counter(row.file for row in dataset.index)
-    by_file = {row.file: place for place, row in enumerate(dataset.index) if files[row.file] == 1}
-    return by_file | {row.key: place for place, row in enumerate(dataset.index)}
+def location(path: Path, number: int) -> str:
+    """Return the location of a line of a file, for messages."""
+    return f"{path}, line {number}"
 
 
-def match_images(path: Path, dataset: Dataset, keys: Sequence[str], where: Sequence[str]) -> list[int]:
-    """Return the row of the index of each key; `where` are the locations of the keys for messages.
+def find_rows(dataset: Dataset, keys: Sequence[str]) -> Ints:
+    """Return the row of the index of each key (n,), -1 for an unknown one; a file name that one image has is a key."""
+    index = dataset.index
+    if len(keys) == len(index) and all(map(eq, keys, (row.key for row in index))):
+        return np.arange(len(index))  # without a dict of all keys
+    by_key = {row.key: place for place, row in enumerate(index)}
+    rows = np.fromiter((by_key.get(key, NONE) for key in keys), np.int64, len(keys))
+    if len(others := np.flatnonzero(rows == NONE)):
+        files = Counter(row.file for row in index)
+        by_file = {row.file: place for place, row in enumerate(index) if files[row.file] == 1}
+        rows[others] = [by_file.get(keys[place], NONE) for place in others.tolist()]
+    return rows
+
+
+def match_images(path: Path, dataset: Dataset, keys: Sequence[str], where: Callable[[int], str]) -> Ints:
+    """Return the row of the index of each key (n,); `where` returns the location of a key for messages.
 
     Raises ModelError for an unknown key and for a file without keys.
     """
-    known, name = index_by_key(dataset), f"{dataset.benchmark}/{dataset.split}"
-    unknown = [place for place, key in enumerate(keys) if key not in known]
-    if unknown:
+    rows, name = find_rows(dataset, keys), f"{dataset.benchmark}/{dataset.split}"
+    if unknown := np.flatnonzero(rows == NONE).tolist():
         raise ModelError(
-            f"{where[unknown[0]]}: {name} has no image '{keys[unknown[0]]}'{count_others(unknown)}. Its first is "
+            f"{where(unknown[0])}: {name} has no image '{keys[unknown[0]]}'{count_others(unknown)}. Its first is "
             f"'{dataset.index[0].key}'. Leave out what is about other images, say the split of each line in a column "
             "split, or give the data by --eye-data."
         )
@@ -82,19 +109,21 @@ def match_images(path: Path, dataset: Dataset, keys: Sequence[str], where: Seque
             f"{path} has no answer about an image of {name}. Give a file with lines about it; a column split, if "
             f"there is one, says {dataset.split}."
         )
-    return [known[key] for key in keys]
+    return rows
 
 
-def match_unique_images(path: Path, dataset: Dataset, keys: Sequence[str], where: Sequence[str]) -> dict[int, int]:
-    """Return the index of each image's key among the keys, by row of the data set's index.
+def match_unique_images(path: Path, dataset: Dataset, keys: Sequence[str], where: Callable[[int], str]) -> Ints:
+    """Return the place of each image of the data set's index among the keys (m,), -1 for an image without a key.
 
     Raises ModelError as `match_images`, and for an image that occurs twice, by key or file name.
     """
-    index_by_row: dict[int, int] = {}
-    for place, row in enumerate(match_images(path, dataset, keys, where)):
-        if index_by_row.setdefault(row, place) != place:
-            raise ModelError(f"{where[place]}: the image {keys[place]} comes a second time. Keep one of its lines.")
-    return index_by_row
+    rows = match_images(path, dataset, keys, where)
+    places, order = np.full(len(dataset.index), NONE), np.arange(len(rows))
+    places[rows[::-1]] = order[::-1]  # the first of equal ones is assigned last
+    if len(repeated := np.flatnonzero(places[rows] != order)):
+        place = int(repeated[0])
+        raise ModelError(f"{where(place)}: the image {keys[place]} comes a second time. Keep one of its lines.")
+    return places
 
 
 def count_others(wrong: Sequence[object]) -> str:
@@ -102,21 +131,23 @@ def count_others(wrong: Sequence[object]) -> str:
     return f", and {len(wrong) - 1:,} more like it" if len(wrong) > 1 else ""
 
 
-class ClassMatcher:
-    """Matches an answer to a class by its index or its exact name."""
+def class_finder(names: Sequence[str], classes: int) -> FindClass:
+    """Return a function from an answer to its class, by index or exact name, -1 if it names none.
 
-    def __init__(self, names: Sequence[str], classes: int) -> None:
-        self.names, self.classes = names, classes
+    If two names are equal, the function raises VocabularyError for an answer that is no index, because a name could
+    mean two classes.
+    """
 
-    def __call__(self, answer: str) -> int:
-        """Return the class of an answer, -1 if it names none."""
+    @cache
+    def index() -> Mapping[str, int]:
+        check_unique(names)
+        return {name.strip().casefold(): place for place, name in enumerate(names[:classes])}
+
+    @lru_cache(maxsize=ANSWERS)
+    def find(answer: str) -> int:
         text = answer.strip().casefold()
-        if text.isascii() and text.isdecimal() and int(text) < self.classes:
+        if text.isascii() and text.isdecimal() and int(text) < classes:
             return int(text)
-        return self.index.get(text, -1)
+        return index().get(text, NONE)
 
-    @cached_property
-    def index(self) -> Mapping[str, int]:
-        """Classes by name; raises VocabularyError for two equal names, which would be ambiguous."""
-        check_unique(self.names)
-        return {name.strip().casefold(): place for place, name in enumerate(self.names[: self.classes])}
+    return find

@@ -9,6 +9,7 @@ from pkgutil import resolve_name
 from typing import Protocol
 
 from eyechart.data.birds import open_birds
+from eyechart.data.clip_benchmark import clip_benchmark_splits, is_clip_benchmark, note_count
 from eyechart.data.dataset import Dataset
 from eyechart.data.detection.splits import BENCHMARK, FORMATS, open_annotated
 from eyechart.data.discovery import BIRDS, SplitRef, survey_root
@@ -16,11 +17,13 @@ from eyechart.data.file_index import read_class_names
 from eyechart.data.folder import open_folder
 from eyechart.data.hub import open_hub, parse_hub
 from eyechart.data.imagenet import CLASSES, subset
+from eyechart.data.remote_shards import remote_folder, survey_url
 from eyechart.data.slice_variables import read_slices
 from eyechart.data.validation import identify_validation_images
-from eyechart.data.webdataset_shards import open_shards
+from eyechart.data.webdataset_shards import ShardFiles, open_shards
 from eyechart.errors import DataError
 from eyechart.spec import did_you_mean
+from eyechart.urls import is_url
 
 
 @dataclass(frozen=True)
@@ -117,24 +120,25 @@ PUBLISHED: Mapping[str, PublishedSplit] = {
 }
 
 
-def list_splits(root: str | Path | None = None) -> list[SplitRef]:
+def list_splits(root: str | Path | None = None, *, offline: bool = False) -> list[SplitRef]:
     """Return the packaged splits, those of installed packages, and those of the root.
 
-    A root has ROOT/<benchmark>/<split>; `hub:OWNER/NAME` is a data set of the hub.
+    A root has ROOT/<benchmark>/<split>; `hub:OWNER/NAME` is a data set of the hub, and a URL has shards.
 
     Annotated data sets are splits of `oodbench`: the root itself, ROOT/<folder> and ROOT/oodbench/<folder>. Tables of
     birds are splits of their benchmark's folder, and of `realbirdid`: the root itself and ROOT/<folder>. ImageNet's
     validation images are always named, with what is missing where they are not there. Only folders are listed, no file
-    is opened. Raises DataError for two splits of one name and for what `survey_root` refuses.
+    is opened. Raises DataError for two splits of one name and for what `survey_root` and `survey_url` refuse.
     """
     refs = [SplitRef(benchmark, split) for benchmark, sample in PACKAGED.items() for split in sample.splits]
     refs += [
         SplitRef(name, split, "registered") for name, source in registered_datasets().items() for split in source.splits
     ]
     if root is not None and str(root).startswith("hub:"):
-        refs.append(_hub(str(root)))
+        spec = parse_hub(str(root))
+        refs.extend(clip_benchmark_splits(spec) if is_clip_benchmark(spec) else [_hub(str(root))])
     elif root is not None:
-        refs.extend(survey_root(Path(root)).splits)
+        refs.extend(survey_url(str(root), offline=offline) if is_url(root) else survey_root(Path(root)).splits)
         _check_names(refs)
     return refs if any(str(ref) == VALIDATION for ref in refs) else [*refs, _missing_validation(root)]
 
@@ -163,6 +167,10 @@ def open_split(
 
     A published split must have the published number of images and classes.
     """
+    if is_url(ref.location):
+        with remote_folder(ref.location, offline=offline) as (folder, shards):
+            dataset = _open_layout(replace(ref, location=str(folder)), cache, offline, known, shards)
+            return replace(dataset, slices=read_slices(folder, dataset.index))
     dataset = _open_layout(ref, cache, offline, known)
     folder = Path(ref.location)
     if not ref.location or ref.layout in ("hub", "registered") or not folder.is_dir():
@@ -170,7 +178,13 @@ def open_split(
     return replace(dataset, slices=read_slices(folder, dataset.index))
 
 
-def _open_layout(ref: SplitRef, cache: Path | None, offline: bool, known: Mapping[str, PublishedSplit]) -> Dataset:
+def _open_layout(
+    ref: SplitRef,
+    cache: Path | None,
+    offline: bool,
+    known: Mapping[str, PublishedSplit],
+    shards: ShardFiles | None = None,
+) -> Dataset:
     if why := ref.missing or ref.defect:
         raise DataError(why)
     if ref.layout == "sample":
@@ -182,7 +196,7 @@ def _open_layout(ref: SplitRef, cache: Path | None, offline: bool, known: Mappin
     if ref.layout == "birds":
         return open_birds(Path(ref.location), ref.benchmark, ref.split, cache=cache)
     published = known.get(str(ref))
-    dataset = _open_files(ref, published, cache, offline)
+    dataset = _open_files(ref, published, cache, offline, shards)
     return identify_validation_images(dataset) if str(ref) == VALIDATION else dataset
 
 
@@ -206,7 +220,9 @@ def _check_names(refs: Iterable[SplitRef]) -> None:
         places[str(ref)] = ref.location
 
 
-def _open_files(ref: SplitRef, published: PublishedSplit | None, cache: Path | None, offline: bool) -> Dataset:
+def _open_files(
+    ref: SplitRef, published: PublishedSplit | None, cache: Path | None, offline: bool, shards: ShardFiles | None
+) -> Dataset:
     classes, upright = (CLASSES, False) if published else (None, True)
     named = (ref.benchmark, ref.split)
     if ref.layout in ("hub", "disk"):
@@ -217,9 +233,9 @@ def _open_files(ref: SplitRef, published: PublishedSplit | None, cache: Path | N
         subset_classes = published.subset if published else ()
         own = classes or (CLASSES if ref.benchmark == "imagenet" and not read_class_names(Path(ref.location)) else None)
         dataset = open_shards(
-            Path(ref.location), *named, classes=own, subset=subset_classes, upright=upright, cache=cache
+            Path(ref.location), *named, classes=own, subset=subset_classes, upright=upright, cache=cache, files=shards
         )
-    return _check_published(dataset, published, ref) if published else dataset
+    return _check_published(dataset, published, ref) if published else note_count(dataset)
 
 
 def _check_published(dataset: Dataset, published: PublishedSplit, ref: SplitRef) -> Dataset:

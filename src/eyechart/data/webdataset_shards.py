@@ -4,22 +4,65 @@ import io
 import tarfile
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import replace
+from contextlib import AbstractContextManager
+from dataclasses import dataclass, replace
 from hashlib import sha256
 from pathlib import Path, PurePosixPath
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, Protocol
 
 import msgspec
 import numpy as np
 
-from eyechart.data.dataset import Dataset
+from eyechart.data.class_names import read_split_templates
+from eyechart.data.dataset import Dataset, Source
 from eyechart.data.equivalences import equivalent_pairs
-from eyechart.data.file_index import IndexEntry, build_dataset, read_class_names
-from eyechart.data.index_cache import load_or_build, read_facts
+from eyechart.data.file_index import FileSource, IndexEntry, build_dataset, read_class_names
+from eyechart.data.index_cache import FileFacts, load_or_build, read_facts
 from eyechart.errors import DataError
 
 IMAGES = ("webp", "png", "jpg", "jpeg")
 LABELS = ("cls", "npy")
+
+
+class ShardFiles(Protocol):
+    """The shards of a split, wherever they are."""
+
+    @property
+    def names(self) -> frozenset[str]:
+        """The names of all shards that are there."""
+
+    def facts(self, names: Sequence[str]) -> list[FileFacts]:
+        """Return what tells shards from changed ones."""
+
+    def open(self, name: str) -> AbstractContextManager[BinaryIO]:
+        """Open a shard for reading."""
+
+    def source(self, entries: Sequence[IndexEntry]) -> Source:
+        """Return the source of the images of all entries."""
+
+
+@dataclass(frozen=True)
+class LocalShards:
+    """The shards in a folder."""
+
+    folder: Path
+
+    @property
+    def names(self) -> frozenset[str]:
+        """The names of all shards that are there."""
+        return frozenset(path.name for path in self.folder.glob("*.tar") if path.is_file())
+
+    def facts(self, names: Sequence[str]) -> list[FileFacts]:
+        """Return path, size and date of shards."""
+        return read_facts(self.folder / name for name in names)
+
+    def open(self, name: str) -> BinaryIO:
+        """Open a shard for reading."""
+        return (self.folder / name).open("rb")
+
+    def source(self, entries: Sequence[IndexEntry]) -> FileSource:
+        """Return the source of the images of all entries."""
+        return FileSource(self.folder, entries)
 
 
 def open_shards(
@@ -31,21 +74,27 @@ def open_shards(
     subset: Sequence[int] = (),
     upright: bool = True,
     cache: Path | None = None,
+    files: ShardFiles | None = None,
 ) -> Dataset:
     """Open the shards of a folder; by default the number of classes is that of the names in `classnames.txt`.
 
-    If there are as many names as classes in `subset`, labels are indices into the subset. Raises DataError for a
-    missing or truncated shard, a sample without image or label, an unsafe member, and as `build_dataset`.
+    `files` are the shards if only the small files are in the folder. If there are as many names as classes in
+    `subset`, labels are indices into the subset. Raises DataError for a missing or truncated shard, a sample without
+    image or label, an unsafe member, and as `build_dataset`.
     """
-    shards = _shards(folder)
-    entries = load_or_build(cache, read_facts(shards), lambda: _index(shards), reader="shards")
+    files = files or LocalShards(folder)
+    shards = _shards(folder, files.names)
+    entries = load_or_build(cache, files.facts(shards), lambda: _index(folder, files, shards), reader="shards")
     names = read_class_names(folder)
     count = classes or _count(folder, names)
     entries = [_from_multi_hot(entry, count) for entry in entries]
     if subset and len(names) == len(subset):
         names, entries = (), [_map_to_subset(folder, entry, subset) for entry in entries]
-    dataset = build_dataset(folder, benchmark, split, entries, classes=count, names=names, upright=upright)
-    return replace(dataset, equivalences=_equivalences(folder, count))
+    source = files.source(entries)
+    dataset = build_dataset(
+        folder, benchmark, split, entries, classes=count, names=names, upright=upright, source=source
+    )
+    return replace(dataset, equivalences=_equivalences(folder, count), templates=read_split_templates(folder))
 
 
 def _equivalences(folder: Path, classes: int) -> tuple[tuple[int, int], ...]:
@@ -80,7 +129,7 @@ def _map_to_subset(folder: Path, entry: IndexEntry, subset: Sequence[int]) -> In
     return msgspec.structs.replace(entry, label=subset[entry.label])
 
 
-def _shards(folder: Path) -> list[Path]:
+def _shards(folder: Path, there: frozenset[str]) -> list[str]:
     listing = folder / "nshards.txt"
     try:
         count = int(listing.read_text(encoding="utf-8"))
@@ -88,7 +137,6 @@ def _shards(folder: Path) -> list[Path]:
         raise DataError(
             f"{listing} cannot be read as a number of shards ({error}): write the number into it."
         ) from error
-    there = {path.name for path in folder.glob("*.tar") if path.is_file()}
     lacking = count - sum(_is_shard(name, count) for name in there)
     if lacking > 0:  # names no missing shard but the first, since the number may be absurd
         first = next(number for number in range(count) if f"{number}.tar" not in there)
@@ -96,7 +144,7 @@ def _shards(folder: Path) -> list[Path]:
             f"{folder} lacks {lacking:,} of the {count:,} shards in nshards.txt, the first {first}.tar: copy them, or "
             "correct the number."
         )
-    return [folder / f"{number}.tar" for number in range(count)]
+    return [f"{number}.tar" for number in range(count)]
 
 
 def _is_shard(name: str, count: int) -> bool:
@@ -105,24 +153,28 @@ def _is_shard(name: str, count: int) -> bool:
     return number.isdecimal() and str(int(number)) == number and int(number) < count
 
 
-def _index(shards: Sequence[Path]) -> list[IndexEntry]:
+def _index(folder: Path, files: ShardFiles, shards: Sequence[str]) -> list[IndexEntry]:
+    def index(name: str) -> list[IndexEntry]:
+        with files.open(name) as file:
+            return _shard(folder / name, file)
+
     with ThreadPoolExecutor() as pool:
-        return [entry for entries in pool.map(_shard, shards) for entry in entries]
+        return [entry for entries in pool.map(index, shards) for entry in entries]
 
 
-def _shard(path: Path) -> list[IndexEntry]:
+def _shard(path: Path, file: BinaryIO) -> list[IndexEntry]:
     """Return the entries of a shard; webdataset groups the members, whose data are not copied."""
     from webdataset.tariterators import group_by_keys
 
-    with path.open("rb") as file:
-        _check_end(path, file)
-        try:
-            return [_entry(path, file, sample) for sample in group_by_keys(_members(path))]
-        except ValueError as error:
-            member = str(error.args[0]).partition(":")[0]
-            raise DataError(f"{path} has two samples with one key: {member} comes twice. Remove one.") from error
-        except (tarfile.TarError, OSError) as error:
-            raise DataError(f"{path} is truncated or no tar file ({error}): copy it again.") from error
+    _check_end(path, file)
+    file.seek(0)
+    try:
+        return [_entry(path, file, sample) for sample in group_by_keys(_members(path, file))]
+    except ValueError as error:
+        member = str(error.args[0]).partition(":")[0]
+        raise DataError(f"{path} has two samples with one key: {member} comes twice. Remove one.") from error
+    except (tarfile.TarError, OSError) as error:
+        raise DataError(f"{path} is truncated or no tar file ({error}): copy it again.") from error
 
 
 def _check_end(path: Path, file: BinaryIO) -> None:
@@ -133,8 +185,8 @@ def _check_end(path: Path, file: BinaryIO) -> None:
         raise DataError(f"{path} is truncated or no tar file (its {size:,} bytes lack the end of one): copy it again.")
 
 
-def _members(path: Path) -> Iterator[Mapping[str, Any]]:
-    with tarfile.open(path, "r:") as tar:
+def _members(path: Path, file: BinaryIO) -> Iterator[Mapping[str, Any]]:
+    with tarfile.open(fileobj=file, mode="r:") as tar:
         for member in tar:
             name = PurePosixPath(member.name)
             if name.is_absolute() or ".." in name.parts:

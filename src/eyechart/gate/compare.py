@@ -7,6 +7,7 @@ from math import isnan
 
 import msgspec
 import numpy as np
+from numpy.typing import NDArray
 from scipy.special import ndtri
 
 from eyechart.gate.evidence import Evidence, Floats, Ints, MetricEvidence
@@ -19,9 +20,10 @@ from eyechart.metrics.clusters import (
 )
 from eyechart.metrics.intervals import Interval
 from eyechart.metrics.noninferiority import loss_upper_limit
+from eyechart.metrics.paired import change_interval
 from eyechart.metrics.proper_scores import brier_scores, sign_flip_mean_p
 from eyechart.metrics.sequential import loss_log_e_value, sequential_loss_limit
-from eyechart.metrics.significance import bootstrap_change, interval_change
+from eyechart.metrics.significance import bootstrap_change, interval_change, mcnemar
 from eyechart.plurals import count_of
 from eyechart.records import EMPTY, empty_label_rules
 
@@ -336,13 +338,16 @@ def _compare_proportions(
 ) -> MetricComparison:
     """Compare a proportion sample by sample; `clusters` (samples,) is the cluster of each, None where all are own."""
     both = ~np.isnan(correct_before) & ~np.isnan(correct_after)
-    independent = clusters is None or len(np.unique(clusters[both])) == both.sum()
-    units = np.arange(len(correct_before)) if clusters is None else clusters
-    test = clustered_mcnemar(correct_before, correct_after, units)
-    lost = np.flatnonzero(both & (correct_before == 1) & (correct_after == 0))
-    n = int(both.sum())
+    n, n_clusters = int(both.sum()), count_clusters(clusters, both)
     moved = np.where(both, correct_after - correct_before, 0.0)
-    changes = np.bincount(units, moved).astype(np.float64)
+    if clusters is None:
+        test, ci = mcnemar(correct_before, correct_after), change_interval(correct_before, correct_after)
+        changes, effective = moved, float(n)
+    else:
+        test = clustered_mcnemar(correct_before, correct_after, clusters)
+        ci = clustered_change_interval(correct_before, correct_after, clusters)
+        changes = np.bincount(clusters, moved).astype(np.float64)
+        effective = float(n) if n_clusters == n else effective_sample_size(np.where(both, moved, np.nan), clusters)
     changed = np.flatnonzero(changes)
     values = (float(correct_before[both].mean()), float(correct_after[both].mean())) if n else NO_INTERVAL
     return MetricComparison(
@@ -353,14 +358,14 @@ def _compare_proportions(
         before=values[0],
         after=values[1],
         n=n,
-        n_clusters=len(np.unique(units[both])),
+        n_clusters=n_clusters,
         delta=values[1] - values[0],
-        ci=clustered_change_interval(correct_before, correct_after, units),
+        ci=ci,
         p=test.p,
-        method=MCNEMAR if independent else SIGN_FLIPS,
-        lost=tuple(lost.tolist()),
+        method=MCNEMAR if n_clusters == n else SIGN_FLIPS,
+        lost=tuple(np.flatnonzero(moved < 0).tolist()),
         gained=test.gained,
-        effective_n=float(n) if independent else effective_sample_size(np.where(both, moved, np.nan), units),
+        effective_n=effective,
         changes=(ClusterChanges(data_key(after), changed, changes[changed]),),
     )
 
@@ -373,7 +378,7 @@ def _compare_scores(
     clusters = after.cluster_ids()
     units = np.arange(len(first)) if clusters is None else clusters
     both = ~np.isnan(first) & ~np.isnan(second)
-    n = int(both.sum())
+    n, n_clusters = int(both.sum()), count_clusters(clusters, both)
     moved = np.where(both, second - first, 0.0)
     changes = np.bincount(units, moved).astype(np.float64)
     changed = np.flatnonzero(changes)
@@ -388,7 +393,7 @@ def _compare_scores(
         before=values[0],
         after=values[1],
         n=n,
-        n_clusters=len(np.unique(units[both])),
+        n_clusters=n_clusters,
         delta=values[1] - values[0],
         ci=clustered_t_interval(np.where(both, moved, np.nan), units) if n else None,
         p=sign_flip_mean_p(changes) if n else float("nan"),
@@ -398,6 +403,11 @@ def _compare_scores(
         effective_n=float(n),
         changes=(ClusterChanges(data_key(after), changed, changes[changed]),),
     )
+
+
+def count_clusters(clusters: Ints | None, counted: NDArray[np.bool_]) -> int:
+    """Return the number of clusters that have a counted sample (samples,); without clusters, each sample is its own."""
+    return int(counted.sum()) if clusters is None else len(np.unique(clusters[counted]))
 
 
 def data_key(evidence: Evidence) -> str:

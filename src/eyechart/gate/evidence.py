@@ -5,8 +5,8 @@ runs with one seed resample the same samples, so that the difference of two runs
 """
 
 import zlib
-from base64 import b85decode, b85encode
 from collections.abc import Iterable, Mapping
+from functools import lru_cache
 from hashlib import sha256
 from math import log, sqrt
 from pathlib import Path
@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from eyechart.data.limits import Limit
 from eyechart.errors import ReportError
 from eyechart.estimates import Estimate
+from eyechart.gate.base85 import decode_base85, encode_base85
 from eyechart.metrics.proper_scores import LEAST
 from eyechart.records import MetricKey, subset_text
 
@@ -153,10 +154,7 @@ class Evidence(msgspec.Struct, frozen=True, kw_only=True):
         """Return the bytes of an array. Raises ValueError if it is missing, damaged or of another size."""
         if name not in self.arrays:
             raise ValueError(f"the array {name} is missing")
-        data = unpack_array(self.arrays[name], size, name)
-        if digest(data) != name:
-            raise ValueError(f"the array {name} has content with another digest")
-        return data
+        return read_array(self.arrays[name], size, name)
 
     def check(self) -> None:
         """Raise ValueError if an array cannot be read, or a value contradicts its evidence."""
@@ -180,17 +178,29 @@ def digest(data: bytes) -> str:
 
 def pack_array(data: bytes) -> str:
     """Return the bytes of an array as compressed text."""
-    return b85encode(zlib.compress(data, 9)).decode("ascii")
+    return encode_base85(zlib.compress(data, 9))
 
 
 def unpack_array(text: str, size: int, name: str = "") -> bytes:
     """Return the bytes of an array from compressed text. Raises ValueError if it is damaged or of another size."""
     try:
-        data = zlib.decompressobj().decompress(b85decode(text), size + 1)
+        data = zlib.decompressobj().decompress(decode_base85(text), size + 1)
     except zlib.error as error:
         raise ValueError(f"the array {name} is damaged ({error})") from None
     if len(data) != size:
         raise ValueError(f"the array {name} has another size than {size} bytes")
+    return data
+
+
+@lru_cache(maxsize=32)
+def read_array(text: str, size: int, name: str) -> bytes:
+    """Return the bytes of an array with a name; those of a case are read for the check and for each of its metrics.
+
+    Raises ValueError if it is damaged, of another size, or has another digest.
+    """
+    data = unpack_array(text, size, name)
+    if digest(data) != name:
+        raise ValueError(f"the array {name} has content with another digest")
     return data
 
 

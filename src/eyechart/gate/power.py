@@ -75,7 +75,7 @@ def describe_detectable_loss(name: str, loss: float) -> str:
     """
     if isnan(loss):
         return "would show no loss"
-    return f"would show a loss of {f'{100 * loss:.2f} points' if is_percent(name) else f'{loss:.4f}'}"
+    return f"would show a loss of {f'{100 * loss:.2f} points' if is_percent(name, loss) else f'{loss:.4f}'}"
 
 
 def power_without_baseline(cases: Sequence[Evidence], alpha: float) -> Iterator[str]:

@@ -4,7 +4,7 @@ A sample is known by 48 bits of the hash of its key and 16 bits of that of its i
 with a probability of 5 in a million, a changed image has equal bits with one of 1 in 65,536.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable
 from functools import lru_cache
 from hashlib import sha256
 from pathlib import Path
@@ -17,6 +17,7 @@ from msgspec.structs import replace
 from numpy.typing import NDArray
 
 from eyechart.atomic import write_atomic
+from eyechart.data.sample_hashes import KEY_BITS
 from eyechart.errors import BaselineError
 from eyechart.gate.evidence import Evidence, MetricEvidence, PackedArrays, digest, pack_array, pack_clusters
 from eyechart.metrics.proper_scores import brier_scores
@@ -24,7 +25,6 @@ from eyechart.plurals import count_of
 
 FOLDER, SUFFIX, KEYS = "samples", ".bin", ".keys"  # the hashes and keys of a split
 REMEDY = "Restore it, or write its folder again."
-KEY_BITS = 48
 
 
 def share_samples(before: Evidence, after: Evidence) -> tuple[Evidence, Evidence, str]:
@@ -96,17 +96,17 @@ def write_samples(evidence: Evidence, folder: Path) -> Evidence:
     name = evidence.sample_hashes
     if name not in evidence.arrays:
         return evidence
-    write_once(folder / FOLDER / f"{name}{SUFFIX}", evidence.sample_identities().astype("<u8").tobytes())
+    write_once(folder / FOLDER / f"{name}{SUFFIX}", lambda: evidence.sample_identities().astype("<u8").tobytes())
     if evidence.keys:
-        write_once(folder / FOLDER / f"{name}{KEYS}", compress(msgspec.json.encode(evidence.keys)))
+        write_once(folder / FOLDER / f"{name}{KEYS}", lambda: compress(msgspec.json.encode(evidence.keys)))
     return replace(evidence, keys=(), arrays={key: value for key, value in evidence.arrays.items() if key != name})
 
 
-def write_once(path: Path, content: bytes) -> None:
-    """Write a file whose name determines its content, unless it is there."""
+def write_once(path: Path, make_content: Callable[[], bytes]) -> None:
+    """Write a file whose name determines its content, which is made unless the file is there."""
     path.parent.mkdir(parents=True, exist_ok=True)
     if not path.is_file():
-        write_atomic(path, content)
+        write_atomic(path, make_content())
 
 
 def with_samples(evidence: Evidence, folder: Path) -> Evidence:
@@ -139,12 +139,3 @@ def read_keys(path: Path, samples: int) -> tuple[str, ...]:
     if len(keys) != samples:
         raise BaselineError(f"{path} has {len(keys)} keys, expected {samples}. {REMEDY}")
     return keys
-
-
-def hash_samples(keys: Sequence[str], images: Sequence[str]) -> NDArray[np.uint64]:
-    """Return what identifies each sample, from its key and the sha256 of its image, as uint64 (n,)."""
-    bits = [
-        int.from_bytes(sha256(key.encode()).digest()[: KEY_BITS // 8], "big") << 16 | int(image[:4] or "0", 16)
-        for key, image in zip(keys, images, strict=True)
-    ]
-    return np.array(bits, np.uint64)

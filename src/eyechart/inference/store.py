@@ -18,7 +18,7 @@ from typing import Any, BinaryIO, NamedTuple, TypeVar
 import filelock
 import msgspec
 
-from eyechart.atomic import draft_path, write_atomic
+from eyechart.atomic import draft_path, replace_file, write_atomic
 from eyechart.data.limits import Limit
 from eyechart.errors import MissingAnswersError, StoreError
 from eyechart.models.types import Identity
@@ -54,21 +54,36 @@ class Key(msgspec.Struct, frozen=True, kw_only=True):
         return sha256(msgspec.json.encode(self, order="sorted")).hexdigest()
 
 
+def copy_nothing(_: str) -> None:
+    """Add no entry: there is no other store."""
+
+
 class Store:
     """A folder of stored answers. `on_wait` is called with a message when another run holds an entry.
 
-    With `answer_command`, the command that makes missing answers, nothing is written.
+    With `answer_command`, the command that makes missing answers, nothing is written. `copy_entry` is called with the
+    digest of an entry that is not sealed here, and may add it.
     """
 
-    def __init__(self, root: Path, on_wait: Callable[[str], None] = lambda _: None, answer_command: str = "") -> None:
+    def __init__(
+        self,
+        root: Path,
+        on_wait: Callable[[str], None] = lambda _: None,
+        answer_command: str = "",
+        copy_entry: Callable[[str], None] = copy_nothing,
+    ) -> None:
         self.root = root
+        self.copy_entry = copy_entry
         self.on_wait = on_wait
         self.answer_command = answer_command
 
     def entry(self, key: Key) -> "StoreEntry":
         """The place of one answer set; nothing is created before something is written."""
         self.check_format()
-        return StoreEntry(self.root / key.digest[:2] / key.digest, key, self.on_wait, self.answer_command)
+        entry = StoreEntry(self.root / key.digest[:2] / key.digest, key, self.on_wait, self.answer_command)
+        if not entry.complete:
+            self.copy_entry(key.digest)
+        return entry
 
     def check_format(self) -> None:
         """Refuse a store that another version of the format wrote."""
@@ -220,12 +235,8 @@ class Writer:
         self.close()
         with explain_write_errors(self.folder):
             self.drop_drafts(FIRST)
-            draft = draft_path(first)
-            with draft.open("wb") as file:
+            with replace_file(first) as file:
                 file.writelines(frame_block(header, payload) for header, payload in ordered)
-                file.flush()
-                os.fsync(file.fileno())
-            draft.replace(first)
             for path in {*others} - {first}:
                 path.unlink()
 

@@ -8,7 +8,7 @@ import os
 import shutil
 from collections.abc import Iterator
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -17,12 +17,12 @@ import msgspec
 
 from eyechart.atomic import write_atomic
 from eyechart.errors import StoreError
-from eyechart.extras import install_command
 from eyechart.inference import arrays, responses
 from eyechart.inference.store import DONE, Key, Store, Writer, remove_parts
 from eyechart.inference.store_entries import KEY, StoredEntry, list_entries
 from eyechart.inference.store_unions import union_with
 from eyechart.models.description import FOLDER as MODELS
+from eyechart.urls import needs_connection, open_url
 
 
 @dataclass
@@ -134,7 +134,7 @@ def push_store(store: Path, url: str) -> Copied:
 
     Raises StoreError if the store has a damaged entry. Entries with other answers are named in the result.
     """
-    files, root = open_url(url)
+    files, root = open_url(url, StoreError)
     copied = Copied()
     for entry in list_entries(store):
         if entry.complete:
@@ -160,29 +160,92 @@ def push_entry(entry: StoredEntry, files: Any, folder: str, copied: Copied) -> N
 
 def pull_store(url: str, store: Path) -> Copied:
     """Add the sealed entries at a URL that fsspec knows to a store, after a check of their digests."""
-    files, root = open_url(url)
+    files, root = open_url(url, StoreError)
     copied = Copied()
     for folder in remote_entries(files, root):
-        digest = folder.rpartition("/")[2]
-        there = StoredEntry(store / digest[:2] / digest)
-        if there.complete:
-            copied.count("present")
-            if files.cat_file(f"{folder}/{DONE}") != read_done(there.folder):
-                copied.conflict(there.folder, folder)
-            continue
-        store.mkdir(parents=True, exist_ok=True)
-        with TemporaryDirectory(prefix="pull-", dir=store) as place:  # the default folder may be in memory
-            local = StoredEntry(Path(place) / digest)
-            local.folder.mkdir()
-            for path in files.ls(folder, detail=False):
-                files.get_file(path, str(local.folder / path.rpartition("/")[2]))
-            if damage := local.damage():
-                raise StoreError(
-                    f"{url}: the entry {digest[:12]} is damaged ({damage}). Delete it there, and push it again."
-                )
-            merge_entry(store, local, copied, "pull")
+        pull_entry(files, folder, store, copied)
     pull_models(files, root, store)
     return copied
+
+
+def pull_entry(files: Any, folder: str, store: Path, copied: Copied) -> None:
+    """Add the sealed entry in a remote folder to a store. Raises StoreError if it is damaged."""
+    digest = folder.rpartition("/")[2]
+    there = StoredEntry(store / digest[:2] / digest)
+    if there.complete:
+        copied.count("present")
+        if files.cat_file(f"{folder}/{DONE}") != read_done(there.folder):
+            copied.conflict(there.folder, folder)
+        return
+    store.mkdir(parents=True, exist_ok=True)
+    with TemporaryDirectory(prefix="pull-", dir=store) as place:  # the default folder may be in memory
+        local = StoredEntry(Path(place) / digest)
+        local.folder.mkdir()
+        for path in files.ls(folder, detail=False):
+            files.get_file(path, str(local.folder / path.rpartition("/")[2]))
+        if damage := local.damage():
+            raise StoreError(
+                f"{files.unstrip_protocol(folder)}: the entry {digest[:12]} is damaged ({damage}). Delete it there, "
+                "and push it again."
+            )
+        merge_entry(store, local, copied, "pull")
+
+
+@dataclass
+class RemoteStore:
+    """The sealed entries at a URL, which a session copies into its store when that lacks them.
+
+    `missing` are the entries that are not there, so that each is looked for once. Raises StoreError for a URL that
+    fsspec does not know, and for one that needs a connection if `offline`.
+    """
+
+    url: str
+    store: Path
+    offline: bool = False
+    missing: set[str] = field(default_factory=set)
+
+    def __post_init__(self) -> None:
+        open_url(self.url, StoreError)
+        if self.offline and needs_connection(self.url):
+            raise StoreError(
+                f"{self.url} is on another machine, and offline mode opens no connection. Copy the store once with: "
+                "eyechart store pull URL STORE"
+            )
+
+    def copy_entry(self, digest: str) -> None:
+        """Copy an entry into the store if it is sealed at the URL. Raises StoreError if the URL cannot be read."""
+        if digest in self.missing:
+            return
+        files, root = open_url(self.url, StoreError)
+        folder = f"{root}/{digest[:2]}/{digest}"
+        try:
+            files.cat_file(f"{folder}/{DONE}")  # of a server that is gone, `exists` only says no
+        except FileNotFoundError:
+            self.missing.add(digest)
+            return
+        except Exception as error:  # whatever the client of the file system raises
+            raise self.unreadable(error) from error
+        try:
+            pull_entry(files, folder, self.store, Copied())
+        except StoreError:
+            raise
+        except Exception as error:  # as above
+            raise self.unreadable(error) from error
+
+    def copy_models(self) -> None:
+        """Copy the descriptions of models into the store. Raises StoreError if the URL cannot be read."""
+        files, root = open_url(self.url, StoreError)
+        try:
+            pull_models(files, root, self.store)
+        except Exception as error:  # as above
+            raise self.unreadable(error) from error
+
+    def unreadable(self, error: Exception) -> StoreError:
+        """Return the error for a URL that cannot be read."""
+        return StoreError(
+            f"The store at {self.url} cannot be read ({type(error).__name__}: {error}). All answers so far are stored; "
+            "run the same command again, or leave out --eye-remote."
+        )
 
 
 def pull_models(files: Any, root: str, store: Path) -> None:
@@ -206,18 +269,3 @@ def upload(files: Any, path: Path, target: str) -> None:
     """Copy a local file to a remote file system."""
     files.makedirs(target.rpartition("/")[0], exist_ok=True)
     files.put_file(str(path), target)
-
-
-def open_url(url: str) -> tuple[Any, str]:
-    """Return the file system of a URL and the path on it. Raises StoreError for an unknown or missing protocol."""
-    try:
-        from fsspec.core import url_to_fs
-    except ModuleNotFoundError as error:
-        raise StoreError(f"{url} needs the package fsspec. Install it with: {install_command('remote')}") from error
-    try:
-        files, root = url_to_fs(url)
-    except (ImportError, ValueError) as error:
-        raise StoreError(
-            f"{url} cannot be opened ({error}). Expected a URL that fsspec knows, such as s3://…."
-        ) from error
-    return files, str(root).rstrip("/")

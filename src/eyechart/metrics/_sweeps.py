@@ -8,12 +8,12 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from eyechart.metrics._checks import check_length, check_outcomes, require
+from eyechart.metrics.bootstrap_samples import BootstrapSamples
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
-Step = TypeVar("Step", np.int64, np.float64)
+Step = TypeVar("Step", np.uint8, np.int64, np.float64)
 Samples = Iterable[ArrayLike]  # how often each of n units is taken, resample by resample
-TOGETHER = 16  # resamples that are summed up in one product
 CELLS = 1 << 12  # of a block: as many as stay in a processor's cache
 
 
@@ -35,6 +35,24 @@ def check_vector(function: str, parameter: str, values: ArrayLike) -> Floats:
     array = np.asarray(values, dtype=np.float64)
     require(array.ndim == 1, function, parameter, "an array of 1 dimension", array)
     return array
+
+
+def check_outcome_columns(function: str, parameter: str, values: ArrayLike) -> Floats:
+    """Return outcomes of 1, 0 and NaN as columns (n, L), one for each label set; (n,) is one column.
+
+    An image is NaN in all columns or in none.
+
+    >>> check_outcome_columns("auc_bootstrap", "correct", [1, float("nan")])
+    array([[ 1.],
+           [nan]])
+    """
+    outcomes = np.asarray(values, np.float64)
+    columns = check_outcomes(function, parameter, outcomes if outcomes.ndim == 2 else outcomes[..., None], ndim=2)
+    require(columns.shape[1] > 0, function, parameter, "of one label set at least", columns)
+    unscored = np.isnan(columns)
+    partly = int((unscored.any(axis=1) & ~unscored.all(axis=1)).sum())
+    require(partly == 0, function, parameter, "with 0 images that are NaN under some label sets only", partly)
+    return columns
 
 
 def rank_by_confidence(
@@ -100,37 +118,28 @@ def coverage_steps(coverage: NDArray[Step]) -> NDArray[Step]:
 def count_blocks(function: str, samples: Samples, length: int, rows: Ints | slice) -> Iterator[Ints]:
     """Yield how often each row is taken, several resamples at a time, because single short resamples are slow.
 
-    A block is (k, rows), or (rows,) where they are too many for more than one.
+    A block is (k, rows); k is 1 where rows are many.
 
     >>> [block.tolist() for block in count_blocks("ua_a_draws", [[2, 1, 0], [0, 3, 0]], 3, np.array([2, 0]))]
     [[[0, 2], [0, 0]]]
     """
-    left, many = iter(samples), max(1, CELLS // max(length, 1))
-    while block := [np.asarray(counts, np.int64) for counts in islice(left, many)]:
-        for invalid in (counts for counts in block if counts.shape != (length,)):
-            check_length(function, "samples", invalid, length)
-        yield take_at(np.array(block) if many > 1 else block[0], rows)
+    many = max(1, CELLS // max(length, 1))
+    if (table := _table(function, samples, length)) is not None:
+        for start in range(0, len(table), many):
+            yield take_at(table[start : start + many], rows).astype(np.int64)
+        return
+    left = iter(samples)
+    while block := [_checked(function, counts, length) for counts in islice(left, many)]:
+        yield take_at(np.array(block, np.int64), rows)
 
 
 def measure_blocks(samples: Iterable[Ints], measure: Callable[[Ints], Floats]) -> Floats:
     """Return one value per resample for resamples that come in blocks.
 
-    >>> measure_blocks([np.array([[1, 2], [3, 4]]), np.array([5, 6])], lambda counts: counts.sum(axis=-1) / 2)
+    >>> measure_blocks([np.array([[1, 2], [3, 4]]), np.array([[5, 6]])], lambda counts: counts.sum(axis=-1) / 2)
     array([1.5, 3.5, 5.5])
     """
-    return np.concatenate([np.zeros(0), *(np.atleast_1d(measure(counts)) for counts in samples)])
-
-
-def measure_resamples(
-    function: str, samples: Samples, length: int, rows: Ints, measure: Callable[[Ints], float]
-) -> Floats:
-    """Return one value per resample from how often each row is taken; NaN if no row is taken.
-
-    >>> measure_resamples("ua_a_draws", [[2, 1, 0], [0, 3, 0]], 3, np.array([2, 0]), lambda counts: counts.max())
-    array([ 2., nan])
-    """
-    taken = (counts for block in count_blocks(function, samples, length, rows) for counts in np.atleast_2d(block))
-    return np.array([measure(counts) if counts.any() else float("nan") for counts in taken], np.float64)
+    return np.concatenate([np.zeros(0), *map(measure, samples)])
 
 
 def total_resamples(function: str, samples: Samples, sides: Floats) -> Floats:
@@ -139,12 +148,29 @@ def total_resamples(function: str, samples: Samples, sides: Floats) -> Floats:
     >>> total_resamples("mean_per_class_recall_bootstrap", [[2, 1], [0, 2]], np.array([[0.5, 1], [0, 1]])).tolist()
     [[1.0, 3.0], [0.0, 2.0]]
     """
-    left, totals = iter(samples), [np.zeros((0, sides.shape[1]))]
-    while block := [*islice(left, TOGETHER)]:
-        for invalid in (counts for counts in block if np.shape(counts) != (len(sides),)):
-            check_length(function, "samples", np.asarray(invalid), len(sides))
-        totals.append(np.array(block, np.float64) @ sides)
-    return np.concatenate(totals)
+    if (table := _table(function, samples, len(sides))) is not None:
+        # a product by BLAS waits for threads
+        sums: Floats = np.einsum("kn,nd->kd", table.astype(np.float64), sides)
+        return sums
+    columns = np.asfortranarray(sides)  # a vector times such columns takes a tenth of the time of a matrix product
+    totals = [_checked(function, counts, len(sides)).astype(np.float64) @ columns for counts in samples]
+    return np.array(totals).reshape(-1, sides.shape[1])
+
+
+def _table(function: str, samples: Samples, length: int) -> NDArray[np.uint8] | None:
+    """Return how often each of n units is taken in each resample where these are few, else None."""
+    table = samples.table() if isinstance(samples, BootstrapSamples) else None
+    if table is not None and len(table):
+        _checked(function, table[0], length)
+    return table
+
+
+def _checked(function: str, counts: ArrayLike, length: int) -> Ints:
+    """Return how often each of n units is taken. Raises ValueError for another length."""
+    taken = np.asarray(counts)
+    if taken.shape != (length,):
+        check_length(function, "samples", taken, length)
+    return taken
 
 
 def concordance(without: NDArray[np.bool_], last: Ints, counts: Ints) -> Floats:

@@ -14,13 +14,15 @@ from eyechart.metrics._sweeps import (
     concordance,
     count_blocks,
     measure_blocks,
-    measure_resamples,
     run_ends,
     take_at,
+    total_resamples,
 )
+from eyechart.metrics.bootstrap_samples import Seed
 from eyechart.metrics.degenerate_intervals import ROUNDING, share_interval
 from eyechart.metrics.intervals import Interval
-from eyechart.metrics.resampling import Seed, bootstrap_counts, cluster_bootstrap_totals, ratios
+from eyechart.metrics.resampling import bootstrap_counts, cluster_bootstrap_totals, ratios
+from eyechart.metrics.result_cache import cached_array, cached_tuple
 
 Criterion = Literal["max_probability", "entropy", "margin"]
 CRITERIA: tuple[Criterion, ...] = get_args(Criterion)
@@ -98,6 +100,7 @@ def abstention_rate_at(uncertainty: ArrayLike, unanswerable: ArrayLike, share: f
     return float(_reached(without, run_ends(unsure), share, np.ones(len(unsure), np.int64)))
 
 
+@cached_tuple
 def abstention_rate_at_interval(
     uncertainty: ArrayLike,
     unanswerable: ArrayLike,
@@ -149,6 +152,7 @@ def ua_a(uncertainty: ArrayLike, unanswerable: ArrayLike) -> float:
     return float(concordance(without, run_ends(unsure), np.ones(len(unsure), np.int64)))
 
 
+@cached_tuple
 def ua_a_interval(
     uncertainty: ArrayLike,
     unanswerable: ArrayLike,
@@ -177,6 +181,7 @@ def ua_a_interval(
     return _stratified(name, without, measure, times, seed, level, cluster)
 
 
+@cached_array
 def ua_a_bootstrap(uncertainty: ArrayLike, unanswerable: ArrayLike, samples: Samples) -> Floats:
     """Return UA/A of given resamples, so that two models can be compared on the same resamples.
 
@@ -210,6 +215,7 @@ def harmonic_mean(a: float, b: float) -> float:
     return float(_harmonic(np.float64(a), np.float64(b)))
 
 
+@cached_tuple
 def harmonic_mean_interval(
     correct_a: ArrayLike,
     correct_ua: ArrayLike,
@@ -252,6 +258,7 @@ def harmonic_mean_interval(
     return _harmonic_interval(draws, sides, [len(np.unique(unit)) for unit in units], level)
 
 
+@cached_array
 def harmonic_mean_bootstrap(correct: ArrayLike, unanswerable: ArrayLike, samples: Samples) -> Floats:
     """Return the harmonic mean of the accuracies of answerable and unanswerable images in given resamples.
 
@@ -266,14 +273,11 @@ def harmonic_mean_bootstrap(correct: ArrayLike, unanswerable: ArrayLike, samples
     """
     outcome = check_outcomes("harmonic_mean_bootstrap", "correct", correct, ndim=1)
     without = check_booleans("harmonic_mean_bootstrap", "unanswerable", unanswerable, len(outcome))
-    rows = np.flatnonzero(~np.isnan(outcome))
-    right, kinds = outcome[rows], [kind[rows] for kind in (~without, without)]
-
-    def measure(taken: NDArray[np.int64]) -> float:
-        totals, hits = ([float((weights * kind).sum()) for kind in kinds] for weights in (taken, taken * right))
-        return harmonic_mean(hits[0] / totals[0], hits[1] / totals[1]) if all(totals) else float("nan")
-
-    return measure_resamples("harmonic_mean_bootstrap", samples, len(outcome), rows, measure)
+    kinds = np.stack([~without, without], axis=1) & ~np.isnan(outcome)[:, None]
+    sides = np.concatenate([kinds & (outcome == 1)[:, None], kinds], axis=1, dtype=np.float64)
+    totals = total_resamples("harmonic_mean_bootstrap", samples, sides)
+    accuracies = ratios(totals[:, :2], totals[:, 2:])
+    return _harmonic(accuracies[:, 0], accuracies[:, 1])
 
 
 def _falling(function: str, uncertainty: ArrayLike, unanswerable: ArrayLike) -> tuple[Floats, NDArray[np.bool_]]:

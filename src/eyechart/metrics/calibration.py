@@ -7,10 +7,11 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.special import ndtr, ndtri, stdtrit
 
 from eyechart.metrics._checks import check_fractions, check_length, check_outcomes, check_whole_number, require
-from eyechart.metrics._sweeps import Samples, total_resamples
+from eyechart.metrics._sweeps import Samples, check_outcome_columns, count_blocks, total_resamples
 from eyechart.metrics.clusters import effective_sample_size
 from eyechart.metrics.intervals import Interval, wilson
 from eyechart.metrics.resampling import ratios
+from eyechart.metrics.result_cache import cached_array
 
 Binning = Literal["width", "mass"]
 Vector = NDArray[np.float64]
@@ -118,6 +119,7 @@ def calibration_error_interval(
     return _around_error(counts[occupied], confidence[occupied], right[occupied], float(ndtri((1 + level) / 2)), effect)
 
 
+@cached_array
 def calibration_error_bootstrap(
     confidences: ArrayLike, correct: ArrayLike, samples: Samples, bins: int = 15, binning: Binning = "width"
 ) -> Vector:
@@ -126,21 +128,30 @@ def calibration_error_bootstrap(
     Limits: chance is added to that of the images, so that most draws are above the error; of the draws of two models it
     falls out of the difference.
 
-    Args: as for `reliability`; the bins are those of all images; `samples`, resample by resample how often each image
-    is taken, (n,) whole numbers, as `resampling.bootstrap_counts` has them.
-    Returns: a fraction for each resample, NaN where it has no scored image.
-    Raises: ValueError as `reliability` does, and where a resample has another length.
+    Args: as for `reliability`, but `correct` is (n,) or (n, L) of L label sets that score the same images; the bins are
+    those of all images; `samples`, resample by resample how often each image is taken, (n,) whole numbers, as
+    `resampling.bootstrap_counts` has them.
+    Returns: a fraction for each resample (times,), of several label sets (times, L); NaN where the resample has no
+    scored image.
+    Raises: ValueError as `reliability` does, where a resample has another length, and where an image is NaN under some
+    of the label sets only.
     Source: B. Efron, The Annals of Statistics 7 (1979) 1-26; the error as `calibration_error`.
 
     >>> calibration_error_bootstrap([0.15, 0.35, 0.85, 0.95], [0, 1, 1, 1], [[1] * 4, [4, 0, 0, 0]], bins=2).round(3)
     array([0.175, 0.15 ])
     """
     function = "calibration_error_bootstrap"
-    _, place, confidence, outcome, rows = _placed(function, confidences, correct, bins, binning)
-    sides = np.zeros((len(np.asarray(correct)), place.max(initial=0) + 2))
-    sides[rows, place], sides[rows, -1] = outcome - confidence, 1
-    totals = total_resamples(function, samples, sides)
-    return ratios(np.abs(totals[:, :-1]).sum(axis=1), totals[:, -1])
+    columns = check_outcome_columns(function, "correct", correct)
+    _, place, confidence, _, rows = _placed(function, confidences, columns[:, 0], bins, binning)
+    order = np.argsort(place, kind="stable")  # bin by bin
+    starts = np.flatnonzero(np.diff(place[order], prepend=-1))
+    gaps = np.ascontiguousarray((columns[rows] - confidence[:, None])[order].T)
+    distances, totals = [np.zeros((0, len(gaps)))], [np.zeros(0)]
+    for block in count_blocks(function, samples, len(columns), rows[order]):
+        sums = np.add.reduceat(block[:, None].astype(np.float64) * gaps, starts, axis=-1)
+        distances.append(np.abs(sums).sum(axis=-1))
+        totals.append(block.sum(axis=-1))
+    return _column_ratios(np.concatenate(distances), np.concatenate(totals), correct)
 
 
 def brier_score(confidences: ArrayLike, correct: ArrayLike) -> float:
@@ -193,22 +204,33 @@ def brier_interval(confidences: ArrayLike, correct: ArrayLike, level: float = 0.
     return Interval(max(0.0, score - half), min(1.0, score + half))
 
 
+@cached_array
 def brier_score_bootstrap(confidences: ArrayLike, correct: ArrayLike, samples: Samples) -> Vector:
     """Return `brier_score` of given resamples, so that two models can be compared on the same resamples.
 
-    Args: `confidences`, `correct` as for `brier_score`; `samples` as for `calibration_error_bootstrap`.
-    Returns: a number from 0, the best, to 1 for each resample; NaN where it has no scored image.
-    Raises: ValueError where the lengths differ, also of a resample, or a value is out of range.
+    Args: `confidences` as for `brier_score`; `correct` and `samples` as for `calibration_error_bootstrap`.
+    Returns: a number from 0, the best, to 1 for each resample (times,), of several label sets (times, L); NaN where the
+    resample has no scored image.
+    Raises: ValueError where the lengths differ, also of a resample, a value is out of range, or an image is NaN under
+    some of the label sets only.
     Source: B. Efron, The Annals of Statistics 7 (1979) 1-26; the score as `brier_score`.
 
     >>> brier_score_bootstrap([0.9, 0.6], [1, 0], [[1, 1], [2, 0]]).round(3)
     array([0.185, 0.01 ])
     """
-    confidence, outcome = _pairs("brier_score_bootstrap", confidences, correct)
-    error = (confidence - outcome) ** 2
-    known = ~np.isnan(error)
-    totals = total_resamples("brier_score_bootstrap", samples, np.column_stack([np.where(known, error, 0), known]))
-    return ratios(totals[:, 0], totals[:, 1])
+    function = "brier_score_bootstrap"
+    columns = check_outcome_columns(function, "correct", correct)
+    confidence, outcome = _pairs(function, confidences, columns[:, 0])
+    known = ~np.isnan(confidence - outcome)
+    errors = np.where(known[:, None], (confidence[:, None] - columns) ** 2, 0)
+    totals = total_resamples(function, samples, np.column_stack([errors, known]))
+    return _column_ratios(totals[:, :-1], totals[:, -1], correct)
+
+
+def _column_ratios(parts: Vector, whole: Vector, correct: ArrayLike) -> Vector:
+    """Return the ratios (times,) or (times, L) of parts (times, L) to the whole (times,), as outcomes have columns."""
+    shares = ratios(parts, np.broadcast_to(whole[:, None], parts.shape))
+    return shares.reshape(len(parts), *np.shape(correct)[1:])
 
 
 def _pairs(function: str, confidences: ArrayLike, correct: ArrayLike) -> tuple[Vector, Vector]:

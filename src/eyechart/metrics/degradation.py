@@ -8,10 +8,10 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from eyechart.metrics._checks import check_integers, check_length, check_whole_number, require
+from eyechart.metrics.bootstrap_samples import Counts
 from eyechart.metrics.degenerate_intervals import is_constant, measure_intervals
 from eyechart.metrics.intervals import Interval, clopper_pearson
 from eyechart.metrics.resampling import (
-    Counts,
     Strata,
     bootstrap_totals,
     cluster_sums,

@@ -8,10 +8,12 @@ from numpy.typing import ArrayLike, NDArray
 from eyechart.metrics._checks import require
 from eyechart.metrics._gains import threshold_events
 from eyechart.metrics._sweeps import Samples, count_blocks, measure_blocks
+from eyechart.metrics.bootstrap_samples import Seed
 from eyechart.metrics.degenerate_intervals import share_interval
 from eyechart.metrics.hierarchy import Tree
 from eyechart.metrics.intervals import Interval
-from eyechart.metrics.resampling import Seed, bootstrap_counts
+from eyechart.metrics.resampling import bootstrap_counts
+from eyechart.metrics.result_cache import cached_array, cached_tuple
 from eyechart.metrics.threshold_steps import ThresholdSteps
 
 Floats = NDArray[np.float64]
@@ -58,6 +60,7 @@ def information_gain(
     return GainCurve(np.append(np.inf, events.thresholds), *events.curve(once), float(events.area(once)))
 
 
+@cached_tuple
 def information_gain_interval(
     tree: Tree,
     steps: ThresholdSteps,
@@ -99,6 +102,7 @@ def information_gain_interval(
     return share_interval(draws, float(events.area(once)), len(np.unique(unit)), level)
 
 
+@cached_array
 def information_gain_bootstrap(
     tree: Tree,
     steps: ThresholdSteps,

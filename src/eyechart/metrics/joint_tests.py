@@ -20,6 +20,7 @@ _UNITS = 4096  # units at once, for the correlation
 _MOST_FLIPS = 2 * 10**10  # numbers × units × draws, which take about a second
 _MOST_CORRELATED = 2000  # numbers with a matrix of correlations
 _CHUNK_SIZE = 10**7  # signs or statistics at once
+_SIGNS = 1 - 2 * np.unpackbits(np.arange(256, dtype=np.uint8)[:, None], axis=1).astype(np.float32)  # of a byte's bits
 _TIE = 1e-5  # equal statistics differ by so much in single precision, relative or absolute
 
 
@@ -77,8 +78,12 @@ def sign_flip_max_t(
     if large and len(tested) <= _MOST_CORRELATED:
         drawn = _normal_statistics(rows, column, scaled, shape, draws, generator)
     else:
-        sparse = csr_array((scaled, (rows, column)), shape)
-        matrix = sparse if large else sparse.toarray()
+        matrix = csr_array((scaled, (rows, column)), shape)
+        if large:  # numbers with the same units follow each other, so that their signs are in the processor's cache
+            order = np.argsort(column[np.unique(rows, return_index=True)[1]], kind="stable")
+            matrix, statistics, tested = matrix[order], statistics[order], tested[order]
+        else:
+            matrix = matrix.toarray()
         chunk = int(min(_CHUNK, max(1, _CHUNK_SIZE // max(shape)))) if large else _CHUNK
         signs = _all_signs(shape[1]) if exact else _random_signs(shape[1], draws, generator, chunk)
         drawn = (matrix @ part for part in signs)
@@ -111,8 +116,8 @@ def _random_signs(units: int, draws: int, generator: np.random.Generator, chunk:
     """Yield random signs (units, draws), some draws at a time."""
     for start in range(0, draws, chunk):
         size = min(chunk, draws - start)
-        bits = np.unpackbits(generator.integers(0, 256, (units, (size + 7) // 8), np.uint8), axis=1, count=size)
-        yield 1 - 2 * bits.astype(np.float32)
+        numbers = generator.integers(0, 256, (units, (size + 7) // 8), np.uint8)
+        yield _SIGNS[numbers].reshape(units, -1)[:, :size]
 
 
 def _normal_statistics(

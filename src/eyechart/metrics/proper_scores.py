@@ -4,31 +4,29 @@ A proper score is best in expectation for the true probabilities. It changes in 
 model with fewer images than accuracy does.
 """
 
-from itertools import pairwise
-
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.special import logsumexp, ndtr
+from scipy.special import ndtr
 
 from eyechart.metrics._checks import check_integers, check_length, require
 from eyechart.metrics.joint_tests import sign_flip_max_t
+from eyechart.metrics.softmax import SoftmaxSums, softmax_sums
 
 Floats = NDArray[np.float64]
 LEAST = 1e-6  # a smaller probability counts as this
 _ROUNDING = 1e-3  # a sum of float32 may be above 1 by so much
-_ROWS = 2048  # rows converted to float64 together, to limit memory
 _FEW = 1000  # so many units are tested with drawn signs
 _SMALL = 0.01  # a p-value below it is that of the normal limit, since few of the drawn signs reach it
 
 
-def log_scores(logits: ArrayLike, labels: ArrayLike) -> Floats:
+def log_scores(logits: ArrayLike, labels: ArrayLike, sums: SoftmaxSums | None = None) -> Floats:
     """Return the log score of each image: the natural logarithm of the probability of its set of labels.
 
     The probabilities are the softmax of the logits. The probability of several labels is the sum of theirs, and one
     below 1e-6 counts as 1e-6.
 
     Args: `logits` (n, classes), -inf for a class that is ruled out; `labels` (n, L) integers in [0, classes), padded
-    with -1.
+    with -1; `sums`, the `softmax.softmax_sums` of the logits where they are known.
     Returns: (n,) at most 0 and at least log(1e-6), in nats; NaN for an image without a label, with a NaN logit, or of
     which every class is ruled out.
     Raises: ValueError where the lengths differ or a label is no class.
@@ -41,9 +39,14 @@ def log_scores(logits: ArrayLike, labels: ArrayLike) -> Floats:
     require(scores.ndim == 2, "log_scores", "logits", "an array of 2 dimensions", scores)
     label = check_integers("log_scores", "labels", labels, ndim=2, below=scores.shape[1])
     check_length("log_scores", "labels", label, len(scores))
-    edges = [*range(0, len(scores), _ROWS), len(scores)]
-    parts = [_log_scores(np.asarray(scores[a:b], np.float64), label[a:b]) for a, b in pairwise(edges)]
-    return np.concatenate([np.empty(0), *parts])
+    largest, total = softmax_sums(scores) if sums is None else sums
+    if not label.shape[1]:
+        return np.full(len(scores), np.nan)
+    chosen = np.take_along_axis(scores, np.maximum(label, 0), axis=1).astype(np.float64)
+    with np.errstate(invalid="ignore", divide="ignore"):  # a score of -inf is clipped, an undefined one is NaN
+        masses = np.where(label >= 0, np.exp(chosen - largest[:, None]), 0).sum(axis=1)
+        values = np.clip(np.log(masses / total), np.log(LEAST), 0.0)
+    return np.where((label >= 0).any(axis=1), values, np.nan)
 
 
 def log_scores_of_probabilities(probabilities: ArrayLike) -> Floats:
@@ -107,15 +110,3 @@ def sign_flip_mean_p(changes: ArrayLike) -> float:
         return limit
     drawn = float(sign_flip_max_t(np.zeros(len(moved), np.int64), np.arange(len(moved)), moved, 1)[0])
     return drawn if drawn >= _SMALL or len(moved) <= 13 else limit
-
-
-def _log_scores(logits: Floats, labels: NDArray[np.int64]) -> Floats:
-    chosen = np.where(labels >= 0, np.take_along_axis(logits, np.maximum(labels, 0), axis=1), -np.inf)
-    with np.errstate(invalid="ignore", divide="ignore"):
-        score = (
-            logsumexp(chosen, axis=1) - logsumexp(logits, axis=1) if labels.shape[1] else np.full(len(logits), np.nan)
-        )
-    known = (
-        (labels >= 0).any(axis=1) & ~np.isnan(logits).any(axis=1) & ~np.isneginf(logits.max(axis=1, initial=-np.inf))
-    )
-    return np.where(known, np.clip(score, np.log(LEAST), 0.0), np.nan)

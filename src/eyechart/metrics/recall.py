@@ -8,6 +8,7 @@ from numpy.typing import ArrayLike, NDArray
 from eyechart.metrics._checks import check_fractions, check_integers, check_length, check_whole_number
 from eyechart.metrics._sweeps import Samples, total_resamples
 from eyechart.metrics.categories import collapse_groups, count_distinct
+from eyechart.metrics.result_cache import cached_array
 
 
 class Recall(NamedTuple):
@@ -77,6 +78,7 @@ def mean_per_class_recall(correct: ArrayLike, labels: ArrayLike, classes: int) -
     return float(known.mean()) if known.size else float("nan")
 
 
+@cached_array
 def mean_per_class_recall_bootstrap(
     correct: ArrayLike, labels: ArrayLike, classes: int, samples: Samples
 ) -> NDArray[np.float64]:

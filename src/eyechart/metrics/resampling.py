@@ -4,23 +4,15 @@ Rows that are equal are exchangeable, so that only how often each distinct row i
 is the same experiment as drawing row by row, and takes a hundredth of the time.
 """
 
-import os
-from collections.abc import Iterator
-from functools import lru_cache
-from tempfile import TemporaryFile
-from weakref import finalize
-
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from eyechart.metrics._checks import check_integers, check_length, check_whole_number, require
 from eyechart.metrics._sweeps import total_resamples
+from eyechart.metrics.bootstrap_samples import BootstrapSamples, Counts, Seed
 from eyechart.metrics.intervals import Interval
+from eyechart.metrics.result_cache import cached_array
 
-Counts = NDArray[np.int64]
-Seed = int | np.random.Generator
-KEPT = 2**26  # bytes of draws that are kept in memory, to be asked for again
-SPILLED = 2**29  # bytes of draws that are kept in a file, which the memory does not hold: 1,000 of 536,870 units
 Strata = tuple[ArrayLike, ArrayLike]  # of the first set's rows and of the second's
 
 
@@ -173,15 +165,16 @@ def exchange_totals(first: ArrayLike, second: ArrayLike, times: int = 2000, seed
 
 def bootstrap_counts(
     n: int, times: int = 1000, seed: Seed = 0, strata: ArrayLike | None = None, clusters: ArrayLike | None = None
-) -> Iterator[Counts]:
-    """Yield how often each of n units is drawn in each bootstrap resample.
+) -> BootstrapSamples:
+    """Return how often each of n units is drawn in each bootstrap resample.
 
     Args: `n` units, a row each; `times` and `seed` as for `bootstrap_totals`; `strata` (n,), the stratum of each unit:
     of each as many are drawn as it has; `clusters` (n,), the cluster of each unit, whose units of one stratum are drawn
     all or none, as often as one another: of each stratum as many clusters are drawn as it has.
-    Returns: an iterator of (n,) int64, `times` of them, each of sum n where no two units share a cluster. Each takes,
+    Returns: an iterable of (n,) int64, `times` of them, each of sum n where no two units share a cluster. Each takes,
     stratum by stratum, as many whole numbers from `Generator.integers` as the stratum has clusters, in the order in
-    which these first come, so that a loop over rows can draw the same.
+    which these first come, so that a loop over rows can draw the same. It can be iterated several times: a seed that is
+    a whole number then gives the same numbers again.
     Raises: ValueError where n or `times` is negative, or strata or clusters are no n whole numbers of at least 0.
     Source: B. Efron, The Annals of Statistics 7 (1979) 1-26.
 
@@ -193,12 +186,8 @@ def bootstrap_counts(
     if clusters is not None:
         first, place = cluster_index(stratum, clusters)
         if len(first) < n:
-            return (counts.take(place) for counts in bootstrap_counts(len(first), times, seed, stratum[first]))
-    if isinstance(seed, int) and n * times <= KEPT:
-        return (counts.astype(np.int64) for counts in _kept(n, times, seed, stratum.tobytes()))
-    if isinstance(seed, int) and n * times <= SPILLED and (kept := _spilled(n, times, seed, stratum.tobytes())):
-        return kept.rows()
-    return _drawn(stratum, times, np.random.default_rng(seed))
+            return BootstrapSamples(times, seed, stratum[first], place)
+    return BootstrapSamples(times, seed, stratum)
 
 
 def cluster_index(strata: ArrayLike, clusters: ArrayLike) -> tuple[Counts, Counts]:
@@ -224,6 +213,7 @@ def cluster_index(strata: ArrayLike, clusters: ArrayLike) -> tuple[Counts, Count
     return first[order].astype(np.int64), number[place.ravel()]
 
 
+@cached_array
 def unit_bootstrap_totals(
     rows: ArrayLike,
     times: int = 1000,
@@ -333,47 +323,3 @@ def _strata(function: str, rows: Counts, strata: ArrayLike | None) -> Counts:
     stratum = check_integers(function, "strata", values, ndim=1, least=0)
     check_length(function, "strata", stratum, len(rows))
     return stratum
-
-
-@lru_cache(maxsize=2)
-def _kept(n: int, times: int, seed: int, strata: bytes) -> NDArray[np.uint8]:
-    """Return the counts (times, n) of all resamples, cached because all intervals of a case use the same resamples."""
-    table = np.empty((times, n), np.uint8)  # of 256 units or more, none is drawn 256 times but by a chance of 1e-500
-    stratum = np.frombuffer(strata, np.int64)
-    for row, counts in zip(table, _drawn(stratum, times, np.random.default_rng(seed)), strict=True):
-        row[:] = counts
-    return table
-
-
-class _Spilled:
-    """Counts of resamples in an unnamed temporary file, so that they are drawn only once."""
-
-    def __init__(self, n: int, times: int, draws: Iterator[Counts]) -> None:
-        self.n, self.times = n, times
-        self.file = TemporaryFile()  # noqa: SIM115  # it lives as long as the draws may be asked for
-        finalize(self, self.file.close)
-        for counts in draws:
-            self.file.write(counts.astype(np.uint8).tobytes())
-        self.file.flush()
-
-    def rows(self) -> Iterator[Counts]:
-        """Yield the counts of the resamples; several readers may iterate at once."""
-        for place in range(self.times):
-            data = os.pread(self.file.fileno(), self.n, place * self.n)
-            yield np.frombuffer(data, np.uint8).astype(np.int64)
-
-
-@lru_cache(maxsize=1)
-def _spilled(n: int, times: int, seed: int, strata: bytes) -> _Spilled | None:
-    """Return the counts in a file, or None if the file cannot be written; they are then drawn again each time."""
-    try:
-        return _Spilled(n, times, _drawn(np.frombuffer(strata, np.int64), times, np.random.default_rng(seed)))
-    except OSError:
-        return None
-
-
-def _drawn(stratum: Counts, times: int, random: np.random.Generator) -> Iterator[Counts]:
-    n, places = len(stratum), [np.flatnonzero(stratum == value) for value in np.unique(stratum)]
-    for _ in range(times):
-        rows = [place[random.integers(len(place), size=len(place))] for place in places]
-        yield np.bincount(np.concatenate(rows) if n else [], minlength=n)

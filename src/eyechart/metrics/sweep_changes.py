@@ -9,10 +9,12 @@ from numpy.typing import ArrayLike, NDArray
 from eyechart.metrics._checks import check_booleans, check_length, require
 from eyechart.metrics._gains import threshold_events
 from eyechart.metrics._sweeps import check_vector, concordance, count_blocks, measure_blocks, run_ends
+from eyechart.metrics.bootstrap_samples import Seed
 from eyechart.metrics.degenerate_intervals import max_unseen_share
 from eyechart.metrics.hierarchy import Tree
 from eyechart.metrics.intervals import Interval
-from eyechart.metrics.resampling import Seed, bootstrap_counts, percentile_interval
+from eyechart.metrics.resampling import bootstrap_counts, percentile_interval
+from eyechart.metrics.result_cache import cached_tuple
 from eyechart.metrics.threshold_steps import ThresholdSteps
 
 Floats = NDArray[np.float64]
@@ -30,6 +32,7 @@ class PairedChange(NamedTuple):
 UNDEFINED_CHANGE = PairedChange(float("nan"), Interval(float("nan"), float("nan")))
 
 
+@cached_tuple
 def information_gain_change(
     tree: Tree,
     before: ThresholdSteps,
@@ -68,6 +71,7 @@ def information_gain_change(
     return _change("information_gain_change", areas, sides[0].n, units, (None, unit), times, seed, level)
 
 
+@cached_tuple
 def ua_a_change(
     before: ArrayLike,
     after: ArrayLike,

@@ -4,7 +4,7 @@ A run writes the description of each model beside the answers. With `--eye-store
 alone, so that answers are scored without weights and without the packages of the model.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import asdict
 from hashlib import sha256
 from pathlib import Path
@@ -145,18 +145,26 @@ class DescribedModel(Model):
         return sum(tokens[kind] * price for kind, price in prices.items()) / MILLION if prices else None
 
 
-def refuse_to_answer(model: DescribedModel, *_: object, **__: object) -> Any:
-    """Raise ModelError: the model is not here."""
-    raise ModelError(f"{model.identity.name} is known by its description alone and cannot answer.")
+def refuse_to_answer(_: str) -> Callable[..., Any]:
+    """Return the method of a model that is not here, which raises ModelError."""
+
+    def refuse(model: DescribedModel, *_: object, **__: object) -> Any:
+        raise ModelError(f"{model.identity.name} is known by its description alone and cannot answer.")
+
+    return refuse
 
 
-def model_of(description: ModelDescription) -> Any:
-    """Return a model with the interfaces of a description, which answers nothing."""
+def model_of(
+    description: ModelDescription,
+    base: type[DescribedModel] = DescribedModel,
+    method: Callable[[str], Callable[..., Any]] = refuse_to_answer,
+) -> Any:
+    """Return a model with the interfaces of a description; `method` makes its methods that answer, by name."""
     interfaces = [INTERFACES[name] for name in description.interfaces]
-    bases = [base for base in interfaces if sum(issubclass(other, base) for other in interfaces) == 1]
-    abstract = {name for base in bases for name in getattr(base, "__abstractmethods__", ())} - {"identity"}
-    methods = dict.fromkeys(abstract, refuse_to_answer)
-    return type("DescribedModel", (DescribedModel, *bases), methods)(description)
+    bases = [kind for kind in interfaces if sum(issubclass(other, kind) for other in interfaces) == 1]
+    abstract = {name for kind in bases for name in getattr(kind, "__abstractmethods__", ())} - {"identity"}
+    methods = {name: method(name) for name in abstract}
+    return type(base.__name__, (base, *bases), methods)(description)
 
 
 def description_path(store: Path, spec: str, identity: Identity) -> Path:

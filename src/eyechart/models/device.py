@@ -1,8 +1,12 @@
 """The device that a worker computes on, and its part of the processor's threads."""
 
 import os
+import sys
 from functools import cache
 from importlib.util import find_spec
+from pathlib import Path
+
+DRIVERS = ("/dev/nvidiactl", "/dev/nvidia0", "/dev/dxg", "/dev/kfd")  # one of them is there if torch finds a GPU
 
 
 @cache
@@ -10,6 +14,8 @@ def count_gpus() -> int:
     """Return the number of CUDA devices."""
     if os.environ.get("CUDA_VISIBLE_DEVICES") == "" or find_spec("torch") is None:
         return 0
+    if sys.platform == "linux" and not any(Path(device).exists() for device in DRIVERS):
+        return 0  # without the import of torch, which takes a second
     import torch
 
     return torch.cuda.device_count() if torch.cuda.is_available() else 0

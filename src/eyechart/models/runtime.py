@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     import torch
 
-ALLOCATION = {-1: 2**27, -3: 2**27}  # glibc's M_TRIM_THRESHOLD and M_MMAP_THRESHOLD, in bytes
+ALLOCATION = {-1: 2**30, -3: 2**30}  # glibc's M_TRIM_THRESHOLD and M_MMAP_THRESHOLD, in bytes
 DTYPES = ("float32", "bfloat16", "float16")
 
 
@@ -154,7 +154,8 @@ def inference_mode(device: str, dtype: str) -> "Iterator[None]":
 def keep_freed_memory() -> None:
     """Let the C library keep freed memory of this process for the next batch, instead of returning it to the system.
 
-    A network frees and allocates large arrays at each layer. If the system takes them back, it clears each page again.
+    A network frees and allocates large arrays at each layer, and so do the resamples of metrics. If the system takes
+    them back, it clears each page again.
     """
     if sys.platform != "linux" or any(name.startswith(("MALLOC_", "GLIBC_TUNABLES")) for name in os.environ):
         return
@@ -206,11 +207,12 @@ def to_numpy(features: "torch.Tensor") -> Floats:
 
 
 def empty_cache() -> None:
-    """Return unused memory to the accelerator, for other libraries."""
-    gc.collect()
+    """Return unused memory to the accelerator, for other libraries; without PyTorch, there is none."""
     torch = sys.modules.get("torch")
-    if torch is not None and torch.cuda.is_available():
-        torch.cuda.empty_cache()
+    if torch is not None:
+        gc.collect()
+        if torch.cuda.is_available():
+            torch.cuda.empty_cache()
 
 
 def out_of_memory(error: Exception) -> bool:

@@ -50,10 +50,11 @@ def file_sha256(path: Path) -> str:
     real = path.resolve(strict=True)
     if path.is_symlink() and real.parent.name == "blobs" and BLOB.fullmatch(real.name):
         return real.name
-    return _digest(_state(real), _Folder.path)
+    return _digest(file_state(real), _Folder.path)
 
 
-def _state(path: Path) -> FileState:
+def file_state(path: Path) -> FileState:
+    """Return the state of a file at a path without links. Raises OSError."""
     status = path.stat()
     return FileState(str(path), status.st_size, status.st_mtime_ns, status.st_ino, status.st_dev)
 
@@ -66,7 +67,7 @@ def _digest(state: FileState, folder: Path | None) -> str:
     began = time.time_ns()
     digest = _read(Path(state.path))
     settled = state.mtime_ns < began - FRESH  # as git does: a file changed just now may change again unnoticed
-    if place and settled and _state(Path(state.path)) == state:
+    if place and settled and file_state(Path(state.path)) == state:
         with suppress(OSError):  # only time is lost
             _keep(place, CachedDigest(state, digest))
     return digest

@@ -10,7 +10,7 @@ from pathlib import Path
 from time import monotonic
 
 from eyechart.data.dataset import Dataset
-from eyechart.data.sample_keys import ClassMatcher, CsvLine, match_images, read_lines
+from eyechart.data.sample_keys import CsvLine, FindClass, class_finder, match_images, read_lines
 from eyechart.errors import ModelError, SpecError
 from eyechart.inference.request_batches import FilledPrompt, FillPrompts
 from eyechart.inference.responses import Response
@@ -178,12 +178,12 @@ def read_replayed_pairs(path: Path, dataset: Dataset, names: Sequence[str]) -> R
 
     Raises ModelError for another format, an unknown key, category or question, and different answers to one question.
     """
-    find = ClassMatcher(names, dataset.classes)
+    find = class_finder(names, dataset.classes)
     file_lines = list(read_lines(path, KEY_COLUMNS, EXPECTED, dataset.split, either=ANSWER_COLUMNS))
-    rows = match_images(path, dataset, [line.key for line in file_lines], [line.where for line in file_lines])
+    rows = match_images(path, dataset, [line.key for line in file_lines], lambda place: file_lines[place].where)
     places = {row: place for place, row in enumerate(dataset.selected)}
     responses: dict[QuestionKey, Response] = {}
-    for row, line in zip(rows, file_lines, strict=True):
+    for row, line in zip(rows.tolist(), file_lines, strict=True):
         about = parse_target(line, dataset, find)
         if row in places and responses.setdefault((places[row], *about), reply := line_response(line)) != reply:
             raise ModelError(
@@ -193,7 +193,7 @@ def read_replayed_pairs(path: Path, dataset: Dataset, names: Sequence[str]) -> R
     return ReplayedPairs(path, dataset, names, responses)
 
 
-def parse_target(line: CsvLine, dataset: Dataset, find: ClassMatcher) -> tuple[int, str]:
+def parse_target(line: CsvLine, dataset: Dataset, find: FindClass) -> tuple[int, str]:
     """Return the category and the question of a line.
 
     Raises ModelError for an unknown category or question.

@@ -19,6 +19,7 @@ from eyechart.protocol.base import Metric, P, Protocol
 from eyechart.protocol.context import Context
 from eyechart.protocol.result import CaseResult
 from eyechart.protocol.settings import Case, Settings
+from eyechart.protocol.stored_results import StoredResults, results_path
 from eyechart.tracing import span
 
 PUBLISHED = "12"
@@ -124,6 +125,9 @@ class Evaluate(Generic[P]):
         identity = context.describe_models(loads > 0) if context.describe_models else context.model.identity
         settings = replace(self.settings, limit=limit, sequential=self.test is not None)
         result = CaseResult(self.case, settings, context.dataset, identity, self.protocol, predictions, self.run)
+        result.results = StoredResults(
+            results_path(settings.store, self.case.slug, context.dataset.fingerprint, limit, settings.seed)
+        )
         result.loads = loads
         result.cost_note = context.model.cost_note
         result.class_names = prompt_names(context)

@@ -2,8 +2,9 @@
 
 import csv
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from hashlib import sha256
 from pathlib import Path
 from typing import Any, Generic
@@ -11,25 +12,28 @@ from typing import Any, Generic
 import msgspec
 import numpy as np
 
-from eyechart.atomic import write_atomic
+from eyechart.atomic import write_atomic, write_lines
 from eyechart.data.dataset import Dataset
 from eyechart.data.slices import own_variables, slice_variables
 from eyechart.errors import ReportError
 from eyechart.estimates import Estimate
 from eyechart.gate.evidence import RESAMPLES, Evidence, collect_evidence, digest, pack_array, pack_clusters
 from eyechart.gate.headlines import ANSWERED, ASKED
-from eyechart.gate.shared_samples import hash_samples, write_samples
+from eyechart.gate.shared_samples import write_samples
 from eyechart.gate.slice_files import write_slices
 from eyechart.metrics.clusters import clustered_t_interval, clustered_wilson
 from eyechart.metrics.resampling import unit_bootstrap_shares
-from eyechart.models.runtime import device_name
+from eyechart.metrics.result_cache import use_results
+from eyechart.models.runtime import device_name, keep_freed_memory
 from eyechart.models.types import Identity, Usage
 from eyechart.paths import evidence_folder
 from eyechart.protocol.base import Floats, Ints, Metric, P, Protocol, Rows
 from eyechart.protocol.sample_table import check_rows
 from eyechart.protocol.settings import Case, Settings
 from eyechart.protocol.slice_estimates import slice_estimates
+from eyechart.protocol.stored_results import StoredResults
 from eyechart.records import DataRecord, File, ModelRecord, OutcomeCounts, Record, SubsetTiming, UsageRecord, encode
+from eyechart.urls import is_folder
 
 REFUSAL = re.compile(r"(^|: )(refusal|content filter): ")  # in the reason of an answer without a text
 
@@ -56,13 +60,16 @@ class CaseResult(Generic[P]):
         self.class_names: tuple[str, ...] = ()  # of prompts, for a split without names of its own
         self.store_entries: tuple[str, ...] = ()
         self.max_tokens = 0
+        self.results: StoredResults | None = None  # of resampling, cached
 
     def add(self, metrics: Iterable[Metric[P]]) -> tuple[Estimate, ...]:
         """Compute metrics from the predictions, add their estimates and return them."""
+        keep_freed_memory()  # metrics and resamples allocate an array of all images again and again
         new: list[Estimate] = []
-        for metric in metrics:
-            values = metric(self.predictions)
-            new.extend([self.mean_estimate(metric, values)] if isinstance(values, np.ndarray) else values)
+        with use_results(self.results):
+            for metric in metrics:
+                values = metric(self.predictions)
+                new.extend([self.mean_estimate(metric, values)] if isinstance(values, np.ndarray) else values)
         self.estimates.extend(new)
         return tuple(new)
 
@@ -110,6 +117,8 @@ class CaseResult(Generic[P]):
         )
         own = slice_estimates(estimates, own_variables(self.dataset), self.predictions.clusters())
         metrics += tuple(estimate.metric for estimate in own if estimate.n)
+        if self.results:
+            self.results.save()
         settings, slug, whole = self.settings, self.case.slug, self.settings.limit is None
         return Record(
             case=str(self.case),
@@ -210,10 +219,10 @@ class CaseResult(Generic[P]):
         clusters = self.predictions.clusters()
         if clusters is not None and len(np.unique(clusters)) == len(clusters):
             clusters = None
-        metrics, arrays = collect_evidence(estimates, clusters)
+        with use_results(self.results):
+            metrics, arrays = collect_evidence(estimates, clusters)
         dataset = self.dataset
-        images = [dataset.index[row].sha256 for row in dataset.selected]
-        hashes = hash_samples(dataset.keys, images).astype("<u8").tobytes()
+        hashes = dataset.sample_hashes.astype("<u8").tobytes()
         name = digest(hashes)
         return Evidence(
             case=str(self.case),
@@ -242,8 +251,9 @@ class CaseResult(Generic[P]):
         return self.write_file(f"evidence/{self.case.slug}.json", encode(evidence))
 
     def write_csv(self, path: str, rows: Rows) -> File:
-        """Write rows as a csv file into the folder of the run."""
-        return self.write_file(path, "".join(csv_lines(rows)).encode())
+        """Write rows as a csv file into the folder of the run, as they come, and return its path and sha256."""
+        (self.run / path).parent.mkdir(parents=True, exist_ok=True)
+        return File(path=path, sha256=write_lines(self.run / path, csv_lines(rows)))
 
     def write_file(self, path: str, content: bytes) -> File:
         """Write a file into the folder of the run, and return its path and sha256."""
@@ -272,10 +282,6 @@ def sample_mean(name: str, labels: str, values: Floats, clusters: Ints | None, s
     n, binary = int(known.sum()), bool(np.isin(values[known], (0, 1)).all())
     n_clusters = len(np.unique(groups[known]))
     interval = clustered_wilson if binary else clustered_t_interval
-
-    def bootstrap() -> Floats:
-        return unit_bootstrap_shares(np.where(known, values, 0), known, RESAMPLES, seed, clusters=groups)
-
     return Estimate(
         name=name,
         labels=labels,
@@ -286,9 +292,18 @@ def sample_mean(name: str, labels: str, values: Floats, clusters: Ints | None, s
         method=f"{'' if n_clusters == n else 'clustered '}{'wilson' if binary else 'student'}",
         higher_is_better=True,
         correct=values if binary else None,
-        bootstrap=None if binary else bootstrap,
+        bootstrap=None if binary else partial(bootstrap_means, values, groups, seed),
         n_clusters=n_clusters,
     )
+
+
+def bootstrap_means(values: Floats, clusters: Ints, seed: int) -> Floats:
+    """Return means (`RESAMPLES`,) of resamples of whole clusters (n,) of values (n,), NaN for one that does not count.
+
+    Cases with the same clusters and seed have the same resamples.
+    """
+    known = ~np.isnan(values)
+    return unit_bootstrap_shares(np.where(known, values, 0), known, RESAMPLES, seed, clusters=clusters)
 
 
 def make_usage_record(
@@ -311,30 +326,25 @@ def make_usage_record(
 
 
 def absolute_root(root: str | None) -> str:
-    """Return the data root as an absolute path or hub address, "" if there is none.
+    """Return the data root as an absolute path, hub address or URL, "" if there is none.
 
     >>> absolute_root("hub:org/name"), absolute_root(None), absolute_root("/data/../data")
     ('hub:org/name', '', '/data/../data')
     """
-    if not root or root.startswith("hub:"):
-        return root or ""
-    return str(Path(root).absolute())
+    return str(Path(root).absolute()) if root and is_folder(root) else root or ""
 
 
-def csv_lines(rows: Iterable[Sequence[Any]]) -> list[str]:
+def csv_lines(rows: Iterable[Sequence[Any]]) -> Iterator[str]:
     """Return the lines of a csv file. The writer's line end is CRLF, so that it quotes a carriage return in a cell.
 
-    >>> csv_lines([["a", 1, "b,c"], [2.5, None, ""]])
+    >>> list(csv_lines([["a", 1, "b,c"], [2.5, None, ""]]))
     ['a,1,"b,c"\\n', '2.5,,\\n']
     """
-    lines = CsvLines()
-    csv.writer(lines, lineterminator="\r\n").writerows(rows)
-    return lines
+    return map(csv.writer(_Line(), lineterminator="\r\n").writerow, rows)
 
 
-class CsvLines(list[str]):
-    """Collects the lines that a csv writer writes one by one, with a line feed at the end."""
+class _Line:
+    """Returns each line that a csv writer writes, with a line feed at the end."""
 
-    def write(self, line: str) -> None:
-        """Add a line that ends in CRLF."""
-        self.append(line[:-2] + "\n")
+    def write(self, line: str) -> str:
+        return line[:-2] + "\n"

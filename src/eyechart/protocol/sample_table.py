@@ -11,6 +11,7 @@ from eyechart.errors import ReportError
 
 SHARED_COLUMNS = ("key", "target", "prediction", "correct", "subset", "error")
 OUTCOMES = ("0", "1", "")
+KEPT = "kept."  # begins the columns of texts that an imported run keeps of another tool
 
 
 def shared_cells(
@@ -64,8 +65,9 @@ SHARED_COLUMNS and each row with shared_cells(…) of eyechart.protocol.sample_t
         raise ReportError(f"{table} has the column {', '.join(repeated)} twice. Give each column a name of its own.")
     yield header
     correct_place, error_place = (SHARED_COLUMNS.index(name) for name in ("correct", "error"))
+    width = len(header)
     for number, row in enumerate(rows, 1):
-        if len(row) != len(header):
+        if len(row) != width:
             raise ReportError(f"{table}: row {number} has {len(row)} cells. Expected {len(header)}, as in the header.")
         correct, error = str(row[correct_place]), row[error_place]
         if correct not in OUTCOMES or (correct and error):

@@ -46,6 +46,7 @@ class Settings:
     only_answer: bool = False
     devices: int = 0
     ray: str = ""
+    remote: str = ""
     ray_actors: int = 0
     ray_gpus: Mapping[str, float] = field(default_factory=dict)
     by_protocol: Mapping[str, Mapping[str, str]] = field(default_factory=dict)

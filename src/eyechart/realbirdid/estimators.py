@@ -1,6 +1,6 @@
 """Estimators shared by the metrics of RealBirdID: proportions and harmonic means with intervals over observations."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -10,6 +10,7 @@ from eyechart.data.observations import Observations
 from eyechart.estimates import Estimate
 from eyechart.gate.evidence import RESAMPLES
 from eyechart.metrics.abstention import harmonic_mean, harmonic_mean_bootstrap, harmonic_mean_interval
+from eyechart.metrics.bootstrap_samples import BootstrapSamples
 from eyechart.metrics.clusters import clustered_wilson
 from eyechart.metrics.intervals import Interval
 from eyechart.metrics.resampling import bootstrap_counts
@@ -100,8 +101,8 @@ def clusters_by_answerability(observations: Observations) -> tuple[Ints, Ints]:
     return observations.clusters[observations.answerable], observations.clusters[~observations.answerable]
 
 
-def bootstrap_weights(observations: Observations, seed: int) -> Iterator[NDArray[np.int64]]:
-    """Yield how often each image is drawn (n,) in each bootstrap resample, equal for all models and metrics.
+def bootstrap_weights(observations: Observations, seed: int) -> BootstrapSamples:
+    """Return how often each image is drawn (n,) in each bootstrap resample, equal for all models and metrics.
 
     The resampling unit is the observation with all its images.
     """

@@ -149,9 +149,8 @@ class _File:
                 f"{self.keys_path} has {len(lines):,} keys, but {self.path.name} has {len(self.values):,} rows. "
                 "Expected a key for each row, in its order."
             )
-        keys, where = [line.key for line in lines], [line.where for line in lines]
-        rows = match_unique_images(self.keys_path, dataset, keys, where)
-        return np.array([rows.get(image, MISSING) for image in range(len(dataset.index))], np.int64)
+        keys = [line.key for line in lines]
+        return match_unique_images(self.keys_path, dataset, keys, lambda place: lines[place].where)
 
     def checked(self) -> Bools:
         """Return the mask of rows with only NaN; raises ModelError for rows that are no probabilities."""

@@ -6,12 +6,12 @@ The sessions are small, so that every sign of every image can be tried: the join
 from collections import Counter
 from dataclasses import dataclass, field
 from itertools import product
-from math import log, sqrt
+from math import sqrt
 from typing import Any
 
 import numpy as np
 import pytest
-from scipy.optimize import brentq, minimize_scalar
+from scipy.optimize import brentq
 from scipy.stats import binomtest, norm, t
 from statsmodels.stats.multitest import multipletests
 
@@ -306,12 +306,13 @@ def effect(whole: list[float], single: list[float]) -> float:
 def constrained_variance(lost: float, gained: float, n: float, loss: float) -> float:
     """Return the variance of one sample's change if `loss` is the true one, at the maximum of the likelihood."""
 
-    def minus_likelihood(up: float) -> float:
-        down, same = up + loss, 1 - 2 * up - loss
-        terms = ((lost, down), (gained, up), (n - lost - gained, same))
-        return -sum(count * log(max(share, 1e-300)) for count, share in terms if count > 0)
+    def slope(up: float) -> float:
+        terms = ((lost, up + loss, 1), (gained, up, 1), (n - lost - gained, 1 - 2 * up - loss, -2))
+        return sum(change * count / share for count, share, change in terms if count > 0)
 
-    best = minimize_scalar(
-        minus_likelihood, bounds=(max(0.0, -loss), (1 - loss) / 2), method="bounded", options={"xatol": 1e-12}
-    )
-    return float(2 * best.x + loss - loss**2)
+    low, high = max(0.0, -loss) + 1e-13, (1 - loss) / 2 - 1e-13
+    if slope(low) <= 0 or high <= low:
+        best = low
+    else:
+        best = high if slope(high) >= 0 else float(brentq(slope, low, high, xtol=1e-13))
+    return 2 * best + loss - loss**2

@@ -8,11 +8,12 @@ import numpy as np
 import pytest
 from msgspec.structs import replace
 
+from eyechart.data.sample_hashes import hash_samples
 from eyechart.errors import BaselineError
 from eyechart.estimates import score_estimates
 from eyechart.gate.compare import compare_metrics, differences
 from eyechart.gate.evidence import Evidence, digest, pack_array
-from eyechart.gate.shared_samples import hash_samples, read_keys, share_samples, with_samples, write_samples
+from eyechart.gate.shared_samples import read_keys, share_samples, with_samples, write_samples
 
 RIGHT = np.array([1, 1, 0, 1, 0, 1, 1, 0, 1, 1], np.float64)
 SCORES = -np.linspace(0.1, 2, 12)
@@ -33,7 +34,8 @@ def case(make: Any, share: Any, drawn: Any) -> Any:
         other = {"limit": len(rows) if len(rows) < len(RIGHT) else None, **other}
         evidence: Evidence = make(estimates, samples=len(rows), fingerprint=f"{rows}{version}", **other)
         keys = tuple(f"image {row}" for row in rows)
-        hashes = hash_samples(keys, [digest(f"{row}{version}".encode()) for row in rows]).astype("<u8").tobytes()
+        images = [digest(f"{row}{version}".encode()) for row in rows]
+        hashes = hash_samples(zip(keys, images, strict=True)).astype("<u8").tobytes()
         name = digest(hashes)
         return replace(evidence, keys=keys, arrays={**evidence.arrays, name: pack_array(hashes)}, sample_hashes=name)
 
@@ -113,8 +115,8 @@ def test_hashes_are_in_one_file_beside_the_cases(case: Any, tmp_path: Path) -> N
 
 
 def test_the_hash_of_a_sample_is_of_its_key_and_image() -> None:
-    one, other, image = hash_samples(["a", "b", "a"], ["00" * 32, "00" * 32, "ff" * 32]).tolist()
+    one, other, image = hash_samples([("a", "00" * 32), ("b", "00" * 32), ("a", "ff" * 32)]).tolist()
     assert one >> 16 != other >> 16
     assert one >> 16 == image >> 16
     assert (one & 0xFFFF, image & 0xFFFF) == (0, 0xFFFF)
-    assert len({*hash_samples([str(number) for number in range(50_000)], ["ab" * 32] * 50_000).tolist()}) == 50_000
+    assert len({*hash_samples((str(number), "ab" * 32) for number in range(50_000)).tolist()}) == 50_000

@@ -5,6 +5,7 @@ transformers into its own. Here other models may answer before and after it. Sev
 own devices, work in processes of their own.
 """
 
+import gc
 import os
 import warnings
 from collections.abc import Iterator, Mapping
@@ -59,6 +60,7 @@ def start_engine(path: Path, *, device: str, offline: bool, copies: int = 1, **s
         together = settings["tensor_parallel_size"] * settings.get("pipeline_parallel_size", 1)
         os.environ.update(SEPARATE_PROCESS_ENVIRONMENT if together * copies > 1 else {})
         os.environ.update({"VLLM_ENABLE_V1_MULTIPROCESSING": "1"} if copies > 1 else {})
+        gc.freeze()  # vLLM collects garbage three times at its start; what is older was collected with its model
         llms = tuple(_made(path, stack, **place, **settings) for place in _places(device, together, copies))
         return Engine(llms, stack.pop_all())
 

@@ -2,32 +2,26 @@
 
 from collections.abc import Iterator
 from importlib.util import find_spec
-from pathlib import Path
 
 import pandas as pd
 
-from eyechart.atomic import write_atomic
 from eyechart.errors import ReportError
 from eyechart.extras import install_command
 
-from .frames import metrics_frame, samples_frame
-from .runs import Runs
+from ..frames import metrics_frame, samples_frame
+from ..runs import Runs
 
 PARQUET, CSV = "parquet", "csv"
 
 
-def export_frames(runs: Runs, folder: Path, format_name: str) -> Iterator[Path]:
-    """Write `metrics` and `samples` in a format and yield the path of each file.
+def export_frames(runs: Runs, format_name: str) -> Iterator[tuple[str, bytes]]:
+    """Yield the names and contents of `metrics` and `samples` in a format.
 
     Raises ReportError if the packages for the format are missing.
     """
     cases = [*runs.cases]
     for name, frame in (("metrics", metrics_frame(cases)), ("samples", samples_frame(cases))):
-        path = folder / f"{name}.{format_name}"
-        data = encode_frame(frame.drop(columns="row"), format_name)
-        folder.mkdir(parents=True, exist_ok=True)
-        write_atomic(path, data)
-        yield path
+        yield f"{name}.{format_name}", encode_frame(frame.drop(columns="row"), format_name)
 
 
 def encode_frame(frame: pd.DataFrame, format_name: str) -> bytes:

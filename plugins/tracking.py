@@ -1,0 +1,48 @@
+"""`--eye-track=NAME`: log the records of the session to experiment trackers, after the gate."""
+
+import pytest
+
+from eyechart.errors import EyechartError
+from eyechart.tracking.runs import TrackingResult, track_run
+
+from .recorder import Recorder
+from .settings import get_settings, read_trackers
+from .verdict_file import VerdictFile
+
+UNFINISHED = (pytest.ExitCode.INTERRUPTED, pytest.ExitCode.INTERNAL_ERROR)
+
+
+class Tracking:
+    """Logs the run's folder at the end of the session, on the controller.
+
+    An error of a tracker is a warning: the exit status says how the models did, and the run is in its folder.
+    """
+
+    def __init__(self, config: pytest.Config, recorder: Recorder, verdicts: VerdictFile) -> None:
+        self.config, self.recorder, self.verdicts = config, recorder, verdicts
+        self.targets = read_trackers(config)
+        self.results: list[TrackingResult] = []
+
+    @pytest.hookimpl(trylast=True)
+    def pytest_sessionfinish(self, session: pytest.Session) -> None:
+        """Log the run, after its records are written."""
+        status = int(session.exitstatus)
+        if not self.recorder.records:
+            return
+        if status in UNFINISHED:
+            commands = " ".join(f"--to={target}" for target in self.targets)
+            text = f"the session did not finish. Log it with: eyechart track {self.recorder.folder} {commands}"
+            self.results = [TrackingResult(text, failed=True)]
+            return
+        verdicts = self.verdicts.summarise(status) if self.verdicts.gate.verdicts else None
+        offline = get_settings(self.config).offline
+        try:
+            self.results = track_run(self.recorder.folder, self.targets, offline=offline, verdicts=verdicts)
+        except EyechartError as error:
+            self.results = [TrackingResult(str(error), failed=True)]
+
+    def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
+        """Print where each tracker has the run, and a warning for one that failed."""
+        for result in self.results:
+            label = "WARNING: --eye-track" if result.failed else "tracked"
+            terminalreporter.write_line(f"{label}: {result.text}", yellow=result.failed)

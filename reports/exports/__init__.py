@@ -1,0 +1,1 @@
+"""Runs in the formats of other tools: each exporter yields the names and contents of files."""

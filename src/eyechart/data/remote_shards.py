@@ -1,0 +1,195 @@
+"""WebDataset shards at a URL, such as s3:// or hf://: fsspec lists them, and images are read by ranges of bytes."""
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from hashlib import sha256
+from itertools import islice
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from time import sleep
+from typing import Any, BinaryIO
+
+from eyechart.data.class_names import TEMPLATES_FILE as TEMPLATES
+from eyechart.data.discovery import AUXILIARY_FILES, SplitRef
+from eyechart.data.file_index import IndexEntry
+from eyechart.data.index_cache import FileFacts
+from eyechart.errors import DataError
+from eyechart.urls import needs_connection, open_url
+
+BLOCK = 2**23  # bytes that are read at once while a shard is indexed
+KEPT_BLOCKS = 4  # a sample whose members are further apart is read again
+IMAGES = 64  # images whose ranges are read at the same time
+GAP = 2**16  # bytes between two ranges that are read as one, since a request takes longer than these
+RANGE = 2**24  # bytes of a range at most
+TRIES = 4
+ABOVE = ("classnames.txt", "equivalences.csv", TEMPLATES)  # may be in the folder above the split
+
+
+def survey_url(url: str, *, offline: bool = False) -> list[SplitRef]:
+    """Return the splits at a URL: URL/<benchmark>/<split>, URL/<split> or the URL itself, with their `nshards.txt`.
+
+    Raises DataError if there are none, if the URL cannot be listed, and for one that needs a connection if `offline`.
+    """
+    files, root = open_data(url, offline=offline)
+    try:
+        levels = (files.glob(f"{root}/{depth}nshards.txt") for depth in ("*/*/", "*/", ""))
+        listings: list[str] = next(filter(None, levels), [])
+    except Exception as error:  # whatever the client of the file system raises, here and below
+        raise DataError(f"{url} cannot be listed ({describe(error)}): correct the URL, or allow it.") from error
+    if not listings:
+        raise DataError(
+            f"{url} holds no shards: expected URL/<benchmark>/<split>/nshards.txt beside 0.tar and so on. Other "
+            "layouts are read from a folder of this machine."
+        )
+    return [remote_split(str(files.unstrip_protocol(path)).rpartition("/")[0]) for path in listings]
+
+
+def remote_split(url: str) -> SplitRef:
+    """Return the split at a URL, named by its last two folders.
+
+    >>> str(remote_split("s3://bucket/data/wds_cars/test"))
+    'wds_cars/test'
+    """
+    parts = url.partition("://")[2].rstrip("/").split("/")
+    return SplitRef(parts[-2] if len(parts) > 1 else "data", parts[-1], "shards", url)
+
+
+@contextmanager
+def remote_folder(url: str, *, offline: bool = False) -> Iterator[tuple[Path, "RemoteShards"]]:
+    """Yield a temporary copy of the small files of a split and of the folder above it, and its shards.
+
+    A DataError that names the copy is raised again with the URL.
+    """
+    files, root = open_data(url, offline=offline)
+    with TemporaryDirectory() as top:
+        folder = Path(top) / "folder"
+        folder.mkdir()
+        try:
+            names = {str(path).rpartition("/")[2] for path in files.ls(root, detail=False)}
+            for name in sorted({"nshards.txt", *AUXILIARY_FILES} & names):
+                files.get_file(f"{root}/{name}", str(folder / name))
+            above = root.rpartition("/")[0]
+            for name in ABOVE:
+                if name not in names and files.exists(f"{above}/{name}"):
+                    files.get_file(f"{above}/{name}", str(folder / name))
+        except Exception as error:
+            raise DataError(f"{url} cannot be read ({describe(error)}): correct the URL, or allow it.") from error
+        try:
+            yield folder, RemoteShards(url, frozenset(names))
+        except DataError as error:
+            raise DataError(str(error).replace(str(folder), url)) from error
+
+
+@dataclass(frozen=True)
+class RemoteShards:
+    """The shards of a split at a URL; `names` are those of all files there."""
+
+    url: str
+    names: frozenset[str]
+
+    def facts(self, names: Sequence[str]) -> list[FileFacts]:
+        """Return what the file system says about shards: a changed one has another size, date or digest."""
+        files, root = open_url(self.url, DataError)
+        facts = []
+        for name in names:
+            info = files.info(f"{root}/{name}")
+            digest = sha256(repr(sorted((key, str(value)) for key, value in info.items())).encode()).hexdigest()
+            facts.append(FileFacts(f"{self.url}/{name}", info["size"] or 0, int(digest[:15], 16)))
+        return facts
+
+    @contextmanager
+    def open(self, name: str) -> Iterator[BinaryIO]:
+        """Open a shard for reading once from its beginning to its end."""
+        files, root = open_url(self.url, DataError)
+        try:
+            options = {"block_size": BLOCK, "cache_type": "blockcache", "cache_options": {"maxblocks": KEPT_BLOCKS}}
+            with files.open(f"{root}/{name}", "rb", **options) as file:
+                yield file
+        except DataError:
+            raise
+        except Exception as error:
+            raise DataError(f"{self.url}/{name} cannot be read ({describe(error)}): run the command again.") from error
+
+    def source(self, entries: Sequence[IndexEntry]) -> "RemoteSource":
+        """Return the source of the images of all entries."""
+        return RemoteSource(self.url, entries)
+
+
+@dataclass(frozen=True)
+class RemoteSource:
+    """A source of images in shards at a URL, with one entry per row; any process and thread may read it."""
+
+    url: str
+    entries: Sequence[IndexEntry]
+
+    def read(self, rows: Sequence[int]) -> Iterator[tuple[int, bytes]]:
+        """Yield (row, image bytes) in the requested order; ranges of 64 images are read at the same time."""
+        left = iter(rows)
+        while batch := list(islice(left, IMAGES)):
+            yield from zip(batch, self._read([self.entries[row] for row in batch]), strict=True)
+
+    def part(self, rows: Sequence[int]) -> "RemoteSource":
+        """Return the source of some rows alone."""
+        return RemoteSource(self.url, [self.entries[row] for row in rows])
+
+    def place(self, row: int) -> str:
+        """Return the URL of a shard, and where the image begins in it."""
+        return f"{self.url}/{self.entries[row].path} at byte {self.entries[row].offset:,}"
+
+    def _read(self, entries: Sequence[IndexEntry]) -> Iterator[bytes]:
+        """Yield the images of some entries."""
+        from fsspec.utils import merge_offset_ranges
+
+        files, root = open_url(self.url, DataError)
+        ranges = merge_offset_ranges(
+            [f"{root}/{entry.path}" for entry in entries],
+            [entry.offset for entry in entries],
+            [entry.offset + entry.size for entry in entries],
+            max_gap=GAP,
+            max_block=RANGE,
+        )
+        pieces = [*zip(*ranges, self._fetch(files, *ranges), strict=True)]
+        for entry in entries:
+            start, path = entry.offset, f"{root}/{entry.path}"
+            begin, data = next(
+                (begin, data)
+                for name, begin, end, data in pieces
+                if name == path and begin <= start and start + entry.size <= end
+            )
+            yield data[start - begin : start - begin + entry.size]
+
+    def _fetch(self, files: Any, paths: list[str], starts: list[int], ends: list[int]) -> list[bytes]:
+        """Return the bytes of ranges. Raises DataError if they cannot be read, also when tried again."""
+        for attempt in range(TRIES):
+            try:
+                pieces: list[bytes] = files.cat_ranges(paths, starts, ends, on_error="raise")
+                break
+            except Exception as error:
+                if isinstance(error, FileNotFoundError) or attempt == TRIES - 1:
+                    raise DataError(
+                        f"{self.url} was there when it was indexed and cannot be read now ({describe(error)}): when it "
+                        "can be, run the same command again. All answers so far are stored."
+                    ) from error
+                sleep(2**attempt / 4)
+        for path, start, end, piece in zip(paths, starts, ends, pieces, strict=True):
+            if len(piece) != end - start:
+                raise DataError(
+                    f"{path}: {len(piece):,} bytes came for the {end - start:,} bytes from {start:,}. The shard was "
+                    "changed, or the server does not send ranges: copy the shards to one that does."
+                )
+        return pieces
+
+
+def open_data(url: str, *, offline: bool) -> tuple[Any, str]:
+    """Return the file system of a URL and the path on it. Raises DataError if it needs a connection and `offline`."""
+    if offline and needs_connection(url):
+        raise DataError(
+            f"{url} is no local folder, and offline mode opens no connection: copy it, and give its folder."
+        )
+    return open_url(url, DataError)
+
+
+def describe(error: Exception) -> str:
+    """Return the kind and the text of an error of a file system."""
+    return f"{type(error).__name__}: {error}".rstrip(" .:")

@@ -1,0 +1,157 @@
+"""The format of logs of inspect_ai, version 2: `.eval` archives and `.json` files.
+
+Structures have the fields that are imported; others are skipped when a log is read.
+"""
+
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from eyechart.errors import DataError
+from eyechart.interchange.archives import Archive
+from eyechart.interchange.json_files import parse_json, read_file
+
+VERSION = 2
+REMEDY = "Expected a log of inspect_ai with its samples, an .eval or .json file, as `inspect eval` writes it."
+Value = Any  # a number, a text, or numbers and texts by name
+
+
+class Score(msgspec.Struct, kw_only=True):
+    """The value that a scorer gives a sample, and the answer that it read from the response."""
+
+    value: Value = None
+    answer: str | None = None
+    sample_id: str | int | None = None
+
+
+class Output(msgspec.Struct, kw_only=True):
+    """The response of the model."""
+
+    completion: str = ""
+
+
+class Message(msgspec.Struct, kw_only=True):
+    """What went wrong."""
+
+    message: str = ""
+
+
+class Sample(msgspec.Struct, kw_only=True):
+    """A sample in one epoch."""
+
+    id: str | int
+    epoch: int = 1
+    input: Any
+    target: Any = ""
+    choices: Any = None
+    output: Output = msgspec.field(default_factory=Output)
+    scores: dict[str, Score] | None = None
+    metadata: dict[str, Any] = {}
+    error: Message | None = None
+    model_usage: dict[str, dict[str, Any]] = {}
+    total_time: float | None = None
+    working_time: float | None = None
+    turn_count: int | None = None
+    limit: Any = None
+    uuid: str | None = None
+
+
+class PrintedMetric(msgspec.Struct, kw_only=True):
+    """A number of the results."""
+
+    value: float | None = None
+
+
+class PrintedScore(msgspec.Struct, kw_only=True):
+    """The metrics of one value of a scorer after one reducer of epochs."""
+
+    name: str
+    scorer: str
+    reducer: str | None = None
+    metrics: dict[str, PrintedMetric] = {}
+
+
+class Reduction(msgspec.Struct, kw_only=True):
+    """The value of a scorer for each sample after one reducer of epochs."""
+
+    scorer: str
+    reducer: str | None = None
+    samples: list[Score]
+
+
+class Results(msgspec.Struct, kw_only=True):
+    """The results of an evaluation."""
+
+    scores: list[PrintedScore] = []
+
+
+class DatasetInfo(msgspec.Struct, kw_only=True):
+    """The data set."""
+
+    name: str | None = None
+    samples: int | None = None
+
+
+class Config(msgspec.Struct, kw_only=True):
+    """The options of the evaluation."""
+
+    limit: Any = None
+    sample_id: Any = None
+    epochs: int | None = None
+
+
+class Evaluation(msgspec.Struct, kw_only=True):
+    """What was evaluated."""
+
+    name: str = msgspec.field(name="task")
+    task_version: str | int = 0
+    task_args: dict[str, Any] = {}
+    solver: str | None = None
+    solver_args: dict[str, Any] | None = None
+    dataset: DatasetInfo
+    model: str
+    model_args: dict[str, Any] = {}
+    model_generate_config: dict[str, Any] = {}
+    config: Config = msgspec.field(default_factory=Config)
+    packages: dict[str, str] = {}
+
+
+class Stats(msgspec.Struct, kw_only=True):
+    """When the evaluation ran."""
+
+    started_at: str = ""
+    completed_at: str = ""
+
+
+class Log(msgspec.Struct, kw_only=True):
+    """A whole log; in an archive, samples and reductions are files of their own."""
+
+    version: int = VERSION
+    status: str = ""
+    eval: Evaluation
+    results: Results | None = None
+    stats: Stats = msgspec.field(default_factory=Stats)
+    error: Message | None = None
+    samples: list[Sample] | None = None
+    reductions: list[Reduction] | None = None
+
+
+def read_log(path: Path) -> Log:
+    """Return a log from an archive or a JSON file."""
+    parse = partial(parse_json, source=str(path), remedy=REMEDY)
+    if path.suffix != ".eval":
+        return parse(read_file(path, REMEDY), Log)
+    with Archive(path, REMEDY) as archive:
+        if "header.json" not in archive.names:
+            raise DataError(
+                f"{path} has no header.json, which inspect_ai writes at the end of an evaluation. Run it to its end "
+                "with `inspect eval-retry`."
+            )
+        log = parse(archive.read("header.json"), Log)
+        files = [name for name in archive.names if name.startswith("samples/") and name.endswith(".json")]
+        log.samples = [parse_json(archive.read(name), Sample, f"{path}, {name}", REMEDY) for name in files]
+        if "reductions.json" in archive.names:
+            log.reductions = parse(archive.read("reductions.json"), list[Reduction])
+    return log

@@ -1,0 +1,1 @@
+"""Logging of runs to experiment trackers: Weights & Biases, MLflow, Trackio."""

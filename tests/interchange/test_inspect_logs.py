@@ -1,0 +1,220 @@
+"""Logs of inspect_ai as runs: the numbers are those that inspect_ai printed, and the gate works on them."""
+
+import json
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+from typing import Any
+from zipfile import ZipFile
+
+import pytest
+
+import eyechart
+from eyechart.cli import main
+from eyechart.errors import DataError
+from eyechart.interchange.archives import Archive
+from eyechart.interchange.inspect_logs import read_inspect_log, to_number
+from eyechart.records import Record, read_run
+
+FILES = Path(__file__).parent / "files" / "inspect"
+Import = Callable[..., Path]
+
+
+@pytest.fixture
+def imported(import_files: Import) -> Import:
+    """Import logs of inspect_ai, and return the folder of the run."""
+    return partial(import_files, "inspect")
+
+
+def only_record(folder: Path) -> Record:
+    (record,) = read_run(folder).records
+    return record
+
+
+def printed(path: Path) -> dict[str, float]:
+    """The accuracies and means that inspect_ai wrote into a log, by the name of the metric here."""
+    if path.suffix == ".json":
+        log = json.loads(path.read_bytes())
+    else:
+        with Archive(path, "") as archive:
+            log = json.loads(archive.read("header.json"))
+    return {
+        "_".join(filter(None, (score["name"], score.get("reducer", "mean").replace("mean", "")))): next(
+            metric["value"] for name, metric in score["metrics"].items() if name in ("accuracy", "mean")
+        )
+        for score in log["results"]["scores"]
+    }
+
+
+@pytest.mark.parametrize("name", ["before.eval", "after.eval", "epochs.json"])
+def test_the_means_are_those_that_the_tool_printed(imported: Import, name: str) -> None:
+    record = only_record(imported(FILES / name))
+    values = {metric.name: metric.value for metric in record.metrics if metric.name != "answered"}
+    assert values == {name: pytest.approx(value, abs=1e-12) for name, value in printed(FILES / name).items()}
+
+
+def test_a_record_has_what_the_log_has(imported: Import) -> None:
+    record = only_record(imported(FILES / "before.eval"))
+    assert record.case == "shapes/shapes/mockllm/before"
+    assert (record.protocol, record.model.spec, record.limit) == ("inspect_ai", "inspect_ai[mockllm/before]", None)
+    assert (record.data.n, record.outcomes.correct, record.outcomes.wrong) == (120, 99, 21)
+    assert record.usage is not None
+    assert (record.usage.requests, record.usage.prompt_tokens, record.usage.answer_tokens) == (120, 1080, 360)
+    assert record.environment["inspect_ai"] == "0.3.285"
+    assert "of inspect_ai 0.3.285" in record.notes[0]
+    metric = record.metrics[0]
+    assert (metric.name, metric.labels, metric.n, metric.n_clusters, metric.ci_method) == (
+        "choice", "target", 120, 120, "wilson",
+    )  # fmt: skip
+
+
+def test_the_sample_table_keeps_answers_and_further_fields(imported: Import) -> None:
+    samples = eyechart.load_run(imported(FILES / "before.eval")).samples
+    first = samples.iloc[0]
+    assert (first["key"], first["target"], first["prediction"], first["correct"]) == ("shape-0", "A", "A", 1)
+    assert (first["response"], first["kept.metadata.colour"], first["metric.choice"]) == ("ANSWER: A", "navy", "1.0")
+    assert samples["key"].tolist() == [f"shape-{number}" for number in range(120)]
+
+
+def test_epochs_are_repetitions_of_a_sample(imported: Import) -> None:
+    folder = imported(FILES / "epochs.json")
+    record, samples = only_record(folder), eyechart.load_run(folder).samples
+    assert len(samples) == 36
+    assert {metric.n for metric in record.metrics} == {11, 12}  # a sample ended in an error, and `answered` counts it
+    assert {metric.name: metric.ci_method for metric in record.metrics} == {
+        "length": "student", "correct": "wilson", "length_at_least_2": "wilson", "correct_at_least_2": "wilson",
+        "grade": "student", "grade_at_least_2": "wilson", "answered": "wilson",
+    }  # fmt: skip
+    assert record.outcomes.error == 1
+    failed = samples[samples["key"] == "shape-5"]
+    assert failed["error"].tolist() == ["ValueError('the picture is damaged')"] * 3
+    assert failed["correct"].isna().all()
+
+
+def test_two_logs_are_compared_sample_by_sample(imported: Import) -> None:
+    runs = [
+        imported(FILES / f"{name}.eval", "--model=shapes", "--slice=metadata.colour") for name in ("before", "after")
+    ]
+    result = eyechart.compare(*runs)
+    (row,) = result.verdicts.to_dict("records")
+    assert (row["metric"], row["verdict"], row["test"], row["n"]) == ("choice", "regression", "exact McNemar", 120)
+    assert (row["lost"], row["gained"]) == (28, 0)
+    assert {*result.slices["subset"]} == {"metadata.colour=navy", "metadata.colour=gold"}
+    assert result.notes == []
+
+
+def test_values_count_as_inspect_counts_them() -> None:
+    assert [to_number(value) for value in ("C", "I", "P", "N", True, "No", 2, "0.5")] == [1, 0, 0.5, 0, 1, 0, 2, 0.5]
+    assert to_number("c") is None  # only the letters themselves
+
+
+def changed(path: Path, folder: Path, change: Callable[[dict[str, Any]], object]) -> Path:
+    """A copy of a JSON log after a change."""
+    log = json.loads(path.read_bytes())
+    change(log)
+    copy = folder / "changed.json"
+    copy.write_text(json.dumps(log), encoding="utf-8")  # with NaN as inspect writes it
+    return copy
+
+
+def drop_reductions(log: dict[str, Any]) -> None:
+    log["results"]["scores"] = [score for score in log["results"]["scores"] if score["reducer"] == "mean"]
+    del log["reductions"]
+
+
+def test_without_reductions_the_epochs_of_a_sample_are_averaged(tmp_path: Path) -> None:
+    case = read_inspect_log(changed(FILES / "epochs.json", tmp_path, drop_reductions))
+    assert [metric.name for metric in case.metrics] == ["length", "correct", "grade"]
+    assert case.notes == ()
+
+
+def test_a_value_that_is_not_a_number_does_not_count(tmp_path: Path) -> None:
+    def spoil(log: dict[str, Any]) -> None:
+        log["reductions"][2]["samples"][0]["value"] = float("nan")
+        log["results"]["scores"][4]["metrics"] = {}
+
+    case = read_inspect_log(changed(FILES / "epochs.json", tmp_path, spoil))
+    grade = next(metric for metric in case.metrics if metric.name == "grade")
+    assert len(grade.values) == 10
+
+
+def test_a_metric_whose_mean_is_not_the_printed_number_is_left_out(tmp_path: Path) -> None:
+    def spoil(log: dict[str, Any]) -> None:
+        log["results"]["scores"][0]["metrics"]["mean"]["value"] = 3.0
+
+    case = read_inspect_log(changed(FILES / "epochs.json", tmp_path, spoil))
+    assert "length" not in [metric.name for metric in case.metrics]
+    assert case.notes == ("length is left out: the tool printed 3, the mean of its samples is 9.90909",)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (lambda log: log.pop("samples"), "has no samples; its status is 'success'. Expected a finished evaluation"),
+        (lambda log: log.pop("results"), "has no results; its status is 'success'"),
+        (lambda log: log.update(version=3), "has version 3 of the log format. Expected version 2"),
+        (lambda log: log["samples"].append(log["samples"][0]), "two answers to the sample 'shape-0' in epoch 0"),
+        (lambda log: log["samples"][0].pop("id"), "missing required field `id`"),
+        (
+            lambda log: log["reductions"].clear() or [s.pop("scores") for s in log["samples"]],
+            "has no metric with a number",
+        ),
+    ],
+)
+def test_a_log_that_cannot_be_used_is_refused_with_a_sentence(tmp_path: Path, change: Any, message: str) -> None:
+    path = changed(FILES / "epochs.json", tmp_path, change)
+    with pytest.raises(DataError, match=message) as error:
+        read_inspect_log(path)
+    assert str(path) in str(error.value)
+
+
+def test_files_of_another_kind_are_refused_with_a_sentence(tmp_path: Path) -> None:
+    other = tmp_path / "a.eval"
+    with pytest.raises(DataError, match=r"a.eval cannot be read \(\[Errno 2\].*Expected a log of inspect_ai"):
+        read_inspect_log(other)
+    other.write_bytes(b"nothing")
+    with pytest.raises(DataError, match=r"a.eval cannot be read \(File is not a zip file\)"):
+        read_inspect_log(other)
+    with ZipFile(other, "w") as archive:
+        archive.writestr("_journal/start.json", "{}")
+    with pytest.raises(DataError, match=r"has no header\.json, which inspect_ai writes at the end"):
+        read_inspect_log(other)
+    text = tmp_path / "a.json"
+    text.write_text("{", encoding="utf-8")
+    with pytest.raises(DataError, match=r"a\.json is no JSON"):
+        read_inspect_log(text)
+
+
+def test_without_pyarrow_the_message_has_the_remedy(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("eyechart.interchange.archives.find_spec", lambda name: None)
+    with pytest.raises(DataError, match=r"pip install 'eyechart\[interchange\]', or convert it with `inspect log"):
+        read_inspect_log(FILES / "before.eval")
+
+
+def test_two_files_of_one_case_are_refused(imported: Import, capsys: pytest.CaptureFixture[str]) -> None:
+    files = [FILES / f"{name}.eval" for name in ("before", "after")]
+    assert main(["import", "inspect", *files, "--model=same"]) == 2
+    assert "are both of shapes/shapes/same. Expected one file" in capsys.readouterr().err
+    records = read_run(imported(*files, "--benchmark=mine/test")).records
+    assert [record.case for record in records] == ["mine/test/mockllm/after", "mine/test/mockllm/before"]
+
+
+@pytest.mark.parametrize(
+    ("option", "message"),
+    [
+        ("--benchmark=shapes", "--benchmark is 'shapes'. Expected a benchmark and a split"),
+        ("--model=a b", "The option --model has the name 'a b'"),
+        ("--slice=metadata.color", "has no field 'metadata.color'; did you mean metadata.colour"),
+        ("--lower-is-better=choise", "has no metric 'choise'; did you mean choice?"),
+    ],
+)
+def test_wrong_options_get_a_sentence(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], option: str, message: str
+) -> None:
+    assert main(["import", "inspect", FILES / "before.eval", option, f"--out={tmp_path}"]) == 2
+    assert message in capsys.readouterr().err
+
+
+def test_the_direction_of_a_metric_can_be_set(imported: Import) -> None:
+    record = only_record(imported(FILES / "epochs.json", "--lower-is-better=length"))
+    assert {metric.name: metric.higher_is_better for metric in record.metrics}["length"] is False

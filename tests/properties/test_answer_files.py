@@ -1,0 +1,77 @@
+"""Files of answers as arrays, against plain loops: ranked answers, and the rows of an index by key or file name."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from eyechart.classification.best_classes import TOP, BestClasses
+from eyechart.data.dataset import Dataset
+from eyechart.data.file_index import whole_file_source
+from eyechart.data.rows import Row
+from eyechart.data.sample_keys import find_rows, match_unique_images
+from eyechart.errors import ModelError
+
+RANKED = st.integers(1, 9).flatmap(
+    lambda ranks: st.lists(st.lists(st.integers(-1, 7), min_size=ranks, max_size=ranks), min_size=1, max_size=6)
+)
+FILES = st.lists(st.sampled_from("abcd"), min_size=1, max_size=6)
+
+
+def rank_in_loops(places: list[int]) -> dict[int, float]:
+    """The score of each class of a line of ranked answers, best first."""
+    scores: dict[int, float] = {}
+    for rank, place in enumerate(places):
+        if place >= 0:
+            scores.setdefault(place, len(places) - rank)
+    return scores
+
+
+@given(RANKED)
+def test_ranked_answers_have_the_classes_and_scores_of_a_loop(ranked: list[list[int]]) -> None:
+    best = BestClasses.of_ranked(np.array(ranked, np.int64))
+    for row, places in enumerate(ranked):
+        expected = [*rank_in_loops(places).items()][:TOP]
+        known = best.classes[row] >= 0
+        assert [*zip(best.classes[row][known], best.scores[row][known], strict=True)] == expected
+        assert np.isneginf(best.scores[row][~known]).all()
+
+
+def dataset_of(files: list[str]) -> Dataset:
+    """A data set of images in folders with their numbers."""
+    rows = [Row(f"{place}/{file}", file, "") for place, file in enumerate(files)]
+    return Dataset("b", "s", tuple(rows), whole_file_source((row, Path(row.key)) for row in rows), 2)
+
+
+@given(FILES, st.data())
+def test_a_key_is_found_before_a_file_name_and_a_file_name_only_if_it_is_unique(
+    files: list[str], data: st.DataObject
+) -> None:
+    dataset = dataset_of(files)
+    own = [row.key for row in dataset.index]
+    keys = data.draw(st.just(own) | st.permutations(own) | st.lists(st.sampled_from([*own, *"abcd", "none"])))
+
+    def row_of(key: str) -> int:
+        if key in own:
+            return own.index(key)
+        return files.index(key) if files.count(key) == 1 else -1
+
+    assert find_rows(dataset, keys).tolist() == [row_of(key) for key in keys]
+
+
+@given(FILES, st.data())
+def test_each_image_has_the_place_of_its_key_and_a_second_one_is_refused(files: list[str], data: st.DataObject) -> None:
+    dataset = dataset_of(files)
+    drawn = data.draw(st.lists(st.integers(0, len(files) - 1), min_size=1, max_size=8))
+    keys = [dataset.index[row].key for row in drawn]
+    repeated = [place for place, row in enumerate(drawn) if row in drawn[:place]]
+    if repeated:
+        with pytest.raises(
+            ModelError, match=rf"^line {repeated[0]}: the image {keys[repeated[0]]} comes a second time"
+        ):
+            match_unique_images(Path("a.csv"), dataset, keys, "line {}".format)
+        return
+    places = match_unique_images(Path("a.csv"), dataset, keys, "line {}".format)
+    assert places.tolist() == [drawn.index(row) if row in drawn else -1 for row in range(len(files))]

@@ -1,0 +1,59 @@
+"""What trackers are tested with: places of their own, and readers of what they stored."""
+
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+HEADER, BLOCK, WHOLE, LAST = 7, 32768, 1, 4  # of the log format of LevelDB, in which wandb writes a run
+
+
+@pytest.fixture(autouse=True)
+def places(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder to run in, where every client stores, whatever the environment of the tests says."""
+    folder = tmp_path / "tracked"
+    folder.mkdir()
+    monkeypatch.chdir(folder)
+    for name in ("WANDB_MODE", "WANDB_PROJECT", "TRACKIO_SPACE_ID", "TRACKIO_SERVER_URL"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("WANDB_DIR", str(folder))
+    monkeypatch.setenv("WANDB_ERROR_REPORTING", "false")
+    monkeypatch.setenv("MLFLOW_TRACKING_URI", str(folder / "mlruns"))
+    monkeypatch.setenv("MLFLOW_ALLOW_FILE_STORE", "true")  # the extra has no database
+    monkeypatch.setenv("MLFLOW_DISABLE_TELEMETRY", "true")
+    return folder
+
+
+def wandb_records(path: Path) -> Iterator[Any]:
+    """The records of a run that wandb wrote offline, or has written so far."""
+    from wandb.proto.wandb_internal_pb2 import Record
+
+    data, place, parts = path.read_bytes(), HEADER, b""
+    while place + HEADER <= len(data):
+        if (left := BLOCK - place % BLOCK) < HEADER:
+            place += left
+            continue
+        size, kind = int.from_bytes(data[place + 4 : place + 6], "little"), data[place + 6]
+        parts += data[place + HEADER : place + HEADER + size]
+        if (place := place + HEADER + size) > len(data):
+            return  # the rest is not written yet
+        if kind in (WHOLE, LAST):
+            yield Record.FromString(parts)
+            parts = b""
+
+
+@pytest.fixture(scope="session")
+def read_wandb() -> Any:
+    """Read the records of a run that wandb wrote offline, when its process has written them all."""
+
+    def read(path: Path) -> list[Any]:
+        for _ in range(600):
+            records = [*wandb_records(path)]
+            if any(record.HasField("exit") for record in records):
+                return records
+            time.sleep(0.1)
+        raise AssertionError(f"{path} was not finished")
+
+    return read
