@@ -139,10 +139,11 @@ class PageDriver:
         self.page.on("requestfailed", lambda request: request.failure == "csp" and self.requests.remove(request.url))
 
     def go(self, hash_: str) -> None:
-        """Open a view, as a link from elsewhere does, and wait for its heading."""
+        """Open a view, as a link from elsewhere does, and wait for its heading and its data."""
         self.page.goto("about:blank")
         self.page.goto(self.home + hash_)
         self.page.locator(":is(h1, [role=alert])").first.wait_for()
+        self.page.get_by_text("Loading…", exact=True).first.wait_for(state="detached")
 
     def samples(self, query: str = "") -> list[str]:
         """The keys of the samples that pass a filter."""

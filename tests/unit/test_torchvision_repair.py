@@ -79,3 +79,10 @@ def test_it_keeps_an_optional_package_that_loads(tmp_path: Path) -> None:
     assert (
         python(REPAIR + "import torchaudio; print('torchaudio' in first, torchaudio.sound)", tmp_path) == "False True"
     )
+
+
+def test_datasets_imported_before_does_without_the_hidden_package(tmp_path: Path) -> None:
+    (tmp_path / "torchcodec").mkdir()
+    (tmp_path / "torchcodec" / "__init__.py").write_text("raise RuntimeError('libavutil.so: cannot open')\n")
+    table = "print(datasets.Dataset.from_list([{'image': b'1'}]).cast_column('image', datasets.Value('binary'))[0])"
+    assert python("import datasets; " + REPAIR + table, tmp_path) == "{'image': b'1'}"

@@ -69,4 +69,6 @@ def _hide(package: str) -> bool:
     for name in [name for name in sys.modules if name.partition(".")[0] == package]:
         del sys.modules[name]
     sys.modules[package] = None  # type: ignore[assignment]  # documented: the import system reads None as "not there"
+    if package == "torchcodec" and "datasets" in sys.modules:
+        sys.modules["datasets"].config.TORCHCODEC_AVAILABLE = False  # read in an import before this one
     return True
