@@ -2,6 +2,7 @@
 
 import gc
 import os
+import signal
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cache
@@ -33,6 +34,9 @@ from eyechart.spec import parse_named_spec
 if "PYTEST_XDIST_WORKER" in os.environ:  # workers, and what they start, share the cores
     os.environ.setdefault("OMP_NUM_THREADS", "1")
     os.environ.setdefault("VLLM_CPU_KVCACHE_SPACE", "1")  # GiB, which each engine fills with zeros at its start
+
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # a shell starts background commands so, and children inherit it
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 try:
     from hypothesis import settings
