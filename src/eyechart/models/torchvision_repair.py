@@ -70,5 +70,5 @@ def _hide(package: str) -> bool:
         del sys.modules[name]
     sys.modules[package] = None  # type: ignore[assignment]  # documented: the import system reads None as "not there"
     if package == "torchcodec" and "datasets" in sys.modules:
-        sys.modules["datasets"].config.TORCHCODEC_AVAILABLE = False  # it looked for it as it was imported
+        sys.modules["datasets"].config.TORCHCODEC_AVAILABLE = False  # decided when it was imported
     return True
