@@ -12,7 +12,11 @@ add() { # OPTION VALUES: the option with each line of the values that is not emp
   while IFS= read -r line; do
     line=${line%$'\r'}
     if [[ $line == *[![:space:]]* ]]; then
-      arguments+=("$1$line")
+      if [[ $1 == -? ]]; then
+        arguments+=("$1" "$line")
+      else
+        arguments+=("$1$line")
+      fi
     fi
   done <<< "$2"
 }

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TypeVar
 
-from eyechart.errors import ReportError, SpecError
+from eyechart.errors import NotComparableError, ReportError, SpecError
 from eyechart.gate.evidence import Evidence
 from eyechart.gate.messages import describe_pooled
 from eyechart.gate.verdicts import DEFAULT_RULE, Rule, Verdict
@@ -101,7 +101,10 @@ def normalise_spec(spec: str) -> str:
 
 
 def compare_sides(sides: MatchedSides, rule: Rule) -> RunComparison:
-    """Return the verdict of every metric that both sides have. Raises ReportError if they have no case in common."""
+    """Return the verdict of every metric that both sides have.
+
+    Raises NotComparableError if they have no case in common.
+    """
     return compare_cases(common_cases(sides), rule, sides.folders)
 
 
@@ -111,7 +114,7 @@ def comparison_tables(
     """Return the table of every metric that both sides have, and that of the slices that changed if there are any.
 
     `result` is the comparison of the sides if it is known. Losses and the most significant changes come first. Raises
-    ReportError if no case can be compared.
+    NotComparableError if no case can be compared.
     """
     result = result or compare_sides(sides, rule)
     return [metrics_table(sides, result, rule), *slices_tables(sides, result)]
@@ -121,7 +124,7 @@ def metrics_table(sides: MatchedSides, result: RunComparison, rule: Rule) -> Tab
     """Return the table of every metric that both sides have."""
     refused = [*refusal_notes(result)]
     if not result.compared:
-        raise ReportError(
+        raise NotComparableError(
             f"{sides.names[0]} and {sides.names[1]} cannot be compared. {' '.join(refused)} Run both on the same "
             "data, with the same ground truths and options."
         )
@@ -179,12 +182,12 @@ def with_counts(row: Sequence[T], counts: Sequence[T]) -> tuple[T, ...]:
 
 
 def common_cases(sides: MatchedSides) -> Pairs:
-    """Return the cases of both sides; raise ReportError if there are none."""
+    """Return the cases of both sides; raise NotComparableError if there are none."""
     names = [key for key in sorted(sides.before) if key in sides.after]
     pairs: Pairs = {key: (sides.before[key], sides.after[key]) for key in names}
     if not pairs:
         labels = [", ".join(map(case_label, sorted(side))) for side in (sides.before, sides.after)]
-        raise ReportError(
+        raise NotComparableError(
             f"{sides.names[0]} and {sides.names[1]} have no case in common: {labels[0]} on one side, {labels[1]} on "
             "the other. Compare runs with the same prompts; use --models SPEC SPEC for two models of two runs."
         )

@@ -17,6 +17,7 @@ A frame of numbers then has `metric`, `labels`, `subset`, `level`, `prompt`, `va
 of the case's csv file: see `docs/samples.md`. Cells of a table are frames, too: `table_definitions.TableDefinition`.
 """
 
+import csv
 from collections.abc import Iterable, Mapping, Sequence
 from io import StringIO
 from pathlib import Path
@@ -124,7 +125,7 @@ def read_samples(case: RecordedCase, columns: Sequence[str] = (), file: str = ""
     if entry is None:
         raise ReportError(f"The record of {record.case} in {folder} names no {file or 'answers'}. Run the case again.")
     text = read_verified(folder / entry.path, folder, entry)
-    heads = text.partition("\n")[0].split(",")
+    heads = next(csv.reader(StringIO(text, newline="")), [""])
     if missing := [name for name in columns if name not in heads]:
         raise ReportError(
             f"{folder / entry.path} has no column {', '.join(missing)}; its columns are {', '.join(heads)}. "

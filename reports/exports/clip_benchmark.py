@@ -32,7 +32,7 @@ def export_clip_benchmark(runs: Runs, published: Path | None = None) -> Iterator
     yield "benchmark.csv", encode(COLUMNS, map(row_of, cases))
     if published is not None:
         known = read_table(published)
-        rows = [row for case in cases for row in compare_with(case, known.get(tuple(names_of(case).values()), {}))]
+        rows = [row for case in cases for row in compare_with(case, known.get(row_key(names_of(case)), {}))]
         if not rows:
             places = ", ".join("/".join(names_of(case).values()) for case in cases[:3])
             raise ReportError(f"{published} has no row of the runs' data sets and models, such as {places}.")
@@ -49,7 +49,10 @@ def encode(columns: Sequence[str], rows: Iterable[Mapping[str, object]]) -> byte
 
 
 def read_table(path: Path) -> dict[tuple[str, ...], Mapping[str, str]]:
-    """Return the zero-shot rows of a table by data set, model and weights. Raises ReportError for another file."""
+    """Return the English zero-shot rows of a table by data set, model and weights.
+
+    Raises ReportError for another file.
+    """
     try:
         with path.open(encoding="utf-8", newline="") as file:
             rows = [*csv.DictReader(file)]
@@ -58,7 +61,13 @@ def read_table(path: Path) -> dict[tuple[str, ...], Mapping[str, str]]:
     if not rows or (missing := [name for name in NAMES if name not in rows[0]]):
         lack = f"no column {missing[0]}" if rows else "no row"
         raise ReportError(f"{path} has {lack}. Expected the csv file that `clip_benchmark build` writes.")
-    return {tuple(row[name] for name in NAMES): row for row in rows if row.get("task", TASK) == TASK}
+    own = (row for row in rows if (row.get("task") or TASK, row.get("language") or LANGUAGE) == (TASK, LANGUAGE))
+    return {row_key(row): row for row in own}
+
+
+def row_key(row: Mapping[str, str]) -> tuple[str, ...]:
+    """Return data set, model and weights of a row; the published table has no `wds/` before names of data sets."""
+    return (row["dataset"].removeprefix("wds/"), row["model"], row["pretrained"])
 
 
 def compare_with(case: CaseRun, published: Mapping[str, str]) -> Iterator[dict[str, object]]:
@@ -67,7 +76,7 @@ def compare_with(case: CaseRun, published: Mapping[str, str]) -> Iterator[dict[s
         metric, text = own_metric(case.record, name), published.get(name) or ""
         if metric is None or metric.value is None or not text or text.lower() == "nan":
             continue
-        number, (low, high) = float(text), metric.ci or (None, None)
+        number, (low, high) = to_number(text, name), metric.ci or (None, None)
         yield names_of(case) | {
             "metric": name,
             "value": metric.value,
@@ -78,6 +87,14 @@ def compare_with(case: CaseRun, published: Mapping[str, str]) -> Iterator[dict[s
             "difference": metric.value - number,
             "within": None if low is None or high is None else low <= number <= high,
         }
+
+
+def to_number(text: str, name: str) -> float:
+    """Return a published number. Raises ReportError for another text."""
+    try:
+        return float(text)
+    except ValueError as error:
+        raise ReportError(f"The table of CLIP_benchmark has {name}={text}. Expected a number.") from error
 
 
 def row_of(case: CaseRun) -> dict[str, object]:

@@ -6,7 +6,7 @@ from importlib.util import find_spec
 from eyechart.errors import ReportError
 from eyechart.extras import install_command
 from eyechart.gate.baselines import model_slug
-from eyechart.gate.headlines import headlines
+from eyechart.gate.headlines import ANSWERED, headlines
 from eyechart.glossary import is_percent
 from eyechart.records import Metric, Run
 
@@ -44,7 +44,11 @@ def export_hub(runs: Runs, datasets: Mapping[str, str], source_url: str | None) 
 
 def main_metric(case: CaseRun) -> Metric | None:
     """Return the first metric over all samples that the gate judges, None if a case has none."""
-    judged = [metric for metric in case.record.metrics if metric.value is not None and metric.higher_is_better]
+    judged = [
+        metric
+        for metric in case.record.metrics
+        if metric.value is not None and metric.higher_is_better is not None and metric.name != ANSWERED
+    ]
     return next(iter(headlines(judged) or judged), None)
 
 
@@ -59,6 +63,7 @@ def describe_result(case: CaseRun, metric: Metric) -> str:
     scale = 100 if is_percent(metric.name, metric.value) else 1
     interval = f", 95 % interval {scale * metric.ci[0]:.2f} to {scale * metric.ci[1]:.2f}" if metric.ci else ""
     unit = " in %" if scale == 100 else ""
+    unit += "" if metric.higher_is_better else ", lower is better"
     return f"{metric.name} ({metric.labels}){unit}{interval}, n={metric.n}, protocol {case.record.protocol}"
 
 

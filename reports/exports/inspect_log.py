@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from hashlib import sha256
 from typing import Any
 
 import msgspec
@@ -27,8 +28,9 @@ def export_inspect_logs(runs: Runs) -> Iterator[tuple[str, bytes]]:
     for case in runs.cases:
         record, run = case.record, sessions[case.folder]
         task = "-".join((record.benchmark, record.split, record.protocol))
-        parts = (run.started.replace(":", "-"), *(part.replace("_", "-") for part in (task, model_slug(case.model))))
-        name = f"{'_'.join(parts)}.json"
+        case_id = sha256(f"{record.case} {record.protocol}".encode()).hexdigest()[:8]  # with the options of the case
+        task_and_model = (part.replace("_", "-") for part in (task, model_slug(case.model)))
+        name = f"{'_'.join((run.started.replace(':', '-'), *task_and_model, case_id))}.json"
         yield name, msgspec.json.format(msgspec.json.encode(describe_log(case, run)))
 
 

@@ -75,5 +75,9 @@ class ReportError(EyechartError):
     """A run that cannot be read, or a table or figure that cannot be created."""
 
 
+class NotComparableError(ReportError):
+    """Two runs without a case in common, or whose cases are all refused."""
+
+
 class BaselineError(EyechartError):
     """A baseline that is missing, cannot be read, or is of another model, benchmark or data."""

@@ -82,7 +82,7 @@ class Session:
             cache=DescriptionCache(settings.store / CACHE),
         )
         self.remote = (
-            RemoteStore(settings.remote, settings.store, offline=settings.offline) if settings.remote else None
+            RemoteStore(settings.remote, settings.store, settings.offline, on_wait) if settings.remote else None
         )
         copy_entry = self.remote.copy_entry if self.remote else copy_nothing
         self.store = Store(settings.store, on_wait, settings.answer_command, copy_entry)

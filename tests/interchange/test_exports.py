@@ -4,10 +4,13 @@ import csv
 import json
 import re
 from collections.abc import Callable
+from dataclasses import replace
 from hashlib import sha256
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
+import msgspec
 import pytest
 import yaml
 from huggingface_hub import ModelCard, parse_eval_result_entries
@@ -17,6 +20,7 @@ from eyechart.errors import ReportError
 from eyechart.interchange.inspect_logs import read_inspect_log
 from eyechart.records import Record, read_run
 from eyechart.reports.exports import hub
+from eyechart.reports.exports.inspect_log import export_inspect_logs
 from eyechart.reports.runs import load
 
 FILES = Path(__file__).parent / "files"
@@ -117,6 +121,22 @@ def test_results_of_the_hub_are_read_back(import_files: Any, export: Export) -> 
     (result,) = read.data.eval_results
     assert (read.data.model_name, result.metric_value, result.dataset_type) == ("mockllm/before", 82.5, "me/shapes")
     assert "| shapes/shapes | inspect_ai | choice | target | 0.8250 | 0.7472 to 0.8826 | 120 |" in read.text
+
+
+def test_the_main_metric_of_the_hub_may_be_better_if_lower(import_files: Any, export: Export) -> None:
+    run = import_files("inspect", FILES / "inspect" / "before.eval", "--lower-is-better=choice")
+    results, _ = export("hub", run, "--dataset=shapes=me/shapes")
+    (entry,) = parse_eval_result_entries(yaml.safe_load(results.read_text(encoding="utf-8")))
+    assert entry.value == 82.5
+    assert entry.notes.startswith("choice (target) in %, lower is better, 95 % interval")
+
+
+def test_cases_that_differ_in_options_have_a_log_each(run_folder: Path) -> None:
+    runs = load([run_folder])
+    case = next(iter(runs.cases))
+    records = [msgspec.structs.replace(case.record, case=f"{case.record.case}@k={count}") for count in (1, 5)]
+    several: Any = SimpleNamespace(cases=[replace(case, record=record) for record in records], sessions=runs.sessions)
+    assert len({name for name, _ in export_inspect_logs(several)}) == 2
 
 
 def test_several_models_have_a_folder_each(run_folder: Path, export: Export) -> None:

@@ -1,5 +1,6 @@
 """A pair of runs of another tool goes through the gate and onto the page, which a browser opens."""
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -43,6 +44,26 @@ def test_the_status_of_a_comparison_is_that_of_the_gate(
     assert main(["compare", before, before, "--check", "--margin=0.001"]) == INCONCLUSIVE
     both = import_files("inspect", FILES / "before.eval", FILES / "epochs.json", "--model=shapes")
     assert main(["compare", both, before, "--check"]) == ABSENT
+
+
+def test_the_status_tells_what_cannot_be_compared(
+    pair: tuple[Path, Path], import_files: Any, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Other samples, no case in common, and a metric that is gone."""
+    before, _ = pair
+    short = import_files("inspect", FILES / "epochs.json", "--model=shapes", "--benchmark=shapes/shapes")
+    assert main(["compare", before, short, "--check"]) == REGRESSION
+    assert "cannot be compared" in capsys.readouterr().err
+    assert main(["compare", before, short]) == 2
+    renamed = import_files("inspect", FILES / "before.eval", "--model=other")
+    assert main(["compare", before, renamed, "--check"]) == ABSENT
+    assert "have no case in common" in capsys.readouterr().err
+    log = json.loads((FILES / "epochs.json").read_bytes())
+    log["results"]["scores"].pop()
+    (tmp_path / "fewer.json").write_text(json.dumps(log), encoding="utf-8")
+    runs = [import_files("inspect", path, "--model=m") for path in (FILES / "epochs.json", tmp_path / "fewer.json")]
+    assert main(["compare", *runs, "--check"]) == REGRESSION
+    assert main(["compare", *reversed(runs), "--check"]) == 0
 
 
 def test_a_run_of_other_samples_is_refused(pair: tuple[Path, Path], import_files: Any) -> None:

@@ -1,11 +1,12 @@
 """Logs of inspect_ai as runs: the numbers are those that inspect_ai printed, and the gate works on them."""
 
 import json
+import re
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 from typing import Any
-from zipfile import ZipFile
+from zipfile import ZIP_DEFLATED, ZipFile
 
 import pytest
 
@@ -130,8 +131,11 @@ def test_without_reductions_the_epochs_of_a_sample_are_averaged(tmp_path: Path) 
 
 def test_a_value_that_is_not_a_number_does_not_count(tmp_path: Path) -> None:
     def spoil(log: dict[str, Any]) -> None:
-        log["reductions"][2]["samples"][0]["value"] = float("nan")
-        log["results"]["scores"][4]["metrics"] = {}
+        samples = log["reductions"][2]["samples"]
+        samples[0]["value"] = float("nan")
+        values = [to_number(sample["value"]) or 0.0 for sample in samples[1:]]
+        metrics = log["results"]["scores"][4]["metrics"]
+        next(metrics[name] for name in ("accuracy", "mean") if name in metrics)["value"] = sum(values) / len(values)
 
     case = read_inspect_log(changed(FILES / "epochs.json", tmp_path, spoil))
     grade = next(metric for metric in case.metrics if metric.name == "grade")
@@ -145,6 +149,52 @@ def test_a_metric_whose_mean_is_not_the_printed_number_is_left_out(tmp_path: Pat
     case = read_inspect_log(changed(FILES / "epochs.json", tmp_path, spoil))
     assert "length" not in [metric.name for metric in case.metrics]
     assert case.notes == ("length is left out: the tool printed 3, the mean of its samples is 9.90909",)
+
+
+def test_a_metric_that_the_tool_printed_no_mean_of_is_left_out(tmp_path: Path) -> None:
+    def spoil(log: dict[str, Any]) -> None:
+        metrics = log["results"]["scores"][0]["metrics"]
+        metrics["macro_f1"] = metrics.pop("mean") | {"name": "macro_f1"}
+
+    case = read_inspect_log(changed(FILES / "epochs.json", tmp_path, spoil))
+    assert "length" not in [metric.name for metric in case.metrics]
+    assert case.notes[-1] == "length is left out: the tool printed neither its accuracy nor its mean"
+
+
+def test_keys_and_logins_are_no_settings(imported: Import, tmp_path: Path) -> None:
+    def tell(log: dict[str, Any]) -> None:
+        log["eval"]["model_args"] = {
+            "base_url": "https://u:pw@host/v1",
+            "default_headers": {"Authorization": "Bearer sk-1", "x-api-key": "sk-2", "n": 1},
+            "aws_access_key_id": "AKIA",
+            "max_tokens": 5,
+        }
+        log["eval"]["task_args"] = {"cfg": "secret_key=s1,credentials=s2,shots=3"}
+
+    (record,) = read_run(imported(changed(FILES / "epochs.json", tmp_path, tell))).records
+    settings = " ".join(record.variant.values())
+    assert not re.search("pw@|sk-|AKIA|s1|s2", settings)
+    assert {"https://…@host/v1", "5"} < {*record.variant.values()}
+    assert "shots=3" in settings
+
+
+def test_an_archive_with_a_damaged_file_is_refused(tmp_path: Path) -> None:
+    with ZipFile(tmp_path / "a.eval", "w", ZIP_DEFLATED) as archive:
+        archive.writestr("header.json", (FILES / "epochs.json").read_bytes())
+    content = bytearray((tmp_path / "a.eval").read_bytes())
+    content[60:90] = bytes(30)
+    (tmp_path / "a.eval").write_bytes(content)
+    with pytest.raises(DataError, match=r"a\.eval cannot be read \("):
+        read_inspect_log(tmp_path / "a.eval")
+
+
+def test_a_field_whose_name_has_a_comma_is_read_back(imported: Import, tmp_path: Path) -> None:
+    def name(log: dict[str, Any]) -> None:
+        for sample in log["samples"]:
+            sample["metadata"] = {"size, cm": "3"}
+
+    samples = eyechart.load_run(imported(changed(FILES / "epochs.json", tmp_path, name))).samples
+    assert {*samples["kept.metadata.size, cm"]} == {"3"}
 
 
 @pytest.mark.parametrize(

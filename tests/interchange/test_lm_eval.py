@@ -176,3 +176,28 @@ def test_keys_of_servers_are_not_recorded(changed: Any) -> None:
     assert {name: text for name, text in case.settings.items() if name.startswith("model_args")} == {
         "model_args.model": "m"
     }
+
+
+def test_the_address_of_an_image_in_memory_is_not_its_content(import_files: Any, changed: Any, tmp_path: Path) -> None:
+    """lm-eval writes an image as the text of a Python object, whose address is another one in each process."""
+
+    def give_images(address: int) -> Change:
+        def change(lines: list[dict[str, Any]], results: dict[str, Any]) -> None:
+            for line in lines:
+                line["doc"]["image"] = f"<PIL.PngImagePlugin.PngImageFile image mode=RGB size=8x8 at {address:#x}>"
+
+        return change
+
+    first = import_files("lm-eval", changed(give_images(0x7F0000)), "--model=m")
+    (tmp_path / "after").rename(tmp_path / "first")
+    verdicts = eyechart.compare(first, import_files("lm-eval", changed(give_images(0x7F1230)), "--model=m")).verdicts
+    assert {*verdicts["n"]} == {120}
+    record = read_run(first).records[0]
+    assert record.metrics[0].n_clusters == record.metrics[0].n == 120
+
+
+def test_a_printed_text_is_no_number(changed: Any) -> None:
+    path = changed(lambda lines, results: results["results"]["shapes"].update({"acc_norm,none": None}))
+    (case,) = read_harness(LM_EVAL, [path])
+    assert [metric.name for metric in case.metrics] == ["acc"]
+    assert case.notes == ("acc_norm is left out: the tool printed no number for it",)

@@ -106,3 +106,16 @@ def test_without_openpyxl_the_message_has_the_remedy(monkeypatch: pytest.MonkeyP
     monkeypatch.setattr("eyechart.interchange.vlmevalkit_results.find_spec", lambda name: None)
     with pytest.raises(DataError, match=r"needs openpyxl: pip install 'eyechart\[interchange\]', or save"):
         list(read_vlmevalkit(write(tmp_path, "VLM", table([]))))
+
+
+def test_a_cell_may_have_any_character(tmp_path: Path) -> None:
+    (path := tmp_path / "a.tsv").write_text("index\tprediction\thit\n1\ta\x0crac\u2028b\t1\n", encoding="utf-8")
+    (case,) = read_vlmevalkit(path)
+    assert [answer.prediction for answer in case.answers] == ["a\x0crac\u2028b"]
+
+
+def test_an_accuracy_that_is_no_number_is_refused(tmp_path: Path) -> None:
+    path = write(tmp_path, "VLM", table([1]))
+    (path.parent / "VLM_Shapes_DEV_acc.csv").write_text("split,Overall\ndev,50%\n", encoding="utf-8")
+    with pytest.raises(DataError, match="'50%' is no number"):
+        list(read_vlmevalkit(path))

@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Mapping
+from concurrent.futures import ThreadPoolExecutor
 from hashlib import sha256
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -17,7 +18,7 @@ from eyechart.cli import main
 from eyechart.inference import responses
 from eyechart.inference.arrays import Block, append, compact, gather, seal, stored_rows
 from eyechart.inference.store import Key, Store, StoreEntry
-from eyechart.inference.store_copies import merge_store, pull_store, push_store
+from eyechart.inference.store_copies import RemoteStore, merge_store, pull_store, push_store
 from eyechart.models.description import ModelDescription, find_descriptions, read_descriptions, write_description
 from eyechart.models.types import Answer, Identity, Usage
 from eyechart.spec import parse_spec
@@ -194,6 +195,44 @@ def test_the_model_that_answered_last_is_scored_after_a_merge_in_any_order(tmp_p
             merge_store(tmp_path / into, store)
         found = find_descriptions(tmp_path / into, parse_spec("m[]"), "")
         assert [description.identity.weights_sha256 for description in found] == ["new", "old"]
+
+
+def test_the_model_that_answered_last_is_scored_after_pulls(tmp_path: Path) -> None:
+    """The time of the last answer is that of the store which was pushed, not that of the upload or download."""
+    stores = {name: write(tmp_path / name, {}) for name in ("old", "new", "here")}
+    for number, (name, store) in enumerate(stores.items()):
+        model = msgspec.structs.replace(identity(), weights_sha256=name)
+        write_description(store, ModelDescription(spec="m[]", identity=model, interfaces=()))
+        (path,) = (store / "models").iterdir()
+        os.utime(path, (1000 + number, 1000 + number))
+    url = f"file://{tmp_path}/remote"
+    for name in ("new", "old"):
+        push_store(stores[name], url)
+    remote = RemoteStore(url, stores["here"])
+    for _ in range(2):
+        remote.copy_models()
+        found = find_descriptions(stores["here"], parse_spec("m[]"), "")
+        assert [description.identity.weights_sha256 for description in found] == ["here", "new", "old"]
+    for path in (tmp_path / "remote").rglob("*.time"):
+        path.unlink()  # as an older copy
+    copy = write(tmp_path / "copy", {})
+    RemoteStore(url, copy).copy_models()
+    merge_store(copy, stores["here"])
+    assert next(iter(find_descriptions(copy, parse_spec("m[]"), ""))).identity.weights_sha256 == "here"
+
+
+def test_a_session_that_waits_for_an_entry_of_a_copy_says_so(tmp_path: Path, answered: Path) -> None:
+    push_store(answered, url := f"file://{tmp_path}/remote")
+    copy, said = tmp_path / "copy", list[str]()
+    entry = entry_of(copy, 0)
+    with ThreadPoolExecutor(1) as threads:
+        with entry.lock_for_writing():
+            waiting = threads.submit(RemoteStore(url, copy, on_wait=said.append).copy_entry, entry.key.digest)
+            with pytest.raises(TimeoutError):
+                waiting.result(timeout=0.5)
+            assert ["another run is answering" in text for text in said] == [True]
+        waiting.result(timeout=30)
+    assert entry.complete
 
 
 @pytest.fixture

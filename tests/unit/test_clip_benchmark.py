@@ -19,6 +19,7 @@ from eyechart.data.splits import list_splits, open_split
 from eyechart.data.webdataset_shards import open_shards
 from eyechart.errors import VocabularyError
 from eyechart.models.types import Encoder, Floats, Identity
+from eyechart.records import read_run
 
 CLASSES = ("cat", "dog", "emu")
 
@@ -170,9 +171,10 @@ def test_published_numbers_stand_beside_those_of_a_run(run_of_pets: Path, tmp_pa
     out = tmp_path / "exported"
     assert main(["export", "clip-benchmark", str(run_of_pets), "--out", str(out)]) == 0
     (row,) = csv.DictReader((out / "benchmark.csv").read_text().splitlines())
-    row |= {"acc1": "0.999", "acc5": "nan"}
+    row |= {"acc1": "0.999", "acc5": "nan", "dataset": "vtab/pets"}  # as in the published table
+    other = row | {"acc1": "0.001", "language": "jp"}
     table = tmp_path / "published.csv"
-    table.write_text("\n".join([",".join(row), ",".join(row.values()), ""]))
+    table.write_text("\n".join([",".join(row), ",".join(row.values()), ",".join(other.values()), ""]))
     assert main(["export", "clip-benchmark", str(run_of_pets), f"--published={table}", "--out", str(out)]) == 0
     rows = {line["metric"]: line for line in csv.DictReader((out / "published.csv").read_text().splitlines())}
     assert {*rows} == {"acc1", "mean_per_class_recall"}
@@ -187,12 +189,14 @@ def test_published_numbers_stand_beside_those_of_a_run(run_of_pets: Path, tmp_pa
         ("dataset,model\nwds/cars,a\n", "has no column pretrained"),
         ("", "has no row"),
         ("dataset,model,pretrained,acc1\nwds/cars,a,b,0.5\n", "has no row of the runs' data sets and models"),
+        ("dataset,model,pretrained,acc1\nvtab/pets,{model},,high\n", "has acc1=high. Expected a number"),
     ],
 )
 def test_a_table_without_these_rows_is_refused(
     run_of_pets: Path, tmp_path: Path, content: str, sentence: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    (table := tmp_path / "published.csv").write_text(content)
+    name = read_run(run_of_pets).records[0].model.spec
+    (table := tmp_path / "published.csv").write_text(content.format(model=name.partition("[")[2].rstrip("]") or name))
     options = [f"--published={table}", "--out", str(tmp_path / "exported")]
     assert main(["export", "clip-benchmark", str(run_of_pets), *options]) != 0
     assert sentence in capsys.readouterr().err

@@ -175,7 +175,7 @@ def test_another_model_than_the_described_one_does_not_answer(open_session: Open
     (path,) = (tmp_path / "made").iterdir()
     path.write_text(path.read_text().replace('"weights_sha256": "', '"weights_sha256": "0'))
     again = open_session("timm[]")
-    with pytest.raises(ModelError, match=r"is not the model that its description .* Delete that folder"):
+    with pytest.raises(ModelError, match=r"is not the model that its description .* Delete this folder"):
         again.prepare(Image.new("RGB", (8, 8)))  # type: ignore[attr-defined]
 
 
@@ -194,6 +194,17 @@ def test_another_model_than_the_described_one_does_not_answer(open_session: Open
 def test_models_whose_files_another_package_finds_are_made_each_time(text: str) -> None:
     assert [*model_files(parse_spec(text))] == []
     assert find_facts(parse_spec(text), "cpu", True) is None
+
+
+def test_an_encoder_of_a_part_that_another_package_finds_is_not_overlooked(tmp_path: Path) -> None:
+    for text in (f"conse[text=sentence[{tmp_path}]]", "conse[text=sentence[owner/name]]"):
+        assert [*model_files(parse_spec(text))] == []
+
+
+def test_an_adapter_of_the_hub_is_not_overlooked(checkpoint: Path, tmp_path: Path) -> None:
+    assert find_facts(parse_spec(f"hf[{checkpoint},adapter={tmp_path}]"), "cpu", True)
+    for folder in (str(checkpoint), "toybox-mllm"):
+        assert find_facts(parse_spec(f"hf[{folder},adapter=owner/name]"), "cpu", True) is None
 
 
 def test_a_model_with_code_of_its_own_is_made_each_time(checkpoint: Path) -> None:

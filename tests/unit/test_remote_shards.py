@@ -13,6 +13,7 @@ from PIL import Image
 from webdataset import TarWriter
 
 from eyechart.data.dataset import Dataset
+from eyechart.data.remote_shards import version_of
 from eyechart.data.splits import list_splits, open_split
 from eyechart.errors import DataError
 from tests.range_server import Server, serve
@@ -110,6 +111,42 @@ def test_a_server_that_fails_for_a_moment_is_asked_again(root: Path, server: Ser
     dataset = open_root(server.url)
     server.broken = 2
     assert contents(dataset, range(3)) == contents(open_root(str(root)), range(3))
+
+
+def test_an_error_that_fsspec_returns_instead_of_bytes_is_tried_again(
+    root: Path, server: Server, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As versions before 2026.6 do."""
+    dataset, files = open_root(server.url), fsspec.filesystem("http")
+    read, left = files.cat_ranges, [1]
+
+    def failing(paths: list[str], *arguments: Any, **options: Any) -> list[Any]:
+        return [OSError("503")] * len(paths) if left and left.pop() else read(paths, *arguments, **options)
+
+    monkeypatch.setattr(files, "cat_ranges", failing)
+    assert contents(dataset, range(3)) == contents(open_root(str(root)), range(3))
+
+
+def test_a_shard_that_is_listed_and_not_allowed_is_named(
+    root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    files = fsspec.filesystem("file")
+    info = files.info
+
+    def forbidden(path: str, **options: Any) -> Any:
+        if str(path).endswith("1.tar"):
+            raise PermissionError("403")
+        return info(path, **options)
+
+    monkeypatch.setattr(files, "info", forbidden)
+    with pytest.raises(DataError, match=r"pets/test/1\.tar cannot be read \(PermissionError: 403\)"):
+        open_root(f"file://{root}", cache=tmp_path / "cache")
+
+
+def test_without_a_version_a_shard_is_indexed_each_time() -> None:
+    plain = {"name": "a", "size": 1, "type": "file", "url": "https://host/a"}
+    assert version_of(plain) != version_of(plain)
+    assert version_of(plain | {"ETag": "1"}) != version_of(plain | {"ETag": "2"})
 
 
 @pytest.mark.parametrize("how", ["fails", "is removed", "sends no ranges"])

@@ -1,5 +1,6 @@
 """`eyechart compare`, `baseline`, `leaderboard` and `clusters`: differences of runs, models and groups of images."""
 
+import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -19,6 +20,7 @@ from eyechart.cli.parameters import (
     store_option,
 )
 from eyechart.cli.reports import print_tables
+from eyechart.errors import NotComparableError
 
 if TYPE_CHECKING:
     from eyechart.reports.compare import MatchedSides
@@ -38,8 +40,8 @@ if TYPE_CHECKING:
 @click.option(
     "--check",
     is_flag=True,
-    help="Exit with the status of the gate: 10 for a regression or other data, 11 if a case is missing, 13 if the "
-    "--margin is not excluded.",
+    help="Exit with the status of the gate: 10 for a regression, a missing metric or other data, 11 if a case is "
+    "missing, 13 if the --margin is not excluded.",
 )
 @format_option
 def compare(
@@ -57,19 +59,27 @@ def compare(
     compared over the same samples. Classes, taxa and other slices that changed have a table of their own.
     """
     from eyechart.gate.verdicts import Rule
+    from eyechart.plugins.exit_codes import ABSENT, REGRESSION
     from eyechart.reports.compare import compare_sides, comparison_tables, match_models, match_runs
 
     if len(places) > 2 or (len(places) == 1 and not models):
         raise click.UsageError("compare takes two runs, or one and --models SPEC SPEC.")
     sides = match_models(places, models) if models else match_runs(places)
     rule = Rule(alpha, max_drop, margin)
-    result = compare_sides(sides, rule)
-    print_tables(comparison_tables(sides, rule, result), format_name)
+    try:
+        result = compare_sides(sides, rule)
+        print_tables(comparison_tables(sides, rule, result), format_name)
+    except NotComparableError as error:
+        if not check:
+            raise
+        print(f"eyechart: {error}", file=sys.stderr)
+        return int(REGRESSION if sides.before.keys() & sides.after.keys() else ABSENT)
     return gate_status(sides, result, margin) if check else 0
 
 
 def gate_status(sides: "MatchedSides", result: "RunComparison", margin: float | None) -> int:
     """Return the exit status of the gate for a comparison, 0 if nothing is wrong."""
+    from eyechart.gate.compare import missing_metrics
     from eyechart.gate.verdicts import INCONCLUSIVE as UNDECIDED
     from eyechart.gate.verdicts import REGRESSION as LOSS
     from eyechart.gate.verdicts import session_verdict
@@ -77,7 +87,7 @@ def gate_status(sides: "MatchedSides", result: "RunComparison", margin: float | 
     from eyechart.reports.compare import missing_cases
 
     verdict, status = session_verdict(result.every), 0
-    if verdict == LOSS or result.refused:
+    if verdict == LOSS or result.refused or any(missing_metrics(*pair) for pair in result.compared.values()):
         status = REGRESSION
     elif missing_cases(sides):
         status = ABSENT

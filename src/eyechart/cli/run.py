@@ -6,8 +6,11 @@ import sys
 
 import click
 
+# Without -h, which click would find in -kHELLO: it reads unknown short options letter by letter.
+PYTEST_ARGUMENTS = {"ignore_unknown_options": True, "help_option_names": ["--help"]}
 
-@click.command(context_settings={"ignore_unknown_options": True})
+
+@click.command(context_settings=PYTEST_ARGUMENTS)
 @click.argument("arguments", metavar="[PYTEST ARGUMENTS]…", nargs=-1, type=click.UNPROCESSED)
 def run(arguments: tuple[str, ...]) -> int:
     """Evaluate models on benchmarks with pytest.
@@ -19,7 +22,7 @@ def run(arguments: tuple[str, ...]) -> int:
     return run_pytest(arguments)
 
 
-@click.command(context_settings={"ignore_unknown_options": True})
+@click.command(context_settings=PYTEST_ARGUMENTS)
 @click.argument("arguments", metavar="[PYTEST ARGUMENTS]…", nargs=-1, type=click.UNPROCESSED)
 def answer(arguments: tuple[str, ...]) -> int:
     """Store the answers of models without scoring them.

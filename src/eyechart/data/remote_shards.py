@@ -1,13 +1,13 @@
 """WebDataset shards at a URL, such as s3:// or hf://: fsspec lists them, and images are read by ranges of bytes."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from hashlib import sha256
 from itertools import islice
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from time import sleep
+from time import sleep, time_ns
 from typing import Any, BinaryIO
 
 from eyechart.data.class_names import TEMPLATES_FILE as TEMPLATES
@@ -23,6 +23,7 @@ IMAGES = 64  # images whose ranges are read at the same time
 GAP = 2**16  # bytes between two ranges that are read as one, since a request takes longer than these
 RANGE = 2**24  # bytes of a range at most
 TRIES = 4
+NO_VERSION = ("name", "size", "type", "url", "mimetype", "partial")  # what a changed file may have, too
 ABOVE = ("classnames.txt", "equivalences.csv", TEMPLATES)  # may be in the folder above the split
 
 
@@ -93,9 +94,13 @@ class RemoteShards:
         files, root = open_url(self.url, DataError)
         facts = []
         for name in names:
-            info = files.info(f"{root}/{name}")
-            digest = sha256(repr(sorted((key, str(value)) for key, value in info.items())).encode()).hexdigest()
-            facts.append(FileFacts(f"{self.url}/{name}", info["size"] or 0, int(digest[:15], 16)))
+            try:
+                info = files.info(f"{root}/{name}")
+            except Exception as error:
+                raise DataError(
+                    f"{self.url}/{name} cannot be read ({describe(error)}): allow it, or try again."
+                ) from error
+            facts.append(FileFacts(f"{self.url}/{name}", info["size"] or 0, version_of(info)))
         return facts
 
     @contextmanager
@@ -114,6 +119,16 @@ class RemoteShards:
     def source(self, entries: Sequence[IndexEntry]) -> "RemoteSource":
         """Return the source of the images of all entries."""
         return RemoteSource(self.url, entries)
+
+
+def version_of(info: Mapping[str, Any]) -> int:
+    """Return a number that is another one when a file was changed; one of now if the file system tells no version.
+
+    >>> version_of({"size": 1, "ETag": "x", "url": "a"}) == version_of({"size": 1, "ETag": "x", "url": "b"})
+    True
+    """
+    versions = sorted((key, str(value)) for key, value in info.items() if key not in NO_VERSION)
+    return int(sha256(repr(versions).encode()).hexdigest()[:15], 16) if versions else time_ns()
 
 
 @dataclass(frozen=True)
@@ -164,6 +179,9 @@ class RemoteSource:
         for attempt in range(TRIES):
             try:
                 pieces: list[bytes] = files.cat_ranges(paths, starts, ends, on_error="raise")
+                for piece in pieces:
+                    if isinstance(piece, BaseException):  # before fsspec 2026.6, whatever `on_error` is
+                        raise piece
                 break
             except Exception as error:
                 if isinstance(error, FileNotFoundError) or attempt == TRIES - 1:

@@ -6,7 +6,7 @@ copies have sealed entries alone, whose files never change.
 
 import os
 import shutil
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -23,6 +23,9 @@ from eyechart.inference.store_entries import KEY, StoredEntry, list_entries
 from eyechart.inference.store_unions import union_with
 from eyechart.models.description import FOLDER as MODELS
 from eyechart.urls import needs_connection, open_url
+
+TIME = ".time"  # ends the name of a remote file with the time of a model's last answer
+OnWait = Callable[[str], None]  # is told that another run holds an entry
 
 
 @dataclass
@@ -56,10 +59,10 @@ def merge_store(into: Path, source: Path) -> Copied:
     return copied
 
 
-def merge_entry(into: Path, entry: StoredEntry, copied: Copied, command: str) -> None:
+def merge_entry(into: Path, entry: StoredEntry, copied: Copied, command: str, on_wait: OnWait = lambda _: None) -> None:
     """Add the answers of one entry to a store."""
     refuse_damage(entry, command)
-    target = Store(into).entry(read_key(entry))
+    target = Store(into, on_wait).entry(read_key(entry))
     with target.lock_for_writing() as writer:
         if target.complete:
             copied.count("present")
@@ -142,7 +145,17 @@ def push_store(store: Path, url: str) -> Copied:
             push_entry(entry, files, f"{root}/{entry.digest[:2]}/{entry.digest}", copied)
     for path in sorted((store / MODELS).glob("*.json")):
         upload(files, path, f"{root}/{MODELS}/{path.name}")
+        place, last = f"{root}/{MODELS}/{path.stem}{TIME}", path.stat().st_mtime_ns
+        files.pipe_file(place, str(max(last, read_time(files, place))).encode())
     return copied
+
+
+def read_time(files: Any, place: str) -> int:
+    """Return when a model of a remote store answered last, in ns; 0 if that is not known."""
+    try:
+        return int(files.cat_file(place))
+    except (FileNotFoundError, ValueError):
+        return 0
 
 
 def push_entry(entry: StoredEntry, files: Any, folder: str, copied: Copied) -> None:
@@ -168,7 +181,7 @@ def pull_store(url: str, store: Path) -> Copied:
     return copied
 
 
-def pull_entry(files: Any, folder: str, store: Path, copied: Copied) -> None:
+def pull_entry(files: Any, folder: str, store: Path, copied: Copied, on_wait: OnWait = lambda _: None) -> None:
     """Add the sealed entry in a remote folder to a store. Raises StoreError if it is damaged."""
     digest = folder.rpartition("/")[2]
     there = StoredEntry(store / digest[:2] / digest)
@@ -188,7 +201,7 @@ def pull_entry(files: Any, folder: str, store: Path, copied: Copied) -> None:
                 f"{files.unstrip_protocol(folder)}: the entry {digest[:12]} is damaged ({damage}). Delete it there, "
                 "and push it again."
             )
-        merge_entry(store, local, copied, "pull")
+        merge_entry(store, local, copied, "pull", on_wait)
 
 
 @dataclass
@@ -202,6 +215,7 @@ class RemoteStore:
     url: str
     store: Path
     offline: bool = False
+    on_wait: OnWait = lambda _: None
     missing: set[str] = field(default_factory=set)
 
     def __post_init__(self) -> None:
@@ -226,7 +240,7 @@ class RemoteStore:
         except Exception as error:  # whatever the client of the file system raises
             raise self.unreadable(error) from error
         try:
-            pull_entry(files, folder, self.store, Copied())
+            pull_entry(files, folder, self.store, Copied(), self.on_wait)
         except StoreError:
             raise
         except Exception as error:  # as above
@@ -253,7 +267,11 @@ def pull_models(files: Any, root: str, store: Path) -> None:
     with TemporaryDirectory() as place, suppress(FileNotFoundError):
         (Path(place) / MODELS).mkdir()
         for path in files.ls(f"{root}/{MODELS}", detail=False):
-            files.get_file(path, str(Path(place) / MODELS / path.rpartition("/")[2]))
+            if path.endswith(".json"):
+                local = Path(place) / MODELS / path.rpartition("/")[2]
+                files.get_file(path, str(local))
+                last = read_time(files, path.removesuffix(".json") + TIME)
+                os.utime(local, ns=(last, last))  # else the model of a copy would be the one that answered last
         merge_models(store, Path(place))
 
 

@@ -1,5 +1,6 @@
 """Read the files of a zip archive, also those that are compressed with zstandard, which Python reads only from 3.14."""
 
+import zlib
 from importlib.util import find_spec
 from pathlib import Path
 from types import TracebackType
@@ -42,7 +43,7 @@ class Archive:
             if info.compress_type == ZSTANDARD:
                 return decompress(self.compressed(info), info.file_size, self.path)
             return self.zip.read(info)
-        except (OSError, BadZipFile, NotImplementedError, ValueError) as error:
+        except (OSError, EOFError, BadZipFile, RuntimeError, ValueError, zlib.error) as error:
             raise self.damaged(error) from error
 
     def compressed(self, info: ZipInfo) -> bytes:

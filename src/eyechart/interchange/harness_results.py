@@ -34,6 +34,7 @@ OWN_FIELDS = frozenset((
     *("doc_id", "doc", "target", "arguments", "resps", "filtered_resps", "filter", "metrics", "doc_hash"),
     *("target_hash", "input"),
 ))  # fmt: skip
+ADDRESS = re.compile(r"(<[\w.]+[^<>]*) at 0x[0-9A-Fa-f]+>")
 Line = Mapping[str, Any]
 
 
@@ -193,6 +194,9 @@ def read_metrics(name: str, results: Results, lines: Sequence[Line], notes: list
         if not known or len(known) < len(numbers):
             notes.append(f"{unique} is left out: it has no number for each sample")
             continue
+        if not isinstance(printed, int | float):
+            notes.append(f"{unique} is left out: the tool printed no number for it")
+            continue
         yield ImportedMetric(
             name=unique,
             values=mean_by_key(known),
@@ -222,7 +226,7 @@ def read_answers(lines: Sequence[Line], output_type: str, metrics: Collection[st
         by_document.setdefault(as_text(line["doc_id"]), []).append(line)
     for key, own in by_document.items():
         first = own[0]
-        document = first.get("doc")
+        document = without_addresses(first.get("doc"))
         doc: Mapping[str, Any] = document if isinstance(document, Mapping) else {}
         others = {line["filter"]: as_text(read_answer(line, output_type)) for line in own[1:] if "filter" in line}
         yield ImportedAnswer(
@@ -237,6 +241,19 @@ def read_answers(lines: Sequence[Line], output_type: str, metrics: Collection[st
             | {field: as_text(value) for field, value in first.items() if field not in {*OWN_FIELDS, *metrics}}
             | dict(metric_details(first, metrics)),
         )
+
+
+def without_addresses(value: Any) -> Any:
+    """Return a value of JSON without the addresses in texts of Python objects, which are others in each process.
+
+    >>> without_addresses({"image": "<PIL.Image.Image image mode=RGB size=8x8 at 0x7F00>", "question": "at 0x7F?"})
+    {'image': '<PIL.Image.Image image mode=RGB size=8x8>', 'question': 'at 0x7F?'}
+    """
+    if isinstance(value, Mapping):
+        return {name: without_addresses(part) for name, part in value.items()}
+    if isinstance(value, list):
+        return [without_addresses(part) for part in value]
+    return ADDRESS.sub(r"\1>", value) if isinstance(value, str) else value
 
 
 def metric_details(line: Line, metrics: Collection[str]) -> Iterator[tuple[str, str]]:

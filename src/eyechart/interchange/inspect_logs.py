@@ -132,8 +132,11 @@ def read_metrics(log: Log, notes: list[str]) -> Iterator[ImportedMetric]:
         means = [metric.value for mean, metric in score.metrics.items() if mean in MEANS]
         if other := [mean for mean in score.metrics if mean not in (*MEANS, "stderr")]:
             notes.append(f"of {name}, {', '.join(other)} of the tool is not imported, since it is no mean")
+        if not means:
+            notes.append(f"{name} is left out: the tool printed neither its accuracy nor its mean")
+            continue
         unique = name if names.count(name) == 1 else metric_name(score.scorer, name)
-        yield ImportedMetric(name=unique, values=values, printed=next(iter(means), None))
+        yield ImportedMetric(name=unique, values=values, printed=means[0])
 
 
 def reducer_suffix(reducer: str | None) -> str:

@@ -22,10 +22,14 @@ from eyechart.spec import did_you_mean, parse_alias
 
 CLOSE = 1e-6  # the largest difference between a mean of samples and the number that the tool printed
 IMAGE_FIELDS = ("image_id", "img_id", "image_path", "image")  # by which data sets name the image of a question
-SECRET = re.compile(r"api_?key|secret|password|credential|(?:^|[._])(?:\w+_)?token$", re.IGNORECASE)
+WORDS = r"(?:api|access|private)[_-]?key|secret|passw|credential|authorization|cookie"
+SECRET = re.compile(rf"{WORDS}|(?:^|[._-])(?:\w+_)?token$", re.IGNORECASE)
 SECRET_VALUE = re.compile(
-    r"((?:api_?key|secret|password|credential|\b(?:\w+_)?token)\"?\s*[=:]\s*)[^,\s}]+", re.IGNORECASE
+    rf"""((?:[\w-]*(?:{WORDS})[\w-]*|\b(?:\w+_)?token)['"]?\s*[=:]\s*)"""
+    r"""("[^"]*"|'[^']*'|(?:Bearer |Basic )?[^,\s}]+)""",
+    re.IGNORECASE,
 )
+LOGIN = re.compile(r"(?<=://)[^/\s@]+@")  # user and password of a URL
 DIGITS = re.compile(r"(\d+)")
 Floats = NDArray[np.float64]
 
@@ -133,6 +137,7 @@ def check_case(case: ImportedCase) -> ImportedCase:
         known.add((answer.key, answer.epoch))
     used = [finite_metric(metric) for metric in case.metrics]
     notes = [contradiction for metric in used if (contradiction := metric.contradiction())]
+    notes += [f"{metric.name} is left out: it has no number for any sample" for metric in used if not metric.values]
     metrics = tuple(metric for metric in used if metric.values and not metric.contradiction())
     if not metrics:
         reason = "".join(f" {note}." for note in (*case.notes, *notes))
@@ -213,10 +218,12 @@ def flat_settings(**groups: Any) -> Iterator[tuple[str, str]]:
     {'task_args.shots': '5', 'solver': 'generate'}
     >>> dict(flat_settings(model_args="model=a,api_key=k,max_tokens=8"))
     {'model_args': 'model=a,api_key=…,max_tokens=8'}
+    >>> dict(flat_settings(args={"headers": {"Authorization": "Bearer k", "n": 1}, "url": "https://me:k@host/v1"}))
+    {'args.headers': '{"Authorization":…,"n":1}', 'args.url': 'https://…@host/v1'}
     """
     for name, text in _settings(groups):
         if not SECRET.search(name):
-            yield name, SECRET_VALUE.sub(r"\1…", text)
+            yield name, LOGIN.sub("…@", SECRET_VALUE.sub(r"\1…", text))
 
 
 def _settings(groups: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
@@ -232,9 +239,12 @@ def image_of(fields: Mapping[str, Any]) -> str:
 
     >>> image_of({"image_id": 7}), image_of({"image": "a/b.jpg"}), image_of({"image": {"bytes": ""}})
     ('7', 'a/b.jpg', '')
+    >>> image_of({"image": "<PIL.Image.Image image mode=RGB size=8x8>"})
+    ''
     """
     names = (fields[name] for name in IMAGE_FIELDS if isinstance(fields.get(name), str | int))
-    return next((as_text(name) for name in names if name not in ("", None)), "")
+    texts = (as_text(name) for name in names if name not in ("", None))
+    return next((text for text in texts if not text.startswith("<")), "")
 
 
 def safe_name(text: str) -> str:

