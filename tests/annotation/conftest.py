@@ -253,21 +253,22 @@ class SheetDriver:
             self.page.keyboard.press(key)
 
     def reopen(self) -> None:
-        """Close the page and open it again, until the browser has stored what the page wrote.
+        """Open the page again and close the one before, as soon as the browser has stored what that one wrote.
 
-        A browser stores in the background. A reload of the same page can keep what its process read before that.
+        A browser stores in the background: a reload can show what was stored before, and a browser context whose only
+        page is closed can lose what that page wrote last.
         """
-        written, url = self.page.evaluate("() => ({ ...localStorage })"), self.page.url
+        before, written = self.page, self.page.evaluate("() => ({ ...localStorage })")
         for _ in range(50):
-            context = self.page.context
-            self.page.close()
-            self.page = context.new_page()
+            self.page = before.context.new_page()
             self.listen()
-            self.page.goto(url)
+            self.page.goto(before.url)
             stored = self.page.evaluate("() => ({ ...localStorage })")
             if stored == written:
+                before.close()
                 return
-            self.page.wait_for_timeout(200)
+            self.page.close()
+            before.wait_for_timeout(200)
         pytest.fail(f"the browser stored {stored}, and the page wrote {written}")
 
     def download(self, folder: Path) -> Path:
