@@ -12,11 +12,7 @@ add() { # OPTION VALUES: the option with each line of the values that is not emp
   while IFS= read -r line; do
     line=${line%$'\r'}
     if [[ $line == *[![:space:]]* ]]; then
-      if [[ $1 == -? ]]; then
-        arguments+=("$1" "$line")
-      else
-        arguments+=("$1$line")
-      fi
+      arguments+=("$1$line")
     fi
   done <<< "$2"
 }

@@ -125,7 +125,9 @@ def read_samples(case: RecordedCase, columns: Sequence[str] = (), file: str = ""
     if entry is None:
         raise ReportError(f"The record of {record.case} in {folder} names no {file or 'answers'}. Run the case again.")
     text = read_verified(folder / entry.path, folder, entry)
-    heads = next(csv.reader(StringIO(text, newline="")), [""])
+    content = StringIO(text)
+    heads = next(csv.reader(content), [""])
+    content.seek(0)
     if missing := [name for name in columns if name not in heads]:
         raise ReportError(
             f"{folder / entry.path} has no column {', '.join(missing)}; its columns are {', '.join(heads)}. "
@@ -139,7 +141,7 @@ def read_samples(case: RecordedCase, columns: Sequence[str] = (), file: str = ""
     empty = {name: [""] for name in (*numbers, *kinds)}
     types = dict.fromkeys(wanted, "str") | dict.fromkeys(numbers, "float64") | dict.fromkeys(kinds, LABEL_CATEGORY)
     try:
-        return pd.read_csv(StringIO(text), usecols=wanted, dtype=types, keep_default_na=False, na_values=empty)[wanted]
+        return pd.read_csv(content, usecols=wanted, dtype=types, keep_default_na=False, na_values=empty)[wanted]
     except (ValueError, pd.errors.ParserError) as error:
         raise ReportError(f"{folder / entry.path} cannot be read as answers ({error}). Run the case again.") from error
 

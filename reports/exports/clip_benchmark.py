@@ -32,7 +32,8 @@ def export_clip_benchmark(runs: Runs, published: Path | None = None) -> Iterator
     yield "benchmark.csv", encode(COLUMNS, map(row_of, cases))
     if published is not None:
         known = read_table(published)
-        rows = [row for case in cases for row in compare_with(case, known.get(row_key(names_of(case)), {}))]
+        pairs = [(case, known.get(row_key(names_of(case)), {})) for case in cases]
+        rows = [row for case, own in pairs for row in compare_with(case, own, published)]
         if not rows:
             places = ", ".join("/".join(names_of(case).values()) for case in cases[:3])
             raise ReportError(f"{published} has no row of the runs' data sets and models, such as {places}.")
@@ -70,13 +71,16 @@ def row_key(row: Mapping[str, str]) -> tuple[str, ...]:
     return (row["dataset"].removeprefix("wds/"), row["model"], row["pretrained"])
 
 
-def compare_with(case: CaseRun, published: Mapping[str, str]) -> Iterator[dict[str, object]]:
-    """Yield a row for each metric that a published row has: both numbers, and whether it is within the interval."""
+def compare_with(case: CaseRun, published: Mapping[str, str], path: Path) -> Iterator[dict[str, object]]:
+    """Yield a row for each metric that a published row has: both numbers, and whether it is within the interval.
+
+    `path` is the table of the row. Raises ReportError for a metric that is no number.
+    """
     for name in METRICS:
         metric, text = own_metric(case.record, name), published.get(name) or ""
         if metric is None or metric.value is None or not text or text.lower() == "nan":
             continue
-        number, (low, high) = to_number(text, name), metric.ci or (None, None)
+        number, (low, high) = to_number(text, name, path), metric.ci or (None, None)
         yield names_of(case) | {
             "metric": name,
             "value": metric.value,
@@ -89,12 +93,12 @@ def compare_with(case: CaseRun, published: Mapping[str, str]) -> Iterator[dict[s
         }
 
 
-def to_number(text: str, name: str) -> float:
+def to_number(text: str, name: str, path: Path) -> float:
     """Return a published number. Raises ReportError for another text."""
     try:
         return float(text)
     except ValueError as error:
-        raise ReportError(f"The table of CLIP_benchmark has {name}={text}. Expected a number.") from error
+        raise ReportError(f"{path} has {name}={text}. Expected a number: correct the row.") from error
 
 
 def row_of(case: CaseRun) -> dict[str, object]:

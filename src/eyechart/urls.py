@@ -1,5 +1,7 @@
 """File systems at URLs, which fsspec opens."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 from eyechart.errors import EyechartError
@@ -51,3 +53,22 @@ def open_url(url: str, error_class: type[EyechartError]) -> tuple[Any, str]:
             f"{url} cannot be opened ({error}). Expected a URL that fsspec knows, such as s3://…."
         ) from error
     return files, str(root).rstrip("/")
+
+
+@contextmanager
+def explain_errors(error_class: type[EyechartError], what: str, remedy: str) -> Iterator[None]:
+    """Raise an error of `error_class` for any error of a file system, whose client may raise errors of any class.
+
+    `what` is the beginning of the sentence, and `remedy` its end.
+    """
+    try:
+        yield
+    except error_class:
+        raise
+    except Exception as error:
+        raise error_class(f"{what} ({describe(error)}){remedy}") from error
+
+
+def describe(error: Exception) -> str:
+    """Return the class and the text of an error of a file system."""
+    return f"{type(error).__name__}: {error}".rstrip(" .:")

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from eyechart.cli import PROGRAM
 from eyechart.cli.parameters import (
     ALPHA,
     PATH,
@@ -72,7 +73,7 @@ def compare(
     except NotComparableError as error:
         if not check:
             raise
-        print(f"eyechart: {error}", file=sys.stderr)
+        print(f"{PROGRAM}: {error}", file=sys.stderr)
         return int(REGRESSION if sides.before.keys() & sides.after.keys() else ABSENT)
     return gate_status(sides, result, margin) if check else 0
 

@@ -15,7 +15,7 @@ from eyechart.data.discovery import AUXILIARY_FILES, SplitRef
 from eyechart.data.file_index import IndexEntry
 from eyechart.data.index_cache import FileFacts
 from eyechart.errors import DataError
-from eyechart.urls import needs_connection, open_url
+from eyechart.urls import describe, explain_errors, needs_connection, open_url
 
 BLOCK = 2**23  # bytes that are read at once while a shard is indexed
 KEPT_BLOCKS = 4  # a sample whose members are further apart is read again
@@ -33,11 +33,9 @@ def survey_url(url: str, *, offline: bool = False) -> list[SplitRef]:
     Raises DataError if there are none, if the URL cannot be listed, and for one that needs a connection if `offline`.
     """
     files, root = open_data(url, offline=offline)
-    try:
+    with explain_errors(DataError, f"{url} cannot be listed", ": correct the URL, or allow it."):
         levels = (files.glob(f"{root}/{depth}nshards.txt") for depth in ("*/*/", "*/", ""))
         listings: list[str] = next(filter(None, levels), [])
-    except Exception as error:  # whatever the client of the file system raises, here and below
-        raise DataError(f"{url} cannot be listed ({describe(error)}): correct the URL, or allow it.") from error
     if not listings:
         raise DataError(
             f"{url} holds no shards: expected URL/<benchmark>/<split>/nshards.txt beside 0.tar and so on. Other "
@@ -66,7 +64,7 @@ def remote_folder(url: str, *, offline: bool = False) -> Iterator[tuple[Path, "R
     with TemporaryDirectory() as top:
         folder = Path(top) / "folder"
         folder.mkdir()
-        try:
+        with explain_errors(DataError, f"{url} cannot be read", ": correct the URL, or allow it."):
             names = {str(path).rpartition("/")[2] for path in files.ls(root, detail=False)}
             for name in sorted({"nshards.txt", *AUXILIARY_FILES} & names):
                 files.get_file(f"{root}/{name}", str(folder / name))
@@ -74,8 +72,6 @@ def remote_folder(url: str, *, offline: bool = False) -> Iterator[tuple[Path, "R
             for name in ABOVE:
                 if name not in names and files.exists(f"{above}/{name}"):
                     files.get_file(f"{above}/{name}", str(folder / name))
-        except Exception as error:
-            raise DataError(f"{url} cannot be read ({describe(error)}): correct the URL, or allow it.") from error
         try:
             yield folder, RemoteShards(url, frozenset(names))
         except DataError as error:
@@ -94,12 +90,9 @@ class RemoteShards:
         files, root = open_url(self.url, DataError)
         facts = []
         for name in names:
-            try:
+            remedy = ": allow it, or run the command again."
+            with explain_errors(DataError, f"{self.url}/{name} cannot be read", remedy):
                 info = files.info(f"{root}/{name}")
-            except Exception as error:
-                raise DataError(
-                    f"{self.url}/{name} cannot be read ({describe(error)}): allow it, or try again."
-                ) from error
             facts.append(FileFacts(f"{self.url}/{name}", info["size"] or 0, version_of(info)))
         return facts
 
@@ -107,14 +100,12 @@ class RemoteShards:
     def open(self, name: str) -> Iterator[BinaryIO]:
         """Open a shard for reading once from its beginning to its end."""
         files, root = open_url(self.url, DataError)
-        try:
-            options = {"block_size": BLOCK, "cache_type": "blockcache", "cache_options": {"maxblocks": KEPT_BLOCKS}}
-            with files.open(f"{root}/{name}", "rb", **options) as file:
-                yield file
-        except DataError:
-            raise
-        except Exception as error:
-            raise DataError(f"{self.url}/{name} cannot be read ({describe(error)}): run the command again.") from error
+        options = {"block_size": BLOCK, "cache_type": "blockcache", "cache_options": {"maxblocks": KEPT_BLOCKS}}
+        with (
+            explain_errors(DataError, f"{self.url}/{name} cannot be read", ": run the command again."),
+            files.open(f"{root}/{name}", "rb", **options) as file,
+        ):
+            yield file
 
     def source(self, entries: Sequence[IndexEntry]) -> "RemoteSource":
         """Return the source of the images of all entries."""
@@ -122,7 +113,7 @@ class RemoteShards:
 
 
 def version_of(info: Mapping[str, Any]) -> int:
-    """Return a number that is another one when a file was changed; one of now if the file system tells no version.
+    """Return a number that differs after a change of the file; it always differs if the file system has no version.
 
     >>> version_of({"size": 1, "ETag": "x", "url": "a"}) == version_of({"size": 1, "ETag": "x", "url": "b"})
     True
@@ -206,8 +197,3 @@ def open_data(url: str, *, offline: bool) -> tuple[Any, str]:
             f"{url} is no local folder, and offline mode opens no connection: copy it, and give its folder."
         )
     return open_url(url, DataError)
-
-
-def describe(error: Exception) -> str:
-    """Return the kind and the text of an error of a file system."""
-    return f"{type(error).__name__}: {error}".rstrip(" .:")

@@ -7,7 +7,7 @@ copies have sealed entries alone, whose files never change.
 import os
 import shutil
 from collections.abc import Callable, Iterator
-from contextlib import suppress
+from contextlib import AbstractContextManager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -22,7 +22,7 @@ from eyechart.inference.store import DONE, Key, Store, Writer, remove_parts
 from eyechart.inference.store_entries import KEY, StoredEntry, list_entries
 from eyechart.inference.store_unions import union_with
 from eyechart.models.description import FOLDER as MODELS
-from eyechart.urls import needs_connection, open_url
+from eyechart.urls import explain_errors, needs_connection, open_url
 
 TIME = ".time"  # ends the name of a remote file with the time of a model's last answer
 OnWait = Callable[[str], None]  # is told that another run holds an entry
@@ -232,34 +232,24 @@ class RemoteStore:
             return
         files, root = open_url(self.url, StoreError)
         folder = f"{root}/{digest[:2]}/{digest}"
-        try:
-            files.cat_file(f"{folder}/{DONE}")  # of a server that is gone, `exists` only says no
-        except FileNotFoundError:
-            self.missing.add(digest)
-            return
-        except Exception as error:  # whatever the client of the file system raises
-            raise self.unreadable(error) from error
-        try:
+        with self.explain_errors():
+            try:
+                files.cat_file(f"{folder}/{DONE}")  # of a server that is gone, `exists` only says no
+            except FileNotFoundError:
+                self.missing.add(digest)
+                return
             pull_entry(files, folder, self.store, Copied(), self.on_wait)
-        except StoreError:
-            raise
-        except Exception as error:  # as above
-            raise self.unreadable(error) from error
 
     def copy_models(self) -> None:
         """Copy the descriptions of models into the store. Raises StoreError if the URL cannot be read."""
         files, root = open_url(self.url, StoreError)
-        try:
+        with self.explain_errors():
             pull_models(files, root, self.store)
-        except Exception as error:  # as above
-            raise self.unreadable(error) from error
 
-    def unreadable(self, error: Exception) -> StoreError:
-        """Return the error for a URL that cannot be read."""
-        return StoreError(
-            f"The store at {self.url} cannot be read ({type(error).__name__}: {error}). All answers so far are stored; "
-            "run the same command again, or leave out --eye-remote."
-        )
+    def explain_errors(self) -> AbstractContextManager[None]:
+        """Raise StoreError with a sentence for any error of the file system."""
+        remedy = "All answers so far are stored; run the same command again, or leave out --eye-remote."
+        return explain_errors(StoreError, f"The store at {self.url} cannot be read", f". {remedy}")
 
 
 def pull_models(files: Any, root: str, store: Path) -> None:

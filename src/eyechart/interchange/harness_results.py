@@ -244,7 +244,7 @@ def read_answers(lines: Sequence[Line], output_type: str, metrics: Collection[st
 
 
 def without_addresses(value: Any) -> Any:
-    """Return a value of JSON without the addresses in texts of Python objects, which are others in each process.
+    """Return a value of JSON without the addresses in the texts of Python objects, which differ in each process.
 
     >>> without_addresses({"image": "<PIL.Image.Image image mode=RGB size=8x8 at 0x7F00>", "question": "at 0x7F?"})
     {'image': '<PIL.Image.Image image mode=RGB size=8x8>', 'question': 'at 0x7F?'}

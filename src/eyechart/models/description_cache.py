@@ -222,7 +222,7 @@ def model_files(spec: ModelSpec) -> Iterator[Path]:
 
 
 def names_hub_adapter(spec: ModelSpec) -> bool:
-    """Return whether a model has an adapter of the hub, whose files are not looked at here."""
+    """Return whether the adapter of a model is on the hub; its files are not checked here."""
     adapter = spec.options.get("adapter")
     return adapter is not None and not Path(adapter).expanduser().exists()
 
