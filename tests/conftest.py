@@ -111,7 +111,10 @@ class Files(LoadFileScheduling):  # type: ignore[misc]
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Files | None:
-    if config.getvalue("dist") != "loadfile":
+    """Give whole files to workers, unless benchmarks are run, which pytest loads this file for, too."""
+    here = Path(__file__).parent
+    named = [config.invocation_params.dir / argument.partition("::")[0] for argument in config.args]
+    if config.getvalue("dist") != "load" or not all(path.resolve().is_relative_to(here) for path in named):
         return None
     config.option.loadscopereorder = False
     return Files(config, log)

@@ -12,7 +12,7 @@ import pytest
 from eyechart.cli import main
 from eyechart.reports.annotation.files import SheetKey, key_path, read_key
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.deep
 
 
 def places(key: SheetKey, by: str) -> list[list[int]]:

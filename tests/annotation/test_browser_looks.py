@@ -7,7 +7,7 @@ import pytest
 
 from eyechart.reports.annotation.spot_check import SpotCheckOptions, write
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.deep
 
 
 @pytest.fixture

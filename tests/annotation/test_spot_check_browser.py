@@ -12,7 +12,7 @@ from eyechart.oodbench.division_files import read_file
 from eyechart.reports.annotation.spot_check import SpotCheckOptions, write
 from eyechart.reports.annotation.spot_check_outcomes import read_outcome
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.deep
 
 Make = Callable[..., Path]
 HARM = "</script><img src=x onerror=\"document.title='pwned'\"><script>document.title='pwned'</script>" + "wide" * 60

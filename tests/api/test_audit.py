@@ -20,7 +20,7 @@ from eyechart.metrics.noise_floor import detectable_beside_noise
 from eyechart.models.types import Classifier, Floats, Identity
 from eyechart.spec import ModelSpec
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.deep
 
 IMAGES = 20  # of each of two classes
 LOST, GAINED = 4, 1

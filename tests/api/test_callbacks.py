@@ -10,7 +10,7 @@ from PIL import Image
 from eyechart.errors import SpecError
 from eyechart.integrations.periodic import PeriodicEvaluation
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.deep
 
 
 @pytest.fixture

@@ -20,7 +20,7 @@ from eyechart.models.types import Classifier, Floats, Identity
 from eyechart.samples.files import packaged
 from eyechart.spec import parse_spec
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.deep
 
 Evaluate = Callable[..., eyechart.EvaluationRun]
 MAKERS = run_path(str(Path(__file__).parents[1] / "tiny_pairs.py"))

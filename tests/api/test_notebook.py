@@ -7,7 +7,7 @@ import nbclient
 import nbformat
 import pytest
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.deep
 NOTEBOOK = Path(__file__).parents[2] / "examples" / "evaluate.ipynb"
 
 

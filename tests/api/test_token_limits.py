@@ -12,7 +12,7 @@ from eyechart.protocol.options import MAX_TOKENS
 from eyechart.protocol.registry import get_protocol, protocol_targets
 from eyechart.records import Record, read_run
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.deep
 
 Evaluate = Callable[..., eyechart.EvaluationRun]
 CUTOUTS, SCENES, BIRDS = "toybox/sample-cutouts", "oodbench/sample-coco", "realbirdid/sample-drawn"

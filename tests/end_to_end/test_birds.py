@@ -103,7 +103,7 @@ def test_leaked_birds_are_counted_and_listed(imported: Path, root: Path, capsys:
     assert [line["observation_id"] for line in read(root / "list.csv")] == [str(FIRST + n) for n in (0, 1, FEW)]
 
 
-@pytest.mark.slow
+@pytest.mark.deep
 @pytest.mark.parametrize("command", ["import", "overlap"])
 def test_a_refusal_is_a_sentence_and_status_2(command: str, tmp_path: Path, warm_python: Sequence[str]) -> None:
     more = ["--images", str(tmp_path)] if command == "import" else []

@@ -17,7 +17,7 @@ from eyechart.oodbench.division_files import read_division
 from eyechart.toybox.coco import write
 from eyechart.toybox.styles import TRAINING
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.deep
 
 CLIP, OTHER, MLLM = "open_clip[toybox-clip]", "open_clip[toybox-clip-b]", "hf[toybox-mllm]"
 SCENES = 20

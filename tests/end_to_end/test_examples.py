@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.deep
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 MLLM = "hf[toybox-mllm]"

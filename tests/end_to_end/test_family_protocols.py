@@ -10,7 +10,7 @@ import family_table
 import pytest
 from families.protocols import PROTOCOLS, protocols_of, run_protocols
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.deep
 
 FAMILIES = (
     *("fast_vlm", "gemma3", "gemma4", "idefics3", "internvl", "llama4", "llava_next", "mistral3", "mllama"),

@@ -23,7 +23,7 @@ from safetensors.numpy import load_file, save_file
 
 from eyechart.toybox.sample import open_toybox
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.deep
 
 CASE = "toybox/sample/open_clip[local-dir:model]"
 REGRESSION, HELD = 10, "--eye-baseline=kept"

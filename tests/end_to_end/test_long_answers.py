@@ -9,7 +9,7 @@ import pytest
 
 from eyechart.toybox.sample import open_toybox
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.deep
 
 LONG = "word " * 200_000
 RUN = "runs/latest"

@@ -79,7 +79,7 @@ def wait_for(port: int) -> None:
             return
 
 
-@pytest.mark.slow
+@pytest.mark.deep
 def test_the_recipe_answers_on_the_cluster(tmp_path: Path) -> None:
     """Both nodes start, the command answers through them, and its record is right."""
     for number, name in enumerate(("blue", "red")):

@@ -12,7 +12,7 @@ import pytest
 
 from eyechart.reports.oodbench.catalogue import FIGURES, TABLES
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.deep
 
 MLLM, CLIPS = "hf[toybox-mllm]", ("open_clip[toybox-clip]", "open_clip[toybox-clip-b]")
 Table = Callable[[str], list[dict[str, str]]]

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.deep
 
 KINDS = {"coco": "COCO", "lvis": "LVIS", "nuscenes": "nuScenes", "cityscapes": "Cityscapes"}
 MLLM, A, B = "hf[toybox-mllm]", "open_clip[toybox-clip]", "open_clip[toybox-clip-b]"

@@ -20,7 +20,7 @@ import eyechart.samples
 from eyechart.data.class_names import load_class_names
 from eyechart.protocol.prompts import get_prompt
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.deep
 
 WEIGHTS = Path(eyechart.samples.__file__).parent / "toybox-mllm"
 PUBLISHED = Path(__file__).parents[1] / "golden/prompts/published"

@@ -19,7 +19,7 @@ from eyechart.plugins.summary import select_rows
 from eyechart.protocol.sample_table import SHARED_COLUMNS
 from eyechart.reports.runs import load
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.deep
 
 ROOT = Path(__file__).parents[2]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
@@ -72,7 +72,7 @@ def test_the_schema_in_docs_describes_every_record(session: tuple[str, dict[str,
 
 
 def test_there_are_two_commands() -> None:
-    assert [command.rpartition("&& ")[2] for command in COMMANDS] == ["pytest", "pytest tests -n 2 --dist loadfile"]
+    assert [command.rpartition("&& ")[2] for command in COMMANDS] == ["pytest", "pytest tests -n 2"]
 
 
 def test_nothing_is_worse_than_the_kept_baselines(session: tuple[str, dict[str, Any]]) -> None:

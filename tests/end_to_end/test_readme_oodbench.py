@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.deep
 
 SECTION = (Path(__file__).parents[2] / "docs/oodbench.md").read_text(encoding="utf-8")
 LINES = re.findall(r"^    (.+)$", SECTION, re.MULTILINE)[:3]

@@ -16,7 +16,7 @@ import pytest
 from eyechart.records import subset_text
 from eyechart.reports.realbirdid.catalogue import FIGURES, TABLES
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.deep
 
 SECTION = (Path(__file__).parents[2] / "docs/realbirdid.md").read_text(encoding="utf-8")
 COMMANDS = re.findall(r"^    (.+)$", SECTION, re.MULTILINE)

@@ -10,7 +10,7 @@ import pytest
 
 from eyechart.cli import main
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.deep
 
 
 @pytest.fixture

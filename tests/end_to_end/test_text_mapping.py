@@ -17,7 +17,7 @@ from eyechart.data.class_names import load_class_names, load_templates
 from eyechart.models.registry import create_model
 from eyechart.spec import parse_spec
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.deep
 
 NAMES = load_class_names("openai").names
 FEW = [NAMES[index] for index in (2, 207, 248, 250, 281, 322, 605, 606, 620, 681, 820, 839)]

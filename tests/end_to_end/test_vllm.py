@@ -23,7 +23,7 @@ from eyechart.models.vllm.engine import _places
 from eyechart.models.vllm.generator import VllmGenerator
 from eyechart.spec import parse_spec
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.deep
 
 ENVIRONMENT = dict(os.environ)
 CHOICES = ["cat", "caterpillar", "a cat that sees", "dog", "cat", " cat", '{"1": "cat"}', *map(str, range(10, 200)), ""]

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.deep
 
 HF, VLLM = "hf[toybox-mllm]", "vllm[toybox-mllm]"
 IN_WORDS, BY_NUMBER = ("abstention", "free_form"), ("flat_list", "species")

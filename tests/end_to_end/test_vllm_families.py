@@ -17,7 +17,7 @@ from eyechart.models.types import Request
 from eyechart.models.vllm.generator import VllmGenerator
 from eyechart.spec import parse_spec
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.deep
 
 FAMILIES = ("idefics3", "internvl", "mistral3", "qwen2_5_vl")
 CHOICES = ["cat", "caterpillar", "dog", "hot dog", "a bird"]

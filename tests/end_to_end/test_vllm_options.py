@@ -16,7 +16,7 @@ from eyechart.models.types import Request
 from eyechart.models.vllm.generator import VllmGenerator
 from eyechart.spec import parse_spec
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.deep
 
 MAKER = run_path(str(Path(__file__).parents[1] / "thinking_checkpoint.py"))
 BIG = [Request((Image.effect_noise((200, 160), 90).convert("RGB"), "what is this?"))]

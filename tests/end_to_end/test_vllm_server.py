@@ -32,7 +32,7 @@ from eyechart.toybox.classes import names
 from eyechart.toybox.species import species
 from toybox.exam import Item, groups, skills
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.deep
 
 TOKENS = 24
 TOP = 20  # tokens a position, the most that OpenAI's API returns

@@ -13,7 +13,7 @@ from eyechart.models.types import Answer, Generator, Request
 from eyechart.models.vllm.generator import VllmGenerator
 from eyechart.spec import parse_spec
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.deep
 
 MAKER = run_path(str(Path(__file__).parents[1] / "thinking_checkpoint.py"))
 SCHEMA = {"type": "object", "properties": {"1": {"enum": ["cat", "dog"]}}, "required": ["1"]}

@@ -15,7 +15,7 @@ import pytest
 from eyechart.cli import COMMANDS
 from eyechart.extras import Extra, install_command
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.deep
 
 ROOT = Path(__file__).parents[2]
 Done = subprocess.CompletedProcess[str]

@@ -74,7 +74,7 @@ def test_a_run_of_other_samples_is_refused(pair: tuple[Path, Path], import_files
         comparison_tables(match_runs([pair[0], short]))
 
 
-@pytest.mark.slow
+@pytest.mark.deep
 def test_the_page_shows_what_changed_sample_by_sample(pair: tuple[Path, Path], browser: Any, tmp_path: Path) -> None:
     before, after = pair
     folder = tmp_path / "page"

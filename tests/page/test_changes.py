@@ -15,7 +15,7 @@ from eyechart.records import read_run
 from eyechart.reports.compare import comparison_tables, match_runs
 from eyechart.reports.render import format_cell
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.deep
 
 COLUMNS = {  # of the page, by the name that `compare` has for it
     "Model": "Case",

@@ -13,7 +13,7 @@ from eyechart.gate.evidence import Evidence
 from eyechart.records import decode, read_run
 from eyechart.reports.page.write import PageOptions, write_page
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.deep
 
 
 def index(page: Path) -> dict[str, Any]:

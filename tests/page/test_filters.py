@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.deep
 
 TIMM, CONSE, MLLM = "timm%5Btf_efficientnet_lite0%5D%2C+supervised", "conse%5B%5D%2C+zero_shot", "hf%5Bmllm%5D%2C+CW"
 

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.deep
 
 HARM = (
     "</script></pre><script>document.title = 'owned'</script><img src=x onerror=\"document.title = 'owned'\">"

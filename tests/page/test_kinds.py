@@ -38,7 +38,7 @@ from eyechart.reports.page.write import PageOptions, write_page
 from eyechart.reports.render import format_cell
 from eyechart.reports.runs import CaseRun, load
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.deep
 
 CASES = "(realbirdid/sample/ or oodbench/sample-lvis/) and not conse and not clip-b"
 

@@ -7,7 +7,7 @@ import pytest
 
 from eyechart.gate.verdicts import Rule
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.deep
 
 AXE = (Path(__file__).parents[1] / "vendor/axe.min.js").read_text(encoding="utf-8")
 VIEWS = (

@@ -14,7 +14,7 @@ from eyechart.records import decode, read_run
 from eyechart.reports.page.previous import sample_changes
 from eyechart.reports.runs import load
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.deep
 
 CASE, RULE = "imagenet/sample/conse[]", "zero_shot"
 Listed = Callable[..., list[str]]

@@ -106,7 +106,7 @@ def test_the_page_without_data_has_names_and_pictures(run: Any, page: Any) -> No
     assert not any("no images" in note for note in index["notes"])
 
 
-@pytest.mark.slow
+@pytest.mark.deep
 def test_the_page_has_names_where_the_data_are_gone(run: Any, page: Any, pets: Path) -> None:
     folder_ = run()
     pets.rename(pets.with_name("elsewhere"))
@@ -117,7 +117,7 @@ def test_the_page_has_names_where_the_data_are_gone(run: Any, page: Any, pets: P
     assert str(pets) in note
 
 
-@pytest.mark.slow
+@pytest.mark.deep
 def test_the_option_data_wins_over_the_root_of_the_run(run: Any, page: Any, pets: Path) -> None:
     folder_ = run()
     moved = pets.rename(pets.with_name("elsewhere"))
@@ -153,7 +153,7 @@ def two(run: Any, tmp_path: Path) -> tuple[Path, Path]:
 FIRST, SECOND = "20260101-000001-000000", "20260101-000002-000000"
 
 
-@pytest.mark.slow
+@pytest.mark.deep
 def test_the_page_names_runs_behind_links_by_their_folders(two: tuple[Path, Path], page: Any) -> None:
     index, folder = page(*two)
     assert [run_["folder"] for run_ in index["runs"]] == [FIRST, SECOND]
@@ -163,7 +163,7 @@ def test_the_page_names_runs_behind_links_by_their_folders(two: tuple[Path, Path
     ]
 
 
-@pytest.mark.slow
+@pytest.mark.deep
 def test_the_page_tells_runs_of_one_name_apart(run: Any, page: Any) -> None:
     index, _ = page(run("one/latest"), run("two/latest"))
     assert [run_["folder"] for run_ in index["runs"]] == ["one/latest", "two/latest"]

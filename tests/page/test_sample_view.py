@@ -15,7 +15,7 @@ from eyechart.protocol.prompts import get_prompt
 from eyechart.protocol.sample_table import SHARED_COLUMNS
 from eyechart.records import File, Record, read_run
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.deep
 
 TIMM = "timm%5Btf_efficientnet_lite0%5D%2C+supervised"
 

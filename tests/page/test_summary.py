@@ -8,7 +8,7 @@ import pytest
 from eyechart.gate.verdicts import Rule
 from eyechart.glossary import METRICS, SUBSETS
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.deep
 
 
 @pytest.fixture

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.deep
 
 PRESSES_J_BEFORE_ANYTHING_IS_PAINTED = """
 new MutationObserver((_, observer) => {

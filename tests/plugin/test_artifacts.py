@@ -11,7 +11,7 @@ import pytest
 from jsonschema import Draft202012Validator
 from record_schema import SCHEMA_FILE
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.deep
 
 KEPT = {"schema", "case", "benchmark", "protocol", "split", "variant", "model", "data", "seed", "outcomes", "metrics",
         "reported", "predictions", "seconds", "environment", "command"}  # fmt: skip

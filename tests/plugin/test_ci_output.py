@@ -14,7 +14,7 @@ from eyechart.gate.verdicts import REGRESSION, Verdict
 from eyechart.plugins.exit_codes import MEANINGS
 from eyechart.plugins.github_summary import FAILURES, LENGTH, NAME, fence_block, inline_code, make_loss_table
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.deep
 
 ACC = ("acc1", "A")
 OWN = "def pytest_runtest_setup(item):\n    item.user_properties.append(('owner', {'eyechart': 'me'}))\n"

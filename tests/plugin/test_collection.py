@@ -6,7 +6,7 @@ import pytest
 
 from eyechart.plugins.case_ids import case_pattern
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.deep
 
 HEAVY = """
 import sys

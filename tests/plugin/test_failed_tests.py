@@ -8,7 +8,7 @@ import pytest
 
 from eyechart.records import FAILED, PASSED
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.deep
 
 OWN = """
 import pytest

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.deep
 
 HELD, UPDATE = "--eye-baseline=kept", "--eye-update-baseline"
 REGRESSION, ERRORS, USAGE = 10, 12, 4

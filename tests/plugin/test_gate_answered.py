@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.deep
 
 HELD, USAGE, REGRESSION = "--eye-baseline=kept", 4, 10
 ALLOWED = "--eye-max-errors=18"

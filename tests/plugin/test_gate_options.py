@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.deep
 
 USAGE, REGRESSION = 4, 10
 ALONE = "is about a comparison, and this session makes none. Name baselines with --eye-baseline"

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.deep
 
 MLLM, SPLIT = "hf[toybox-mllm]", "realbirdid/sample-drawn/"
 OPTIONS = (f"--eye-model={MLLM}", "--eye-limit=10", "--eye-set=abstention.prompt_set=mine.toml")

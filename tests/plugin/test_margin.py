@@ -10,7 +10,7 @@ from record_schema import VERDICTS_FILE
 
 from eyechart.cli import main
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.deep
 
 CLASSES = {"n01440764": 0, "n01443537": 1, "n02123045": 281}
 REGRESSION, INCONCLUSIVE, USAGE = 10, 13, 4

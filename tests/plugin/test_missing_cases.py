@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.deep
 
 HELD, STRICT, UPDATE = "--eye-baseline=kept", "--eye-strict", "--eye-update-baseline"
 ABSENT = 11

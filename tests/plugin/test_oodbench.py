@@ -9,7 +9,7 @@ import pytest
 
 from eyechart.plugins.exit_codes import ERRORS
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.deep
 
 MLLM, CLIPS = "hf[toybox-mllm]", ("open_clip[toybox-clip]", "open_clip[toybox-clip-b]")
 FORMATS = ("cityscapes", "coco", "lvis", "nuscenes")

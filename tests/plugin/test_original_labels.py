@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from PIL import Image
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.deep
 
 NAMES = {"pets/test": ("cat", "dog"), "imagenet/mine": ("n01440764", "n01443537")}
 OWN = ("--pyargs", "eyechart.benchmarks", "--eye-data=data", "--eye-model=tiny[]")

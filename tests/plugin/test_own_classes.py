@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.deep
 
 BLOCKED = """
 import sys

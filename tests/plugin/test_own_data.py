@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from PIL import Image
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.deep
 
 COLLECT = ("--pyargs", "eyechart.benchmarks", "--collect-only")
 HEAVY = """

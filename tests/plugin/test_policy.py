@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.deep
 
 HELD, POLICY, REGRESSION, USAGE, INCONCLUSIVE = "--eye-baseline=kept", "--eye-policy=policy.toml", 10, 4, 13
 

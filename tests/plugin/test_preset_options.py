@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.deep
 
 MINE = '[zero_shot]\nlimit = 2\ntemplates = "1"\nnames = "kisel"\n'
 

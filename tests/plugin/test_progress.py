@@ -16,7 +16,7 @@ import pytest
 
 from eyechart.plugins.progress import Progress, format_line
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.deep
 
 OFTEN = "import eyechart.plugins.progress as progress\nprogress.QUIET_SECONDS = 0\n"
 COLUMNS = 60

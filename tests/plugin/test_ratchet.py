@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.deep
 
 HELD, UPDATE, ALPHA, REGRESSION = "--eye-baseline=kept", "--eye-update-baseline", "--eye-alpha=0.05", 10
 

@@ -14,7 +14,7 @@ from eyechart.data.taxonomy import Taxonomy, read_taxonomy
 from eyechart.realbirdid.sample import packaged_root
 from eyechart.toybox import birds as birds_of_the_toybox
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.deep
 
 ENCODERS, MLLM = ("open_clip[toybox-clip]", "conse[]"), "hf[toybox-mllm]"
 SPLITS, TOY = ("sample", "sample-drawn"), "realbirdid/sample-drawn"

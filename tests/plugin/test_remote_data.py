@@ -10,7 +10,7 @@ from webdataset import TarWriter
 
 serve = run_path(str(Path(__file__).parents[1] / "range_server.py"))["serve"]
 start_cluster = run_path(str(Path(__file__).parent / "ray_cluster.py"))["start_cluster"]
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.deep
 MODEL = "tinyclass[]"
 
 

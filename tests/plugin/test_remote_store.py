@@ -11,7 +11,7 @@ from eyechart.inference.store_copies import push_store
 
 serve = run_path(str(Path(__file__).parents[1] / "range_server.py"))["serve"]
 PICTURES = 24  # of both small splits
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.deep
 
 
 @pytest.fixture(scope="module")

@@ -13,7 +13,7 @@ from eyechart.plugins.exit_codes import ERRORS
 from eyechart.realbirdid.sample import open_realbirdid
 from eyechart.records import subset_text
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.deep
 
 SPLIT = "sample-drawn"
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.deep
 
 SAID = ("tench", "A goldfish.", "I don't know", "fish")
 INCLUSION = ("--eye-set=closed_world_plus.mapping=inclusion", "--eye-set=open_world.mapping=inclusion")

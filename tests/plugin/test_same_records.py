@@ -6,7 +6,7 @@ import pytest
 
 from eyechart.models.device import count_processors
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.deep
 
 IMAGES = 2 * (18 + 6)
 CASES = 4

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.deep
 
 
 def test_a_case_that_needs_scores_is_asked_of_a_model_with_sliding_attention(

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.deep
 
 HELD, UPDATE, SEQUENTIAL = "--eye-baseline=kept", "--eye-update-baseline", "--eye-sequential"
 REGRESSION, USAGE = 10, 4

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.deep
 
 OPTIONS = ("--eye-labels=Mine={}/classes.csv", "--eye-equivalences=strict:{}/classes.csv", "--eye-names={}/classes.csv")
 BOTH = ("--pyargs", "eyechart.benchmarks", "-k", "imagenet/tiny or toybox/sample-cutouts", "--eye-model=tiny[]")

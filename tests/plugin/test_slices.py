@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.deep
 
 HELD, LOOSE, REGRESSION, INCONCLUSIVE = "--eye-baseline=kept", "--eye-alpha=0.1", 10, 13
 

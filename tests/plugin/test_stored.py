@@ -149,7 +149,7 @@ def test_a_gate_in_the_ini_file_does_not_concern_a_session_that_answers(world: A
     assert "--eye-answer only stores answers. Leave out --eye-baseline." in refused.stderr.str()
 
 
-@pytest.mark.slow
+@pytest.mark.deep
 def test_every_packaged_case_is_scored_without_torch(world: Any) -> None:
     """The records and sample tables are those of the session that answered, also without `--eye-stored`."""
     world.environment = {"HF_HUB_OFFLINE": "1"}

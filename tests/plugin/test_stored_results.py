@@ -8,7 +8,7 @@ import pytest
 
 from eyechart.realbirdid.sample import open_realbirdid
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.deep
 
 # A run in which resampling is an error.
 NO_RESAMPLES = """

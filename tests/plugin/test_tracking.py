@@ -7,7 +7,7 @@ import pytest
 
 from eyechart.tracking.runs import COLUMNS
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.deep
 
 REFUSED = """
 import socket

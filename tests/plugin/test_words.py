@@ -17,7 +17,7 @@ from eyechart.inference.store import scan_blocks
 from eyechart.reports.runs import load
 from eyechart.reports.tables import tables
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.deep
 
 MODELS = ("hf[toybox-mllm]", "hf[toybox-mllm,batch_size=5]")
 CUTOUTS = ("-k", "toybox/sample-cutouts/ and (mcq or closed_world) and not plus", "--eye-limit=12")

@@ -151,7 +151,7 @@ def resampled_by_kind(without, random):
     return np.concatenate([random.choice(np.flatnonzero(without == kind), (without == kind).sum()) for kind in (0, 1)])
 
 
-@pytest.mark.slow
+@pytest.mark.deep
 @pytest.mark.parametrize("share", [0.5, 0.95])
 def test_a_shares_intervals_cover(share) -> None:
     random, truth = np.random.default_rng(4), math.erfc((NormalDist().inv_cdf(1 - share) + 1) / math.sqrt(2)) / 2
@@ -192,7 +192,7 @@ def test_images_of_one_kind_have_no_area(scores, kind) -> None:
     assert len(curve.thresholds) == 1 + len(set(scores))
 
 
-@pytest.mark.slow
+@pytest.mark.deep
 @given(both, st.integers(0, 9))
 def test_the_interval_is_a_loop_over_resampled_rows(drawn, seed) -> None:
     scores, without = columns(sorted(drawn, key=lambda image: -image[0]))
@@ -203,7 +203,7 @@ def test_the_interval_is_a_loop_over_resampled_rows(drawn, seed) -> None:
     assert ua_a_interval(scores, without, 30, seed, 0.9) == pytest.approx(expected)
 
 
-@pytest.mark.slow
+@pytest.mark.deep
 @pytest.mark.parametrize("strength", [0.0, 0.7, 2.0])
 def test_intervals_cover(strength) -> None:
     random, truth = np.random.default_rng(3), 0.5 * (1 + math.erf(strength / 2))

@@ -112,7 +112,7 @@ def test_outcomes_are_the_letter_of_equation_2(drawn, empty) -> None:
     np.testing.assert_array_equal(found, np.array(expected, np.float64))
 
 
-@pytest.mark.slow
+@pytest.mark.deep
 @given(answers())
 def test_policies_for_empty_label_sets_are_ordered(drawn) -> None:
     top, labels, annotated, _ = drawn

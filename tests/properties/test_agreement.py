@@ -12,7 +12,7 @@ from sklearn.metrics import matthews_corrcoef
 
 from eyechart.metrics.agreement import phi_matrix, spearman_matrix
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.deep
 
 shapes = array_shapes(min_dims=2, max_dims=2, max_side=12)
 correctness = arrays(np.float64, shapes, elements=st.sampled_from([0.0, 1.0, 1.0, math.nan]))

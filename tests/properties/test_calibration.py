@@ -156,7 +156,7 @@ CHANCES = {
 }
 
 
-@pytest.mark.slow
+@pytest.mark.deep
 @TRUTHS
 @pytest.mark.parametrize("chance", CHANCES.values(), ids=CHANCES)
 @pytest.mark.parametrize("n", [30, 300, 3000])

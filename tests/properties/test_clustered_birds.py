@@ -15,7 +15,7 @@ from eyechart.metrics.intervals import stratified_interval, wilson
 from eyechart.metrics.selective import auc_interval
 from eyechart.metrics.sweep_changes import information_gain_change, ua_a_change
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.deep
 
 TREE = Tree.from_levels([[0, 1, 2, 3], [0, 0, 1, 1]])
 FEW = settings(max_examples=25)

@@ -48,7 +48,7 @@ def test_images_alone_in_their_clusters_have_the_plain_interval_of_mean_recall(r
     np.testing.assert_array_equal(found, stratified_interval(correct, classes.astype(int)))
 
 
-@pytest.mark.slow
+@pytest.mark.deep
 @given(
     st.lists(st.tuples(outcome, st.integers(-1, 2), st.integers(0, 3)), max_size=9),
     st.permutations(range(3)),
@@ -158,7 +158,7 @@ def chances(random, count, mean, deviation):
     return 1 / (1 + np.exp(-mean - deviation * random.normal(size=count)))
 
 
-@pytest.mark.slow
+@pytest.mark.deep
 @pytest.mark.parametrize("images", [54, 100])
 @pytest.mark.parametrize(("mean", "deviation"), [(1, 1), (3, 2), (4, 2.5), (5, 3)])  # shares of 0.70, 0.87, 0.90, 0.92
 def test_repeats_of_images_are_covered_as_often_as_the_interval_says(images, mean, deviation) -> None:
@@ -184,7 +184,7 @@ def test_clusters_of_several_sizes_are_covered_as_often_as_the_interval_says(mea
     assert 0.93 <= covered / WORLDS <= 0.975
 
 
-@pytest.mark.slow
+@pytest.mark.deep
 @pytest.mark.parametrize("per", [1, 3, 6])
 def test_the_test_of_a_change_holds_its_size_and_the_interval_its_level(per) -> None:
     """Two runs that differ by chance alone, of the same model: a cluster changes as a whole more often than not."""

@@ -14,7 +14,7 @@ from hypothesis.extra.numpy import arrays
 from eyechart.metrics.degradation import degradation, degradation_band, is_equivalent, tost
 from eyechart.metrics.yes_no import MEASURES, confusion_measures
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.deep
 
 # Both questions of a pair right, the first alone, the second alone, neither.
 KINDS = np.array([[1, 0, 0, 1], [1, 1, 0, 0], [0, 0, 1, 1], [0, 1, 1, 0]])

@@ -198,7 +198,7 @@ def test_samples_of_one_distribution_are_apart_by_nothing_in_the_mean():
     assert abs(np.mean(found)) < 4 * np.std(found) / np.sqrt(len(found))
 
 
-@pytest.mark.slow
+@pytest.mark.deep
 def test_the_permutation_test_holds_its_size():
     rng = np.random.default_rng(3)
     found = [mmd_equivalence(*drawn(rng, 20), *drawn(rng, 25), times=99, splits=1, bandwidth=2.0).p for _ in range(500)]
@@ -206,7 +206,7 @@ def test_the_permutation_test_holds_its_size():
     assert np.mean(found) == pytest.approx(0.5, abs=0.05)
 
 
-@pytest.mark.slow
+@pytest.mark.deep
 @pytest.mark.parametrize(("shift", "least"), [(0.0, 0.99), (0.7, 0.92), (1.5, 0.92)])
 def test_the_bootstrap_covers_the_truth(shift, least):
     rng = np.random.default_rng(4)

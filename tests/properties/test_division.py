@@ -260,7 +260,7 @@ def test_an_image_without_an_answer_is_as_if_it_were_not_there(world, threshold,
     assert len(found.left_out) == len(world.states) - len(kept)
 
 
-@pytest.mark.slow
+@pytest.mark.deep
 @given(scenes())
 def test_no_answer_at_all_is_refused(world):
     with pytest.raises(ModelError, match="No image of oodbench/here has logits of every detector: d0"):

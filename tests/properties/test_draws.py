@@ -105,7 +105,7 @@ ANEW = {name: number for name, number in NUMBERS.items() if name != "recall"}  #
 anew = pytest.mark.parametrize(("value", "draws"), ANEW.values(), ids=ANEW)
 
 
-@pytest.mark.slow
+@pytest.mark.deep
 @anew
 @given(images)
 def test_a_draw_is_the_number_of_images_written_down_as_often_as_they_are_drawn(value, draws, rows):
@@ -114,7 +114,7 @@ def test_a_draw_is_the_number_of_images_written_down_as_often_as_they_are_drawn(
     assert draws(found, [counts])[0] == pytest.approx(plain, nan_ok=True)
 
 
-@pytest.mark.slow
+@pytest.mark.deep
 @every
 @given(images, st.randoms(use_true_random=False))
 def test_the_order_of_images_is_irrelevant(value, draws, rows, random):

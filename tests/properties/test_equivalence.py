@@ -98,7 +98,7 @@ def test_strict_is_within_transitive(labels, pairs) -> None:
     assert all(row <= a <= b for row, a, b in zip(sets(labels), strict, transitive, strict=True))
 
 
-@pytest.mark.slow
+@pytest.mark.deep
 @STRICT
 @given(label_tables, pair_lists)
 def test_rows_ascend_and_are_padded_at_the_end(strict, labels, pairs) -> None:

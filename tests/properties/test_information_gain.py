@@ -66,7 +66,7 @@ def of(tree, leaves, truth, **how):
     return information_gain(tree, threshold_steps(tree, leaves), truth, **how)
 
 
-@pytest.mark.slow
+@pytest.mark.deep
 @ways
 @given(cases)
 def test_the_curve_is_a_plain_loop_over_thresholds(how, case) -> None:
@@ -156,13 +156,13 @@ def test_a_star_is_accuracy_by_coverage(case) -> None:
     np.testing.assert_allclose(found.accuracy[1:], 1 - flat.coverage * (1 - flat.accuracy), atol=1e-12)
 
 
-@pytest.mark.slow
+@pytest.mark.deep
 @given(answers(TREES["a star"]))
 def test_on_a_star_depth_is_information(case) -> None:
     assert of(TREES["a star"], *case, depth=True).area == pytest.approx(of(TREES["a star"], *case).area)
 
 
-@pytest.mark.slow
+@pytest.mark.deep
 @ways
 @given(cases)
 def test_only_the_order_of_the_thresholds_counts(how, case) -> None:
@@ -174,7 +174,7 @@ def test_only_the_order_of_the_thresholds_counts(how, case) -> None:
         np.testing.assert_array_equal(ours, theirs)
 
 
-@pytest.mark.slow
+@pytest.mark.deep
 @ways
 @given(cases, st.randoms(use_true_random=False))
 def test_the_order_and_number_of_the_images_do_not_count(how, case, random) -> None:
@@ -214,7 +214,7 @@ def test_nothing_is_no_number(truth) -> None:
     assert np.isnan([found.area, *information_gain_interval(tree, steps, truth)]).all()
 
 
-@pytest.mark.slow
+@pytest.mark.deep
 @ways
 @given(cases)
 def test_a_resample_is_scored_as_if_it_were_the_images(how, case) -> None:

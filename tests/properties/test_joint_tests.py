@@ -95,7 +95,7 @@ def correlated(chance: np.random.Generator, numbers: int, units: int, changed: f
     return np.where(chance.random((numbers, units)) < shared, one, own)
 
 
-@pytest.mark.slow
+@pytest.mark.deep
 @pytest.mark.parametrize(("numbers", "units", "changed"), [(200, 150, 0.05), (200, 25, 0.01), (1000, 150, 0.02)])
 @pytest.mark.parametrize("shared", [0.0, 0.9])
 def test_the_family_wise_error_is_at_most_alpha(numbers: int, units: int, changed: float, shared: float) -> None:

@@ -17,7 +17,7 @@ from eyechart.inference.requests import Classify, ClassWeights, EncodeImages, Im
 from eyechart.inference.store import Key
 from eyechart.models.types import Identity
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.deep
 
 words = st.text("ab", max_size=3)
 facts = st.dictionaries(words, words | st.integers(0, 3) | st.lists(st.integers(0, 3), max_size=2), max_size=3)

@@ -50,7 +50,7 @@ def test_more_losses_fewer_gains_and_a_stricter_level_raise_it(counts: tuple[int
     assert loss_upper_limit(10 * lost, 10 * gained, 10 * n, alpha) <= limit + 1e-9
 
 
-@pytest.mark.slow
+@pytest.mark.deep
 @pytest.mark.parametrize("n", [10, 29, 140, 2000])
 @pytest.mark.parametrize("changed", [0.01, 0.05, 0.2])
 @pytest.mark.parametrize("lost_more", [0.0, 0.5, 1.0])

@@ -84,7 +84,7 @@ def possible(found: Scene, left: float, top: float, right: float, bottom: float)
     return bool(linprog(np.zeros(3), planes @ axes, bounds, bounds=[(-1, 1)] * 3).status == 0)
 
 
-@pytest.mark.slow
+@pytest.mark.deep
 @given(scenes())
 def test_every_point_of_the_box_in_the_picture_is_in_the_rectangle(found: Scene) -> None:
     points = np.array([at(cube, *found) for cube in GRID])
@@ -105,7 +105,7 @@ def test_a_box_is_shown_where_a_point_of_it_can_be_in_the_picture(found: Scene) 
         assert possible(found, -1, -1, WIDTH + 1, HEIGHT + 1)
 
 
-@pytest.mark.slow
+@pytest.mark.deep
 @given(scenes())
 def test_no_side_of_the_rectangle_can_be_moved_in(found: Scene) -> None:
     left, top, right, bottom = seen = rectangle(*found)
@@ -116,7 +116,7 @@ def test_no_side_of_the_rectangle_can_be_moved_in(found: Scene) -> None:
     assert possible(found, -1, bottom - 1, WIDTH + 1, HEIGHT + 1)
 
 
-@pytest.mark.slow
+@pytest.mark.deep
 @given(scenes())
 def test_nothing_in_the_picture_is_beyond_the_rectangle(found: Scene) -> None:
     left, top, right, bottom = seen = rectangle(*found)

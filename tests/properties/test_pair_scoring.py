@@ -20,7 +20,7 @@ from eyechart.oodbench.metrics import answer_shares, degradation, stage_accuraci
 from eyechart.oodbench.predictions import ExistencePredictions, ProgressionPredictions
 from eyechart.records import Metric
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.deep
 
 SETS = ("ID", "OOD-S", "OOD-H", "Hard")
 PAIR = st.tuples(

@@ -40,7 +40,7 @@ def truth(deviation):
     return confusion_measures(answers(np.random.default_rng(0), np.arange(400_000), deviation).sum(axis=0))
 
 
-@pytest.mark.slow
+@pytest.mark.deep
 @PER_IMAGE
 def test_intervals_cover_the_measures_as_often_as_they_say(per, deviation) -> None:
     random, covered = np.random.default_rng(3), dict.fromkeys(MEASURES, 0)
@@ -55,7 +55,7 @@ def test_intervals_cover_the_measures_as_often_as_they_say(per, deviation) -> No
     assert all(abs(count / WORLDS - 0.95) <= 0.02 + 1.5 * ERROR for count in covered.values()), covered
 
 
-@pytest.mark.slow
+@pytest.mark.deep
 @pytest.mark.parametrize(("per", "deviation", "shared"), [*((*case, False) for case in CASES), (3, 1.5, True)])
 def test_falls_are_covered_and_chance_is_not_taken_for_a_fall(per, deviation, shared) -> None:
     """Both sets have the same distribution: of disjoint images, or half of the pairs of every image in either set."""

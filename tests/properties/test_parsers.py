@@ -160,7 +160,7 @@ def test_a_yes_or_no_that_is_read_was_said(text: str) -> None:
     assert read is None or ("y" if read else "n") in fold(text)
 
 
-@pytest.mark.slow
+@pytest.mark.deep
 def test_every_letter_folds_alike_in_both_cases() -> None:
     letters = (chr(code) for code in range(sys.maxunicode + 1) if not 0xD800 <= code < 0xE000)
     assert [sign for sign in letters if not fold(sign) == fold(sign.upper()) == fold(sign.lower())] == []

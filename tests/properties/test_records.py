@@ -97,7 +97,7 @@ def test_the_bytes_are_the_same_every_time(record: Record) -> None:
     assert encode(record) == encode(from_plain(to_plain(record)))
 
 
-@pytest.mark.slow
+@pytest.mark.deep
 @given(sessions, words, st.integers() | words | st.lists(words))
 def test_readers_ignore_what_they_do_not_know(session: Records, name: str, value: Any) -> None:
     raw = json.loads(encode(session))

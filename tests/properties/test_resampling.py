@@ -21,7 +21,7 @@ from eyechart.metrics.resampling import (
     permutation_totals,
 )
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.deep
 
 TIMES = 20_000
 cells = st.integers(0, 2)

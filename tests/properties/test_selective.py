@@ -123,7 +123,7 @@ def test_the_area_is_between_wrong_before_right_and_right_before_wrong(right) ->
     assert worst - 1e-12 <= accuracy_coverage_area(falling, right) <= best + 1e-12
 
 
-@pytest.mark.slow
+@pytest.mark.deep
 @given(st.lists(st.tuples(st.sampled_from([0.0, 1.0]), st.integers(0, 2)), min_size=1, max_size=5))
 def test_ties_are_no_better_than_the_best_order_and_no_worse_than_the_worst(drawn) -> None:
     right, label = (np.array(column) for column in zip(*drawn, strict=True))

@@ -116,7 +116,7 @@ def test_it_never_rejects_more_often_than_alpha(changed, alpha) -> None:
 # Holm
 
 
-@pytest.mark.slow
+@pytest.mark.deep
 @pytest.mark.parametrize("size", [1, 2, 3, 10, 200, 1000])
 @pytest.mark.parametrize("ties", [False, True])
 def test_holm_is_statsmodels(size, ties) -> None:

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from eyechart.metrics.significance import bootstrap_change, holm, mcnemar_p, minimum_detectable_loss
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.deep
 
 METRICS, ALPHA = 200, 0.01
 

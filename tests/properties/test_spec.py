@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from eyechart.errors import SpecError
 from eyechart.spec import ModelSpec, parse_spec
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.deep
 
 names = st.from_regex(r"[a-z_][a-z0-9_]{0,8}", fullmatch=True).filter(lambda name: name not in ("clip", "path"))
 plain = st.from_regex(r"[A-Za-z0-9./:_-]{1,12}", fullmatch=True)

@@ -181,7 +181,7 @@ CHANCES = {
 }
 
 
-@pytest.mark.slow
+@pytest.mark.deep
 @pytest.mark.parametrize("chance", CHANCES.values(), ids=CHANCES)
 @pytest.mark.parametrize("n", [30, 300])
 @pytest.mark.parametrize("ties", [False, True])

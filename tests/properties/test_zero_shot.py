@@ -72,7 +72,7 @@ def test_all_texts_are_encoded_in_one_call() -> None:
     assert calls == [6]
 
 
-@pytest.mark.slow
+@pytest.mark.deep
 @given(VECTORS, VECTORS)
 def test_scores_are_cosines(features: Floats, weights: Floats) -> None:
     found = cosine_similarity(features, normalize(weights))

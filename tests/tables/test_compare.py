@@ -88,7 +88,7 @@ def test_the_change_has_its_interval(run):
     assert found.ci[0] < -0.1 < found.ci[1] < 0
 
 
-@pytest.mark.slow
+@pytest.mark.deep
 @pytest.mark.parametrize("seed", range(4))
 def test_exchanged_runs_turn_changes_around_and_keep_p(pair, seed):
     one, other = pair(seed)
@@ -192,7 +192,7 @@ def test_numbers_without_what_they_were_made_of_are_compared_by_their_intervals(
     assert found[f"imagenet/val/{CONSE}", "zero_shot", "acc1", "ImGT", "A"]["p"] < 0.001
 
 
-@pytest.mark.slow
+@pytest.mark.deep
 def test_other_prompts_are_said_once(run):
     wrong = {CONSE: (), CLIP: {1}, TIMM: {2}}
     said = notes(run("a", wrong), run("b", wrong, variant={"templates": "7 (aa)"}))

@@ -62,7 +62,7 @@ def test_a_rank_is_harder_to_leave_with_a_smaller_alpha(run):
     assert {*ranks(run(CHAIN), alpha=1e-4).values()} == {1}
 
 
-@pytest.mark.slow
+@pytest.mark.deep
 def test_the_order_given_does_not_matter(run):
     found = [
         boards(run({name: CHAIN[name] for name in order}, f"run{place}"))[0].rows

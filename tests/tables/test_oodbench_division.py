@@ -164,7 +164,7 @@ def test_the_figures_are_the_same_every_time(drawn, tmp_path, name):
     assert (tmp_path / "one.svg").read_bytes() == (tmp_path / "two.svg").read_bytes()
 
 
-@pytest.mark.slow
+@pytest.mark.deep
 def test_categories_after_the_eightieth_share_a_bar(bench, tmp_path):
     rows = [divided()[1] | {"name": f"thing {number}"} for number in range(100)]
     bench.case("existence", files={"division": rows})

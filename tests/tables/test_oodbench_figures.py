@@ -9,7 +9,7 @@ import pytest
 from eyechart.cli import main
 from eyechart.reports.figures import draw
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.deep
 
 GOOD, DEAF = "yn", "nn"
 NAMES = ("oodbench-F9", "oodbench-F10", "oodbench-F13")

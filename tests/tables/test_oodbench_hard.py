@@ -6,7 +6,7 @@ import pytest
 
 from eyechart.errors import ReportError
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.deep
 
 # Of ten pairs each, how many a model gets wrong: the falls on hard samples, and those on OOD-H.
 WRONG = {"hf[d]": (9, 2), "hf[a]": (1, 3), "hf[b]": (3, 3), "hf[c]": (5, 4)}

@@ -102,7 +102,7 @@ def test_the_figures_have_what_the_tables_have(drawn, name, texts):
     assert texts <= {*drawn(name)}
 
 
-@pytest.mark.slow
+@pytest.mark.deep
 @pytest.mark.parametrize("name", FIGURES)
 def test_the_figures_are_the_same_every_time(drawn, tmp_path, name):
     drawn(name, "one.svg")
@@ -110,7 +110,7 @@ def test_the_figures_are_the_same_every_time(drawn, tmp_path, name):
     assert (tmp_path / "one.svg").read_bytes() == (tmp_path / "two.svg").read_bytes()
 
 
-@pytest.mark.slow
+@pytest.mark.deep
 def test_many_categories_are_too_many_for_one_figure(bench, tmp_path):
     rows = [{**dict(zip(BIN, LOGITS[0], strict=True)), "category": n, "name": f"thing {n}"} for n in range(82)]
     bench.case("detection", files={"logits": rows})

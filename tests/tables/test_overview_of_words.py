@@ -55,7 +55,7 @@ def test_the_overview_has_the_tables_that_the_run_can_fill(asked):
         assert part not in titles
 
 
-@pytest.mark.slow
+@pytest.mark.deep
 @pytest.mark.parametrize("name", ["T5", "T6", "T7", "T11", "T13", "T15", "T16", "T17", "T19"])
 def test_every_table_comes_in_every_format(asked, name):
     asked.closed_world(asked.right(), images_per_request="10")

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.deep
 
 GOLDEN = Path(__file__).parents[1] / "golden"
 # The new labels and the original one, by category.

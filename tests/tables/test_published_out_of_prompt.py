@@ -20,7 +20,7 @@ from eyechart.models.registry import create_model
 from eyechart.parsers import class_name, json_answers
 from eyechart.spec import parse_spec
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.deep
 
 GOLDEN = Path(__file__).parents[1] / "golden"
 CELLS = ("S+", "S-", "M+", "M-", "N")

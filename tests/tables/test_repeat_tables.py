@@ -68,14 +68,14 @@ def test_the_last_row_is_closed_world_with_wilsons_interval(asked):
     assert "ImGT + 999 is the closed world, answer name" in asked.notes("T19")
 
 
-@pytest.mark.slow
+@pytest.mark.deep
 def test_a_repeated_closed_world_is_preferred(asked):
     asked.evaluations([asked.right(), asked.right({0: "a beast"})])
     assert asked.rows("T19")[-1]["A"] == "97.06"
     assert len(asked.rows("T19")) == 8
 
 
-@pytest.mark.slow
+@pytest.mark.deep
 def test_table_7_shows_the_model_with_the_best_closed_world_and_table_19_both(asked):
     for setting in SETTINGS:
         asked.multiple_choice(setting, [asked.right()] * 2, model="hf[other]")

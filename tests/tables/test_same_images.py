@@ -58,7 +58,7 @@ def difference(row, base, head):
     return float(row[head]) - float(base[head])
 
 
-@pytest.mark.slow
+@pytest.mark.deep
 @pytest.mark.parametrize("name", ["T4", "F3", "T6", "T7", "T11", "T12", "T13", "T14", "T17", "T18", "T19"])
 def test_both_ground_truths_are_scored_on_the_same_images(asked, name):
     rows = asked.rows(name, "ReGT")
@@ -148,7 +148,7 @@ def test_a_mean_over_repeats_covers_the_reannotated_images_and_keeps_students_in
     )
 
 
-@pytest.mark.slow
+@pytest.mark.deep
 def test_what_the_columns_cover_is_said_beneath(asked):
     for name in ("T4", "T6", "T7", "T9", "T11", "T13", "T17", "T18", "T19"):
         written = to_markdown(tables(name, asked.pool(), None if name == "T9" else "ReGT")[0])

@@ -20,7 +20,7 @@ from eyechart.tracking.mlflow_tracker import valid_names
 from eyechart.tracking.runs import metric_name, track_run
 from eyechart.tracking.targets import parse_targets
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.deep
 
 Numbers = dict[str, dict[str, float]]  # by model and name
 

@@ -185,7 +185,7 @@ def opened(request: pytest.FixtureRequest, splits: dict[str, SplitRef], tmp_path
     return open_split(splits[request.param], tmp_path / "cache")
 
 
-@pytest.mark.slow
+@pytest.mark.deep
 def test_every_format_opens_with_one_row_a_picture(opened: Dataset) -> None:
     assert opened.annotation is not None
     assert opened.annotation.counts.shape == (len(opened), opened.classes)

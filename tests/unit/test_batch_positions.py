@@ -8,7 +8,7 @@ import pytest
 from eyechart.models.registry import create_model
 from eyechart.spec import parse_spec
 
-pytestmark = [pytest.mark.usefixtures("one_thread"), pytest.mark.slow]
+pytestmark = [pytest.mark.usefixtures("one_thread"), pytest.mark.deep]
 SIZE, TRIALS = 16, 2
 
 

@@ -21,7 +21,7 @@ from eyechart.models.torchvision_repair import repair
 from eyechart.protocol.registry import get_protocol, protocol_targets
 from eyechart.spec import parse_spec
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.deep
 
 repair()  # before any test imports open_clip itself
 NAME = "imageomics/bioclip"

@@ -78,7 +78,7 @@ def theirs(folder: Path, head: str, queries: int | None = None) -> Floats:
     return np.array([[said(image, text) for text in TEXTS] for image in noise()], np.float32)
 
 
-@pytest.mark.slow
+@pytest.mark.deep
 def test_it_is_a_matcher_and_no_encoder(folder: Path) -> None:
     assert isinstance(ours(folder), Matcher)
     assert not isinstance(ours(folder), Encoder)

@@ -14,7 +14,7 @@ from eyechart.models.torchvision_repair import repair
 from eyechart.models.types import Encoder, Floats
 from eyechart.spec import parse_spec
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.deep
 
 repair()  # before any test imports timm itself
 READ_LOW = "conse[text=sentence[dtype=bfloat16]]"

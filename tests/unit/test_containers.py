@@ -90,7 +90,7 @@ def test_requirements_are_installed_before_the_sources_are_copied(file: Path) ->
     assert steps.index("src src") > large
 
 
-@pytest.mark.slow
+@pytest.mark.deep
 @each_file
 def test_the_copied_files_are_sufficient_for_the_wheel(file: Path, tmp_path: Path) -> None:
     unwanted = shutil.ignore_patterns("__pycache__", "*.egg-info", "runs")

@@ -247,7 +247,7 @@ def test_a_division_of_no_pairs_is_said(bench: Bench, annotated: Make) -> None:
     assert "  note: the division has no pairs, so that there are no questions" in lines
 
 
-@pytest.mark.slow
+@pytest.mark.deep
 def test_a_place_that_cannot_be_written_to_is_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (tmp_path / "file").write_text("")
     where = [f"--out={tmp_path / 'file'}", f"--store={tmp_path / 'store'}"]

@@ -14,7 +14,7 @@ import eyechart
 from eyechart import plugins
 from eyechart.models.torchvision_repair import repair
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.deep
 
 repair()  # before the modules import lightning and transformers
 

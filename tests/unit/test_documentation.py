@@ -55,7 +55,7 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> dict[Path, Page]:
     return {path: Page(path) for path in folder.rglob("*.html") if path.name != "404.html"}
 
 
-@pytest.mark.slow
+@pytest.mark.deep
 def test_every_link_and_anchor_of_the_site_is_there(site: dict[Path, Page]) -> None:
     assert len(site) > 20
     dead = []
@@ -71,7 +71,7 @@ def test_every_link_and_anchor_of_the_site_is_there(site: dict[Path, Page]) -> N
     assert dead == []
 
 
-@pytest.mark.slow
+@pytest.mark.deep
 def test_the_site_fetches_nothing(site: dict[Path, Page]) -> None:
     assert [(path.name, file) for path, page in site.items() for file in page.files if urlsplit(file).netloc] == []
     missing = [
@@ -83,7 +83,7 @@ def test_the_site_fetches_nothing(site: dict[Path, Page]) -> None:
     assert missing == []
 
 
-@pytest.mark.slow
+@pytest.mark.deep
 def test_every_generated_part_of_the_site_is_there(site: dict[Path, Page]) -> None:
     texts = {path.name: path.read_text(encoding="utf-8") for path in site}
     assert not [name for name, text in texts.items() if "generated: " in text]

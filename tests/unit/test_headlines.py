@@ -137,7 +137,7 @@ def test_a_floor_without_a_category_is_about_the_headline(run_folder: Path) -> N
     assert [metric.subset for _, _, metric in whole if metric] == ["A"]
 
 
-@pytest.mark.slow
+@pytest.mark.deep
 def test_the_gate_tests_the_headline_and_not_the_same_samples_twice(make_run: Make) -> None:
     one, other = (evidence(make_run(name)) for name in ("one", "other"))
     keys = [each.metric.key[:3] for each in compare_metrics(one, other)]
@@ -165,7 +165,7 @@ def test_no_number_over_nothing_is_written_down(run_folder: Path) -> None:
     assert number(classifier(run_folder), "acc1", "WeaselGT", "N") is None
 
 
-@pytest.mark.slow
+@pytest.mark.deep
 def test_a_number_that_has_no_sample_any_more_is_still_missed(make_run: Make) -> None:
     before = make_run("before")
     after = make_run("after", errors=dict.fromkeys(M_PLUS, "timeout"))

@@ -51,7 +51,7 @@ def test_a_subset_is_found_by_names_and_synsets(pictures: Pictures) -> None:
     assert np.array_equal(columns.scores(logits), logits[:, PLACES])
 
 
-@pytest.mark.slow
+@pytest.mark.deep
 @pytest.mark.parametrize("outputs", [width for width in LISTS if width != 1000])
 def test_wide_heads_answer_imagenets_classes_by_synset(pictures: Pictures, outputs: int) -> None:
     columns = head_columns(Head(outputs), pictures([0], classes=1000))

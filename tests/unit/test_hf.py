@@ -22,7 +22,7 @@ from eyechart.models.hf.preparation import BATCHES_AHEAD
 from eyechart.models.types import Generator, Request, Usage
 from eyechart.spec import parse_spec
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.deep
 
 FAMILIES = ("fast_vlm", "qwen3_vl")
 Tiny = Callable[[str], Path]

@@ -72,7 +72,7 @@ def tokens(folder: Path, one: list[str]) -> dict[str, Any]:
     return dict(read) if folder.name in MASKED else {"input_ids": read["input_ids"]}
 
 
-@pytest.mark.slow
+@pytest.mark.deep
 @pytest.mark.parametrize("family", FAMILIES)
 def test_the_scaled_cosines_are_transformers_own_logits(save: Save, family: str) -> None:
     import torch
@@ -96,7 +96,7 @@ def test_it_is_an_encoder(save: Save, family: str) -> None:
     assert isinstance(ours(save(family)), Encoder)
 
 
-@pytest.mark.slow
+@pytest.mark.deep
 @pytest.mark.parametrize("family", FAMILIES)
 def test_texts_equal_those_padded_to_the_full_length(save: Save, family: str) -> None:
     folder = save(family)
@@ -122,7 +122,7 @@ def test_a_tower_that_sees_both_ways_would_see_unmasked_padding(save: Save, fami
     assert np.abs(seen - encoder._encode([read])).max() > 1e-3
 
 
-@pytest.mark.slow
+@pytest.mark.deep
 @pytest.mark.parametrize(("family", "longest"), [("clip", 77), ("groupvit", 77), ("lit", 64), ("lit-roberta", 62)])
 def test_long_texts_are_cut(save: Save, family: str, longest: int) -> None:
     encoder = ours(save(family))
@@ -144,7 +144,7 @@ def test_small_batches_change_nothing(save: Save, family: str, monkeypatch: pyte
     np.testing.assert_allclose(encoder.encode_texts(TEXTS), whole, atol=1e-4, rtol=1e-4)
 
 
-@pytest.mark.slow
+@pytest.mark.deep
 @pytest.mark.parametrize("family", FAMILIES)
 def test_images_equal_transformers_own(save: Save, family: str) -> None:
     import torch

@@ -19,7 +19,7 @@ from eyechart.models.hf.generator import HfGenerator
 from eyechart.spec import parse_spec
 
 pytestmark = [
-    pytest.mark.slow,
+    pytest.mark.deep,
     pytest.mark.filterwarnings("ignore:__array__ implementation:DeprecationWarning"),  # of PaliGemma's processor
     pytest.mark.filterwarnings("ignore:`hidden_state` is deprecated:FutureWarning"),  # of Mllama's own code
 ]

@@ -100,7 +100,7 @@ def cramped(monkeypatch: pytest.MonkeyPatch) -> Callable[..., list[int]]:
     return cramp
 
 
-@pytest.mark.slow
+@pytest.mark.deep
 def test_out_of_memory_halves_the_batch_and_goes_on(tiny_chat: Tiny, cramped: Callable[..., list[int]]) -> None:
     expected = generate_all(ours(tiny_chat("fast_vlm"), ",batch_size=2"), GOOD, 4)
     model = ours(tiny_chat("fast_vlm"), ",batch_size=8")
@@ -114,7 +114,7 @@ def test_out_of_memory_halves_the_batch_and_goes_on(tiny_chat: Tiny, cramped: Ca
     assert sizes == [7, 3, *[1] * 7]
 
 
-@pytest.mark.slow
+@pytest.mark.deep
 @pytest.mark.parametrize("ask", ["score", "best"])
 def test_out_of_memory_halves_the_batch_of_scores(tiny_chat: Tiny, cramped: Callable[..., list[int]], ask: str) -> None:
     expected = getattr(ours(tiny_chat("fast_vlm")), ask)(GOOD, CHOICES)
@@ -125,7 +125,7 @@ def test_out_of_memory_halves_the_batch_of_scores(tiny_chat: Tiny, cramped: Call
     np.testing.assert_allclose(np.stack(found), np.stack(expected), rtol=0, atol=1e-5)
 
 
-@pytest.mark.slow
+@pytest.mark.deep
 def test_one_request_without_room_in_memory_is_an_error_and_the_batch_grows_back(
     tiny_chat: Tiny, cramped: Callable[..., list[int]]
 ) -> None:

@@ -13,7 +13,7 @@ from eyechart.models.hf.continuation import ContinuedPrompts
 from eyechart.models.hf.decoding import read_prompts
 from eyechart.models.torchvision_repair import repair
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.deep
 
 SMALL = {  # of the text model, where its family has the setting
     "hidden_size": 64,

@@ -18,7 +18,7 @@ from eyechart.models.hf.generator import HfGenerator
 from eyechart.models.types import Request
 from eyechart.spec import parse_spec
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.deep
 
 Tiny = Callable[[str], Path]
 BIG = [Request((Image.effect_noise((200, 160), 90).convert("RGB"), "what is this?"))]

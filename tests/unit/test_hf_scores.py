@@ -22,7 +22,7 @@ from eyechart.models.hf.generator import HfGenerator
 from eyechart.models.types import Request, Scorer
 from eyechart.spec import parse_spec
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.deep
 
 NAMES = ["cat", "caterpillar", "cat food", "a cat that sees", "dog", "cat", "x", "hot dog", ""]  # some begin others
 JSON = [json.dumps({"1": name}) for name in NAMES]

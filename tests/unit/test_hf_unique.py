@@ -56,7 +56,7 @@ def unique(row: tuple[int, ...], rows: list[tuple[int, ...]]) -> int:
     return next(size for size in range(1, len(row) + 1) if all(o == row or o[:size] != row[:size] for o in rows))
 
 
-@pytest.mark.slow
+@pytest.mark.deep
 @pytest.mark.parametrize("family", [*FAMILIES, "toybox-mllm"])
 def test_scores_are_sums_over_the_shortest_beginnings(tiny_chat: Tiny, questions: list[Request], family: str) -> None:
     model = ours(family if family == "toybox-mllm" else tiny_chat(family))
@@ -102,7 +102,7 @@ def test_nothing_to_score(tiny_chat: Tiny, questions: list[Request], some: int, 
     assert found.shape == (some, len(choices))
 
 
-@pytest.mark.slow
+@pytest.mark.deep
 def test_thousands_of_species_have_a_probability_each(questions: list[Request]) -> None:
     model, names = ours("toybox-mllm"), binomials(SPECIES)
     asked = [question for question in questions if question.images][:2]

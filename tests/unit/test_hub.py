@@ -154,7 +154,7 @@ def test_offline_mode_reads_local_folders(pictures: Path, opened: Opened) -> Non
     assert len(opened(f"hub:{pictures}", offline=True)) == 2
 
 
-@pytest.mark.slow
+@pytest.mark.deep
 def test_no_network() -> None:
     code = "from eyechart.data.hub import open_hub; open_hub('hub:nobody/nothing', 'a', 'b')"
     ran = subprocess.run([sys.executable, "-c", code], env={"HF_HUB_OFFLINE": "1"}, capture_output=True, text=True)

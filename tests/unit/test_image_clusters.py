@@ -68,7 +68,7 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> tuple[list[Path], str, Clu
     return [before, run("after", lost)], variable.values[largest], options
 
 
-@pytest.mark.slow
+@pytest.mark.deep
 def test_the_cluster_that_was_lost_is_named(runs: Any, capsys: pytest.CaptureFixture[str]) -> None:
     folders, name, options = runs
     table = compare_clusters(*folders, options)
@@ -82,7 +82,7 @@ def test_the_cluster_that_was_lost_is_named(runs: Any, capsys: pytest.CaptureFix
     assert name in capsys.readouterr().out.splitlines()[1]
 
 
-@pytest.mark.slow
+@pytest.mark.deep
 def test_own_words_name_clusters(runs: Any, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     folders, _, options = runs
     (tmp_path / "words.txt").write_text("animal\n\nvehicle\nfood\n")
@@ -92,7 +92,7 @@ def test_own_words_name_clusters(runs: Any, tmp_path: Path, capsys: pytest.Captu
     assert {word for name in names for word in name.split(" / ")} <= {"animal", "vehicle", "food"}
 
 
-@pytest.mark.slow
+@pytest.mark.deep
 def test_a_baseline_after_and_other_images_are_refused(runs: Any, tmp_path: Path) -> None:
     folders, _, options = runs
     with pytest.raises(ReportError, match=r"is no run\. Name a run's folder"):

@@ -14,7 +14,7 @@ from eyechart.models.hf.generator import HfGenerator
 from eyechart.models.types import Request
 from eyechart.spec import parse_spec
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.deep
 
 Tiny = Callable[[str], Path]
 FAMILIES = ("fast_vlm", "qwen3_vl", "qwen2_5_vl", "mistral3")

@@ -163,7 +163,7 @@ def test_half_a_file(kind: str) -> None:
     assert "truncated or broken" in refused(data[: len(data) // 2])
 
 
-@pytest.mark.slow
+@pytest.mark.deep
 @pytest.mark.parametrize("side", [10_000, 30_000])
 def test_decompression_bomb_is_refused_without_a_warning(side: int) -> None:
     data = saved(Image.new("1", (side, side)))

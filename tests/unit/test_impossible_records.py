@@ -10,7 +10,7 @@ import pytest
 from eyechart.cli import main
 from eyechart.records import read_run
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.deep
 
 IMPOSSIBLE: dict[str, dict[str, Any]] = {
     "the value 2.5, expected a fraction from 0 to 1": {"value": 2.5},

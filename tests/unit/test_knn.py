@@ -30,7 +30,7 @@ def test_the_identity_is_the_encoders_and_the_vote() -> None:
     assert one != other
 
 
-@pytest.mark.slow
+@pytest.mark.deep
 def test_near_pictures_find_their_class() -> None:
     model, split = KnnModel(parse_spec("knn[timm[],k=1]")), open_sample("sample-near")
     images = [decode_image(data, str(row)) for row, data in split.source.read(range(20))]

@@ -288,7 +288,7 @@ def test_lines_that_name_no_image_and_images_without_a_line_are_counted_with_exa
     assert images.endswith("5 images have no line (dog/d0.png, dog/d1.png, dog/d2.png, …)")
 
 
-@pytest.mark.slow
+@pytest.mark.deep
 @pytest.mark.parametrize(
     ("content", "expected"),
     [
@@ -308,7 +308,7 @@ def test_what_a_published_file_leaves_out_by_design_is_no_mismatch(
     assert len(describe_mismatches(read_labels(write(content)), rows_of(ONE, TWO))) == expected
 
 
-@pytest.mark.slow
+@pytest.mark.deep
 def test_the_packaged_real_labels_fit(write: Write) -> None:
     assert not describe_mismatches(packaged_real_labels(), rows_of(*(validation_file(n) for n in range(1, 50_001))))
 

@@ -102,7 +102,7 @@ def batches(labels):
         yield scores
 
 
-@pytest.mark.slow
+@pytest.mark.deep
 def test_real_accuracy_is_timms_on_50_000_random_predictions() -> None:
     torch = importlib.import_module("torch")
     module, labels = real()

@@ -9,7 +9,7 @@ from eyechart.errors import ModelError
 from eyechart.models.pool import ModelPool
 from eyechart.spec import parse_spec
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.deep
 
 
 @pytest.fixture

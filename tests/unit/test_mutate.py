@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.deep
 
 SCRIPT = Path(__file__).parents[2] / "tools/mutate.py"
 SOURCE = "def larger(a: int, b: int) -> int:\n    # of two\n    return a if a > b else b\n"

@@ -25,7 +25,7 @@ from eyechart.toybox.scenes import RenderedScene
 from eyechart.toybox.styles import STYLES
 from eyechart.toybox.world import SEED
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.deep
 
 SIZES = {"sample-coco": 50, "sample-lvis": 50, "sample-nuscenes": 60, "sample-cityscapes": 60}
 PAIRS = {"sample-coco": 108, "sample-lvis": 84, "sample-nuscenes": 106, "sample-cityscapes": 163}

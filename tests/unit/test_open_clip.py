@@ -135,7 +135,7 @@ def test_the_scaled_cosines_are_open_clips_own_logits(save: Save, theirs: Any) -
     assert encoder.logit_scale != 1
 
 
-@pytest.mark.slow
+@pytest.mark.deep
 @pytest.mark.parametrize("pool", POOLS)
 def test_texts_are_encoded_as_open_clip_does(save: Save, theirs: Any, pool: str) -> None:
     import torch
@@ -172,7 +172,7 @@ def test_siglip_2_reads_small_letters_and_64_tokens(siglip2: Path, theirs: Any) 
         close(ours(siglip2).encode_texts(["A Cat.", "dog"]), model.encode_text(read))
 
 
-@pytest.mark.slow
+@pytest.mark.deep
 @pytest.mark.parametrize("pool", POOLS)
 def test_texts_are_trimmed_exactly_where_that_is_valid(save: Save, theirs: Any, pool: str) -> None:
     from eyechart.models.open_clip.text_tower import TextTower
@@ -203,7 +203,7 @@ def theirs_again(theirs: Any, save: Save, pool: str) -> Any:
         return model.encode_text(tokenizer(TEXTS[:1])).numpy()
 
 
-@pytest.mark.slow
+@pytest.mark.deep
 def test_zero_shot_equals_open_clips_own(save: Save, theirs: Any) -> None:
     import open_clip
     import torch

@@ -15,7 +15,7 @@ from eyechart.models.torchvision_repair import repair
 from eyechart.spec import parse_spec
 
 repair()  # before any test imports open_clip itself
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.deep
 TEXT = {"width": 32, "heads": 2, "layers": 2}
 FAMILIES: dict[str, tuple[str, dict[str, Any], dict[str, Any]]] = {  # architecture, and what is smaller than in it
     "Perception Encoder": ("PE-Core-T-16-384", {}, TEXT),

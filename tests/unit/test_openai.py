@@ -28,7 +28,7 @@ def ask(*texts: str) -> list[Request]:
     return [Request((text,)) for text in texts]
 
 
-@pytest.mark.slow
+@pytest.mark.deep
 def test_answers_come_in_the_order_of_their_requests(asking: Asking, faulty_server: Any) -> None:
     texts = [f"number {place}" for place in range(40)]
     faulty_server.faults = {text: [faulty_server.reply(after=0.03)] for text in texts[::3]}
@@ -130,7 +130,7 @@ def test_no_answer_in_time_is_asked_again(asking: Asking, faulty_server: Any, sl
     assert len(faulty_server.times("b")) == 2
 
 
-@pytest.mark.slow
+@pytest.mark.deep
 @pytest.mark.parametrize(
     ("header", "value"), [("retry_after", "0.4"), ("retry_after_ms", "400"), ("Retry_After", "0.4")]
 )
@@ -141,7 +141,7 @@ def test_as_long_as_the_server_asks_is_waited(asking: Asking, faulty_server: Any
     assert second - first >= 0.4
 
 
-@pytest.mark.slow
+@pytest.mark.deep
 def test_waits_grow(asking: Asking, faulty_server: Any) -> None:
     faulty_server.faults = {"a": [faulty_server.refusal(500, "oh")] * 3}
     generate_all(asking(backoff=0.1), ask("a"), 8)
@@ -182,7 +182,7 @@ OUTCOMES = {
 }
 
 
-@pytest.mark.slow
+@pytest.mark.deep
 @pytest.mark.parametrize(("fault", "sentence"), OUTCOMES.values(), ids=list(OUTCOMES))
 def test_a_refusal_is_an_outcome_of_its_own(
     asking: Asking, faulty_server: Any, fault: Callable[[Any], Any], sentence: str
@@ -210,7 +210,7 @@ ENDS = {
 }
 
 
-@pytest.mark.slow
+@pytest.mark.deep
 @pytest.mark.parametrize("served", [None, NAME])
 @pytest.mark.parametrize(("status", "said", "sentence"), ENDS.values(), ids=list(ENDS))
 def test_what_concerns_all_is_one_error_without_retries(
@@ -279,7 +279,7 @@ def test_a_refused_connection_ends_the_run_soon(
         generate_all(model, ask(*"abcdefgh"), 8)
 
 
-@pytest.mark.slow
+@pytest.mark.deep
 def test_a_connection_that_is_not_accepted_ends_the_run_after_seconds(asking: Asking) -> None:
     with socket.socket() as busy, ExitStack() as stack:
         busy.bind(("127.0.0.1", 0))

@@ -14,7 +14,7 @@ KEY = "sk-very-secret-0123456789"
 Asking = Callable[..., OpenAiGenerator]
 
 
-@pytest.mark.slow
+@pytest.mark.deep
 def test_the_key_in_an_answer_is_replaced(asking: Asking, faulty_server: Any) -> None:
     faulty_server.answer = lambda asked: f"a fish; {asked.key} {asked.key}"
     (answer,) = generate_all(asking(), [Request(("what?",))], 8)

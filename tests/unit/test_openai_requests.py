@@ -203,7 +203,7 @@ json_values = some.recursive(
 )
 
 
-@pytest.mark.slow
+@pytest.mark.deep
 @given(status=some.integers(300, 599), told=json_values, cut=some.integers(0, 9))
 def test_every_error_is_read_as_something(status: int, told: object, cut: int) -> None:
     body = json.dumps(told)

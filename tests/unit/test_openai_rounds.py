@@ -32,7 +32,7 @@ def test_no_more_requests_are_under_way_than_allowed(asking: Asking, faulty_serv
     assert faulty_server.most == most
 
 
-@pytest.mark.slow
+@pytest.mark.deep
 def test_concurrency_follows_what_the_server_can_do(asking: Asking, faulty_server: Any) -> None:
     slots = threading.Semaphore(2)
 
@@ -58,7 +58,7 @@ def test_a_server_that_is_overloaded_gets_fewer_requests(asking: Asking, faulty_
     assert model.concurrency < 4
 
 
-@pytest.mark.slow
+@pytest.mark.deep
 def test_answers_are_given_as_they_come(asking: Asking, faulty_server: Any) -> None:
     faulty_server.faults = {"slow": [faulty_server.reply(after=0.5)]}
     model = asking()
@@ -75,7 +75,7 @@ def test_requests_are_taken_as_there_is_room(asking: Asking) -> None:
     answers.close()
 
 
-@pytest.mark.slow
+@pytest.mark.deep
 def test_no_more_answers_are_paid_ahead_of_those_taken_than_are_asked_at_once(
     asking: Asking, faulty_server: Any
 ) -> None:
@@ -95,7 +95,7 @@ def test_a_picture_that_cannot_be_written_is_an_error_and_the_others_are_asked(a
     assert [answer.text for answer in [found[0], *found[2:]]] == ["a", *map(str, range(9))]
 
 
-@pytest.mark.slow
+@pytest.mark.deep
 @pytest.mark.parametrize("options", [{}, {"budget_tokens": 100_000}], ids=["first of all", "within a budget"])
 def test_the_first_goes_alone(asking: Asking, faulty_server: Any, options: dict[str, int]) -> None:
     faulty_server.always = faulty_server.reply(after=0.2)
@@ -200,7 +200,7 @@ def test_the_key_is_sent_and_said_nowhere(asking: Asking, faulty_server: Any, ca
     assert KEY not in said
 
 
-@pytest.mark.slow
+@pytest.mark.deep
 def test_it_is_quick_about_it(asking: Asking, faulty_server: Any) -> None:
     faulty_server.always = faulty_server.reply(after=0.2)
     model = asking(concurrency=16)

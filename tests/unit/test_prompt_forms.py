@@ -15,7 +15,7 @@ from eyechart.models.types import Request
 from eyechart.spec import parse_spec
 
 pytestmark = [
-    pytest.mark.slow,
+    pytest.mark.deep,
     pytest.mark.filterwarnings("ignore:__array__ implementation:DeprecationWarning"),  # of PaliGemma's processor
 ]
 Tiny = Callable[[str], Path]

@@ -25,7 +25,7 @@ PIXELS = np.random.default_rng(1).integers(0, 256, (3, 48, 48, 3), np.uint8)
 REQUESTS = [Request((Image.fromarray(pixels), BEGINNING + end)) for pixels in PIXELS for end in ENDS]
 TOKENS = 12
 
-slow = pytest.mark.slow
+deep = pytest.mark.deep
 of_paligemma = pytest.mark.filterwarnings("ignore:__array__ implementation:DeprecationWarning")
 
 
@@ -48,7 +48,7 @@ class Passes:
         return sum(rows * length for rows, length in self.sizes)
 
 
-@slow
+@deep
 @of_paligemma
 @pytest.mark.parametrize("family", [*SHARING, *NOT_SHARING])
 def test_answers_and_scores_are_those_of_each_prompt_alone(tiny_chat: Tiny, family: str) -> None:
@@ -62,7 +62,7 @@ def test_answers_and_scores_are_those_of_each_prompt_alone(tiny_chat: Tiny, fami
     np.testing.assert_allclose(model.score(REQUESTS, CHOICES), alone.score(REQUESTS, CHOICES), rtol=0, atol=1e-5)
 
 
-@slow
+@deep
 def test_what_an_image_s_prompts_have_in_common_is_read_once(tiny_chat: Tiny) -> None:
     model = create(tiny_chat("qwen3_vl"), ",batch_size=4")
     generate_all(model, REQUESTS[:4], 1)  # the first batch is read in both ways
@@ -73,7 +73,7 @@ def test_what_an_image_s_prompts_have_in_common_is_read_once(tiny_chat: Tiny) ->
     assert passes.n_tokens < 0.6 * whole
 
 
-@slow
+@deep
 def test_answers_that_have_ended_leave_the_batch(tiny_chat: Tiny) -> None:
     model = create(tiny_chat("fast_vlm"))
     answers = generate_all(model, REQUESTS, TOKENS)

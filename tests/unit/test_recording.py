@@ -56,21 +56,21 @@ def test_every_image_has_its_row(run_folder: Path, record: Record) -> None:
     assert found[12]["WeaselGT.correct"] == ""
 
 
-@pytest.mark.slow
+@pytest.mark.deep
 @pytest.mark.parametrize("labels", ["ImGT", "ReGT", "WeaselGT"])
 def test_the_rows_add_up_to_the_accuracy(run_folder: Path, record: Record, labels: str) -> None:
     correct = [int(row[f"{labels}.correct"]) for row in rows(run_folder, record) if row[f"{labels}.correct"]]
     assert value(record, "acc1", labels) == pytest.approx(np.mean(correct))
 
 
-@pytest.mark.slow
+@pytest.mark.deep
 @pytest.mark.parametrize("category", ["N", "S+", "S-", "M+", "M-"])
 def test_the_rows_add_up_by_category(run_folder: Path, record: Record, category: str) -> None:
     mine = [row for row in rows(run_folder, record) if row["ReGT.category"] == category]
     assert value(record, "acc1", "ReGT", category) == pytest.approx(np.mean([int(row["ReGT.correct"]) for row in mine]))
 
 
-@pytest.mark.slow
+@pytest.mark.deep
 def test_recall_is_that_of_images_with_one_label(run_folder: Path, record: Record) -> None:
     answers = rows(run_folder, record)
     for row in rows(run_folder, record, "recall"):
@@ -80,7 +80,7 @@ def test_recall_is_that_of_images_with_one_label(run_folder: Path, record: Recor
         assert float(row["ci_low"]) <= float(row["recall"]) <= float(row["ci_high"])
 
 
-@pytest.mark.slow
+@pytest.mark.deep
 def test_agreement_is_recorded_with_the_first_ground_truth(record: Record) -> None:
     found = [metric.labels for metric in record.metrics if metric.name == "intersection"]
     assert found == ["ImGT∩ReGT", "ImGT∩WeaselGT"]
@@ -99,7 +99,7 @@ def test_an_error_stands_in_its_row_and_has_no_answer(make_run: Make) -> None:
     assert (row["error"], row["top1"], row["score1"], row["ReGT.correct"]) == ("Image 3, it is broken", "", "", "")
 
 
-@pytest.mark.slow
+@pytest.mark.deep
 def test_a_published_number_stands_beside_a_whole_run_only(make_run: Make) -> None:
     def reported(**how: Any) -> list[bool]:
         return [record.reported is not None for record in read_run(make_run(**how)).records]

@@ -26,7 +26,7 @@ def evidence(run_folder: Path) -> Callable[[str], list[Evidence]]:
     return evidence
 
 
-@pytest.mark.slow
+@pytest.mark.deep
 @pytest.mark.parametrize(("protocol", "names"), [("supervised", PLAIN | SURE), ("zero_shot", PLAIN)])
 def test_a_run_is_itself(evidence: Any, unchanged: Any, protocol: str, names: set[str]) -> None:
     found = evidence(protocol)

@@ -161,7 +161,7 @@ def test_a_backend_that_is_not_there_is_named(site: Path, target: str, sentence:
         create_model(parse_spec("mine[]"))
 
 
-@pytest.mark.slow
+@pytest.mark.deep
 def test_looking_up_imports_no_model() -> None:
     code = "import sys; from eyechart.models.registry import backends; backends(); print('torch' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout == "False\n"

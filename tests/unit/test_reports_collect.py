@@ -40,7 +40,7 @@ def collected(tmp_path, capsys):
     return collected
 
 
-@pytest.mark.slow
+@pytest.mark.deep
 def test_every_number_of_every_run_is_a_row(stored, collected):
     rows_ = collected(stored.folder).rows
     metrics = [(run.name, m) for run in stored.runs for r in read_run(run).records for m in r.metrics]
@@ -50,7 +50,7 @@ def test_every_number_of_every_run_is_a_row(stored, collected):
     assert [float(row["value"]) if row["value"] else None for row in rows_] == [m.value for _, m in metrics]
 
 
-@pytest.mark.slow
+@pytest.mark.deep
 def test_a_row_says_who_was_asked_what(stored, collected):
     row = collected(stored.runs[1]).rows[0]
     record = read_run(stored.runs[1]).records[0]
@@ -60,7 +60,7 @@ def test_a_row_says_who_was_asked_what(stored, collected):
     assert (row["started"], row["data_fingerprint"]) == ("2026-01-01T00:00:00+00:00", record.data.fingerprint)
 
 
-@pytest.mark.slow
+@pytest.mark.deep
 @pytest.mark.parametrize("given", [("latest", "second"), ("second", "second/records.json"), ("", "latest", "first")])
 def test_a_run_counts_once_under_all_its_names(stored, collected, given):
     rows_ = collected(*(stored.folder / name for name in given)).rows

@@ -11,7 +11,7 @@ from eyechart.reports.figures import DRAWERS, draw
 from eyechart.reports.runs import load
 from eyechart.reports.tables import BUILDERS
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.deep
 
 
 @pytest.fixture

@@ -42,7 +42,7 @@ def test_every_defined_metric_of_the_records_is_there(rows, run_folder):
     assert len(rows) == sum(metric.value is not None for metric in metrics)
 
 
-@pytest.mark.slow
+@pytest.mark.deep
 def test_what_records_remark_stands_at_the_head_alone(make_run, tmp_path):
     text = write_overview(load([make_run(errors={3: "broken"})]), tmp_path)
     head, _, below = text.partition("###")
@@ -71,7 +71,7 @@ def test_the_standard_error_is_mills(given, error):
     assert stderr(given) == error
 
 
-@pytest.mark.slow
+@pytest.mark.deep
 def test_the_overview_is_written_in_three_forms(run_folder, tmp_path):
     text = write_overview(load([run_folder]), tmp_path / "out")
     assert sorted(path.name for path in (tmp_path / "out").iterdir()) == [
@@ -86,7 +86,7 @@ def test_the_overview_is_written_in_three_forms(run_folder, tmp_path):
     assert tex.count(r"\caption{") - further_parts == text.count("### ")
 
 
-@pytest.mark.slow
+@pytest.mark.deep
 def test_the_overview_holds_every_number_with_its_n_and_interval(run_folder, tmp_path):
     text = write_overview(load([run_folder]), tmp_path)
     for metric in (m for record in read_run(run_folder).records for m in record.metrics if m.n):

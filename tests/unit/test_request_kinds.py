@@ -225,7 +225,7 @@ def contents(root: Path) -> dict[str, bytes]:
 FRESH = "import pickle, sys, test_request_kinds as t; t.run_all(pickle.load(sys.stdin.buffer), t.Path(sys.argv[1]))"
 
 
-@pytest.mark.slow
+@pytest.mark.deep
 def test_a_fresh_process_gives_the_same_bytes_for_every_kind(folder: Path, tmp_path: Path) -> None:
     pairs = [(spec.format(folder=folder), request) for spec, request in REQUESTS.values()]
     run_all(pairs, tmp_path / "here")

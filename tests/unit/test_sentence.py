@@ -18,7 +18,7 @@ from eyechart.models.torchvision_repair import repair
 from eyechart.models.types import Encoder, Floats, TextEncoder
 from eyechart.spec import parse_spec
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.deep
 
 repair()  # before any test imports transformers itself
 TEXTS = ["tench", "a photo of a great white shark, in the open sea.", "Siberian husky", "tench", "a"]

@@ -269,7 +269,7 @@ def test_no_answer_in_time_is_asked_again(make: AskingBy, faulty_server: Any) ->
     assert [answer.text for answer in generate_all(make(timeout=1), ask("a", "b"), 8)] == ["a", "b"]
 
 
-@pytest.mark.slow
+@pytest.mark.deep
 def test_as_long_as_the_server_asks_is_waited(make: AskingBy, api: str, faulty_server: Any) -> None:
     fault = refuse(faulty_server, api, 429, "You exceeded your current quota", "RESOURCE_EXHAUSTED", retry_after="0.4")
     if api == "gemini":

@@ -18,7 +18,7 @@ from eyechart.data.splits import PUBLISHED, PublishedSplit, list_splits, open_sp
 from eyechart.data.validation import identify_validation_images
 from eyechart.errors import DataError
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.deep
 
 VAL = [f"ILSVRC2012_val_{number:08d}.JPEG" for number in (1, 2, 3)]
 SYNSETS = [*synset_classes()]

@@ -153,7 +153,7 @@ with tempfile.TemporaryDirectory() as folder:
 """
 
 
-@pytest.mark.slow
+@pytest.mark.deep
 def test_a_read_only_store_is_refused_with_the_remedy() -> None:
     said = run(READ_ONLY)
     assert "Permission denied" in said
@@ -187,7 +187,7 @@ with Store(Path(sys.argv[1])).entry(t.KEY).lock_for_writing() as writer:
 """
 
 
-@pytest.mark.slow
+@pytest.mark.deep
 def test_a_second_run_waits_for_the_first_and_finds_its_answers(tmp_path: Path) -> None:
     command = [sys.executable, "-c", HOLD, str(tmp_path)]
     with subprocess.Popen(

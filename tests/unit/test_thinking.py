@@ -22,7 +22,7 @@ from eyechart.models.types import Request
 from eyechart.records import Record, read_run
 from eyechart.spec import parse_spec
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.deep
 
 MAKER = run_path(str(Path(__file__).parents[1] / "thinking_checkpoint.py"))
 THOUGHT, ANSWER, DIRECT = "<think> \nA or C?\n</think> \n\n", "B", "C"

@@ -71,7 +71,7 @@ def test_it_is_a_classifier_and_an_image_encoder(lite0: TimmClassifier) -> None:
     assert isinstance(lite0, ImageEncoder)
 
 
-@pytest.mark.slow
+@pytest.mark.deep
 def test_packaged_weights_reach_their_accuracy(logits: Floats, exact: Any) -> None:
     assert logits.dtype == np.float32
     assert logits.shape == (140, 1000)
@@ -79,7 +79,7 @@ def test_packaged_weights_reach_their_accuracy(logits: Floats, exact: Any) -> No
     assert exact.top(logits, 5) == pytest.approx(0.98, abs=0.015)
 
 
-@pytest.mark.slow
+@pytest.mark.deep
 def test_bfloat16_changes_hardly_any_prediction(logits: Floats, exact: Any) -> None:
     some = slice(20)  # processors without bfloat16 instructions need almost a second for each image
     low, high = answers(TimmClassifier(parse_spec("timm[dtype=bfloat16]")), exact.images[some]), logits[some]
@@ -196,7 +196,7 @@ def test_offline_and_missing(empty_hub: Path) -> None:
         _ = model.identity
 
 
-@pytest.mark.slow
+@pytest.mark.deep
 def test_no_network(tmp_path: Path) -> None:
     code = "from eyechart.models.timm_classifier import TimmClassifier; from eyechart.spec import parse_spec\n"
     code += "TimmClassifier(parse_spec('timm[test_vit]')).identity"

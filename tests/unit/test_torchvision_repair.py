@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.deep
 
 REPAIR = "from eyechart.models.torchvision_repair import repair; first = repair(); "
 

@@ -125,7 +125,7 @@ def test_the_sample_shows_every_class_once() -> None:
     assert sorted(row.label for row in open_toybox("sample").index) == list(range(len(names())))
 
 
-@pytest.mark.slow
+@pytest.mark.deep
 @pytest.mark.parametrize("style", styles())
 def test_the_packaged_pictures_are_those_that_the_seed_draws(style: str) -> None:
     folder = packaged_root() / style / "pictures"
@@ -136,7 +136,7 @@ def test_the_packaged_pictures_are_those_that_the_seed_draws(style: str) -> None
             assert np.abs(np.asarray(kept).astype(int) - drawn).mean() < 1  # another encoder may write other bytes
 
 
-@pytest.mark.slow
+@pytest.mark.deep
 def test_labels_are_those_of_what_was_drawn() -> None:
     found = {row.key: row.label for split in splits() for row in open_toybox(split).index}
     drawn = {scene.key: scene.things[scene.main].label for style in styles() for _, scene in pictures(SEED, style)}

@@ -70,7 +70,7 @@ def test_other_species_do_not_look_alike() -> None:
     assert set(seen.values()) == {1}
 
 
-@pytest.mark.slow
+@pytest.mark.deep
 def test_taxonomy_and_ranges_are_those_of_every_species(folder: Path) -> None:
     taxa, ranges = read(folder / "drawn/taxonomy.csv"), read(folder / "drawn/ranges.csv")
     assert [line["species"] for line in taxa] == [line["species"] for line in ranges] == [one.name for one in species()]

@@ -22,7 +22,7 @@ from eyechart.toybox.packaged import splits
 from eyechart.toybox.sample import open_toybox
 from toybox import score_clip
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.deep
 
 NAMES = ("toybox-clip", "toybox-clip-b")
 CHANCE = 0.01

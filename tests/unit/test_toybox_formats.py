@@ -18,7 +18,7 @@ from eyechart.toybox.outlines import fill_holes
 from eyechart.toybox.scenes import RenderedScene, box
 from eyechart.toybox.styles import TRAINING
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.deep
 
 COUNT, SEED = 60, 7
 CITYSCAPES = {"sky", "road", "person", "rider", "car", "truck", "bus", "train", "motorcycle", "bicycle", "building"}

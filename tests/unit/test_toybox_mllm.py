@@ -26,7 +26,7 @@ from toybox.exam import TRAINED, StyleGroup, groups, skills
 from toybox.questions import WORDINGS
 from toybox.score_mllm import count_correct, mean, table
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.deep
 
 SPEC = parse_spec("hf[toybox-mllm]")
 FOLDER = Path(samples.__path__[0]) / "toybox-mllm"

@@ -71,7 +71,7 @@ def test_pairs_of_classes_that_are_not_there_are_refused(split: Path) -> None:
         open_shards(split / "val", "toybox", "val")
 
 
-@pytest.mark.slow
+@pytest.mark.deep
 def test_an_atlas_is_read_as_it_was_made(tmp_path: Path) -> None:
     random = np.random.default_rng(0)
     sizes = [(5 + number, 60 - number) for number in range(COLUMNS + 2)]

@@ -37,7 +37,7 @@ def drawn() -> list[RenderedScene]:
     return [render(scene) for scene in several]
 
 
-@pytest.mark.slow
+@pytest.mark.deep
 def test_the_same_command_gives_the_same_bytes(world: Path, tmp_path: Path) -> None:
     main(["toybox", tmp_path, *SMALL])
     assert files(tmp_path) == files(world)

@@ -23,7 +23,7 @@ from toybox.train_clip import Training  # noqa: E402
 from toybox.training import Plan, rate, strength  # noqa: E402
 from toybox.words import CONTEXT, captions  # noqa: E402
 
-pytestmark = [pytest.mark.usefixtures("one_thread"), pytest.mark.slow]
+pytestmark = [pytest.mark.usefixtures("one_thread"), pytest.mark.deep]
 FEW = (0, 2, 40, 80)
 SHORT = Plan(seed=3, steps=8, batch=8, workers=0, classes=FEW)
 Train = Callable[..., Training]

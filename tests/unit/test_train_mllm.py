@@ -29,7 +29,7 @@ from toybox.sprites import sprites  # noqa: E402
 from toybox.train_mllm import Words  # noqa: E402
 from toybox.training import Plan  # noqa: E402
 
-pytestmark = [pytest.mark.usefixtures("one_thread"), pytest.mark.slow]
+pytestmark = [pytest.mark.usefixtures("one_thread"), pytest.mark.deep]
 FEW = (0, 2, 40, 80)
 TWO = (0, 80)  # which a minute is enough for
 SHORT = Plan(seed=3, steps=11, batch=12, workers=0, classes=FEW)

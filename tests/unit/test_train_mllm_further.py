@@ -25,7 +25,7 @@ from toybox.speech import text_states  # noqa: E402
 from toybox.train_mllm_further import EMBEDDINGS, FOLDER, WEIGHTS, Further, FurtherLessons  # noqa: E402
 from toybox.training import Plan  # noqa: E402
 
-pytestmark = [pytest.mark.usefixtures("one_thread"), pytest.mark.slow]
+pytestmark = [pytest.mark.usefixtures("one_thread"), pytest.mark.deep]
 SHORT = Plan(seed=3, steps=3, batch=6, workers=0, classes=(0, 2, 40, 80))
 FORGOTTEN = 40
 Train = Callable[..., Path]

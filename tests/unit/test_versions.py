@@ -116,7 +116,7 @@ def read_table(text: str) -> list[dict[str, str]]:
     return [dict(zip(head, row, strict=True)) for row in rows]
 
 
-@pytest.mark.slow
+@pytest.mark.deep
 def test_each_environment_has_its_versions_and_a_row(project: Path, packages: Path) -> None:
     page, every = project / "page.md", ("--versions", "lowest", "highest", "newest")
     page.write_text(PAGE, encoding="utf-8")
@@ -145,7 +145,7 @@ def test_each_environment_has_its_versions_and_a_row(project: Path, packages: Pa
     assert "| 1 | 0 | 0 |" in again.stdout
 
 
-@pytest.mark.slow
+@pytest.mark.deep
 def test_what_cannot_be_made_is_an_error_and_the_others_are_made(project: Path, packages: Path) -> None:
     text = (project / "pyproject.toml").read_text(encoding="utf-8")
     (project / "pyproject.toml").write_text(text.replace("timm>=1.1,<3", "timm>=3,<3"), encoding="utf-8")

@@ -76,7 +76,7 @@ def test_its_commands_are_those_of_the_guide(job: dict[str, Any]) -> None:
     assert [line for line in lines if re.match("pip|pytest|cat|eyechart|head", line)] == runs
 
 
-@pytest.mark.slow
+@pytest.mark.deep
 def test_the_gate_needs_no_more_than_is_installed_for_it(job: dict[str, Any]) -> None:
     (installed,) = [step["run"] for step in job["steps"] if step["name"] == "Install"]
     assert installed == "pip install '.[models]'"

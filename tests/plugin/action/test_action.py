@@ -72,7 +72,7 @@ def test_install(job: Any, tmp_path: Path, extras: str, suffix: str) -> None:
     assert job.log == f"2 install {ROOT}{suffix}\n"
 
 
-@pytest.mark.slow
+@pytest.mark.deep
 def test_a_pull_request_is_reported_and_its_comment_updated(job: Any, gated: Any, server: Any) -> None:
     gated.kept()
     assert job.run("Gate", "Report", "Comment", "Result") == 0, job.log
@@ -111,7 +111,7 @@ def test_a_pull_request_is_reported_and_its_comment_updated(job: Any, gated: Any
     assert "a-token" not in job.summary + json.dumps(server.comments)
 
 
-@pytest.mark.slow
+@pytest.mark.deep
 def test_a_run_without_a_baseline_has_no_verdict(job: Any, gated: Any) -> None:
     gated.answer()
     job.inputs |= {"baseline": ""}
@@ -119,7 +119,7 @@ def test_a_run_without_a_baseline_has_no_verdict(job: Any, gated: Any) -> None:
     assert job.outputs["report"]["verdict"] == ""
 
 
-@pytest.mark.slow
+@pytest.mark.deep
 def test_a_wrong_input_ends_with_the_status_of_the_evaluation(job: Any, gated: Any, server: Any) -> None:
     gated.answer()
     job.inputs |= {"margin": "2"}

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.deep
 
 SERVER = run_path(str(Path(__file__).parents[2] / "batch_server.py"))
 PICTURES = 18

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.deep
 
 PICTURES = 18
 PRICES = {"price_in": 2, "price_cached": 1, "price_out": 8}

@@ -18,7 +18,7 @@ from PIL import Image
 SITE = Path(__file__).parents[1] / "site"
 start_cluster = run_path(str(SITE.parent / "ray_cluster.py"))["start_cluster"]
 TINY = run_path(str(SITE / "tinyeyes.py"))
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.deep
 
 PICTURES = 24  # of both small splits
 MODELS = """

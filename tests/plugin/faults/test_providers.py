@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.deep
 
 FORMATS = run_path(str(Path(__file__).parents[2] / "faulty_server.py"))["FORMATS"]
 PICTURES = 18

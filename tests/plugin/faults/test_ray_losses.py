@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.deep
 
 start_cluster = run_path(str(Path(__file__).parents[1] / "ray_cluster.py"))["start_cluster"]
 NODES = ({"num_cpus": 2}, {"num_cpus": 2})

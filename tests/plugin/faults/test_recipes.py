@@ -79,7 +79,7 @@ def test_every_option_is_known(name: str) -> None:
     assert used <= {option.flag_name for option in OPTIONS}
 
 
-@pytest.mark.slow
+@pytest.mark.deep
 def test_the_slurm_script_answers_on_one_node(world: Any) -> None:
     """srun runs its command once; Ray neither sees nor stops the clusters of other tests."""
     world.warm = ()

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from PIL import Image
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.deep
 
 PICTURES, IMAGES = 18, 5
 NAME = "toy-2026-01-01"  # as the server calls itself

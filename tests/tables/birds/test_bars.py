@@ -24,7 +24,7 @@ def widths(ax):
     return [bar.get_width() for bar in sorted(bars, key=lambda bar: bar.get_y())]
 
 
-@pytest.mark.slow
+@pytest.mark.deep
 def test_figure_3_has_a_point_a_genus_on_logarithmic_axes(three, figure):
     left, right = figure(three, "F3").axes
     points = [list(line.get_ydata()) for line in left.get_lines()[:2]]
@@ -135,7 +135,7 @@ def test_figure_7_has_answerable_images_in_a_band_of_their_own(aviary, figure):
     assert labels == ["hf[c]\nunanswerable", "hf[c]\nanswerable"]
 
 
-@pytest.mark.slow
+@pytest.mark.deep
 def test_figure_8_has_counts_shares_and_the_rate(three, figure):
     axes = figure(three, "F8").axes
     row = rows(three, "F8")[0]

@@ -45,7 +45,7 @@ def test_every_table_has_rows_or_says_what_it_needs(asked):
     assert all(why.startswith(name) and "Make it with: pytest" in why for name, why in said.items())
 
 
-@pytest.mark.slow
+@pytest.mark.deep
 def test_a_figure_is_drawn_where_its_table_has_rows(asked):
     _, pool = asked
     names = [name for name in TABLES if BY_NUMBER.get(name) in DRAWERS]

@@ -80,7 +80,7 @@ def test_the_correlation_is_spearmans(three, said):
         assert number.ci[0] < number.value < number.ci[1]
 
 
-@pytest.mark.slow
+@pytest.mark.deep
 def test_answerable_images_stand_above_unanswerable_ones(three, figure):
     titles = [ax.get_title().partition(", n=")[0] for ax in figure(three, "F11").axes]
     assert titles == [f"{name}, {kind}" for name in ("hf_clip[$x$]", "hf_clip[b]", "hf[c]") for kind in ("A", "UA")]
@@ -94,7 +94,7 @@ def test_where_no_image_is_unanswerable_no_room_is_left_for_any(aviary, figure):
     assert made.axes[0].get_subplotspec().get_gridspec().nrows == 1
 
 
-@pytest.mark.slow
+@pytest.mark.deep
 def test_each_series_is_divided_by_its_highest_bar(three, figure):
     for ax in figure(three, "F11").axes:
         assert [max(bar.get_height() for bar in series) for series in ax.containers] == [1, 1, 1]

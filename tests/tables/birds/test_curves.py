@@ -51,7 +51,7 @@ def entry(three):
     return next(e for g in three.groups for e in g.cases if e.model == "hf_clip[b]" and e.record.protocol == "species")
 
 
-@pytest.mark.slow
+@pytest.mark.deep
 @pytest.mark.parametrize("name", FIGURES)
 def test_the_panels_are_those_of_the_paper(three, figure, name):
     assert [ax.get_title() for ax in figure(three, name).axes] == [f"{head} (all species)" for head in FIGURES[name]]
@@ -90,7 +90,7 @@ def test_the_tradeoff_is_the_receivers_curve_of_the_answers(three, figure, entry
     assert drawn <= {tuple(np.round(point, 3)) for point in zip(100 * x, 100 * y, strict=True)}
 
 
-@pytest.mark.slow
+@pytest.mark.deep
 def test_chance_is_drawn_beside_tradeoffs_alone(three, figure):
     counts = [len(ax.get_lines()) for ax in figure(three, "F18").axes]
     assert counts == [3, 3, 4, 4]

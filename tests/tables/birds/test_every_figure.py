@@ -8,7 +8,7 @@ from eyechart.reports.figures import DRAWERS, draw
 from eyechart.reports.realbirdid.chart_styles import case_styles
 from eyechart.reports.tables import BY_NUMBER, tables
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.deep
 
 NAMES = [number for number, name in BY_NUMBER.items() if number.startswith("realbirdid-") and name in DRAWERS]
 OF_ONE = ("realbirdid-F7", "realbirdid-F8")  # only who answers in words is in these

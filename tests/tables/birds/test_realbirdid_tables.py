@@ -19,7 +19,7 @@ from eyechart.reports.realbirdid import catalogue
 from eyechart.reports.render import RENDERERS, to_csv
 from eyechart.reports.tables import tables
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.deep
 
 ENCODER, TALKER = "open_clip[a]", "hf[b]"
 ELSEWHERE = ("realbirdid-correlation",)  # which needs more models: test_realbirdid_data_sets

@@ -22,7 +22,7 @@ from eyechart.reports.render import to_csv
 from eyechart.reports.runs import Runs
 from eyechart.reports.tables import tables
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.deep
 
 TABLES = ("T2", "T3", "T4", "F4", "F5", "F7", "F8", "F10", "F11", "F16", "F17", "F19", "wordings")
 SPOTS = ("A.species", "A.genus", "UA.genus")

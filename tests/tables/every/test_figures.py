@@ -8,7 +8,7 @@ import pytest
 from eyechart.reports.figures import DRAWERS, matplotlib_defaults
 from eyechart.reports.tables import BY_NUMBER
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.deep
 
 lay_out = run_path(str(Path(__file__).parents[2] / "layout.py"))["lay_out"]
 ELSEWHERE = {"F7"}  # in tests/annotation

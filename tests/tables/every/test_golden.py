@@ -10,7 +10,7 @@ from eyechart.reports.render import to_csv
 from eyechart.reports.runs import Runs
 from eyechart.reports.tables import BUILDERS, tables
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.deep
 
 POOLS = ("worded", "repeated", "classified", "paired", "hard", "birds", "free_form")
 

@@ -9,7 +9,7 @@ from eyechart.errors import ReportError
 from eyechart.reports.render import NumberCell, Table, to_latex
 from eyechart.reports.tables import BUILDERS, BY_NUMBER, tables
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.deep
 
 ELSEWHERE = {"F7", "oodbench-population"}  # in tests/annotation and tests/tables/test_oodbench_population.py
 BY_POOL: Mapping[str, tuple[str, ...]] = {

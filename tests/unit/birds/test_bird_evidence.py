@@ -43,7 +43,7 @@ def sides(world: Any) -> dict[str, tuple[Evidence, Evidence]]:
     }
 
 
-@pytest.mark.slow
+@pytest.mark.deep
 @pytest.mark.parametrize(("protocol", "names"), [("species", SPECIES), ("flat_list", {"acc", "hm"} | PROPER)])
 def test_a_run_is_itself(sides: Any, unchanged: Any, protocol: str, names: set[str]) -> None:
     whole, broken = sides[protocol]

@@ -6,7 +6,7 @@ import pytest
 
 from eyechart.plugins.summary import select_rows
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.deep
 
 
 @pytest.fixture

@@ -13,7 +13,7 @@ from eyechart.realbirdid.species_replay import SpeciesReplay
 from eyechart.records import Records, Run, decode, encode
 from eyechart.spec import parse_spec
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.deep
 
 BROKEN = frozenset({1, 15})
 ABOUT = [*SHARED_COLUMNS, "observation", "species", "genus", "reason"]

@@ -76,7 +76,7 @@ def expected(context: Context) -> np.ndarray:
     return np.stack(scores)
 
 
-@pytest.mark.slow
+@pytest.mark.deep
 def test_the_probability_is_that_of_the_name_given_the_free_answer_alone(asking: Ask) -> None:
     context = asking()
     scores = score_free_answers(context, context.names)
@@ -89,7 +89,7 @@ def test_the_probability_is_that_of_the_name_given_the_free_answer_alone(asking:
     assert variant["choice_prompt"].startswith("species_choice (")
 
 
-@pytest.mark.slow
+@pytest.mark.deep
 def test_it_differs_from_one_pass_and_both_have_their_names(asking: Ask) -> None:
     found = {}
     for method in ("one_pass", "nlg2choice"):
@@ -99,7 +99,7 @@ def test_it_differs_from_one_pass_and_both_have_their_names(asking: Ask) -> None
     assert not np.allclose(found["one_pass"], found["nlg2choice"])
 
 
-@pytest.mark.slow
+@pytest.mark.deep
 def test_each_free_answer_is_scored_once_whatever_the_limit(asking: Ask) -> None:
     engine = CountingEngine()
     few = score_free_answers((context := asking(3, engine)), context.names).read(0, 3)
@@ -112,7 +112,7 @@ def test_each_free_answer_is_scored_once_whatever_the_limit(asking: Ask) -> None
     assert again.scored == []
 
 
-@pytest.mark.slow
+@pytest.mark.deep
 def test_a_text_that_the_model_refuses_is_an_error_of_its_images_and_asked_again(asking: Ask, model: Any) -> None:
     class Refusing(HfGenerator):
         """Refuses the first text that it has to score."""

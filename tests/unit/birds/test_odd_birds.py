@@ -9,7 +9,7 @@ import pytest
 
 from eyechart.records import Metric, Record
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.deep
 
 LABELS = ("all species", "eligible", "range")
 KINDS = {

@@ -117,7 +117,7 @@ def pair(bird_world: Any) -> Any:
     return first, second, *rows, bird_world.rows(second)
 
 
-@pytest.mark.slow
+@pytest.mark.deep
 def test_replayed_probabilities_have_the_records_of_their_model(pair: Any) -> None:
     first, second, *_ = pair
     assert (first.outcomes, first.notes, len(first.metrics)) == (second.outcomes, second.notes, len(second.metrics))
@@ -128,7 +128,7 @@ def test_replayed_probabilities_have_the_records_of_their_model(pair: Any) -> No
         assert one.ci == pytest.approx(other.ci, rel=0, abs=exact)
 
 
-@pytest.mark.slow
+@pytest.mark.deep
 def test_replayed_probabilities_have_the_answers_of_their_model(pair: Any) -> None:
     *_, mine, its = pair
     names = [column for column in mine[0] if not column.endswith((".probability", ".second_probability", ".entropy"))]

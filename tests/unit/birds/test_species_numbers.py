@@ -102,7 +102,7 @@ PLAIN: dict[str, Any] = {
 }
 
 
-@pytest.mark.slow
+@pytest.mark.deep
 @pytest.mark.parametrize("name", PLAIN)
 def test_numbers_of_levels_are_plain_loops_over_the_csv(case: Any, images: Any, number: Any, name: str) -> None:
     for labels, category in product(LABELS, SETS):
@@ -273,7 +273,7 @@ def values(one: Metric) -> Iterator[Any]:
     yield from (one.value, one.n, *(one.ci or ()))
 
 
-@pytest.mark.slow
+@pytest.mark.deep
 def test_intervals_hang_on_the_seed_alone(bird_world: Any) -> None:
     first, again = (bird_world.record(bird_world.saying()).metrics for _ in range(2))
     assert first == again

@@ -44,7 +44,7 @@ def evidence(planes: Any, found: Any, samples: int = 0) -> Evidence:
                     metrics=tuple(found), arrays=planes)  # fmt: skip
 
 
-@pytest.mark.slow
+@pytest.mark.deep
 @given(st.lists(OUTCOMES.map(lambda found: np.resize(found, 37)), min_size=1, max_size=5))
 def test_any_outcomes_come_back(several: list[Any]) -> None:
     found, planes = collect_evidence(about(correct=each) for each in several)
@@ -119,7 +119,7 @@ def recorded(evaluate: Any, dataset: Dataset, scores: Any, folder: Path) -> tupl
     return read_evidence(folder / record.evidence.path), folder / record.evidence.path
 
 
-@pytest.mark.slow
+@pytest.mark.deep
 def test_fifty_thousand_images_take_ten_kib_a_metric(large: Any) -> None:
     found, _ = large
     judged = sorted((proof for proof in found.metrics if proof.correct), key=lambda proof: proof.labels)

@@ -107,7 +107,7 @@ def test_a_floor_in_percent_is_told_that_values_are_fractions(records: list[Reco
     )
 
 
-@pytest.mark.slow
+@pytest.mark.deep
 @pytest.mark.parametrize("text", ["toybox/zero_shot:acc1>=0", "imagenet/mcq:acc1>=0", "imagenet/zero_shot:acc9>=0",
                                   "imagenet/train/zero_shot:acc1>=0", "imagenet/zero_shot:acc1[NoGT]>=0"])  # fmt: skip
 def test_a_floor_about_nothing_is_told(records: list[Record], text: str) -> None:

@@ -19,7 +19,7 @@ from eyechart.metrics.intervals import wilson
 from eyechart.metrics.joint_tests import DRAWS
 from eyechart.metrics.resampling import unit_bootstrap_shares
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.deep
 
 SHARES, DRAWN, ALONE = ("acc1", "acc5", "intersection"), ("f1", "brier", "auc"), ("ig", "ece")
 NAN = float("nan")

@@ -136,7 +136,7 @@ def test_a_stopped_run_ends_as_if_it_had_never_stopped(aviary: Any, other_aviary
     assert aviary.files() == other_aviary.files()
 
 
-@pytest.mark.slow
+@pytest.mark.deep
 def test_words_of_a_model_without_log_probabilities_are_read_by_inclusion(
     aviary: Any, tiny_chat: Callable[[str], Path]
 ) -> None:
