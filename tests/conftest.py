@@ -2,6 +2,7 @@
 
 import gc
 import os
+import resource
 import signal
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
@@ -47,6 +48,8 @@ else:
     settings.register_profile("thorough", max_examples=2000, deadline=None)
     settings.load_profile("ci")
 
+NO_SKIPS = "EYECHART_NO_SKIPS"  # .ci/run sets it: nothing that can run there may be left out
+SLOWEST = "EYECHART_SLOWEST"  # how many of the slowest tests are listed at the end
 WARM = run_path(str(Path(__file__).parent / "warm.py"))
 FROZEN = [monotonic()]  # the times at which objects were left out of collections of garbage
 TOGETHER = (  # how files begin that share one run, or one import of vLLM, which take a minute
@@ -62,6 +65,18 @@ FIRST = (  # the longest, for which one worker would wait in the end; README's f
 )
 LONG = ("tests/annotation", "tests/end_to_end", "tests/page")
 LATER = ("tests/annotation/test_browser", "tests/end_to_end/test_oodbench", "tests/page/test_kinds")  # those others
+
+
+def runs_tests(config: pytest.Config) -> bool:
+    """Return whether the session runs tests: pytest loads this file for `--pyargs eyechart.benchmarks`, too."""
+    named = [config.invocation_params.dir / argument.partition("::")[0] for argument in config.args]
+    return all(path.resolve().is_relative_to(Path(__file__).parent) for path in named)
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """List the slowest tests at the end in CI."""
+    if SLOWEST in os.environ and runs_tests(config) and not config.option.durations:
+        config.option.durations = int(os.environ[SLOWEST])
 
 
 def pytest_sessionstart() -> None:
@@ -86,9 +101,29 @@ def quick_collections() -> None:
         gc.freeze()
 
 
-def pytest_sessionfinish() -> None:
-    """Let Python free everything at its end: extensions report what is left."""
+def pytest_sessionfinish(session: pytest.Session) -> None:
+    """Let Python free everything at its end: extensions report what is left. In CI a skipped test is a failure."""
     gc.unfreeze()
+    if skipped_tests(session.config) and session.exitstatus == pytest.ExitCode.OK:
+        session.exitstatus = pytest.ExitCode.TESTS_FAILED
+
+
+def pytest_terminal_summary(terminalreporter: Any, config: pytest.Config) -> None:
+    """Print what the session cost, and in CI the tests that were skipped."""
+    if not runs_tests(config):
+        return
+    usages = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
+    seconds = sum(usage.ru_utime + usage.ru_stime for usage in usages)
+    tests = sum(len(terminalreporter.stats.get(outcome, ())) for outcome in ("passed", "failed", "skipped"))
+    terminalreporter.write_line(f"{tests:,} tests, {seconds:,.0f} CPU seconds of this session and what it started")
+    for report in skipped_tests(config):
+        terminalreporter.write_line(f"{report.nodeid} was skipped, which {NO_SKIPS} forbids", red=True)
+
+
+def skipped_tests(config: pytest.Config) -> list[pytest.TestReport]:
+    """Return the reports of skipped tests and files if none may be skipped."""
+    reporter = config.pluginmanager.get_plugin("terminalreporter")
+    return reporter.stats.get("skipped", []) if NO_SKIPS in os.environ and reporter and runs_tests(config) else []
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -111,10 +146,7 @@ class Files(LoadFileScheduling):  # type: ignore[misc]
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Files | None:
-    """Give whole files to workers, unless benchmarks are run, which pytest loads this file for, too."""
-    here = Path(__file__).parent
-    named = [config.invocation_params.dir / argument.partition("::")[0] for argument in config.args]
-    if config.getvalue("dist") != "load" or not all(path.resolve().is_relative_to(here) for path in named):
+    if config.getvalue("dist") != "load" or not runs_tests(config):
         return None
     config.option.loadscopereorder = False
     return Files(config, log)
