@@ -144,7 +144,7 @@ def run_tests(tree: Path, modules: Sequence[str], tests: Sequence[Path], plugin:
         failed = True
     if failed:
         return DOCTEST_FAILED
-    options = [*options, "-p", "no:cacheprovider", "-W", "ignore::pytest.PytestAssertRewriteWarning"]
+    options = [*options, "-m", "", "-p", "no:cacheprovider", "-W", "ignore::pytest.PytestAssertRewriteWarning"]
     status = pytest.main([*options, *map(str, tests)], plugins=[plugin]) if tests else pytest.ExitCode.OK
     return SURVIVED if status in (pytest.ExitCode.OK, pytest.ExitCode.NO_TESTS_COLLECTED) else TESTS_FAILED
 
