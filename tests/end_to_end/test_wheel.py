@@ -1,5 +1,6 @@
 """The command `eyechart` of the built wheel, in a virtual environment of its own and an empty folder."""
 
+import json
 import os
 import re
 import shutil
@@ -13,7 +14,7 @@ from zipfile import ZipFile
 import pytest
 
 from eyechart.cli import COMMANDS
-from eyechart.extras import Extra, install_command
+from eyechart.extras import install_command
 
 pytestmark = pytest.mark.deep
 
@@ -21,6 +22,15 @@ ROOT = Path(__file__).parents[2]
 Done = subprocess.CompletedProcess[str]
 TRAINING = re.compile(r"torch\.optim|\.backward\(|\bzero_grad\(|^(?:from|import) toybox", re.MULTILINE)
 QUICK = {"OMP_NUM_THREADS": "1", "CUDA_VISIBLE_DEVICES": ""}
+EXTRAS = ("anthropic", "figures", "gemini", "hub", "models", "openai")  # in the order in which pip prints them
+COMMAND_LINES = """
+import json, sys
+from eyechart.cli import main
+for words in json.loads(sys.argv[1]):
+    print("\f", *words, flush=True)
+    if status := main(words):
+        sys.exit(status)
+"""
 
 
 def call(*command: object, folder: Path, code: int = 0) -> Done:
@@ -58,7 +68,7 @@ def home(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     libraries = [path for path in sys.path if path.endswith("site-packages")]
     (site / "libraries.pth").write_text("\n".join(libraries), encoding="utf-8")
     pip = (sys.executable, "-m", "pip", "--python", home / "bin" / "python", "install", "-q", "--no-deps", "--no-index")
-    call(*pip, "--force-reinstall", wheel, folder=folder)
+    call(*pip, "--no-compile", "--force-reinstall", wheel, folder=folder)  # few of its modules are imported
     where = call(home / "bin" / "python", "-c", "import eyechart; print(eyechart.__file__)", folder=folder).stdout
     assert where.startswith(str(site))
     return home
@@ -72,7 +82,20 @@ def eyechart(home: Path, tmp_path_factory: pytest.TempPathFactory) -> Callable[.
     def eyechart(*arguments: str, code: int = 0) -> Done:
         return call(home / "bin" / "eyechart", *arguments, folder=folder, code=code)
 
+    eyechart.folder = folder  # type: ignore[attr-defined]
     return eyechart
+
+
+@pytest.fixture(scope="module")
+def printed(home: Path) -> Callable[..., dict[str, str]]:
+    """Run several command lines of the installed package in one process; what each printed."""
+
+    def printed(folder: Path, *lines: str) -> dict[str, str]:
+        words = json.dumps([line.split() for line in lines])
+        done = call(home / "bin" / "python", "-c", COMMAND_LINES, words, folder=folder)
+        return dict(part.partition("\n")[::2] for part in done.stdout.removeprefix("\f ").split("\f "))
+
+    return printed
 
 
 def test_the_wheel_has_the_package_and_no_training_code(wheel: Path) -> None:
@@ -83,34 +106,42 @@ def test_the_wheel_has_the_package_and_no_training_code(wheel: Path) -> None:
     assert len([path for path in ROOT.glob("tools/toybox/*.py") if TRAINING.search(path.read_text())]) > 3
 
 
-@pytest.mark.parametrize("extra", ["models", "hub", "figures", "openai", "anthropic", "gemini"])
-def test_the_command_of_messages_finds_the_installed_package(home: Path, tmp_path: Path, extra: Extra) -> None:
+def test_the_command_of_messages_finds_the_installed_package(home: Path, tmp_path: Path) -> None:
     """Without an index and in any folder, as for somebody who installed from a clone."""
-    name = install_command(extra).removeprefix("pip install ").strip("'")
+    assert [install_command(extra) for extra in EXTRAS] == [f"pip install 'eyechart[{extra}]'" for extra in EXTRAS]
+    name = f"eyechart[{','.join(EXTRAS)}]"  # pip reports one requirement of a package, whichever extras it has
     pip = (sys.executable, "-m", "pip", "--python", home / "bin" / "python", "install", "--dry-run", "--no-index")
     done = call(*pip, "--no-deps", name, folder=tmp_path)
-    assert f"Requirement already satisfied: {name}" in done.stdout
+    assert f"Requirement already satisfied: {name} in" in done.stdout
+    assert "does not provide the extra" not in done.stderr
 
 
 def test_the_script_is_there_with_every_command(eyechart: Callable[..., Done]) -> None:
     assert eyechart("--version").stdout == "eyechart, version 0.1.0\n"
-    assert [name for name in COMMANDS if f"\n  {name} " not in eyechart("--help").stdout] == []
+    said = eyechart("--help").stdout
+    assert [name for name in COMMANDS if f"\n  {name} " not in said] == []
 
 
-@pytest.mark.parametrize("kind", ["models", "protocols", "datasets", "tables", "figures", "options", "presets"])
-def test_everything_is_listed(eyechart: Callable[..., Done], kind: str) -> None:
-    assert eyechart("ls", kind).stdout
+def test_everything_is_listed(printed: Callable[..., dict[str, str]], tmp_path: Path) -> None:
+    kinds = ("models", "protocols", "datasets", "tables", "figures", "options", "presets")
+    listed = printed(tmp_path, *(f"ls {kind}" for kind in kinds))
+    assert {line for line, said in listed.items() if said} == {f"ls {kind}" for kind in kinds}
 
 
-def test_a_model_is_evaluated_and_reported(eyechart: Callable[..., Done]) -> None:
+def test_a_model_is_evaluated_and_reported(
+    eyechart: Callable[..., Done], printed: Callable[..., dict[str, str]]
+) -> None:
     """The options are those of pytest, the results lie in the folder, and the other commands read them."""
     evaluated = eyechart(
         "run", "-k", "imagenet/sample/timm and supervised", "--eye-limit=4", "--eye-offline", "-p", "no:cacheprovider"
     )
     assert "1 passed" in evaluated.stdout
-    assert "supervised" in eyechart("overview", "reports/runs/latest").stdout
-    assert "4 images" in eyechart("table", "category-sizes", "reports/runs/latest").stdout
-    assert "0 are damaged" in eyechart("store", "verify").stdout
+    latest = "reports/runs/latest"
+    lines = (f"overview {latest}", f"table category-sizes {latest}", "store verify")
+    overview, table, store = printed(eyechart.folder, *lines).values()  # type: ignore[attr-defined]
+    assert "supervised" in overview
+    assert "4 images" in table
+    assert "0 are damaged" in store
 
 
 def test_the_exit_status_is_that_of_pytest(eyechart: Callable[..., Done]) -> None:

@@ -21,6 +21,12 @@ SURE, OTHER, WORDS = "timm[tf_efficientnet_lite0]", "conse[]", "hf[mllm]"
 SIZE = 12
 NOTHING = 7  # a class that is right nowhere
 FAILED = 11
+FOLLOW = """hash => new Promise((done) => {
+  const before = location.href;
+  addEventListener("hashchange", () => setTimeout(done), { once: true });  // after the page has drawn itself anew
+  location.hash = hash;
+  if (location.href === before) done();
+})"""
 
 
 @dataclass(frozen=True)
@@ -125,10 +131,16 @@ def truth(dataset: Any, labels: list[tuple[int, ...]]) -> Any:
 
 @dataclass
 class PageDriver:
-    """A page, with all that it complained of and asked for."""
+    """A tab of a browser, with all that the pages in it complained of and asked for.
+
+    Tests of a module share a tab, since a new one takes longer than a page. Each finds the tab as a new one is.
+    """
 
     page: Any
-    home: str
+    home: str = ""
+    loads: int = 0
+    listed: bool = False  # whether a list of samples was opened last
+    folders: set[str] = field(default_factory=set)
     complaints: list[str] = field(default_factory=list)
     requests: list[str] = field(default_factory=list)
 
@@ -138,37 +150,79 @@ class PageDriver:
         self.page.on("request", lambda request: self.requests.append(request.url))
         self.page.on("requestfailed", lambda request: request.failure == "csp" and self.requests.remove(request.url))
 
+    def open(self, page: Path, hash_: str | None, width: int, height: int) -> None:
+        """Open a page for a test, at a view; None: the test goes to a view itself."""
+        self.listed = False
+        self.complaints.clear()
+        self.requests.clear()
+        self.page.emulate_media(media="screen", color_scheme="light")
+        self.page.set_viewport_size({"width": width, "height": height})
+        self.home = page.as_uri()
+        self.folders.add(self.home.rpartition("/")[0] + "/")
+        if hash_ is not None:
+            self.go(hash_)
+
+    def close(self) -> None:
+        """Forget what the page stored, and check that it complained of nothing and asked for its own files alone."""
+        self.page.evaluate("localStorage.clear()")
+        assert self.complaints == []
+        own = (*self.folders, "data:", "about:")
+        assert [url for url in self.requests if not url.startswith(own)] == []
+
     def go(self, hash_: str) -> None:
         """Open a view, as a link from elsewhere does, and wait for its heading and its data."""
-        self.page.goto("about:blank")
-        self.page.goto(self.home + hash_)
+        self.loads += 1  # without another address, the browser would only follow a link within the page
+        self.listed = False
+        self.page.goto(f"{self.home}?{self.loads}{hash_}")
         self.page.locator(":is(h1, [role=alert])").first.wait_for()
         self.page.get_by_text("Loading…", exact=True).first.wait_for(state="detached")
 
     def samples(self, query: str = "") -> list[str]:
         """The keys of the samples that pass a filter."""
-        self.go(f"#/samples/imagenet/sample{query}")
+        hash_ = f"#/samples/imagenet/sample{query}"
+        if self.listed:  # a link within the page, which loads nothing again
+            self.page.evaluate(FOLLOW, hash_)
+        else:
+            self.go(hash_)
         self.page.locator(".found").wait_for()
+        self.listed = True
         return [str(text) for text in self.page.locator(".cards .key").all_inner_texts()]
 
 
+@pytest.fixture(scope="module")
+def new_tab(browser: Any) -> Callable[[], PageDriver]:
+    """Return a new tab."""
+
+    def new_tab() -> PageDriver:
+        context = browser.new_context()
+        context.set_default_timeout(10_000)
+        driver = PageDriver(context.new_page())
+        driver.listen()
+        return driver
+
+    return new_tab
+
+
+@pytest.fixture(scope="module")
+def shared_tab(new_tab: Callable[[], PageDriver]) -> PageDriver:
+    """Return the tab of a module's tests."""
+    return new_tab()
+
+
 @pytest.fixture
-def opened(browser: Any) -> Iterator[Callable[..., PageDriver]]:
-    """Open pages; none may complain, or ask for anything outside of its folder."""
+def opened(shared_tab: PageDriver, new_tab: Callable[[], PageDriver]) -> Iterator[Callable[..., PageDriver]]:
+    """Open a page; it may not complain, or ask for anything outside of its folder. `alone`: in a tab of its own."""
     drivers: list[PageDriver] = []
 
-    def opened(page: Path, hash_: str = "", **how: Any) -> PageDriver:
-        context = browser.new_context(**how)
-        context.set_default_timeout(10_000)
-        driver = PageDriver(context.new_page(), page.as_uri())
-        driver.listen()
+    def opened(
+        page: Path, hash_: str | None = "", width: int = 1280, height: int = 720, *, alone: bool = False
+    ) -> PageDriver:
+        driver = new_tab() if alone else shared_tab
+        assert driver not in drivers, "this test has opened another page in this tab"
         drivers.append(driver)
-        driver.go(hash_)
+        driver.open(page, hash_, width, height)
         return driver
 
     yield opened
     for driver in drivers:
-        driver.page.context.close()
-        assert driver.complaints == []
-        own = (driver.home.rpartition("/")[0] + "/", "data:", "about:")
-        assert [url for url in driver.requests if not url.startswith(own)] == []
+        driver.close()

@@ -1,7 +1,6 @@
 """The page says of every number how sure its change is, in the words and numbers of `compare`."""
 
 import dataclasses
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -30,6 +29,8 @@ COLUMNS = {  # of the page, by the name that `compare` has for it
     "Lost": "Lost",
     "Gained": "Gained",
 }
+CELLS = "body => [...body.rows].map((row) => [...row.cells].map((cell) => cell.innerText.trim()))"
+RULE = Rule(0.5, 0.2)
 ONE, TWO = {"other": [], "sure": [0]}, {"other": [*range(12)], "sure": []}
 
 
@@ -52,8 +53,7 @@ def rows(driver: Any) -> list[dict[str, str]]:
     if more.count():
         more.first.click()
     heads = [text.split("\n")[0] for text in driver.page.locator(".since thead th").all_inner_texts()]
-    lines = driver.page.locator(".since tbody tr").all()
-    cells = [[text.strip() for text in line.locator("th, td").all_inner_texts()] for line in lines]
+    cells = driver.page.locator(".since tbody").evaluate(CELLS)
     return [dict(zip(heads, line, strict=True)) for line in cells]
 
 
@@ -67,7 +67,7 @@ def first(text: str) -> str:
     return text.split()[0]
 
 
-@pytest.mark.parametrize("rule", [DEFAULT_RULE, Rule(0.5, 0.2)])
+@pytest.mark.parametrize("rule", [DEFAULT_RULE, RULE])
 def test_the_page_has_the_cells_of_compare_in_its_order(studio: Any, folders: Any, opened: Any, rule: Rule) -> None:
     shown = rows(opened(studio.page(folders[1], baseline=folders[0], rule=rule), "#/changes"))
     wanted = compared(folders, rule)
@@ -80,7 +80,7 @@ def test_the_page_has_the_cells_of_compare_in_its_order(studio: Any, folders: An
 
 
 def test_losses_come_first_with_word_and_sign_and_the_rest_is_counted(studio: Any, folders: Any, opened: Any) -> None:
-    driver = opened(studio.page(folders[1], baseline=folders[0], rule=Rule(0.5)), "#/changes")
+    driver = opened(studio.page(folders[1], baseline=folders[0], rule=RULE), "#/changes")
     words = [row["Verdict"] for row in rows(driver)]
     assert words[0] == "▼ regression"
     assert driver.page.locator(".sums .decision").all_inner_texts() == [*dict.fromkeys(words)]
@@ -88,37 +88,26 @@ def test_losses_come_first_with_word_and_sign_and_the_rest_is_counted(studio: An
     assert counts == [len(words), *(words.count(word) for word in dict.fromkeys(words))]
 
 
-@pytest.fixture
-def clicked(studio: Any, folders: Any, opened: Any) -> Callable[..., list[str]]:
-    """The samples that a number's link leads to."""
-    driver = opened(studio.page(folders[1], baseline=folders[0]), "#/changes")
+def test_lost_and_gained_lead_to_their_samples(studio: Any, folders: Any, opened: Any) -> None:
+    """A number that is no share leads to what changed in its set."""
+    driver = opened(studio.page(folders[1], baseline=folders[0]), None)
 
     def clicked(metric: str, model: str, column: int) -> list[str]:
+        driver.go("#/changes")
         rows(driver)
         line = driver.page.locator(".since tbody tr", has_text=metric).filter(has_text=model).first
         line.locator("td.number").nth(column).locator("a").click()
         driver.page.locator(".found").wait_for()
         return [str(text) for text in driver.page.locator(".cards .key").all_inner_texts()]
 
-    return clicked
-
-
-def test_lost_and_gained_lead_to_the_samples(studio: Any, clicked: Any) -> None:
     lost = [key for key, label in zip(studio.keys, studio.original, strict=True) if label >= 0]
     assert clicked("acc1, ImGT, A", "conse[]", 1) == lost
-
-
-def test_gained_leads_to_the_other_samples(studio: Any, clicked: Any) -> None:
     assert clicked("acc1, ImGT, A", "timm", 2) == [studio.keys[0]]
-
-
-def test_a_number_that_is_no_share_leads_to_what_changed_in_its_set(studio: Any, clicked: Any) -> None:
-    samples = clicked("mean_per_class_recall, ImGT, S", "conse[]", 1)
-    assert 0 < len(samples) < len(studio.keys)
+    assert 0 < len(clicked("mean_per_class_recall, ImGT, S", "conse[]", 1)) < len(studio.keys)
 
 
 def test_a_case_says_the_word_that_matters_most_of_it(studio: Any, folders: Any, opened: Any) -> None:
-    driver = opened(studio.page(folders[1], baseline=folders[0], rule=Rule(0.5)), "#/changes")
+    driver = opened(studio.page(folders[1], baseline=folders[0], rule=RULE), "#/changes")
     every = [row["Verdict"] for row in rows(driver) if row["Model"] == "conse[]"]
     driver.go("#/cases")
     line = driver.page.locator("table:has-text('Results of every case') tbody tr", has_text="conse[]")
@@ -128,7 +117,7 @@ def test_a_case_says_the_word_that_matters_most_of_it(studio: Any, folders: Any,
 
 
 def test_the_table_sorts_and_filters(studio: Any, folders: Any, opened: Any) -> None:
-    driver = opened(studio.page(folders[1], baseline=folders[0], rule=Rule(0.5)), "#/changes")
+    driver = opened(studio.page(folders[1], baseline=folders[0], rule=RULE), "#/changes")
     driver.page.locator(".since input[type=search]").fill("conse inconclusive")
     shown = rows(driver)
     assert {(row["Model"], row["Verdict"]) for row in shown} == {("conse[]", "≈ inconclusive")}
@@ -171,7 +160,7 @@ def sliced(studio: Any) -> Any:
 def night(sliced: Any) -> Path:
     """The page of the loss."""
     folders = sliced.run("by day", other=[], sure=[]), sliced.run("by night", other=[*range(1, 12, 2)], sure=[])
-    return Path(sliced.page(folders[1], baseline=folders[0], rule=Rule(0.5)))
+    return Path(sliced.page(folders[1], baseline=folders[0], rule=RULE))
 
 
 def test_a_slice_that_lost_leads_to_its_samples(sliced: Any, night: Path, opened: Any) -> None:

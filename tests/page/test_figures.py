@@ -8,8 +8,7 @@ pytestmark = pytest.mark.deep
 
 
 def test_risk_is_the_share_of_wrong_answers_among_those_kept(studio: Any, opened: Any) -> None:
-    driver = opened(studio.page())
-    driver.go("#/figures")
+    driver = opened(studio.page(), "#/figures")
     driver.page.get_by_text("The points as a table").click()
     table = driver.page.locator("table", has=driver.page.get_by_text("Risk by coverage", exact=True))
     rows = [row.split("\t") for row in table.locator("tbody tr").all_inner_texts()]
@@ -32,7 +31,7 @@ def test_an_axis_is_zoomed_to_the_intervals_and_can_be_whole(studio: Any, opened
 
 
 def test_published_figures_are_small_until_one_is_opened(studio: Any, opened: Any) -> None:
-    driver = opened(studio.page(figures=True), "#/figures", viewport={"width": 1400, "height": 900})
+    driver = opened(studio.page(figures=True), "#/figures", width=1400, height=900)
     figure = driver.page.locator(".published", has=driver.page.locator("img[src='figures/agreement.svg']"))
     figure.locator("img").wait_for()
     assert driver.page.evaluate("document.documentElement.scrollHeight") <= 5 * 900

@@ -43,7 +43,7 @@ PASSED = {
 def driver(studio: Any, opened: Any) -> Any:
     """The page of two runs: since the first, `conse` lost place 4 and gained place 5, and the words changed at 3."""
     before = studio.run("before", other=[0, 1, 2, 5], words=[0, 2, 3])
-    return opened(studio.page(before, studio.run("after", other=[0, 1, 2, 4])))
+    return opened(studio.page(before, studio.run("after", other=[0, 1, 2, 4])), None)
 
 
 def test_a_filter_passes_what_it_says(driver: Any, studio: Any) -> None:
@@ -64,7 +64,7 @@ def test_the_controls_say_and_do_what_the_address_does(driver: Any, studio: Any)
     driver.page.get_by_label("Model", exact=True).select_option("conse[], zero_shot")
     driver.page.get_by_label("Labels", exact=True).select_option("ReGT")
     driver.page.get_by_text("6 of 12 images").wait_for()
-    assert driver.page.url.partition("?")[2] == "outcome=wrong&model=conse%5B%5D%2C+zero_shot&labels=ReGT"
+    assert driver.page.url.rpartition("?")[2] == "outcome=wrong&model=conse%5B%5D%2C+zero_shot&labels=ReGT"
     driver.page.go_back()
     driver.page.get_by_text("4 of 12 images").wait_for()
     assert driver.page.get_by_label("Labels", exact=True).input_value() == "ImGT"

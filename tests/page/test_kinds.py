@@ -131,7 +131,7 @@ def test_every_name_of_the_packaged_benchmarks_has_a_sentence(kinds: Path) -> No
 def test_the_page_shows_them_all(kinds: Path, opened: Any, tmp_path: Path) -> None:
     notes = write_page(PageOptions((kinds,), store=kinds.parents[1] / "store", figures=False), tmp_path / "page")
     assert notes == []
-    driver = opened(tmp_path / "page" / "index.html")
+    driver = opened(tmp_path / "page" / "index.html", None)
     for name in ("realbirdid/sample", "realbirdid/sample/abstention", "oodbench/sample-lvis/existence"):
         driver.go(f"#/samples/{name}?outcome=wrong")
         driver.page.locator(".cards a").first.click()

@@ -23,7 +23,7 @@ Listed = Callable[..., list[str]]
 @pytest.fixture
 def listed(studio: Any, opened: Any) -> Listed:
     """The samples that an address of the gate leads to, on the page of a run and one before it."""
-    driver = opened(studio.page(studio.run("two", other=[1, 2]), baseline=studio.run("one", other=[0])))
+    driver = opened(studio.page(studio.run("two", other=[1, 2]), baseline=studio.run("one", other=[0])), None)
 
     def rows_(*asked: str) -> list[str]:
         driver.go(page_address(*asked).partition("index.html")[2])
@@ -70,7 +70,7 @@ def test_a_sample_says_what_became_of_it_in_that_number(listed: Any, studio: Any
 
 
 def test_without_a_baseline_it_says_what_is_lacking(studio: Any, opened: Any) -> None:
-    driver = opened(studio.page())
+    driver = opened(studio.page(), None)
     assert driver.samples("?changed=lost&of=acc1+(ImGT,+A)") == []
     assert "write the page with --baseline" in driver.page.locator("main").inner_text()
 

@@ -23,7 +23,7 @@ TIMM = "timm%5Btf_efficientnet_lite0%5D%2C+supervised"
 @pytest.fixture
 def driver(studio: Any, opened: Any) -> Any:
     """The page of a run of three models."""
-    return opened(studio.page())
+    return opened(studio.page(), None)
 
 
 def test_scores_are_named_and_drawn_and_the_true_class_is_marked(driver: Any, studio: Any) -> None:
@@ -89,8 +89,8 @@ def test_the_prompt_lists_the_class_names_that_were_asked_for(
     settings |= {"answer": answer}
     run = copied(studio.run())
     records = tuple(replace(record, variant=record.variant | settings) for record in read_run(run).records)
-    driver = opened(studio.page(studio.make_run.written(run, records)))
-    driver.go(f"#/samples/imagenet/sample?at={studio.keys[0]}&model=hf%5Bmllm%5D%2C+CW")
+    hash_ = f"#/samples/imagenet/sample?at={studio.keys[0]}&model=hf%5Bmllm%5D%2C+CW"
+    driver = opened(studio.page(studio.make_run.written(run, records)), hash_)
     text = driver.page.locator(".prompts .raw").first
     text.wait_for()
     assert not text.get_by_text(names.names[500]).is_visible()
@@ -103,8 +103,8 @@ def test_a_slot_whose_value_is_not_known_is_said(studio: Any, copied: Any, opene
     settings = {"prompt": f"closed_world ({get_prompt('closed_world').sha256[:8]})", "names": "kisel (00000000)"}
     run = copied(studio.run())
     records = tuple(replace(record, variant=record.variant | settings) for record in read_run(run).records)
-    driver = opened(studio.page(studio.make_run.written(run, records)))
-    driver.go(f"#/samples/imagenet/sample?at={studio.keys[0]}&model=hf%5Bmllm%5D%2C+CW")
+    hash_ = f"#/samples/imagenet/sample?at={studio.keys[0]}&model=hf%5Bmllm%5D%2C+CW"
+    driver = opened(studio.page(studio.make_run.written(run, records)), hash_)
     driver.page.get_by_text("Slots in braces differ per image; the run has not kept what stood there.").first.wait_for()
     assert driver.page.locator(".prompts .slot").first.inner_text() == "{class_list}"
 
@@ -139,7 +139,7 @@ def with_shared_columns_only(record: Record, folder: Path) -> Record:
 def test_a_table_with_the_shared_columns_alone_is_shown(studio: Any, copied: Any, opened: Any) -> None:
     run = copied(studio.run())
     records = tuple(with_shared_columns_only(record, run) for record in read_run(run).records)
-    driver = opened(studio.page(studio.make_run.written(run, records)))
+    driver = opened(studio.page(studio.make_run.written(run, records)), None)
     assert driver.samples("?outcome=wrong") == [studio.keys[place] for place in (0, 1, 2)]
     driver.page.get_by_role("link", name=studio.keys[0]).click()
     driver.page.locator(".answers").wait_for()

@@ -98,7 +98,7 @@ def test_rows_of_few_samples_are_folded(studio: Any, opened: Any) -> None:
 
 
 def test_on_a_phone_filters_are_folded_and_the_samples_are_on_the_first_screen(studio: Any, opened: Any) -> None:
-    driver = opened(studio.page(), "#/samples/imagenet/sample", viewport={"width": 390, "height": 844})
+    driver = opened(studio.page(), "#/samples/imagenet/sample", width=390, height=844)
     card = driver.page.locator(".cards li").first
     card.wait_for()
     assert not driver.page.get_by_label("Outcome").is_visible()

@@ -19,7 +19,7 @@ new MutationObserver((_, observer) => {
 @pytest.fixture
 def driver(studio: Any, opened: Any) -> Any:
     """The page of a run of three models."""
-    return opened(studio.page())
+    return opened(studio.page(), None)
 
 
 def heading(driver: Any) -> str:
@@ -37,7 +37,8 @@ def test_keys_lead_from_sample_to_sample_and_back_to_the_list(driver: Any, studi
     assert driver.page.locator(".found").inner_text() == "3 of 12 images"
 
 
-def test_a_key_is_heard_as_soon_as_the_list_is_there(driver: Any, studio: Any) -> None:
+def test_a_key_is_heard_as_soon_as_the_list_is_there(studio: Any, opened: Any) -> None:
+    driver = opened(studio.page(), None, alone=True)
     driver.page.add_init_script(PRESSES_J_BEFORE_ANYTHING_IS_PAINTED)
     driver.go("#/samples/imagenet/sample?outcome=wrong")
     driver.page.get_by_role("heading", name=studio.keys[0]).wait_for()
@@ -111,6 +112,7 @@ def test_a_table_sorts_up_down_and_back_and_filters_by_words(driver: Any) -> Non
 
 
 def test_every_view_has_its_heading_and_is_told_on_arrival(driver: Any) -> None:
+    driver.go("")
     for name in ("Samples", "Figures", "Trends", "Tables", "Metrics", "Cases", "Changes", "Summary"):
         driver.page.get_by_role("navigation", name="Views").get_by_role("link", name=name).click()
         driver.page.locator("h1:focus").wait_for()
@@ -130,8 +132,7 @@ def test_published_tables_and_figures_are_those_of_the_commands(studio: Any, ope
 def test_a_chunk_that_is_not_there_is_said(studio: Any, opened: Any, copied: Any) -> None:
     page = copied(studio.page())
     (page.parent / "data/a0/items.js").unlink()
-    driver = opened(page)
-    driver.go("#/samples/imagenet/sample")
+    driver = opened(page, "#/samples/imagenet/sample")
     assert driver.page.get_by_role("alert").inner_text().startswith("data/a0/items.js cannot be read.")
     driver.complaints.clear()  # the browser's own
 
