@@ -1,14 +1,17 @@
 """An interpreter that has imported what is slow to import, and is forked for everyone who asks for one.
 
 `warm.py SOCKET SCRIPT CODE` runs the imports and waits at a socket. `SCRIPT -m pytest …` is then used as `python
--m pytest …` is: what runs is another process with the caller's arguments, environment, folder and pipes. `SCRIPT` is
-its `sys.executable`, so that the workers of xdist are forks, too.
+-m pytest …` is: what runs is another process with the caller's arguments, environment, folder and open files, and it
+is killed when the caller is killed. `SCRIPT` is its `sys.executable`, so that the workers of xdist and the processes of
+a model are forks, too.
 """
 
 import atexit
+import fcntl
 import gc
 import marshal
 import os
+import signal
 import socket
 import sys
 from collections.abc import Iterator, Mapping, Sequence
@@ -58,6 +61,7 @@ from transformers import AutoConfig, AutoModelForImageTextToText, AutoProcessor,
 """
 AT_START = ("PYTHON", "OMP_", "LD_")  # variables that an interpreter or its libraries read once
 PATH = "PYTHONPATH"  # one that a fork can follow
+MOST, HIGH = 250, 512  # files that a caller can pass on; no descriptor of one is so high
 
 
 def read_at_start(environment: Mapping[str, str]) -> dict[str, str]:
@@ -134,15 +138,17 @@ def bury() -> None:
         pass
 
 
-def become(caller: socket.socket) -> NoReturn:
+def become(client: socket.socket) -> NoReturn:
     """Do what the caller is there for, and end; what was imported is not taken apart, which would copy all of it."""
-    data, pipes, *_ = socket.recv_fds(caller, 1 << 20, 3)
-    while more := caller.recv(1 << 20):
+    data, files, *_ = socket.recv_fds(client, 1 << 20, MOST)
+    while more := client.recv(1 << 20):
         data += more
-    arguments, environment, folder = marshal.loads(data)
-    for place, pipe in enumerate(pipes):
-        os.dup2(pipe, place)
-        os.close(pipe)
+    arguments, environment, folder, numbers, parent = marshal.loads(data)
+    caller, *files = (move_high(file) for file in (client.detach(), *files))
+    for file, number in zip(files, numbers, strict=True):
+        os.dup2(file, number)
+        os.close(file)
+    end_with(caller)
     sys.stdin, sys.stdout = os.fdopen(0, closefd=False), os.fdopen(1, "w", closefd=False)  # for the new pipes
     sys.stderr = os.fdopen(2, "w", errors="backslashreplace", buffering=1, closefd=False)
     os.chdir(folder)
@@ -159,16 +165,30 @@ def become(caller: socket.socket) -> NoReturn:
             leave(caller, run(command[1:]))
         replace_process(path, command)
 
-    os.execv = execv
+    os.execv, os.getppid = execv, lambda: parent
     leave(caller, run([each for each in arguments if each != "-u"]))
 
 
-def leave(caller: socket.socket, status: int) -> NoReturn:
+def move_high(file: int) -> int:
+    """Give a file a descriptor that no caller uses."""
+    moved = fcntl.fcntl(file, fcntl.F_DUPFD_CLOEXEC, HIGH)
+    os.close(file)
+    return moved
+
+
+def end_with(caller: int) -> None:
+    """Have this process killed when its caller ends, which closes the other end of a socket."""
+    fcntl.fcntl(caller, fcntl.F_SETOWN, os.getpid())
+    fcntl.fcntl(caller, fcntl.F_SETSIG, signal.SIGKILL)
+    fcntl.fcntl(caller, fcntl.F_SETFL, os.O_ASYNC)
+
+
+def leave(caller: int, status: int) -> NoReturn:
     """Say how it ended, and end."""
     atexit._run_exitfuncs()
     sys.stdout.flush()
     sys.stderr.flush()
-    caller.sendall(str(status).encode())
+    os.write(caller, str(status).encode())
     os._exit(status)
 
 
