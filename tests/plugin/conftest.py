@@ -7,7 +7,7 @@ import shutil
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from runpy import run_path
@@ -18,6 +18,7 @@ import pytest
 from PIL import Image
 
 WARM = run_path(str(Path(__file__).parents[1] / "warm.py"))
+start_cluster = run_path(str(Path(__file__).with_name("ray_cluster.py")))["start_cluster"]
 SITE = Path(__file__).parent / "site"
 SYNSETS = ("n01440764", "n01443537", "n02123045")
 CLASSES = dict(zip(SYNSETS, (0, 1, 281), strict=True))
@@ -240,6 +241,13 @@ def cold(world: World) -> World:
     """An empty folder to run in, with a new interpreter for each run, for tests of what is imported."""
     world.warm = ()
     return world
+
+
+@pytest.fixture(scope="session")
+def cluster() -> Iterator[Any]:
+    """A Ray cluster of a head without processors and two nodes; who removes a node adds another one."""
+    with start_cluster({"num_cpus": 2}, {"num_cpus": 2}) as cluster:
+        yield cluster
 
 
 @pytest.fixture(scope="session")

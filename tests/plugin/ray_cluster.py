@@ -1,5 +1,6 @@
 """A Ray cluster on this machine: a head without processors, and nodes that can be killed."""
 
+import json
 import os
 import subprocess
 import sys
@@ -9,16 +10,28 @@ from dataclasses import dataclass
 from typing import IO
 
 SCRIPT = """
+import json
+import os
 import sys
 from ray.cluster_utils import Cluster
 memory = 100 * 1024**2
 head = {"num_cpus": 0, "object_store_memory": memory, "include_dashboard": False}
 cluster = Cluster(initialize_head=True, head_node_args=head)
-nodes = [cluster.add_node(object_store_memory=memory, **node) for node in NODES]
+nodes = []
+
+def add(node):
+    os.environ["CUDA_VISIBLE_DEVICES"] = ",".join(map(str, range(node.get("num_gpus", 0))))
+    nodes.append(cluster.add_node(object_store_memory=memory, **node))
+
+for node in NODES:
+    add(node)
 print(cluster.address, flush=True)
 for line in sys.stdin:
-    cluster.remove_node(nodes.pop(), allow_graceful=False)
-    print("removed", flush=True)
+    if node := json.loads(line):
+        add(node)
+    else:
+        cluster.remove_node(nodes.pop(), allow_graceful=False)
+    print("done", flush=True)
 cluster.shutdown()
 """
 QUIET = {"RAY_USAGE_STATS_ENABLED": "0", "RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO": "0"}
@@ -34,16 +47,23 @@ class RayCluster:
 
     def remove_node(self) -> None:
         """Kill the last node with its processes, for good."""
-        self.orders.write("remove\n")
+        self.do(None)
+
+    def add_node(self, **resources: int) -> None:
+        """Start one more node with `num_cpus` and `num_gpus`; GPUs are numbers without a device."""
+        self.do(resources)
+
+    def do(self, order: Mapping[str, int] | None) -> None:
+        """Add a node with resources, or remove the last one."""
+        self.orders.write(f"{json.dumps(order)}\n")
         self.orders.flush()
-        assert self.replies.readline() == "removed\n"
+        assert self.replies.readline() == "done\n"
 
 
 @contextmanager
 def start_cluster(*nodes: Mapping[str, int]) -> Iterator[RayCluster]:
-    """Start a cluster of nodes with so many `num_cpus` and `num_gpus`; GPUs are numbers without a device."""
-    gpus = ",".join(str(number) for node in nodes for number in range(node.get("num_gpus", 0)))
-    environment = os.environ | QUIET | {"CUDA_VISIBLE_DEVICES": gpus, "PYTHONPATH": ""}
+    """Start a cluster of nodes with so many `num_cpus` and `num_gpus`."""
+    environment = os.environ | QUIET | {"PYTHONPATH": ""}
     command = [sys.executable, "-c", f"NODES = {[dict(node) for node in nodes]}\n{SCRIPT}"]
     with subprocess.Popen(
         command, env=environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True

@@ -9,15 +9,15 @@ import pytest
 from webdataset import TarWriter
 
 serve = run_path(str(Path(__file__).parents[1] / "range_server.py"))["serve"]
-start_cluster = run_path(str(Path(__file__).parent / "ray_cluster.py"))["start_cluster"]
 pytestmark = pytest.mark.deep
 MODEL = "tinyclass[]"
 
 
-@pytest.fixture
-def shards(tmp_path: Path, pictures: Path) -> Path:
+@pytest.fixture(scope="module")
+def shards(tmp_path_factory: pytest.TempPathFactory, pictures: Path) -> Path:
     """A data root whose split has the pictures of a folder in two shards."""
-    folder = tmp_path / "data" / "imagenet" / "tiny"
+    root = tmp_path_factory.mktemp("shards")
+    folder = root / "imagenet" / "tiny"
     folder.mkdir(parents=True)
     (folder / "nshards.txt").write_text("2\n")
     paths = sorted((pictures / "imagenet" / "tiny").rglob("*.*"))
@@ -26,10 +26,10 @@ def shards(tmp_path: Path, pictures: Path) -> Path:
             for number, path in enumerate(paths[shard::2]):
                 key = f"{shard}-{number:02}"
                 tar.write({"__key__": key, path.suffix.removeprefix("."): path.read_bytes(), "cls": number % 5})
-    return tmp_path / "data"
+    return root
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def local(new_world: Callable[[], Any], shards: Path) -> Any:
     """A world after a run about the shards in their folder."""
     world = new_world()
@@ -39,7 +39,7 @@ def local(new_world: Callable[[], Any], shards: Path) -> Any:
 
 
 def test_processes_read_ranges_and_the_store_is_that_of_a_folder(world: Any, local: Any, shards: Path) -> None:
-    world.models, world.warm = (MODEL,), ()  # processes are started from the interpreter of the run
+    world.models = (MODEL,)
     with serve(shards) as server:
         world.passes(f"--eye-data={server.url}", "--eye-devices=2")
         assert any(path.endswith(".tar") for path, *_ in server.ranges)
@@ -50,9 +50,9 @@ def test_processes_read_ranges_and_the_store_is_that_of_a_folder(world: Any, loc
         assert world.asked == asked
 
 
-def test_actors_read_ranges(world: Any, local: Any, shards: Path) -> None:
-    world.models, world.warm = (MODEL,), ()  # processes are started from the interpreter of the run
-    with serve(shards) as server, start_cluster({"num_cpus": 2}, {"num_cpus": 2}) as cluster:
+def test_actors_read_ranges(world: Any, cluster: Any, local: Any, shards: Path) -> None:
+    world.models = (MODEL,)
+    with serve(shards) as server:
         world.passes(f"--eye-data={server.url}", f"--eye-ray={cluster.address}", "--eye-ray-actors=2")
     assert world.store == local.store
 

@@ -1,7 +1,5 @@
 """A benchmark in batches: a killed run finds its batch again, and pays half, once."""
 
-import os
-import signal
 from collections.abc import Callable
 from contextlib import ExitStack
 from pathlib import Path
@@ -24,9 +22,9 @@ def test_a_killed_run_finds_its_batch_again(new_exam: Callable[..., Any], backen
         server.answer, server.count = exam.server.answer, exam.server.count
         exam.server, exam.backend = server, backend
         server.open.clear()
-        with exam.world.start(*exam.arguments, start_new_session=True) as process:
+        with exam.world.start(*exam.arguments, python=exam.world.fast) as process:
             exam.world.until(lambda: any(batch.reads for batch in server.batches.values()))
-            os.killpg(process.pid, signal.SIGKILL)
+            process.kill()
         assert (len(server.batches), exam.paid) == (1, {})
         server.open.set()
         said = exam.passes()

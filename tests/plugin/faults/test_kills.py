@@ -4,7 +4,6 @@ An answer that is on its way when the run dies cannot be known to the next one. 
 requests may be under way at once (`concurrency`), and no more than these are ever paid twice.
 """
 
-import os
 import signal
 import time
 from collections.abc import Callable
@@ -19,7 +18,7 @@ PICTURES = 18
 CONCURRENCY = 3
 KILLED = -signal.SIGKILL
 
-# Dies with its process group at the moment that the environment names: a stage, and a number or a file.
+# Dies at the moment that the environment names: a stage, and a number or a file.
 DIES = """
 import os
 import signal
@@ -33,7 +32,7 @@ reached = []
 def come_to(stage, which=None):
     reached.append(stage)
     if stage == STAGE and AT == (which or str(reached.count(stage))):
-        os.killpg(0, signal.SIGKILL)
+        os.kill(os.getpid(), signal.SIGKILL)
 
 def append(self, header, payload, old=store.Writer.append):
     come_to("before writing")
@@ -96,13 +95,13 @@ def kill(exam: Any, stage: str, at: str, delay: float) -> None:
     exam.world.environment["DIES"] = f"{stage}:{at}"
     exam.seen, before = len(exam.server.asked), len(exam.server.paid)
     arguments = [*exam.arguments, exam.world.plugin(DIES)]
-    with exam.world.start(*arguments, start_new_session=True) as process:
+    with exam.world.start(*arguments, python=exam.world.fast) as process:
 
         def moment(number: int, when: str) -> None:
             if when == stage and number == before + 1 + int(at):  # the first says hello
                 exam.server.always = exam.server.reply(after=exam.world.patience)
                 time.sleep(delay)
-                os.killpg(process.pid, signal.SIGKILL)
+                process.kill()
 
         exam.server.moment = moment if stage in ("made", "sent") else lambda *_: None
         said, _ = exam.world.ended(process)

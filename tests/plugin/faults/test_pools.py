@@ -6,7 +6,6 @@ The store is that of a run in one process, whatever dies meanwhile.
 import json
 import signal
 import subprocess
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 from runpy import run_path
@@ -16,7 +15,6 @@ import pytest
 from PIL import Image
 
 SITE = Path(__file__).parents[1] / "site"
-start_cluster = run_path(str(SITE.parent / "ray_cluster.py"))["start_cluster"]
 TINY = run_path(str(SITE / "tinyeyes.py"))
 pytestmark = pytest.mark.deep
 
@@ -29,7 +27,6 @@ import sys
 import zlib
 
 import numpy as np
-import ray
 from eyechart.models.choice_trie import ExhaustiveScorer
 from eyechart.models.types import Answer, Usage
 from eyechart.spec import ModelSpec
@@ -46,8 +43,8 @@ class Absent(TinyClass):
     # ends every process but the one of the run
     def __init__(self, spec, *, device, offline):
         super().__init__(spec, device=device, offline=offline)
-        if "pytest" not in sys.modules:
-            os._exit(3)
+        if "pytest" not in sys.argv[0]:
+            sys.exit(3)
 
 def words(request):
     return "".join(part for part in request.parts if isinstance(part, str))
@@ -68,7 +65,8 @@ class Talker(Base, ExhaustiveScorer):
 class Wide(TinyClass):
     # tells its GPUs
     def __init__(self, spec, *, device, offline):
-        if "pytest" not in sys.modules:
+        if "pytest" not in sys.argv[0]:
+            import ray
             log("gpus", *ray.get_gpu_ids())
         super().__init__(ModelSpec(spec.backend), device=device, offline=offline)
 
@@ -81,25 +79,18 @@ class Other(TinyClass):
 
 
 @pytest.fixture(scope="module")
-def cluster() -> Iterator[str]:
-    """A head without processors and two nodes; its address."""
-    with start_cluster({"num_cpus": 2}, {"num_cpus": 2}) as cluster:
-        yield cluster.address
-
-
-@pytest.fixture(scope="module")
-def gpus() -> Iterator[str]:
-    """A cluster whose node says that it has two GPUs, which it has not; its address."""
-    with start_cluster({"num_cpus": 4, "num_gpus": 2}) as cluster:
-        yield cluster.address
+def gpus(cluster: Any) -> Iterator[str]:
+    """The address of the cluster with one more node, which says that it has two GPUs."""
+    cluster.add_node(num_cpus=4, num_gpus=2)
+    yield cluster.address
+    cluster.remove_node()
 
 
 @pytest.fixture(params=["processes", "ray"])
 def distributed(world: Any, request: pytest.FixtureRequest) -> Any:
     """A folder to run in, and the options for two processes of each model, here or on the cluster."""
-    world.warm = ()  # processes are started from the interpreter of the run
     if request.param == "ray":
-        world.options = [f"--eye-ray={request.getfixturevalue('cluster')}", "--eye-ray-actors=2"]
+        world.options = [f"--eye-ray={request.getfixturevalue('cluster').address}", "--eye-ray-actors=2"]
     else:
         world.options = ["--eye-devices=2"]
     return world
@@ -165,7 +156,6 @@ def test_a_process_with_another_model_is_refused(distributed: Any) -> None:
 def test_texts_scores_and_replies_are_stored_as_by_one_process(distributed: Any, new_world: Any) -> None:
     """A model that scores choices and gives answers, with protocols that need both."""
     one = new_world()
-    one.warm = ()
     for world in (one, distributed):
         (world.folder / "mine.py").write_text(MODELS)
         world.models = ("mine:Talker[]",)
@@ -209,7 +199,7 @@ def test_rows_of_texts_are_stored_as_by_one_process(distributed: Any) -> None:
     folder = distributed.folder
     (folder / "mine.py").write_text(MODELS)
     addresses = [option.partition("=")[2] for option in distributed.options if option.startswith("--eye-ray=")]
-    command = [sys.executable, "-c", ROWS_OF_TEXTS, *addresses]
+    command = [*distributed.fast, "-c", ROWS_OF_TEXTS, *addresses]
     subprocess.run(command, cwd=folder, env=distributed.surroundings, check=True, timeout=300)
     one, several = (
         {
@@ -225,7 +215,6 @@ def test_rows_of_texts_are_stored_as_by_one_process(distributed: Any) -> None:
 
 def test_a_model_whose_processes_cannot_start_fails_with_a_sentence(world: Any) -> None:
     """Every process is tried several times."""
-    world.warm = ()
     (world.folder / "mine.py").write_text(MODELS)
     world.models = ("mine:Absent[]",)
     said = world.call(*world.usual, "--eye-devices=2", "-k", "imagenet/tiny/").stdout.str()
@@ -247,7 +236,7 @@ def pytest_runtest_logstart():
 def run_held(world: Any, *options: str) -> str:
     """Run two models, of which one waits in its first batch until the other has answered all pictures."""
     world.order("tiny", 1, "hold")
-    with world.start(*world.usual, *options, world.plugin(COUNTER)) as process:
+    with world.start(*world.usual, *options, world.plugin(COUNTER), python=world.fast) as process:
         world.until(lambda: (world.folder / "held").exists() or process.poll() is not None)
         world.until(lambda: asked_by_model(world, "tinyclass") == PICTURES or process.poll() is not None)
         assert process.poll() is None
@@ -263,23 +252,23 @@ def asked_by_model(world: Any, model: str) -> int:
 
 
 def test_two_models_are_at_work_at_the_same_time_and_the_tests_ask_nothing(
-    world: Any, cluster: str, serial: Any
+    world: Any, cluster: Any, serial: Any
 ) -> None:
     """The cluster has room for both; all answers are stored before the first test."""
-    world.warm = ()
-    run_held(world, f"--eye-ray={cluster}", "--eye-ray-actors=2")
+    run_held(world, f"--eye-ray={cluster.address}", "--eye-ray-actors=2")
     assert {*(world.folder / "before").read_text().split()} == {str(len(world.lines("ask")))}
     assert world.store == serial.store
     assert {record["loads"] for record in world.session["records"]} == {0}
 
 
-def test_models_wait_for_room_and_leave_it_to_an_encoder_that_both_need(world: Any, cluster: str) -> None:
+def test_models_wait_for_room_and_leave_it_to_an_encoder_that_both_need(world: Any, cluster: Any) -> None:
     """Each model asks for all four processors; the encoder of answers gets one of them in time."""
-    world.warm = ()
     (world.folder / "mine.py").write_text(MODELS)
     world.models = ("mine:Talker[]", "mine:Talker[weights=1]")
     keep = ("-k", "imagenet/tiny/ and (mcq or closed_world)")
-    result = world.call(*world.usual, f"--eye-ray={cluster}", "--eye-ray-actors=4", world.plugin(COUNTER), *keep)
+    result = world.call(
+        *world.usual, f"--eye-ray={cluster.address}", "--eye-ray-actors=4", world.plugin(COUNTER), *keep
+    )
     assert result.ret == 0, result.stdout.str()
     assert {*(world.folder / "before").read_text().split()} == {str(len(world.lines("ask")))}
     keys = [json.loads(content) for path, content in world.store.items() if path.endswith("key.json")]
@@ -288,14 +277,12 @@ def test_models_wait_for_room_and_leave_it_to_an_encoder_that_both_need(world: A
 
 def test_models_with_half_a_gpu_share_the_gpus(world: Any, gpus: str, serial: Any) -> None:
     """Two processes of each of two models run at once on two GPUs."""
-    world.warm = ()
     run_held(world, f"--eye-ray={gpus}", "--eye-ray-actors=2", "--eye-ray-gpus=tiny=0.5,tinyclass=0.5")
     assert world.store == serial.store
 
 
 def test_a_process_of_a_model_with_two_parts_has_two_gpus(world: Any, gpus: str) -> None:
     """There is one such process, since the node has two GPUs."""
-    world.warm = ()
     (world.folder / "mine.py").write_text(MODELS)
     world.models = ("mine:Wide[tensor_parallel_size=2]",)
     result = world.call(*world.usual, f"--eye-ray={gpus}", "-k", "imagenet/tiny/")
@@ -305,7 +292,6 @@ def test_a_process_of_a_model_with_two_parts_has_two_gpus(world: Any, gpus: str)
 
 def test_a_model_that_divides_its_work_itself_is_refused(world: Any) -> None:
     """A pool divides it, too."""
-    world.warm = ()
     (world.folder / "mine.py").write_text(MODELS)
     world.models = ("mine:Wide[data_parallel_size=2]",)
     said = world.call(*world.usual, "--eye-devices=2", "-k", "imagenet/tiny/").stdout.str()
@@ -316,7 +302,6 @@ def test_a_model_that_divides_its_work_itself_is_refused(world: Any) -> None:
 
 def test_an_address_without_a_cluster_is_refused(world: Any) -> None:
     """A sentence, and no wait."""
-    world.warm = ()
     said = world.call(*world.usual, "--eye-ray=127.0.0.1:1", "-k", "imagenet/tiny/").stdout.str()
     assert "--eye-ray=127.0.0.1:1: there is no Ray cluster" in said
     assert "Traceback" not in said

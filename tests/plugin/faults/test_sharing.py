@@ -99,9 +99,9 @@ def test_two_sessions_at_once_pay_once(exam: Any) -> None:
     world, waits = exam.world, exam.world.folder / "waits"
     exam.options = {"timeout": world.patience}  # the fifth answer is held back until another session waits for it
     exam.server.moment = lambda number, _: number == 5 and world.until(waits.exists)
-    with world.start(*exam.arguments, "--eye-out=a") as first:
+    with world.start(*exam.arguments, "--eye-out=a", python=world.fast) as first:
         world.until(lambda: len(exam.server.paid) >= 5)
-        with world.start(*exam.arguments, "--eye-out=b", world.plugin(WAITS)) as second:
+        with world.start(*exam.arguments, "--eye-out=b", world.plugin(WAITS), python=world.fast) as second:
             told = "".join(world.ended(second))
             assert (first.wait(world.patience), second.returncode) == (0, 0), told
     assert [*exam.paid.values()] == [1] * PICTURES
