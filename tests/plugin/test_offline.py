@@ -4,8 +4,6 @@ from typing import Any
 
 import pytest
 
-pytestmark = pytest.mark.deep
-
 REFUSED = """
 import os
 import socket

@@ -7,8 +7,6 @@ from typing import Any
 import pytest
 from PIL import Image
 
-pytestmark = pytest.mark.deep
-
 COLLECT = ("--pyargs", "eyechart.benchmarks", "--collect-only")
 HEAVY = """
 import sys
@@ -50,6 +48,7 @@ def test_a_benchmark_of_ones_own_is_evaluated_under_its_own_name(world: Any, roo
     assert (record["case"], record["metrics"][0]["n"]) == ("pets/test/tiny[]", 6)
 
 
+@pytest.mark.deep
 def test_one_line_names_what_was_found_and_what_was_ignored(world: Any, root: Callable[..., Path]) -> None:
     root(*PETS, "pets/test/labels.json", "pets/test/manifest.csv", "scripts/run.py", "notes.txt", "pets/README.md")
     (line,) = (
@@ -60,6 +59,7 @@ def test_one_line_names_what_was_found_and_what_was_ignored(world: Any, root: Ca
     assert line.endswith("scripts (it has no folder of a split, expected ROOT/<benchmark>/<split>)")
 
 
+@pytest.mark.deep
 def test_by_default_own_data_meet_conse_and_nothing_heavy_is_imported(cold: Any, root: Callable[..., Path]) -> None:
     root(*PETS)
     result = cold.call(*COLLECT, "-q", "-s", cold.plugin(HEAVY), "-k", "pets/", "--eye-data=data")
@@ -67,6 +67,7 @@ def test_by_default_own_data_meet_conse_and_nothing_heavy_is_imported(cold: Any,
     assert "HEAVY []" in result.outlines
 
 
+@pytest.mark.deep
 @pytest.mark.parametrize(
     ("model", "protocols"),
     [("tinyclass[]", ["supervised"]), ("knn[timm[a]]", ["knn"]), ("replay[path=a.csv]", ["replay"])],
@@ -79,6 +80,7 @@ def test_models_that_were_asked_for_meet_own_data(
     assert cases(result) == [f"{protocol}[pets/test/{model}]" for protocol in protocols]
 
 
+@pytest.mark.deep
 @pytest.mark.parametrize("name", ["oodbench", "realbirdid"])
 def test_a_folder_named_like_another_benchmark_keeps_its_meaning(
     world: Any, root: Callable[..., Path], name: str
@@ -89,6 +91,7 @@ def test_a_folder_named_like_another_benchmark_keeps_its_meaning(
     assert not any(case.startswith(("zero_shot", "mcq", "posterior")) for case in cases(result))
 
 
+@pytest.mark.deep
 @pytest.mark.parametrize(
     ("given", "sentence"),
     [
@@ -108,6 +111,7 @@ def test_a_root_one_level_off_says_which_one_to_give(
     assert f"Give --eye-data={right}" in said
 
 
+@pytest.mark.deep
 def test_a_split_in_an_unknown_layout_is_an_error(world: Any, root: Callable[..., Path]) -> None:
     root("pets/test/pictures.zip")
     result = world.call("--pyargs", "eyechart.benchmarks", "-k", "pets/", "--eye-data=data", "--eye-model=tiny[]")
@@ -116,6 +120,7 @@ def test_a_split_in_an_unknown_layout_is_an_error(world: Any, root: Callable[...
     result.stdout.no_fnmatch_line("*Traceback*")
 
 
+@pytest.mark.deep
 @pytest.mark.parametrize("workers", ["0", "2"])
 @pytest.mark.parametrize(
     ("keyword", "hint"),
@@ -135,12 +140,14 @@ def test_a_keyword_that_selects_nothing_is_answered_with_the_nearest_split(
     assert hint in line
 
 
+@pytest.mark.deep
 def test_an_unrelated_session_is_told_nothing(world: Any) -> None:
     (world.folder / "test_other.py").write_text("def test_other(): pass\n")
     for more in ((), ("-k", "imagnet")):
         assert "eyechart:" not in world.call("test_other.py", *more).stdout.str()
 
 
+@pytest.mark.deep
 def test_what_lies_in_class_folders_and_is_no_picture_is_noted(world: Any, root: Callable[..., Path]) -> None:
     root(*PETS, "pets/test/cat/9.heic", "pets/test/dog/more/9.png")
     result = world.call("--pyargs", "eyechart.benchmarks", "-k", "pets/", "--eye-data=data", "--eye-model=tiny[]")
