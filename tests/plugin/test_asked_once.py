@@ -109,9 +109,9 @@ def pytest_runtest_setup():
 
 def test_two_runs_at_once_share_one_store(world: Any, serial: Any) -> None:
     world.order("tiny", batch=2, do="hold")
-    with world.start(*world.usual, "--eye-out=a") as first:
+    with world.start(*world.usual, "--eye-out=a", python=world.fast) as first:
         world.until((world.folder / "held").exists)
-        with world.start(*world.usual, "--eye-out=b", world.plugin(COMES)) as second:
+        with world.start(*world.usual, "--eye-out=b", world.plugin(COMES), python=world.fast) as second:
             world.until((world.folder / "second").exists)
             (world.folder / "go").touch()
             assert (second.wait(world.patience), first.wait(world.patience)) == (0, 0)

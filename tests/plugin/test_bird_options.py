@@ -105,10 +105,7 @@ def test_what_is_no_number_is_an_error_and_no_wrong_answer(world: Any) -> None:
 
 def test_a_killed_run_goes_on_and_ends_the_same(plain: Any, world: Any) -> None:
     world.order("tiny", 5, "die")
-    with world.start(
-        "--pyargs", "eyechart.benchmarks", "-k", SPECIES, "--eye-offline", "--eye-model=tiny[]"
-    ) as process:
-        world.ended(process)
+    assert world.call("--pyargs", "eyechart.benchmarks", "-k", SPECIES, "--eye-offline", "--eye-model=tiny[]").ret == -9
     ask(world, SPECIES)
     assert world.records == [plain.first[1]]
     assert world.asked == 135 + 4

@@ -30,7 +30,7 @@ class Screen:
         self.master, slave = pty.openpty()
         fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", 24, COLUMNS, 0, 0))
         self.world, self.said = world, ""
-        self.run = world.start(*world.usual, *arguments, stdout=slave, stderr=slave)
+        self.run = world.start(*world.usual, *arguments, python=world.fast, stdout=slave, stderr=slave)
         os.close(slave)
 
     def read(self, until: Callable[[str], bool] = lambda _: False) -> str:
