@@ -56,6 +56,11 @@ TOGETHER = (  # how files begin that share one run, or one import of vLLM, which
     "tests/end_to_end/test_oodbench",
     "tests/end_to_end/test_vllm",
 )
+RAY = (  # how the files begin that share one Ray cluster
+    "tests/plugin/faults/test_pools",
+    "tests/plugin/faults/test_ray_losses",
+    "tests/plugin/test_remote_data",
+)
 
 BENCHMARKS = ("classification", "oodbench", "realbirdid")
 FIRST = (  # the longest, for which one worker would wait in the end; README's first command answers for others
@@ -141,6 +146,8 @@ class Files(LoadFileScheduling):  # type: ignore[misc]
 
     # By itself xdist begins with the files that have the most tests, and in the end one worker waits for the other.
     def _split_scope(self, nodeid: str) -> str:
+        if nodeid.startswith(RAY):
+            return "ray"
         return next(filter(nodeid.startswith, TOGETHER), str(super()._split_scope(nodeid)))
 
 

@@ -20,13 +20,20 @@ def pytest_sessionfinish():
 """
 
 
-def test_the_default_models_need_no_network(world: Any) -> None:
-    arguments = ["-k", "imagenet/sample/", "--eye-offline", "--eye-limit=6", "-s", world.plugin(REFUSED)]
+@pytest.mark.parametrize(
+    ("cases", "protocols"),
+    [
+        ("toybox/sample-noto-v1/open_clip", ["zero_shot"]),
+        pytest.param("imagenet/sample/", ["zero_shot", "supervised"], marks=pytest.mark.deep),
+    ],
+)
+def test_the_default_models_need_no_network(world: Any, cases: str, protocols: list[str]) -> None:
+    arguments = ["-k", cases, "--eye-offline", "--eye-limit=6", "-s", world.plugin(REFUSED)]
     result = world.call("--pyargs", "eyechart.benchmarks", *arguments)
-    result.assert_outcomes(passed=2, deselected=result.parseoutcomes()["deselected"])
+    result.assert_outcomes(passed=len(protocols), deselected=result.parseoutcomes()["deselected"])
     result.stdout.fnmatch_lines(["*OFFLINE 1"])
     assert not (world.folder / "connected").exists()
-    assert [record["protocol"] for record in world.records] == ["zero_shot", "supervised"]
+    assert [record["protocol"] for record in world.records] == protocols
 
 
 @pytest.mark.parametrize(("given", "told"), [((), "False"), (("--eye-offline",), "True")])
