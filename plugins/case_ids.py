@@ -12,4 +12,6 @@ def case_pattern(aliases: tuple[str, ...]) -> re.Pattern[str]:
     parameters of the test follow after a dash.
     """
     model = "|".join([*map(re.escape, sorted(aliases, key=len, reverse=True)), r".+?\]"])
-    return re.compile(rf"\[(?P<benchmark>[\w.-]+)/[\w.-]+/(?P<model>{model})(?:@(?P<choices>.+))?(?:-.*)?\]$")
+    return re.compile(
+        rf"\[(?P<benchmark>[\w.-]+)/(?P<split>[\w.-]+)/(?P<model>{model})(?:@(?P<choices>.+))?(?:-.*)?\]$"
+    )

@@ -45,6 +45,8 @@ def eye_progress(request: pytest.FixtureRequest) -> Callable[[str], Callable[[in
     """Return a function that returns the progress function of a case."""
     activation(request).activate()
     progress: Any = request.config.pluginmanager.get_plugin("eyechart-progress")
+    if progress is None:  # -p no:eyechart-progress
+        return lambda _case: lambda _done, _total, _unit: None
     return progress.make_progress  # type: ignore[no-any-return]
 
 

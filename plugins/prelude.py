@@ -1,24 +1,22 @@
 """Runs the prelude of `--eye-ray`: the models of the selected cases answer at the same time, before the tests."""
 
 import warnings
-from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from eyechart.inference.image_runner import Progress
-
 from .cases import get_case
 from .own_tests import test_name
+from .progress import Progress
 from .settings import get_settings
 
 
 class PreludeOfTests:
     """Answers the selected cases after the collection."""
 
-    def __init__(self, config: pytest.Config, run: Path, make_progress: Callable[[str], Progress]) -> None:
-        self.config, self.run, self.make_progress = config, run, make_progress
+    def __init__(self, config: pytest.Config, run: Path, progress: Progress) -> None:
+        self.config, self.run, self.progress = config, run, progress
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtestloop(self, session: pytest.Session) -> None:
@@ -29,9 +27,9 @@ class PreludeOfTests:
         cases = [replace(case, test=test_name(item)) for item in session.items if (case := get_case(item))]
         from eyechart.prelude import Prelude
 
-        with warnings.catch_warnings(record=True) as caught:
+        with self.progress.before_tests(cases) as track, warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always", RuntimeWarning)
-            Prelude(settings, self.run, self.make_progress).answer(cases)
+            Prelude(settings, self.run, track).answer(cases)
         for warning in caught:
             if issubclass(warning.category, RuntimeWarning):
                 self.config.hook.pytest_warning_recorded.call_historic(

@@ -50,7 +50,7 @@ def register(config: pytest.Config, folder: Path, started: float) -> None:
     if settings.get_settings(config).only_answer:
         manager.register(OnlyAnswers(config, recorder), "eyechart-only-answers")
     manager.register(progress := Progress(config, recorder), "eyechart-progress")
-    manager.register(PreludeOfTests(config, folder, progress.make_progress), "eyechart-prelude")
+    manager.register(PreludeOfTests(config, folder, progress), "eyechart-prelude")
     manager.register(Summary(recorder), "eyechart-summary")
     manager.register(exit_codes, "eyechart-exit-codes")
     # The hooks of the session's end run in the reverse order: the gate, missing cases, then the exit status.

@@ -7,7 +7,7 @@ answers. The tests then find them in the store.
 from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import closing, suppress
+from contextlib import AbstractContextManager, closing, suppress
 from pathlib import Path
 from threading import Event, Lock
 
@@ -20,13 +20,14 @@ from eyechart.session import Session, SplitName, make_engine
 from eyechart.spec import ModelSpec
 
 MODELS_AT_ONCE = 16
+Track = Callable[[Case], AbstractContextManager[Progress]]  # shows a case while it is answered
 
 
 class Prelude:
     """Stores the answers of cases. Errors are left to the tests of the cases, which meet them again."""
 
-    def __init__(self, settings: Settings, run: Path, make_progress: Callable[[str], Progress]) -> None:
-        self.settings, self.run, self.make_progress = settings, run, make_progress
+    def __init__(self, settings: Settings, run: Path, track: Track) -> None:
+        self.settings, self.run, self.track = settings, run, track
         self.stopped = Event()
         self.loading = Lock()  # libraries are not imported by two threads at once
 
@@ -51,10 +52,10 @@ class Prelude:
         with closing(session.models):
             for case in cases:
                 if not self.stopped.is_set():
-                    with suppress(Exception):
+                    with suppress(Exception), self.track(case) as progress:
                         with self.loading:
                             session.models[case.model].identity  # noqa: B018
-                        session.evaluate(case, self.run, self.make_progress(str(case))).get_result()
+                        session.evaluate(case, self.run, progress).get_result()
             session.models.close_helpers()
 
 

@@ -44,6 +44,7 @@ from eyechart.protocol.evaluate import PUBLISHED_WITH_DUPLICATES, Evaluate, make
 from eyechart.protocol.registry import get_protocol
 from eyechart.protocol.settings import Case, Settings
 from eyechart.spec import ModelSpec
+from eyechart.tracing import span
 
 SplitName = tuple[str, str]  # benchmark and split
 CACHE = f"{FOLDER}/made"  # descriptions of models that were made on this machine, in a store
@@ -116,7 +117,8 @@ class Session:
             if ref is None or missing:
                 raise AbsentError(missing)
             index = self.settings.store / "index"
-            self._whole_splits[benchmark, split] = open_split(ref, cache=index, offline=self.settings.offline)
+            with span("open"):
+                self._whole_splits[benchmark, split] = open_split(ref, cache=index, offline=self.settings.offline)
         return self._whole_splits[benchmark, split]
 
     def open_split(self, benchmark: str, split: str, protocol: str = "") -> Dataset:
@@ -140,7 +142,8 @@ class Session:
             empty = self.settings.empty
             check_label_names(dataset, [option.name for option in self.settings.labels])
             images = ImageNames(dataset.index)
-            more = [read_label_set(option, dataset, images, empty) for option in self.settings.labels]
+            with span("open"):
+                more = [read_label_set(option, dataset, images, empty) for option in self.settings.labels]
             self._label_sets[name] = [*dataset.select_label_sets(empty), *more]
         label_sets = self._label_sets[name]
         if self.settings.strict and (notes := [note for labels in label_sets for note in labels.notes]):

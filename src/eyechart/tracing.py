@@ -1,6 +1,6 @@
-"""Times of what a session does, written as a Chrome trace (`--eye-profile`).
+"""What a session does, for its progress in the terminal, and its times as a Chrome trace (`--eye-profile`).
 
-`with span("forward"):` records its time if a trace is active in this process, and does nothing otherwise.
+`with span("forward"):` names what the thread does, and records its time if a trace is active in this process.
 """
 
 import os
@@ -51,6 +51,8 @@ class Trace:
 
 
 active: Trace | None = None
+open_spans: dict[int, list[str]] = {}  # the names of the spans that are open now in each thread, the innermost last
+seconds: defaultdict[str, float] = defaultdict(float)  # of the spans of this process that have ended, by name
 
 
 def start(process: str) -> Trace:
@@ -68,16 +70,17 @@ def stop() -> None:
 
 @contextmanager
 def span(name: str, /, **about: Any) -> Iterator[None]:
-    """Record the time of a block, if a trace is active."""
-    trace = active
-    if trace is None:
-        yield
-        return
-    begun = time.time_ns()
+    """Name what this thread does, for the progress in the terminal, and record the time if a trace is active."""
+    trace, begun = active, time.time_ns()
+    names = open_spans.setdefault(threading.get_ident(), [])
+    names.append(name)
     try:
         yield
     finally:
-        trace.add(name, begun, about)
+        names.pop()
+        seconds[name] += (time.time_ns() - begun) / 1e9
+        if trace:
+            trace.add(name, begun, about)
 
 
 def spans(name: str, items: Generator[T]) -> Generator[T]:

@@ -1,6 +1,7 @@
 """Progress: a live line on a terminal, serial and under workers, taken away at the end; now and then one in a file."""
 
 import fcntl
+import io
 import os
 import pty
 import re
@@ -8,17 +9,34 @@ import select
 import struct
 import termios
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from itertools import pairwise
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
-from eyechart.plugins.progress import Progress, format_line
+from eyechart.plugins.case_ids import case_pattern
+from eyechart.plugins.pace import State
+from eyechart.plugins.progress import Board, Progress, Running, format_line
+from eyechart.protocol.settings import Case
+from eyechart.spec import ModelSpec
+from eyechart.tracing import span
 
-pytestmark = pytest.mark.deep
+PATCH = "import eyechart.plugins.progress as progress\nprogress.SHORTEST_SILENCE = "
+OFTEN, SOON, NEVER = f"{PATCH}0\n", f"{PATCH}1\n", f"{PATCH}900\nprogress.LONGEST_SILENCE = 900\n"
+SLOW = """
+import time
 
-OFTEN = "import eyechart.plugins.progress as progress\nprogress.QUIET_SECONDS = 0\n"
+def pytest_generate_tests():
+    if not hasattr(pytest_generate_tests, "slept"):
+        pytest_generate_tests.slept = time.sleep(2)
+
+def pytest_sessionfinish(session):
+    if not hasattr(session.config, "workerinput"):
+        time.sleep(2)
+"""
 COLUMNS = 60
 CLEAR = "\x1b[2K"
 
@@ -64,6 +82,7 @@ def screen(world: Any) -> Iterator[Callable[..., Screen]]:
 
 
 @pytest.mark.parametrize("workers", ["0", "2"])
+@pytest.mark.deep
 def test_a_terminal_shows_the_questions_while_they_are_asked(
     world: Any, screen: Callable[..., Screen], workers: str
 ) -> None:
@@ -75,57 +94,151 @@ def test_a_terminal_shows_the_questions_while_they_are_asked(
     assert shown.run.wait(world.patience) == 0, said
     assert said.rfind(CLEAR) > said.rfind("/18 ")
     assert "4 passed" in said[said.rfind(CLEAR) :]
-    lines = re.findall("\x1b7\x1b\\[B\r(.*?)\x1b8", said)
+    lines = [line.replace(CLEAR, "") for line in re.findall("\x1b7\x1b\\[B\r(.*?)\x1b8", said)]
     assert max(map(len, lines)) < COLUMNS
+    assert any(line.startswith("0/4 cases | ") for line in lines)
 
 
 @pytest.mark.parametrize("workers", ["0", "2"])
-def test_a_file_gets_no_line_in_a_short_run(world: Any, workers: str) -> None:
-    said = world.passes("-n", workers).stdout.str()
-    assert "images/s" not in said
+@pytest.mark.deep
+def test_a_file_gets_no_line_before_a_silence(world: Any, workers: str) -> None:
+    said = world.passes("-n", workers, world.plugin(NEVER)).stdout.str()
+    assert "images" not in said
     assert "\x1b" not in said
+    assert not (world.latest / ".progress").exists()
 
 
+@pytest.mark.deep
 def test_a_file_gets_whole_lines_now_and_then(world: Any) -> None:
     result = world.passes(world.plugin(OFTEN))
-    result.stdout.fnmatch_lines(["imagenet/tiny/tiny[[][]]:*0/18*", "imagenet/tiny/tiny[[][]]:*4/18*"])
+    result.stdout.fnmatch_lines(
+        [
+            "0/4 cases | *imagenet/tiny/tiny[[][]]: 0/18 images*",
+            "0/4 cases | *imagenet/tiny/tiny[[][]]: 4/18 images*",
+            "1/4 cases, *:* left | *imagenet/tiny*",
+        ]
+    )
     assert "\x1b" not in result.stdout.str()
 
 
-def test_a_long_name_leaves_room_for_the_counts() -> None:
-    state = {
-        "case": f"imagenet/val/{'long' * 40}[]",
-        "done": 12_345,
-        "total": 50_000,
-        "fresh": 500,
-        "seconds": 2.5,
-        "unit": "questions",
+@pytest.mark.deep
+def test_stored_answers_are_counted_and_set_no_pace(world: Any) -> None:
+    world.passes()
+    world.models = (*world.models, "tiny[weights=1]")
+    said = world.passes(world.plugin(OFTEN)).stdout.str()
+    heads = [line.partition(" | ")[0] for line in said.splitlines() if " cases" in line]
+    stored = [head for head in heads if head.startswith(("0/6", "1/6", "2/6", "3/6", "4/6"))]
+    assert "4/6 cases" in stored
+    assert not [head for head in stored if "left" in head]
+    assert [head for head in heads if head.startswith("5/6 cases, ")]
+
+
+@pytest.mark.parametrize("workers", ["0", "2"])
+@pytest.mark.deep
+def test_a_file_is_not_silent_while_tests_are_collected_models_compute_and_results_are_written(
+    world: Any, workers: str
+) -> None:
+    world.order("tiny", batch=3, do="hold")
+    with world.start(*world.usual, "-n", workers, world.plugin(SOON + SLOW), python=world.fast) as run:
+        lines, said = [], ""
+        while len(lines) < 3 and (line := run.stdout.readline()):
+            said += line
+            lines = re.findall(r"8/18 images \[(\d\d:\d\d)", said)
+        (world.folder / "go").touch()
+        rest, complaints = world.ended(run)
+    assert run.returncode == 0, said + rest + complaints
+    assert lines == sorted(set(lines)), said
+    assert re.search(r"collects the tests \[\d\d:\d\d\]", said)
+    assert re.search(r"4/4 cases, compares and records \[\d\d:\d\d\]", rest)
+
+
+@pytest.mark.deep
+def test_progress_can_be_left_out(world: Any) -> None:
+    said = world.passes("-p", "no:eyechart-progress", world.plugin(OFTEN)).stdout.str()
+    assert " cases" not in said
+
+
+def test_silences_in_a_file_grow_with_the_age_of_the_session(monkeypatch: pytest.MonkeyPatch) -> None:
+    board, now = Board(), [0.0]
+    monkeypatch.setattr("time.monotonic", lambda: now[0])
+    board.file, board.opened, board.written = io.StringIO(), 0.0, 0.0
+    written = []
+    while now[0] < 36_000:
+        now[0] += 0.5
+        if board.is_due:
+            board.show(f"{now[0]}")
+            written.append(now[0])
+    silences = [after - before for before, after in pairwise([0.0, *written])]
+    assert max(silence for silence, at in zip(silences, written, strict=True) if at < 240) < 5
+    assert sum(at < 3600 for at in written) < 250
+    assert silences[-1] == 300
+
+
+def state(**values: Any) -> State:
+    """A case with 18 images, of which it has asked 4."""
+    usual = {
+        "case": "zero_shot a/b/c[]",
+        "phase": "",
+        "seconds": 3.0,
+        "done": 4,
+        "total": 18,
+        "fresh": 4,
+        "asking": 2.0,
     }
-    said = format_line([state], 79)
-    assert "12345/50000" in said
-    assert "200.00 questions/s" in said
-    assert said.startswith("…")
-    assert len(said) <= 79
+    return State(**usual | {"unit": "images"} | values)
+
+
+def test_a_long_name_leaves_room_for_the_counts() -> None:
+    long = state(case=f"imagenet/val/{'long' * 40}[]", done=12_345, total=50_000, fresh=500, unit="questions")
+    said = format_line("3/84 cases, 1:02:03 left", [long], 119)
+    assert "12345/50000 questions" in said
+    assert "250.00 questions/s" in said
+    assert len(said) <= 119
+    narrow = format_line("3/84 cases, 1:02:03 left", [long], 79)
+    assert narrow.endswith("long[]: 12345/50000 questions [00:03]")
+    assert narrow.startswith("3/84 cases, 1:02:03 left | …")
+    assert len(narrow) <= 79
 
 
 def test_cases_that_count_unlike_things_have_answers_in_common() -> None:
-    state = {"case": "a", "done": 1, "total": 2, "fresh": 1, "seconds": 1.0}
-    said = format_line([state | {"unit": "images"}, state | {"unit": "questions"}])
-    assert said.startswith("2 cases")
-    assert "2.00 answers/s" in said
+    said = format_line("0/9 cases", [state(), state(unit="questions", done=2, fresh=2)])
+    assert said.startswith("0/9 cases | 2 cases: 6/36 answers")
+    assert "3.00 answers/s" in said
 
 
-def test_other_questions_are_counted_anew(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    progress, states = Progress(SimpleNamespace(), SimpleNamespace(folder=tmp_path)), []
-    monkeypatch.setattr(progress.board, "show", lambda shown, **_: states.extend(shown))
-    tell = progress.make_progress("realbirdid/val/hf[x]")
-    for done, total in ((500, 2700), (2700, 2700), (0, 59), (16, 59), (59, 59)):
-        tell(done, total, "questions")
-    assert [state["fresh"] for state in states] == [0, 2200, 0, 16, 59]
-    assert {state["unit"] for state in states} == {"questions"}
-    assert states[2]["seconds"] == 0
+def test_a_phase_is_shown_unless_another_case_is_asking() -> None:
+    loading = state(phase="loads the model", done=0, fresh=0)
+    assert format_line("0/9 cases", [loading]).endswith(": loads the model [00:03]")
+    assert "4/18 images" in format_line("0/9 cases", [loading, state()])
 
 
-def test_nothing_of_the_progress_stays_in_the_run(world: Any) -> None:
-    world.passes("-n", "2")
-    assert not (world.latest / ".progress").exists()
+def test_other_questions_are_counted_anew() -> None:
+    running = Running("a case")
+    fresh = []
+    for done, total in ((500, 2700), (2700, 2700), (0, 59), (16, 59), (59, 59), (59, 70), (70, 70)):
+        running.count(done, total, "questions")
+        fresh.append(running.state["fresh"])
+    assert fresh == [0, 2200, 0, 16, 59, 0, 11]
+    assert running.counts == (2700 + 59 + 70, 2200 + 59 + 11)
+
+
+def test_the_innermost_span_of_the_thread_says_what_a_case_does() -> None:
+    running = Running("a case")
+    with span("predict"), span("forward"), span("load"):
+        assert running.state["phase"] == "loads the model"
+        with ThreadPoolExecutor() as threads:
+            assert threads.submit(lambda: Running("another").state["phase"]).result() == ""
+    assert running.state["phase"] == ""
+
+
+def test_cases_that_are_answered_before_the_tests_are_counted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("eyechart.plugins.progress.find_case", lambda _, nodeid: case_pattern(()).search(nodeid))
+    progress = Progress(SimpleNamespace(), SimpleNamespace(folder=tmp_path))
+    cases = [Case("toybox", split, ModelSpec("conse"), "zero_shot") for split in ("sample", "sample-cutouts")]
+    with progress.before_tests(cases) as track:
+        with track(cases[0]) as count:
+            count(0, 123, "images")
+            count(64, 123, "images")
+            assert progress.line().startswith("0/2 cases answered | zero_shot toybox/sample/conse[]: 64/123 images")
+        assert re.fullmatch(r"1/2 cases answered, 00:00 left", progress.pace.describe([]))
+    assert not progress.pace.cases
