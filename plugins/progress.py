@@ -287,10 +287,11 @@ class Progress:
 
     def line(self) -> str:
         """Return what to show now, "" for nothing."""
+        pace = self.pace  # another thread may change it
         states = [running.state for running in [*self.running.values()]] or read_states(self.folder)
-        cases, finished = self.pace.cases, self.pace.finished
+        cases, finished = pace.cases, pace.finished
         states = [state for state in states if state["case"] in cases and state["case"] not in finished]
-        head = self.pace.describe(states) if cases else ""
+        head = pace.describe(states) if cases else ""
         if not states and self.phase:
             doing = f"{self.phase} [{tqdm.format_interval(time.monotonic() - self.since)}]"
             return ", ".join(filter(None, (head, doing)))
