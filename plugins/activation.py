@@ -33,6 +33,9 @@ class Activation:
     def activate(self) -> None:
         """Register the rest of the plugin, once."""
         if not self.active:
+            from eyechart.models.device import let_waiting_threads_sleep
+
+            let_waiting_threads_sleep()  # before NumPy is imported, which reads how
             from .registration import register
 
             register(self.config, self.folder, self.started)

@@ -5,6 +5,8 @@ from pathlib import Path
 
 import pytest
 
+from eyechart.models.device import keep_threads_to_quota
+
 from . import cases, exit_codes, junit, settings, single_benchmark_files
 from .answers import OnlyAnswers
 from .exit_codes import ExitCodes
@@ -34,6 +36,8 @@ def register(config: pytest.Config, folder: Path, started: float) -> None:
         limit_threads(config)
     else:
         settings.check_options(config)
+        if not getattr(config.option, "numprocesses", None):  # workers divide the processors
+            keep_threads_to_quota()
     if settings.get_settings(config).offline:
         os.environ.update(dict.fromkeys(OFFLINE, "1"))  # read by these libraries when they are imported
     manager = config.pluginmanager
