@@ -18,7 +18,7 @@ COCO = "oodbench/sample-coco"
 
 def begin(world: Any, *arguments: str, keep: str = f"{COCO}/", code: int = 0) -> str:
     """Run the cases of a split to an expected end."""
-    said: str = world.installed(keep, "--eye-limit=30", *arguments, code=code)
+    said: str = world.installed(keep, "--eye-limit=16", *arguments, code=code)
     return said
 
 

@@ -18,7 +18,7 @@ pytestmark = pytest.mark.deep
 
 ENCODERS, MLLM = ("open_clip[toybox-clip]", "conse[]"), "hf[toybox-mllm]"
 SPLITS, TOY = ("sample", "sample-drawn"), "realbirdid/sample-drawn"
-FEW = ("--eye-set=abstention.prompt_set=wordings.toml", "--eye-limit=60")
+FEW = ("--eye-set=abstention.prompt_set=wordings.toml", "--eye-limit=30")
 WORDINGS = """
 plain = ["What species of bird is in this image?", "Which bird is this?"]
 warned = ["What species is it? It may be impossible to tell; then say why.", "Name this bird, or say why not."]
