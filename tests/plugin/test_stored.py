@@ -41,6 +41,8 @@ class Elsewhere(TinyClass):
         where = {"device": os.environ["DEVICE"], "dtype": self.made.options.get("dtype", os.environ["DTYPE"])}
         return replace(super().identity, **where, libraries={"torch": os.environ["BUILD"]})
 """
+# Each protocol with each model that it meets, and each format of a data set.
+PACKAGED = "imagenet/sample/ or toybox/sample/ or oodbench and (coco or detection) or realbirdid/sample-drawn/"
 ONE, OTHER = ("-k", "imagenet/tiny/"), ("-k", "imagenet/tiny and not imagenet/tiny/")
 
 
@@ -130,9 +132,8 @@ def test_a_case_is_scored_with_the_model_that_answered_it(world: Any, before: di
 
 def test_a_record_names_the_device_of_the_process_that_answered(world: Any) -> None:
     """Also that of a session which only scores."""
-    world.warm = ()  # processes are started from the interpreter of the run
     (world.folder / "mine.py").write_text(
-        ELSEWHERE.replace('os.environ["DEVICE"]', '"cpu" if "pytest" in sys.modules else "cuda"') + "\nimport sys"
+        ELSEWHERE.replace('os.environ["DEVICE"]', '"cpu" if "pytest" in sys.argv[0] else "cuda"') + "\nimport sys"
     )
     world.models = ("mine:Elsewhere[]",)
     world.environment = {"DTYPE": "float32", "BUILD": "2.13.0"}
@@ -150,16 +151,16 @@ def test_a_gate_in_the_ini_file_does_not_concern_a_session_that_answers(world: A
 
 
 @pytest.mark.deep
-def test_every_packaged_case_is_scored_without_torch(world: Any) -> None:
+def test_every_packaged_protocol_is_scored_without_torch(world: Any) -> None:
     """The records and sample tables are those of the session that answered, also without `--eye-stored`."""
     world.environment = {"HF_HUB_OFFLINE": "1"}
-    world.installed("", "--eye-limit=2")
+    world.installed(PACKAGED, "--eye-limit=2")
     records, tables = world.records, world.files
     assert len({record["protocol"] for record in records}) >= 15
     world.plugin(NO_MODELS)
     world.warm = ()  # the warm interpreter has imported these packages
     for option in ("--eye-stored", "--eye-offline"):
-        world.installed("", "--eye-limit=2", option, "-pextra")
+        world.installed(PACKAGED, "--eye-limit=2", option, "-pextra")
         assert world.records
         assert [*map(without_time, world.records)] == [*map(without_time, records)]
         assert world.files == tables
