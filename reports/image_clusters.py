@@ -22,6 +22,7 @@ from eyechart.gate.evidence import Evidence, Floats, Ints
 from eyechart.gate.shared_samples import share_samples
 from eyechart.gate.slices import SliceChanges, compare_variable, decide_slices, shared_rows
 from eyechart.gate.verdicts import IMPROVEMENT, REGRESSION, Rule
+from eyechart.inference.class_weights import cosine_similarity
 from eyechart.inference.requests import ClassWeights, EncodeImages
 from eyechart.inference.runner import Runner
 from eyechart.models.types import Encoder
@@ -147,8 +148,10 @@ def cluster_images(
     directions = features / np.maximum(np.linalg.norm(features, axis=1, keepdims=True), 1e-12)
     count = min(count, len(directions))
     centers, codes = kmeans2(directions, count, minit="++", rng=np.random.default_rng(seed), missing="warn")
-    offsets = centers - directions.mean(axis=0)
-    nearest = np.argsort(-(offsets @ words.T), axis=1)[:, :WORDS_OF_NAME].tolist()
+    offsets = (centers - directions.mean(axis=0)).astype(np.float32)
+    nearest = np.argsort(-cosine_similarity(offsets, words.astype(np.float32)), axis=1, kind="stable")[
+        :, :WORDS_OF_NAME
+    ].tolist()
     return codes.astype(np.int64), distinct_names([" / ".join(names[word] for word in best) for best in nearest])
 
 

@@ -126,6 +126,37 @@ def test_the_order_of_numbers_in_a_sparse_matrix_changes_nothing(seed: int, unit
         assert adjusted(changes, draws=300).tolist() == dense.tolist()
 
 
+@pytest.mark.parametrize("sparse", [False, True])
+@given(st.integers(0, 2**32 - 1), st.integers(14, 300))
+def test_equal_sums_of_whole_changes_are_equal_without_tolerance(sparse: bool, seed: int, units: int) -> None:
+    """Their sums are exact, so that no kernel can tell a tie from a larger statistic."""
+    changes = correlated(np.random.default_rng(seed), 10, units, 0.9, 0.5)
+    with pytest.MonkeyPatch.context() as patch:
+        if sparse:
+            patch.setattr(joint_tests, "_MOST_FLIPS", 0)
+            patch.setattr(joint_tests, "_MOST_CORRELATED", 0)
+        found = adjusted(changes, draws=300)
+        patch.setattr(joint_tests, "_TIE", 0)
+        assert adjusted(changes, draws=300).tolist() == found.tolist()
+
+
+def test_a_library_with_other_vectors_of_equal_values_changes_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The signs of all vectors, and every rotation of those of one value, are another library's choice."""
+    changes = np.zeros((6, 120))
+    for number in range(6):  # no two share a unit, so that all values are 1
+        changes[number, 20 * number : 20 * (number + 1)] = np.where(np.arange(20) < 13 + number, 1, -1)
+    monkeypatch.setattr(joint_tests, "_MOST_FLIPS", 0)
+    expected, eigh = adjusted(changes, draws=2000), np.linalg.eigh
+
+    def turned(matrix: Any) -> Any:
+        values, vectors = eigh(matrix)
+        turn = np.linalg.qr(np.random.default_rng(0).normal(size=vectors.shape))[0]
+        return values, (vectors @ turn).astype(vectors.dtype)
+
+    monkeypatch.setattr(np.linalg, "eigh", turned)
+    assert adjusted(changes, draws=2000).tolist() == pytest.approx(expected.tolist(), abs=0.001)
+
+
 def test_thousands_of_numbers_have_the_p_values_of_few_if_they_are_copies() -> None:
     changes = correlated(np.random.default_rng(4), 20, 1000, 0.05, 0.5)
     changes[0] = np.where(changes[0] > 0, np.where(np.arange(1000) % 4, 1, -1), changes[0])

@@ -1,4 +1,7 @@
-"""Neighbours against brute force, and voting among them against scikit-learn and its own invariances."""
+"""Neighbours against brute force, and voting among them against scikit-learn and its own invariances.
+
+The neighbours are the same on every processor, device and number of threads, because their cosines are not rounded.
+"""
 
 import tracemalloc
 from typing import Any
@@ -12,6 +15,7 @@ from eyechart.classification import nearest
 from eyechart.classification.knn import knn_scores
 from eyechart.classification.nearest import SelectedRows, find_nearest
 from eyechart.inference.class_weights import normalize
+from eyechart.models.types import Floats
 
 CLASSES = 4
 
@@ -75,9 +79,9 @@ def repeated(draw: st.DrawFn) -> tuple[Any, Any, int]:
 @pytest.mark.parametrize("device", ["cpu", "cpu:0"])  # numpy, and torch
 @given(repeated(), st.integers(1, 100), st.integers(1, 100))
 def test_neighbours_are_those_of_brute_force(device: str, question: Any, numbers: int, cells: int) -> None:
-    """All cosines at once, sorted; of equal ones the first."""
+    """All cosines at once, in whole numbers, which no kernel, thread or block can round; of equal ones the first."""
     queries, support, k = question
-    every = (normalize(queries)[:, None] * normalize(support).astype(np.float64)).sum(axis=2)
+    every = whole(queries) @ whole(support).T
     expected = np.sort(np.argsort(-every, axis=1, kind="stable")[:, :k], axis=1)
     with pytest.MonkeyPatch.context() as patch:
         import torch  # noqa: F401  # a device of torch is used where torch is loaded
@@ -86,19 +90,52 @@ def test_neighbours_are_those_of_brute_force(device: str, question: Any, numbers
         patch.setattr(nearest, "CELLS", cells)
         found = find_nearest(queries, support, k, device)
     np.testing.assert_array_equal(found.indices, expected)
-    np.testing.assert_array_equal(found.cosines, np.take_along_axis(every, expected, axis=1))
+    np.testing.assert_array_equal(found.cosines * 2.0**50, np.take_along_axis(every, expected, axis=1))
 
 
-def test_torch_computes_in_float32_and_leaves_its_setting() -> None:
-    import torch
+def whole(vectors: Floats) -> Any:
+    """Unit vectors in whole numbers, as many as 2**25 in 1."""
+    return np.rint(normalize(vectors).astype(np.float64) * 2**25).astype(np.int64)
 
-    before = torch.get_float32_matmul_precision()
-    try:
-        torch.set_float32_matmul_precision("medium")
-        find_nearest(np.eye(3, dtype=np.float32), np.eye(3, dtype=np.float32), 1, "cpu:0")
-        assert torch.get_float32_matmul_precision() == "medium"
-    finally:
-        torch.set_float32_matmul_precision(before)
+
+@given(st.integers(0, 2**32 - 1), st.sampled_from(["uniform", "cosine"]))
+def test_a_kernel_that_adds_in_another_order_changes_nothing(seed: int, weights: str) -> None:
+    """Small whole numbers have the same lengths in every order of their sum, so that only the cosines could differ."""
+    rng = np.random.default_rng(seed)
+    queries, support = (rng.integers(-9, 10, size=(n, 40)).astype(np.float32) for n in (5, 60))
+    labels, order = rng.integers(0, CLASSES, 60), rng.permutation(40)
+    found = knn_scores(queries[:, order], support[:, order], labels, CLASSES, 7, weights)
+    np.testing.assert_array_equal(found, knn_scores(queries, support, labels, CLASSES, 7, weights))
+
+
+@pytest.mark.parametrize("device", ["cpu", "cpu:0"])
+@pytest.mark.parametrize("rows", [2, 33, 100, 257, 1023])
+def test_equal_supports_are_equally_near_at_every_place(device: str, rows: int) -> None:
+    import torch  # noqa: F401
+
+    rng = np.random.default_rng(rows)
+    queries, kind = rng.normal(size=(3, 100)).astype(np.float32), rng.normal(size=100).astype(np.float32)
+    found = find_nearest(queries, np.tile(kind, (rows, 1)), rows, device).cosines
+    np.testing.assert_array_equal(found, np.repeat(found[:, :1], rows, axis=1))
+
+
+@given(st.integers(0, 2**32 - 1), st.integers(2, 40), st.sampled_from(["uniform", "cosine"]))
+def test_classes_with_equal_voters_tie_in_every_order(seed: int, voters: int, weights: str) -> None:
+    """The voters of two classes are equal, but stand in another order."""
+    rng = np.random.default_rng(seed)
+    kinds, query = rng.normal(size=(voters, 9)).astype(np.float32), rng.normal(size=(1, 9)).astype(np.float32)
+    support = np.concatenate([kinds, kinds[rng.permutation(voters)]])
+    (found,) = knn_scores(query, support, np.repeat([0, 1], voters), 2, 2 * voters, weights)
+    assert found[0] == found[1]
+
+
+def test_a_device_that_may_lack_float64_is_left_to_numpy() -> None:
+    import torch  # noqa: F401
+
+    queries, support = np.eye(3, dtype=np.float32), np.ones((4, 3), np.float32)
+    found, expected = (find_nearest(queries, support, 2, device) for device in ("mps", "cpu"))
+    np.testing.assert_array_equal(found.indices, expected.indices)
+    np.testing.assert_array_equal(found.cosines, expected.cosines)
 
 
 def test_the_vectors_are_never_all_in_memory(monkeypatch: pytest.MonkeyPatch, tmp_path: Any) -> None:

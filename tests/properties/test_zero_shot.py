@@ -57,7 +57,7 @@ def test_the_order_of_templates_does_not_matter(names: list[str], templates: lis
 @given(NAMES, TEMPLATES)
 def test_a_class_does_not_see_the_others(names: list[str], templates: list[str]) -> None:
     alone = [class_weights(encode, [name], templates)[0] for name in names]
-    np.testing.assert_allclose(class_weights(encode, names, templates), alone, atol=1e-6)
+    np.testing.assert_array_equal(class_weights(encode, names, templates), alone)
 
 
 @given(NAMES, TEMPLATES, st.floats(0.01, 100))
@@ -70,6 +70,12 @@ def test_all_texts_are_encoded_in_one_call() -> None:
     calls: list[int] = []
     class_weights(lambda texts: (calls.append(len(texts)), encode(texts))[1], ["a", "b"], ["{c}", "the {c}", "one {c}"])
     assert calls == [6]
+
+
+def test_equal_texts_are_encoded_once() -> None:
+    calls: list[list[str]] = []
+    class_weights(lambda texts: (calls.append([*texts]), encode(texts))[1], ["a", "b", "a"], ["{c}", "{c}"])
+    assert calls == [["a", "b"]]
 
 
 @pytest.mark.deep
@@ -90,6 +96,66 @@ def test_the_length_of_image_features_does_not_matter(features: Floats, scale: f
 def test_ties_go_to_the_first_class() -> None:
     weights = np.array([[0, 1], [1, 0], [1, 0]], np.float32)
     assert cosine_similarity(np.array([[2, 0]], np.float32), weights).argmax() == 1
+
+
+@pytest.mark.parametrize("classes", [2, 7, 33, 130, 1001])
+@pytest.mark.parametrize("width", [3, 100, 768])
+def test_equal_classes_have_equal_cosines_at_every_place(classes: int, width: int) -> None:
+    """A kernel computes the columns of a block in one way and those at its edge in another."""
+    rng = np.random.default_rng(classes + width)
+    features, prompts = rng.normal(size=(9, width)).astype(np.float32), rng.normal(size=width).astype(np.float32)
+    found = cosine_similarity(features, normalize(np.tile(prompts, (classes, 1))))
+    np.testing.assert_array_equal(found, np.repeat(found[:, :1], classes, axis=1))
+    np.testing.assert_array_equal(found.argmax(axis=1), 0)
+
+
+@pytest.mark.parametrize("images", [2, 7, 33, 130])
+def test_equal_images_have_equal_cosines_at_every_place_and_alone(images: int) -> None:
+    rng = np.random.default_rng(images)
+    image, weights = rng.normal(size=100).astype(np.float32), normalize(rng.normal(size=(9, 100)).astype(np.float32))
+    alone = cosine_similarity(image[None], weights)
+    found = cosine_similarity(np.tile(image, (images, 1)), weights)
+    np.testing.assert_array_equal(found, np.repeat(alone, images, axis=0))
+
+
+@given(st.integers(0, 2**32 - 1), st.integers(1, 200), st.integers(1, 500))
+def test_cosines_are_those_of_whole_numbers_in_blocks_of_any_size(seed: int, width: int, cells: int) -> None:
+    """No kernel, thread or block can round the products of whole numbers."""
+    rng = np.random.default_rng(seed)
+    features, weights = (normalize(rng.normal(size=(n, width)).astype(np.float32)) for n in (7, 11))
+    steps = [np.rint(vectors.astype(np.float64) * 2**25).astype(np.int64) for vectors in (normalize(features), weights)]
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("eyechart.inference.class_weights.CELLS", cells)
+        found = cosine_similarity(features, weights)
+    np.testing.assert_array_equal(found, ((steps[0] @ steps[1].T) / 2**50).astype(np.float32))
+
+
+@given(st.integers(0, 2**32 - 1))
+def test_a_kernel_that_adds_in_another_order_changes_nothing(seed: int) -> None:
+    """Small whole numbers have the same lengths in every order of their sum, so that only the cosines could differ."""
+    rng = np.random.default_rng(seed)
+    features, weights = (rng.integers(-9, 10, size=(n, 60)).astype(np.float32) for n in (8, 20))
+    order = rng.permutation(60)
+    turned = cosine_similarity(features[:, order], normalize(weights)[:, order])
+    np.testing.assert_array_equal(turned, cosine_similarity(features, normalize(weights)))
+
+
+@given(st.integers(1, 300), st.integers(1, 9))
+def test_a_length_does_not_depend_on_the_memory_layout(width: int, rows: int) -> None:
+    vectors = np.random.default_rng(width).normal(size=(rows, width)).astype(np.float32)
+    alone = np.concatenate([normalize(np.asfortranarray(vectors)[row : row + 1]) for row in range(rows)])
+    np.testing.assert_array_equal(normalize(np.asfortranarray(vectors)), normalize(vectors))
+    np.testing.assert_array_equal(alone, normalize(vectors))
+
+
+def test_names_that_are_equal_are_one_vector_though_an_encoder_sees_its_place() -> None:
+    """An encoder in batches gives a text other last bits at another place."""
+
+    def encode_by_place(texts: Sequence[str]) -> Floats:
+        return encode(texts) + np.arange(len(texts), dtype=np.float32)[:, None]
+
+    weights = class_weights(encode_by_place, ["crane", "dog", "crane"], ["a {c}.", "the {c}.", "a {c}."])
+    np.testing.assert_array_equal(weights[0], weights[2])
 
 
 def test_nan_stays_nan() -> None:

@@ -18,7 +18,7 @@ from eyechart.classification.zero_shot import zero_shot
 from eyechart.data.class_names import load_templates
 from eyechart.data.imagenet_names import has_imagenet_classes
 from eyechart.errors import DataError, SpecError
-from eyechart.inference.class_weights import ClassPrompts
+from eyechart.inference.class_weights import ClassPrompts, cosine_similarity, normalize
 from eyechart.models.types import Classifier, Encoder, Floats
 from eyechart.protocol.context import Context
 from eyechart.protocol.options import OWN
@@ -114,8 +114,7 @@ def hard_distractors(context: Context) -> Neighbours | None:
 def name_similarity(context: Context) -> NDArray[np.float32]:
     """Return cosines (classes, classes) of the class names in the space of the option `text_encoder`."""
     features = text_features(context, text_encoder(context), context.names)
-    unit = features / np.linalg.norm(features, axis=1, keepdims=True)
-    return np.asarray(unit @ unit.T, np.float32)
+    return cosine_similarity(features, normalize(features))
 
 
 def confusions(context: Context) -> Counts:

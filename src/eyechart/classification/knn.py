@@ -189,10 +189,12 @@ def _check(support: Vectors, labels: NDArray[np.int64], classes: int, k: int, we
 
 def _votes(cosines: NDArray[np.float64], labels: NDArray[np.int64], classes: int, weights: str) -> Floats:
     n, k = cosines.shape
-    # the second term decides ties only: cosines lie in -1..1, so k of these add up to less than half a vote
-    gained = cosines if weights == "cosine" else 1 + (cosines + 1) / (4 * k + 2)
-    votes, voters = np.zeros((n, classes)), np.zeros((n, classes), bool)
+    steps = 2.0 ** (51 - k.bit_length())  # in 1: sums of k cosines in whole steps are exact in any order of the voters
+    counts, sums = np.zeros((n, classes)), np.zeros((n, classes))
     at = (np.arange(n)[:, None], labels)
-    np.add.at(votes, at, gained)
-    voters[at] = True
-    return np.where(voters, votes, -np.inf).astype(np.float32)
+    np.add.at(counts, at, 1)
+    np.add.at(sums, at, np.rint(cosines * steps))
+    similarity = sums / steps
+    # the second term decides ties only: cosines lie in -1..1, so k of these add up to less than half a vote
+    votes = similarity if weights == "cosine" else counts + (similarity + counts) / (4 * k + 2)
+    return np.where(counts > 0, votes, -np.inf).astype(np.float32)

@@ -1,24 +1,22 @@
 """The nearest vectors by cosine, in blocks: 1.3 million supports of 768 numbers need some hundred megabytes.
 
-float32 products, on an accelerator if there is one, find a few more candidates than are wanted. Their cosines are then
-computed again in float64, one by one, so that neither the device nor the size of blocks decides which are nearest.
+The cosines are sums that float64 holds without rounding (`unit_vectors`). They are therefore equal for equal vectors,
+and the same on every processor and device and in blocks of any size, which decide nothing about a tie.
 """
 
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-from eyechart.inference.class_weights import normalize
+from eyechart.inference.class_weights import unit_vectors
 from eyechart.models.types import Floats
 
-SPARE = 16  # candidates besides the k nearest: float32 may order nearly equal cosines in another way
-NUMBERS = 2**24  # of a block of vectors
-CELLS = 2**23  # cosines that are held at a time
+NUMBERS = 2**23  # of a block of vectors
+CELLS = 2**22  # cosines that are held at a time
+DEVICES = ("cpu", "cuda")  # of torch; others may lack float64
 
 
 class Vectors(Protocol):
@@ -54,7 +52,7 @@ def find_nearest(queries: Vectors, support: Vectors, k: int, device: str = "cpu"
     """Return the k nearest supports of each query; of equally near supports the first ones.
 
     `queries` has shape (n, d), `support` (m, d), and k is 1 to m. `device` is torch's name of a device; numpy computes
-    for "cpu", and where torch is not loaded.
+    for "cpu", for devices that may lack float64, and where torch is not loaded.
 
     >>> support = np.array([[1, 0], [0, 1], [2, 0]], np.float32)
     >>> nearest = find_nearest(np.array([[3, 0]], np.float32), support, 2)
@@ -64,9 +62,8 @@ def find_nearest(queries: Vectors, support: Vectors, k: int, device: str = "cpu"
     indices, cosines = np.zeros((len(queries), k), np.int64), np.zeros((len(queries), k))
     blocks, rows = Blocks.on(device), max(1, NUMBERS // support[:1].shape[1])
     for start in range(0, len(queries), rows):
-        block = normalize(queries[start : start + rows])
-        candidates = blocks.candidates(block, support, min(k + SPARE, len(support)))
-        indices[start : start + rows], cosines[start : start + rows] = exact(block, support, candidates, k)
+        some = slice(start, start + rows)
+        indices[some], cosines[some] = blocks.nearest(unit_vectors(queries[some]), support, k)
     return Nearest(indices, cosines)
 
 
@@ -79,23 +76,24 @@ class Blocks:
 
     @classmethod
     def on(cls, device: str) -> "Blocks":
-        """Return torch's on a device if torch is loaded, numpy's for the processor."""
+        """Return torch's on a device with float64 if torch is loaded, else numpy's for the processor."""
         torch = sys.modules.get("torch")
-        return cls(np) if torch is None or device == "cpu" else cls(torch, torch.device(device))
+        if torch is None or device == "cpu" or torch.device(device).type not in DEVICES:
+            return cls(np)
+        return cls(torch, torch.device(device))
 
-    def candidates(self, queries: Floats, support: Vectors, count: int) -> NDArray[np.int64]:
-        """Return the indices of the nearest supports by float32, ascending, of shape (n, count)."""
+    def nearest(self, queries: NDArray[np.float64], support: Vectors, k: int) -> Nearest:
+        """Return the k nearest supports of unit vectors, of equally near ones the first."""
         n, rows = len(queries), max(1, NUMBERS // queries.shape[1])
         placed = self.place(queries)
-        cosines, indices = self.place(np.zeros((n, 0), np.float32)), self.place(np.zeros((n, 0), np.int64))
-        with self.full_precision():
-            for start in range(0, len(support), rows):
-                near, places = self.search(placed, self.place(normalize(support[start : start + rows])), count)
-                cosines = self.library.concatenate((cosines, near), 1)
-                indices = self.library.concatenate((indices, places + start), 1)
-                chosen = self.largest(cosines, count)
-                cosines, indices = cosines[chosen].reshape(n, -1), indices[chosen].reshape(n, -1)
-        return np.asarray(indices if self.device is None else indices.cpu())
+        cosines, indices = self.place(np.zeros((n, 0))), self.place(np.zeros((n, 0), np.int64))
+        for start in range(0, len(support), rows):
+            near, places = self.search(placed, self.place(unit_vectors(support[start : start + rows])), k)
+            cosines = self.library.concatenate((cosines, near), 1)
+            indices = self.library.concatenate((indices, places + start), 1)
+            chosen = self.largest(cosines, k)
+            cosines, indices = cosines[chosen].reshape(n, -1), indices[chosen].reshape(n, -1)
+        return Nearest(self.fetch(indices), self.fetch(cosines))
 
     def search(self, queries: Any, support: Any, count: int) -> tuple[Any, Any]:
         """Return the largest cosines of each query with a block of supports, and their places in it."""
@@ -122,28 +120,6 @@ class Blocks:
         """Return an array on the device."""
         return values if self.device is None else self.library.from_numpy(values).to(self.device)
 
-    @contextmanager
-    def full_precision(self) -> Iterator[None]:
-        """Let torch compute products in float32, also where TF32 is allowed."""
-        if self.device is None:
-            yield
-            return
-        before = self.library.get_float32_matmul_precision()
-        self.library.set_float32_matmul_precision("highest")
-        try:
-            yield
-        finally:
-            self.library.set_float32_matmul_precision(before)
-
-
-def exact(queries: Floats, support: Vectors, candidates: NDArray[np.int64], k: int) -> Nearest:
-    """Return the k nearest of the candidates of each query by cosines in float64."""
-    (n, count), width = candidates.shape, queries.shape[1]
-    cosines, rows = np.zeros((n, count)), max(1, CELLS // (4 * count * width))
-    for start in range(0, n, rows):
-        some = candidates[start : start + rows]
-        vectors = normalize(support[some.ravel()]).reshape(*some.shape, width)
-        products = queries[start : start + rows, None] * vectors.astype(np.float64)
-        cosines[start : start + rows] = products.sum(axis=2)
-    chosen = Blocks(np).largest(cosines, k)
-    return Nearest(candidates[chosen].reshape(n, k), cosines[chosen].reshape(n, k))
+    def fetch(self, values: Any) -> NDArray[Any]:
+        """Return an array of the device."""
+        return np.asarray(values if self.device is None else values.cpu())

@@ -21,6 +21,7 @@ _MOST_FLIPS = 2 * 10**10  # numbers × units × draws, which take about a second
 _MOST_CORRELATED = 2000  # numbers with a matrix of correlations
 _CHUNK_SIZE = 10**7  # signs or statistics at once
 _SIGNS = 1 - 2 * np.unpackbits(np.arange(256, dtype=np.uint8)[:, None], axis=1).astype(np.float32)  # of a byte's bits
+_WHOLE = 2**24  # a sum of whole numbers of this size in all has no rounding error in single precision
 _TIE = 1e-5  # equal statistics differ by so much in single precision, relative or absolute
 
 
@@ -33,6 +34,7 @@ def sign_flip_max_t(
     distribution, and that of the largest of several, comes from random signs that all numbers share: one sign per unit.
     The chance of any p ≤ alpha among numbers whose units are exchangeable is at most alpha. A number with few changed
     units has a bounded statistic, and therefore takes nothing from the others; nor does a copy of another number.
+    Whole changes are added up without rounding, so that equal sums are equal on every processor.
     Where numbers × units × draws is above 2 · 10^10, the signs of at most 2,000 numbers are replaced by their limit, a
     normal distribution with the same correlation; those of more numbers are multiplied with the changes alone.
 
@@ -69,8 +71,12 @@ def sign_flip_max_t(
     place[tested] = np.arange(len(tested))
     kept = change != 0
     known, column = np.unique(unit[kept], return_inverse=True)
-    rows, scaled = place[number[kept]], (change[kept] / sizes[number[kept]]).astype(np.float32)
-    statistics = np.abs(np.bincount(rows, scaled.astype(np.float64), minlength=len(tested)))
+    rows, moved = place[number[kept]], change[kept]
+    scaled = (moved / sizes[number[kept]]).astype(np.float32)
+    whole = bool((moved == np.rint(moved)).all()) and np.bincount(rows, np.abs(moved)).max() <= _WHOLE
+    weights = moved.astype(np.float32) if whole else scaled
+    divisor = (sizes[tested] if whole else np.ones(len(tested))).astype(np.float32)
+    statistics = np.abs(np.bincount(rows, weights.astype(np.float64), len(tested)).astype(np.float32) / divisor)
     shape = (len(tested), len(known))
     generator = np.random.default_rng(seed)
     large = shape[0] * shape[1] * draws > _MOST_FLIPS
@@ -78,20 +84,20 @@ def sign_flip_max_t(
     if large and len(tested) <= _MOST_CORRELATED:
         drawn = _normal_statistics(rows, column, scaled, shape, draws, generator)
     else:
-        matrix = csr_array((scaled, (rows, column)), shape)
+        matrix = csr_array((weights, (rows, column)), shape)
         if large:  # numbers with the same units follow each other, so that their signs are in the processor's cache
             order = np.argsort(column[np.unique(rows, return_index=True)[1]], kind="stable")
-            matrix, statistics, tested = matrix[order], statistics[order], tested[order]
+            matrix, statistics, divisor, tested = matrix[order], statistics[order], divisor[order], tested[order]
         else:
             matrix = matrix.toarray()
         chunk = int(min(_CHUNK, max(1, _CHUNK_SIZE // max(shape)))) if large else _CHUNK
         signs = _all_signs(shape[1]) if exact else _random_signs(shape[1], draws, generator, chunk)
-        drawn = (matrix @ part for part in signs)
+        drawn = (matrix @ part / divisor[:, None] for part in signs)
     adjusted[tested] = _step_down(statistics, drawn, exact=exact)
     return adjusted
 
 
-def _step_down(statistics: Floats, drawn: Iterator[Singles], *, exact: bool) -> Floats:
+def _step_down(statistics: Singles, drawn: Iterator[Singles], *, exact: bool) -> Floats:
     """Return the adjusted p-values of statistics (m,) from chunks of drawn ones (m, draws)."""
     order = np.argsort(-statistics, kind="stable")
     least = (statistics[order] * (1 - _TIE) - _TIE).astype(np.float32)
@@ -137,7 +143,8 @@ def _normal_statistics(
         part[rows[some], columns[some] - number * _UNITS] = scaled[some]
         correlation += part @ part.T
     values, vectors = np.linalg.eigh(correlation)
-    root = vectors * np.sqrt(np.maximum(values, 0))
+    # the symmetric root is one matrix; the vectors of equal values are as many as there are libraries
+    root = (vectors * np.sqrt(np.maximum(values, 0))) @ vectors.T
     for start in range(0, draws, _CHUNK):
         size = min(_CHUNK, draws - start)
         yield root @ generator.standard_normal((shape[0], size), np.float32)

@@ -46,7 +46,7 @@ def softmax_sums(logits: ArrayLike) -> SoftmaxSums:
     largest, total = np.empty(len(table)), np.empty(len(table))
     for start in range(0, len(table), _ROWS):
         rows = slice(start, start + _ROWS)
-        block = np.asarray(table[rows], np.float64)
+        block = np.ascontiguousarray(table[rows], np.float64)  # the memory layout would change the order of sums
         largest[rows] = best = block.max(axis=1, initial=-np.inf)
         with np.errstate(invalid="ignore"):  # inf - inf, which the next line corrects
             below = block - best[:, None]

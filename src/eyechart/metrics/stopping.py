@@ -130,10 +130,12 @@ def _best(span: ThresholdRange, without: Bools) -> BestThreshold:
     if not all(kind.low.size for kind in kinds):
         return BestThreshold(*[float("nan")] * 4)
     tried = np.unique(np.append(span.high[span.low < span.high], np.inf))  # accuracies rise at these alone
-    a, b = (_right(kind, tried) / len(kind.low) for kind in kinds)
-    means = np.divide(2 * a * b, a + b, out=np.zeros(len(tried)), where=a + b > 0)
-    place = np.lexsort((tried, a + b, means))[-1]
-    return BestThreshold(float(tried[place]), float(a[place]), float(b[place]), float(means[place]))
+    right, (of_a, of_b) = [_right(kind, tried) for kind in kinds], [len(kind.low) for kind in kinds]
+    sums = right[0] * of_b + right[1] * of_a  # of the accuracies, in whole numbers: equal ones are equal
+    means = np.divide(2 * right[0] * right[1], sums, out=np.zeros(len(tried)), where=sums > 0)
+    place = np.lexsort((tried, sums, means))[-1]
+    a, b = int(right[0][place]) / of_a, int(right[1][place]) / of_b
+    return BestThreshold(float(tried[place]), a, b, float(means[place]))
 
 
 def _right(span: ThresholdRange, thresholds: Floats) -> NDArray[np.int64]:
