@@ -181,7 +181,9 @@ def model_scores(group: ComparableCases, ranked: RankedMetric) -> list[ModelScor
         for case in group.cases
         if (metric := ranked.find(case)) is not None
     ]
-    return sorted(scores, key=lambda score: (-score.score, score.name))
+    ordered = sorted(scores, key=lambda score: -score.score)
+    blocks = group_equal_scores([score.score for score in ordered])
+    return [score for block in blocks for score in sorted((ordered[i] for i in block), key=lambda score: score.name)]
 
 
 def select_metric(evidence: Evidence, ranked: RankedMetric) -> Evidence:
@@ -237,7 +239,7 @@ def is_worse(test: tuple[MetricComparison, float], alpha: float) -> bool:
 
 
 def group_equal_scores(scores: Sequence[float]) -> list[list[int]]:
-    """Group the indices of equal scores; the scores are sorted, highest first."""
+    """Group the indices of scores that are equal but for the order of a sum; the scores are sorted, highest first."""
     groups: list[list[int]] = []
     for index, score in enumerate(scores):
         if groups and scores[groups[-1][0]] - score <= ROUNDING:

@@ -152,6 +152,13 @@ def test_draws_by_another_seed_are_of_other_samples(session):
     assert methods == ["paired bootstrap", "unpaired"]
 
 
+def test_numbers_that_the_order_of_a_sum_parts_are_in_the_order_of_names(bench):
+    for model, value in (("hf[b]", 0.1 + 0.2), ("hf[a]", 0.3)):
+        bench.case("existence", model, metrics=[("acc", "ID", value, 99, (0.2, 0.4))])
+    (board,) = leaderboards(bench.pool(), "acc", None, 0.05)
+    assert [row[:2] for row in board.rows] == [(1, "hf[a]"), (1, "hf[b]")]
+
+
 def test_each_set_of_pairs_has_its_board_where_none_is_the_whole(bench):
     for model, shift in (("hf[a]", 0.0), ("hf[b]", -0.3)):
         numbers = [("acc", name, 0.9 + shift, 99, (0.85 + shift, 0.95 + shift)) for name in ("ID", "OOD-H")]
