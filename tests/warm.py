@@ -14,6 +14,7 @@ import os
 import signal
 import socket
 import sys
+import weakref
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -91,11 +92,11 @@ def interpreter(
 
 
 def keep_installed_packages() -> None:
-    """Parse entry points and versions of installed packages once; pytest and eyechart read them in every run."""
+    """Parse names, entry points and versions of installed packages once: pytest and eyechart read them in every run."""
     from importlib.metadata import PathDistribution, distributions
 
     packages = {str(found._path): found for found in distributions() if isinstance(found, PathDistribution)}
-    for name in ("entry_points", "metadata"):
+    for name in ("_normalized_name", "entry_points", "metadata"):
         read = getattr(PathDistribution, name).fget
         parsed = {path: read(package) for path, package in packages.items()}
 
@@ -111,6 +112,8 @@ def serve(place: str, script: str, imports: str) -> None:
     exec(imports, {})
     keep_installed_packages()
     sys.executable = script  # workers that a fork starts are forks, too
+    for finalizer in [*weakref.finalize._registry]:
+        finalizer.atexit = False  # or every fork clears up what was imported, which takes half of its time
     gc.freeze()  # or every fork looks through all of it whenever it collects, and pytest collects five times
     with socket.socket(socket.AF_UNIX) as server:
         server.bind(place)
