@@ -294,14 +294,16 @@ def test_a_benchmark_that_asks_for_no_known_data_is_no_case(pytester: pytest.Pyt
 
 
 @pytest.mark.parametrize("workers", ["0", "2"])
-def test_other_tests_run_as_they_would_without_eyechart(cold: Any, workers: str) -> None:
-    (cold.folder / "test_others.py").write_text(OTHERS)
+def test_other_tests_run_as_they_would_without_eyechart(world: Any, workers: str) -> None:
+    if workers == "0":
+        world.warm = ()  # a new interpreter, which has imported nothing of eyechart
+    (world.folder / "test_others.py").write_text(OTHERS)
     arguments = ["test_others.py", "-v", "-n", workers, "-W", "ignore::pytest.PytestUnknownMarkWarning"]
-    with_eyechart, without = (cold.call(*arguments, *more) for more in ((), ("-p", "no:eyechart.plugins")))
+    with_eyechart, without = (world.call(*arguments, *more) for more in ((), ("-p", "no:eyechart.plugins")))
     assert with_eyechart.parseoutcomes() == without.parseoutcomes() == {"passed": 8}
     if workers == "0":
         assert lines(with_eyechart) == lines(without)
-    assert not (cold.folder / "reports").exists()
+    assert not (world.folder / "reports").exists()
 
 
 def lines(result: pytest.RunResult) -> list[str]:

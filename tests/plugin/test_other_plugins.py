@@ -19,35 +19,34 @@ def test_case(case):
     assert case in "ab"
 """
 MISSING = """
-def test_missing({fixture}):
+def test_missing_{fixture}({fixture}):
     pass
 """
 WORDS = ("case", "dataset", "label_sets", "models", "predictions", "record", "zoo")
 
 
+IMPORTED = "ignore::pytest.PytestAssertRewriteWarning"  # of what the warm interpreter has imported
+
+
 @pytest.fixture(params=["benchmark", "codspeed", "both"])
-def beside(request: pytest.FixtureRequest, cold: Any) -> Any:
+def beside(request: pytest.FixtureRequest, world: Any) -> Any:
     """A world in which pytest-benchmark, pytest-codspeed or both are active."""
     off = {"benchmark": "-p no:codspeed", "codspeed": "-p no:benchmark", "both": ""}[request.param]
-    cold.environment["PYTEST_ADDOPTS"] = f"-p no:hypothesispytest -p no:anyio -p no:pytest_cov {off}"
-    return cold
-
-
-def test_cases_pass_beside_plugins_that_measure_time(beside: Any) -> None:
-    beside.passes("--strict-markers", "-W", "error")
-    assert len(beside.records) == 4
+    world.environment["PYTEST_ADDOPTS"] = f"-p no:hypothesispytest -p no:anyio -p no:pytest_cov {off}"
+    return world
 
 
 def test_timed_tests_and_cases_run_in_one_session(beside: Any) -> None:
     timer = "codspeed_benchmark" if "no:benchmark" in beside.environment["PYTEST_ADDOPTS"] else "benchmark"
     (beside.folder / "test_timed.py").write_text(TIMED.format(timer=timer))
-    result = beside.passes("test_timed.py", "-k", "imagenet/tiny or timed or test_case", "--strict-markers")
+    strictly = ("--strict-markers", "-W", "error", "-W", IMPORTED)
+    result = beside.passes("test_timed.py", "-k", "imagenet/tiny or timed or test_case", *strictly)
     assert result.parseoutcomes()["passed"] == 4 + 3
     assert len(beside.records) == 4
 
 
 def test_workers_run_cases_beside_pytest_benchmark(world: Any) -> None:
-    world.environment["PYTEST_ADDOPTS"] = "-p no:hypothesispytest -p no:anyio -p no:pytest_cov"
+    world.environment["PYTEST_ADDOPTS"] = f"-p no:hypothesispytest -p no:anyio -p no:pytest_cov -W {IMPORTED}"
     world.passes("-n", "2")
     assert len(world.records) == 4
 
@@ -58,11 +57,11 @@ def test_only_the_mark_eyechart_makes_cases(world: Any) -> None:
     assert [line.partition("(")[0] for line in own] == ["@pytest.mark.eyechart"]
 
 
-@pytest.mark.parametrize("fixture", WORDS)
-def test_a_fixture_that_another_suite_lacks_stays_missing(world: Any, fixture: str) -> None:
-    (world.folder / "test_missing.py").write_text(MISSING.format(fixture=fixture))
+def test_fixtures_that_another_suite_lacks_stay_missing(world: Any) -> None:
+    tests = "".join(MISSING.format(fixture=fixture) for fixture in WORDS)
+    (world.folder / "test_missing.py").write_text(tests)
     said = world.call("test_missing.py").stdout.str()
-    assert f"fixture '{fixture}' not found" in said
+    assert [fixture for fixture in WORDS if f"fixture '{fixture}' not found" not in said] == []
 
 
 def test_every_fixture_but_one_begins_with_eye(world: Any) -> None:

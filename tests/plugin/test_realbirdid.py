@@ -133,8 +133,8 @@ def test_a_second_run_asks_nothing_and_writes_the_same(asked: Any) -> None:
 
 def test_two_workers_write_the_same(asked: Any, world: Any) -> None:
     (world.folder / "wordings.toml").write_text(WORDINGS)
-    world.installed(TOY, "-n2", *FEW)
-    wanted = [one for one in asked.first if one["split"] == "sample-drawn"]
+    world.installed(f"{TOY} and not conse", "-n2", *FEW)
+    wanted = [one for one in asked.first if one["split"] == "sample-drawn" and "conse" not in one["case"]]
     assert world.records == wanted
     assert world.files.items() <= asked.written.items()
 
@@ -149,7 +149,7 @@ def test_common_names_are_another_question(asked: Any) -> None:
 
 def test_a_folder_of_ones_own_is_a_split(world: Any, birds: Path) -> None:
     (world.folder / "wordings.toml").write_text(WORDINGS)
-    world.installed("realbirdid/drawn/", f"--eye-data={birds}", *FEW)
+    world.installed("realbirdid/drawn/ and species", f"--eye-data={birds}", *FEW)
     found = {one["case"].partition("@")[0] for one in world.records}
     assert found == {f"realbirdid/drawn/{model}" for model in (*ENCODERS, MLLM)}
 

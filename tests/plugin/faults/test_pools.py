@@ -159,11 +159,10 @@ def test_texts_scores_and_replies_are_stored_as_by_one_process(distributed: Any,
     for world in (one, distributed):
         (world.folder / "mine.py").write_text(MODELS)
         world.models = ("mine:Talker[]",)
-    keep = ["-k", "imagenet/tiny/ and (mcq or closed_world or posterior)"]
-    if "--eye-devices=2" not in distributed.options:  # a real encoder takes most of the time
-        keep.append("--eye-set=closed_world_plus.text_encoder=tinyeyes:Tiny[]")
+    keep = ("-k", "imagenet/tiny/ and (mcq or closed_world or posterior)")
+    encoder = "--eye-set=closed_world_plus.text_encoder=tinyeyes:Tiny[]"
     for world, options in ((one, []), (distributed, distributed.options)):
-        result = world.call(*world.usual, *options, *keep)
+        result = world.call(*world.usual, *options, *keep, encoder)
         assert result.ret == 0, result.stdout.str()
     assert len({path.split("/")[1] for path in one.store if path.endswith("done.json")}) >= 3
     assert distributed.store == one.store
