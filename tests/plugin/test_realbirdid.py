@@ -1,6 +1,7 @@
 """`pytest -k realbirdid` with two wordings a level: packaged birds, two encoders and a small model, each asked once."""
 
 import csv
+import re
 from collections.abc import Callable
 from itertools import product
 from pathlib import Path
@@ -148,10 +149,11 @@ def test_common_names_are_another_question(asked: Any) -> None:
 
 
 def test_a_folder_of_ones_own_is_a_split(world: Any, birds: Path) -> None:
-    (world.folder / "wordings.toml").write_text(WORDINGS)
-    world.installed("realbirdid/drawn/ and species", f"--eye-data={birds}", *FEW)
-    found = {one["case"].partition("@")[0] for one in world.records}
-    assert found == {f"realbirdid/drawn/{model}" for model in (*ENCODERS, MLLM)}
+    said = world.installed("realbirdid/drawn/ and species", "--collect-only", "-q", f"--eye-data={birds}")
+    found = re.findall(r"::test_species\[realbirdid/drawn/(.*)\]$", said, re.MULTILINE)
+    assert sorted(found) == sorted((*ENCODERS, MLLM))
+    world.installed("realbirdid/drawn/open_clip and species", f"--eye-data={birds}", FEW[1])
+    assert [record["case"] for record in world.records] == [f"realbirdid/drawn/{ENCODERS[0]}"]
 
 
 def test_a_folder_without_observations_fails_with_a_sentence(world: Any, birds: Path) -> None:
