@@ -240,6 +240,24 @@ class SheetDriver:
         self.page.on("pageerror", lambda error: self.complaints.append(str(error)))
         self.page.on("request", lambda request: self.requests.append(request.url))
 
+    def start(self, url: str) -> None:
+        """Open a sheet once the browser has forgotten what it stored for an earlier test, which takes it a moment."""
+        for _ in range(50):
+            self.complaints.clear()
+            self.requests.clear()
+            self.page.goto(url)
+            if self.page.evaluate("localStorage.length") == 0:
+                return
+            self.page.evaluate("localStorage.clear()")
+            self.page.wait_for_timeout(100)
+        pytest.fail("the browser does not forget what it stored")
+
+    def close_others(self) -> None:
+        """Close all pages but the last."""
+        for page in self.page.context.pages:
+            if page is not self.page:
+                page.close()
+
     def text(self, name: str) -> str:
         return str(self.page.locator(f"#{name}").inner_text())
 
@@ -279,22 +297,40 @@ class SheetDriver:
         return path
 
 
+@pytest.fixture(scope="module")
+def new_browser(browser: Any) -> Callable[[], SheetDriver]:
+    """Start a browser that knows nothing yet."""
+
+    def new_browser() -> SheetDriver:
+        driver = SheetDriver(browser.new_context(accept_downloads=True).new_page())
+        driver.listen()
+        return driver
+
+    return new_browser
+
+
+@pytest.fixture(scope="module")
+def shared_browser(new_browser: Callable[[], SheetDriver]) -> SheetDriver:
+    """Return the browser that the tests of a module use one after the other: a new one takes longer than a sheet."""
+    return new_browser()
+
+
 @pytest.fixture
-def opened(browser: Any) -> Iterator[Callable[..., SheetDriver]]:
+def opened(shared_browser: SheetDriver, new_browser: Callable[[], SheetDriver]) -> Iterator[Callable[..., SheetDriver]]:
     """Open sheets, each in a browser that knows nothing yet; no page may complain or ask for anything but itself."""
     drivers: list[tuple[SheetDriver, str]] = []
 
-    def opened(sheet: Path, **how: Any) -> SheetDriver:
-        context = browser.new_context(accept_downloads=True, **how)
-        driver = SheetDriver(context.new_page())
-        driver.listen()
+    def opened(sheet: Path, width: int = 1280, height: int = 720, color_scheme: str = "light") -> SheetDriver:
+        driver = new_browser() if drivers else shared_browser
         drivers.append((driver, sheet.as_uri()))
-        driver.page.goto(sheet.as_uri())
+        driver.page.set_viewport_size({"width": width, "height": height})
+        driver.page.emulate_media(color_scheme=color_scheme)
+        driver.start(sheet.as_uri())
         return driver
 
     yield opened
     for driver, url in drivers:
-        driver.page.context.close()
+        driver.close_others()
         assert driver.complaints == []
         assert {url_ for url_ in driver.requests if not url_.startswith(("data:", "blob:"))} == {url}
 

@@ -104,7 +104,7 @@ def test_answers_are_loaded_and_those_to_nothing_known_are_refused(opened: Any, 
 def test_hostile_and_wide_names_do_nothing(opened: Any, make_division: Make, width: int) -> None:
     division = make_division(names=(HARM, f"{HARM} 2", f"{HARM} 3"))
     write(division, SpotCheckOptions(data=str(division.parents[1] / "data"), store=division.parent), sheet(division))
-    driver = opened(sheet(division), viewport={"width": width, "height": 800})
+    driver = opened(sheet(division), width=width, height=800)
     assert driver.text("category").startswith(HARM)
     driver.press("a", "ArrowRight")
     assert driver.page.title() == "Is this pair out of distribution?"

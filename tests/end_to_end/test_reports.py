@@ -53,14 +53,14 @@ def test_the_overview_goes_where_it_is_told(reports, run_folder, tmp_path):
     assert not (run_folder / "reports").exists()
 
 
-@pytest.mark.parametrize("name", ["mill-imagenet", "T2", "T4", "F3", "T9", "T10", "F9"])
-def test_every_table_comes_in_every_format(reports, run_folder, name):
-    assert "\n| " in reports("table", name, run_folder).out
-    assert r"\toprule" in reports("table", name, run_folder, "--format", "tex").out
-    made = reports("table", name, run_folder, "--format", "csv")
-    rows = list(csv.reader(StringIO(made.out)))
-    assert len({len(row) for row in rows}) == 1
-    assert "note: imagenet/val: 18 images" in made.err
+def test_every_table_comes_in_every_format(reports, run_folder):
+    for name in ("mill-imagenet", "T2", "T4", "F3", "T9", "T10", "F9"):
+        assert "\n| " in reports("table", name, run_folder).out, name
+        assert r"\toprule" in reports("table", name, run_folder, "--format", "tex").out, name
+        made = reports("table", name, run_folder, "--format", "csv")
+        rows = list(csv.reader(StringIO(made.out)))
+        assert len({len(row) for row in rows}) == 1, name
+        assert "note: imagenet/val: 18 images" in made.err, name
 
 
 def test_one_ground_truth_is_chosen(reports, run_folder):

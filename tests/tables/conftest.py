@@ -283,6 +283,12 @@ def bench(make_run: Any) -> Bench:
     return Bench(make_run)
 
 
+@pytest.fixture(scope="module")
+def module_bench(module_run: Any) -> Bench:
+    """Begin a run of OODBench that the tests of a module share."""
+    return Bench(module_run)
+
+
 WORD = {"y": "yes", "n": "no", "?": "", "!": ""}
 
 

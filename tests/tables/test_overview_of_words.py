@@ -56,10 +56,11 @@ def test_the_overview_has_the_tables_that_the_run_can_fill(asked):
 
 
 @pytest.mark.deep
-@pytest.mark.parametrize("name", ["T5", "T6", "T7", "T11", "T13", "T15", "T16", "T17", "T19"])
-def test_every_table_comes_in_every_format(asked, name):
+def test_every_table_comes_in_every_format(asked):
     asked.closed_world(asked.right(), images_per_request="10")
-    made = table(name, asked.pool())
-    assert "\n| " in RENDERERS["md"](made)
-    assert r"\toprule" in RENDERERS["tex"](made)
-    assert len({len(row) for row in csv.reader(StringIO(RENDERERS["csv"](made)))}) == 1
+    pool = asked.pool()
+    for name in ("T5", "T6", "T7", "T11", "T13", "T15", "T16", "T17", "T19"):
+        made = table(name, pool)
+        assert "\n| " in RENDERERS["md"](made), name
+        assert r"\toprule" in RENDERERS["tex"](made), name
+        assert len({len(row) for row in csv.reader(StringIO(RENDERERS["csv"](made)))}) == 1, name
