@@ -1,4 +1,4 @@
-"""The Dockerfiles pass the linter, name what exists, and copy what the wheel is built from."""
+"""The Dockerfiles name what exists, and copy what the wheel is built from."""
 
 import re
 import shutil
@@ -33,24 +33,8 @@ def copied(file: Path) -> Iterator[str]:
         yield from argument.split()[:-1]
 
 
-def lint(*files: Path) -> subprocess.CompletedProcess[str]:
-    linter = Path(sys.executable).with_name("hadolint")
-    return subprocess.run([linter, *files], capture_output=True, text=True, check=False)
-
-
 def test_there_is_one_for_processors_and_one_for_gpus() -> None:
     assert [file.name for file in FILES] == ["cpu.Dockerfile", "gpu.Dockerfile"]
-
-
-def test_the_linter_has_no_findings() -> None:
-    done = lint(*FILES)
-    assert (done.returncode, done.stdout) == (0, ""), done.stdout + done.stderr
-
-
-def test_the_linter_finds_a_missing_tag_and_the_user_root(tmp_path: Path) -> None:
-    text = FILES[0].read_text(encoding="utf-8")
-    (tmp_path / "Dockerfile").write_text(re.sub("FROM .+", "FROM python", text).replace("USER 1000", "USER root"))
-    assert {*re.findall(r"DL\d+", lint(tmp_path / "Dockerfile").stdout)} >= {"DL3002", "DL3006"}
 
 
 @each_file
@@ -91,10 +75,11 @@ def test_requirements_are_installed_before_the_sources_are_copied(file: Path) ->
 
 
 @pytest.mark.deep
-@each_file
-def test_the_copied_files_are_sufficient_for_the_wheel(file: Path, tmp_path: Path) -> None:
+def test_the_copied_files_are_the_same_in_both_and_sufficient_for_the_wheel(tmp_path: Path) -> None:
     unwanted = shutil.ignore_patterns("__pycache__", "*.egg-info", "runs")
-    for name in copied(file):
+    one, other = ({*copied(file)} for file in FILES)
+    assert one == other
+    for name in one:
         if (ROOT / name).is_dir():
             shutil.copytree(ROOT / name, tmp_path / "source" / name, ignore=unwanted)
         else:

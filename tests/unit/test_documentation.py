@@ -1,4 +1,4 @@
-"""The documentation site builds strictly, its links lead somewhere, it fetches nothing, and its command lines exist."""
+"""Links of the documentation lead somewhere, its command lines exist, its site builds strictly and fetches nothing."""
 
 import json
 import re
@@ -6,6 +6,7 @@ import shlex
 import subprocess
 import sys
 from collections.abc import Iterator
+from functools import cache
 from html.parser import HTMLParser
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
@@ -23,6 +24,9 @@ ROOT = Path(__file__).parents[2]
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", ROOT / "examples/README.md", *sorted(ROOT.glob("docs/*.md"))]
 CODE = re.compile(r"```\w*\n(.*?)```|`([^`\n]+)`|^ {4,}(\S.*)$", re.DOTALL | re.MULTILINE)
 COMMAND = re.compile(r"^(?:export |.*&& )?(eyechart|pytest) ")
+FENCE = re.compile(r"^ *```.*?^ *```$", re.DOTALL | re.MULTILINE)
+LINK = re.compile(r"\]\(([^)\s]+)\)")
+HEADING = re.compile(r"^#+ (.*)$", re.MULTILINE)
 FETCHED = {"script": "src", "link": "href", "img": "src", "iframe": "src", "source": "src"}
 
 
@@ -43,6 +47,42 @@ class Page(HTMLParser):
             self.links.append(values["href"])
         if values.get(FETCHED.get(tag, "")) and values.get("rel") != "canonical":
             self.files.append(values[FETCHED[tag]])
+
+
+@cache
+def text_of(page: Path) -> str:
+    """The text of a page with its generated parts, and without its blocks of code."""
+    return FENCE.sub("", documentation.on_page_markdown(page.read_text(encoding="utf-8")))
+
+
+@cache
+def anchors(page: Path) -> set[str]:
+    """The anchors of a page, which its headings are or name."""
+    found = set()
+    for heading in HEADING.findall(text_of(page)):
+        title, _, attributes = re.sub(r"\]\([^)]*\)", "]", heading).partition("{")
+        named = re.search(r"#([\w-]+)", attributes)
+        slug = re.sub(r"[-\s]+", "-", re.sub(r"[^\w\s-]", "", title).strip().lower())
+        found.add(named[1] if named else slug)
+    return found
+
+
+@pytest.mark.parametrize("page", [page for page in PAGES if page.exists()], ids=lambda page: page.name)
+def test_every_link_of_a_page_leads_somewhere(page: Path) -> None:
+    dead = []
+    for link in LINK.findall(text_of(page)):
+        parts = urlsplit(link)
+        target = (page.parent / unquote(parts.path)).resolve() if parts.path else page
+        is_elsewhere = parts.scheme or parts.netloc
+        if not is_elsewhere and not (target.exists() and (not parts.fragment or parts.fragment in anchors(target))):
+            dead.append(link)
+    assert dead == []
+
+
+def test_links_to_a_missing_file_or_heading_are_found(tmp_path: Path) -> None:
+    (tmp_path / "page.md").write_text("# The `one` way\n\n[a](#the-one-way) [b](#the-other) [c](none.md)\n")
+    with pytest.raises(AssertionError, match=r"\['#the-other', 'none.md'\] == \[\]"):
+        test_every_link_of_a_page_leads_somewhere(tmp_path / "page.md")
 
 
 @pytest.fixture(scope="module")

@@ -1,4 +1,4 @@
-"""The trainer of toybox-mllm, on a few classes for a few steps, and for a minute."""
+"""The trainer of toybox-mllm, on a few classes for a step or two of each stage."""
 
 import json
 import random
@@ -15,10 +15,6 @@ from PIL import Image
 from eyechart.models.torchvision_repair import repair
 
 repair()
-from eyechart.models.registry import create_model  # noqa: E402
-from eyechart.models.types import Request  # noqa: E402
-from eyechart.spec import parse_spec  # noqa: E402
-from eyechart.toybox.classes import names  # noqa: E402
 from toybox import train_mllm, training  # noqa: E402
 from toybox.crowds import crowds  # noqa: E402
 from toybox.eyes import Eyes  # noqa: E402
@@ -31,8 +27,7 @@ from toybox.training import Plan  # noqa: E402
 
 pytestmark = [pytest.mark.usefixtures("one_thread"), pytest.mark.deep]
 FEW = (0, 2, 40, 80)
-TWO = (0, 80)  # which a minute is enough for
-SHORT = Plan(seed=3, steps=11, batch=12, workers=0, classes=FEW)
+SHORT = Plan(seed=3, steps=3, batch=6, workers=0, classes=FEW)  # a step of the eyes, and two of the words
 QUESTIONS = ("What is this?", "Which?\nA) cat\nB) dog face", "How many cat are there in the picture?")
 Train = Callable[..., Path]
 
@@ -55,27 +50,16 @@ def whole(train: Train) -> Path:
     return train("whole")
 
 
-@pytest.fixture(scope="module")
-def taught(train: Train) -> Path:
-    return train("minute", steps=60, batch=18, classes=TWO)
-
-
 def _state(folder: Path, name: str) -> dict[str, Any]:
     found: dict[str, Any] = torch.load(folder / name, weights_only=True)
     return found
 
 
-def test_a_few_steps_of_each_stage_lower_its_loss(whole: Path) -> None:
-    eyes, words = (_state(whole, name)["losses"] for name in (Eyes.state, Words.state))
-    assert [len(eyes), len(words)] == [4, 7]
-    assert eyes[-1] < eyes[0]
-    assert sum(words[-2:]) < 0.9 * sum(words[:2])
-
-
 def test_a_run_that_was_stopped_in_both_stages_ends_as_one_that_was_not(whole: Path, train: Train) -> None:
-    for stop in (2, 5):
+    for stop in (0, 1):
         train("stopped", stop=stop)
     parts = train("stopped")
+    assert [_state(whole, name)["step"] for name in (Eyes.state, Words.state)] == [1, 2]
     assert _state(parts, Words.state)["losses"] == _state(whole, Words.state)["losses"]
     assert (parts / "model.safetensors").read_bytes() == (whole / "model.safetensors").read_bytes()
 
@@ -86,19 +70,27 @@ def test_a_finished_run_is_left_as_it_is(whole: Path, train: Train) -> None:
     assert {name: (whole / name).stat().st_mtime_ns for name in before} == before
 
 
-def test_another_seed_is_another_model(whole: Path, train: Train) -> None:
-    assert _state(train("other", seed=4, steps=3), Eyes.state)["losses"][0] != _state(whole, Eyes.state)["losses"][0]
-
-
-def test_a_single_step_is_one_step_of_each_stage(train: Train) -> None:
-    one = train("one", steps=1)
+def test_a_single_step_is_one_step_of_each_stage_and_another_seed_another_model(whole: Path, train: Train) -> None:
+    one = train("one", steps=1, seed=4)
     assert [_state(one, name)["step"] for name in (Eyes.state, Words.state)] == [1, 1]
+    assert _state(one, Eyes.state)["losses"][0] != _state(whole, Eyes.state)["losses"][0]
+
+
+def test_a_step_of_each_stage_lowers_the_loss_of_its_batch(tmp_path: Path) -> None:
+    eyes = Eyes(tmp_path, replace(SHORT, steps=2, stop=1))
+    for stage in (eyes, Words(tmp_path, eyes.plan, eyes)):
+        stage.run()
+        _, batch = stage.data()[1, 0.5]
+        before = stage.loss(batch)
+        stage.plan = replace(SHORT, steps=2)
+        stage.run()
+        assert stage.loss(batch) < before
 
 
 def test_the_command_trains_by_the_clock(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     few = partial(replace, SHORT)
     monkeypatch.setattr(training, "Plan", lambda seed, minutes, steps: few(seed=seed, minutes=minutes, steps=steps))
-    train_mllm.main([str(tmp_path), "--minutes", "0.05"])
+    train_mllm.main([str(tmp_path), "--minutes", "0.001"])
     assert all(_state(tmp_path, name)["step"] >= 1 for name in (Eyes.state, Words.state))
 
 
@@ -156,13 +148,3 @@ def test_birds_are_shifted_and_mirrored_not_recoloured() -> None:
     moved = augment_pixels(plain, random.Random(0))
     assert moved.shape == plain.shape
     assert len({*moved.flatten().tolist()}) == 1
-
-
-def test_a_minutes_training_teaches_to_see(taught: Path) -> None:
-    model = create_model(parse_spec(f"hf[{taught}]"), offline=True)
-    drawn = crowds(sprites(("fluent-3d",), TWO), 9, 120, 96, 0.1, (1,))
-    images = [Image.fromarray(one) for one in drawn.pixels.add(1).mul(127.5).byte().permute(0, 2, 3, 1).numpy()]
-    known = [names()[label] for label in TWO]
-    scores = model.score([Request((image, "What is this?")) for image in images], known)
-    right = sum(TWO[best] == label for best, label in zip(scores.argmax(1), drawn.labels[:, 0].tolist(), strict=True))
-    assert right >= 80  # the class that is shown more often is shown 65 times: one name for every picture is not enough

@@ -1,4 +1,4 @@
-"""The trainer of toybox-mllm's third stage, for a few steps."""
+"""The trainer of toybox-mllm's third stage, for two steps."""
 
 import json
 import random
@@ -26,7 +26,7 @@ from toybox.train_mllm_further import EMBEDDINGS, FOLDER, WEIGHTS, Further, Furt
 from toybox.training import Plan  # noqa: E402
 
 pytestmark = [pytest.mark.usefixtures("one_thread"), pytest.mark.deep]
-SHORT = Plan(seed=3, steps=3, batch=6, workers=0, classes=(0, 2, 40, 80))
+SHORT = Plan(seed=3, steps=2, batch=6, workers=0, classes=(0, 2, 40, 80))
 FORGOTTEN = 40
 Train = Callable[..., Path]
 
