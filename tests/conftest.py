@@ -2,6 +2,7 @@
 
 import gc
 import os
+import re
 import resource
 import signal
 from collections.abc import Callable, Iterator, Mapping
@@ -50,6 +51,7 @@ else:
 
 NO_SKIPS = "EYECHART_NO_SKIPS"  # .ci/run sets it: nothing that can run there may be left out
 SLOWEST = "EYECHART_SLOWEST"  # how many of the slowest tests are listed at the end
+DEEP = re.compile(r"^pytestmark = .*\bpytest\.mark\.deep\b", re.MULTILINE)  # a file whose tests are all deep
 WARM = run_path(str(Path(__file__).parent / "warm.py"))
 FROZEN = [monotonic()]  # the times at which objects were left out of collections of garbage
 TOGETHER = (  # how files begin that share one run, or one import of vLLM, which take a minute
@@ -65,7 +67,6 @@ RAY = (  # how the files begin that share one Ray cluster
 BENCHMARKS = ("classification", "oodbench", "realbirdid")
 FIRST = (  # the longest, for which one worker would wait in the end; README's first command answers for others
     "tests/end_to_end/test_readme.py",
-    "tests/unit/test_train_mllm.py",
     "tests/end_to_end/test_vllm",
 )
 LONG = ("tests/annotation", "tests/end_to_end", "tests/page")
@@ -129,6 +130,13 @@ def skipped_tests(config: pytest.Config) -> list[pytest.TestReport]:
     """Return the reports of skipped tests and files if none may be skipped."""
     reporter = config.pluginmanager.get_plugin("terminalreporter")
     return reporter.stats.get("skipped", []) if NO_SKIPS in os.environ and reporter and runs_tests(config) else []
+
+
+def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
+    """Do not import files whose tests are all deep where deep tests are left out: a quarter of all lines."""
+    if config.option.markexpr != "not deep" or collection_path.suffix != ".py":
+        return None
+    return DEEP.search(collection_path.read_text(encoding="utf-8")) is not None or None
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

@@ -112,6 +112,7 @@ def random_session(make: Any, share: Any, drawn: Any) -> Any:
     return made
 
 
+@pytest.mark.deep
 def test_random_sessions_have_the_verdicts_of_the_reference(random_session: Any) -> None:
     seen: Counter[str] = Counter()
     for seed in range(SESSIONS):

@@ -20,7 +20,8 @@ from eyechart.gate.verdicts import Rule, decide, session_verdict
 from eyechart.metrics.noninferiority import samples_for_margin
 from eyechart.metrics.significance import minimum_detectable_loss
 
-ALPHA, MARGIN, SESSIONS = 0.05, 0.03, 300
+pytestmark = pytest.mark.deep
+ALPHA, MARGIN, SESSIONS = 0.05, 0.03, 150
 RULE = Rule(ALPHA, margin=MARGIN)
 SURE = 0.001  # a correct test fails in so many of 1,000 choices of the seed
 

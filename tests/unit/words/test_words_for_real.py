@@ -31,7 +31,7 @@ refuse = ["What is the species of this bird? Some images cannot be answered. If 
 def drawn(tmp_path_factory: pytest.TempPathFactory) -> Dataset:
     """A table of drawn birds as `eyechart toybox --part birds` writes it."""
     folder = tmp_path_factory.mktemp("birds")
-    birds.write(folder, 42, 12)
+    birds.write(folder, 42, 4)
     return open_birds(folder / "drawn", "realbirdid", "toybox")
 
 
