@@ -198,10 +198,11 @@ def test_table_18_wants_two_models(existing):
         existing.bench.rows("oodbench-T18")
 
 
-@pytest.mark.parametrize("kind", ["md", "tex", "csv"])
-def test_the_same_runs_give_the_same_bytes(asked, kind):
-    written = [RENDERERS[kind](asked.tables(name)) for name in ("oodbench-T1", "oodbench-T10", "oodbench-T18")]
-    assert written == [RENDERERS[kind](asked.tables(name)) for name in ("oodbench-T1", "oodbench-T10", "oodbench-T18")]
+def test_the_same_runs_give_the_same_bytes(asked):
+    names = ("oodbench-T1", "oodbench-T10", "oodbench-T18")
+    once, again = ([asked.tables(name) for name in names] for _ in range(2))
+    for kind in ("md", "tex", "csv"):
+        assert [*map(RENDERERS[kind], once)] == [*map(RENDERERS[kind], again)]
 
 
 def test_runs_without_existence_are_refused_with_the_remedy(session):

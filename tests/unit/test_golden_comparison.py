@@ -1,15 +1,12 @@
 """tools/golden.py finds each kind of change in golden files, and lets pass what differs between runs and machines."""
 
 import json
-import subprocess
-import sys
 from copy import deepcopy
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-SCRIPT = Path(__file__).parents[2] / "tools/golden.py"
 METRIC = {"name": "acc1", "labels": "ImGT", "subset": "A", "value": 0.8286, "n": 140, "ci": [0.7576, 0.882]}
 CASE = "imagenet/sample/conse[] zero_shot"
 RECORDS = {CASE: {"status": "passed", "metrics": {"acc1 ImGT A": METRIC}}, "toybox/sample/conse[] zero_shot": {}}
@@ -191,11 +188,14 @@ def test_a_test_fails_with_the_differences_or_writes_its_part(
     assert json.loads((folder / "records.json").read_text(encoding="utf-8")) == {"more": {}}
 
 
-def test_a_run_needs_its_store() -> None:
-    command = [sys.executable, str(SCRIPT), "compare", "--main", "reports"]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
-    assert done.returncode == 2
-    assert "--main and --store go together" in done.stderr
+def test_a_run_needs_its_store(
+    golden: Any, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr("sys.argv", ["golden.py", "compare", "--main", "reports"])
+    with pytest.raises(SystemExit) as ended:
+        golden.main()
+    assert ended.value.code == 2
+    assert "--main and --store go together" in capsys.readouterr().err
 
 
 RENAMED = """
