@@ -93,7 +93,7 @@ class Blocks:
             indices = self.library.concatenate((indices, places + start), 1)
             chosen = self.largest(cosines, k)
             cosines, indices = cosines[chosen].reshape(n, -1), indices[chosen].reshape(n, -1)
-        return Nearest(self.fetch(indices), self.fetch(cosines))
+        return Nearest(self.to_numpy(indices), self.to_numpy(cosines))
 
     def search(self, queries: Any, support: Any, count: int) -> tuple[Any, Any]:
         """Return the largest cosines of each query with a block of supports, and their places in it."""
@@ -120,6 +120,6 @@ class Blocks:
         """Return an array on the device."""
         return values if self.device is None else self.library.from_numpy(values).to(self.device)
 
-    def fetch(self, values: Any) -> NDArray[Any]:
+    def to_numpy(self, values: Any) -> NDArray[Any]:
         """Return an array of the device."""
         return np.asarray(values if self.device is None else values.cpu())
