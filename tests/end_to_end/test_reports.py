@@ -10,8 +10,6 @@ import pytest
 
 from eyechart.cli import main
 
-pytestmark = pytest.mark.deep
-
 
 @pytest.fixture
 def typed(tmp_path):
@@ -37,6 +35,7 @@ def reports(capsys):
     return reports
 
 
+@pytest.mark.deep
 def test_the_overview_is_printed_and_written_beside_the_run(typed, run_folder):
     done = typed("overview", run_folder)
     assert done.out == (run_folder / "reports" / "overview.md").read_text(encoding="utf-8")
@@ -68,7 +67,9 @@ def test_one_ground_truth_is_chosen(reports, run_folder):
     assert {row["labels"] for row in rows} == {"ReGT"}
 
 
-@pytest.mark.parametrize(("name", "how"), [("label-change", "typed"), ("agreement", "reports")])
+@pytest.mark.parametrize(
+    ("name", "how"), [pytest.param("label-change", "typed", marks=pytest.mark.deep), ("agreement", "reports")]
+)
 def test_a_figure_is_drawn(request, run_folder, name, how):
     path = run_folder / "reports" / f"{name}.svg"
     number = {"label-change": "F3"}.get(name, name)  # a number of the paper is another name
@@ -81,12 +82,14 @@ def test_several_runs_are_merged(reports, make_run):
     assert "replaces that of an earlier run" in reports("table", "T2", first, second).out
 
 
+@pytest.mark.deep
 def test_a_refusal_is_one_sentence(typed, run_folder):
     done = typed("table", "T4x", run_folder, code=2)
     assert done.err.startswith("eyechart: There is no table 'T4x'; did you mean T4 or T14?")
     assert "Traceback" not in done.err
 
 
+@pytest.mark.deep
 def test_a_terminal_without_the_letters_gets_them_spelled(run_folder, tmp_path):
     command = [sys.executable, "-m", "eyechart", "table", "T4", str(run_folder)]
     environment = {"PYTHONIOENCODING": "ascii", "PATH": ""}
@@ -94,6 +97,7 @@ def test_a_terminal_without_the_letters_gets_them_spelled(run_folder, tmp_path):
     assert rb"\u0394" in done.stdout
 
 
+@pytest.mark.deep
 def test_nothing_heavy_is_imported_for_a_table(run_folder, tmp_path):
     program = "import sys; from eyechart.cli import main; main(sys.argv[1:]); print(*sys.modules)"
     command = [sys.executable, "-c", program, "table", "T2", str(run_folder)]

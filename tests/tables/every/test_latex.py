@@ -9,8 +9,6 @@ from eyechart.errors import ReportError
 from eyechart.reports.render import NumberCell, Table, to_latex
 from eyechart.reports.tables import BUILDERS, BY_NUMBER, tables
 
-pytestmark = pytest.mark.deep
-
 ELSEWHERE = {"F7", "oodbench-population"}  # in tests/annotation and tests/tables/test_oodbench_population.py
 BY_POOL: Mapping[str, tuple[str, ...]] = {
     "worded": ("mill-imagenet", "T2", "T4", "F3", "T5", "T6", "T9", "T10", "F9", "T11", "T12", "T13", "T14", "T15",
@@ -33,6 +31,7 @@ def test_every_table_is_set_here_or_elsewhere() -> None:
     assert {BY_NUMBER.get(name, name) for name in listed} == {*BUILDERS}
 
 
+@pytest.mark.deep
 @pytest.mark.parametrize("pool", BY_POOL)
 def test_every_table_fits_the_page(pool: str, request: pytest.FixtureRequest, latex_problems: Any) -> None:
     runs = request.getfixturevalue(pool)
@@ -47,6 +46,7 @@ def wide(columns: int, rows: int, name: str = "organization/a-model-of-thirty-le
     return Table("A wide table", heads, tuple((f"{name} {row}", *cells) for row in range(rows)), ("A note.",) * 3)
 
 
+@pytest.mark.deep
 @pytest.mark.parametrize(("columns", "rows"), [(2, 3), (9, 3), (40, 3), (3, 200), (40, 60)])
 def test_tables_of_any_size_fit_the_page(columns: int, rows: int, latex_problems: Any) -> None:
     assert latex_problems([to_latex(wide(columns, rows))]) == []
@@ -81,6 +81,7 @@ def test_columns_whose_heads_begin_alike_are_grouped_by_a_rule() -> None:
     assert r"Model & AUC & Acc & Yes \\" in written
 
 
+@pytest.mark.deep
 def test_a_refused_table_is_no_page(worded: Any) -> None:
     with pytest.raises(ReportError):
         tables("oodbench-T1", worded)
