@@ -42,6 +42,7 @@ PROMPT_NAMES: Mapping[str, tuple[str, ...]] = {  # the packaged prompts of a pro
     "free_form": ("species_extraction",),
     "abstention": ("abstention_reason",),
 }
+NO_STUDY = ("packaged", "paper")  # presets: that of the packaged run, and the sum of the others
 STUDIES = {"2603.06578": "image-classifiers", "2602.18094": "oodbench", "2603.27033": "realbirdid", "Mill": "mill"}
 PARTS = {
     "T7": "1/class",
@@ -273,9 +274,9 @@ def images_needed() -> Iterator[str]:
 
 
 def presets() -> Iterator[str]:
-    """Yield the settings of every preset that is not the sum of others."""
+    """Yield the settings of every preset of a study."""
     for name in PRESETS:
-        if name == "paper":
+        if name in NO_STUDY:
             continue
         preset = read_preset(name)
         rows = [(f"`{setting.protocol}.{setting.option}`", f"`{setting.values}`") for setting in preset.settings]

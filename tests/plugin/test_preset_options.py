@@ -37,6 +37,20 @@ def test_the_command_line_replaces_the_limit_of_a_preset(mine: Any) -> None:
     assert facts(mine) == {"zero_shot": (3, 3), "supervised": (3, 3)}
 
 
+@pytest.mark.parametrize("workers", [(), ("-n2",)], ids=["one process", "workers"])
+def test_what_a_preset_leaves_out_is_not_run_and_is_printed(world: Any, workers: tuple[str, ...]) -> None:
+    part = 'whole = "packaged"\n[zero_shot]\nleave_out = ["imagenet/tiny"]\n[supervised]\nleave_out = ["pets/test"]\n'
+    (world.folder / "part.toml").write_text(part, encoding="utf-8")
+    result = world.passes(*world.usual, "--eye-preset=part.toml", *workers)
+    assert {(record["protocol"], record["split"]) for record in world.records} == {
+        ("zero_shot", "tiny2"),
+        ("supervised", "tiny"),
+        ("supervised", "tiny2"),
+    }
+    left_out = "left out 1 case (zero_shot of imagenet/tiny): --eye-preset=packaged runs everything"
+    assert f"the preset part.toml has {left_out}" in result.outlines
+
+
 @pytest.mark.parametrize(
     ("text", "more", "sentence"),
     [

@@ -66,6 +66,14 @@ def test_a_file_of_one_s_own(tmp_path: Path) -> None:
     assert preset.suite == {"closed_world": {"names": "mill", "limit": "20"}}
 
 
+def test_a_preset_of_a_part_names_the_splits_it_leaves_out_and_the_preset_of_the_whole(tmp_path: Path) -> None:
+    path = tmp_path / "part.toml"
+    path.write_text('include = ["packaged"]\nwhole = "packaged"\n[mcq]\nleave_out = ["toybox/sample", "pets/test"]\n')
+    preset, whole = read_preset(str(path)), read_preset("packaged")
+    assert (preset.left_out, preset.whole) == ({"mcq": ("toybox/sample", "pets/test")}, "packaged")
+    assert (preset.settings, whole.left_out, whole.whole) == (whole.settings, {}, "")
+
+
 def test_a_later_setting_replaces_an_included_one(tmp_path: Path) -> None:
     (tmp_path / "theirs.toml").write_text('[mcq]\nparser = "mill"\nnames = "mill"\n')
     path = tmp_path / "mine.toml"
@@ -84,6 +92,9 @@ def test_a_later_setting_replaces_an_included_one(tmp_path: Path) -> None:
         ("include = 3", r"include = 3\. Expected a list"),
         ('include = ["mine.toml"]', "mine.toml includes itself"),
         ('include = ["papers"]', "'papers' is neither packaged"),
+        ('whole = "papers"', "'papers' is neither packaged"),
+        ("whole = 3", r"whole = 3\. Expected the name"),
+        ('[mcq]\nleave_out = "toybox"', r"mine.toml: \[mcq\] has leave_out = 'toybox'\. Expected a list of splits"),
         ('[mcq]\nlimit = "few"', r"mine.toml: the limit in \[mcq\] must be a whole number"),
     ],
 )

@@ -148,6 +148,7 @@ def presets() -> None:
         rows = [(f"  --eye-set={setting.protocol}.{setting.option}={setting.values}",) for setting in preset.settings]
         for protocol, options in preset.suite.items():
             rows += [(f"  --eye-{name}={value} for {protocol}",) for name, value in options.items()]
+        rows += [(f"  without {', '.join(splits)} for {protocol}",) for protocol, splits in preset.left_out.items()]
         echo_columns(rows)
 
 

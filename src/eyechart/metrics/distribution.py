@@ -11,7 +11,6 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.spatial.distance import pdist
 
 from eyechart.metrics._checks import check_integers, check_whole_number, require
 from eyechart.metrics.intervals import Interval
@@ -209,6 +208,8 @@ def _median(features: Floats, edges: tuple[int, ...], most: int, seed: int) -> f
     starts, sizes = np.array(edges[:-1], dtype=np.int64), np.diff(edges)
     pairs = sizes * (sizes - 1) // 2
     if pairs.sum() <= most:
+        from scipy.spatial.distance import pdist  # a tenth of a second that few runs need
+
         every = [pdist(features[start:stop]) for start, stop in pairwise(edges)]
     else:
         every = [*_drawn_distances(features, starts, sizes, pairs / pairs.sum(), most, seed)]

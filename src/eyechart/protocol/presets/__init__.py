@@ -7,10 +7,12 @@
     images_per_request = "10"
 
 Each table is a protocol. Its keys are options of the protocol, and those of `SUITE`: class names, templates and limit,
-as in `--eye-names`, `--eye-templates` and `--eye-limit`, for this protocol alone. `include` lists presets whose
-settings come first; a later setting replaces an earlier one.
+as in `--eye-names`, `--eye-templates` and `--eye-limit`, for this protocol alone, and `leave_out`, a list of splits as
+BENCHMARK/SPLIT that the protocol is not run on. `include` lists presets whose settings come first; a later setting
+replaces an earlier one. `whole` names the preset that runs what this one leaves out, which the terminal then prints.
 """
 
+import re
 import tomllib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
@@ -23,17 +25,23 @@ from eyechart.protocol.options import OptionSetting
 from eyechart.protocol.settings import PER_PROTOCOL as SUITE
 from eyechart.spec import did_you_mean
 
-INCLUDE = "include"
+INCLUDE, WHOLE, LEAVE_OUT = "include", "whole", "leave_out"
+SPLIT = re.compile(r"[^/,\s]+/[^/,\s]+")
 PACKAGED = tuple(sorted(path.stem for path in Path(__file__).parent.glob("*.toml")))
 
 
 @dataclass(frozen=True)
 class Preset:
-    """Settings of protocol options, options of the suite by protocol, and a sentence: the comment in the first line."""
+    """Settings of protocol options, options of the suite by protocol, and a sentence: the comment in the first line.
+
+    `left_out` are the splits that a protocol is not run on, and `whole` is the preset that runs them, too.
+    """
 
     settings: tuple[OptionSetting, ...] = ()
     suite: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     summary: str = ""
+    left_out: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    whole: str = ""
 
 
 def read_preset(name_or_path: str) -> Preset:
@@ -51,9 +59,14 @@ def read_preset(name_or_path: str) -> Preset:
     for (protocol, option), value in values.items():
         if option in SUITE:
             suite.setdefault(protocol, {})[option] = value
-    settings = [OptionSetting(*key, value) for key, value in values.items() if key[1] not in SUITE]
+    settings = [OptionSetting(*key, value) for key, value in values.items() if key[1] not in (*SUITE, LEAVE_OUT)]
+    left_out = {
+        protocol: tuple(value.split(",")) for (protocol, option), value in values.items() if option == LEAVE_OUT
+    }
+    whole = parse_file(path).get(WHOLE, "")
     first = path.read_text(encoding="utf-8").partition("\n")[0]
-    return Preset(tuple(settings), suite, first.removeprefix("#").strip() if first.startswith("#") else "")
+    summary = first.removeprefix("#").strip() if first.startswith("#") else ""
+    return Preset(tuple(settings), suite, summary, left_out, whole)
 
 
 def find_preset(name_or_path: str, folder: Path) -> Path:
@@ -76,11 +89,15 @@ def read_values(path: Path, including: tuple[Path, ...]) -> Iterator[tuple[str, 
     tables = parse_file(path)
     for name in tables.pop(INCLUDE, []):
         yield from read_values(find_preset(name, path.parent), (*including, path.resolve()))
+    if whole := tables.pop(WHOLE, ""):
+        find_preset(whole, path.parent)
     for protocol, options in tables.items():
         for option, value in options.items():
             values = ",".join(map(str, value)) if isinstance(value, list) else str(value)
             if option == "limit":
                 check_limit(path, protocol, values)
+            if option == LEAVE_OUT:
+                check_splits(path, protocol, value)
             yield protocol, option, values
 
 
@@ -95,10 +112,21 @@ def parse_file(path: Path) -> dict[str, Any]:
     included = tables.get(INCLUDE, [])
     if not isinstance(included, list) or not all(isinstance(name, str) for name in included):
         raise SpecError(f"The preset {path} has include = {included!r}. Expected a list of presets or files.")
+    if not isinstance(tables.get(WHOLE, ""), str):
+        raise SpecError(f"The preset {path} has whole = {tables[WHOLE]!r}. Expected the name of a preset or file.")
     for name, value in tables.items():
-        if name != INCLUDE and not isinstance(value, dict):
+        if name not in (INCLUDE, WHOLE) and not isinstance(value, dict):
             raise SpecError(f"The preset {path} has '{name}' outside of a table. Put it into [PROTOCOL].")
     return tables
+
+
+def check_splits(path: Path, protocol: str, value: Any) -> None:
+    """Raise SpecError for what is no list of BENCHMARK/SPLIT."""
+    if not isinstance(value, list) or not all(isinstance(name, str) and SPLIT.fullmatch(name) for name in value):
+        raise SpecError(
+            f"The preset {path}: [{protocol}] has {LEAVE_OUT} = {value!r}. Expected a list of splits, such as "
+            '["toybox/sample"].'
+        )
 
 
 def check_limit(path: Path, protocol: str, value: str) -> None:
