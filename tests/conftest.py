@@ -36,6 +36,7 @@ from eyechart.spec import parse_named_spec
 if "PYTEST_XDIST_WORKER" in os.environ:  # workers, and what they start, share the cores
     os.environ.setdefault("OMP_NUM_THREADS", "1")
     os.environ.setdefault("VLLM_CPU_KVCACHE_SPACE", "1")  # GiB, which each engine fills with zeros at its start
+os.environ.setdefault("THP_MEM_ALLOC_ENABLE", "1")  # torch reads it at its first tensor: that takes a tenth of the time
 
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # a shell starts background commands so, and children inherit it
     signal.signal(signal.SIGINT, signal.default_int_handler)
@@ -172,6 +173,15 @@ def warm_python(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str,
     """What stands for `python` in commands whose tests are not about how Python starts: see `warm.py`."""
     own = {name: value for name, value in os.environ.items() if not name.startswith(("HF_", "PYTHONDONTWRITE"))}
     with WARM["interpreter"](tmp_path_factory.mktemp("warm") / "socket", own) as command:
+        yield command
+
+
+@pytest.fixture(scope="session")
+def warm_vllm(tmp_path_factory: pytest.TempPathFactory, warm_python: tuple[str, ...]) -> Iterator[tuple[str, ...]]:
+    """As `warm_python`, and vLLM has been imported, too."""
+    place = tmp_path_factory.mktemp("vllm") / "socket"
+    own = {**os.environ, **import_module("eyechart.models.vllm.engine").ENVIRONMENT}
+    with WARM["interpreter"](place, own, WARM["VLLM"], warm_python) as command:
         yield command
 
 

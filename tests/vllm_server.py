@@ -1,13 +1,15 @@
-"""vLLM's own server on loopback: `serving(FOLDER)` runs this file, which repairs torchvision where it must first."""
+"""vLLM's own server on loopback: `serving(FOLDER)` runs this file, which repairs torchvision first where it must."""
 
+import multiprocessing
 import os
 import signal
 import socket
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager
+from multiprocessing import resource_tracker
 from pathlib import Path
 from runpy import run_module
 from time import monotonic, sleep
@@ -29,10 +31,11 @@ repair()  # in every process that is made from this one, before vLLM is imported
 
 
 @contextmanager
-def serving(folder: Path, *more: str, **variables: str) -> Iterator[str]:
+def serving(folder: Path, *more: str, python: Sequence[str] = (sys.executable,), **variables: str) -> Iterator[str]:
     """Serve a checkpoint as `served` with the settings of `vllm[…]`; give its base_url when it answers."""
     port = free_port()
-    command = [sys.executable, __file__, "--model", str(folder), "--port", str(port), *OPTIONS, *more]
+    start = f"from runpy import run_path\nrun_path({__file__!r}, run_name='__main__')"
+    command = [*python, "-c", start, "--model", str(folder), "--port", str(port), *OPTIONS, *more]
     quiet = {**ENVIRONMENT, "VLLM_WORKER_MULTIPROC_METHOD": "spawn", "HF_HUB_OFFLINE": "1"}
     environment = {**os.environ, **quiet, "VLLM_ENABLE_V1_MULTIPROCESSING": "1", **variables}
     with (
@@ -76,4 +79,6 @@ def answers(server: subprocess.Popen[bytes], url: str) -> bool:
 
 
 if __name__ == "__main__":
+    resource_tracker.ensure_running()  # with Python itself
+    multiprocessing.set_executable(sys.executable)  # a warm interpreter's, where this is its fork
     run_module("vllm.entrypoints.openai.api_server", run_name="__main__")

@@ -1,9 +1,9 @@
 """An interpreter that has imported what is slow to import, and is forked for everyone who asks for one.
 
-`warm.py SOCKET SCRIPT CODE` runs the imports and waits at a socket. `SCRIPT -m pytest …` is then used as `python
+`interpreter` starts a process that runs imports and waits at a socket. `SCRIPT -m pytest …` is then used as `python
 -m pytest …` is: what runs is another process with the caller's arguments, environment, folder and open files, and it
-is killed when the caller is killed. `SCRIPT` is its `sys.executable`, so that the workers of xdist and the processes of
-a model are forks, too.
+is killed when the caller is killed; SIGTERM is passed on. `SCRIPT` is its `sys.executable`, so that the workers of
+xdist and the processes of a model are forks, too, and so are those of `multiprocessing` after `set_executable(SCRIPT)`.
 """
 
 import atexit
@@ -17,6 +17,7 @@ import sys
 import weakref
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from itertools import dropwhile
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -60,8 +61,21 @@ import eyechart.models.served.openai
 import eyechart.models.timm_classifier
 from transformers import AutoConfig, AutoModelForImageTextToText, AutoProcessor, AutoTokenizer
 """
+VLLM = """
+from vllm import LLM
+import vllm.entrypoints.openai.api_server
+import vllm.model_executor.models.transformers.multimodal
+import vllm.v1.engine.core
+import vllm.v1.executor.multiproc_executor
+import vllm.v1.worker.cpu_worker
+from vllm.platforms import current_platform
+from vllm.plugins import load_general_plugins
+load_general_plugins()
+current_platform.register_triton_kernel_overrides()
+"""
 AT_START = ("PYTHON", "OMP_", "LD_")  # variables that an interpreter or its libraries read once
 PATH = "PYTHONPATH"  # one that a fork can follow
+MULTIPROCESSING = "--multiprocessing-fork"  # an argument of processes that it spawns
 MOST, HIGH = 250, 512  # files that a caller can pass on; no descriptor of one is so high
 
 
@@ -72,16 +86,23 @@ def read_at_start(environment: Mapping[str, str]) -> dict[str, str]:
 
 @contextmanager
 def interpreter(
-    place: Path, environment: Mapping[str, str], imports: str = IMPORTS + MODELS
+    place: Path,
+    environment: Mapping[str, str],
+    imports: str = IMPORTS + MODELS,
+    python: Sequence[str] = (sys.executable,),
 ) -> Iterator[tuple[str, ...]]:
-    """Start a warm interpreter that listens at `place`; yield the command that is used in place of `python`."""
+    """Start a warm interpreter that listens at `place`; yield the command that is used in place of `python`.
+
+    It is started with `python`, which may be a warm interpreter that has imported less.
+    """
     from subprocess import DEVNULL, PIPE, Popen  # the processes that ask for a fork do without
 
     script = place.with_suffix(".sh")  # one word, so that it can be `sys.executable` of a fork, which xdist starts
     client = Path(__file__).with_name("warm_client.py")
     script.write_text(f'#!/bin/sh\nexec "{sys.executable}" -IS "{client}" "{place}" "$@"\n')
     script.chmod(0o755)
-    command = [sys.executable, __file__, place.name, str(script), imports]
+    start = f"from runpy import run_path\nrun_path({__file__!r})['serve']({place.name!r}, {str(script)!r}, {imports!r})"
+    command = [*python, "-c", start]
     with Popen(command, cwd=place.parent, env=dict(environment), stdin=DEVNULL, stdout=PIPE, text=True) as server:
         try:
             assert server.stdout
@@ -143,6 +164,7 @@ def bury() -> None:
 
 def become(client: socket.socket) -> NoReturn:
     """Do what the caller is there for, and end; what was imported is not taken apart, which would copy all of it."""
+    client.sendall(b"%d\n" % os.getpid())
     data, files, *_ = socket.recv_fds(client, 1 << 20, MOST)
     while more := client.recv(1 << 20):
         data += more
@@ -168,8 +190,12 @@ def become(client: socket.socket) -> NoReturn:
             leave(caller, run(command[1:]))
         replace_process(path, command)
 
+    if MULTIPROCESSING in arguments:
+        from multiprocessing import set_executable
+
+        set_executable(sys.executable)  # for what this one spawns
     os.execv, os.getppid = execv, lambda: parent
-    leave(caller, run([each for each in arguments if each != "-u"]))
+    leave(caller, run([*dropwhile(("-u", "-B").__contains__, arguments)]))
 
 
 def move_high(file: int) -> int:
@@ -189,8 +215,9 @@ def end_with(caller: int) -> None:
 def leave(caller: int, status: int) -> NoReturn:
     """Say how it ended, and end."""
     atexit._run_exitfuncs()
-    sys.stdout.flush()
-    sys.stderr.flush()
+    for stream in (sys.stdout, sys.stderr):
+        if not stream.closed:
+            stream.flush()
     os.write(caller, str(status).encode())
     os._exit(status)
 
@@ -211,7 +238,3 @@ def run(arguments: Sequence[str]) -> int:
         sys.excepthook(*sys.exc_info())
         return 1
     return 0
-
-
-if __name__ == "__main__":
-    serve(*sys.argv[1:])

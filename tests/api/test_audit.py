@@ -200,14 +200,6 @@ def test_a_generator_is_asked_again_with_another_batch_size_and_repeated_questio
     assert "detects no loss" in result.conclusions[0]
 
 
-def test_two_engines_answer_alike(audit: Audit) -> None:
-    options = {"protocol": "closed_world", "limit": 8, "repeats": 0, "against": ["vllm[toybox-mllm]"]}
-    result = audit("hf[toybox-mllm]", "toybox/sample-cutouts", **options)
-    (row,) = result.flips.to_dict("records")
-    assert (row["setting"], row["n"], row["changed"]) == ("vllm[toybox-mllm]", 8, 0)
-    assert "vllm" in " ".join(result.variations[0].remarks)  # the versions of the engine's libraries
-
-
 def test_the_command_prints_a_row_for_each_setting_and_a_sentence(run: Run, tmp_path: Path) -> None:
     words = ("open_clip[toybox-clip]", "toybox/sample-cutouts", "--batch-size=8", "--dtype=bfloat16", "--limit=20")
     printed = run(*words)

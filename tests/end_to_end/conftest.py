@@ -153,7 +153,7 @@ VLLM = "vllm[toybox-mllm]"
 CLASSES = "toybox/sample-cutouts/ and (mcq or closed_world or open_world or multiple_choice or posterior)"
 FEW = ("--eye-limit=12", "-k", f"realbirdid/sample-drawn/ or {CLASSES}")
 PAIRS = "sample-coco/ and (existence or progression)"
-MORE = ("--eye-limit=24", "-k", f"({PAIRS}) or (sample-cutouts/vllm and closed_world and not plus)")
+MORE = ("--eye-limit=12", "-k", f"({PAIRS}) or (sample-cutouts/vllm and closed_world and not plus)")
 ORDERS = ("prompt_order=all", "structured_output=enforced", "images_per_request=1,3")
 PROMPTS = """
 naive = ["What species of bird is in this image?", "Tell me the species of this bird."]
@@ -194,7 +194,7 @@ class EngineRuns:
 
 
 @pytest.fixture(scope="session")
-def engine_runs(tmp_path_factory: pytest.TempPathFactory, warm_python: Sequence[str]) -> EngineRuns:
+def engine_runs(tmp_path_factory: pytest.TempPathFactory, warm_vllm: Sequence[str]) -> EngineRuns:
     """Run both engines, one after the other, in two sessions of one process."""
     folder = tmp_path_factory.mktemp("engines")
     (folder / "mine.toml").write_text(PROMPTS)
@@ -203,7 +203,7 @@ def engine_runs(tmp_path_factory: pytest.TempPathFactory, warm_python: Sequence[
     settings = ["--eye-set=abstention.prompt_set=mine.toml", "--eye-set=multiple_choice.epochs=2"]
     orders = [f"--eye-set=closed_world.{setting}" for setting in ORDERS]
     sessions = [[*usual, *FEW, "--eye-out=few", *settings], [*usual, *MORE, "--eye-out=more", *orders]]
-    done = subprocess.run([*warm_python, "-c", TWO_SESSIONS, json.dumps(sessions)], cwd=folder,
+    done = subprocess.run([*warm_vllm, "-c", TWO_SESSIONS, json.dumps(sessions)], cwd=folder,
                           capture_output=True, encoding="utf-8", timeout=900, check=False)  # fmt: skip
     assert done.returncode == 0, done.stdout + done.stderr
     few, more = (list(case_records(folder / name / "latest")) for name in ("few", "more"))

@@ -8,20 +8,27 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import family_table
 import numpy as np
 import pytest
 
 from eyechart.models.generation import generate_all
 from eyechart.models.hf.generator import HfGenerator
-from eyechart.models.types import Request
+from eyechart.models.types import Floats, Request
 from eyechart.models.vllm.generator import VllmGenerator
 from eyechart.spec import parse_spec
 
-pytestmark = pytest.mark.deep
+pytestmark = [
+    pytest.mark.deep,
+    pytest.mark.filterwarnings("ignore:__array__ implementation:DeprecationWarning"),  # of glm4v's processor
+]
 
-FAMILIES = ("idefics3", "internvl", "mistral3", "qwen2_5_vl")
-CHOICES = ["cat", "caterpillar", "dog", "hot dog", "a bird"]
+FAMILIES = ("blip_2", "glm4v", "idefics3", "internvl", "mistral3", "qwen2_5_vl", "qwen3_vl")  # fast_vlm: test_vllm
+BESIDE_TRANSFORMERS = ("idefics3", "internvl", "mistral3", "qwen2_5_vl")
+MORE = {"qwen3_vl": ",max_logprobs=3"}  # fewer in one request give the same scores
+CHOICES = ["cat", "caterpillar", "dog", "hot dog", "a bird", *map(str, range(10))]
 TOKENS = 8
+ROWS = {row.family: row for row in family_table.read_rows(family_table.PAGE.read_text(encoding="utf-8"))}
 
 
 class Reference:
@@ -57,21 +64,52 @@ class Reference:
         return float(logits.log_softmax(-1).gather(1, prompt["input_ids"][:, start:].T).sum())
 
 
-@pytest.mark.parametrize("family", FAMILIES)
-def test_a_family_answers_and_scores_alike_through_transformers_and_vllm(
+@pytest.mark.parametrize("family", BESIDE_TRANSFORMERS)
+def test_a_family_answers_and_scores_as_transformers_own_code_does(
     tiny_chat: Callable[[str], Path], questions: list[Request], family: str
 ) -> None:
-    folder = tiny_chat(family)
+    folder, asked, choices = tiny_chat(family), questions[:6], CHOICES[:5]
     hf, reference = HfGenerator(parse_spec(f"hf[{folder},batch_size=5]"), offline=True), Reference(folder)
-    answers, scores = generate_all(hf, questions, TOKENS), hf.score(questions, CHOICES)
-    assert [answer.tokens for answer in answers] == [reference.answer(question) for question in questions]
-    assert len({answer.tokens for answer in answers}) > len(questions) // 2
-    expected = [[reference.score(question, choice) for choice in CHOICES] for question in questions]
-    np.testing.assert_allclose(scores, expected, rtol=0, atol=1e-4)
+    answers = [answer.tokens for answer in generate_all(hf, asked, TOKENS)]
+    assert answers == [reference.answer(question) for question in asked]
+    expected = [[reference.score(question, choice) for choice in choices] for question in asked]
+    np.testing.assert_allclose(hf.score(asked, choices), expected, rtol=0, atol=1e-4)
 
-    vllm = VllmGenerator(parse_spec(f"vllm[{folder},max_model_len=512]"), offline=True)
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_a_family_answers_and_scores_alike_through_transformers_and_vllm(
+    tiny_chat: Callable[[str], Path], questions: list[Request], family: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = tiny_chat(family)
+    if family == "blip_2":  # takes one image
+        questions = [question for question in questions if len(question.images) == 1]
+    hf = HfGenerator(parse_spec(f"hf[{folder}]"), offline=True)
+    answers = [answer.tokens for answer in generate_all(hf, questions, TOKENS)]
+    scores, cut = hf.score(questions, CHOICES), hf.score(questions, CHOICES, until="unique")
+    assert len({*answers}) > len(questions) // 2
+
+    vllm = VllmGenerator(parse_spec(f"vllm[{folder},max_model_len=512{MORE.get(family, '')}]"), offline=True)
     try:
-        assert [answer.tokens for answer in generate_all(vllm, questions, TOKENS)] == [one.tokens for one in answers]
-        np.testing.assert_allclose(vllm.score(questions, CHOICES), scores, rtol=0, atol=1e-4)
+        assert [answer.tokens for answer in generate_all(vllm, questions, TOKENS)] == answers
+        for way in ("one pass", "a request each"):
+            monkeypatch.setattr(vllm._scorer, "_agrees", None if way == "one pass" else False)
+            assert_close(vllm.score(questions, CHOICES), scores)
+            assert_close(vllm.score(questions, CHOICES, until="unique"), cut)
+            best, values = vllm.best(questions, CHOICES)
+            assert best.tolist() == scores.argmax(axis=1).tolist()
+            assert_close(values, scores.max(axis=1))
+            assert vllm._scorer._agrees == (way == "one pass")
     finally:
         vllm.close()
+
+
+def assert_close(found: Floats, expected: Floats) -> None:
+    np.testing.assert_allclose(found, expected, rtol=0, atol=family_table.BOUND)
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_the_documentation_says_so(family: str) -> None:
+    row = ROWS[family].vllm
+    assert row is not None
+    assert (row.same_tokens, row.path) == (True, "one pass")
+    assert row.difference < family_table.BOUND

@@ -2,14 +2,11 @@
 
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from runpy import run_path
 
-import numpy as np
 import pytest
 from PIL import Image
 
 from eyechart.errors import EyechartError, ModelError
-from eyechart.inference.responses import Response
 from eyechart.models.generation import generate_all
 from eyechart.models.hf.generator import HfGenerator
 from eyechart.models.types import Request
@@ -18,9 +15,7 @@ from eyechart.spec import parse_spec
 
 pytestmark = pytest.mark.deep
 
-MAKER = run_path(str(Path(__file__).parents[1] / "thinking_checkpoint.py"))
 BIG = [Request((Image.effect_noise((200, 160), 90).convert("RGB"), "what is this?"))]
-CHOICES = [*map(str, range(10, 60)), "cat", "caterpillar"]
 Start = Callable[..., VllmGenerator]
 
 
@@ -50,16 +45,6 @@ def test_sizes_of_images_and_the_system_prompt_are_those_of_transformers(
     assert answer.usage.prompt != other.usage.prompt
 
 
-def test_fewer_log_probabilities_in_one_request_give_the_same_scores(
-    tiny_chat: Callable[[str], Path], start: Start
-) -> None:
-    folder = tiny_chat("qwen3_vl")
-    expected = HfGenerator(parse_spec(f"hf[{folder}]")).score(BIG, CHOICES)
-    few = start(folder, "max_logprobs=3")
-    np.testing.assert_allclose(few.score(BIG, CHOICES), expected, rtol=0, atol=1e-4)
-    assert few.identity == start(folder).identity
-
-
 def test_the_cache_may_have_less_precision(tiny_chat: Callable[[str], Path], start: Start) -> None:
     import torch
 
@@ -72,18 +57,6 @@ def test_the_cache_may_have_less_precision(tiny_chat: Callable[[str], Path], sta
     (answer,) = generate_all(model, BIG, 8)
     assert not answer.error
     assert model._engine.llms[0].llm_engine.vllm_config.cache_config.cache_dtype == "fp8_e5m2"
-
-
-def test_thinking_that_takes_its_budget_ends_in_an_answer(thinking_chat: Path, start: Start) -> None:
-    request = Request((Image.new("RGB", (64, 64), (0, 90, 200)), MAKER["question"]()))
-    (expected,) = generate_all(HfGenerator(parse_spec(f"hf[{thinking_chat},thinking_budget=2]")), [request], 40)
-    (answer,) = generate_all(start(thinking_chat, "thinking_budget=2"), [request], 40)
-    assert answer.tokens == expected.tokens
-    response = Response.from_completion(answer.text)
-    assert response.thinking.startswith("<think>")
-    assert "</think>" in response.thinking
-    assert "A or C?" not in response.thinking
-    assert response.text
 
 
 def test_a_budget_needs_tokens_of_thinking(tiny_chat: Callable[[str], Path], start: Start) -> None:

@@ -48,7 +48,7 @@ SCHEMA = {
 }
 HF = "hf[toybox-mllm]"
 PROTOCOLS = ("abstention", "free_form")
-IMAGES = 24
+IMAGES = 12
 WORDS = """
 naive = ["What species of bird is in this image?"]
 refuse = ["What species is it? If unsure, refuse and say why."]
@@ -137,11 +137,11 @@ def test_a_text_alone_is_read_alike_through_both(both: tuple[Readings, Readings]
 
 
 @pytest.fixture(scope="module")
-def url() -> Iterator[str]:
+def url(warm_vllm: Sequence[str]) -> Iterator[str]:
     """The packaged model behind vLLM's own server."""
     folder = Path(str(files("eyechart.samples"))) / "toybox-mllm"
     serving = run_path(str(Path(__file__).parents[1] / "vllm_server.py"))["serving"]
-    with serving(folder, "--max-model-len", str(ROOM)) as found:
+    with serving(folder, "--max-model-len", str(ROOM), python=warm_vllm) as found:
         yield found
 
 

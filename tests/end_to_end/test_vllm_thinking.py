@@ -7,6 +7,7 @@ from runpy import run_path
 import pytest
 from PIL import Image
 
+from eyechart.inference.responses import Response
 from eyechart.models.generation import generate_all
 from eyechart.models.hf.generator import HfGenerator
 from eyechart.models.types import Answer, Generator, Request
@@ -43,3 +44,15 @@ def test_they_think_alike(pair: tuple[HfGenerator, VllmGenerator], text: str) ->
     assert vllm.structured is not vllm.thinks
     assert ask(hf).text == ask(vllm).text == text  # in this order: transformers loads before the engine starts
     assert hf.identity.processor.get("thinking") == vllm.identity.processor.get("thinking")
+
+
+@pytest.mark.parametrize("pair", [",thinking_budget=2"], indirect=True)
+def test_thinking_that_takes_its_budget_ends_in_an_answer(pair: tuple[HfGenerator, VllmGenerator]) -> None:
+    hf, vllm = pair
+    expected, answer = ask(hf), ask(vllm)
+    assert answer.tokens == expected.tokens
+    response = Response.from_completion(answer.text)
+    assert response.thinking.startswith("<think>")
+    assert "</think>" in response.thinking
+    assert "A or C?" not in response.thinking
+    assert response.text
