@@ -173,7 +173,12 @@ def refuse_unknown(word: str, place: str, known: Sequence[str]) -> None:
 
 def has_any_option(config: pytest.Config) -> bool:
     """Return whether the command line or the ini file has an option of eyechart."""
-    return any(config.getoption(option.ini_name) is not None or config.getini(option.ini_name) for option in OPTIONS)
+    return is_on_command_line(config) or any(config.getini(option.ini_name) for option in OPTIONS)
+
+
+def is_on_command_line(config: pytest.Config) -> bool:
+    """Return whether the command line has an option of eyechart, so that the session is about benchmarks."""
+    return any(config.getoption(option.ini_name) is not None for option in OPTIONS)
 
 
 OF_SCORES = ("baseline", "update-baseline", "sequential", "track")

@@ -21,7 +21,9 @@ from eyechart import tracing
 from eyechart.inference.image_runner import Progress as Count
 from eyechart.protocol.settings import Case
 
+from .activation import FIXTURES
 from .cases import find_case
+from .options import is_on_command_line
 from .pace import CaseParts, Pace, State
 from .recorder import Recorder
 from .workers import worker_name
@@ -334,14 +336,16 @@ class Progress:
 
     @pytest.hookimpl(wrapper=True)
     def pytest_sessionstart(self) -> Generator[None, object, object]:
-        """Start below the header, if an option of eyechart is given."""
+        """Start below the header if the session is about benchmarks; other tests may share their ini file."""
         result = yield
-        self.start()
+        if self.worker or is_on_command_line(self.config):
+            self.start()
         return result
 
-    def pytest_generate_tests(self) -> None:
+    def pytest_generate_tests(self, metafunc: pytest.Metafunc) -> None:
         """Start with the first benchmark that is collected."""
-        self.start()
+        if any(name.startswith(FIXTURES) for name in metafunc.fixturenames):
+            self.start()
 
     @pytest.hookimpl(wrapper=True)
     def pytest_collection_finish(self, session: pytest.Session) -> Generator[None, object, object]:
@@ -355,8 +359,10 @@ class Progress:
     @pytest.hookimpl(wrapper=True, optionalhook=True)
     def pytest_xdist_node_collection_finished(self, ids: Sequence[str]) -> Generator[None, object, object]:
         """Store the cases of the workers, which all collect the same."""
-        self.start()
-        self.pace.cases |= self.find_cases(ids)
+        cases = self.find_cases(ids)
+        if cases:
+            self.start()
+        self.pace.cases |= cases
         self.phase = ""
         with self.board.cleared():
             return (yield)

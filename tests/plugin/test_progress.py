@@ -152,6 +152,16 @@ def test_a_file_is_not_silent_while_tests_are_collected_models_compute_and_resul
     assert re.search(r"4/4 cases, compares and records \[\d\d:\d\d\]", rest)
 
 
+@pytest.mark.parametrize("workers", ["0", "2"])
+@pytest.mark.deep
+def test_other_tests_have_no_progress_where_an_ini_file_has_an_option(world: Any, workers: str) -> None:
+    (world.folder / "pytest.ini").write_text("[pytest]\neye_out = runs\n")
+    (world.folder / "test_plain.py").write_text("def test_plain():\n    pass\n")
+    said = world.call("test_plain.py", "-n", workers, world.plugin(OFTEN + SLOW)).stdout.str()
+    assert "1 passed" in said
+    assert "collects the tests" not in said
+
+
 @pytest.mark.deep
 def test_progress_can_be_left_out(world: Any) -> None:
     said = world.passes("-p", "no:eyechart-progress", world.plugin(OFTEN)).stdout.str()
