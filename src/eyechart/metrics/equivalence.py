@@ -22,11 +22,11 @@ def equivalence_groups(pairs: ArrayLike, classes: int) -> NDArray[np.int64]:
     first, second = _graph("equivalence_groups", pairs, classes).nonzero()
     group, smaller = np.arange(classes), True
     while smaller:  # scipy's connected_components would take a quarter of a second to import
-        found = group.copy()
-        np.minimum.at(found, first, group[second])
-        np.minimum.at(found, second, group[first])
-        found = found[found]
-        group, smaller = found, not np.array_equal(found, group)
+        least = group.copy()
+        np.minimum.at(least, first, group[second])
+        np.minimum.at(least, second, group[first])
+        least = least[least]
+        group, smaller = least, not np.array_equal(least, group)
     return group
 
 
