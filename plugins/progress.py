@@ -69,7 +69,7 @@ class Running:
     total: int = 0
     unit: str = ""
     first: int = 0  # how many of the requests had answers before
-    began: float = 0.0  # the time of the first of these requests, and of the last answer
+    asked: float = 0.0  # when the first of these requests was asked, and when the last one was answered
     answered: float = 0.0
     requests: int = 0  # of earlier requests of this case
     fresh: int = 0
@@ -82,7 +82,7 @@ class Running:
         self.answered = time.monotonic()
         if done < self.done or total != self.total:
             self.requests, self.fresh = self.counts
-            self.first, self.began = done, self.answered
+            self.first, self.asked = done, self.answered
         self.done, self.total, self.unit = done, total, unit
 
     @property
@@ -108,7 +108,7 @@ class Running:
             "done": self.done,
             "total": self.total,
             "fresh": self.done - self.first,
-            "asking": self.answered - self.began,
+            "asking": self.answered - self.asked,
             "unit": self.unit,
         }
 
@@ -284,8 +284,8 @@ class Progress:
 
     def find_cases(self, ids: Iterable[str]) -> dict[str, CaseParts]:
         """Return the parts of the cases among tests."""
-        cases = ((nodeid, find_case(self.config, nodeid)) for nodeid in ids)
-        return {nodeid: CaseParts.of(case) for nodeid, case in cases if case}
+        found = ((nodeid, find_case(self.config, nodeid)) for nodeid in ids)
+        return {nodeid: CaseParts.of(case) for nodeid, case in found if case}
 
     def line(self) -> str:
         """Return what to show now, "" for nothing."""

@@ -42,7 +42,7 @@ PROMPT_NAMES: Mapping[str, tuple[str, ...]] = {  # the packaged prompts of a pro
     "free_form": ("species_extraction",),
     "abstention": ("abstention_reason",),
 }
-NO_STUDY = ("packaged", "paper")  # presets: that of the packaged run, and the sum of the others
+NO_STUDY = ("first-run", "packaged", "paper")  # presets: two of the packaged run, and the sum of the others
 STUDIES = {"2603.06578": "image-classifiers", "2602.18094": "oodbench", "2603.27033": "realbirdid", "Mill": "mill"}
 PARTS = {
     "T7": "1/class",
@@ -77,7 +77,7 @@ EXAMPLES: Mapping[str, tuple[str, str, tuple[str, ...]]] = {  # of a record: the
     "species": (MAIN, f"{BIRDS}/{MLLM}", ("ig A", "ua_a all")),
     "flat_list": (MAIN, f"{BIRDS}/{MLLM}", ("hm all",)),
     "free_form": (MAIN, f"{BIRDS}/{MLLM}", ("acc A species", "hm all")),
-    "abstention": (MAIN, f"{BIRDS}/{MLLM}", ("abstention UA naive", "correct_reason  refuse")),
+    "abstention": (MAIN, f"{BIRDS}/{MLLM}@prompts_per_level=3", ("abstention UA naive", "correct_reason  refuse")),
 }  # fmt: skip
 
 

@@ -71,6 +71,7 @@ from eyechart.gate.shared_samples import read_keys as read_sample_keys
 ROOT = Path(__file__).resolve().parents[1]
 SESSIONS = "sessions.toml"
 PYTEST = ("pytest", "-p", "no:cacheprovider", "--eye-offline")
+EVERYTHING = "--eye-preset=packaged"  # for sessions, whose options name what they ask
 TESTS = (
     "tests/tables/every/test_golden.py",
     "tests/tables/test_oodbench_population.py::test_both_tables_are_those_of_the_golden_file",
@@ -222,7 +223,7 @@ def run_sessions(store: Path, work: Path) -> Iterator[tuple[str, Any]]:
     shutil.copytree(store, copy, dirs_exist_ok=True)
     for session in tomllib.loads((GOLDEN / SESSIONS).read_text(encoding="utf-8"))["session"]:
         name, out = session["name"], work / session["name"]
-        run_python(*PYTEST, f"--eye-out={out}", f"--eye-store={copy}", *shlex.split(session["options"]))
+        run_python(*PYTEST, EVERYTHING, f"--eye-out={out}", f"--eye-store={copy}", *shlex.split(session["options"]))
         runs.append(out / "latest")
         records[name], samples[name] = read_records(runs[-1])
     yield "sessions/records.json.gz", records

@@ -37,6 +37,7 @@ ADDED = frozenset(  # fields that were added after the files were written, compa
         "max_tokens",
         "n_clusters",
         "probability",
+        "prompts_per_level",
         "refused",
         "sample_hashes",
         "slices",

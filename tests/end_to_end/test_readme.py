@@ -85,6 +85,18 @@ def test_the_kept_baselines_are_of_the_cases_that_the_workflow_gates(session: tu
     assert {*read_baselines(ROOT / FOLDER)} == {each for each in ran if job["env"]["CASES"] in each[0]} == ran
 
 
+def test_the_terminal_says_what_the_first_run_leaves_out_and_what_runs_everything(
+    session: tuple[str, dict[str, Any]],
+) -> None:
+    (line,) = [line for line in session[0].splitlines() if line.startswith("the preset first-run has ")]
+    assert "left out 9 cases (multiple_choice, open_world, posterior of " in line
+    assert "set abstention.prompts_per_level=3" in line
+    (command,) = re.findall("`pytest (--eye-preset=[^`]+)` runs everything", README)
+    assert line.endswith(f": {command} runs everything")
+    assert len({record["protocol"] for record in session[1]["records"]}) == 15
+    assert len({record["model"]["spec"] for record in session[1]["records"]}) == 5
+
+
 def test_the_table_in_the_readme_is_what_the_terminal_says(session: tuple[str, dict[str, Any]]) -> None:
     said, _ = session
     case = re.compile("    (imagenet|toybox|oodbench|realbirdid) ")

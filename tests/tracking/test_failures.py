@@ -77,13 +77,11 @@ def test_an_error_is_a_sentence_and_each_started_run_is_ended(
     assert "noise" not in capsys.readouterr().out
 
 
-@pytest.mark.deep
 def test_the_command_ends_with_1(run_folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["track", run_folder, "--to=wandb"]) == 1
     assert capsys.readouterr().err.startswith("eyechart: wandb has 1 of 3 models: ConnectionError")
 
 
-@pytest.mark.deep
 def test_the_command_refuses_what_is_no_run(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["track", tmp_path, "--to=wandb"]) == 2
     assert "No run can be read at" in capsys.readouterr().err

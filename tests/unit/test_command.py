@@ -83,7 +83,7 @@ def test_every_backend_is_listed_with_its_extra_and_options_if_they_are_asked_fo
     assert "  installation: pip install 'eyechart[models]'\n" in timm
     (line,) = [line for line in timm.splitlines() if line.startswith("    batch_size")]
     assert re.split(r" {2,}", line.strip()) == [
-        "batch_size", "whole number", "64", "number of images or texts in one forward pass"
+        "batch_size", "whole number", "64; 16 on the processor", "number of images in one forward pass"
     ]  # fmt: skip
     assert "batch_size" not in brief.out
     assert "packaged models: toybox-clip, toybox-clip-b" in listed.out

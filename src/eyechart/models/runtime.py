@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     import torch
 
-ALLOCATION = {-1: 2**30, -3: 2**30}  # glibc's M_TRIM_THRESHOLD and M_MMAP_THRESHOLD, in bytes
+ALLOCATION = {-1: 2**29, -3: 2**29}  # glibc's M_TRIM_THRESHOLD and M_MMAP_THRESHOLD, in bytes
 DTYPES = ("float32", "bfloat16", "float16")
 
 

@@ -27,7 +27,10 @@ PACKAGED = "tf_efficientnet_lite0"
 PRETRAINED = options.words(
     "pretrained", "weights: a tag of timm, a file, or hub", shown="hub; of tf_efficientnet_lite0 packaged"
 )
-BATCH_SIZE = options.batch_size(64)
+BATCH_SIZES = (64, 16)  # on an accelerator and on the processor, where more images take memory and are no faster
+BATCH_SIZE = options.optional_whole_number(
+    "batch_size", "number of images in one forward pass", "{}; {} on the processor".format(*BATCH_SIZES)
+)
 NUM_CLASSES = options.optional_whole_number(
     "num_classes", "number of outputs of the weights, 0 without a classifier", "as timm lists them", least=0
 )
@@ -41,7 +44,7 @@ class TimmClassifier(Classifier, ImageEncoder):
     def __init__(self, spec: ModelSpec, *, device: str = "cpu", offline: bool = False) -> None:
         spec.check(arguments=1, options=options.names_of(self.declared_options))
         self.spec, self.device, self.offline = spec, device, offline
-        self.batch_size = BATCH_SIZE.read(spec)
+        self.batch_size = BATCH_SIZE.read(spec) or BATCH_SIZES[device == "cpu"]
         self.dtype = runtime.dtype_option(spec, device)
         self.name = _known(spec)
         self.loads = 0
@@ -191,4 +194,18 @@ def _make_packaged() -> Any:
     renamed = dict(zip(expected, state_dict.values(), strict=len(expected) == len(state_dict)))
     weights.check_state_dict_fits(_packaged().path, PACKAGED, expected, renamed)
     module.load_state_dict(renamed)
+    _fold_normalisation(module)
     return module
+
+
+def _fold_normalisation(module: Any) -> None:
+    """Fold each normalisation into the convolution before it: the same function in fewer passes over the memory."""
+    from torch import nn
+    from torch.nn.utils.fusion import fuse_conv_bn_weights
+
+    parts = [each for each in module.named_modules() if isinstance(each[1], nn.Conv2d | nn.BatchNorm2d)]
+    for (_, convolution), (name, norm) in zip(parts[::2], parts[1::2], strict=True):
+        convolution.weight, convolution.bias = fuse_conv_bn_weights(
+            convolution.weight, convolution.bias, norm.running_mean, norm.running_var, norm.eps, norm.weight, norm.bias
+        )
+        module.set_submodule(name, norm.act)

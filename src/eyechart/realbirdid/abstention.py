@@ -21,7 +21,7 @@ from eyechart.realbirdid.bird_vocabulary import BirdVocabulary
 from eyechart.realbirdid.extraction import complete_texts, extract_choices, extraction_variant, truncated_responses
 from eyechart.realbirdid.free_form import merge_errors
 from eyechart.realbirdid.name_scores import require_observations
-from eyechart.realbirdid.options import ABSTENTION_IMAGES, EXTRACTION, PROMPT_SET
+from eyechart.realbirdid.options import ABSTENTION_IMAGES, ALL, EXTRACTION, PROMPT_SET, PROMPTS_PER_LEVEL
 from eyechart.realbirdid.predictions import BirdPredictions
 from eyechart.realbirdid.prompt_sets import PromptSet, load_prompt_set, prompt_number
 from eyechart.realbirdid.prompts import ask
@@ -41,7 +41,8 @@ class AbstentionPredictions(BirdPredictions):
 
     `image_indices` (r,) are the images. `completions` (k * r) are the responses. `choice_indices` (k, r) are indices
     into `CHOICES`, -1 where a response could not be parsed. `errors` and `truncated` (responses that reached the token
-    limit before they answered) are keyed by the flat index into (k, r).
+    limit before they answered) are keyed by the flat index into (k, r). `prompts_left_out` is the number of
+    prompts of the set that were not sent.
     """
 
     prompt_set: PromptSet
@@ -53,6 +54,7 @@ class AbstentionPredictions(BirdPredictions):
     requests: int
     truncated: frozenset[int] = frozenset()
     seed: int = 0
+    prompts_left_out: int = 0
 
     @cached_property
     def answered(self) -> Bools:
@@ -132,6 +134,9 @@ class AbstentionPredictions(BirdPredictions):
     def notes(self) -> Iterator[str]:
         """Yield notes about unparsed and truncated responses, and about a split without unanswerable images."""
         came = self.count_outcomes()
+        if self.prompts_left_out:
+            asked = self.prompt_set.count
+            yield f"{asked} of {asked + self.prompts_left_out} prompts were sent (abstention.prompts_per_level)."
         if came.unparsed:
             yield f"{came.unparsed} of {self.describe_count()} could not be parsed; they do not count as abstentions."
         yield from truncation_note(came.truncated, self.describe_count())
@@ -197,11 +202,13 @@ class Abstention(Protocol[AbstentionPredictions]):
     name = "abstention"
     source = "arXiv 2603.27033"
     requires = ("generator",)
-    options = (PROMPT_SET, ABSTENTION_IMAGES, EXTRACTION, MAX_TOKENS)
+    options = (PROMPT_SET, PROMPTS_PER_LEVEL, ABSTENTION_IMAGES, EXTRACTION, MAX_TOKENS)
 
     def predict(self, context: Context) -> AbstentionPredictions:
         """Send every prompt for every image, and extract the reason from every response."""
-        observed, prompt_set = require_observations(context.dataset), load_prompt_set(context.options["prompt_set"])
+        observed, whole_set = require_observations(context.dataset), load_prompt_set(context.options["prompt_set"])
+        number = context.options["prompts_per_level"]
+        prompt_set = whole_set if number == ALL else whole_set.first(int(number))
         everyone = context.options["abstention_images"] == "all"
         rows = np.arange(len(observed)) if everyone else np.flatnonzero(~observed.answerable)
         queries = [(row, text) for texts in prompt_set.levels.values() for text in texts for row in rows.tolist()]
@@ -220,6 +227,7 @@ class Abstention(Protocol[AbstentionPredictions]):
             | {"prompt_set": f"{prompt_set.name} ({prompt_set.sha256[:8]})"},
             observations=observed,
             prompt_set=prompt_set,
+            prompts_left_out=whole_set.count - prompt_set.count,
             image_indices=rows,
             completions=tuple(completions),
             choice_indices=np.array(result.indices, np.int64).reshape(prompt_set.count, len(rows)),

@@ -31,6 +31,10 @@ PROMPT_SET = Option(
     "own",
     check=check_wordings,
 )
+ALL = "all"
+PROMPTS_PER_LEVEL = Option(
+    "prompts_per_level", "how many prompts of each level are sent, the first ones of the set, or all", ALL, least=1
+)
 ABSTENTION_IMAGES = Option(
     "abstention_images", "images that every prompt of the set is asked about", "unanswerable", ("unanswerable", "all")
 )

@@ -2,7 +2,7 @@
 
 import tomllib
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from hashlib import sha256
 from pathlib import Path
@@ -29,6 +29,14 @@ class PromptSet:
     def count(self) -> int:
         """The number of prompts of all levels."""
         return sum(map(len, self.levels.values()))
+
+    def first(self, number: int) -> "PromptSet":
+        """Return the first prompts of each level, at most `number`.
+
+        >>> load_prompt_set().first(3).count
+        9
+        """
+        return replace(self, levels={level: texts[:number] for level, texts in self.levels.items()})
 
     @property
     def sha256(self) -> str:

@@ -66,6 +66,17 @@ def test_every_wording_is_put_about_every_unanswerable_bird(ask: Any, talker: An
     assert found.abstained.tolist() == [[row in rows for row in UNANSWERABLE] for rows in DECLINING.values()]
 
 
+@pytest.mark.parametrize(("number", "texts"), [("2", ["What?", "Who?", "Please?", "May I ask?"]), ("9", [*DECLINING])])
+def test_the_first_prompts_of_each_level_can_be_sent_alone(
+    ask: Any, talker: Any, number: str, texts: list[str]
+) -> None:
+    model = talker(say)
+    found = ask(model, prompts_per_level=number)
+    assert sorted(model.asked) == sorted(((row,), text) for row in UNANSWERABLE for text in texts)
+    left_out = [note for note in found.notes() if "prompts_per_level" in note]
+    assert left_out == ["4 of 5 prompts were sent (abstention.prompts_per_level)."] * (len(texts) < len(DECLINING))
+
+
 def test_pictures_come_one_after_another_with_all_their_questions(ask: Any, talker: Any) -> None:
     model = talker(say)
     ask(model)
