@@ -94,6 +94,7 @@ def wait(processes: PreparationProcesses, dataset: Dataset) -> None:
         process.is_ready(wait=True)
 
 
+@pytest.mark.deep
 def test_processes_prepare_what_threads_prepare(started: PreparationProcesses, shades: Dataset) -> None:
     wait(started, shades)
     indices = [index for index in range(COUNT) if index != 13]
@@ -110,6 +111,7 @@ def test_processes_prepare_what_threads_prepare(started: PreparationProcesses, s
     assert os.getpid() not in {item["process"] for _, item in [*chain.from_iterable(found)][:-1]}
 
 
+@pytest.mark.deep
 def test_a_killed_process_costs_no_image(started: PreparationProcesses, shades: Dataset) -> None:
     wait(started, shades)
     ((_, item),) = next(started.prefetch(shades, [0], 1))
@@ -118,6 +120,7 @@ def test_a_killed_process_costs_no_image(started: PreparationProcesses, shades: 
     assert [(index, item["shade"][0]) for index, item in found] == [(index, index) for index in range(13)]
 
 
+@pytest.mark.deep
 def test_only_the_image_that_ends_processes_is_an_error(started: PreparationProcesses, shades: Dataset) -> None:
     wait(started, shades)
     found = dict(chain.from_iterable(started.prefetch(shades, range(COUNT - 1), SIZE)))
@@ -126,6 +129,7 @@ def test_only_the_image_that_ends_processes_is_an_error(started: PreparationProc
     assert "13.png" in str(found[13])
 
 
+@pytest.mark.deep
 def test_processes_that_cannot_start_leave_the_work_to_threads(module: str, shades: Dataset) -> None:
     processes = start(f"{module}[starts=false]")
     with pytest.warns(RuntimeWarning, match="processes that prepare images cannot start"):
@@ -135,6 +139,7 @@ def test_processes_that_cannot_start_leave_the_work_to_threads(module: str, shad
     processes.close()
 
 
+@pytest.mark.deep
 def test_files_that_are_gone_are_the_same_error(started: PreparationProcesses, shades: Dataset, tmp_path: Path) -> None:
     wait(started, shades)
     (tmp_path / "images" / "05.png").unlink()
