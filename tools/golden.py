@@ -236,7 +236,7 @@ def run_sessions(store: Path, work: Path) -> Iterator[tuple[str, Any]]:
 def run_tests(work: Path) -> Iterator[tuple[str, Any]]:
     """Let tests write their golden files, and yield these."""
     work.mkdir()
-    run_python("pytest", "-q", "-p", "no:cacheprovider", *TESTS, **{OUT: str(work)})
+    run_python("pytest", "-q", "-m", "", "-p", "no:cacheprovider", *TESTS, **{OUT: str(work)})
     for path in sorted(work.iterdir()):
         yield f"tests/{path.name}", json.loads(path.read_text(encoding="utf-8"))
 
