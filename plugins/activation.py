@@ -16,8 +16,6 @@ from eyechart.paths import run_name
 from . import options
 from .workers import RUN
 
-FIXTURES = "eye_"  # the prefix of the fixtures that need the plugin
-
 
 class Activation:
     """Imports and registers the rest of the plugin when it is needed."""
@@ -53,7 +51,7 @@ class Activation:
 
     def pytest_generate_tests(self, metafunc: pytest.Metafunc) -> None:
         """Activate for a test that uses a fixture of eyechart, directly or through other fixtures."""
-        if not self.active and any(name.startswith(FIXTURES) for name in metafunc.fixturenames):
+        if not self.active and any(name.startswith(options.FIXTURES) for name in metafunc.fixturenames):
             self.activate_in("pytest_generate_tests", metafunc=metafunc)
 
     @pytest.hookimpl(optionalhook=True)

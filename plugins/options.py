@@ -13,6 +13,7 @@ import pytest
 
 from eyechart.paths import RUNS, STORE
 
+FIXTURES = "eye_"  # the prefix of the fixtures that need the plugin
 DEFAULT_MODELS: Mapping[str, tuple[str, ...]] = {  # by benchmark; each runs under the protocols that support it
     "imagenet": ("timm[tf_efficientnet_lite0]", "conse[]"),
     "oodbench": ("open_clip[toybox-clip]", "open_clip[toybox-clip-b]", "hf[toybox-mllm]"),

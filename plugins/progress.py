@@ -21,9 +21,8 @@ from eyechart import tracing
 from eyechart.inference.image_runner import Progress as Count
 from eyechart.protocol.settings import Case
 
-from .activation import FIXTURES
 from .cases import find_case
-from .options import is_on_command_line
+from .options import FIXTURES, is_on_command_line
 from .pace import CaseParts, Pace, State
 from .recorder import Recorder
 from .workers import worker_name
@@ -69,7 +68,7 @@ class Running:
     total: int = 0
     unit: str = ""
     first: int = 0  # how many of the requests had answers before
-    asked: float = 0.0  # when the first of these requests was asked, and when the last one was answered
+    began: float = 0.0  # the time of the first of these requests, and of the last answer
     answered: float = 0.0
     requests: int = 0  # of earlier requests of this case
     fresh: int = 0
@@ -82,7 +81,7 @@ class Running:
         self.answered = time.monotonic()
         if done < self.done or total != self.total:
             self.requests, self.fresh = self.counts
-            self.first, self.asked = done, self.answered
+            self.first, self.began = done, self.answered
         self.done, self.total, self.unit = done, total, unit
 
     @property
@@ -108,7 +107,7 @@ class Running:
             "done": self.done,
             "total": self.total,
             "fresh": self.done - self.first,
-            "asking": self.answered - self.asked,
+            "asking": self.answered - self.began,
             "unit": self.unit,
         }
 
@@ -284,8 +283,8 @@ class Progress:
 
     def find_cases(self, ids: Iterable[str]) -> dict[str, CaseParts]:
         """Return the parts of the cases among tests."""
-        found = ((nodeid, find_case(self.config, nodeid)) for nodeid in ids)
-        return {nodeid: CaseParts.of(case) for nodeid, case in found if case}
+        cases = ((nodeid, find_case(self.config, nodeid)) for nodeid in ids)
+        return {nodeid: CaseParts.of(case) for nodeid, case in cases if case}
 
     def line(self) -> str:
         """Return what to show now, "" for nothing."""

@@ -10,6 +10,8 @@ from eyechart.tracking.runs import describe_error, track_run
 from eyechart.tracking.targets import Target, parse_targets
 from eyechart.tracking.tracker import TrackerRun, Value
 
+pytestmark = pytest.mark.deep  # they need the clients
+
 ENDED: list[str] = []
 
 

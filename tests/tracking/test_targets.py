@@ -9,6 +9,8 @@ from eyechart.errors import SpecError
 from eyechart.tracking.mlflow_tracker import MAX_NAME, valid_names
 from eyechart.tracking.targets import check_targets, parse_targets
 
+pytestmark = pytest.mark.deep  # they need the clients
+
 
 @pytest.mark.parametrize(
     ("text", "message"),

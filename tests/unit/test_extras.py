@@ -24,7 +24,7 @@ def test_every_extra_of_a_message_exists(extra: Extra) -> None:
 
 
 def test_every_extra_of_users_can_be_named_in_a_message() -> None:
-    assert {*EXTRAS} - {*get_args(Extra)} == {"docs", "speed", "test"}  # those are for a clone
+    assert {*EXTRAS} - {*get_args(Extra)} == {"docs", "lint", "speed", "test", "test-all"}  # those are for a clone
 
 
 def test_messages_take_the_command_from_one_function() -> None:

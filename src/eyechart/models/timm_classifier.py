@@ -203,7 +203,7 @@ def _fold_normalisation(module: Any) -> None:
     from torch import nn
     from torch.nn.utils.fusion import fuse_conv_bn_weights
 
-    parts = [each for each in module.named_modules() if isinstance(each[1], nn.Conv2d | nn.BatchNorm2d)]
+    parts = [part for part in module.named_modules() if isinstance(part[1], nn.Conv2d | nn.BatchNorm2d)]
     for (_, convolution), (name, norm) in zip(parts[::2], parts[1::2], strict=True):
         convolution.weight, convolution.bias = fuse_conv_bn_weights(
             convolution.weight, convolution.bias, norm.running_mean, norm.running_var, norm.eps, norm.weight, norm.bias

@@ -135,8 +135,8 @@ class AbstentionPredictions(BirdPredictions):
         """Yield notes about unparsed and truncated responses, and about a split without unanswerable images."""
         came = self.count_outcomes()
         if self.prompts_left_out:
-            asked = self.prompt_set.count
-            yield f"{asked} of {asked + self.prompts_left_out} prompts were sent (abstention.prompts_per_level)."
+            sent = self.prompt_set.count
+            yield f"{sent} of {sent + self.prompts_left_out} prompts were sent (abstention.prompts_per_level)."
         if came.unparsed:
             yield f"{came.unparsed} of {self.describe_count()} could not be parsed; they do not count as abstentions."
         yield from truncation_note(came.truncated, self.describe_count())
