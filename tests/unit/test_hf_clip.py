@@ -1,8 +1,10 @@
 """CLIP, SigLIP and models like them through transformers, on tiny checkpoints made here."""
 
 from collections.abc import Callable
+from functools import cache
 from pathlib import Path
 from runpy import run_path
+from shutil import copytree
 from typing import Any
 
 import numpy as np
@@ -24,21 +26,30 @@ FAMILIES = ("clip", "metaclip_2", "siglip", "siglip2", "groupvit", *MASKED)
 Save = Callable[[str], Path]
 
 
-@pytest.fixture
-def save(tmp_path: Path) -> Save:
-    """Save a tiny model of a family with random weights."""
+@pytest.fixture(scope="module")
+def saved(tmp_path_factory: pytest.TempPathFactory) -> Save:
+    """Save a tiny model of a family with random weights, once for all tests."""
     import torch
 
+    root = tmp_path_factory.mktemp("families")
+
+    @cache
     def make(family: str) -> Path:
         torch.manual_seed(0)
         model, *readers = MAKERS["PARTS"][family]()
         for weight in model.parameters():
             torch.nn.init.normal_(weight, std=0.3)
         for part in (model, *readers):
-            part.save_pretrained(tmp_path / family)
-        return tmp_path / family
+            part.save_pretrained(root / family)
+        return root / family
 
     return make
+
+
+@pytest.fixture
+def save(saved: Save, tmp_path: Path) -> Save:
+    """Copy the tiny model of a family for a test, which may change it."""
+    return lambda family: Path(copytree(saved(family), tmp_path / family, dirs_exist_ok=True))
 
 
 def ours(folder: Path, more: str = "") -> HfClipEncoder:
