@@ -264,8 +264,9 @@ def several() -> Several:
 
 
 @pytest.fixture
-def forked_processes(warm_vllm: Sequence[str]) -> Iterator[None]:
+def forked_processes(warm_vllm: Sequence[str], pair: Pair) -> Iterator[None]:
     """Let processes that an engine spawns be forks of one that has imported vLLM, which takes long."""
+    pair.vllm.close()  # vLLM's groups of processes are global: the end of one engine would break another
     resource_tracker.ensure_running()  # with Python itself
     multiprocessing.set_executable(warm_vllm[0])
     yield
