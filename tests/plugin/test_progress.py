@@ -96,7 +96,7 @@ def test_a_terminal_shows_the_questions_while_they_are_asked(
     assert "4 passed" in said[said.rfind(CLEAR) :]
     lines = [line.replace(CLEAR, "") for line in re.findall("\x1b7\x1b\\[B\r(.*?)\x1b8", said)]
     assert max(map(len, lines)) < COLUMNS
-    assert any(line.startswith("0/4 cases | ") for line in lines)
+    assert any(re.match(r"\d/4 cases.* \| ", line) for line in lines)  # another worker may have finished its cases
 
 
 @pytest.mark.parametrize("workers", ["0", "2"])
