@@ -51,7 +51,7 @@ class Activation:
 
     def pytest_generate_tests(self, metafunc: pytest.Metafunc) -> None:
         """Activate for a test that uses a fixture of eyechart, directly or through other fixtures."""
-        if not self.active and any(name.startswith(options.FIXTURES) for name in metafunc.fixturenames):
+        if not self.active and options.needs_plugin(metafunc.fixturenames):
             self.activate_in("pytest_generate_tests", metafunc=metafunc)
 
     @pytest.hookimpl(optionalhook=True)

@@ -1,6 +1,6 @@
 """Cases that a preset leaves out: they are deselected, and the end of the terminal says which, and how to run them."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from typing import Any
 
 import pytest
@@ -13,7 +13,7 @@ from .options import get_option
 from .settings import get_preset
 from .workers import is_worker
 
-FOUND = "eyechart_left_out"
+LEFT_OUT = "eyechart_left_out"  # the key in the output of a worker
 
 
 class LeftOutByPreset:
@@ -22,32 +22,35 @@ class LeftOutByPreset:
     def __init__(self, config: pytest.Config) -> None:
         self.config, self.preset = config, get_preset(config)
         self.cases: list[tuple[str, str]] = []
-        self.protocols: list[str] = []
+        self.protocols: set[str] = set()
 
     @pytest.hookimpl(trylast=True)
     def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> None:
         """Deselect cases that nothing else deselected, and store their protocols and splits."""
-        left = []
+        kept, left = [], []
         for item in items:
-            if case := get_case(item):
-                self.protocols.append(case.protocol)
-                if case.whole_split in self.preset.left_out.get(case.protocol, ()):
-                    left.append(item)
-                    self.cases.append((case.protocol, case.whole_split))
+            case = get_case(item)
+            if case:
+                self.protocols.add(case.protocol)
+            if case and case.whole_split in self.preset.left_out.get(case.protocol, ()):
+                left.append(item)
+                self.cases.append((case.protocol, case.whole_split))
+            else:
+                kept.append(item)
         if left:
-            items[:] = [item for item in items if item not in left]
+            items[:] = kept
             self.config.hook.pytest_deselected(items=left)
 
     @pytest.hookimpl(trylast=True)
     def pytest_sessionfinish(self) -> None:
         """Send what was found from a worker to the controller, which does not collect."""
         if is_worker(self.config):
-            self.config.workeroutput[FOUND] = (self.cases, self.protocols)  # type: ignore[attr-defined]
+            self.config.workeroutput[LEFT_OUT] = (self.cases, [*self.protocols])  # type: ignore[attr-defined]
 
     @pytest.hookimpl(optionalhook=True)
     def pytest_testnodedown(self, node: Any) -> None:
         """Read what a worker found; every worker collects the same."""
-        self.cases, self.protocols = getattr(node, "workeroutput", {}).get(FOUND, (self.cases, self.protocols))
+        self.cases, self.protocols = getattr(node, "workeroutput", {}).get(LEFT_OUT, (self.cases, self.protocols))
 
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
         """Print what was left out, and the option that runs it."""
@@ -68,7 +71,7 @@ def describe_cases(cases: Sequence[Sequence[str]]) -> Iterator[str]:
         yield f"left out {count_of(len(cases), 'case')} ({', '.join(sorted(protocols))} of {', '.join(sorted(splits))})"
 
 
-def describe_settings(preset: Preset, protocols: Sequence[str]) -> Iterator[str]:
+def describe_settings(preset: Preset, protocols: Collection[str]) -> Iterator[str]:
     """Yield the settings of a preset for some protocols that the preset of the whole does not have."""
     if preset.whole:
         whole = read_preset(preset.whole).settings

@@ -177,6 +177,11 @@ def has_any_option(config: pytest.Config) -> bool:
     return is_on_command_line(config) or any(config.getini(option.ini_name) for option in OPTIONS)
 
 
+def needs_plugin(fixtures: Sequence[str]) -> bool:
+    """Return whether a test with these fixtures needs the plugin, directly or through other fixtures."""
+    return any(name.startswith(FIXTURES) for name in fixtures)
+
+
 def is_on_command_line(config: pytest.Config) -> bool:
     """Return whether the command line has an option of eyechart, so that the session is about benchmarks."""
     return any(config.getoption(option.ini_name) is not None for option in OPTIONS)

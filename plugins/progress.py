@@ -8,11 +8,11 @@ import math
 import os
 import threading
 import time
-from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
+from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, TextIO
+from typing import TYPE_CHECKING, Any, TextIO
 
 import pytest
 from tqdm import tqdm
@@ -22,10 +22,13 @@ from eyechart.inference.image_runner import Progress as Count
 from eyechart.protocol.settings import Case
 
 from .cases import find_case
-from .options import FIXTURES, is_on_command_line
+from .options import is_on_command_line, needs_plugin
 from .pace import CaseParts, Pace, State
 from .recorder import Recorder
 from .workers import worker_name
+
+if TYPE_CHECKING:
+    from eyechart.prelude import Track  # imported by sessions with `--eye-ray` alone
 
 # tqdm leaves the cursor in its own line; pytest continues the line above.
 SAVE, RESTORE, CLEAR = "\x1bD\x1b[A\x1b7\x1b[B\r", "\x1b8", "\x1b[2K"
@@ -47,8 +50,6 @@ PHASES: Mapping[str, str] = {  # what a case does, by the innermost span that is
     "evidence": "writes the record",
 }
 COSTS = "eyechart_costs"  # an attribute of the last report of a case: seconds, requests, those that were answered now
-
-Track = Callable[[Case], AbstractContextManager[Count]]
 
 
 def loading_seconds() -> float:
@@ -263,7 +264,7 @@ class Progress:
         return progress
 
     @contextmanager
-    def before_tests(self, cases: Iterable[Case]) -> Iterator[Track]:
+    def before_tests(self, cases: Iterable[Case]) -> "Iterator[Track]":
         """Show cases that are answered before the tests; yield a context of each one, which counts its answers."""
         tests, self.pace = self.pace, Pace(self.find_cases(map(prelude_id, cases)), counted="cases answered")
         try:
@@ -343,7 +344,7 @@ class Progress:
 
     def pytest_generate_tests(self, metafunc: pytest.Metafunc) -> None:
         """Start with the first benchmark that is collected."""
-        if any(name.startswith(FIXTURES) for name in metafunc.fixturenames):
+        if needs_plugin(metafunc.fixturenames):
             self.start()
 
     @pytest.hookimpl(wrapper=True)
