@@ -55,15 +55,15 @@ SLOWEST = "EYECHART_SLOWEST"  # how many of the slowest tests are listed at the 
 DEEP = re.compile(r"^pytestmark = .*\bpytest\.mark\.deep\b", re.MULTILINE)  # a file whose tests are all deep
 WARM = run_path(str(Path(__file__).parent / "warm.py"))
 FROZEN = [monotonic()]  # the times at which objects were left out of collections of garbage
-TOGETHER = (  # how files begin that share one run, or one import of vLLM, which take a minute
-    "tests/end_to_end/test_oodbench",
-    "tests/end_to_end/test_vllm",
-)
-RAY = (  # how the files begin that share one Ray cluster
-    "tests/plugin/faults/test_pools",
-    "tests/plugin/faults/test_ray_losses",
-    "tests/plugin/test_remote_data",
-)
+TOGETHER = {  # how files begin that share what takes long to make
+    "a run of OODBench": ("tests/end_to_end/test_oodbench",),
+    "the import of vLLM": ("tests/end_to_end/test_vllm",),
+    "a Ray cluster": (
+        "tests/plugin/faults/test_pools",
+        "tests/plugin/faults/test_ray_losses",
+        "tests/plugin/test_remote_data",
+    ),
+}
 
 BENCHMARKS = ("classification", "oodbench", "realbirdid")
 FIRST = (  # the longest, for which one worker would wait in the end; README's first command answers for others
@@ -155,9 +155,8 @@ class Files(LoadFileScheduling):  # type: ignore[misc]
 
     # By itself xdist begins with the files that have the most tests, and in the end one worker waits for the other.
     def _split_scope(self, nodeid: str) -> str:
-        if nodeid.startswith(RAY):
-            return "ray"
-        return next(filter(nodeid.startswith, TOGETHER), str(super()._split_scope(nodeid)))
+        shared = (name for name, files in TOGETHER.items() if nodeid.startswith(files))
+        return next(shared, str(super()._split_scope(nodeid)))
 
 
 @pytest.hookimpl(optionalhook=True)
