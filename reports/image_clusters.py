@@ -149,9 +149,8 @@ def cluster_images(
     count = min(count, len(directions))
     centers, codes = kmeans2(directions, count, minit="++", rng=np.random.default_rng(seed), missing="warn")
     offsets = (centers - directions.mean(axis=0)).astype(np.float32)
-    nearest = np.argsort(-cosine_similarity(offsets, words.astype(np.float32)), axis=1, kind="stable")[
-        :, :WORDS_OF_NAME
-    ].tolist()
+    similarity = cosine_similarity(offsets, words.astype(np.float32))
+    nearest = np.argsort(-similarity, axis=1, kind="stable")[:, :WORDS_OF_NAME].tolist()
     return codes.astype(np.int64), distinct_names([" / ".join(names[word] for word in best) for best in nearest])
 
 

@@ -121,5 +121,5 @@ class Blocks:
         return values if self.device is None else self.library.from_numpy(values).to(self.device)
 
     def to_numpy(self, values: Any) -> NDArray[Any]:
-        """Return an array of the device."""
+        """Return an array of the device as one of NumPy."""
         return np.asarray(values if self.device is None else values.cpu())
