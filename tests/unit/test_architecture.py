@@ -40,6 +40,7 @@ LAYERS = (  # from top to bottom
         "plurals",
         "records",
         "spec",
+        "text_files",
         "tracing",
         "version",
     ),

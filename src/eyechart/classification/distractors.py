@@ -22,6 +22,7 @@ from eyechart.inference.class_weights import ClassPrompts, cosine_similarity, no
 from eyechart.models.types import Classifier, Encoder, Floats
 from eyechart.protocol.context import Context
 from eyechart.protocol.options import OWN
+from eyechart.text_files import open_text
 
 Neighbours = NDArray[np.int64]
 FILES = (".csv", ".npy")
@@ -178,5 +179,5 @@ def read_confusions(path: Path, classes: int) -> Counts:
 
 def read_csv_rows(path: Path) -> NDArray[np.float64]:
     """Return the rows of a csv of numbers."""
-    with path.open(encoding="utf-8-sig", newline="") as file:
+    with open_text(path) as file:
         return np.array([[float(cell) for cell in row] for row in csv.reader(file)], np.float64)

@@ -22,6 +22,7 @@ from eyechart.cli.parameters import (
 )
 from eyechart.cli.reports import print_tables
 from eyechart.errors import NotComparableError
+from eyechart.text_files import plain_text
 
 if TYPE_CHECKING:
     from eyechart.reports.compare import MatchedSides
@@ -184,7 +185,7 @@ def clusters(
     from eyechart.reports.image_clusters import ClusterOptions, compare_clusters
     from eyechart.spec import parse_spec
 
-    names = tuple(words.read_text(encoding="utf-8").split("\n")) if words else ()
+    names = tuple(plain_text(words).split("\n")) if words else ()
     names = tuple(name.strip() for name in names if name.strip())
     chosen = ClusterOptions(parse_spec(encoder), words=names, rule=Rule(alpha), **options)
     print_tables([compare_clusters(before, after, chosen)], format_name)

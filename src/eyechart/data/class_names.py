@@ -4,6 +4,7 @@ Names are for prompts and people; classes are indices. In a vocabulary with two 
 ambiguous, so `load_vocabulary` refuses it by default.
 """
 
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -16,12 +17,15 @@ from typing import Any
 from eyechart.data.dataset import Dataset
 from eyechart.data.imagenet import CLASSES, synset_classes
 from eyechart.data.imagenet_names import open_clip_names
+from eyechart.data.names import alike, space_names
 from eyechart.data.packages import packaged_file, packaged_module
 from eyechart.errors import VocabularyError
 from eyechart.spec import did_you_mean
+from eyechart.text_files import plain_text
 
 MILL = {744: "projectile", 836: "sunglass"}
 MAX_SHOWN = 5
+MOST_MOVED = 0.1  # the share of names that a list may have for another class than the data set
 
 
 TEMPLATES_FILE = "zeroshot_classification_templates.txt"  # CLIP_benchmark's name
@@ -48,10 +52,13 @@ class Templates:
 
 
 def load_class_names(name_or_path: str) -> ClassNames:
-    """Return the class names `openai`, `mill`, `kisel` or `wordnet`, or those of a text file with one name per line."""
+    """Return the class names `openai`, `mill`, `kisel` or `wordnet`, or those of a text file with one name per line.
+
+    Those of a file have spaces in place of underscores.
+    """
     if name_or_path in VOCABULARIES:
         return _packaged_names(name_or_path)
-    lines = _lines(name_or_path, "class names", tuple(VOCABULARIES))
+    lines, _ = space_names(_lines(name_or_path, "class names", tuple(VOCABULARIES)))
     return ClassNames(name_or_path, lines, fingerprint(lines), name_or_path)
 
 
@@ -176,7 +183,7 @@ def _lines(path: str, what: str, known: Sequence[str]) -> tuple[str, ...]:
             f"The {what} '{path}' are neither one of {', '.join(known)} nor a text file{did_you_mean(path, known)}"
         )
     try:
-        lines = Path(path).read_text(encoding="utf-8-sig").rstrip("\n").split("\n")
+        lines = plain_text(Path(path)).rstrip("\n").split("\n")
     except UnicodeDecodeError as error:
         raise VocabularyError(f"{path} is not UTF-8 at byte {error.start}. Save it as UTF-8 text.") from error
     for number, line in enumerate(lines, 1):
@@ -207,9 +214,25 @@ def _describe_pairs(names: Sequence[str], pairs: Sequence[tuple[int, int]]) -> s
 
 
 def check_class_count(dataset: Dataset, names: Sequence[str], names_by: str) -> None:
-    """Raise VocabularyError unless there is one name per class of the data set."""
+    """Raise VocabularyError unless there is one name per class of the data set, and none is that of another class."""
     if len(names) != dataset.classes:
         raise VocabularyError(
             f"{dataset.benchmark}/{dataset.split} has {dataset.classes} classes, but the class names "
             f"'{names_by}' are {len(names)}. Give a file with a name a line to --eye-names."
         )
+    _check_order(dataset, names, names_by)
+
+
+def _check_order(dataset: Dataset, names: Sequence[str], names_by: str) -> None:
+    """Raise VocabularyError for names that the data set has for other classes; lists of ImageNet differ in a few."""
+    own, forms = Counter(map(alike, dataset.names)), [*map(alike, names)]
+    place_by_name = {alike(name): place for place, name in enumerate(dataset.names) if own[alike(name)] == 1}
+    moved = [place for place, name in enumerate(forms) if place_by_name.get(name, place) != place]
+    if len(moved) <= MOST_MOVED * len(names):
+        return
+    place = moved[0]
+    raise VocabularyError(
+        f"The class names '{names_by}' are in another order than the classes of {dataset.benchmark}/{dataset.split}: "
+        f"'{names[place]}' is name {place}, but class {place_by_name[forms[place]]} of the data, where class {place} "
+        f"is '{dataset.names[place]}'. Give the names in the order of the data's classes."
+    )

@@ -10,8 +10,10 @@ from typing import Literal
 
 from eyechart.data.birds import TABLE_NAMES
 from eyechart.data.detection.splits import BENCHMARK, Format, annotated_splits
+from eyechart.data.foreign_labels import SPLIT_NAMES
 from eyechart.data.imagenet import SYNSET, VAL_FILE
 from eyechart.data.images import SUFFIXES
+from eyechart.data.names import check_encoding, is_system
 from eyechart.errors import DataError
 from eyechart.plurals import count_of
 
@@ -27,7 +29,6 @@ AUXILIARY_FILES = (
     "slices.parquet",
 )  # files beside splits or classes that readers use
 DOCUMENTS = ("readme", "license", "licence", "copying", "citation", "checksums")
-SPLIT_NAMES = frozenset({"train", "training", "val", "valid", "validation", "dev", "test", "testing", "eval"})
 EXPECTED = "ROOT/<benchmark>/<split>"
 EXAMPLES = 3  # names in a list of names
 MAX_LISTED = 8  # splits and remarks in a line, and folders inspected to recognise their parent
@@ -97,8 +98,10 @@ def list_folder(path: Path, most: int | None = None) -> FolderListing:
     try:
         with os.scandir(path) as entries:
             for entry in islice(entries, most):
-                if entry.name.startswith("."):
+                if is_system(entry.name):
                     continue
+                if not entry.name.isascii():
+                    check_encoding(entry.path)
                 if entry.is_dir():
                     listing.folders.append(path / entry.name)
                 else:
@@ -224,8 +227,13 @@ def _stray(root: Path, listing: FolderListing, why: str) -> Iterator[tuple[str, 
 def _is_class(folder: Path) -> bool:
     """Return whether a folder is a class folder: images, no folders, and no flat ILSVRC validation files."""
     listing = list_folder(folder, MAX_ENTRIES)
-    known = VAL_FILE.fullmatch(listing.first_image) and not SYNSET.fullmatch(folder.name)
+    known = VAL_FILE.fullmatch(listing.first_image) and not _has_label(folder.name)
     return bool(listing.first_image) and not listing.folders and not known
+
+
+def _has_label(name: str) -> bool:
+    """Return whether a folder of ILSVRC validation files is that of a class: a synset or a number."""
+    return SYNSET.fullmatch(name) is not None or name.isdecimal()
 
 
 def _is_split(listing: FolderListing) -> bool:
@@ -234,7 +242,7 @@ def _is_split(listing: FolderListing) -> bool:
         return True
     if listing.first_image:
         flat = not listing.folders and VAL_FILE.fullmatch(listing.first_image) is not None
-        return flat and not SYNSET.fullmatch(listing.path.name)
+        return flat and not _has_label(listing.path.name)
     names = [folder.name for folder in listing.folders]
     if len(names) < 2 and not all(map(SYNSET.fullmatch, names)):
         return False

@@ -15,6 +15,7 @@ import msgspec
 
 from eyechart.data.imagenet import CLASSES
 from eyechart.errors import DataError
+from eyechart.text_files import plain_text
 
 PACKAGED = Path(__file__).with_name("equivalences.csv")
 GROUPS = ("eq_classes", "equivalent_classes")
@@ -81,7 +82,7 @@ def _groups(path: Path) -> Mapping[str, list[int]]:
 
 def _text(path: Path) -> str:
     try:
-        return path.read_text(encoding="utf-8-sig")
+        return plain_text(path)
     except UnicodeDecodeError as error:
         raise DataError(f"{path} is not UTF-8 at byte {error.start}. Save it as UTF-8 text.") from error
 

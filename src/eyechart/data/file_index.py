@@ -8,8 +8,10 @@ import msgspec
 
 from eyechart.data.dataset import Dataset, Source
 from eyechart.data.labels import LabelSet, build_label_set, build_original_labels
+from eyechart.data.names import space_names
 from eyechart.data.rows import Row
 from eyechart.errors import DataError
+from eyechart.text_files import read_text
 
 MULTILABEL = "multilabel"  # the label set of data with several labels an image
 
@@ -72,15 +74,17 @@ def read_class_names(folder: Path) -> tuple[str, ...]:
     """Return the lines of `classnames.txt` in the folder of a split or its parent, () if there is none."""
     for path in (folder / "classnames.txt", folder.parent / "classnames.txt"):
         if path.is_file():
-            return tuple(line.strip() for line in _text(path).strip().splitlines())
+            return split_names(path)
     return ()
 
 
-def _text(path: Path) -> str:
-    try:
-        return path.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        raise DataError(f"{path} cannot be read as UTF-8 text ({error}): write one class name a line.") from error
+def split_names(path: Path) -> tuple[str, ...]:
+    """Return the lines of a file of names, without empty ones at its end. Raises DataError for another empty line."""
+    text = read_text(path).rstrip().replace("\r\n", "\n").replace("\r", "\n")
+    lines = [*map(str.strip, text.split("\n"))]
+    if lines != [""] and "" in lines:
+        raise DataError(f"{path}, line {lines.index('') + 1} is empty. Write one class name on every line.")
+    return tuple(filter(None, lines))
 
 
 def build_dataset(
@@ -93,10 +97,13 @@ def build_dataset(
     names: Sequence[str] = (),
     upright: bool = True,
     source: Source | None = None,
+    numbered: bool = False,
 ) -> Dataset:
     """Return a data set of entries, with the original label set for single labels and `multilabel` for lists of labels.
 
-    Raises DataError for no entries, equal keys, a label out of range, or a wrong number of class names.
+    Names have spaces in place of underscores, as in prompts. The notes tell this, a single class, and equal pictures in
+    two classes; with `numbered`, if labels are numbers that a file or a caller gives, also that none is 0. Raises
+    DataError for no entries, equal keys, a label out of range, or a wrong number of class names.
     """
     if names and len(names) != classes:
         raise DataError(f"{place}: its classnames.txt has {len(names)} lines, expected {classes}, one a class.")
@@ -105,16 +112,41 @@ def build_dataset(
     _check_keys(place, entries)
     _check_range(place, entries, classes)
     index = tuple(Row(entry.key, entry.file, entry.sha256, entry.label) for entry in entries)
+    shown, note = space_names(names)
     return Dataset(
         benchmark=benchmark,
         split=split,
         index=index,
         source=source or FileSource(Path(place), entries),
         classes=classes,
-        names=tuple(names),
+        names=shown,
         upright=upright,
         label_sets={truth.name: truth for truth in _label_sets(index, entries, benchmark, split)},
+        notes=(*([note] if note else []), *_describe_labels(entries, classes, shown, numbered=numbered)),
     )
+
+
+def _describe_labels(
+    entries: Sequence[IndexEntry], classes: int, names: Sequence[str], *, numbered: bool
+) -> Iterator[str]:
+    """Yield notes on labels that may not mean what they seem to."""
+    if classes == 1:
+        yield f"there is only one class{f', {names[0]}' if names else ''}, so that every answer is right."
+    first_by_image: dict[str, IndexEntry] = {}
+    pairs = [
+        (first, entry)
+        for entry in entries
+        if entry.label >= 0 and (first := first_by_image.setdefault(entry.sha256, entry)).label != entry.label
+    ]
+    if pairs:
+        count = "one picture is" if len(pairs) == 1 else f"{len(pairs):,} pictures are"
+        yield f"{count} in two classes, the first {pairs[0][0].key} and {pairs[0][1].key}: no answer is right for both."
+    labels = {entry.label for entry in entries}
+    if numbered and names and len(labels) == classes - 1 and min(labels) == 1:
+        yield (
+            f"no image has the label 0, '{names[0]}', and all others occur. If the labels count from 1, each is taken "
+            "for the class after its own: subtract 1."
+        )
 
 
 def _label_sets(index: Sequence[Row], entries: Sequence[IndexEntry], benchmark: str, split: str) -> Iterator[LabelSet]:

@@ -11,12 +11,16 @@ from typing import NamedTuple
 
 import msgspec
 
+from eyechart.data.class_folders import read_class_folders
 from eyechart.data.dataset import Dataset
 from eyechart.data.discovery import is_document, join_names
 from eyechart.data.file_index import IndexEntry, build_dataset, read_class_names
-from eyechart.data.imagenet import CLASSES, SYNSET, synset_classes, val_file, val_labels
+from eyechart.data.foreign_labels import describe_label_files
+from eyechart.data.imagenet import synset_classes, val_file, val_labels
 from eyechart.data.images import SUFFIXES
 from eyechart.data.index_cache import FileFacts, file_facts, hash_facts, load_or_build, real_path
+from eyechart.data.names import check_encoding, is_system
+from eyechart.data.validation import check_validation_labels
 from eyechart.errors import DataError
 
 
@@ -36,29 +40,37 @@ def open_folder(
     of the data set list other files in class folders, which are not read. Raises DataError for an image without a label
     or that is no regular file, for a folder that is no class or cannot be listed, and as `build_dataset`.
     """
-    folders, entries, notes = _read_index(folder, cache)
-    own = read_class_names(folder)
-    labels = _labels(folder, folders, own, classes)
+    folders, flat, entries, notes = _read_index(folder, cache)
+    classed = read_class_folders(folder, folders, read_class_names(folder), classes, flat=flat)
+    labels = classed.labels
     ordered = sorted((_with_label(folder, entry, labels) for entry in entries), key=attrgetter("key"))
-    if labels is synset_classes():
-        return replace(build_dataset(folder, benchmark, split, ordered, classes=CLASSES, upright=upright), notes=notes)
-    names = () if classes else own or sorted(labels, key=labels.__getitem__)
-    count = classes or len(names)
-    dataset = build_dataset(folder, benchmark, split, ordered, classes=count, names=names, upright=upright)
-    return replace(dataset, notes=notes)
+    dataset = build_dataset(
+        folder, benchmark, split, ordered, classes=classed.count, names=classed.names, upright=upright
+    )
+    check_validation_labels(dataset, folder, all_equal=True)
+    return replace(dataset, notes=(*classed.notes, *dataset.notes, *notes))
 
 
-def _read_index(folder: Path, cache: Path | None) -> tuple[list[str], Sequence[IndexEntry], tuple[str, ...]]:
-    """Return the names of the class folders, the entries of all images, and the notes about other files."""
+def _read_index(folder: Path, cache: Path | None) -> tuple[list[str], bool, Sequence[IndexEntry], tuple[str, ...]]:
+    """Return the names of the class folders, the entries of all images, and the notes about other files.
+
+    Folders without pictures beside ILSVRC validation files are no classes, and the second value is whether there are
+    such files.
+    """
     top = _list(folder, root := os.path.realpath(folder))
     listed = [_list(entry, real_path(entry, root)) for entry in top.folders]
+    flat = bool(top.pictures) and all(val_file(path) is not None for path in top.pictures)
+    empty = [entry.name for entry, listing in zip(top.folders, listed, strict=True) if not listing.pictures]
+    strays = [name for name in empty if name not in synset_classes()] if flat else []
 
     def build() -> list[IndexEntry]:
         return _index(folder, [picture for listing in (top, *listed) for picture in listing.pictures])
 
     facts = [listing.facts for listing in (top, *listed)]
     entries = load_or_build(cache, facts, build, reader=f"folder {root}")
-    return [entry.name for entry in top.folders], entries, _describe_ignored(folder, listed)
+    folders = [entry.name for entry in top.folders if entry.name not in strays]
+    stray_note = (f"{join_names(strays)} beside the pictures has none and is not read.",) if strays else ()
+    return folders, flat, entries, (*stray_note, *_describe_ignored(folder, listed))
 
 
 class _Listing(NamedTuple):
@@ -74,8 +86,10 @@ def _list(folder: Path | os.DirEntry[str], real_path: str) -> _Listing:
     pictures, facts, folders, others = list[str](), list[FileFacts](), list[os.DirEntry[str]](), list[str]()
     try:
         with os.scandir(folder) as entries:  # which knows what most entries are without asking for each
-            visible = sorted((entry for entry in entries if entry.name[0] != "."), key=attrgetter("name"))
+            visible = sorted((entry for entry in entries if not is_system(entry.name)), key=attrgetter("name"))
         for entry in visible:
+            if not entry.name.isascii():
+                check_encoding(entry.path)
             regular = entry.is_file(follow_symlinks=False)  # as most are; a link needs more questions
             if not regular and (Path(entry).is_dir() if entry.is_symlink() else entry.is_dir()):
                 folders.append(entry)
@@ -128,34 +142,14 @@ def _read_bytes(path: Path) -> bytes:
         raise DataError(f"{path} cannot be read ({error.strerror}): copy it again, or remove it.") from error
 
 
-def _labels(folder: Path, folders: Sequence[str], names: Sequence[str], classes: int | None) -> Mapping[str, int]:
-    """Return the class of every folder."""
-    unknown = [name for name in folders if name not in synset_classes()]
-    numbers = {name: int(name) for name in folders if name.isdecimal()}
-    if not unknown:
-        return synset_classes()
-    if len(numbers) == len(folders) and (classes or names or {*numbers.values()} == {*range(len(folders))}):
-        return numbers
-    if classes or (len(unknown) < len(folders) and all(map(SYNSET.fullmatch, folders))):
-        raise DataError(
-            f"{folder} has {len(unknown)} folders that are no ImageNet-1k synsets, the first {unknown[0]}; expected "
-            "names such as n01440764: move the synset folders up, or the others away."
-        )
-    if names and len(names) != len(folders):
-        raise DataError(
-            f"{folder} has {len(folders)} class folders and {len(names)} lines in classnames.txt: give one line for "
-            "every folder, in the order of their names, and an empty folder for a class without pictures."
-        )
-    return {name: place for place, name in enumerate(folders)}
-
-
 def _with_label(folder: Path, entry: IndexEntry, labels: Mapping[str, int]) -> IndexEntry:
     above = entry.path.rpartition("/")[0]
     file = val_file(entry.file) if labels is synset_classes() else None
     if file is None and not above:
+        beside = describe_label_files([folder, folder / "annotations", folder.parent])
         raise DataError(
             f"{folder / entry.path} has no label: it lies in no class folder and is no ILSVRC validation file. "
-            "Move it into the folder of its class."
+            f"Move it into the folder of its class.{beside}"
         )
     if file is None:  # a third of the time of msgspec.structs.replace
         path = entry.key if entry.key == entry.path else entry.path  # one text instead of two

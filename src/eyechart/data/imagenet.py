@@ -15,7 +15,7 @@ from eyechart.data.packages import packaged_file
 CLASSES = 1000
 VAL_COUNT = 50_000
 SYNSET = re.compile(r"n\d{8}")
-VAL_FILE = re.compile(r"(ILSVRC2012_val_\d{8})(?:_n\d{8})?\.JPEG")
+VAL_FILE = re.compile(r"(ILSVRC2012_val_\d{8})(?:_n\d{8})?\.(?:JPEG|jpeg|JPG|jpg|png|webp)")  # copies may be others
 
 
 @cache

@@ -16,6 +16,7 @@ from eyechart.data.rows import Row
 from eyechart.errors import DataError
 from eyechart.metrics.accuracy import Empty
 from eyechart.spec import did_you_mean
+from eyechart.text_files import utf8_bytes
 
 EXAMPLES = 3
 UNUSUAL = re.compile(r"\\|\./|//|[/.]$", re.MULTILINE)  # in a name that is no plain relative path
@@ -95,7 +96,7 @@ def read_labels(path: str | Path, format: str | None = None, *, classes: int = C
     """Read a label file; the format is detected from the content by default."""
     try:
         data = Path(path).read_bytes()
-        text = data.decode("utf-8-sig").replace("\r\n", "\n")
+        text = utf8_bytes(data).decode().replace("\r\n", "\n")
         name = format or detect_format(text)
         labels = _parse(name, text)
         _check_range(name, text, labels, classes)

@@ -17,7 +17,9 @@ from numpy.typing import NDArray
 
 from eyechart.data.class_names import check_unique
 from eyechart.data.dataset import Dataset
+from eyechart.data.names import alike
 from eyechart.errors import ModelError
+from eyechart.text_files import open_text
 
 NONE = -1  # the row of an unknown key, the line of an image without one, the class of an answer that names none
 ANSWERS = 2**16  # whose classes are kept
@@ -52,7 +54,7 @@ def read_lines(
     """
     end = 0
     try:
-        with path.open(encoding="utf-8-sig", newline="") as file:
+        with open_text(path) as file:
             reader = csv.reader(file, strict=True)
             header = next(reader, [])
             if not {*columns} <= {*header} or (either and {*either}.isdisjoint(header)):
@@ -132,7 +134,9 @@ def count_others(wrong: Sequence[object]) -> str:
 
 
 def class_finder(names: Sequence[str], classes: int) -> FindClass:
-    """Return a function from an answer to its class, by index or exact name, -1 if it names none.
+    """Return a function from an answer to its class, by index or name, -1 if it names none.
+
+    Case, underscores and the Unicode form of a name do not matter.
 
     If two names are equal, the function raises VocabularyError for an answer that is no index, because a name could
     mean two classes.
@@ -141,13 +145,17 @@ def class_finder(names: Sequence[str], classes: int) -> FindClass:
     @cache
     def index() -> Mapping[str, int]:
         check_unique(names)
-        return {name.strip().casefold(): place for place, name in enumerate(names[:classes])}
+        known = {name.strip().casefold(): place for place, name in enumerate(names[:classes])}
+        forms = Counter(map(alike, names[:classes]))
+        others = {form: place for place, name in enumerate(names[:classes]) if forms[form := alike(name)] == 1}
+        return {**others, **known}
 
     @lru_cache(maxsize=ANSWERS)
     def find(answer: str) -> int:
         text = answer.strip().casefold()
         if text.isascii() and text.isdecimal() and int(text) < classes:
             return int(text)
-        return index().get(text, NONE)
+        known = index()
+        return known[text] if text in known else known.get(alike(answer), NONE)
 
     return find

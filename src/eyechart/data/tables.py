@@ -9,6 +9,7 @@ from typing import Any
 from eyechart.errors import DataError
 from eyechart.extras import install_command
 from eyechart.spec import did_you_mean
+from eyechart.text_files import open_text, utf8_bytes
 
 SUFFIXES = (".csv", ".parquet")
 LIST_SEPARATOR = ";"
@@ -70,7 +71,7 @@ def read_table(path: str | Path, required: Sequence[str], *, optional: Sequence[
 
 def _csv(path: Path) -> Table:
     try:
-        with path.open(encoding="utf-8-sig", newline="") as file:
+        with open_text(path) as file:
             header, rows, numbers = _rows(path, csv.reader(file, strict=True))
     except OSError as error:
         raise DataError(f"{path} cannot be read ({error.strerror}): copy it again.") from error
@@ -110,7 +111,7 @@ def check_separator(path: Path, header: Sequence[str]) -> None:
 
 def _encoding_error(path: Path) -> DataError:
     """Return the error for a file that is not UTF-8, with the line, since the csv reader reports an earlier one."""
-    data, start = path.read_bytes(), 0
+    data, start = utf8_bytes(path.read_bytes()), 0
     try:
         data.decode()
     except UnicodeDecodeError as error:

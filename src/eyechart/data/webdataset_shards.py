@@ -19,6 +19,7 @@ from eyechart.data.equivalences import equivalent_pairs
 from eyechart.data.file_index import FileSource, IndexEntry, build_dataset, read_class_names
 from eyechart.data.index_cache import FileFacts, load_or_build, read_facts
 from eyechart.errors import DataError
+from eyechart.text_files import plain_text
 
 IMAGES = ("webp", "png", "jpg", "jpeg")
 LABELS = ("cls", "npy")
@@ -132,7 +133,7 @@ def _map_to_subset(folder: Path, entry: IndexEntry, subset: Sequence[int]) -> In
 def _shards(folder: Path, there: frozenset[str]) -> list[str]:
     listing = folder / "nshards.txt"
     try:
-        count = int(listing.read_text(encoding="utf-8"))
+        count = int(plain_text(listing))
     except (OSError, ValueError) as error:
         raise DataError(
             f"{listing} cannot be read as a number of shards ({error}): write the number into it."

@@ -22,6 +22,7 @@ import msgspec
 
 from eyechart.errors import SpecError
 from eyechart.gate.compare import PRIMARY, SLICES, MetricComparison
+from eyechart.text_files import plain_text
 
 TIERS = CRITICAL, SUPPORTING, ADVISORY = "critical", "supporting", "advisory"
 PYPROJECT, TABLE = "pyproject.toml", ("tool", "eyechart", "gate")
@@ -119,7 +120,7 @@ def read_policy(path: Path) -> Policy:
     Raises SpecError if it cannot be read or has an unknown key or a wrong value.
     """
     try:
-        values = tomllib.loads(path.read_text(encoding="utf-8"))
+        values = tomllib.loads(plain_text(path))
         for key in TABLE if path.name == PYPROJECT else ():
             if key not in values:
                 raise SpecError(f"{path} has no table [{'.'.join(TABLE)}]. Add it, or name another file.")

@@ -8,6 +8,7 @@ from typing import Any, TypeVar
 import msgspec
 
 from eyechart.errors import DataError
+from eyechart.text_files import utf8_bytes
 
 T = TypeVar("T")
 
@@ -17,6 +18,7 @@ def parse_json(data: bytes, kind: type[T], source: str, remedy: str) -> T:
 
     `source` names the file, `remedy` is the end of the sentence for one that is damaged. Raises DataError.
     """
+    data = utf8_bytes(data)
     try:
         try:
             return msgspec.json.decode(data, type=kind, strict=False)

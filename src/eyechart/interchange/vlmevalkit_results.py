@@ -26,6 +26,7 @@ from eyechart.interchange.results import (
     image_of,
     safe_name,
 )
+from eyechart.text_files import utf8_bytes
 
 TOOL = "vlmevalkit"
 EXPECTED = (
@@ -131,7 +132,7 @@ def read_table(path: Path) -> Sequence[Row]:
         raise DataError(f"{path} has the ending '{path.suffix}'. {EXPECTED}")
     csv.field_size_limit(2**31 - 1)  # a cell may be an image
     try:
-        text = StringIO(read_file(path, EXPECTED).decode("utf-8-sig"), newline="")
+        text = StringIO(utf8_bytes(read_file(path, EXPECTED)).decode(), newline="")
         return [*csv.DictReader(text, delimiter=SEPARATORS[path.suffix])]
     except (UnicodeDecodeError, csv.Error) as error:
         raise DataError(f"{path} cannot be read ({error}). {EXPECTED}") from error

@@ -10,6 +10,7 @@ from eyechart.errors import ModelError, SpecError
 from eyechart.models import options
 from eyechart.parsers.thinking import END, START
 from eyechart.spec import ModelSpec
+from eyechart.text_files import plain_text
 
 SWITCHES = ("enable_thinking", "thinking")  # variables by which chat templates turn thinking on and off
 FILES = ("*.jinja", "chat_template.json", "processor_config.json", "tokenizer_config.json")
@@ -156,7 +157,7 @@ def read_system_prompt(spec: ModelSpec) -> str:
         return text
     path = Path(text).expanduser()
     try:
-        return path.read_text(encoding="utf-8").strip()
+        return plain_text(path).strip()
     except (OSError, UnicodeDecodeError) as error:
         raise SpecError(
             f"'{spec}': the system prompt {path} cannot be read ({error}). Expected a text file."

@@ -1,6 +1,5 @@
 """Reader of object detections in the COCO results format: a JSON list with image_id, category_id and score."""
 
-from codecs import BOM_UTF8
 from collections.abc import Sequence
 from dataclasses import dataclass
 from hashlib import sha256
@@ -13,6 +12,7 @@ from numpy.typing import NDArray
 
 from eyechart.data.detection.annotation import Annotation, Exclusion, list_exclusions
 from eyechart.errors import DataError
+from eyechart.text_files import utf8_bytes
 
 FIRST = 5  # unknown categories that a message shows
 
@@ -82,7 +82,7 @@ def read_detections(path: str | Path, annotation: Annotation) -> Detections:
 def _decoded(path: str | Path) -> tuple[bytes, list[Detection]]:
     try:
         data = Path(path).read_bytes()
-        return data, msgspec.json.decode(data.removeprefix(BOM_UTF8), type=list[Detection])
+        return data, msgspec.json.decode(utf8_bytes(data), type=list[Detection])
     except OSError as error:
         raise DataError(
             f"The detections {path} cannot be read ({error.strerror}). Give a file of COCO results."

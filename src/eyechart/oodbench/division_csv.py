@@ -12,6 +12,7 @@ import numpy as np
 from eyechart.data.dataset import Dataset
 from eyechart.errors import DataError
 from eyechart.oodbench.division import HARD_SAMPLES, SETS, Division, Pairs
+from eyechart.text_files import plain_text
 
 HEADER = ("img_id", "category", "answer")
 ANSWERS = {"yes": True, "no": False}
@@ -70,7 +71,7 @@ def read_pairs(path: Path, dataset: Dataset) -> Pairs:
     contradict its annotation.
     """
     try:
-        lines = csv.reader(StringIO(path.read_text(encoding="utf-8-sig"), newline=""), strict=True)
+        lines = csv.reader(StringIO(plain_text(path), newline=""), strict=True)
         numbered = [(lines.line_num, cells) for cells in lines]
     except OSError as error:
         raise DataError(f"{path} cannot be read ({error.strerror}). Copy it again.") from error

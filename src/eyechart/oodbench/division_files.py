@@ -3,7 +3,6 @@
 A file does not depend on the order of images or categories. Its fingerprints say which data it was built from.
 """
 
-from codecs import BOM_UTF8
 from collections.abc import Iterator, Mapping
 from hashlib import sha256
 from pathlib import Path
@@ -16,6 +15,7 @@ from eyechart.data.dataset import Dataset
 from eyechart.errors import DataError
 from eyechart.oodbench.division import HARD_SAMPLES, ID, OOD_H, OOD_S, SETS, Detector, Division, Ints, LeftOutImage
 from eyechart.oodbench.division_csv import read_set, set_to_csv
+from eyechart.text_files import utf8_bytes
 
 SCHEMA = 1
 KNOWN, DIGITS = (*SETS, HARD_SAMPLES), {*"0123"}
@@ -162,7 +162,7 @@ def read_division(path: Path, dataset: Dataset) -> Division:
 def read_file(path: Path) -> DivisionFile:
     """Read a division file and check its format only, not whether it fits a data set."""
     try:
-        content = msgspec.json.decode(path.read_bytes().removeprefix(BOM_UTF8), type=DivisionFile)
+        content = msgspec.json.decode(utf8_bytes(path.read_bytes()), type=DivisionFile)
     except OSError as error:
         raise DataError(f"The division {path} cannot be read ({error.strerror}). {REMEDY}") from error
     except (msgspec.DecodeError, UnicodeDecodeError) as error:

@@ -15,6 +15,7 @@ import msgspec
 from eyechart.data.detection.annotation import Exclusion, list_exclusions
 from eyechart.errors import DataError
 from eyechart.spec import did_you_mean
+from eyechart.text_files import plain_text, utf8_bytes
 
 RELEASE = re.compile(r"COCO_(?:train|val|test)\d{4}_(?=\d{12}$)")  # the same images without it in later releases
 ENDING = re.compile(r"\.(?:jpe?g|png|webp|gif|bmp|tiff?|jp2)$", re.IGNORECASE)  # names may have other dots
@@ -70,7 +71,7 @@ def read_synonyms(path: str | Path, categories: Iterable[str]) -> Mapping[str, t
     known = {*categories}
     words_by_category: defaultdict[str, list[str]] = defaultdict(list)
     try:
-        for where, row in _table(Path(path).read_text(encoding="utf-8-sig"), "category", "words"):
+        for where, row in _table(plain_text(Path(path)), "category", "words"):
             if row["category"] not in known:
                 raise DataError(f"{where}: '{row['category']}' is no category{did_you_mean(row['category'], [*known])}")
             words_by_category[row["category"]] += [word.strip() for word in row["words"].split(";") if word.strip()]
@@ -102,12 +103,12 @@ def _collected(
 def _recognised(path: Path, data: bytes) -> tuple[str, Iterator[CorpusEntry]]:
     ending = path.suffix.casefold()
     if ending == ".csv":
-        return "csv", _rows(data.decode("utf-8-sig"))
+        return "csv", _rows(utf8_bytes(data).decode())
     if ending == ".jsonl":
         return "jsonl", _lines(data)
     if ending != ".json":
         raise DataError(f"its format '{path.suffix}' is not known. Expected .json, .jsonl or .csv.")
-    if data.lstrip(b"\xef\xbb\xbf \t\r\n").startswith(b"{"):
+    if utf8_bytes(data).lstrip().startswith(b"{"):
         return "captions", _captions(_decode(data, _Captions))
     return "json", _objects(_decode(data, list[_Entry]))
 
@@ -145,7 +146,7 @@ def _objects(entries: Iterable[_Entry], what: str = "entry") -> Iterator[CorpusE
 
 
 def _lines(data: bytes) -> Iterator[CorpusEntry]:
-    for number, line in enumerate(data.removeprefix(b"\xef\xbb\xbf").splitlines(), 1):
+    for number, line in enumerate(utf8_bytes(data).splitlines(), 1):
         if line.strip():
             yield from _said(f"line {number}", _decode(line, _Entry, f"line {number}: "))
 

@@ -11,6 +11,7 @@ import msgspec
 
 from eyechart.errors import DataError
 from eyechart.spec import did_you_mean
+from eyechart.text_files import plain_text
 
 FOLDER = Path(__file__).with_name("prompts")
 SLOTS = ("class_list", "dynamic_choices", "category", "other", "said", "reason_list")
@@ -104,7 +105,7 @@ def get_prompt(name_or_path: str) -> Prompt:
 
 def _read(path: Path) -> _File:
     try:
-        return msgspec.convert(tomllib.loads(path.read_text(encoding="utf-8")), _File)
+        return msgspec.convert(tomllib.loads(plain_text(path)), _File)
     except (UnicodeDecodeError, tomllib.TOMLDecodeError, msgspec.ValidationError) as error:
         raise DataError(
             f"{path} is not a prompt ({error}). Give the keys source and text, and perhaps note, as UTF-8 toml."

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import csv
-import gzip
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TextIO
+from typing import TYPE_CHECKING, Any
 
 from eyechart.data.tables import check_separator
 from eyechart.errors import DataError
 from eyechart.extras import install_command
+from eyechart.text_files import open_text
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -75,24 +75,18 @@ def _read(path: Path, choose: SelectColumns) -> Iterator[TableChunk]:
         raise DataError(f"{path} is no table by its name: expected one that ends in {', '.join(SUFFIXES)}.")
     if kind == ".parquet":
         return _parquet(path, choose)
-    with _open_text(path) as file:
+    with open_text(path) as file:
         head = file.readline().rstrip("\r\n")
     if kind == ".txt" and "\t" not in head:
         return _lines(path)
     return _text(path, head, choose)
 
 
-def _open_text(path: Path) -> TextIO:
-    if path.suffix.lower() == ".gz":
-        return gzip.open(path, "rt", encoding="utf-8-sig", newline="")
-    return path.open(encoding="utf-8-sig", newline="")
-
-
 def _lines(path: Path) -> Iterator[TableChunk]:
     import pyarrow as pa
 
     first = 1
-    with _open_text(path) as file:
+    with open_text(path) as file:
         while block := [line.strip() for line in islice(file, ROWS)]:
             yield TableChunk(first, len(block), {LINES: pa.array(block, pa.string())})
             first += len(block)

@@ -10,6 +10,7 @@ from pathlib import Path
 import msgspec
 
 from eyechart.errors import DataError
+from eyechart.text_files import plain_text
 
 OWN = "own"
 PACKAGED = Path(__file__).with_name("abstention_wordings.toml")
@@ -72,7 +73,7 @@ def load_prompt_set(name_or_path: str = OWN) -> PromptSet:
     """
     path = PACKAGED if name_or_path == OWN else Path(name_or_path)
     try:
-        held = tomllib.loads(path.read_text(encoding="utf-8-sig"))
+        held = tomllib.loads(plain_text(path))
     except OSError as error:
         raise DataError(f"The wordings {path} cannot be read ({error.strerror or error}). {EXPECTED}") from error
     except (UnicodeDecodeError, tomllib.TOMLDecodeError) as error:

@@ -1,6 +1,5 @@
 """Shared by the readers of annotated data sets: read JSON, find and hash images, and build the data set."""
 
-from codecs import BOM_UTF8
 from collections.abc import Hashable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
@@ -16,6 +15,7 @@ from eyechart.data.detection.annotation import Annotation
 from eyechart.data.file_index import IndexEntry, build_dataset
 from eyechart.data.index_cache import load_or_build, read_facts
 from eyechart.errors import DataError, VocabularyError
+from eyechart.text_files import utf8_bytes
 
 T = TypeVar("T")
 H = TypeVar("H", bound=Hashable)
@@ -24,7 +24,7 @@ H = TypeVar("H", bound=Hashable)
 def read_json(path: Path, kind: type[T], what: str) -> T:
     """Return the content of a JSON file as a typed struct; fields that the struct lacks are skipped."""
     try:
-        return msgspec.json.decode(path.read_bytes().removeprefix(BOM_UTF8), type=kind)
+        return msgspec.json.decode(utf8_bytes(path.read_bytes()), type=kind)
     except OSError as error:
         raise DataError(f"{path} cannot be read ({error.strerror}): copy it again from where it came from.") from error
     except (msgspec.DecodeError, UnicodeDecodeError) as error:

@@ -4,6 +4,7 @@ The large tables (2.6 million images and sweeps, their poses, 1.2 million annota
 row by row; only the required fields are decoded.
 """
 
+from codecs import BOM_UTF8
 from collections.abc import Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
@@ -199,7 +200,9 @@ def _rows(version: Path, name: str, kind: type[Row]) -> Iterator[Row]:
     path, place = version / f"{name}.json", 0
     try:
         with path.open("rb") as file:
-            rows = msgspec.json.decode(mmap(file.fileno(), 0, access=ACCESS_READ), type=list[msgspec.Raw])
+            content = memoryview(mmap(file.fileno(), 0, access=ACCESS_READ))
+            marked = bytes(content[: len(BOM_UTF8)]) == BOM_UTF8
+            rows = msgspec.json.decode(content[len(BOM_UTF8) * marked :], type=list[msgspec.Raw])
         decode = msgspec.json.Decoder(kind).decode
         for place, row in enumerate(rows, 1):  # noqa: B007  # an error message uses it
             yield decode(row)

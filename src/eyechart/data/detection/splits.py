@@ -11,6 +11,7 @@ from eyechart.data.detection.cityscapes import open_cityscapes
 from eyechart.data.detection.coco import open_coco
 from eyechart.data.detection.lvis import open_lvis
 from eyechart.data.detection.nuscenes import open_nuscenes
+from eyechart.data.names import is_system
 
 Format = Literal["coco", "lvis", "nuscenes", "cityscapes"]
 FORMATS: tuple[Format, ...] = get_args(Format)
@@ -77,7 +78,7 @@ def annotated_splits(root: Path) -> list[AnnotatedSplit]:
 def _folders(path: Path) -> list[Path]:
     if not path.is_dir():
         return []
-    return sorted(inner for inner in path.iterdir() if inner.is_dir() and not inner.name.startswith("."))
+    return sorted(inner for inner in path.iterdir() if inner.is_dir() and not is_system(inner.name))
 
 
 def _splits(folder: Path, *, named: bool = True) -> Iterator[AnnotatedSplit]:

@@ -11,6 +11,7 @@ import msgspec
 
 from eyechart.errors import SpecError
 from eyechart.models.types import Usage
+from eyechart.text_files import plain_text
 
 PACKAGED = Path(__file__).with_name("prices.toml")
 SNAPSHOT = re.compile(r"-(\d{8}|\d{4}-\d{2}-\d{2})$")  # the date in a name such as gpt-4o-2024-11-20
@@ -66,7 +67,7 @@ class PriceTable(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 def read_prices(path: Path) -> PriceTable:
     """Read a table of prices; raise SpecError if it is not one."""
     try:
-        table = msgspec.convert(tomllib.loads(path.read_text(encoding="utf-8")), PriceTable, strict=False)
+        table = msgspec.convert(tomllib.loads(plain_text(path)), PriceTable, strict=False)
     except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError, msgspec.ValidationError) as error:
         raise SpecError(
             f"{path} is not a table of prices ({error}). Expected UTF-8 toml with date = 2026-11-24 and, in [models], "

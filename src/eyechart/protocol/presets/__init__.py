@@ -24,6 +24,7 @@ from eyechart.errors import SpecError
 from eyechart.protocol.options import OptionSetting
 from eyechart.protocol.settings import PER_PROTOCOL as SUITE
 from eyechart.spec import did_you_mean
+from eyechart.text_files import plain_text
 
 INCLUDE, WHOLE, LEAVE_OUT = "include", "whole", "leave_out"
 SPLIT = re.compile(r"[^/,\s]+/[^/,\s]+")
@@ -64,7 +65,7 @@ def read_preset(name_or_path: str) -> Preset:
         protocol: tuple(value.split(",")) for (protocol, option), value in values.items() if option == LEAVE_OUT
     }
     whole = parse_file(path).get(WHOLE, "")
-    first = path.read_text(encoding="utf-8").partition("\n")[0]
+    first = plain_text(path).partition("\n")[0]
     summary = first.removeprefix("#").strip() if first.startswith("#") else ""
     return Preset(tuple(settings), suite, summary, left_out, whole)
 
@@ -104,7 +105,7 @@ def read_values(path: Path, including: tuple[Path, ...]) -> Iterator[tuple[str, 
 def parse_file(path: Path) -> dict[str, Any]:
     """Return the tables of a file, and its list of included presets. Raises SpecError for other content."""
     try:
-        tables = tomllib.loads(path.read_text(encoding="utf-8"))
+        tables = tomllib.loads(plain_text(path))
     except (UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
         raise SpecError(
             f"The preset {path} cannot be read: {error}. Expected TOML, a table for each protocol."

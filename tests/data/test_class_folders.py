@@ -1,0 +1,249 @@
+"""Which class each folder is, where names, numbers, systems and other tools' layouts leave a doubt."""
+
+import io
+import os
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+import pytest
+from PIL import Image
+
+from eyechart.data.dataset import Dataset
+from eyechart.data.discovery import find_split, survey_root
+from eyechart.data.imagenet import val_labels
+from eyechart.data.splits import list_splits, open_split
+from eyechart.errors import DataError
+
+Fill = Callable[..., Path]
+VAL = [f"ILSVRC2012_val_{number:08d}.JPEG" for number in (1, 2, 3)]  # classes 65, 970, 230
+
+
+def picture(shade: int) -> bytes:
+    buffer = io.BytesIO()
+    Image.new("RGB", (4, 4), (shade, 0, 0)).save(buffer, "PNG")
+    return buffer.getvalue()
+
+
+@pytest.fixture
+def fill(tmp_path: Path) -> Fill:
+    def filled(*names: str, classnames: str | bytes = "", where: str = "pets/test") -> Path:
+        folder = tmp_path / where
+        for shade, name in enumerate(names):
+            path = folder / name
+            if name.endswith("/"):
+                path.mkdir(parents=True)
+                continue
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_bytes(picture(shade))
+        if classnames:
+            content = classnames.encode() if isinstance(classnames, str) else classnames
+            (folder.parent / "classnames.txt").write_bytes(content)
+        return folder
+
+    return filled
+
+
+def opened(folder: Path) -> Dataset:
+    return open_split(find_split(folder))
+
+
+def called(found: Dataset) -> dict[str, str]:
+    """The class name of each picture."""
+    return {row.key: found.names[row.label] for row in found.index}
+
+
+def refusal(folder: Path) -> str:
+    with pytest.raises(DataError) as caught:
+        opened(folder)
+    return str(caught.value)
+
+
+# Folders that systems leave behind.
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "__MACOSX", "@eaDir", "$RECYCLE.BIN", "System Volume Information", "lost+found", "#recycle", "@Recycle",
+        ".ipynb_checkpoints", "__pycache__", ".Trash-1000", "FOUND.000",
+    ],
+)  # fmt: skip
+def test_folders_of_systems_are_no_classes_splits_or_benchmarks(fill: Fill, name: str) -> None:
+    folder = fill("blue/0.png", "red/0.png")
+    for place in (folder, folder.parent, folder.parent.parent, folder / "red"):
+        (place / name / "red").mkdir(parents=True)
+        (place / name / "red" / "0.png").write_bytes(picture(9))
+    found = opened(folder)
+    assert (found.names, found.notes) == (("blue", "red"), ())
+    assert [*map(str, survey_root(folder.parent.parent).splits)] == ["pets/test"]
+
+
+# Numbers.
+
+
+def test_validation_files_in_folders_numbered_in_another_order(fill: Fill) -> None:
+    files = dict([*val_labels().items()][:40])
+    folder = fill(*(f"{(label + 1) % 1000}/{file}" for file, label in files.items()), where="imagenet/small")
+    for number in range(1000):
+        (folder / str(number)).mkdir(exist_ok=True)
+    message = refusal(folder)
+    assert "40 of the 40 ILSVRC validation files" in message
+    assert "devkit" in message
+
+
+def test_validation_files_in_their_numbers_keep_their_labels(fill: Fill) -> None:
+    files = dict([*val_labels().items()][:5])
+    expected = [label for _, label in sorted((str(label), label) for label in files.values())]
+    folder = fill(*(f"{label}/{file}" for file, label in files.items()), where="imagenet/small")
+    for number in range(1000):
+        (folder / str(number)).mkdir(exist_ok=True)
+    assert [row.label for row in opened(folder).index] == expected
+
+
+def test_a_root_with_validation_files_in_numbered_folders_is_a_root(fill: Fill) -> None:
+    folder = fill(f"65/{VAL[0]}", f"970/{VAL[1]}", where="root/imagenet/val")
+    assert "imagenet/val" in map(str, list_splits(folder.parent.parent))
+
+
+def test_numbers_from_one_with_a_name_for_each(fill: Fill) -> None:
+    found = opened(fill("1/a.png", "2/a.png", "3/", classnames="blue\ngreen\nred\n"))
+    assert called(found) == {"1/a.png": "blue", "2/a.png": "green"}
+    assert found.notes == ("class folders are numbered from 1: 1 is class 0.",)
+
+
+@pytest.mark.parametrize("names", [("1/a.png", "2/a.png"), ("2/a.png",)])
+def test_numbers_that_may_begin_at_zero_or_one(fill: Fill, names: Sequence[str]) -> None:
+    message = refusal(fill(*names, classnames="blue\ngreen\nred\n"))
+    assert "numbered from 0, or from 1?" in message
+    assert "an empty folder 3 if they begin at 1" in message
+
+
+def test_numbers_from_zero_in_another_order_than_text_are_told(fill: Fill) -> None:
+    (note,) = opened(fill(*(f"{number}/a.png" for number in range(12)))).notes
+    assert "2 comes before 10" in note
+
+
+# Lines of classnames.txt.
+
+
+@pytest.mark.parametrize("lines", ["apple\nBanana\n", "banana\nApple\n", "apple\r\nbanana"])
+def test_lines_with_the_names_of_the_folders_are_theirs(fill: Fill, lines: str) -> None:
+    found = opened(fill("apple/0.png", "Banana/0.png", classnames=lines))
+    assert {key: name.casefold() for key, name in called(found).items()} == {
+        "apple/0.png": "apple",
+        "Banana/0.png": "banana",
+    }
+    assert len(found.notes) == ("apple" in lines[:5])
+
+
+def test_more_lines_than_folders_if_all_folders_are_among_them(fill: Fill) -> None:
+    found = opened(fill("dog_face/0.png", "ant/0.png", classnames="zebra\ndog face\nant\n"))
+    assert (found.classes, called(found)) == (3, {"ant/0.png": "ant", "dog_face/0.png": "dog face"})
+
+
+def test_lines_that_name_another_folder_are_refused(fill: Fill) -> None:
+    message = refusal(fill("cat/0.png", "dog/0.png", "emu/0.png", classnames="dog\na cat\nan emu\n"))
+    assert "line 1 has its own name" in message
+    assert "number 2 of the folders" in message
+
+
+@pytest.mark.parametrize("folders", [("apple", "Banana"), ("class2", "class10"), ("a_c", "ab")])
+def test_an_order_that_file_managers_show_otherwise_is_told(fill: Fill, folders: Sequence[str]) -> None:
+    (note,) = opened(fill(*(f"{name}/0.png" for name in folders), classnames="first\nsecond\n")).notes
+    assert f"{min(folders)} is 'first'" in note
+
+
+@pytest.mark.parametrize(
+    "lines", ["\ufeffblue\r\nred\r\n".encode(), "blue\nred\n".encode("utf-16"), "blue\n\ufeffred\n".encode()]
+)
+def test_byte_order_marks_are_no_part_of_names(fill: Fill, lines: bytes) -> None:
+    assert opened(fill("a/0.png", "b/0.png", classnames=lines)).names == ("blue", "red")
+
+
+def test_an_empty_line_among_names(fill: Fill) -> None:
+    assert "line 2 is empty" in refusal(fill("a/0.png", "b/0.png", classnames="blue\n\nred\n"))
+
+
+# Names.
+
+
+def test_underscores_are_spaces_in_names(fill: Fill) -> None:
+    found = opened(fill("cat/0.png", "dog_face/0.png"))
+    assert (found.names, found.keys) == (("cat", "dog face"), ("cat/0.png", "dog_face/0.png"))
+    assert "1 of 2 class names have underscores, such as 'dog_face'" in found.notes[0]
+
+
+def test_names_that_differ_in_underscores_stay(fill: Fill) -> None:
+    found = opened(fill("dog face/0.png", "dog_face/0.png"))
+    assert found.names == ("dog face", "dog_face")
+    assert "two names would be equal" in found.notes[0]
+
+
+@pytest.mark.parametrize("kind", ["file", "class"])
+def test_a_name_that_is_not_utf8_is_named(fill: Fill, kind: str) -> None:
+    folder = fill("blue/0.png", "red/x.png")
+    source = folder / ("red/x.png" if kind == "file" else "red")
+    source.rename(os.fsdecode(os.fsencode(source.parent) + b"/caf\xe9.png"))
+    message = refusal(folder)
+    assert r"caf\xe9.png is not UTF-8" in message
+    message.encode()
+
+
+# Layouts of other tools.
+
+
+@pytest.mark.parametrize(
+    "names",
+    [("images", "labels"), ("JPEGImages", "Annotations"), ("images",), ("train", "val"), ("images", "masks", "x")],
+)
+def test_a_layout_is_no_class_folders(fill: Fill, names: Sequence[str]) -> None:
+    assert "are those of a layout" in refusal(fill(*(f"{name}/0.png" for name in names)))
+
+
+@pytest.mark.parametrize("names", [("mask", "no_mask"), ("image", "text"), ("data",)])
+def test_classes_may_have_words_of_layouts(fill: Fill, names: Sequence[str]) -> None:
+    assert opened(fill(*(f"{name}/0.png" for name in names))).classes == len(names)
+
+
+def test_one_class_is_told(fill: Fill) -> None:
+    assert opened(fill("cat/0.png")).notes == ("there is only one class, cat, so that every answer is right.",)
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "remedy"),
+    [
+        ("annotations/instances_default.json", '{"images": [], "categories": []}', "instances_val2017.json"),
+        ("instances_val2014.json", '{"images": [], "annotations": []}', "instances_val2017.json"),
+        ("lvis_v0.5_val.json", "{}", "lvis_v1_val.json"),
+        ("labels.csv", "file,label", "DataFrame"),
+        ("metadata.jsonl", "{}", "imagefolder"),
+        ("data.yaml", "nc: 2", "YOLO"),
+    ],
+)
+def test_a_file_of_labels_beside_flat_pictures_is_named(fill: Fill, name: str, content: str, remedy: str) -> None:
+    folder = fill("0.png")
+    (folder / name).parent.mkdir(exist_ok=True)
+    (folder / name).write_text(content)
+    message = refusal(folder)
+    assert f"{folder / name} may have the labels" in message
+    assert remedy in message
+
+
+def test_a_stray_folder_beside_flat_validation_files(fill: Fill) -> None:
+    folder = fill(*VAL, "devkit/")
+    assert opened(folder).notes == ("devkit beside the pictures has none and is not read.",)
+    (folder / "devkit" / "a.png").write_bytes(picture(9))
+    assert "beside the folder devkit, which is no synset" in refusal(folder)
+
+
+@pytest.mark.parametrize("suffix", ["jpg", "jpeg", "png", "webp"])
+def test_copies_of_validation_files_in_other_formats(fill: Fill, suffix: str) -> None:
+    assert [row.label for row in opened(fill(f"ILSVRC2012_val_00000001.{suffix}")).index] == [65]
+
+
+def test_one_picture_in_two_classes_is_told(fill: Fill) -> None:
+    folder = fill("cat/0.png", "dog/0.png", "dog/1.png")
+    (folder / "dog" / "1.png").write_bytes((folder / "cat" / "0.png").read_bytes())
+    assert opened(folder).notes == (
+        "one picture is in two classes, the first cat/0.png and dog/1.png: no answer is right for both.",
+    )

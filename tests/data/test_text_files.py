@@ -1,0 +1,65 @@
+"""Byte order marks, which editors write, in every text file that a user gives: they are never part of the content."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from eyechart.classification.distractors import read_csv_rows
+from eyechart.data.class_names import load_class_names, load_templates
+from eyechart.data.detection.nuscenes_tables import scene_tokens
+from eyechart.data.equivalences import equivalent_pairs
+from eyechart.data.label_files import read_labels
+from eyechart.data.sample_keys import read_lines
+from eyechart.data.tables import read_table
+from eyechart.errors import DataError
+from eyechart.gate.policy import read_policy
+from eyechart.models.served.prices import read_prices
+from eyechart.oodbench.training_corpus import read_synonyms
+from eyechart.protocol.prompts import get_prompt
+from eyechart.text_files import decode_text
+
+Read = Callable[[Path], Any]
+
+
+READERS: dict[str, tuple[str, str, Read]] = {
+    "class names": ("a.txt", "blue\nréd\n", lambda path: load_class_names(str(path)).names),
+    "templates": ("a.txt", "a {c}\nthe {c}\n", lambda path: load_templates(str(path)).formats),
+    "table": ("a.csv", "key,a\n1,é\n", lambda path: read_table(path, ("key",)).columns),
+    "answers": ("a.csv", "key,answer\n1,é\n", lambda path: [line.cells for line in read_lines(path, ("key",), "")]),
+    "equivalences": ("a.csv", "a,b\n1,2\n", lambda path: equivalent_pairs(str(path))),
+    "groups": ("a.json", '{"eq_classes": {"é": [1, 2]}}', lambda path: equivalent_pairs(str(path))),
+    "labels": ("a.csv", "file,labels\nb.png,1 2\n", lambda path: read_labels(path).labels),
+    "labels as lines": (
+        "a.jsonl",
+        '{"image_name": "a", "reannotated_labels": [1]}\n',
+        lambda path: read_labels(path).labels,
+    ),
+    "distractors": ("a.csv", "0,1\n2,0\n", lambda path: read_csv_rows(path).tolist()),
+    "gate": ("a.toml", "floors = ['a>=0.5']\n", read_policy),
+    "prices": ("a.toml", 'date = 2026-11-24\n[models]\n"é" = {input = 1, output = 2}\n', read_prices.__wrapped__),
+    "prompt": ("a.toml", 'source = "é"\ntext = "What is it?"\n', lambda path: get_prompt(str(path)).text),
+    "synonyms": ("a.csv", "category,words\ncat,kitten\n", lambda path: read_synonyms(path, ["cat"])),
+}
+
+
+@pytest.mark.parametrize("encoding", ["utf-8-sig", "utf-16"])
+@pytest.mark.parametrize("reader", READERS)
+def test_a_file_with_a_byte_order_mark_is_read_as_one_without(tmp_path: Path, reader: str, encoding: str) -> None:
+    name, text, read = READERS[reader]
+    for folder, written in (("plain", text.encode()), ("marked", text.replace("\n", "\r\n").encode(encoding))):
+        (tmp_path / folder).mkdir()
+        (tmp_path / folder / name).write_bytes(written)
+    assert read(tmp_path / "marked" / name) == read(tmp_path / "plain" / name)
+
+
+def test_tables_of_nuscenes(tmp_path: Path) -> None:
+    (tmp_path / "scene.json").write_text('[{"token": "a", "name": "b"}]', encoding="utf-8-sig")
+    assert scene_tokens(tmp_path) in ({"b": "a"}, {"a": "b"})
+
+
+@pytest.mark.parametrize("data", [b"a\nb\xe9\n", b"\xef\xbb\xbfa\nb\xe9"])
+def test_another_encoding_is_named_with_its_line(data: bytes) -> None:
+    with pytest.raises(DataError, match=r"names\.txt, line 2 is not UTF-8: it has the byte 0xe9"):
+        decode_text(data, "names.txt")
