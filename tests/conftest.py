@@ -57,7 +57,7 @@ WARM = run_path(str(Path(__file__).parent / "warm.py"))
 FROZEN = [monotonic()]  # the times at which objects were left out of collections of garbage
 TOGETHER = {  # how files begin that share what takes long to make
     "a run of OODBench": ("tests/end_to_end/test_oodbench",),
-    "the import of vLLM": ("tests/end_to_end/test_vllm",),
+    "the import of vLLM": ("tests/end_to_end/test_vllm", "tests/end_to_end/test_presets"),
     "a Ray cluster": (
         "tests/plugin/faults/test_pools",
         "tests/plugin/faults/test_ray_losses",
@@ -167,11 +167,24 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Files | None
     return Files(config, log)
 
 
+def shared_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return a folder that all workers share."""
+    folder = tmp_path_factory.getbasetemp()
+    return folder.parent if "PYTEST_XDIST_WORKER" in os.environ else folder
+
+
 @pytest.fixture(scope="session")
 def warm_python(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, ...]]:
     """What stands for `python` in commands whose tests are not about how Python starts: see `warm.py`."""
     own = {name: value for name, value in os.environ.items() if not name.startswith(("HF_", "PYTHONDONTWRITE"))}
-    with WARM["interpreter"](tmp_path_factory.mktemp("warm") / "socket", own) as command:
+    with WARM["shared_interpreter"](shared_folder(tmp_path_factory) / "warm", own) as command:
+        yield command
+
+
+@pytest.fixture(scope="session")
+def torch_python(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, ...]]:
+    """As `warm_python`, but only torch has been imported: for tests of what is imported after it."""
+    with WARM["shared_interpreter"](shared_folder(tmp_path_factory) / "torch", os.environ, WARM["TORCH"]) as command:
         yield command
 
 
@@ -187,8 +200,7 @@ def warm_vllm(tmp_path_factory: pytest.TempPathFactory, warm_python: tuple[str, 
 @pytest.fixture(scope="session")
 def answers(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Return a store of answers that tests share, in all workers; README's first command leaves there what it asked."""
-    folder = tmp_path_factory.getbasetemp()
-    store = (folder.parent if "PYTEST_XDIST_WORKER" in os.environ else folder) / "answers"
+    store = shared_folder(tmp_path_factory) / "answers"
     store.mkdir(exist_ok=True)
     return store
 

@@ -4,6 +4,7 @@
 -m pytest …` is: what runs is another process with the caller's arguments, environment, folder and open files, and it
 is killed when the caller is killed; SIGTERM is passed on. `SCRIPT` is its `sys.executable`, so that the workers of
 xdist and the processes of a model are forks, too, and so are those of `multiprocessing` after `set_executable(SCRIPT)`.
+`shared_interpreter` starts one for several processes, such as the workers of one session.
 """
 
 import atexit
@@ -19,7 +20,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from itertools import dropwhile
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any, NoReturn, TextIO
 
 IMPORTS = """
 from eyechart.models.torchvision_repair import repair
@@ -61,6 +62,7 @@ import eyechart.models.served.openai
 import eyechart.models.timm_classifier
 from transformers import AutoConfig, AutoModelForImageTextToText, AutoProcessor, AutoTokenizer
 """
+TORCH = "import torch"
 VLLM = """
 from vllm import LLM
 import vllm.entrypoints.openai.api_server
@@ -110,6 +112,45 @@ def interpreter(
             yield (str(script),)
         finally:
             server.terminate()
+
+
+@contextmanager
+def shared_interpreter(
+    place: Path,
+    environment: Mapping[str, str],
+    imports: str = IMPORTS + MODELS,
+    python: Sequence[str] = (sys.executable,),
+) -> Iterator[tuple[str, ...]]:
+    """As `interpreter`, for every process that gives this `place`: the first starts it, and ends it after the last."""
+    from time import sleep
+
+    ready, script = place.with_suffix(".ready"), place.with_suffix(".sh")
+    with place.with_suffix(".users").open("a") as users, place.with_suffix(".owner").open("a") as owner:
+        fcntl.flock(users, fcntl.LOCK_SH)
+        while not is_locked(owner):
+            if ready.exists():
+                yield (str(script),)
+                return
+            sleep(0.1)
+        for left in (place, ready):  # by an owner that was killed
+            left.unlink(missing_ok=True)
+        with interpreter(place, environment, imports, python) as command:
+            ready.touch()
+            try:
+                yield command
+            finally:
+                fcntl.flock(users, fcntl.LOCK_UN)
+                fcntl.flock(users, fcntl.LOCK_EX)  # the others have left
+                ready.unlink()
+
+
+def is_locked(file: TextIO) -> bool:
+    """Lock a file, and return whether no other process had locked it."""
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    return True
 
 
 def keep_installed_packages() -> None:

@@ -41,11 +41,10 @@ def run(site: Path, tmp_path: Path, warm_python: Sequence[str]) -> Callable[...,
     def run(*arguments: str, code: int = 0, python: Sequence[str] = warm_python) -> tuple[str, dict[str, Any]]:
         options = [str(site / "test_colours.py"), "-p", "no:cacheprovider", *arguments]
         path = pathsep.join([str(site), environ.get("PYTHONPATH", "")])
-        add_path = f"import sys; sys.path.insert(0, {str(site)!r}); import pytest; sys.exit(pytest.main())"
-        command = [*python, *(["-c", add_path] if python is warm_python else ["-m", "pytest"]), *options]
         done = subprocess.run(
-            command, cwd=tmp_path, env={**environ, "PYTHONPATH": path}, capture_output=True, text=True, check=False
-        )
+            [*python, "-m", "pytest", *options], cwd=tmp_path, env={**environ, "PYTHONPATH": path},
+            capture_output=True, text=True, check=False,
+        )  # fmt: skip
         assert done.returncode == code, done.stdout + done.stderr
         path_of_run = tmp_path / "reports/runs/latest/records.json"
         found = json.loads(path_of_run.read_text(encoding="utf-8"))["records"] if path_of_run.exists() else []
@@ -67,12 +66,12 @@ def test_a_package_adds_a_model_a_protocol_a_data_set_and_a_metric(run: Any) -> 
     assert {row[2] for row in rows} == {"acc1", "margin", "word_acc"}
 
 
-def test_a_package_adds_a_table_and_a_figure(run: Any, site: Path, tmp_path: Path) -> None:
+def test_a_package_adds_a_table_and_a_figure(run: Any, site: Path, tmp_path: Path, warm_python: Sequence[str]) -> None:
     run("--eye-model=colours[]")
     environment = {**environ, "PYTHONPATH": pathsep.join([str(site), environ.get("PYTHONPATH", "")])}
 
     def report(*arguments: str) -> str:
-        command = [sys.executable, "-m", "eyechart", *arguments]
+        command = [*warm_python, "-m", "eyechart", *arguments]
         done = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False)
         assert done.returncode == 0, done.stderr
         return done.stdout

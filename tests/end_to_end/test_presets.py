@@ -76,8 +76,20 @@ def run_preset(warm_python: Sequence[str]) -> Preset:
     return partial(run_cases, warm_python)
 
 
+@pytest.fixture
+def run_vllm(warm_vllm: Sequence[str]) -> Preset:
+    """Run some cases under a preset in a folder with vLLM, whose own warnings are no errors."""
+    return partial(run_cases, warm_vllm, more=("-W", "ignore"), engine=VLLM)
+
+
 def run_cases(
-    python: Sequence[str], folder: Path, preset: str, cases: str, *options: str, engine: tuple[str, str] = HF
+    python: Sequence[str],
+    folder: Path,
+    preset: str,
+    cases: str,
+    *options: str,
+    more: Sequence[str] = (),
+    engine: tuple[str, str] = HF,
 ) -> Run:
     """Run some cases under a preset, with a model that writes down what it is asked."""
     package, parent = engine
@@ -94,7 +106,7 @@ def run_cases(
         "-k",
         cases,
     ]
-    command += [f"--eye-preset={preset}", model, *LOCAL, *options]
+    command += [f"--eye-preset={preset}", model, *LOCAL, *options, *more]
     done = subprocess.run([*python, "-m", *command], cwd=folder, capture_output=True, text=True, timeout=600,
                           check=False)  # fmt: skip
     assert done.returncode == 0, done.stdout + done.stderr
@@ -155,10 +167,9 @@ def test_kisel_names_are_in_the_prompt_of_imagenet(tmp_path: Path, run_preset: P
     assert [*published_names(run.asked, class_list=kisel)] == ["closed_world_json"]
 
 
-def test_gpt_4o_is_asked_with_an_enforced_structure(tmp_path: Path, run_preset: Preset) -> None:
+def test_gpt_4o_is_asked_with_an_enforced_structure(tmp_path: Path, run_vllm: Preset) -> None:
     cases = f"{TOYBOX} (test_closed_world or test_open_world) and not plus"
-    options = ("--eye-limit=12", "-W", "ignore")  # vLLM's own warnings
-    run = run_preset(tmp_path, "image-classifiers-gpt-4o", cases, *options, engine=VLLM)
+    run = run_vllm(tmp_path, "image-classifiers-gpt-4o", cases, "--eye-limit=12")
     names = [*published_names(run.asked, class_list=listed_names(tmp_path))]
     assert {*names} == {"closed_world", "open_world"}
     assert batch_sizes(run, names, "closed_world") == {10, 2}
@@ -197,13 +208,12 @@ def test_realbirdid(tmp_path: Path, run_preset: Preset) -> None:
     assert record["variant"]["probability"] == "nlg2choice"
 
 
-def test_vllm_gives_the_probabilities_of_nlg2choice(tmp_path: Path, run_preset: Preset) -> None:
+def test_vllm_gives_the_probabilities_of_nlg2choice(tmp_path: Path, run_preset: Preset, run_vllm: Preset) -> None:
     values = []
-    for engine in (HF, VLLM):
-        folder = tmp_path / engine[0]
+    for name, ask in {"hf": run_preset, "vllm": run_vllm}.items():
+        folder = tmp_path / name
         folder.mkdir()
-        options = ("--eye-limit=4", "-W", "ignore")  # vLLM's own warnings
-        run = run_preset(folder, "realbirdid", "realbirdid/sample-drawn/ and test_species", *options, engine=engine)
+        run = ask(folder, "realbirdid", "realbirdid/sample-drawn/ and test_species", "--eye-limit=4")
         path = folder / "reports/runs/latest" / run.records[0]["predictions"]["path"]
         rows = csv.DictReader(path.read_text(encoding="utf-8").splitlines())
         values.append([float(row["all.species.probability"]) for row in rows])

@@ -3,8 +3,7 @@
 import json
 import os
 import subprocess
-import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from hashlib import sha256
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
@@ -204,10 +203,12 @@ print(OpenClipEncoder(parse_spec("{BIOCLIP}")).identity.weights_sha256)
 """
 
 
-def test_bioclip_is_fetched_from_the_hub_by_its_name(hub: tuple[str, list[str]], local: Path, tmp_path: Path) -> None:
+def test_bioclip_is_fetched_from_the_hub_by_its_name(
+    hub: tuple[str, list[str]], local: Path, tmp_path: Path, torch_python: Sequence[str]
+) -> None:
     address, fetched = hub
     env = {"HF_ENDPOINT": address, "HF_HUB_CACHE": str(tmp_path / "cache"), "HF_HUB_OFFLINE": "0"}
-    command = [sys.executable, "-c", FETCH]
+    command = [*torch_python, "-c", FETCH]
     done = subprocess.run(command, env={**os.environ, **env}, capture_output=True, text=True, check=False, timeout=600)
     expected = sha256((local / "open_clip_pytorch_model.bin").read_bytes()).hexdigest()
     assert done.stdout.strip() == expected, done.stderr

@@ -3,9 +3,8 @@
 import json
 import re
 import subprocess
-import sys
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -220,7 +219,7 @@ def test_a_model_must_be_named() -> None:
         HfGenerator(parse_spec("hf[]"))
 
 
-def test_it_loads_in_a_process_where_nothing_was_repaired_before(tiny_chat: Tiny) -> None:
+def test_it_loads_in_a_process_where_nothing_was_repaired_before(tiny_chat: Tiny, torch_python: Sequence[str]) -> None:
     code = (
         "from eyechart.models.hf.generator import HfGenerator\n"
         "from eyechart.models.types import Request\n"
@@ -228,5 +227,5 @@ def test_it_loads_in_a_process_where_nothing_was_repaired_before(tiny_chat: Tiny
         f"model = HfGenerator(parse_spec('hf[{tiny_chat('fast_vlm')}]'), offline=True)\n"
         "print(len(list(model.generate([Request(('?',))], 1))))\n"
     )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    done = subprocess.run([*torch_python, "-c", code], capture_output=True, text=True, check=False)
     assert done.stdout.splitlines()[-1:] == ["1"], done.stderr

@@ -2,8 +2,7 @@
 
 import json
 import subprocess
-import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -295,11 +294,11 @@ def test_offline_and_missing(empty_hub: Path) -> None:
         _ = ours("Qwen/nothing").identity
 
 
-def test_it_loads_without_a_word_and_without_a_connection() -> None:
+def test_it_loads_without_a_word_and_without_a_connection(torch_python: Sequence[str]) -> None:
     code = (
         "import socket, warnings; warnings.simplefilter('error'); socket.socket.connect = None\n"
         "from eyechart.models.registry import create_model; from eyechart.spec import parse_spec\n"
         "print(create_model(parse_spec('sentence[minilm]'), offline=True).encode_texts(['cat']).shape)"
     )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    done = subprocess.run([*torch_python, "-c", code], capture_output=True, text=True, check=False)
     assert (done.stdout, done.stderr) == ("(1, 384)\n", "")

@@ -5,7 +5,7 @@ import os
 import pickle
 import re
 import subprocess
-import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -218,11 +218,11 @@ def test_offline_and_missing(empty_hub: Path) -> None:
 
 
 @pytest.mark.deep
-def test_no_network(tmp_path: Path) -> None:
+def test_no_network(tmp_path: Path, torch_python: Sequence[str]) -> None:
     code = "from eyechart.models.timm_classifier import TimmClassifier; from eyechart.spec import parse_spec\n"
     code += "TimmClassifier(parse_spec('timm[test_vit]')).identity"
     nowhere = {"HF_ENDPOINT": "http://127.0.0.1:9", "HF_HUB_CACHE": str(tmp_path), "HF_HUB_DOWNLOAD_TIMEOUT": "1"}
-    done = subprocess.run([sys.executable, "-c", code], env=os.environ | nowhere, capture_output=True, text=True)
+    done = subprocess.run([*torch_python, "-c", code], env=os.environ | nowhere, capture_output=True, text=True)
     assert "ModelError: pytorch_model.bin of timm/test_vit.r160_in1k is not on this machine" in done.stderr
     assert "`hf download timm/test_vit.r160_in1k pytorch_model.bin`" in done.stderr
 
