@@ -1,9 +1,7 @@
 """`eyechart.evaluate`: models and data in memory give the numbers of their specifications and folders."""
 
-import multiprocessing
 import sys
-from collections.abc import Callable, Iterator, Sequence
-from multiprocessing import resource_tracker
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from runpy import run_path
 from typing import Any
@@ -273,18 +271,11 @@ def test_the_digest_of_weights_covers_names_shapes_types_and_values() -> None:
     assert describe_transform(redness) != describe_transform(lambda image: image)
 
 
-@pytest.fixture
-def forked_processes(warm_python: Sequence[str]) -> Iterator[None]:
-    """Let processes that are spawned be forks of one that has imported the models' libraries, which takes long."""
-    resource_tracker.ensure_running()  # with Python itself
-    multiprocessing.set_executable(warm_python[0])
-    yield
-    multiprocessing.set_executable(sys.executable)
-
-
-@pytest.mark.usefixtures("forked_processes")
-def test_several_processes_give_the_answers_of_one(tmp_path: Path) -> None:
+def test_several_processes_give_the_answers_of_one(
+    tmp_path: Path, warm_python: Sequence[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
     """A real encoder in two processes of this machine; the stores have equal bytes."""
+    monkeypatch.setattr(sys, "executable", warm_python[0])  # or each process imports the models' libraries
     stores = []
     for devices in (1, 2):
         folder = tmp_path / str(devices)
