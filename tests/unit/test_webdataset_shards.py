@@ -1,6 +1,7 @@
 """Shards written by webdataset and tarfile, whole and broken."""
 
 import io
+import os
 import re
 import tarfile
 from collections.abc import Callable, Sequence
@@ -13,8 +14,9 @@ from PIL import Image
 from webdataset import TarWriter
 
 from eyechart.data.dataset import Dataset
+from eyechart.data.imagenet_names import open_clip_names
 from eyechart.data.images import decode_image
-from eyechart.data.webdataset_shards import open_shards
+from eyechart.data.webdataset_shards import LocalShards, open_shards
 from eyechart.errors import DataError
 
 Sample = dict[str, object]
@@ -41,8 +43,8 @@ def npy(values: Sequence[int]) -> bytes:
 
 @pytest.fixture
 def write(tmp_path: Path) -> Write:
-    def written(*shards: list[Sample], names: Sequence[str] = ("cat", "dog", "emu")) -> Path:
-        folder = tmp_path / "pets" / "test"
+    def written(*shards: list[Sample], names: Sequence[str] = ("cat", "dog", "emu"), where: str = "pets") -> Path:
+        folder = tmp_path / where / "test"
         folder.mkdir(parents=True)
         (folder / "nshards.txt").write_text(f"{len(shards)}\n")
         (folder.parent / "classnames.txt").write_text("\n".join(names) + "\n")
@@ -254,7 +256,7 @@ def test_names_of_the_wrong_number(shards: Path) -> None:
 
 def test_class_names_that_are_no_text(shards: Path) -> None:
     (shards.parent / "classnames.txt").write_bytes(b"caf\xe9")
-    with pytest.raises(DataError, match=r"classnames.txt cannot be read as UTF-8"):
+    with pytest.raises(DataError, match=r"classnames.txt, line 1 is not UTF-8"):
         opened(shards)
 
 
@@ -270,3 +272,122 @@ def test_shard_removed_after_it_was_indexed(shards: Path) -> None:
     (shards / "0.tar").unlink()
     with pytest.raises(DataError, match="cannot be read now"):
         list(found.read(range(1)))
+
+
+def rewrite(tar: Path, members: dict[str, bytes]) -> None:
+    """Write members into a shard, which then has the size and the date that another one of that size would have."""
+    with tarfile.open(tar, "w") as file:
+        for name, data in members.items():
+            info = tarfile.TarInfo(name)
+            info.size = len(data)
+            file.addfile(info, io.BytesIO(data))
+    os.utime(tar, (0, 0))
+
+
+def test_corrected_labels_in_a_shard_of_the_same_size_and_date(write: Write, tmp_path: Path) -> None:
+    folder, cache = write([sample(0)]), tmp_path / "cache"
+    first = {"a.png": picture(1), "a.cls": b"0", "b.png": picture(2), "b.cls": b"1"}
+    rewrite(folder / "0.tar", first)
+    assert [row.label for row in opened(folder, cache=cache).index] == [0, 1]
+    rewrite(folder / "0.tar", {**first, "a.cls": b"1", "b.cls": b"0"})
+    assert [row.label for row in opened(folder, cache=cache).index] == [1, 0]
+
+
+@pytest.mark.parametrize(("name", "content"), [("a.cls", b"2"), ("a.npy", npy([1, 1, 0]))])
+def test_labels_are_compared_with_the_index_whatever_the_system_says_of_the_file(
+    write: Write, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, content: bytes
+) -> None:
+    folder, cache = write([sample(0)]), tmp_path / "cache"
+    monkeypatch.setattr(LocalShards, "facts", lambda *_: [])
+    first = {"a.png": picture(1), "a.cls": b"0", "a.npy": npy([0, 1, 1])}
+    other = "a.npy" if name == "a.cls" else "a.cls"
+    del first[other]
+    rewrite(folder / "0.tar", first)
+    opened(folder, cache=cache)
+    rewrite(folder / "0.tar", {**first, name: content})
+    (truth,) = opened(folder, cache=cache).label_sets.values()
+    assert truth.labels[0].tolist() == ([2] if name == "a.cls" else [0, 1])
+
+
+@pytest.mark.parametrize("extra", ["2.tar", "7.tar", "02.tar"])
+def test_more_shards_than_their_number(shards: Path, extra: str) -> None:
+    (shards / extra).write_bytes((shards / "1.tar").read_bytes())
+    refused(shards, extra, "the 2 shards in nshards.txt")
+
+
+def test_shards_of_other_names_are_named_where_one_is_lacking(shards: Path) -> None:
+    (shards / "1.tar").rename(shards / "train-1.tar")
+    refused(shards, "lacks 1 of the 2", "train-1.tar there must be called 0.tar and so on")
+
+
+def test_what_systems_leave_in_shards_is_no_sample(write: Write) -> None:
+    folder = write([sample(0)])
+    rewrite(
+        folder / "0.tar",
+        {
+            "d/._a.cls": b"x", "d/a.cls": b"0", "d/._a.png": b"x", "d/a.png": picture(1), "__MACOSX/d/._b.png": b"x",
+            "__MACOSX/c.png": b"x", "d/.DS_Store": b"x", "@eaDir/a.png": b"x", "d/Thumbs.db": b"x",
+        },
+    )  # fmt: skip
+    (folder / "._0.tar").write_bytes(b"x")
+    assert opened(folder).keys == ("d/a",)
+
+
+def test_a_member_whose_name_is_not_utf8(write: Write) -> None:
+    folder = write([sample(0)])
+    rewrite(folder / "0.tar", {"caf\udce9.png": picture(1), "caf\udce9.cls": b"0"})
+    refused(folder, r"the member caf\xe9.png, whose name is not UTF-8")
+
+
+@pytest.mark.parametrize("values", [[0, 1], [1, 0]])
+def test_a_list_that_may_be_ones_or_classes(write: Write, values: list[int]) -> None:
+    folder = write([sample(0, None, npy=npy(values))], names=("cat", "dog"))
+    refused(folder, f"the labels {values} of 2 classes", "bool")
+
+
+@pytest.mark.parametrize(
+    ("others", "labels"), [([[1, 1]], [1]), ([[0, 0]], [1]), ([[1]], [0, 1]), ([[]], [0, 1])], ids=str
+)
+def test_other_lists_say_what_a_doubtful_one_is(write: Write, others: list[list[int]], labels: list[int]) -> None:
+    lists = [[0, 1], *others]
+    folder = write([sample(k, None, npy=npy(values)) for k, values in enumerate(lists)], names=("cat", "dog"))
+    found = opened(folder).label_sets["multilabel"].labels[0]
+    assert [label for label in found.tolist() if label >= 0] == labels
+
+
+def test_an_array_of_bool_has_one_for_each_class_that_holds(write: Write) -> None:
+    buffer = io.BytesIO()
+    np.save(buffer, np.array([False, True]))
+    folder = write([sample(0, None, npy=buffer.getvalue())], names=("cat", "dog"))
+    assert opened(folder).label_sets["multilabel"].labels.tolist() == [[1]]
+
+
+def test_shares_are_no_labels(write: Write) -> None:
+    buffer = io.BytesIO()
+    np.save(buffer, np.array([0.2, 0.7, 0.1]))
+    refused(write([sample(0, None, npy=buffer.getvalue())]), "no label that can be read")
+
+
+@pytest.mark.parametrize(
+    ("start", "kind"), [(b"\x1f\x8b\x08", "gzip"), (b"BZh9", "bzip2"), (b"\xfd7zXZ\0", "xz"), (b"PK\3\4", "zip")]
+)
+def test_a_compressed_shard_is_named_as_such(shards: Path, start: bytes, kind: str) -> None:
+    (shards / "1.tar").write_bytes(start + bytes(2048))
+    refused(shards, f"1.tar is compressed with {kind}", "unpack it")
+
+
+def test_labels_that_may_count_from_one(write: Write) -> None:
+    (note,) = opened(write([sample(0, 1), sample(1, 2)])).notes
+    assert "no image has the label 0, 'cat'" in note
+    assert opened(write([sample(0, 0), sample(1, 2)], where="other")).notes == ()
+
+
+def test_validation_files_with_labels_of_another_order(write: Write) -> None:
+    folder = write([sample(0)], names=open_clip_names())
+    keys = [f"ILSVRC2012_val_{number:08d}" for number in range(1, 4)]
+    rewrite(
+        folder / "0.tar",
+        {f"{key}.{kind}": data for key in keys for kind, data in (("png", picture(ord(key[-1]))), ("cls", b"7"))},
+    )
+    with pytest.raises(DataError, match="3 of the 3 ILSVRC validation files"):
+        opened(folder)

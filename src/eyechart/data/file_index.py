@@ -17,7 +17,10 @@ MULTILABEL = "multilabel"  # the label set of data with several labels an image
 
 
 class IndexEntry(msgspec.Struct, frozen=True, array_like=True, gc=False):
-    """One image of an index. Size -1 means the whole file, label -1 no label, and `labels` None no list of labels."""
+    """One image of an index. Size -1 means the whole file, label -1 no label, and `labels` None no list of labels.
+
+    `labels` of a file that says so are `multi_hot`. `label_at` are offset and size of the label in a shard.
+    """
 
     key: str
     file: str
@@ -27,6 +30,8 @@ class IndexEntry(msgspec.Struct, frozen=True, array_like=True, gc=False):
     size: int = -1
     label: int = -1
     labels: tuple[int, ...] | None = None
+    multi_hot: bool = False
+    label_at: tuple[int, int] | None = None
 
 
 @dataclass(frozen=True)

@@ -14,15 +14,20 @@ from eyechart.atomic import read_checked, write_checked
 from eyechart.data.file_index import IndexEntry
 from eyechart.errors import DataError
 
-FORMAT = 1
+FORMAT = 2
 
 
 class FileFacts(msgspec.Struct, frozen=True, array_like=True, gc=False):
-    """What tells a file from a changed one: its path without links, its size, and its modification time in ns."""
+    """What tells a file from a changed one: its path without links, its size, and two times in ns.
+
+    Tools that copy, pack or synchronise files set the time of modification, so that a corrected file of the same size
+    may have the old one. The time of change is set by the system alone.
+    """
 
     path: str
     size: int
     modified: int
+    changed: int = 0
 
 
 def read_facts(paths: Iterable[Path]) -> list[FileFacts]:
@@ -42,7 +47,7 @@ def file_facts(file: os.DirEntry[str] | Path, folder: str) -> FileFacts:
         stat, path = file.stat(), real_path(file, folder)
     except OSError as error:
         raise DataError(f"{error.filename} cannot be read ({error.strerror}): copy it again, or remove it.") from error
-    return FileFacts(path, stat.st_size, stat.st_mtime_ns)
+    return FileFacts(path, stat.st_size, stat.st_mtime_ns, stat.st_ctime_ns)
 
 
 def hash_facts(facts: Sequence[FileFacts]) -> str:
@@ -56,21 +61,22 @@ def load_or_build(
     build: Callable[[], Sequence[IndexEntry]],
     *,
     reader: str,
+    is_current: Callable[[Sequence[IndexEntry]], bool] = lambda _: True,
 ) -> Sequence[IndexEntry]:
     """Return the index of some files from the cache, or call `build` and cache its result.
 
     The key covers the facts of every file or their hashes, the name of the reader and the format. A corrupt entry is
-    rebuilt. If several processes need an index, one builds it and the others wait. A cache folder that is not writable
-    is ignored.
+    rebuilt, and so is one that `is_current` denies, which looks at the files. If several processes need an index, one
+    builds it and the others wait. A cache folder that is not writable is ignored.
     """
     if cache is None:
         return build()
     path = cache / f"{sha256(msgspec.json.encode((FORMAT, reader, files))).hexdigest()}.json"
-    if (entries := _read_entries(path)) is not None:
+    if (entries := _read_entries(path)) is not None and is_current(entries):
         return entries
     with _lock(path):
         entries = _read_entries(path)
-        if entries is None:
+        if entries is None or not is_current(entries):
             entries = build()
             with suppress(OSError):
                 _write_entries(path, entries)

@@ -7,6 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 from hashlib import sha256
+from itertools import groupby
 from pathlib import Path, PurePosixPath
 from typing import Any, BinaryIO, Protocol
 
@@ -15,14 +16,24 @@ import numpy as np
 
 from eyechart.data.class_names import read_split_templates
 from eyechart.data.dataset import Dataset, Source
+from eyechart.data.discovery import join_names
 from eyechart.data.equivalences import equivalent_pairs
 from eyechart.data.file_index import FileSource, IndexEntry, build_dataset, read_class_names
 from eyechart.data.index_cache import FileFacts, load_or_build, read_facts
+from eyechart.data.names import check_encoding, is_system
+from eyechart.data.validation import check_validation_labels
 from eyechart.errors import DataError
-from eyechart.text_files import plain_text
+from eyechart.text_files import plain_text, utf8_bytes
 
 IMAGES = ("webp", "png", "jpg", "jpeg")
 LABELS = ("cls", "npy")
+COMPRESSED = {
+    b"\x1f\x8b": ("gzip", "gunzip"),
+    b"BZh": ("bzip2", "bunzip2"),
+    b"\xfd7zXZ": ("xz", "unxz"),
+    b"\x28\xb5\x2f\xfd": ("Zstandard", "unzstd"),
+    b"PK\x03\x04": ("zip", "unzip and tar"),
+}  # by the first bytes
 
 
 class ShardFiles(Protocol):
@@ -38,6 +49,9 @@ class ShardFiles(Protocol):
     def open(self, name: str) -> AbstractContextManager[BinaryIO]:
         """Open a shard for reading."""
 
+    def has_labels(self, entries: Sequence[IndexEntry]) -> bool:
+        """Return whether the labels of an index are still those in the shards, as far as it can be told quickly."""
+
     def source(self, entries: Sequence[IndexEntry]) -> Source:
         """Return the source of the images of all entries."""
 
@@ -51,7 +65,8 @@ class LocalShards:
     @property
     def names(self) -> frozenset[str]:
         """The names of all shards that are there."""
-        return frozenset(path.name for path in self.folder.glob("*.tar") if path.is_file())
+        shards = (path for path in self.folder.glob("*.tar") if not is_system(path.name))
+        return frozenset(path.name for path in shards if path.is_file())
 
     def facts(self, names: Sequence[str]) -> list[FileFacts]:
         """Return path, size and date of shards."""
@@ -60,6 +75,17 @@ class LocalShards:
     def open(self, name: str) -> BinaryIO:
         """Open a shard for reading."""
         return (self.folder / name).open("rb")
+
+    def has_labels(self, entries: Sequence[IndexEntry]) -> bool:
+        """Return whether the labels of an index are still those in the shards."""
+        try:
+            for name, group in groupby(entries, key=lambda entry: entry.path):
+                with self.open(name) as file:
+                    if not all(_has_label(file, entry) for entry in group):
+                        return False
+        except (OSError, ValueError, EOFError):
+            return False
+        return True
 
     def source(self, entries: Sequence[IndexEntry]) -> FileSource:
         """Return the source of the images of all entries."""
@@ -85,16 +111,23 @@ def open_shards(
     """
     files = files or LocalShards(folder)
     shards = _shards(folder, files.names)
-    entries = load_or_build(cache, files.facts(shards), lambda: _index(folder, files, shards), reader="shards")
+    entries = load_or_build(
+        cache,
+        files.facts(shards),
+        lambda: _index(folder, files, shards),
+        reader="shards",
+        is_current=files.has_labels,
+    )
     names = read_class_names(folder)
     count = classes or _count(folder, names)
-    entries = [_from_multi_hot(entry, count) for entry in entries]
+    entries = _read_lists(folder, entries, count)
     if subset and len(names) == len(subset):
         names, entries = (), [_map_to_subset(folder, entry, subset) for entry in entries]
     source = files.source(entries)
     dataset = build_dataset(
-        folder, benchmark, split, entries, classes=count, names=names, upright=upright, source=source
+        folder, benchmark, split, entries, classes=count, names=names, upright=upright, source=source, numbered=True
     )
+    check_validation_labels(dataset, folder)
     return replace(dataset, equivalences=_equivalences(folder, count), templates=read_split_templates(folder))
 
 
@@ -113,12 +146,52 @@ def _count(folder: Path, names: Sequence[str]) -> int:
     return len(names)
 
 
-def _from_multi_hot(entry: IndexEntry, classes: int) -> IndexEntry:
-    """Return the entry with multi-hot labels converted to class indices."""
-    if entry.labels is None or len(entry.labels) != classes or not {*entry.labels} <= {0, 1}:
+def _read_lists(folder: Path, entries: Sequence[IndexEntry], classes: int) -> list[IndexEntry]:
+    """Return the entries with lists of labels as class indices, also those that are multi-hot.
+
+    A list that may be either is read as those of the split that may not. Raises DataError if they do not say.
+    """
+    hot = {True: False, False: False}  # whether there are lists that are certainly multi-hot, and certainly not
+    doubtful = list[IndexEntry]()
+    for entry in entries:
+        if entry.labels is not None:
+            if (kind := _is_multi_hot(entry, classes)) is None:
+                doubtful.append(entry)
+            else:
+                hot[kind] = True
+    if doubtful and hot[True] == hot[False]:
+        first = doubtful[0]
+        raise DataError(
+            f"{folder}: sample {first.key} in {first.path} has the labels {list(first.labels or ())} of {classes} "
+            "classes: are they the numbers of its classes, or 1 for each class that holds? Write an array of the type "
+            "bool, True for each class that holds."
+        )
+    return [_class_indices(entry, classes, otherwise=hot[True]) for entry in entries]
+
+
+def _is_multi_hot(entry: IndexEntry, classes: int) -> bool | None:
+    """Return whether a list of labels has 1 for each class that holds, None if it may also be class indices."""
+    labels = entry.labels or ()
+    if entry.multi_hot or len(labels) != classes or not {*labels} <= {0, 1}:
+        return entry.multi_hot
+    return True if len({*labels}) < len(labels) or max(labels) >= classes else None
+
+
+def _class_indices(entry: IndexEntry, classes: int, *, otherwise: bool) -> IndexEntry:
+    """Return an entry with class indices; `otherwise` is whether a doubtful list is multi-hot."""
+    if entry.labels is None:
         return entry
-    held = tuple(label for label, holds in enumerate(entry.labels) if holds)
-    return msgspec.structs.replace(entry, labels=held)
+    kind = _is_multi_hot(entry, classes)
+    if not (otherwise if kind is None else kind):
+        return entry
+    if len(entry.labels) != classes:
+        raise DataError(
+            f"sample {entry.key} in {entry.path} has {len(entry.labels)} labels of the type bool, expected {classes}, "
+            "one a class: correct the array or the class names."
+        )
+    return msgspec.structs.replace(
+        entry, labels=tuple(label for label, holds in enumerate(entry.labels) if holds), multi_hot=False
+    )
 
 
 def _map_to_subset(folder: Path, entry: IndexEntry, subset: Sequence[int]) -> IndexEntry:
@@ -143,9 +216,26 @@ def _shards(folder: Path, there: frozenset[str]) -> list[str]:
         first = next(number for number in range(count) if f"{number}.tar" not in there)
         raise DataError(
             f"{folder} lacks {lacking:,} of the {count:,} shards in nshards.txt, the first {first}.tar: copy them, or "
-            "correct the number."
+            f"correct the number.{_describe_others(there, count)}"
+        )
+    if more := sorted(name for name in there if _is_further(name, count)):
+        raise DataError(
+            f"{folder} has {join_names(more)} beside the {count:,} shards in nshards.txt: correct the number, or move "
+            "them away."
         )
     return [f"{number}.tar" for number in range(count)]
+
+
+def _is_further(name: str, count: int) -> bool:
+    """Return whether a name is that of a shard after the first `count`."""
+    number, dot, ending = name.partition(".")
+    return f"{dot}{ending}" == ".tar" and number.isdecimal() and (int(number) >= count or str(int(number)) != number)
+
+
+def _describe_others(there: frozenset[str], count: int) -> str:
+    """Return a sentence about archives that are no shards by their names, "" without any."""
+    others = sorted(name for name in there if ".tar" in name and not is_system(name) and not _is_shard(name, count))
+    return f" {join_names(others)} there must be called 0.tar and so on to be read." if others else ""
 
 
 def _is_shard(name: str, count: int) -> bool:
@@ -180,6 +270,14 @@ def _shard(path: Path, file: BinaryIO) -> list[IndexEntry]:
 
 def _check_end(path: Path, file: BinaryIO) -> None:
     """Raise DataError for a shard without the closing zero block, since tarfile accepts a cut between two members."""
+    file.seek(0)
+    head = file.read(max(map(len, COMPRESSED)))
+    for start, (kind, command) in COMPRESSED.items():
+        if head.startswith(start):
+            raise DataError(
+                f"{path} is compressed with {kind}, expected a tar file as it is: unpack it with {command} and call "
+                f"the result {path.name}."
+            )
     size = file.seek(0, io.SEEK_END)
     file.seek(max(0, size - tarfile.BLOCKSIZE))
     if file.read() != bytes(tarfile.BLOCKSIZE) or size % tarfile.BLOCKSIZE:
@@ -192,6 +290,9 @@ def _members(path: Path, file: BinaryIO) -> Iterator[Mapping[str, Any]]:
             name = PurePosixPath(member.name)
             if name.is_absolute() or ".." in name.parts:
                 raise DataError(f"{path} has a member {name}, which leads out of its folder: do not trust this file.")
+            if any(map(is_system, name.parts)):
+                continue
+            check_encoding(str(name), str(path))
             if member.isreg():
                 yield {"fname": str(name), "data": (member.offset_data, member.size), "__url__": str(path)}
 
@@ -207,8 +308,10 @@ def _entry(path: Path, file: BinaryIO, sample: Mapping[str, Any]) -> IndexEntry:
         )
     texts = {_kind(suffix): _read_slice(file, where) for suffix, where in parts.items() if _kind(suffix) in LABELS}
     (offset, size), digest = images[0], sha256(_read_slice(file, images[0])).hexdigest()
+    label_at = next((parts[suffix] for kind in ("npy", "cls") for suffix in parts if _kind(suffix) == kind), None)
     try:
-        return IndexEntry(key, key, digest, path.name, offset, size, _label(texts), _labels(texts))
+        labels, multi_hot = _labels(texts)
+        return IndexEntry(key, key, digest, path.name, offset, size, _label(texts), labels, multi_hot, label_at)
     except (KeyError, ValueError, EOFError) as error:
         raise DataError(
             f"{path}: sample {key} has no label that can be read, a whole number in .cls or numbers in .npy, among its "
@@ -217,17 +320,27 @@ def _entry(path: Path, file: BinaryIO, sample: Mapping[str, Any]) -> IndexEntry:
 
 
 def _label(texts: Mapping[str, bytes]) -> int:
-    return -1 if "npy" in texts else int(texts["cls"])
+    return -1 if "npy" in texts else int(utf8_bytes(texts["cls"]))
 
 
-def _labels(texts: Mapping[str, bytes]) -> tuple[int, ...] | None:
-    """Return the labels of an .npy member, class indices or multi-hot, None without one."""
+def _labels(texts: Mapping[str, bytes]) -> tuple[tuple[int, ...] | None, bool]:
+    """Return the labels of an .npy member, None without one, and whether they are certainly multi-hot."""
     if "npy" not in texts:
-        return None
+        return None, False
     values = np.load(io.BytesIO(texts["npy"]), allow_pickle=False)
-    if values.ndim != 1 or values.dtype.kind not in "biuf":
+    if values.ndim != 1 or values.dtype.kind not in "biuf" or (values != np.floor(values.astype(np.float64))).any():
         raise ValueError
-    return tuple(map(int, values))
+    return tuple(map(int, values)), values.dtype.kind == "b"
+
+
+def _has_label(file: BinaryIO, entry: IndexEntry) -> bool:
+    """Return whether a shard has the label of an entry where the index has it."""
+    if entry.label_at is None:
+        return False
+    text = _read_slice(file, entry.label_at)
+    if entry.labels is None:
+        return int(utf8_bytes(text)) == entry.label
+    return _labels({"npy": text}) == (entry.labels, entry.multi_hot)
 
 
 def _kind(suffix: str) -> str:
