@@ -1,5 +1,6 @@
 """Local folders through the real `datasets` library, and no network."""
 
+import os
 import pickle
 import subprocess
 import sys
@@ -11,8 +12,8 @@ import pytest
 from PIL import Image
 
 from eyechart.data.dataset import Dataset
-from eyechart.data.discovery import survey_root
-from eyechart.data.hub import HubSpec, open_hub, parse_hub
+from eyechart.data.discovery import find_split, survey_root
+from eyechart.data.hub import HubSpec, open_hub, open_table, parse_hub
 from eyechart.data.splits import open_split
 from eyechart.errors import DataError
 
@@ -97,9 +98,9 @@ def test_parquet(pictures: Path, opened: Opened, parquet) -> None:
 
 
 def test_webdataset_columns(pictures: Path, opened: Opened, parquet) -> None:
-    table = {"webp": [png(pictures)], "cls": [7], "__key__": ["s0000007"]}
+    table = {"webp": [png(pictures)], "cls": [65], "__key__": ["s0000007"]}
     found = opened(parquet(table, webp=datasets.Image()), classes=1000, upright=False)
-    assert (found.keys, found.index[0].label, found.classes, found.upright) == (("s0000007",), 7, 1000, False)
+    assert (found.keys, found.index[0].label, found.classes, found.upright) == (("s0000007",), 65, 1000, False)
 
 
 def test_several_labels(pictures: Path, opened: Opened, parquet) -> None:
@@ -134,7 +135,8 @@ def test_unnamed_classes(pictures: Path, opened: Opened, parquet) -> None:
 @pytest.mark.parametrize("label", [None, -1, 3])
 def test_missing_label_or_one_out_of_range(pictures: Path, opened: Opened, parquet, label: int | None) -> None:
     text = parquet({"image": [png(pictures)] * 2, "label": [0, label]}, image=datasets.Image())
-    with pytest.raises(DataError, match="expected 0 to 2"):
+    message = "Row 1 of hub:.* has no label" if label is None else "expected 0 to 2"
+    with pytest.raises(DataError, match=message):
         opened(text, classes=3)
 
 
@@ -207,3 +209,121 @@ def test_a_damaged_table_of_save_to_disk(table: datasets.Dataset, tmp_path: Path
     (ref,) = survey_root(tmp_path / "root").splits
     with pytest.raises(DataError, match="was written by save_to_disk and cannot be opened"):
         open_split(ref)
+
+
+Split = Callable[..., Path]
+NAMED = datasets.ClassLabel(names=["cat", "dog_face"])
+
+
+@pytest.fixture
+def split(pictures: Path, tmp_path: Path) -> Split:
+    """Write tables below the folder of a split; each has a picture a label."""
+
+    def write(tables: dict[str, list[int]], folder: str = "pets/test", **columns: object) -> Path:
+        place = tmp_path / "root" / folder
+        for name, labels in tables.items():
+            (place / name).parent.mkdir(parents=True, exist_ok=True)
+            kinds = {"image": datasets.Image(), "label": NAMED, **columns}
+            content = {"image": [png(pictures)] * len(labels), "label": labels}
+            content |= {column: [png(pictures)] * len(labels) for column in columns if column not in content}
+            datasets.Dataset.from_dict(content, datasets.Features(kinds)).to_parquet(str(place / name))
+        return place
+
+    return write
+
+
+CLONE = {"data/train-0000.parquet": [0] * 3, "data/validation-0000.parquet": [0] * 2, "data/test-0000.parquet": [1]}
+
+
+@pytest.mark.parametrize(("name", "count"), [("test", 1), ("val", 2), ("train", 3), ("all", 2)])
+def test_a_clone_has_the_split_that_its_folder_is_called(split: Split, name: str, count: int) -> None:
+    found = open_split(find_split(split(CLONE, f"pets/{name}")))
+    assert len(found) == count
+    told = [note for note in found.notes if note.startswith("the split validation is read; train, test")]
+    assert len(told) == (name == "all")
+
+
+def test_a_clone_without_the_split_that_its_folder_is_called(split: Split) -> None:
+    folder = split({name: labels for name, labels in CLONE.items() if "test" not in name})
+    with pytest.raises(DataError, match=r"has the splits train, validation, not test or testing: .* move the tables"):
+        open_split(find_split(folder))
+
+
+def test_a_table_of_another_split_than_its_folder_is_told(split: Split) -> None:
+    (note, *_) = open_split(find_split(split({"validation.parquet": [0, 1]}))).notes
+    assert note == "the folder test has tables of the split validation alone, which are read."
+
+
+def test_a_table_that_is_lacking_among_several(split: Split) -> None:
+    folder = split({"data/test-00000-of-00003.parquet": [0], "data/test-00002-of-00003.parquet": [1]})
+    with pytest.raises(DataError, match=r"lacks 1 of the 3 tables .*, the first test-00001-of-00003\.parquet"):
+        open_split(find_split(folder))
+
+
+@pytest.mark.parametrize("name", ["0.parquet", "data/test-0.parquet"])
+@pytest.mark.parametrize("kind", ["csv", "parquet"])
+def test_slices_beside_tables(split: Split, name: str, kind: str) -> None:
+    folder = split({name: [1, 0]})
+    rows = {"key": ["0000000", "0000001"], "lighting": ["night", "day"]}
+    getattr(datasets.Dataset.from_dict(rows), f"to_{kind}")(str(folder / f"slices.{kind}"))
+    found = open_split(find_split(folder))
+    (variable,) = found.slices
+    assert (len(found), variable.name, variable.values, variable.codes.tolist()) == (
+        2,
+        "lighting",
+        ("day", "night"),
+        [1, 0],
+    )
+
+
+def test_slices_beside_a_saved_table(table: datasets.Dataset, tmp_path: Path) -> None:
+    folder = tmp_path / "root" / "pets" / "test"
+    table.save_to_disk(str(folder))
+    (folder / "slices.csv").write_text("key,lighting\n0000000,night\n")
+    assert open_split(find_split(folder)).slices[0].values == ("night",)
+
+
+def test_slices_above_the_splits_are_told(split: Split) -> None:
+    folder = split({"0.parquet": [1]})
+    (folder.parent / "slices.csv").write_text("key,lighting\n0000000,night\n")
+    assert "slices.csv (it belongs into the folder of a split" in str(survey_root(folder.parent.parent))
+
+
+def test_a_changed_table_of_the_same_date(split: Split, tmp_path: Path) -> None:
+    for labels in ([0, 1], [1, 0]):
+        folder = split({"0.parquet": labels})
+        os.utime(folder / "0.parquet", (0, 0))
+        assert [row.label for row in open_split(find_split(folder), tmp_path / "cache").index] == labels
+
+
+def test_a_folder_with_a_colon(split: Split) -> None:
+    assert open_split(find_split(split({"0.parquet": [1]}, "pets:2026/test"))).names == ("cat", "dog face")
+
+
+@pytest.mark.parametrize("first", ["annotation", "zebra"])
+def test_the_images_are_the_column_image(split: Split, first: str) -> None:
+    (note, *_) = open_split(find_split(split({"0.parquet": [1]}, **{first: datasets.Image()}))).notes
+    assert note == f"the images are those of the column image, not of {first}."
+
+
+def test_two_columns_of_images_none_of_them_called_image(table: datasets.Dataset) -> None:
+    two = table.rename_column("image", "photo").add_column("mask", [None] * 3).cast_column("mask", datasets.Image())
+    with pytest.raises(DataError, match="has the columns photo, mask of the type Image: rename"):
+        open_table(two, "mine", "pets", "test")
+
+
+def test_a_column_image_that_has_none_beside_another(table: datasets.Dataset) -> None:
+    paths = table.rename_column("image", "mask").add_column("image", ["a.png"] * 3)
+    with pytest.raises(DataError, match="mask of the type Image, and a column image of the type string"):
+        open_table(paths, "mine", "pets", "test")
+
+
+def test_a_row_without_an_image(table: datasets.Dataset) -> None:
+    bare = datasets.Dataset.from_dict({"image": [None], "label": [0]}).cast_column("image", datasets.Image())
+    with pytest.raises(DataError, match="Row 0 of mine has no image"):
+        open_table(bare.cast_column("label", NAMED), "mine", "pets", "test")
+
+
+@pytest.mark.parametrize("shown", ["numpy", "pandas"])
+def test_the_format_of_a_table_does_not_matter(table: datasets.Dataset, shown: str) -> None:
+    assert [row.label for row in open_table(table.with_format(shown), "mine", "pets", "test").index] == [1, 0, 1]

@@ -28,6 +28,8 @@ AUXILIARY_FILES = (
     "slices.csv",
     "slices.parquet",
 )  # files beside splits or classes that readers use
+SLICES = ("slices.csv", "slices.parquet")
+CLASS_FOLDERS = "class folders are the labels; others come with --eye-labels=NAME=FILE"
 DOCUMENTS = ("readme", "license", "licence", "copying", "citation", "checksums")
 EXPECTED = "ROOT/<benchmark>/<split>"
 EXAMPLES = 3  # names in a list of names
@@ -122,9 +124,13 @@ def detect_layout(listing: FolderListing) -> Layout:
         return "shards"
     if "state.json" in listing.files or "dataset_dict.json" in listing.files:
         return "disk"
-    if ".parquet" in suffixes or any((listing.path / "data").glob("*.parquet")):
+    if any(map(_is_table, listing.files)) or any(_is_table(path.name) for path in (listing.path / "data").glob("*")):
         return "hub"
     return "folder" if listing.first_image or listing.folders else "none"
+
+
+def _is_table(name: str) -> bool:
+    return name.endswith(".parquet") and name not in SLICES and not is_system(name)
 
 
 def survey_root(root: Path) -> Survey:
@@ -187,8 +193,7 @@ def _survey_benchmark(
             listing = list_folder(folder)
             splits.append(split := _split(name, listing))
             if split.layout == "folder" and listing.folders:
-                why = "class folders are the labels; others come with --eye-labels=NAME=FILE"
-                ignored += _stray(root, listing, why)
+                ignored += _stray(root, listing, CLASS_FOLDERS)
     return splits, ignored
 
 
@@ -219,6 +224,9 @@ def _stray(root: Path, listing: FolderListing, why: str) -> Iterator[tuple[str, 
         for name in listing.files
         if name not in AUXILIARY_FILES and not is_document(name) and Path(name).suffix.lower() not in SUFFIXES
     ]
+    if why != CLASS_FOLDERS and (slices := [name for name in listing.files if name in SLICES]):
+        place, reason = listing.path.relative_to(root), "it belongs into the folder of a split, beside its images"
+        yield join_names([str(place / name) for name in slices]), reason
     if names:
         place = listing.path.relative_to(root)
         yield join_names([str(place / name) for name in names]), why

@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
@@ -10,12 +10,19 @@ from typing import Any
 from eyechart.data.dataset import Dataset
 from eyechart.data.file_index import IndexEntry, build_dataset
 from eyechart.data.imagenet import val_file
-from eyechart.data.index_cache import load_or_build, read_facts
+from eyechart.data.index_cache import hash_facts, load_or_build, read_facts
+from eyechart.data.label_values import whole_number
+from eyechart.data.names import alike
+from eyechart.data.validation import check_validation_labels
 from eyechart.errors import DataError
 from eyechart.extras import install_command
 
 SPEC = re.compile(r"hub:(?P<place>[^:]+)(?::(?P<split>[\w.-]+))?")
-LABELS = ("label", "labels", "cls")
+LOCAL_SPEC = re.compile(r"hub:(?P<place>.+?)(?::(?P<split>[\w.-]+))?")
+PART = re.compile(r"(?P<stem>.*)-(?P<number>\d{5})-of-(?P<count>\d{5})(?P<end>\..*)?")  # one of several tables
+SPLIT_WORDS = (("train", "training"), ("validation", "valid", "val", "dev"), ("test", "testing"))
+IMAGE, LABELS = "image", ("label", "labels", "cls")
+SLICES = ("slices.csv", "slices.parquet")  # beside tables, and none of them
 SAVED = ("state.json", "dataset_dict.json")  # what `save_to_disk` writes beside its tables
 PREFERRED = ("validation", "val", "test")
 
@@ -34,6 +41,11 @@ def parse_hub(text: str) -> HubSpec:
     >>> parse_hub("hub:ILSVRC/imagenet-1k:validation")
     HubSpec(location='ILSVRC/imagenet-1k', split='validation')
     """
+    local = LOCAL_SPEC.fullmatch(text)
+    places = [Path(text.removeprefix("hub:")), *([Path(local["place"])] if local else [])]
+    for place, split in zip(places, (None, local and local["split"]), strict=False):
+        if place.is_absolute() and place.is_dir():  # whose path may have colons
+            return HubSpec(str(place), split)
     match = SPEC.fullmatch(text)
     if not match:
         raise DataError(f"'{text}' cannot be read as a data set of the hub: expected hub:OWNER/NAME[:SPLIT].")
@@ -54,8 +66,9 @@ def open_hub(
 
     Raises DataError if the library, the network, the split or a column is missing, and as `build_dataset`.
     """
-    table = _load(parse_hub(text), text, cache, offline)
-    return open_table(table, text, benchmark, split, classes=classes, upright=upright, cache=cache)
+    table, notes = _load(parse_hub(text), text, cache, offline)
+    dataset = open_table(table, text, benchmark, split, classes=classes, upright=upright, cache=cache)
+    return replace(dataset, notes=(*notes, *dataset.notes))
 
 
 def open_table(
@@ -67,20 +80,27 @@ def open_table(
     classes: int | None = None,
     upright: bool = True,
     cache: Path | None = None,
+    class_names: Sequence[str] = (),
 ) -> Dataset:
     """Return a split that is a table of `datasets`, called `text` in errors, without decoding images.
 
-    Raises DataError if a column is missing, and as `build_dataset`.
+    Images are the column `image`, or the only one of the type Image. `class_names` name the classes of a label column
+    that does not. Raises DataError if a column is missing, and as `build_dataset`.
     """
-    image, label = _column(text, table, "image"), _column(text, table, "label")
+    table = table.with_format(None)
+    (image, image_notes), (label, label_notes) = _image_column(text, table), _label_column(text, table)
     images = table.select_columns([image]).cast_column(image, _library().Image(decode=False))
-    names = _names(text, table.features[label], classes)
+    names = _names(text, table.features[label], classes, class_names)
     files = read_facts(Path(file["filename"]) for file in table.cache_files)
     cache = cache if files and table._indices is None else None  # the files do not say which rows were selected
-    index = load_or_build(cache, files, lambda: _index(table, images, image, label), reader=f"hub {text}")
+    index = load_or_build(
+        cache, files, lambda: _index(text, table, images, image, label), reader=f"hub {text} {image} {label}"
+    )
     source = HubSource(text, images, image)
     count = classes or len(names)
-    return build_dataset(text, benchmark, split, index, classes=count, names=names, upright=upright, source=source)
+    dataset = build_dataset(text, benchmark, split, index, classes=count, names=names, upright=upright, source=source)
+    check_validation_labels(dataset, text)
+    return replace(dataset, notes=(*image_notes, *label_notes, *dataset.notes))
 
 
 @dataclass(frozen=True)
@@ -106,7 +126,9 @@ class HubSource:
         return path if path and Path(path).is_absolute() else f"row {row:,} of {self.name}"
 
 
-def _read_bytes(image: Mapping[str, Any]) -> bytes:
+def _read_bytes(image: Mapping[str, Any] | None, where: str = "A row") -> bytes:
+    if image is None or (image["bytes"] is None and not image["path"]):
+        raise DataError(f"{where} has no image: fill it, or leave the row out.")
     if image["bytes"] is not None:
         return bytes(image["bytes"])
     try:
@@ -123,7 +145,8 @@ def _library() -> Any:
     return datasets
 
 
-def _load(spec: HubSpec, text: str, cache: Path | None, offline: bool) -> Any:
+def _load(spec: HubSpec, text: str, cache: Path | None, offline: bool) -> tuple[Any, tuple[str, ...]]:
+    """Return the table of a split, and notes on which split it is."""
     datasets = _library()
     local = Path(spec.location).is_dir()
     if local and any((Path(spec.location) / name).is_file() for name in SAVED):
@@ -133,10 +156,14 @@ def _load(spec: HubSpec, text: str, cache: Path | None, offline: bool) -> Any:
     options = {"path": spec.location, "cache_dir": str(cache / "datasets") if local and cache else None}
     try:
         files = datasets.load_dataset_builder(**options).config.data_files
-        split = _split(text, spec, [*map(str, files or ())])
+        split, notes = _split(text, spec, [*map(str, files or ())], local=local)
         # Named files, since the library would fetch every split's files, 150 GB for ImageNet's validation images.
-        only = {split: [*files[split]]}
-        return datasets.load_dataset(**options, data_files=only, split=split, verification_mode="no_checks")
+        only = {split: [file for file in files[split] if Path(file).name not in SLICES]}
+        if local:
+            _check_parts(text, only[split])
+            options["cache_dir"] = _table_cache(cache, only[split])
+        table = datasets.load_dataset(**options, data_files=only, split=split, verification_mode="no_checks")
+        return table, notes
     except DataError:
         raise
     except Exception as error:
@@ -146,7 +173,28 @@ def _load(spec: HubSpec, text: str, cache: Path | None, offline: bool) -> Any:
         ) from error
 
 
-def _load_saved(spec: HubSpec, text: str) -> Any:
+def _check_parts(text: str, files: Sequence[str]) -> None:
+    """Raise DataError if one of several tables that belong together by their names is not there."""
+    parts: dict[tuple[str, str, str], set[int]] = {}
+    for file in files:
+        if match := PART.fullmatch(Path(file).name):
+            key = (match["stem"], match["count"], match["end"] or "")
+            parts.setdefault(key, set()).add(int(match["number"]))
+    for (stem, count, end), numbers in parts.items():
+        if lacking := sorted({*range(int(count))} - numbers):
+            raise DataError(
+                f"{text} lacks {len(lacking):,} of the {int(count):,} tables {stem}-*-of-{count}{end}, the first "
+                f"{stem}-{lacking[0]:05d}-of-{count}{end}: copy it there, too."
+            )
+
+
+def _table_cache(cache: Path | None, files: Sequence[str]) -> str:
+    """Return a folder for the library's copy of tables, which it would not renew if they kept their date."""
+    root = cache / "datasets" if cache else Path(_library().config.HF_DATASETS_CACHE) / "eyechart"
+    return str(root / hash_facts(read_facts(map(Path, files)))[:16])
+
+
+def _load_saved(spec: HubSpec, text: str) -> tuple[Any, tuple[str, ...]]:
     """Return the table that `save_to_disk` wrote into a folder, or one of several such tables."""
     datasets = _library()
     try:
@@ -156,7 +204,10 @@ def _load_saved(spec: HubSpec, text: str) -> Any:
             f"{text} was written by save_to_disk and cannot be opened by `datasets` ({type(error).__name__}: {error}): "
             "copy or write it again."
         ) from error
-    return saved[_split(text, spec, [*saved])] if isinstance(saved, datasets.DatasetDict) else saved
+    if not isinstance(saved, datasets.DatasetDict):
+        return saved, ()
+    split, notes = _split(text, spec, [*saved], local=True)
+    return saved[split], notes
 
 
 def _check_online(text: str, offline: bool) -> None:
@@ -169,47 +220,103 @@ def _check_online(text: str, offline: bool) -> None:
         )
 
 
-def _split(text: str, spec: HubSpec, splits: Sequence[str]) -> str:
-    wanted = [spec.split] if spec.split else splits if len(splits) == 1 else PREFERRED
-    for name in wanted:
-        if name in splits:
-            return name
+def _split(text: str, spec: HubSpec, splits: Sequence[str], *, local: bool) -> tuple[str, tuple[str, ...]]:
+    """Return the split that is read, and a note if another could have been meant.
+
+    That is the one of the specification, the only one, that which a folder is called, or else one for tests.
+    """
+    folder = Path(spec.location).name if local else ""
+    called = _spellings(folder) if _is_split_word(folder) else ()
+    wanted = [spec.split or splits[0]] if spec.split or len(splits) == 1 else [*(called or PREFERRED)]
+    split = next((name for name in wanted if name in splits), "")
+    others = [name for name in splits if name != split]
+    if not split:
+        raise DataError(
+            f"{text} has the splits {', '.join(splits) or '(none)'}, not {' or '.join(wanted)}: name one of them, as "
+            f"in hub:{spec.location}:SPLIT{', or move the tables of other splits away' if called else ''}."
+        )
+    if others and not spec.split and not called:
+        other = f"hub:{spec.location}:{others[0]}"
+        return split, (f"the split {split} is read; {', '.join(others)} can be named, as in {other}.",)
+    if called and not spec.split and split not in (*called, "train"):  # as tables without a split are called
+        return split, (f"the folder {folder} has tables of the split {split} alone, which are read.",)
+    return split, ()
+
+
+def _spellings(name: str) -> tuple[str, ...]:
+    """Return the names of splits that mean the same as the name of a folder, itself first."""
+    words = (word for words in SPLIT_WORDS if name.casefold() in words for word in words)
+    return tuple(dict.fromkeys((name, *words)))
+
+
+def _is_split_word(name: str) -> bool:
+    return any(name.casefold() in words for words in SPLIT_WORDS)
+
+
+def _image_column(text: str, table: Any) -> tuple[str, tuple[str, ...]]:
+    """Return the column of the images, `image` or the only one of that type, and a note on others."""
+    images = [name for name, feature in table.features.items() if isinstance(feature, _library().Image)]
+    if IMAGE in images:
+        others = [name for name in images if name != IMAGE]
+        return IMAGE, (f"the images are those of the column {IMAGE}, not of {', '.join(others)}.",) if others else ()
+    if len(images) > 1 or (images and IMAGE in table.features):
+        also = f", and a column {IMAGE} of the type {_type(table, IMAGE)}" if IMAGE in table.features else ""
+        raise DataError(
+            f"{text} has the columns {', '.join(images)} of the type Image{also}: rename the column of the images to "
+            f"{IMAGE}, or remove the others, for example with rename_column or remove_columns."
+        )
+    return (images or [_no_column(text, table, "image")])[0], ()
+
+
+def _label_column(text: str, table: Any) -> tuple[str, tuple[str, ...]]:
+    """Return the column of the labels, by name, and a note on others."""
+    columns = [name for name in LABELS if name in table.features]
+    if not columns:
+        _no_column(text, table, "label")
+    if len(columns) > 1 and LABELS[0] not in columns:
+        raise DataError(f"{text} has the columns {' and '.join(columns)}: rename the one of the labels to {LABELS[0]}.")
+    others = columns[1:]
+    return columns[0], (
+        f"the labels are those of the column {columns[0]}, not of {', '.join(others)}.",
+    ) if others else ()
+
+
+def _type(table: Any, column: str) -> str:
+    feature = table.features[column]
+    return str(getattr(feature, "dtype", type(feature).__name__))
+
+
+def _no_column(text: str, table: Any, role: str) -> str:
     raise DataError(
-        f"{text} has the splits {', '.join(splits) or '(none)'}, not {' or '.join(wanted)}: name one of them, as in "
-        f"hub:{spec.location}:SPLIT."
+        f"{text} has the columns {', '.join(table.features)}, none of them of {role}s: expected a column of the "
+        f"type Image and one called {', '.join(LABELS)}."
     )
 
 
-def _column(text: str, table: Any, role: str) -> str:
-    """Return the column of the images, the first of that type, or of the labels, by name."""
-    images = [name for name, feature in table.features.items() if isinstance(feature, _library().Image)]
-    columns = images if role == "image" else [name for name in LABELS if name in table.features]
-    if not columns:
-        raise DataError(
-            f"{text} has the columns {', '.join(table.features)}, none of them of {role}s: expected a column of the "
-            f"type Image and one called {', '.join(LABELS)}."
-        )
-    return columns[0]
-
-
-def _names(text: str, feature: Any, classes: int | None) -> tuple[str, ...]:
+def _names(text: str, feature: Any, classes: int | None, class_names: Sequence[str]) -> tuple[str, ...]:
     if classes:
         return ()
     names = getattr(getattr(feature, "feature", feature), "names", None)
-    if not names:
+    if names and class_names and [*map(alike, names)] != [*map(alike, class_names)]:
+        raise DataError(
+            f"{text} calls its classes {', '.join(names[:3])} …, and class_names are {', '.join(class_names[:3])} …: "
+            "leave class_names out, or give the same names in the same order."
+        )
+    if not names and not class_names:
         raise DataError(f"{text} does not name its classes: give its label column the type ClassLabel with names.")
-    return tuple(names)
+    return tuple(names or class_names)
 
 
-def _index(table: Any, images: Any, image: str, label: str) -> list[IndexEntry]:
+def _index(text: str, table: Any, images: Any, image: str, label: str) -> list[IndexEntry]:
     keys = table["__key__"] if "__key__" in table.features else [f"{row:07d}" for row in range(len(table))]
-    return [_entry(key, encoded[image], value) for key, encoded, value in zip(keys, images, table[label], strict=True)]
+    rows = enumerate(zip(keys, images, table[label], strict=True))
+    return [_entry(f"Row {row} of {text}", str(key), encoded[image], value) for row, (key, encoded, value) in rows]
 
 
-def _entry(key: str, image: Mapping[str, Any], value: Any) -> IndexEntry:
-    path = image["path"] or ""
+def _entry(where: str, key: str, image: Mapping[str, Any] | None, value: Any) -> IndexEntry:
+    digest = sha256(_read_bytes(image, where)).hexdigest()
+    path = (image or {})["path"] or ""
     file = val_file(path) or Path(path).name or key
-    digest = sha256(_read_bytes(image)).hexdigest()
     if isinstance(value, (list, tuple)):
-        return IndexEntry(key, file, digest, path, labels=tuple(value))
-    return IndexEntry(key, file, digest, path, label=-1 if value is None else int(value))
+        return IndexEntry(key, file, digest, path, labels=tuple(whole_number(label, where) for label in value))
+    return IndexEntry(key, file, digest, path, label=whole_number(value, where))

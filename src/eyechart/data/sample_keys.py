@@ -11,13 +11,14 @@ from functools import cache, lru_cache
 from operator import eq
 from pathlib import Path
 from typing import NamedTuple
+from unicodedata import normalize
 
 import numpy as np
 from numpy.typing import NDArray
 
 from eyechart.data.class_names import check_unique
 from eyechart.data.dataset import Dataset
-from eyechart.data.names import alike
+from eyechart.data.names import alike, composed
 from eyechart.errors import ModelError
 from eyechart.text_files import open_text
 
@@ -90,7 +91,9 @@ def find_rows(dataset: Dataset, keys: Sequence[str]) -> Ints:
     if len(others := np.flatnonzero(rows == NONE)):
         files = Counter(row.file for row in index)
         by_file = {row.file: place for place, row in enumerate(index) if files[row.file] == 1}
-        rows[others] = [by_file.get(keys[place], NONE) for place in others.tolist()]
+        spellings = composed((*by_key, *by_file))
+        names = [spellings.get(normalize("NFC", keys[place]), keys[place]) for place in others.tolist()]
+        rows[others] = [by_key.get(name, by_file.get(name, NONE)) for name in names]
     return rows
 
 

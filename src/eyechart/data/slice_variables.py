@@ -3,10 +3,12 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from unicodedata import normalize
 
 import numpy as np
 from numpy.typing import NDArray
 
+from eyechart.data.names import composed
 from eyechart.data.rows import Row
 from eyechart.data.tables import Table, check_unique, find_table, read_table
 from eyechart.errors import DataError
@@ -60,7 +62,11 @@ def read_slices(folder: Path, rows: Sequence[Row]) -> tuple[SliceVariable, ...]:
 def _places(table: Table, rows: Sequence[Row]) -> Ints:
     """Return the row of the index of each row of the table (n,)."""
     known = {row.key: place for place, row in enumerate(rows)}
-    unknown = [row for row, key in enumerate(table[KEY]) if key not in known]
+    spellings = composed(known)
+    keys = [key if key in known else spellings.get(normalize("NFC", key), key) for key in table[KEY]]
+    unknown = [row for row, key in enumerate(keys) if key not in known]
+    if len({*keys}) < len(keys):
+        check_unique(table, KEY, lambda key: normalize("NFC", key))
     if unknown:
         first = f" Its first key is '{rows[0].key}'." if rows else ""
         key, more = table[KEY][unknown[0]], f", and {len(unknown) - 1} more rows" if unknown[1:] else ""
@@ -68,7 +74,7 @@ def _places(table: Table, rows: Sequence[Row]) -> Ints:
             f"{table.location(unknown[0])}: the split has no image with the key '{key}'{more}"
             f"{did_you_mean(key, [*known])}{first} Correct or remove the rows."
         )
-    return np.array([known[key] for key in table[KEY]], np.int64)
+    return np.array([known[key] for key in keys], np.int64)
 
 
 def _variable(table: Table, name: str, places: Ints, count: int) -> SliceVariable:

@@ -172,10 +172,10 @@ def open_split(
             dataset = _open_layout(replace(ref, location=str(folder)), cache, offline, known, shards)
             return replace(dataset, slices=read_slices(folder, dataset.index))
     dataset = _open_layout(ref, cache, offline, known)
-    folder = Path(ref.location)
-    if not ref.location or ref.layout in ("hub", "registered") or not folder.is_dir():
+    folder = Path(parse_hub(ref.location).location if ref.layout in ("hub", "disk") else ref.location)
+    if not ref.location or not folder.is_dir():
         return dataset
-    return replace(dataset, slices=read_slices(folder, dataset.index))
+    return replace(dataset, slices=read_slices(folder, dataset.index) or dataset.slices)
 
 
 def _open_layout(

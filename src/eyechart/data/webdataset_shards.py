@@ -128,7 +128,12 @@ def open_shards(
         folder, benchmark, split, entries, classes=count, names=names, upright=upright, source=source, numbered=True
     )
     check_validation_labels(dataset, folder)
-    return replace(dataset, equivalences=_equivalences(folder, count), templates=read_split_templates(folder))
+    return replace(
+        dataset,
+        equivalences=_equivalences(folder, count),
+        templates=read_split_templates(folder),
+        notes=(*dataset.notes, *_describe_further(files.names, len(shards))),
+    )
 
 
 def _equivalences(folder: Path, classes: int) -> tuple[tuple[int, int], ...]:
@@ -218,12 +223,16 @@ def _shards(folder: Path, there: frozenset[str]) -> list[str]:
             f"{folder} lacks {lacking:,} of the {count:,} shards in nshards.txt, the first {first}.tar: copy them, or "
             f"correct the number.{_describe_others(there, count)}"
         )
-    if more := sorted(name for name in there if _is_further(name, count)):
-        raise DataError(
-            f"{folder} has {join_names(more)} beside the {count:,} shards in nshards.txt: correct the number, or move "
-            "them away."
-        )
     return [f"{number}.tar" for number in range(count)]
+
+
+def _describe_further(names: frozenset[str], count: int) -> tuple[str, ...]:
+    """Return a note on shards that are not read, () without any."""
+    further = sorted(name for name in names if _is_further(name, count))
+    if not further:
+        return ()
+    verb, remedy = "is" if len(further) == 1 else "are", "correct the number to read all."
+    return (f"{join_names(further)} {verb} not read, since nshards.txt says {count:,}: {remedy}",)
 
 
 def _is_further(name: str, count: int) -> bool:
