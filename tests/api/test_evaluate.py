@@ -280,7 +280,8 @@ def test_several_processes_give_the_answers_of_one(
     for devices in (1, 2):
         folder = tmp_path / str(devices)
         eyechart.evaluate(
-            "open_clip[toybox-clip,batch_size=16]", "toybox/sample-cutouts", protocol="zero_shot", devices=devices,
+            "open_clip[toybox-clip,batch_size=16]", "toybox/sample-cutouts", protocol="zero_shot", templates="1",
+            devices=devices,
             store=folder / "store", out=folder / "runs", progress=False, offline=True,
         )  # fmt: skip
         stores.append({path.parent.name: path.read_bytes() for path in (folder / "store").rglob("answers.npy")})

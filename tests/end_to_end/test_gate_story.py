@@ -162,16 +162,17 @@ def by_bits(tmp_path_factory: pytest.TempPathFactory, warm_python: Sequence[str]
     story = Story(tmp_path_factory.mktemp("bits"), warm_python, cases="toybox/sample and zero_shot")
     whole = Path(str(files("eyechart.samples"))) / "toybox-clip"
     shutil.copytree(whole, story.folder / "model")
-    story.run(HELD, "--eye-update-baseline")
+    held = (HELD, "--eye-templates=7")  # each name is encoded under each of them, with all weights
+    story.run(*held, "--eye-update-baseline")
     found = {}
     for bits, code in ((6, 0), (5, 0), (4, REGRESSION)):
         shutil.copy(whole / story.weights.name, story.weights)
         story.quantise(bits)
-        said = story.run(HELD, "--eye-verdicts=v.json", "--color=yes", code=code)
+        said = story.run(*held, "--eye-verdicts=v.json", "--color=yes", code=code)
         found[bits] = said, json.loads((story.folder / "v.json").read_bytes())
     shutil.copy(whole / story.weights.name, story.weights)
     story.quantise(5)
-    found[0] = story.run(HELD, "--eye-gate=accuracy,score", code=REGRESSION), {}
+    found[0] = story.run(*held, "--eye-gate=accuracy,score", code=REGRESSION), {}
     return found
 
 

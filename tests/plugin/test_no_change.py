@@ -85,7 +85,7 @@ class Again:
         """Run the cases as a user does."""
         models = [f"--eye-model={model}" for model in self.world.models]
         usual = ["--pyargs", "eyechart.benchmarks", "-k", " ".join(cases.split()), f"--eye-data={self.world.data}"]
-        more = [f"--eye-limit={LIMIT}", "--eye-offline", "-p", "no:cacheprovider"]
+        more = [f"--eye-limit={LIMIT}", "--eye-templates=1", "--eye-offline", "-p", "no:cacheprovider"]
         return self.world.call(*usual, *models, *more, "--eye-baseline=kept", *arguments)
 
     def session(self, number: int) -> Session:
