@@ -8,6 +8,7 @@ import pytest
 
 REGRESSION, ABSENT, ERRORS, MIXED = 10, 11, 12, 1
 FLOOR = "--eye-floor=imagenet/tiny2/zero_shot:acc1>=1"
+BOTH = ("-k", "imagenet/tiny2 or imagenet/val")
 WORKERS = pytest.mark.parametrize("workers", [(), ("-n", "2")], ids=["serial", "workers"])
 
 
@@ -38,15 +39,16 @@ def test_errors_over_the_budget(erring: Any, workers: tuple[str, ...]) -> None:
 
 @WORKERS
 def test_absent_data_under_strict(empty: Any, workers: tuple[str, ...]) -> None:
-    both = ("-k", "imagenet/tiny2 or imagenet/val")
-    assert empty.run("--eye-strict", *workers, *both).ret == ABSENT
+    assert empty.run("--eye-strict", *workers, *BOTH).ret == ABSENT
     assert empty.session["run"]["exit_status"] == ABSENT
-    assert empty.run(*workers, *both).ret == 0
 
 
-@WORKERS
-def test_a_floor(world: Any, workers: tuple[str, ...]) -> None:
-    assert world.run(FLOOR, *workers).ret == REGRESSION
+def test_absent_data_otherwise(empty: Any) -> None:
+    assert empty.run(*BOTH).ret == 0
+
+
+def test_a_floor(world: Any) -> None:
+    assert world.run(FLOOR).ret == REGRESSION
 
 
 def test_two_kinds_in_two_cases(erring: Any) -> None:

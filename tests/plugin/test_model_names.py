@@ -1,6 +1,8 @@
 """`--eye-model=NAME=SPEC`: another checkpoint under the same name is compared, and a comparison of nothing fails."""
 
 import re
+import shutil
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -13,8 +15,7 @@ REGRESSION, USAGE = 10, 4
 NOTHING = "ERROR: nothing was compared"
 
 
-@pytest.fixture
-def checkpoints(world: Any) -> Any:
+def checkpoints_of(world: Any) -> Any:
     """A world with answers of two checkpoints: `good.csv` has every answer right, `bad.csv` none."""
     rows = [
         (path.name, CLASSES[path.parent.name], path.parent.parent.name)
@@ -26,6 +27,27 @@ def checkpoints(world: Any) -> Any:
     return world
 
 
+@pytest.fixture
+def checkpoints(world: Any) -> Any:
+    """A world of one test."""
+    return checkpoints_of(world)
+
+
+@pytest.fixture(scope="module")
+def written(new_world: Callable[[], Any]) -> Any:
+    """A world after the good checkpoint's baseline was written, which tests share."""
+    world = checkpoints_of(new_world())
+    run(world, "prod=replay[path=good.csv]", BASELINE, UPDATE)
+    return world
+
+
+@pytest.fixture
+def held(checkpoints: Any, written: Any) -> Any:
+    """A world of one test with that baseline."""
+    shutil.copytree(written.folder / "kept", checkpoints.folder / "kept")
+    return checkpoints
+
+
 def run(world: Any, model: str, *options: str, code: int = 0) -> str:
     """Return what a session with one model prints, which ends with the expected status."""
     world.models = (model,)
@@ -35,31 +57,28 @@ def run(world: Any, model: str, *options: str, code: int = 0) -> str:
     return printed
 
 
-def test_a_worse_checkpoint_of_the_same_name_is_a_regression(checkpoints: Any) -> None:
-    run(checkpoints, "prod=replay[path=good.csv]", BASELINE, UPDATE)
-    printed = run(checkpoints, "prod=replay[path=bad.csv]", BASELINE, code=REGRESSION)
+def test_a_worse_checkpoint_of_the_same_name_is_a_regression(held: Any) -> None:
+    printed = run(held, "prod=replay[path=bad.csv]", BASELINE, code=REGRESSION)
     assert "imagenet/tiny/prod (replay): acc1 (ImGT, A) is worse than the baseline." in printed
-    model = checkpoints.session["records"][0]["model"]
+    model = held.session["records"][0]["model"]
     assert (model["alias"], model["spec"]) == ("prod", "replay[path=bad.csv]")
 
 
-def test_the_same_checkpoint_at_another_place_passes_with_workers(checkpoints: Any) -> None:
-    run(checkpoints, "prod=replay[path=good.csv]", BASELINE, UPDATE)
-    (checkpoints.folder / "good.csv").rename(checkpoints.folder / "moved.csv")
-    printed = run(checkpoints, "prod=replay[path=moved.csv]", BASELINE, "-n2")
+def test_the_same_checkpoint_at_another_place_passes_with_workers(held: Any) -> None:
+    (held.folder / "good.csv").rename(held.folder / "moved.csv")
+    printed = run(held, "prod=replay[path=moved.csv]", BASELINE, "-n2")
     assert re.search(r"gate: \d+ numbers compared, 0 worse", printed)
-    assert len(checkpoints.records) == 2
+    assert len(held.records) == 2
 
 
-def test_without_the_name_nothing_is_compared_and_the_remedy_is_printed(checkpoints: Any) -> None:
-    run(checkpoints, "prod=replay[path=good.csv]", BASELINE, UPDATE)
-    printed = run(checkpoints, "replay[path=bad.csv]", BASELINE, code=USAGE)
+def test_without_the_name_nothing_is_compared_and_the_remedy_is_printed(held: Any) -> None:
+    printed = run(held, "replay[path=bad.csv]", BASELINE, code=USAGE)
     assert (
         f"{NOTHING}: --eye-baseline=kept has no baseline of the 2 cases that ran (models: replay[path=bad.csv]). Its "
         "models for imagenet: prod. Give the model the name that the baseline knows: "
         "--eye-model=prod=replay[path=bad.csv]; or write the baseline with --eye-update-baseline."
     ) in printed
-    assert checkpoints.session["run"]["exit_status"] == USAGE
+    assert held.session["run"]["exit_status"] == USAGE
 
 
 def test_a_baseline_of_another_path_names_both_steps_of_the_remedy(checkpoints: Any) -> None:
@@ -78,17 +97,16 @@ def test_other_cases_of_the_same_model_are_named(checkpoints: Any) -> None:
     assert "imagenet/tiny2/prod (replay). Run these, or write" in printed
 
 
-def test_skipped_cases_are_nothing_compared_and_fail_only_under_strict(checkpoints: Any) -> None:
-    run(checkpoints, "prod=replay[path=good.csv]", BASELINE, UPDATE)
-    skipping = checkpoints.plugin(
+def test_skipped_cases_are_nothing_compared_and_fail_only_under_strict(held: Any) -> None:
+    skipping = held.plugin(
         "import pytest\n\n\ndef pytest_collection_modifyitems(items):\n    for item in items:\n"
         "        item.add_marker(pytest.mark.skip('not today'))\n"
     )
     why = "nothing was compared with --eye-baseline: no case recorded a number (2 cases skipped)."
     model = "prod=replay[path=good.csv]"
-    assert f"eyechart: {why}" in run(checkpoints, model, BASELINE, skipping)
-    assert f"ERROR: {why}" in run(checkpoints, model, BASELINE, skipping, "--eye-strict", code=USAGE)
-    assert "nothing was compared" not in run(checkpoints, model, skipping)
+    assert f"eyechart: {why}" in run(held, model, BASELINE, skipping)
+    assert f"ERROR: {why}" in run(held, model, BASELINE, skipping, "--eye-strict", code=USAGE)
+    assert "nothing was compared" not in run(held, model, skipping)
 
 
 def test_a_name_in_the_ini_file(checkpoints: Any) -> None:
@@ -99,9 +117,8 @@ def test_a_name_in_the_ini_file(checkpoints: Any) -> None:
     assert {record["case"] for record in checkpoints.records} == {"imagenet/tiny/prod", "imagenet/tiny2/prod"}
 
 
-def test_reports_call_the_model_by_its_name(checkpoints: Any) -> None:
-    run(checkpoints, "prod=replay[path=good.csv]")
-    assert {entry.model for group in load([checkpoints.latest]).groups for entry in group.cases} == {"prod"}
+def test_reports_call_the_model_by_its_name(written: Any) -> None:
+    assert {entry.model for group in load([written.latest]).groups for entry in group.cases} == {"prod"}
 
 
 @pytest.mark.parametrize(

@@ -2,7 +2,7 @@
 
 import json
 from collections import defaultdict
-from collections.abc import Generator
+from collections.abc import Callable, Generator
 from typing import Any
 
 import pytest
@@ -16,13 +16,23 @@ def profiled(world: Any, *arguments: str) -> tuple[list[Event], str]:
     return read_events(world.latest / "profile.json"), done.stdout.str()
 
 
+@pytest.fixture(scope="module")
+def serial_profile(new_world: Callable[[], Any]) -> tuple[Any, list[Event], str]:
+    """A world after a session in one process, its events, and what it said."""
+    world = new_world()
+    return world, *profiled(world, "-n0", "-pxdist")
+
+
 def named(events: list[Event], name: str) -> list[Event]:
     return [event for event in events if event.name == name and event.ph == "X"]
 
 
 @pytest.mark.parametrize("workers", [0, 2])
-def test_a_trace_has_what_every_case_did(world: Any, workers: int) -> None:
-    events, said = profiled(world, f"-n{workers}", "-pxdist")
+def test_a_trace_has_what_every_case_did(new_world: Any, serial_profile: Any, workers: int) -> None:
+    world, events, said = serial_profile
+    if workers:
+        world = new_world()
+        events, said = profiled(world, f"-n{workers}")
     names = {event.name for event in events}
     assert {"collect", "case", "make model", "identify", "predict", "decode", "prepare", "forward"} < names
     assert {"store", "read answers", "score", "evidence", "end of the session"} < names
@@ -36,8 +46,8 @@ def test_a_trace_has_what_every_case_did(world: Any, workers: int) -> None:
     assert "s forward" in said
 
 
-def test_spans_of_a_thread_are_inside_one_another(world: Any) -> None:
-    events, _ = profiled(world)
+def test_spans_of_a_thread_are_inside_one_another(serial_profile: Any) -> None:
+    _, events, _ = serial_profile
     cases = named(events, "case")
     for name in ("predict", "forward", "score", "evidence"):
         for event in named(events, name):
@@ -72,20 +82,16 @@ def test_spans_close_the_generator_of_the_items() -> None:
     assert (closed, [*source]) == ([True, True], [])
 
 
-def test_stored_answers_have_no_forward_pass(world: Any) -> None:
+def test_stored_answers_have_no_forward_pass_and_without_the_option_there_is_no_trace(world: Any) -> None:
     world.passes()
+    assert not (world.latest / "profile.json").exists()
     events, _ = profiled(world)
     assert not named(events, "forward")
     assert named(events, "read answers")
 
 
-def test_without_the_option_there_is_no_trace(world: Any) -> None:
-    world.passes()
-    assert not (world.latest / "profile.json").exists()
-
-
-def test_it_is_a_chrome_trace(world: Any) -> None:
-    profiled(world)
+def test_it_is_a_chrome_trace(serial_profile: Any) -> None:
+    world, _, _ = serial_profile
     content = json.loads((world.latest / "profile.json").read_bytes())
     assert content["displayTimeUnit"] == "ms"
     for event in content["traceEvents"]:

@@ -4,6 +4,7 @@ Equal rows then have equal numbers, of which neither a rank nor a threshold can 
 """
 
 from collections.abc import Callable
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -22,6 +23,7 @@ WIDTHS = (6, 9, 130, 1283)
 ROWS = (2, 65, 130)  # one more than blocks of 64, so that the last row stands alone in its block
 
 
+@cache
 def weights(width: int) -> Any:
     return normalize(np.random.default_rng(0).normal(size=(width + 3, width)).astype(np.float32))
 

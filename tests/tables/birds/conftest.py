@@ -232,13 +232,11 @@ def three(
 
 @pytest.fixture
 def figure() -> Callable[..., Any]:
-    """Make a figure of a pool, as matplotlib has it."""
+    """Make a figure of a pool, as matplotlib has it before it is drawn."""
 
     def figure(pool: Runs, name: str, labels: str | None = None) -> Any:
         with matplotlib_defaults():
-            made = DRAWERS[BY_NUMBER[f"realbirdid-{name}"]](pool, labels)
-            made.draw_without_rendering()
-            return made
+            return DRAWERS[BY_NUMBER[f"realbirdid-{name}"]](pool, labels)
 
     return figure
 
