@@ -174,6 +174,11 @@ def describe_call(model: Any, data: Any, **arguments: Any) -> str:
 def select_data(data: Any, name: str, class_names: Sequence[str], settings: Settings) -> SelectedData:
     """Return the split that is evaluated. Raises SpecError or DataError for data that are not known."""
     folder = Path(data) if isinstance(data, Path) or (isinstance(data, str) and Path(data).is_dir()) else None
+    if isinstance(data, str | Path) and len(class_names):
+        raise SpecError(
+            f"class_names are for data in memory, and {data} is a {'folder' if folder else 'split'}: write them into "
+            "the file classnames.txt of the folder of the split, a line each."
+        )
     if isinstance(data, str) and folder is None:
         benchmark, _, split = data.rpartition("/")
         return SelectedData((benchmark, split), root=settings.data)

@@ -70,7 +70,7 @@ def decode_image(data: bytes, name: str, *, upright: bool = False) -> Image.Imag
         with _open(data, kind) as image:
             _check_size(image.size, name)
             image.load()
-            rgb = _rgb(image)
+            rgb = to_rgb(image)
             return rgb.transpose(_TURNS[turn]) if upright and (turn := _orientation(image)) in _TURNS else rgb
     except ImageError:
         raise
@@ -137,7 +137,8 @@ def _orientation(image: Image.Image) -> int:
     return turn if isinstance(turn, int) else 1
 
 
-def _rgb(image: Image.Image) -> Image.Image:
+def to_rgb(image: Image.Image) -> Image.Image:
+    """Return an image as RGB: transparent pixels become white, deep greys are scaled to 8 bits."""
     if image.mode == "F" or image.mode.startswith("I"):
         return Image.fromarray(_eight_bits(image)).convert("RGB")
     if image.has_transparency_data:
