@@ -58,6 +58,7 @@ WARM = run_path(str(Path(__file__).parent / "warm.py"))
 FROZEN = [monotonic()]  # the times at which objects were left out of collections of garbage
 TOGETHER = {  # how files begin that share what takes long to make
     "a run of OODBench": ("tests/end_to_end/test_oodbench",),
+    "the imports of OpenAI's and Anthropic's clients": ("tests/unit/test_batches", "tests/unit/test_openai"),
     "the import of vLLM": ("tests/end_to_end/test_vllm", "tests/end_to_end/test_presets"),
     "a Ray cluster": (
         "tests/plugin/faults/test_pools",

@@ -14,8 +14,7 @@ COCO = {"ID": GOOD * 8 + "nn" * 2, "OOD-S": GOOD * 3 + POOR * 7, "OOD-H": "nn" *
 LVIS = {"ID": GOOD * 4, "OOD-S": "yy" * 4 + "??" * 2, "OOD-H": GOOD}
 
 
-@pytest.fixture
-def asked(existing):
+def ask_two_models(existing):
     """Two models about COCO and LVIS, the second with reasoning, too."""
     for model in ("hf[a]", "hf[b]"):
         existing(model, "coco", COCO)
@@ -25,8 +24,19 @@ def asked(existing):
     return existing.bench
 
 
-def test_table_1_has_a_random_chance_then_every_set_of_every_model_and_of_reasoning(asked):
-    rows = asked.rows("oodbench-T1")
+@pytest.fixture(scope="module")
+def asked(module_existing):
+    """These answers, which tests share."""
+    return ask_two_models(module_existing)
+
+
+@pytest.fixture(scope="module")
+def rows(asked):
+    """Their table 1."""
+    return asked.rows("oodbench-T1")
+
+
+def test_table_1_has_a_random_chance_then_every_set_of_every_model_and_of_reasoning(rows):
     assert [rows[0][name] for name in ("Model", "Accuracy", "Recall", "MCC")] == [
         "Random Chance",
         "50.00",
@@ -67,8 +77,8 @@ def test_checkpoints_are_known_by_their_names(name, encoder):
     assert find_architecture(f"hf[{name}]")[0] == encoder
 
 
-def test_table_1_pools_data_sets_by_their_answers(asked):
-    row = asked.rows("oodbench-T1")[1]
+def test_table_1_pools_data_sets_by_their_answers(rows):
+    row = rows[1]
     assert (row["data"], row["Num"]) == ("COCO + LVIS", "28")
     measured = [row[name] for name in ("Accuracy", "F1", "Precision", "Recall", "MCC")]
     assert measured == ["92.86", "92.31", "100.00", "85.71", "86.60"]  # 12 of 14 yes, 14 of 14 no
@@ -86,9 +96,9 @@ def test_pairs_are_drawn_within_data_sets(existing):
     assert shown == pytest.approx([100 * low, 62.5, 100 * high], abs=0.01)
 
 
-def test_unread_answers_are_wrong_and_pairs_with_errors_count_nowhere(asked):
-    rows = {(row["Model"], row["Data Type"]): row for row in asked.rows("oodbench-T1")}
-    simple, reasoned = rows["hf[a]", "OOD-S"], rows["hf[b]", "ID^CoT"]
+def test_unread_answers_are_wrong_and_pairs_with_errors_count_nowhere(rows):
+    found = {(row["Model"], row["Data Type"]): row for row in rows}
+    simple, reasoned = found["hf[a]", "OOD-S"], found["hf[b]", "ID^CoT"]
     assert (simple["Num"], simple["Accuracy"], simple["Unparsed"]) == ("32", "31.25", "12.50")  # 6 and 4 of 32
     assert (reasoned["Num"], reasoned["Accuracy"]) == ("26", "100.00")
 
@@ -101,7 +111,8 @@ def test_what_was_pooled_is_said(asked):
     assert "Set^CoT: " in said
 
 
-def test_models_that_were_asked_about_other_data_are_in_another_table(asked, existing):
+def test_models_that_were_asked_about_other_data_are_in_another_table(existing):
+    asked = ask_two_models(existing)
     existing("hf[c]", "coco", COCO)
     first, second = asked.tables("oodbench-T1")
     assert [row[0] for row in second.rows] == ["Random Chance"] + ["hf[c]"] * 3
@@ -117,7 +128,8 @@ def test_packaged_pictures_are_not_pooled_with_others(bench, existing):
     ]
 
 
-def test_another_division_is_another_table_whose_title_says_what_differs(asked, existing):
+def test_another_division_is_another_table_whose_title_says_what_differs(existing):
+    asked = ask_two_models(existing)
     existing("hf[a]", "coco", {**COCO, "OOD-H": "nn" * 3}, threshold="0.01", prompt="existence (2)")
     titles = [table.title for table in asked.tables("oodbench-T10")]
     assert titles == [f"oodbench/coco: COCO, existence (%), threshold {value}" for value in ("0.05", "0.01")]

@@ -13,14 +13,24 @@ ROWS = [*SETTINGS, f"{CLOSED_WORLD} (CW)"]
 CELLS = ("ImGT", "A", "S", "S+", "S-", "M", "M+", "M-")
 
 
-@pytest.fixture
-def asked(session):
+def ask_every_setting(made):
     """Every setting with two repeats, one of them with a wrong answer on S+, and a closed world, wrong on S-."""
-    made = session()
     for setting in reversed(SETTINGS):
         made.multiple_choice(setting, [made.right(), made.right({0: 7})])
     made.closed_world(made.right({2: 7}))
     return made
+
+
+@pytest.fixture(scope="module")
+def asked(module_session):
+    """These answers, which tests share."""
+    return ask_every_setting(module_session())
+
+
+@pytest.fixture
+def growing(session):
+    """The same, to which a test adds others."""
+    return ask_every_setting(session())
 
 
 def test_repeats_alone_are_no_part_of_mills_table(session):
@@ -69,20 +79,20 @@ def test_the_last_row_is_closed_world_with_wilsons_interval(asked):
 
 
 @pytest.mark.deep
-def test_a_repeated_closed_world_is_preferred(asked):
-    asked.evaluations([asked.right(), asked.right({0: "a beast"})])
-    assert asked.rows("T19")[-1]["A"] == "97.06"
-    assert len(asked.rows("T19")) == 8
+def test_a_repeated_closed_world_is_preferred(growing):
+    growing.evaluations([growing.right(), growing.right({0: "a beast"})])
+    assert growing.rows("T19")[-1]["A"] == "97.06"
+    assert len(growing.rows("T19")) == 8
 
 
 @pytest.mark.deep
-def test_table_7_shows_the_model_with_the_best_closed_world_and_table_19_both(asked):
+def test_table_7_shows_the_model_with_the_best_closed_world_and_table_19_both(growing):
     for setting in SETTINGS:
-        asked.multiple_choice(setting, [asked.right()] * 2, model="hf[other]")
-    asked.closed_world(asked.right({0: 7, 1: 7}), model="hf[other]")
-    assert {row["Model"] for row in asked.rows("T7")} == {"hf[toybox-mllm]"}
-    assert "T19 has 2" in asked.notes("T7")
-    assert [row["Model"] for row in asked.rows("T19")] == ["hf[other]"] * 8 + ["hf[toybox-mllm]"] * 8
+        growing.multiple_choice(setting, [growing.right()] * 2, model="hf[other]")
+    growing.closed_world(growing.right({0: 7, 1: 7}), model="hf[other]")
+    assert {row["Model"] for row in growing.rows("T7")} == {"hf[toybox-mllm]"}
+    assert "T19 has 2" in growing.notes("T7")
+    assert [row["Model"] for row in growing.rows("T19")] == ["hf[other]"] * 8 + ["hf[toybox-mllm]"] * 8
 
 
 def test_without_a_closed_world_the_settings_stand_alone(session):
