@@ -9,6 +9,7 @@ from itertools import count
 from pathlib import Path
 from random import Random
 from typing import Any
+from unicodedata import normalize
 
 import pytest
 from PIL import Image
@@ -277,12 +278,12 @@ def test_train_has_pictures_of_its_own(folder: Folder) -> None:
     assert facts(found)[0] == [1, 0, 0]
 
 
-def test_pictures_are_hashed_once(folder: Folder, tmp_path: Path) -> None:
+def test_a_changed_picture_of_the_same_size_and_date_is_another(folder: Folder, tmp_path: Path) -> None:
     picture = folder.path / "val2017/000000000001.jpg"
     before, stat = folder.open(cache=tmp_path / "cache"), picture.stat()
     picture.write_bytes(bytes(stat.st_size))
     os.utime(picture, ns=(stat.st_atime_ns, stat.st_mtime_ns))
-    assert folder.open(cache=tmp_path / "cache").fingerprint == before.fingerprint
+    assert folder.open(cache=tmp_path / "cache").fingerprint != before.fingerprint
     assert folder.open().fingerprint != before.fingerprint
 
 
@@ -325,3 +326,90 @@ def test_what_is_published() -> None:
         "val": (5_000, 36_781),
         "train": (118_287, 860_001),
     }
+
+
+@pytest.mark.parametrize(
+    ("part", "change"),
+    [
+        ("images", {"coco_url": None, "flickr_url": None, "license": None, "date_captured": None}),
+        ("images", {"width": None, "height": None}),
+        ("images", {"width": "40", "height": 30.0}),
+        ("images", {"id": "1"}),
+        ("images", {"id": 1.0, "neg_category_ids": None}),
+        ("things", {"area": None, "id": None, "score": None}),
+        ("things", {"area": float("nan")}),
+        ("things", {"iscrowd": None}),
+        ("things", {"iscrowd": False}),
+        ("things", {"iscrowd": "0"}),
+        ("things", {"iscrowd": 0.0}),
+        ("things", {"image_id": "1", "category_id": "1", "id": "a-7"}),
+        ("things", {"bbox": ["1", "2", "3", "4"]}),
+        ("things", {"segmentation": None, "attributes": {"occluded": None}}),
+        ("categories", {"supercategory": None}),
+        ("categories", {"id": "1", "keypoints": None}),
+        ("categories", {"supercategory": 7}),
+    ],
+    ids=str,
+)
+def test_types_of_other_tools(folder: Folder, part: str, change: dict[str, Any]) -> None:
+    folder.images, folder.categories = [image(1)], [category(PERSON, "person"), category(CAR, "car")]
+    getattr(folder.add(), part)[0].update(change)
+    annotation = folder.open().annotation
+    assert (annotation.counts.tolist(), annotation.known.tolist()) == ([[1, 0]], [[True, True]])
+
+
+def test_names_that_are_numbers_and_no_annotations(folder: Folder) -> None:
+    folder.categories = [{"id": 1, "name": 7}]
+    assert folder.open().names == ("7",)
+    folder.write(json.dumps({"images": [image(1)], "annotations": None, "categories": [category(1, "cat")]}))
+    assert open_coco(folder.path, "oodbench", "mine").annotation.counts.tolist() == [[0]]
+
+
+@pytest.mark.parametrize(
+    ("part", "key"), [("images", "id"), ("things", "bbox"), ("things", "image_id"), ("categories", "name")]
+)
+def test_null_in_a_field_that_is_needed_is_named(folder: Folder, part: str, key: str) -> None:
+    getattr(folder.add(), part)[0][key] = None
+    with pytest.raises(DataError, match=rf"is no file of COCO instances .*`{key}`"):
+        folder.open()
+
+
+@pytest.mark.parametrize("name", ["fish", "Fish", "my-project", "background"])
+def test_the_parent_of_others_is_never_known_to_be_absent(folder: Folder, name: str) -> None:
+    root = {"id": 0, "name": name, "supercategory": "none"}
+    folder.categories = [root, {"id": PERSON, "name": "cod", "supercategory": name}, category(CAR, "car")]
+    annotation = folder.add().open().annotation
+    assert annotation.known[0].tolist() == [False, True, True]
+    assert [(part.what, part.first) for part in annotation.excluded] == [("category", name)]
+
+
+def test_a_parent_with_the_name_of_a_class_is_left_out(folder: Folder) -> None:
+    root = {"id": 0, "name": "Cod", "supercategory": "none"}
+    folder.categories = [root, {"id": PERSON, "name": "cod", "supercategory": "cod"}]
+    found = folder.add().open()
+    assert (found.names, found.annotation.known.all(), found.annotation.excluded[0].first) == (
+        ("cod",),
+        True,
+        "Cod (0)",
+    )
+
+
+def test_a_parent_that_is_annotated_is_a_class(folder: Folder) -> None:
+    folder.categories = [category(PERSON, "thing"), category(CAR, "car")]
+    assert folder.add().open().annotation.known.all()
+
+
+@pytest.mark.parametrize("write", ["a\\{}", ".\\a\\{}", "./a/{}", "val2017/a/{}", "val2017\\a\\{}", '"a/{}"', " a/{} "])
+@pytest.mark.parametrize("on_disk", ["NFC", "NFD"])
+def test_paths_of_other_systems(folder: Folder, write: str, on_disk: str) -> None:
+    name = normalize(on_disk, "é.jpg")
+    (folder.path / "val2017/a").mkdir()
+    Image.new("RGB", (40, 30)).save(folder.path / "val2017/a" / name)
+    folder.images = [image(1) | {"file_name": write.format("é.jpg")}]
+    assert folder.open().keys == (f"val2017/a/{name.removesuffix('.jpg')}",)
+
+
+def test_a_path_of_windows_that_is_not_there_is_named_as_it_is_here(folder: Folder) -> None:
+    folder.images = [image(1) | {"file_name": "a\\gone.jpg"}]
+    with pytest.raises(DataError, match=r"val2017/a/gone\.jpg"):
+        folder.open()

@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from PIL import Image, ImageOps
+from PIL.PngImagePlugin import PngInfo
 
 from eyechart.data.images import decode_image
 from eyechart.errors import ImageError
@@ -164,7 +165,7 @@ def test_half_a_file(kind: str) -> None:
 
 
 @pytest.mark.deep
-@pytest.mark.parametrize("side", [10_000, 30_000])
+@pytest.mark.parametrize("side", [13_400, 30_000])
 def test_decompression_bomb_is_refused_without_a_warning(side: int) -> None:
     data = saved(Image.new("1", (side, side)))
     with warnings.catch_warnings(record=True) as seen:
@@ -175,7 +176,7 @@ def test_decompression_bomb_is_refused_without_a_warning(side: int) -> None:
 
 def test_pillow_is_left_as_it_was() -> None:
     before = Image.MAX_IMAGE_PIXELS, list(warnings.filters)
-    refused(saved(Image.new("1", (10_000, 10_000))))
+    refused(saved(Image.new("1", (13_400, 13_400))))
     assert (Image.MAX_IMAGE_PIXELS, list(warnings.filters)) == before
 
 
@@ -223,3 +224,29 @@ def test_any_changed_byte_is_an_image_or_an_image_error(kind: str, data: st.Data
 @given(st.binary(max_size=200))
 def test_any_bytes_are_an_image_error(data: bytes) -> None:
     survives(data)
+
+
+@pytest.mark.parametrize(("kind", "compressed"), [("iTXt", False), ("iTXt", True), ("tEXt", False), ("zTXt", True)])
+def test_a_png_with_long_texts_is_whole(kind: str, compressed: bool) -> None:
+    texts = PngInfo()
+    add = texts.add_itxt if kind == "iTXt" else texts.add_text
+    for number in range(3):
+        add(f"workflow {number}", "x" * 2**22, zip=compressed)
+    assert decode_image(saved(Image.new("RGB", (4, 4), RED), pnginfo=texts), "a").getpixel((0, 0)) == RED
+
+
+def test_a_png_with_a_long_colour_profile_is_whole() -> None:
+    data = saved(Image.new("RGB", (4, 4), RED), icc_profile=bytes(2**21))
+    assert decode_image(data, "a").getpixel((0, 0)) == RED
+
+
+def test_a_damaged_png_with_long_texts_is_damaged() -> None:
+    texts = PngInfo()
+    texts.add_itxt("workflow", "x" * 2**22, zip=True)
+    data = saved(Image.effect_noise((64, 64), 50).convert("RGB"), pnginfo=texts)
+    assert "truncated or broken" in refused(data[: len(data) * 3 // 4])
+
+
+def test_a_photograph_of_108_million_pixels() -> None:
+    data = saved(Image.new("1", (12_000, 9_000)))
+    assert decode_image(data, "a").size == (12_000, 9_000)

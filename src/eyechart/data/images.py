@@ -24,8 +24,11 @@ from PIL import (
 
 from eyechart.errors import ImageError
 
-MAX_PIXELS = 89_478_485
+MAX_PIXELS = 178_956_970  # from which Pillow refuses a picture; telephones have 108 million
 MAX_ASPECT = 100
+PNG_HEAD, PNG_FRAME = 8, 12  # bytes of the signature, and of what is around the content of a chunk
+PNG_TEXT = 2**20  # bytes of a text that Pillow reads
+PNG_TEXTS = (b"tEXt", b"zTXt", b"iTXt", b"iCCP")
 FORMATS = tuple(
     plugin.format
     for plugin in (
@@ -67,11 +70,12 @@ def decode_image(data: bytes, name: str, *, upright: bool = False) -> Image.Imag
         raise ImageError(f"Image {name} is empty (0 bytes): copy it again from where it came from.")
     kind = _kind(data, name)
     try:
-        with _open(data, kind) as image:
-            _check_size(image.size, name)
-            image.load()
-            rgb = to_rgb(image)
-            return rgb.transpose(_TURNS[turn]) if upright and (turn := _orientation(image)) in _TURNS else rgb
+        try:
+            return _decode(data, kind, name, upright=upright)
+        except ValueError:
+            if kind != "PNG" or len(plain := without_texts(data)) == len(data):
+                raise
+        return _decode(plain, kind, name, upright=upright)
     except ImageError:
         raise
     except Exception as error:
@@ -80,6 +84,30 @@ def decode_image(data: bytes, name: str, *, upright: bool = False) -> Image.Imag
             f"Image {name} ({kind}, {len(data):,} bytes) is truncated or broken: {reason}. Copy it again from where it "
             "came from, or save it anew as PNG."
         ) from error
+
+
+def _decode(data: bytes, kind: str, name: str, *, upright: bool) -> Image.Image:
+    with _open(data, kind) as image:
+        _check_size(image.size, name)
+        image.load()
+        rgb = to_rgb(image)
+        return rgb.transpose(_TURNS[turn]) if upright and (turn := _orientation(image)) in _TURNS else rgb
+
+
+def without_texts(data: bytes) -> bytes:
+    """Return a PNG without its texts and colour profile, whose size Pillow limits; no pixel depends on them here."""
+    kept, place = [data[:PNG_HEAD]], PNG_HEAD
+    while place + PNG_FRAME <= len(data):
+        end = place + PNG_FRAME + int.from_bytes(data[place : place + 4], "big")
+        if data[place + 4 : place + 8] not in PNG_TEXTS or _is_orientation(data[place + 8 : end]):
+            kept.append(data[place:end])
+        place = end
+    return b"".join([*kept, data[place:]])
+
+
+def _is_orientation(text: bytes) -> bool:
+    """Return whether a text of a PNG is metadata of Adobe, which may have the orientation, and not a large one."""
+    return text.startswith(b"XML:com.adobe.xmp\0\0") and len(text) < PNG_TEXT
 
 
 def decodes_identically(data: bytes, image: Image.Image) -> bool:

@@ -3,13 +3,20 @@
 from pathlib import Path
 
 from eyechart.data.dataset import Dataset
-from eyechart.data.detection.image_index import build_annotated_dataset, index_images
+from eyechart.data.detection.image_index import (
+    build_annotated_dataset,
+    find_picture,
+    index_images,
+    plain_path,
+)
 from eyechart.data.detection.instances import (
     Image,
     PublishedFile,
     build_annotation,
     count_instances,
     expected_images,
+    hide_parents,
+    leave_out_namesakes,
     read_instances,
 )
 
@@ -25,27 +32,37 @@ def annotation_file(folder: Path, part: str = "val") -> Path:
 def open_coco(folder: Path, benchmark: str, split: str, *, part: str = "val", cache: Path | None = None) -> Dataset:
     """Open a part of COCO 2017, or of anyone's pictures in its format, in the order of the file names.
 
-    Every category was looked for in every image. A crowd makes its category present and not countable. A split named
-    `coco` or `coco-train` with COCO's own categories must have the published numbers of images and annotations.
+    Every category was looked for in every image, but for the parents of others that nothing is annotated with. A crowd
+    makes its category present and not countable. A split named `coco` or `coco-train` with COCO's own categories must
+    have the published numbers of images and annotations.
     """
 
     def picture(image: Image) -> str:
         return f"{part}2017/{image.file_name}" if image.file_name else ""
 
+    def place(image: Image) -> str:
+        """Return where the picture lies, which may be written with the folder."""
+        name = plain_path(image.file_name)
+        places = (picture(image), f"{part}2017/{name}", *([name] if name.startswith(f"{part}2017/") else []))
+        there = (place for place in places if (folder / find_picture(folder, place)).is_file())
+        return next(there, picture(image))
+
     path = annotation_file(folder, part)
-    instances = read_instances(path, "COCO instances", picture)
+    instances, namesakes = leave_out_namesakes(read_instances(path, "COCO instances", picture))
     published = PUBLISHED.get(part) if split.casefold() in ("coco", f"coco-{part}") else None
     expected = expected_images(path, f"{benchmark}/{split}", instances, published)
     remedy = f"unpack all of {part}2017.zip beside annotations/, or keep only your own images in the file."
-    pictures = [picture(image) for image in instances.images]
+    pictures = [place(image) for image in instances.images]
     entries = index_images(folder, pictures, named_by=path, remedy=remedy, cache=cache)
     names = [category.name for category in instances.categories]
+    tally, faults = count_instances(instances)
+    tally, parents = hide_parents(instances, tally)
     return build_annotated_dataset(
         folder,
         benchmark,
         split,
         entries,
         names,
-        build_annotation(instances, *count_instances(instances)),
+        build_annotation(instances, tally, (*faults, *namesakes, *parents)),
         expected=expected,
     )

@@ -1,11 +1,14 @@
 """Shared by the readers of annotated data sets: read JSON, find and hash images, and build the data set."""
 
-from collections.abc import Hashable, Iterable, Sequence
+import json
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from hashlib import sha256
 from pathlib import Path, PurePosixPath
-from typing import TypeVar
+from typing import Any, TypeVar
+from unicodedata import normalize
+from urllib.parse import unquote
 
 import msgspec
 
@@ -21,15 +24,28 @@ T = TypeVar("T")
 H = TypeVar("H", bound=Hashable)
 
 
-def read_json(path: Path, kind: type[T], what: str) -> T:
-    """Return the content of a JSON file as a typed struct; fields that the struct lacks are skipped."""
+def read_json(path: Path, kind: type[T], what: str, repair: Callable[[Any], Any] | None = None) -> T:
+    """Return the content of a JSON file as a typed struct; fields that the struct lacks are skipped.
+
+    If it does not fit, `repair` returns plain content that may; NaN, which Python writes, is then read, too.
+    """
     try:
-        return msgspec.json.decode(utf8_bytes(path.read_bytes()), type=kind)
+        return _decode_json(path, kind, repair)
     except OSError as error:
         raise DataError(f"{path} cannot be read ({error.strerror}): copy it again from where it came from.") from error
-    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+    except (msgspec.DecodeError, ValueError, RecursionError) as error:
         reason = str(error).rstrip(".")
         raise DataError(f"{path} is no file of {what} ({reason}): correct it, or copy it again.") from error
+
+
+def _decode_json(path: Path, kind: type[T], repair: Callable[[Any], Any] | None) -> T:
+    data = utf8_bytes(path.read_bytes())
+    try:
+        return msgspec.json.decode(data, type=kind)
+    except msgspec.DecodeError:
+        if repair is None:
+            raise
+    return msgspec.convert(repair(json.loads(data)), kind)
 
 
 def index_by_id(ids: Iterable[H], where: Path, what: str) -> dict[H, int]:
@@ -49,6 +65,7 @@ def index_images(
     `pictures` are paths below the folder as the file `named_by` gives them. Pictures are hashed once, then kept in the
     cache. Raises DataError for pictures outside the folder, and for missing ones with their number and the remedy.
     """
+    pictures = [find_picture(folder, path) for path in pictures]
     outside = [path for path in pictures if not is_below(path)]
     if outside:
         raise DataError(f"{named_by} names the picture '{outside[0]}', which is no file below {folder}: correct it.")
@@ -62,6 +79,30 @@ def index_images(
     return tuple(
         load_or_build(cache, files, lambda: _hash_images(folder, pictures), reader=f"annotated {folder.resolve()}")
     )
+
+
+def find_picture(folder: Path, path: str) -> str:
+    """Return the path of a picture below a folder, which may be written with other separators, quotes or accents.
+
+    >>> find_picture(Path("gone"), "val2017/.\\\\cat\\\\1.jpg")
+    'val2017/cat/1.jpg'
+    """
+    if is_below(path) and (folder / path).is_file():
+        return path
+    plain = plain_path(path)
+    for other in (plain, normalize("NFC", plain), normalize("NFD", plain), unquote(plain)):
+        if is_below(other) and (folder / other).is_file():
+            return other
+    return plain if plain != "." and "\\" in path else path
+
+
+def plain_path(path: str) -> str:
+    """Return a path with the separators of POSIX, and without quotes and spaces around it.
+
+    >>> plain_path(' "a/1.jpg" ')
+    'a/1.jpg'
+    """
+    return PurePosixPath(path.strip().strip("\"'").replace("\\", "/")).as_posix()
 
 
 def is_below(path: str) -> bool:

@@ -3,9 +3,13 @@
 Outlines are not kept, so that a file of 200 MB takes little more memory than its own size.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+import math
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
+from typing import Any
 
 import msgspec
 import numpy as np
@@ -15,9 +19,11 @@ from eyechart.data.class_names import fingerprint
 from eyechart.data.detection.annotation import Annotation, Exclusion, list_exclusions
 from eyechart.data.detection.image_index import index_by_id, read_json
 from eyechart.data.detection.tallies import Tally, tally_instances
+from eyechart.data.tables import fold_name
 from eyechart.errors import DataError
 
 Ints = NDArray[np.int64]
+Id = int | str
 FAULTS = (
     "it names an image that is not there",
     "it names a category that is not there",
@@ -31,29 +37,30 @@ DOUBTFUL, REPEATED = (2, 3), 4
 class Category(msgspec.Struct, frozen=True, gc=False):
     """A category by its id."""
 
-    id: int
+    id: Id
     name: str
+    supercategory: Any = None
 
 
 class Image(msgspec.Struct, frozen=True, gc=False):
-    """An image; the lists of categories are LVIS's."""
+    """An image, with sides of 0 if they are unknown; the lists of categories are LVIS's."""
 
-    id: int
-    width: int
-    height: int
+    id: Id
+    width: float = 0
+    height: float = 0
     file_name: str = ""
     coco_url: str = ""
-    neg_category_ids: tuple[int, ...] = ()
-    not_exhaustive_category_ids: tuple[int, ...] = ()
+    neg_category_ids: tuple[Id, ...] = ()
+    not_exhaustive_category_ids: tuple[Id, ...] = ()
 
 
 class Thing(msgspec.Struct, frozen=True, gc=False):
     """One annotated thing, or a crowd of them; the box is left, top, width, height in pixels."""
 
-    image_id: int
-    category_id: int
+    image_id: Id
+    category_id: Id
     bbox: tuple[float, float, float, float]
-    id: int | None = None
+    id: Id | None = None
     area: float | None = None
     iscrowd: int = 0
 
@@ -83,7 +90,9 @@ def read_instances(path: Path, what: str, picture: Callable[[Image], str]) -> In
 
     Raises DataError for a file that holds something else, two equal ids, no images or no categories.
     """
-    content = read_json(path, Instances, what)
+    content = read_json(path, Instances, what, repair_instances)
+    if _has_text_ids(content):
+        content = msgspec.convert(repair_instances(msgspec.to_builtins(content)), Instances)
     for kind, parts in (("images", content.images), ("categories", content.categories)):
         if not parts:
             raise DataError(f"{path} has no {kind}, expected those of {what}: copy it again from where it came from.")
@@ -91,8 +100,95 @@ def read_instances(path: Path, what: str, picture: Callable[[Image], str]) -> In
     return Instances(
         tuple(sorted(content.images, key=picture)),
         content.annotations,
-        tuple(sorted(content.categories, key=lambda category: category.id)),
+        tuple(sorted(content.categories, key=lambda category: (isinstance(category.id, str), category.id))),
     )
+
+
+def _has_text_ids(content: Instances) -> bool:
+    ids = chain(
+        (image.id for image in content.images),
+        (category.id for category in content.categories),
+        *((thing.image_id, thing.category_id) for thing in content.annotations),
+    )
+    return any(isinstance(number, str) for number in ids)
+
+
+def repair_instances(content: Any) -> Any:
+    """Return the content of an annotation file with fields of the types that they have in COCO's own.
+
+    Other tools write null for what they do not know, ids as texts or fractions, booleans, and names that are numbers.
+    """
+    if not isinstance(content, dict):
+        return content
+    lists = {name: content[name] or [] for name in LISTS if name in content}
+    return {
+        name: [_repair_part(part) for part in parts] if isinstance(parts, list | tuple) else parts
+        for name, parts in lists.items()
+    }
+
+
+def _repair_part(part: Any) -> Any:
+    if not isinstance(part, dict):
+        return part
+    known = {key: value for key, value in part.items() if value is not None and key in FIELDS}
+    return {key: FIELDS[key](value) for key, value in known.items() if not _is_unknown(key, value)}
+
+
+def _is_unknown(key: str, value: Any) -> bool:
+    """Return whether an optional number is not one, such as NaN."""
+    return key in OPTIONAL and isinstance(value, float) and not math.isfinite(value)
+
+
+def _repair_id(value: Any) -> Any:
+    if isinstance(value, str) and (text := value.strip()).removeprefix("-").isdecimal():
+        return int(text)
+    return int(value) if isinstance(value, float) and value.is_integer() else value
+
+
+def _repair_ids(value: Any) -> Any:
+    return [*map(_repair_id, value)] if isinstance(value, list | tuple) else value
+
+
+def _repair_number(value: Any) -> Any:
+    try:
+        return float(value) if isinstance(value, str) else value
+    except ValueError:
+        return value
+
+
+def _repair_flag(value: Any) -> Any:
+    if isinstance(value, str) and value.strip().casefold() in FLAGS:
+        return FLAGS.index(value.strip().casefold()) % 2
+    return int(value) if isinstance(value, bool | float) else value
+
+
+def _repair_text(value: Any) -> Any:
+    return str(value) if isinstance(value, int | float) and not isinstance(value, bool) else value
+
+
+NO_CATEGORIES = (
+    "background",
+    "__background__",
+    "_background_",
+    "bg",
+    "none",
+    "n/a",
+    "unlabeled",
+    "ignore",
+    "__ignore__",
+)
+LISTS = ("images", "annotations", "categories")
+FLAGS = ("0", "1", "false", "true", "no", "yes")
+OPTIONAL = ("area", "width", "height")
+FIELDS: Mapping[str, Callable[[Any], Any]] = {
+    **dict.fromkeys(("id", "image_id", "category_id"), _repair_id),
+    **dict.fromkeys(("neg_category_ids", "not_exhaustive_category_ids"), _repair_ids),
+    **dict.fromkeys(("name", "file_name", "coco_url"), _repair_text),
+    **dict.fromkeys(OPTIONAL, _repair_number),
+    "bbox": lambda box: [*map(_repair_number, box)] if isinstance(box, list | tuple) else box,
+    "iscrowd": _repair_flag,
+    "supercategory": lambda value: value,
+}  # by the name of a field that is read
 
 
 def expected_images(path: Path, split: str, instances: Instances, published: PublishedFile | None) -> int | None:
@@ -133,6 +229,48 @@ def count_instances(instances: Instances) -> tuple[Tally, tuple[Exclusion, ...]]
     return tally, tuple(_exclusions(things, fault))
 
 
+def leave_out_namesakes(instances: Instances) -> tuple[Instances, tuple[Exclusion, ...]]:
+    """Return annotations without categories that nothing is annotated with and that have the name of another one.
+
+    Roboflow writes the name of a project as category 0, also where a class has it.
+    """
+    used, names = _used(instances), Counter(fold_name(category.name) for category in instances.categories)
+    annotated = {fold_name(category.name) for category in instances.categories if category.id in used}
+    out = [
+        category
+        for category in instances.categories
+        if category.id not in used and (name := fold_name(category.name)) in annotated and names[name] > 1
+    ]
+    kept = tuple(category for category in instances.categories if category not in out)
+    why = "nothing is annotated with it, and another one has its name"
+    listed = list_exclusions("category", why, (f"{category.name} ({category.id})" for category in out))
+    return msgspec.structs.replace(instances, categories=kept), listed
+
+
+def hide_parents(instances: Instances, tally: Tally) -> tuple[Tally, tuple[Exclusion, ...]]:
+    """Return a tally in which no image is known to lack a category that is none of its own.
+
+    Such are the parent of others, which Roboflow writes as category 0, and the background, if nothing is annotated with
+    them: what is below a parent is one, so that it is not absent where nothing is annotated with it.
+    """
+    used, above = _used(instances), Counter[str]()
+    for category in instances.categories:
+        if isinstance(category.supercategory, str) and fold_name(category.supercategory) != fold_name(category.name):
+            above[fold_name(category.supercategory)] += 1
+    hidden = [
+        category.id not in used and (above[fold_name(category.name)] > 0 or fold_name(category.name) in NO_CATEGORIES)
+        for category in instances.categories
+    ]
+    names = (category.name for category, out in zip(instances.categories, hidden, strict=True) if out)
+    why = "nothing is annotated with it, and it is the parent of others or the background: it is absent nowhere"
+    shown = ~np.array(hidden, np.bool_)
+    return Tally(tally.counts, tally.known & shown, tally.countable & shown), list_exclusions("category", why, names)
+
+
+def _used(instances: Instances) -> set[Id]:
+    return {thing.category_id for thing in instances.annotations}
+
+
 def build_annotation(instances: Instances, tally: Tally, left_out: tuple[Exclusion, ...]) -> Annotation:
     """Return the annotation of counts with the ids of images and categories."""
     images, categories = (tuple(str(part.id) for part in parts) for parts in (instances.images, instances.categories))
@@ -150,7 +288,8 @@ def _where(instances: Instances) -> Ints:
 def _faults(instances: Instances, where: Ints) -> Ints:
     """Return the first of FAULTS of each annotation, -1 for none; repetitions are not checked."""
     left, top, width, height = _boxes(instances.annotations).T
-    wide, high = np.array([(image.width, image.height) for image in instances.images])[where[:, 0]].T
+    sides = [(image.width or np.inf, image.height or np.inf) for image in instances.images]
+    wide, high = np.array(sides, np.float64)[where[:, 0]].T
     flat = np.array([thing.area == 0 for thing in instances.annotations], np.bool_)
     empty = (width <= 0) | (height <= 0) | flat
     outside = (left >= wide) | (top >= high) | (left + width <= 0) | (top + height <= 0)

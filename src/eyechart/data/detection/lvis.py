@@ -5,6 +5,7 @@ are absent. It is unknown whether any other category is present.
 """
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path, PurePosixPath
 from urllib.parse import urlsplit
 
@@ -14,12 +15,14 @@ from eyechart.data.dataset import Dataset
 from eyechart.data.detection.annotation import Annotation, Bools, Exclusion, list_exclusions
 from eyechart.data.detection.image_index import build_annotated_dataset, index_images
 from eyechart.data.detection.instances import (
+    Id,
     Image,
     Instances,
     PublishedFile,
     build_annotation,
     count_instances,
     expected_images,
+    leave_out_namesakes,
     read_instances,
 )
 from eyechart.data.detection.tallies import Tally
@@ -44,15 +47,15 @@ def open_lvis(folder: Path, benchmark: str, split: str, *, part: str = "val", ca
     categories of LVIS must have the published numbers of images and annotations.
     """
     path = annotation_file(folder, part)
-    instances = read_instances(path, "LVIS v1 annotations", image_path)
+    instances, namesakes = leave_out_namesakes(read_instances(path, "LVIS v1 annotations", image_path))
     published = PUBLISHED.get(part) if split.casefold() in ("lvis", f"lvis-{part}") else None
     expected = expected_images(path, f"{benchmark}/{split}", instances, published)
     pictures = [image_path(image) for image in instances.images]
     entries = index_images(folder, pictures, named_by=path, remedy=REMEDY, cache=cache)
     names = [category.name.replace("_", " ") for category in instances.categories]
-    return build_annotated_dataset(
-        folder, benchmark, split, entries, names, build_federated_annotation(instances), expected=expected
-    )
+    annotation = build_federated_annotation(instances)
+    annotation = replace(annotation, excluded=(*annotation.excluded, *namesakes))
+    return build_annotated_dataset(folder, benchmark, split, entries, names, annotation, expected=expected)
 
 
 def image_path(image: Image) -> str:
@@ -75,7 +78,7 @@ def build_federated_annotation(instances: Instances) -> Annotation:
 
 
 def _category_mask(
-    instances: Instances, what: str, ids: Callable[[Image], Sequence[int]]
+    instances: Instances, what: str, ids: Callable[[Image], Sequence[Id]]
 ) -> tuple[Bools, tuple[Exclusion, ...]]:
     """Return the mask (n, k) of the categories that each image lists, and the listed ids that are not categories."""
     columns = {category.id: column for column, category in enumerate(instances.categories)}
