@@ -14,10 +14,11 @@ from eyechart.models.registry import capabilities
 from eyechart.protocol.base import Protocol
 from eyechart.protocol.registry import add_protocol, get_protocol, protocol_targets
 from eyechart.protocol.settings import Case
+from eyechart.spec import ModelSpec
 from eyechart.urls import is_folder
 
 from .case_ids import case_pattern
-from .options import get_option
+from .options import get_option, is_on_command_line
 from .own_tests import check_unique_names
 from .settings import describe_ineffective_options, get_settings, is_used_for
 
@@ -81,7 +82,7 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     cases = [
         Case(split.benchmark, split.split, model, name, variant)
         for model in chosen.models
-        if protocol.supports(capabilities(model))
+        if protocol.supports(find_capabilities(model))
         for split in get_splits(chosen.data, chosen.offline)
         if is_named(split, marker) and is_used_for(metafunc.config, model, split.benchmark)
         for variant in protocol.expand_grid(chosen.options.get(name, {}), capabilities(model))
@@ -89,6 +90,25 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     if cases:
         check_unique_names(metafunc.config, metafunc.definition.path, metafunc.definition.nodeid, cases)
     metafunc.parametrize(ARGUMENT, [pytest.param(case, id=case.id) for case in cases])
+
+
+def find_capabilities(model: ModelSpec) -> frozenset[str]:
+    """Return the capabilities of a model. Raises CollectError if the class of the user cannot be imported."""
+    try:
+        return capabilities(model)
+    except EyechartError as error:
+        raise pytest.Collector.CollectError(f"--eye-model: {error}") from error
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection(session: pytest.Session) -> None:
+    """End a session about benchmarks with one sentence if the class of a model cannot be imported."""
+    if is_on_command_line(session.config):
+        for model in get_settings(session.config).models:
+            try:
+                capabilities(model)
+            except EyechartError as error:
+                pytest.exit(f"--eye-model: {error}", returncode=pytest.ExitCode.TESTS_FAILED)
 
 
 def is_named(split: SplitRef, marker: pytest.Mark) -> bool:

@@ -182,7 +182,7 @@ class Session:
             return model.identity
         if self.models.cache:
             self.models.cache.keep(model)
-        if not answered and (stored := read_description(self.settings.store, spec, model.identity)):
+        if not answered and (stored := read_description(self.settings.store, spec, model.identity, model.owner)):
             return stored.identity
         with suppress(OSError):  # a store that is only read
             write_description(self.settings.store, describe(model))

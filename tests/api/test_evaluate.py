@@ -219,11 +219,48 @@ def test_a_second_evaluation_asks_only_for_what_is_not_stored(evaluate: Evaluate
             calls.append(len(images))
             return np.stack(images)[:, [2, 0]].astype(np.float32)
 
-    first = evaluate(Counted(), pets, protocol="supervised", limit=4)
+    first = evaluate(Counted(), pets, protocol="supervised", limit=4, identity="counted-1")
     assert sum(calls) == 4
-    second = evaluate(Counted(), pets, protocol="supervised")
+    second = evaluate(Counted(), pets, protocol="supervised", identity="counted-1")
     assert sum(calls) == 6
     assert (accuracy(first), accuracy(second)) == (1, 1)
+    evaluate(Counted(), pets, protocol="supervised", identity="counted-2")
+    evaluate(Counted(), pets, protocol="supervised")
+    evaluate(Counted(), pets, protocol="supervised")
+    assert sum(calls) == 6 + 3 * 6
+
+
+GAIN = 1.0
+
+
+@pytest.mark.parametrize("place", ["attribute", "closure", "global", "method", "flag"])
+def test_stored_answers_of_a_changed_object_in_memory_are_not_used(
+    evaluate: Evaluate, pets: Path, place: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Neither the state dict nor the `repr` of the module or of its transform shows these changes."""
+
+    class Transform:
+        gain = 1.0
+
+        def __call__(self, image: Image.Image) -> Any:
+            return redness(image) * self.gain * GAIN * closed
+
+    module, transform, closed = colours(), Transform(), 1.0
+    module.negative = False
+    module.register_forward_hook(lambda module, _, output: -output if module.negative else output)
+    before = accuracy(evaluate((module, transform), pets, protocol="supervised"))
+    if place == "attribute":
+        transform.gain = -1.0
+    elif place == "closure":
+        closed = -1.0
+    elif place == "global":
+        monkeypatch.setitem(globals(), "GAIN", -1.0)
+    elif place == "method":
+        forward = module.forward
+        module.forward = lambda batch: -forward(batch)
+    else:
+        module.negative = True
+    assert (before, accuracy(evaluate((module, transform), pets, protocol="supervised"))) == (1, 0)
 
 
 def test_all_suitable_protocols_with_options_and_own_metrics(evaluate: Evaluate) -> None:
@@ -330,6 +367,7 @@ def test_devices_that_cannot_be_used_are_refused(evaluate: Evaluate, options: di
         ),
         ("open_clip[toybox-clip]", "toybox/sample", {"options": {"epochs": 2}}, SpecError, "names no protocol"),
         ("open_clip[toybox-clip]", [(Image.new("RGB", (9, 9)), "a")], {"data_name": "pets"}, SpecError, "data_name"),
+        ("open_clip[toybox-clip]", "toybox/sample", {"identity": "a"}, SpecError, "Give identity with a model in mem"),
     ],
 )  # fmt: skip
 def test_wrong_arguments_get_a_sentence(

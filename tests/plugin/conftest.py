@@ -4,6 +4,7 @@ import json
 import os
 import re
 import shutil
+import signal
 import subprocess
 import sys
 import time
@@ -69,7 +70,7 @@ class World:
     said: pytest.LineMatcher | None = None
     python: tuple[str, ...] = (sys.executable,)
     warm: tuple[str, ...] = ()  # stands for `python` in runs that are waited for
-    patience: ClassVar[float] = 600  # seconds: no run takes them, even where many share a machine; one that hangs does
+    patience: ClassVar[float] = 300  # seconds: no run takes them, even where many share a machine; one that hangs does
 
     @property
     def usual(self) -> list[str]:
@@ -98,12 +99,13 @@ class World:
 
     @classmethod
     def ended(cls, process: "subprocess.Popen[str]") -> tuple[str, str]:
-        """Wait for a run's end; what it said, and what it complained of."""
+        """Wait for a run's end; what it said, and what it complained of. A run that hangs says where."""
         try:
             return process.communicate(timeout=cls.patience)
         except subprocess.TimeoutExpired:
-            process.kill()
-            raise
+            process.send_signal(signal.SIGABRT)  # pytest's faulthandler writes what each thread does
+            said, complained = process.communicate(timeout=cls.patience)
+            raise AssertionError(f"a run hung:\n{said}\n{complained}") from None
 
     @classmethod
     def until(cls, true: Callable[[], object]) -> None:

@@ -108,7 +108,7 @@ def test_a_typo_in_a_backends_option_is_refused(world: Any, number: str) -> None
     world.models = ("tiny[batch_sizes=4]",)
     result = world.run(number)
     assert result.ret == pytest.ExitCode.TESTS_FAILED
-    assert "'batch_sizes', which tiny does not know; did you mean batch_size" in result.stdout.str()
+    assert "'batch_sizes', which no parameter of Tiny takes; did you mean batch_size" in result.stdout.str()
     assert "Traceback" not in result.stdout.str()
 
 

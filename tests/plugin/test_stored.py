@@ -32,13 +32,13 @@ from tinyeyes import TinyClass
 
 class Elsewhere(TinyClass):
     # answers on the device, in the number format and with the libraries that the environment names
-    def __init__(self, spec, *, device, offline):
+    def __init__(self, spec, *, device, offline, dtype=""):
         super().__init__(type(spec)(spec.backend), device=device, offline=offline)
-        self.made = spec
+        self.dtype = dtype or os.environ["DTYPE"]
 
     @property
     def identity(self):
-        where = {"device": os.environ["DEVICE"], "dtype": self.made.options.get("dtype", os.environ["DTYPE"])}
+        where = {"device": os.environ["DEVICE"], "dtype": self.dtype}
         return replace(super().identity, **where, libraries={"torch": os.environ["BUILD"]})
 """
 # Each protocol with each model that it meets, and each format of a data set.

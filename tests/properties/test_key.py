@@ -34,7 +34,8 @@ identities = st.builds(
 )
 keys = st.builds(
     Key,
-    eyechart=words,
+    owner=words,
+    format=st.integers(0, 3),
     kind=words,
     model=identities,
     data=words,
@@ -47,7 +48,8 @@ keys = st.builds(
 )
 SOME_KEY, OTHER_KEY = (
     Key(
-        eyechart=text,
+        owner=text,
+        format=number,
         kind=text,
         model=Identity(
             backend=text,
@@ -130,6 +132,7 @@ class Model:
     """As much of a model as a key sees."""
 
     batch_size: int = 1
+    owner: str = ""
     loads, templates = 0, "1"
     identity = Identity(
         backend="b", name="n", weights_sha256="w", dtype="float32", device="cpu", processor={}, libraries={}

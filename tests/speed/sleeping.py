@@ -24,8 +24,8 @@ class Sleeping(Classifier):
     Its process reads no images: many sleepers on two processors would only wait for these.
     """
 
-    def __init__(self, spec: ModelSpec, *, device: str, offline: bool) -> None:
-        self.nap, self.batch_size = float(spec.options["nap"]), int(spec.options["batch_size"])
+    def __init__(self, spec: ModelSpec, *, nap: float, batch_size: int) -> None:
+        self.spec, self.nap, self.batch_size = spec, nap, batch_size
         local.prefetch_images = read_nothing
 
     @property

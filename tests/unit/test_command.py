@@ -115,7 +115,7 @@ def test_a_backend_that_cannot_be_imported_does_not_hide_the_others(run: Run, mo
     found = {"broken": Backend("no_such_module:Model"), **BUILT_IN}
     monkeypatch.setattr("eyechart.models.registry.backends", lambda: found)
     lines = run("ls", "models").lines
-    assert lines[0].startswith("broken: 'no_such_module:Model' needs the package 'no_such_module'")
+    assert lines[0].startswith("broken: 'no_such_module:Model' needs the module no_such_module")
     assert first_words(lines) == [*found]
 
 

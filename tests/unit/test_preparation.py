@@ -34,8 +34,8 @@ from eyechart.models.types import Classifier, Identity
 
 class Shade(Classifier):
     batch_size = 7
-    def __init__(self, spec, *, device, offline):
-        if spec.options.get("starts") == "false" and device == "cpu":
+    def __init__(self, spec, *, device, starts=True):
+        if not starts and device == "cpu":
             os._exit(3)
         self.device = device
     @property

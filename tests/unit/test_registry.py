@@ -95,7 +95,7 @@ def test_a_class_is_named_by_its_module_without_any_registration(site: Path) -> 
     (site / "mine.py").write_text(MINE.format(interfaces="Classifier"))
     spec = parse_spec("mine:Mine[width=3]")
     assert (capabilities(spec), spec.options) == ({"classifier"}, {"width": "3"})
-    assert create_model(spec, device="cpu").options == {"device": "cpu"}
+    assert create_model(spec, device="cpu").options == {"device": "cpu", "width": "3"}
 
 
 def test_a_class_without_an_interface_is_refused(site: Path) -> None:
@@ -150,8 +150,8 @@ def test_vllm_that_is_not_there_names_its_extras(monkeypatch: pytest.MonkeyPatch
 @pytest.mark.parametrize(
     ("target", "sentence"),
     [
-        ("absent:Mine", "needs the package 'absent', which is not installed"),
-        ("mine:Absent", "is registered as mine:Absent, but the module mine has no Absent"),
+        ("absent:Mine", "'absent:Mine' needs the module absent, and there is no absent in the working folder"),
+        ("mine:Absent", "'mine:Absent' names the class Absent of the module mine, but this module has no Absent"),
     ],
 )
 def test_a_backend_that_is_not_there_is_named(site: Path, target: str, sentence: str) -> None:

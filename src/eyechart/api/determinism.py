@@ -17,6 +17,7 @@ from eyechart.data.limits import Limit
 from eyechart.errors import SpecError
 from eyechart.gate.verdicts import DEFAULT_RULE
 from eyechart.models.options import names_of
+from eyechart.models.own_class import option_names
 from eyechart.models.pool import ModelPool
 from eyechart.models.registry import find_backend
 from eyechart.paths import STORE
@@ -139,7 +140,9 @@ def vary(
 
 def known_options(spec: ModelSpec) -> Sequence[str]:
     """Return the options that a specification of this backend may have."""
-    return names_of(find_backend(spec).load_class().declared_options)
+    backend = find_backend(spec)
+    model_class = backend.load_class()
+    return names_of(model_class.declared_options) if backend.is_built_in else sorted(option_names(model_class))
 
 
 def with_option(spec: ModelSpec, option: str, value: str) -> ModelSpec:

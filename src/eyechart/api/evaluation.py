@@ -70,6 +70,7 @@ def evaluate(
     labels: Mapping[str, Path | str] | None = None,
     class_names: Sequence[str] = (),
     name: str = "",
+    identity: str = "",
     data_name: str = "",
     limit: Limit = None,
     seed: int = 42,
@@ -86,11 +87,15 @@ def evaluate(
 ) -> EvaluationRun:
     """Evaluate a model on a data set, and return the run with its metrics and samples.
 
-    Answers are stored and numbers computed as by `pytest`; a second call sends only what is not stored yet.
+    Answers are stored and numbers computed as by `pytest`; a second call sends only what is not stored yet, with a
+    model in memory only if it has an `identity`.
 
     - `model`: a specification such as `open_clip[ViT-B-32,pretrained=openai]`, or a model in memory: `(module,
       transform)` for a classifier of torch, a model of timm, `(model, preprocess, tokenizer)` of open_clip, `(model,
       processor)` of transformers, or an object of a class of `eyechart.models.types`. `name` is its name in cases.
+    - `identity`: what tells a model in memory from others, such as "clip-ft-epoch3". Later calls use its stored answers
+      again only if they give the same `identity`: code and values that change answers cannot all be seen. Give another
+      one whenever you change something, and one at all to continue after an interruption. A specification takes none.
     - `data`: the name of a split (`imagenet/sample`), a folder with a folder of images for each class, a DataFrame with
       the columns `path` and `label`, a `datasets.Dataset`, or a torch data set of (image, label) with `classes`, or
       with `class_names` here. `data_name` is its name in cases, as `benchmark/split`.
@@ -128,7 +133,7 @@ def evaluate(
         templates=templates,
         labels=tuple(LabelsOption(key, str(path)) for key, path in (labels or {}).items()),
     )
-    subject = describe_model(model, name)
+    subject = describe_model(model, name, identity)
     selected = select_data(data, data_name, class_names, settings)
     settings = dataclasses.replace(settings, data=selected.root)
     cases = plan_cases(subject, selected.split, protocol, options or {})
@@ -148,12 +153,17 @@ def evaluate(
     return EvaluationRun((folder.path,), settings.store)
 
 
-def describe_model(model: Any, name: str) -> Subject:
+def describe_model(model: Any, name: str, identity: str) -> Subject:
     """Return the model that is evaluated. Raises SpecError or ModelError for one that is not known."""
     if isinstance(model, str):
+        if identity:
+            raise SpecError(
+                f"identity is '{identity}', but the model is the specification '{model}', which tells what it is. Give "
+                "identity with a model in memory."
+            )
         spec = parse_named_spec(f"{name}={model}" if name else model)
         return Subject(spec, capabilities(spec))
-    spec, in_memory = wrap_model(model, name)
+    spec, in_memory = wrap_model(model, name, identity)
     known = frozenset(word for word, interface in INTERFACES.items() if isinstance(in_memory, interface))
     return Subject(spec, known, in_memory)
 

@@ -55,6 +55,7 @@ class KnnModel(Neighbours):
         self.encoder = _encoder(spec, device, offline)
         self.device = device
         self.batch_size: int = self.encoder.batch_size
+        self.owner: str = self.encoder.owner
 
     @property
     def loads(self) -> int:  # type: ignore[override]  # that of its encoder

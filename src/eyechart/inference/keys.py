@@ -24,6 +24,7 @@ def request_key(request: BaseRequest[Model], model: Model, dataset: Dataset | No
     return Key(
         kind=fields.kind,
         model=model.identity.in_key,
+        owner=model.owner,
         data=data,
         decoder=decoder,
         prompts=fields.prompts,

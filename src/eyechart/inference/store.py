@@ -23,7 +23,6 @@ from eyechart.data.limits import Limit
 from eyechart.errors import MissingAnswersError, StoreError
 from eyechart.models.types import Identity
 from eyechart.tracing import span
-from eyechart.version import __version__
 
 FORMAT = 1
 MAGIC = b"EYE1"
@@ -34,12 +33,16 @@ DONE, FIRST = "done.json", "00000.part"
 T = TypeVar("T")
 
 
+KEY_FORMAT = 1  # greater where the same key would mean other answers: prompts or pixels are made in another way
+
+
 class Key(msgspec.Struct, frozen=True, kw_only=True):
     """Everything that determines answers: request, model, data and decoding. Equal keys have equal answers."""
 
     kind: str = msgspec.field(name="question")
     model: Identity
-    eyechart: str = __version__
+    owner: str = ""
+    format: int = KEY_FORMAT
     data: str = ""
     decoder: Mapping[str, Any] = {}
     prompts: str = ""

@@ -52,6 +52,7 @@ class ConSE(Encoder):
         here = {"device": device, "offline": offline}
         self.classifier = create_model(_part(spec, CLASSIFIER, "classifier"), **here)
         self.text = create_model(_part(spec, TEXT, "text_encoder"), **here)
+        self.owner = ",".join(filter(None, (self.classifier.owner, self.text.owner)))
         self.batch_size = BATCH_SIZE.read(spec) or self.classifier.batch_size
 
     @property

@@ -46,6 +46,7 @@ class ModelDescription(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=
 
     spec: str
     identity: Identity
+    owner: str = ""
     interfaces: tuple[str, ...]
     batch_size: int = 1
     thinks: bool = False
@@ -67,6 +68,7 @@ def describe(model: Model) -> ModelDescription:
     return ModelDescription(
         spec=str(model.made_from),
         identity=model.remote_identity or model.identity,
+        owner=model.owner,
         interfaces=tuple(name for name, interface in INTERFACES.items() if isinstance(model, interface)),
         batch_size=model.batch_size,
         thinks=isinstance(model, Generator) and model.thinks,
@@ -98,6 +100,7 @@ class DescribedModel(Model):
     def __init__(self, description: ModelDescription) -> None:
         self.description = description
         self.made_from = parse_spec(description.spec)
+        self.owner = description.owner
         self.batch_size = description.batch_size
         if description.neighbours:
             voting = description.neighbours
@@ -167,22 +170,22 @@ def model_of(
     return type(base.__name__, (base, *bases), methods)(description)
 
 
-def description_path(store: Path, spec: str, identity: Identity) -> Path:
+def description_path(store: Path, spec: str, identity: Identity, owner: str) -> Path:
     """Return the path of a description in a store: models with one specification and equal keys have one."""
-    digest = sha256(msgspec.json.encode([spec, identity.in_key], order="sorted")).hexdigest()
+    digest = sha256(msgspec.json.encode([spec, identity.in_key, owner], order="sorted")).hexdigest()
     return store / FOLDER / f"{digest}.json"
 
 
 def write_description(store: Path, description: ModelDescription) -> None:
     """Write a description into a store, where its answers are."""
-    path = description_path(store, description.spec, description.identity)
+    path = description_path(store, description.spec, description.identity, description.owner)
     path.parent.mkdir(parents=True, exist_ok=True)
     write_atomic(path, msgspec.json.format(msgspec.json.encode(description, order="sorted")))
 
 
-def read_description(store: Path, spec: ModelSpec, identity: Identity) -> ModelDescription | None:
+def read_description(store: Path, spec: ModelSpec, identity: Identity, owner: str) -> ModelDescription | None:
     """Return the description of a model in a store, None if there is none."""
-    path = description_path(store, str(spec), identity)
+    path = description_path(store, str(spec), identity, owner)
     return read_file(path) if path.is_file() else None
 
 
@@ -214,7 +217,7 @@ def find_descriptions(store: Path, spec: ModelSpec, command: str) -> list[ModelD
         raise ModelError(f"{spec}: no run with this model wrote to the store {store}. Make its answers with: {command}")
 
     def last_answer(match: ModelDescription) -> int:
-        return description_path(store, match.spec, match.identity).stat().st_mtime_ns
+        return description_path(store, match.spec, match.identity, match.owner).stat().st_mtime_ns
 
     return sorted(matches, key=last_answer, reverse=True)
 

@@ -1,12 +1,12 @@
 """Models that a program holds in memory: modules of torch with their transform, open_clip, timm, transformers.
 
 The identity of such a model is the sha256 of its state dict, its architecture as `repr` prints it, and its transform or
-processor: a further training step gives another identity. The module is used as it is, on its device and in its
-precision. `evaluating` sets it to evaluation mode, and then back.
+processor: a further training step gives another identity. Values in closures, attributes and globals change answers,
+too, and are in none of these: stored answers are used again only under a name that the caller gives (`wrap_model`). The
+module is used as it is, on its device and in its precision. `evaluating` sets it to evaluation mode, and then back.
 """
 
 import inspect
-import re
 from abc import abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -18,6 +18,7 @@ from shutil import rmtree
 from tempfile import mkdtemp
 from types import FunctionType
 from typing import Any
+from uuid import uuid4
 from weakref import finalize
 
 from PIL import Image
@@ -28,11 +29,10 @@ from eyechart.models.hf import files
 from eyechart.models.hf.clip import HfClipEncoder
 from eyechart.models.hf.generator import HfGenerator
 from eyechart.models.open_clip.encoder import OpenClipEncoder
-from eyechart.models.types import Classifier, Floats, Head, Identity, ImageEncoder, Model
+from eyechart.models.types import ADDRESS, Classifier, Floats, Head, Identity, ImageEncoder, Model, Neighbours
 from eyechart.spec import ModelSpec
 
 BACKEND = "memory"
-ADDRESS = re.compile(r" at 0x[0-9a-f]+")
 ACCEPTED = (
     "Give a specification such as open_clip[ViT-B-32,pretrained=openai], (module, transform) for a classifier, a model "
     "of timm, (model, preprocess, tokenizer) of open_clip, (model, processor) of transformers, or an object of a class "
@@ -40,15 +40,30 @@ ACCEPTED = (
 )
 
 
-def wrap_model(model: Any, name: str = "") -> tuple[ModelSpec, Model]:
-    """Return a model in memory and the specification that names it. Raises ModelError for any other object.
+def wrap_model(model: Any, name: str = "", identity: str = "") -> tuple[ModelSpec, Model]:
+    """Return a model in memory and the specification that names it.
+
+    Its stored answers are used again by later calls with the same `identity`, weights and architecture, and without one
+    by none. Accepted are:
 
     - an object of a class of `eyechart.models.types` is returned as it is;
     - `(module, transform)`: a classifier; `transform` turns a PIL image into a tensor (3, h, w);
     - a model of timm: a classifier and an image encoder, with timm's own transform;
     - `(model, preprocess, tokenizer)` of open_clip, or `(model, preprocess_train, preprocess_val, tokenizer)`;
     - `(model, processor)` of transformers: an encoder (CLIP, SigLIP), a generator, or an image classifier.
+
+    Raises:
+        ModelError: The object is none of these.
     """
+    spec, wrapped = find_wrapper(model, name)
+    wrapped.owner = identity or uuid4().hex
+    if isinstance(wrapped, Neighbours) and wrapped.encoder.made_from is None:
+        wrapped.encoder.owner = wrapped.owner
+    return spec, wrapped
+
+
+def find_wrapper(model: Any, name: str) -> tuple[ModelSpec, Model]:
+    """Return the specification and the interfaces of a model in memory. Raises ModelError for another object."""
     parts = (*model,) if isinstance(model, tuple | list) else (model,)
     spec = ModelSpec(BACKEND, (type(parts[0]).__name__,), alias=name)
     if isinstance(model, Model):

@@ -1,26 +1,24 @@
 """Which backends there are and what each offers, known without importing any of the built-in ones.
 
 A model of your own is a class that inherits from the interfaces that it offers, such as
-`class MyModel(Classifier)` with `eyechart.models.types.Classifier`, and whose constructor takes a specification and
-`device` and `offline`. It needs no registration: `--eye-model='mymodule:MyModel[option=value]'` names it. To give it a
-short name, add one entry point to your package:
+`class MyModel(Classifier)` with `eyechart.models.types.Classifier`, and whose constructor takes a specification, its
+options as keyword arguments, and `device` and `offline` if it has such parameters. It needs no registration:
+`--eye-model='mymodule:MyModel[option=value]'` names it. To give it a short name, add one entry point to your package:
 
     [project.entry-points."eyechart.models"]
     mymodel = "mypackage.module:MyModel"
 """
 
-import sys
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cache
 from importlib import import_module
 from importlib.metadata import entry_points
-from pathlib import Path
 from typing import Any
 
 from eyechart.errors import ModelError, SpecError
 from eyechart.extras import Extra, install_command
-from eyechart.models import types
+from eyechart.models import own_class, types
 from eyechart.models.suggestions import suggest_model
 from eyechart.spec import ModelSpec, did_you_mean
 
@@ -62,12 +60,17 @@ class Backend:
 
     def load_class(self) -> Any:
         """Import and return the class. Raises ModelError if it is not there."""
-        return _load(self.target, self.target)
+        return _load(self.target, self.target) if self.is_built_in else own_class.load_class(self.target)
+
+    @property
+    def is_built_in(self) -> bool:
+        """Whether the class is one of eyechart."""
+        return self.declared is not None
 
 
 @cache
 def _inherited(target: str) -> frozenset[str]:
-    model_class = _load(target, target)
+    model_class = own_class.load_class(target)
     parents = getattr(model_class, "__mro__", ())
     interfaces = frozenset(name for name, interface in INTERFACES.items() if interface in parents)
     if not interfaces:
@@ -207,32 +210,24 @@ def create_model(spec: ModelSpec, **options: Any) -> Any:
     """Create the model; its weights are loaded with the first request."""
     backend = find_backend(spec)
     target = backend.classes_by_protocol.get(spec.options.get("of", ""), backend.target)
-    model_class = _load(target, str(spec))
-    try:
-        model = model_class(spec, **options)
-    except ModuleNotFoundError as error:
-        raise _not_installed(str(spec), error) from error
+    if backend.is_built_in:
+        model = _load(target, str(spec), lambda model_class: model_class(spec, **options))
+    else:
+        model_class = own_class.load_class(target)
+        model = own_class.make(model_class, spec, options)
+        model.owner = own_class.find_owner(model_class, spec)
     if isinstance(model, types.Model):
         model.made_from = spec
     return model
 
 
-def _load(target: str, name_in_spec: str) -> Any:
-    """Return the class at `module:Class`; a module may lie in the working folder."""
+def _load(target: str, name_in_spec: str, use: Callable[[Any], Any] = lambda model_class: model_class) -> Any:
+    """Return what is made of the built-in class at `module:Class`. Raises ModelError if a package is not installed."""
     module, _, name = target.partition(":")
-    here = str(Path.cwd())
-    if here not in sys.path and target not in {backend.target for backend in BUILT_IN.values()}:
-        sys.path.append(here)
     try:
-        model_class = getattr(import_module(module), name, None)
+        return use(getattr(import_module(module), name))
     except ModuleNotFoundError as error:
         raise _not_installed(name_in_spec, error) from error
-    if model_class is None:
-        raise ModelError(
-            f"'{name_in_spec}' is registered as {target}, but the module {module} has no {name}. "
-            "Correct the name of the class."
-        )
-    return model_class
 
 
 def _not_installed(name_in_spec: str, error: ModuleNotFoundError) -> ModelError:

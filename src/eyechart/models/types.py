@@ -1,5 +1,7 @@
 """The interfaces of models. A model class inherits from each interface that it implements."""
 
+import math
+import re
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -15,6 +17,7 @@ from eyechart.spec import ModelSpec
 
 Floats = NDArray[np.float32]
 Until = Literal["end", "unique"]
+ADDRESS = re.compile(r" at 0x[0-9a-f]+")
 LOGIT_SCALE = 100.0  # CLIP's, for an encoder that does not know its own
 
 
@@ -30,6 +33,14 @@ class Identity(msgspec.Struct, frozen=True, kw_only=True):
     processor: Mapping[str, Any]
     libraries: Mapping[str, str]
 
+    def __post_init__(self) -> None:
+        """Convert what a program has at hand, such as a version or a type of torch, to values of JSON."""
+        for name in ("backend", "name", "weights_sha256", "revision", "dtype", "device"):
+            msgspec.structs.force_setattr(self, name, plain_text(getattr(self, name)))
+        libraries = {plain_text(name): plain_text(version) for name, version in self.libraries.items()}
+        msgspec.structs.force_setattr(self, "libraries", libraries)
+        msgspec.structs.force_setattr(self, "processor", plain_value(dict(self.processor)))
+
     @property
     def in_key(self) -> "Identity":
         """The identity without the device and without the builds of libraries, such as +cu130.
@@ -40,13 +51,45 @@ class Identity(msgspec.Struct, frozen=True, kw_only=True):
         return msgspec.structs.replace(self, device="", libraries=libraries)
 
 
-class Model(ABC):
+def plain_text(value: object) -> str:
+    """Return a value as text: that of a type of torch without its module, of an object without its address.
+
+    >>> plain_text(np.dtype("float32"))
+    'float32'
+    """
+    text = value.hex() if isinstance(value, bytes) else str(value)
+    return ADDRESS.sub("", text.removeprefix("torch."))
+
+
+def plain_value(value: object) -> Any:
+    """Return a value of JSON; a set is sorted, and what JSON does not know is text.
+
+    >>> plain_value({"size": (224, 224), "mean": np.float32(0.5)})
+    {'size': [224, 224], 'mean': 0.5}
+    """
+    if isinstance(value, Mapping):
+        return {plain_text(name): plain_value(one) for name, one in value.items()}
+    if isinstance(value, set | frozenset):
+        return sorted(map(plain_value, value), key=str)
+    if isinstance(value, list | tuple):
+        return [*map(plain_value, value)]
+    if isinstance(value, np.ndarray | np.generic):
+        return plain_value(value.tolist())
+    if isinstance(value, float) and not math.isfinite(value):
+        return str(value)
+    return value if value is None or type(value) in (bool, int, float, str) else plain_text(value)
+
+
+class Model(ABC):  # noqa: B024  # its interfaces have abstract methods
     """Base of all models. The constructor is cheap: weights are loaded with the first request.
 
     `made_from` is the specification of a model that `registry.create_model` made: another process can make it again.
+    `owner` says who alone uses the stored answers again, where the identity does not tell all that changes them: the
+    code, options and files of a class of the user, or a call of `evaluate` with an object in memory.
     """
 
     made_from: ModelSpec | None = None
+    owner: str = ""
     declared_options: ClassVar[tuple[AnyOption, ...]] = ()  # the options that a specification may have
     batch_size: int = 1
     loads: int = 0  # how often the weights were read into memory so far: 0 or 1
@@ -54,9 +97,17 @@ class Model(ABC):
     remote_identity: "Identity | None" = None  # that of another process which answered
 
     @property
-    @abstractmethod
     def identity(self) -> Identity:
-        """The identity, found without loading weights into memory."""
+        """The identity, found without loading weights into memory.
+
+        A class of the user need not have its own: `owner` tells its code, options and files. Its own one adds what
+        these do not show, such as the version of a library or the weights that a program made.
+        """
+        name = type(self).__name__
+        backend = self.made_from.backend if self.made_from else "memory"
+        return Identity(
+            backend=backend, name=name, weights_sha256=self.owner, dtype="", device="", processor={}, libraries={}
+        )
 
     def close(self) -> None:  # noqa: B027  # most models hold nothing but memory
         """Release what is more than memory; called when the model is dropped."""

@@ -20,20 +20,22 @@ import numpy as np
 from numpy.typing import NDArray
 from PIL import Image
 
+from eyechart.models.options import batch_size, whole_number
 from eyechart.models.types import Classifier, Encoder, Floats, Identity
 from eyechart.spec import ModelSpec
 
 WIDTH, NUMPY = 12, version("numpy")
+BATCH_SIZE, WEIGHTS = batch_size(4), whole_number("weights", "the seed of the weights", 0, 0)
 
 
 class Base:
     """What both models share: one random matrix as weights, mean colours of quarters as pixels."""
 
+    declared_options = (BATCH_SIZE, WEIGHTS)
+
     def __init__(self, spec: ModelSpec, *, device: str, offline: bool) -> None:
-        spec.check(arguments=0, options=("batch_size", "weights"))
         self.name, self.loads, self.batches = spec.backend, 0, 0
-        self.seed = int(spec.options.get("weights", "0"))
-        self.batch_size = int(spec.options.get("batch_size", "4"))
+        self.seed, self.batch_size = WEIGHTS.read(spec), BATCH_SIZE.read(spec)
         self.matrix: Floats | None = None
         log("made", self.name, device, offline)
 

@@ -143,6 +143,8 @@ class PoolEngine:
             with self.pools.hold(spec) as shared:
                 if not shared.started:
                     shared.pool, shared.started = self.start(model, spec, self.pools), True
+                    if shared.pool and self.pools.closed:  # meanwhile, by another thread
+                        shared.pool.close()
                 if shared.pool:
                     yield from shared.pool.answer(job, leases(shared.pool.size), model)
                     return

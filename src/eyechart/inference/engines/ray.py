@@ -5,6 +5,7 @@ import os
 import socket
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import partial
 from multiprocessing.reduction import ForkingPickler
@@ -23,7 +24,7 @@ from eyechart.models.types import Identity, Model
 from eyechart.spec import ModelSpec
 
 ROOM_TIMEOUT = 3.0  # seconds until the resources of an actor that ended are free
-POLL = 5.0  # seconds between two looks at a cluster without room
+POLL = 5.0  # seconds between two looks at a cluster without room, and at whether the pool is closed
 PATIENCE = 600.0  # seconds without any actor before a case ends
 CONNECTING = Lock()
 PASSED_ON = ("EYECHART", "HF_", "PYTHONPATH", "TORCH", "TRANSFORMERS", "VLLM_")  # environment variables
@@ -190,6 +191,7 @@ class ActorPool:
     sent: tuple[int, list[Any]] = (0, [])
     actual: Identity | None = None  # that of a process on the cluster, with its device
     waited: float = 0.0  # seconds without any actor
+    closed: bool = False
     make_room: Callable[[], None] | None = None
     others_at_work: Callable[[], bool] = lambda: False
 
@@ -258,9 +260,10 @@ class ActorPool:
 
     def wait(self) -> Iterator[Received[Any] | Ended]:
         """Wait for answers, lost actors and actors that are ready."""
-        waiting = [*self.workers, *self.checks]
-        done, _ = self.ray.wait(waiting, num_returns=1, timeout=None if self.ready else POLL)
-        if done or self.others_at_work():  # those end some time, and leave their room
+        if self.closed:  # by another thread: the session was interrupted
+            raise ModelError(f"{self.name}: its processes were ended. Run the same command again.")
+        done, _ = self.ray.wait([*self.workers, *self.checks], num_returns=1, timeout=POLL)
+        if done or self.ready or self.others_at_work():  # those end some time, and leave their room
             self.waited = 0.0
         else:
             self.waited += POLL
@@ -336,7 +339,11 @@ class ActorPool:
         """Return how often the actors read the weights of the model, as far as they still answer."""
         refs = [worker.actor.loads.remote() for worker in self.ready]
         done, _ = self.ray.wait(refs, num_returns=len(refs), timeout=10) if refs else ([], [])
-        return sum(self.result(ref) for ref in done)
+        loads = 0
+        for ref in done:
+            with suppress(self.ray.exceptions.RayActorError):  # the actor was lost or ended meanwhile
+                loads += self.result(ref)
+        return loads
 
     def end_one(self) -> None:
         """End one actor, which has no lease."""
@@ -347,6 +354,7 @@ class ActorPool:
 
     def close(self) -> None:
         """End the actors."""
+        self.closed = True
         for actor in self.actors:
             self.ray.kill(actor)
 
