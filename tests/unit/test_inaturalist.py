@@ -254,3 +254,69 @@ def test_pictures_that_are_not_there(make: Make, tmp_path: Path) -> None:
         make(row(1), pictures=("crow.jpg",))
     with pytest.raises(DataError, match="is no folder"):
         import_birds(tmp_path / "export.csv", tmp_path / "none", tmp_path / "new")
+
+
+COMPLEX = {"scientific_name": "Corvus brachyrhynchos", "common_name": "American Crow complex", "taxon_species_name": ""}
+
+
+def test_a_complex_is_no_species_and_does_not_name_one(make: Make) -> None:
+    result = make(row(1), row(2, **COMPLEX), reasons="observation_id,reason\n2,image quality\n")
+    observations = result.dataset.observations
+    assert observations is not None
+    assert observations.answerable.tolist() == [True, False]
+    assert observations.taxonomy.common == ("American Crow",)
+
+
+@pytest.mark.parametrize(
+    "cells",
+    [
+        {"common_name": "American Crow Complex"},
+        {"taxon_rank": "complex"},
+        {"rank": "subgenus"},
+        {"scientific_name": "Corvus sect. Corvus"},
+        {"scientific_name": "Corvus sp."},
+        {"scientific_name": "Corvus cf. corax"},
+        {"scientific_name": "Corvus Corvus"},
+    ],
+    ids=str,
+)
+def test_taxa_above_the_species_without_columns_of_taxa(make: Make, cells: Rows) -> None:
+    bare = {key: value for key, value in row(2).items() if not key.startswith("taxon_")}
+    known = {key: value for key, value in row(1).items() if not key.startswith("taxon_")}
+    result = make({**known, **dict.fromkeys(cells, ""), **known}, bare | cells)
+    assert [bird.species for bird in result.observations] == ["Corvus brachyrhynchos"]
+    assert result.excluded == {NO_REASON: 1}
+
+
+@pytest.mark.parametrize(
+    ("cells", "message"),
+    [
+        ({"observed_on": "05/01/2021"}, r"export\.csv, line 3 has '05/01/2021' as observed_on"),
+        ({"created_at": "1.5.2021 10:00"}, r"export\.csv, line 3 has '1\.5\.2021 10:00' as created_at"),
+        ({"latitude": "41,5"}, r"export\.csv, line 3 has the latitude '41,5'"),
+        ({"taxon_order_name": "Corvidae", "taxon_family_name": "Corvidae"}, "order"),
+    ],
+    ids=str,
+)
+def test_a_refused_import_leaves_nothing_and_can_be_repeated(
+    make: Make, tmp_path: Path, cells: Rows, message: str
+) -> None:
+    first = row(1, **{key: BASE.get(key, "") for key in cells})
+    with pytest.raises(DataError, match=message):
+        make(first, row(2, **cells))
+    assert not [*(tmp_path / "out").glob("*")] if (tmp_path / "out").exists() else True
+    assert len(make(first, row(2)).dataset) == 2
+
+
+def test_an_import_whose_tables_contradict_each_other_leaves_nothing(make: Make, tmp_path: Path) -> None:
+    other = row(2, **FISH, taxon_genus_name="Corvidae")
+    with pytest.raises(DataError, match=r"export\.csv cannot be imported: the new taxonomy\.csv.* Nothing was written"):
+        make(row(1), other)
+    assert [*(tmp_path / "out").glob("*")] == []
+
+
+def test_pictures_that_systems_leave_behind_are_none(make: Make, tmp_path: Path) -> None:
+    for name in ("1/._medium.jpg", "__MACOSX/1.jpg", "@eaDir/1/medium.jpg"):
+        (tmp_path / "in" / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / "in" / name).write_bytes(b"x")
+    assert len(make(row(1), pictures=("1/medium.jpg",)).dataset) == 1

@@ -69,15 +69,15 @@ def parse_observations(folder: Path, table: Table) -> Observations:
     return Observations(taxonomy, ids, species, genus, reason, latitude, longitude, offsets, candidates, dates)
 
 
-def parse_days(table: Table, column: str) -> tuple[str, ...]:
+def parse_days(table: Table, column: str, rows: Sequence[int] | None = None) -> tuple[str, ...]:
     """Return the day of each cell of a column, "" for an empty one; a time after the day is dropped.
 
-    Raises DataError, which names the line, for a cell that does not begin with a day.
+    Raises DataError, which names the line, for a cell that does not begin with a day, in all rows or only in `rows`.
     """
     days = tuple(cell.strip()[:DAY] for cell in table[column])
-    for row, day in enumerate(days):
+    for row in range(len(days)) if rows is None else rows:
         try:
-            if day:
+            if day := days[row]:
                 date.fromisoformat(day)
         except ValueError:
             raise DataError(

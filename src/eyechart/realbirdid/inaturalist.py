@@ -4,15 +4,18 @@ Observations identified to the species are answerable. Observations identified t
 of reasons has a reason for them. All others are excluded, counted and listed.
 """
 
+import re
 import shutil
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 
 from eyechart.data.birds import open_birds
 from eyechart.data.dataset import Dataset
-from eyechart.data.observation_table import COLUMNS, parse_reason
+from eyechart.data.observation_table import COLUMNS, parse_days, parse_reason
 from eyechart.data.observations import DATES
 from eyechart.data.ranges import parse_degrees
 from eyechart.data.tables import Table, check_unique, fold_name, read_table
@@ -30,6 +33,12 @@ NOT_RESEARCH_GRADE, NO_REASON = (
 NOT_IN_TAXONOMY, GENUS_WITHOUT_SPECIES = "not in the taxonomy", "of a genus without a species in the list"
 NO_IMAGE = "no picture of it in the folder"
 RESEARCH = "research"
+RANKS = ("taxon_rank", "rank", "taxon.rank")
+SPECIES_RANKS = ("species", "subspecies", "variety", "form", "infraspecies")
+ABOVE_SPECIES = frozenset(
+    {"complex", "aggregate", "agg", "section", "sect", "subgenus", "series", "sp", "spp", "group"}
+)
+EPITHET = re.compile(r"[a-zà-ÿ]+(?:-[a-zà-ÿ]+)*")  # in lower case, without a point as in "sp."
 COPIED_COLUMNS = ("url", "image_url", "quality_grade", "license", *DATES)
 EXTRA_COLUMNS = ("photo_id", *COPIED_COLUMNS)
 EXCLUDED_COLUMNS = ("line", "observation_id", "url", "scientific_name", "why")
@@ -92,12 +101,35 @@ class Export:
         return self.cell(row, f"taxon_{level}_name")
 
     def species_and_genus(self, row: int) -> tuple[str, str]:
-        """Return species and genus from their columns, else from a scientific name of two or more words."""
+        """Return species and genus from their columns, else from a scientific name of two or more words.
+
+        A taxon above the species, such as a complex, may have a name of two words, too: it has no species in its
+        column, or another rank, or a word that is no epithet. It is told by its genus.
+        """
         name, genus = self.taxon_name(row, SPECIES), self.taxon_name(row, GENUS)
         words = (name or self.cell(row, "scientific_name")).split()
+        if len(words) > 1 and not (name or self._may_be_species(row, words[1])):
+            return "", genus or words[0]
         if len(words) > 1:
             return " ".join(words[:2]), genus or words[0]
         return (f"{genus} {name}" if name and genus else ""), genus
+
+    @cached_property
+    def has_species(self) -> bool:
+        """Whether species have a column of their own, which is filled for one at least."""
+        return any(self.table.columns.get(f"taxon_{SPECIES}_name", ()))
+
+    def _may_be_species(self, row: int, epithet: str) -> bool:
+        """Return whether a scientific name of two words is one of a species, or of what is below it."""
+        ranks = [rank for column in RANKS if (rank := fold_name(self.cell(row, column)))]
+        words = {fold_name(word) for word in self.cell(row, COMMON_NAME).split()}
+        return (
+            not self.has_species
+            and EPITHET.fullmatch(epithet) is not None
+            and epithet not in ABOVE_SPECIES
+            and words.isdisjoint(ABOVE_SPECIES)
+            and all(rank in SPECIES_RANKS for rank in ranks)
+        )
 
     def is_hybrid(self, row: int) -> bool:
         """Return whether the observation is a hybrid."""
@@ -142,11 +174,42 @@ def import_birds(
     image_files = _find_images(table, selection, images)
     levels, rows = _taxa(table, selection, species_list)
     _check_any(selection, export)
-    write_table(out / "birds.csv", (*COLUMNS, *EXTRA_COLUMNS), _copy_images(table, selection, image_files, out))
-    write_table(out / "taxonomy.csv", levels, rows)
-    write_table(out / "left_out.csv", EXCLUDED_COLUMNS, _excluded_rows(table, selection))
+    _check_cells(table, selection)
+    with _draft(out, export) as draft:
+        write_table(draft / "birds.csv", (*COLUMNS, *EXTRA_COLUMNS), _copy_images(table, selection, image_files, draft))
+        write_table(draft / "taxonomy.csv", levels, rows)
+        write_table(draft / "left_out.csv", EXCLUDED_COLUMNS, _excluded_rows(table, selection))
+        open_birds(draft, "realbirdid", out.name)
     dataset = open_birds(out, out.parent.name or "realbirdid", out.name)
     return ImportResult(dataset, selection.observations, Counter(selection.excluded.values()), selection.notes)
+
+
+def _check_cells(export: Export, selection: Selection) -> None:
+    """Raise DataError, which names the line of the export, for a cell that cannot be taken as it is."""
+    rows = [bird.row for bird in selection.observations]
+    for column in DATES:
+        if column in export.table.columns:
+            parse_days(export.table, column, rows)
+    for row in rows:
+        export.coordinates(row)
+
+
+@contextmanager
+def _draft(out: Path, export: Path) -> Iterator[Path]:
+    """Yield a folder beside `out` that becomes it, or is removed if it cannot be opened or written."""
+    draft = out.parent / f".{out.name}.part"
+    shutil.rmtree(draft, ignore_errors=True)
+    try:
+        draft.mkdir(parents=True)
+        yield draft
+        if out.exists():
+            out.rmdir()
+        draft.rename(out)
+    except (DataError, OSError) as error:
+        reason = str(error).replace(f"{draft}/", "the new ").replace(str(draft), "the new folder")
+        raise DataError(f"{export} cannot be imported: {reason} Nothing was written to {out}.") from error
+    finally:
+        shutil.rmtree(draft, ignore_errors=True)
 
 
 def read_reasons(path: Path) -> dict[str, str]:

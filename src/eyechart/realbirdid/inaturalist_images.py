@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from eyechart.data.images import SUFFIXES
+from eyechart.data.names import is_system
 from eyechart.errors import DataError
 
 PHOTO, OBSERVATION = "photo", "observation"
@@ -48,7 +49,8 @@ def numbered_images(folder: Path) -> list[tuple[Path, str]]:
     """
     if not folder.is_dir():
         raise DataError(f"--images={folder} is no folder: give the one that the pictures are in.")
-    paths = sorted(path for path in folder.rglob("*") if path.suffix.lower() in SUFFIXES and path.is_file())
+    listed = (path for path in folder.rglob("*") if path.suffix.lower() in SUFFIXES and path.is_file())
+    paths = sorted(path for path in listed if not any(map(is_system, path.relative_to(folder).parts)))
     images = [(path, match[1]) for path in paths if (match := _number(path))]
     if not images:
         raise DataError(
