@@ -210,6 +210,7 @@ class Bench:
 
     maker: Any
     records: list[Record] = field(default_factory=list)
+    read: tuple[list[Record], Runs] | None = None  # some records, and the run that has them
 
     def case(
         self, protocol: str, model: str = "hf[a]", source: str = "coco", *, rows: Any = (), metrics: Any = (),
@@ -254,8 +255,10 @@ class Bench:
         return self.maker.root / "bench"
 
     def pool(self) -> Runs:
-        """The run as the reports read it."""
-        return load([self.maker.written(self.folder, tuple(self.records))])
+        """The run as the reports read it, once for the same records: the tables share what they read from its files."""
+        if self.read is None or self.read[0] != self.records:
+            self.read = [*self.records], load([self.maker.written(self.folder, tuple(self.records))])
+        return self.read[1]
 
     def tables(self, name: str, labels: str | None = None) -> list[Any]:
         """The tables of a name."""
