@@ -131,6 +131,20 @@ def test_categories_and_strict_ones() -> None:
     assert value(near, "acc1", "N").value == 1
 
 
+def test_every_metric_of_single_labels_is_over_the_same_images() -> None:
+    """Labels of one group of equivalent classes are one label, unless categories are strict."""
+    labels, original = truth([(1,), (0, 1), (0, 2)]), np.array([1, 0, 2])
+    near = score(answered(np.eye(3)), labels, original, LabelPolicy(((0, 1),)), CLASSES)
+    letter = score(answered(np.eye(3)), labels, original, LabelPolicy(((0, 1),), strict_categories=True), CLASSES)
+    for scored, single in ((near, [1, 0, -1]), (letter, [1, -1, -1])):
+        assert scored.scores_by_labels[0][0].single_labels.tolist() == single
+        assert (
+            value(scored, "mean_per_class_recall", "S").n
+            == value(scored, "acc1", "S").n
+            == np.greater(single, -1).sum()
+        )
+
+
 def test_both_counts_images_that_both_speak_of() -> None:
     predictions = answered(np.eye(4))
     sets = (truth([(0,), (1,), (0,), None], name="one"), truth([(0,), (0,), (0,), (3,)], name="two"))

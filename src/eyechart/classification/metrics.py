@@ -20,7 +20,6 @@ from eyechart.classification.predictions import (
     Float64s,
     Ints,
     ScoredLabels,
-    single_labels,
 )
 from eyechart.data.file_index import MULTILABEL
 from eyechart.data.labels import LabelSet
@@ -79,7 +78,7 @@ def strict_top1(predictions: Classification) -> Iterator[Estimate]:
 
 
 def mean_per_class_recall(predictions: Classification) -> Iterator[Estimate]:
-    """Yield `mean_per_class_recall` over the images with exactly one label."""
+    """Yield `mean_per_class_recall` over the images of the category S."""
     for scored_epochs in predictions.scores_by_labels:
         if predictions.name_of("mean_per_class_recall"):
             labels, correct = scored_epochs[0].labels, scored_epochs[0].correct
@@ -87,7 +86,7 @@ def mean_per_class_recall(predictions: Classification) -> Iterator[Estimate]:
             yield recall_estimate(
                 labels.name,
                 correct,
-                single_labels(labels),
+                scored_epochs[0].single_labels,
                 classes,
                 bootstrap_counts(len(correct), RESAMPLES, seed),
             )

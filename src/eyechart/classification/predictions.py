@@ -340,7 +340,8 @@ class ScoredLabels:
 
     `admissible` (n, L) are the labels with their equivalent classes, padded with -1. `correct5` is about the five best
     classes and `strict` about the strict parser; each is None if not available. `categories` are masks of images, from
-    "A" for all to the finest, and `reported` those with their own metrics.
+    "A" for all to the finest, and `reported` those with their own metrics. `groups` (classes,) are the equivalence
+    groups by which labels count as one, None if they do not.
     """
 
     labels: LabelSet
@@ -350,6 +351,7 @@ class ScoredLabels:
     strict: Float64s | None
     categories: Mapping[str, Bools]
     reported: tuple[str, ...]
+    groups: Ints | None
 
     @classmethod
     def score(cls, predictions: ClassPredictions, labels: LabelSet, targets: Targets) -> "ScoredLabels":
@@ -372,7 +374,13 @@ class ScoredLabels:
             strict=None if predictions.texts is None else scored(predictions.texts.strict_classes[:, None]),
             categories={**masks, LABELLED: masks["S"] | masks["M"]},
             reported=finer,
+            groups=chained,
         )
+
+    @cached_property
+    def single_labels(self) -> Ints:
+        """The class of each image (n,) of the category S, the smallest of equivalent ones, -1 for other images."""
+        return np.where(self.labels.annotated, single_label(self.labels.labels, self.groups), -1)
 
     @property
     def counts_empty(self) -> bool:
@@ -397,11 +405,6 @@ class ScoredLabels:
             error=len(predictions.errors),
             truncated=int(((self.correct == 0) & cut).sum()),
         )
-
-
-def single_labels(labels: LabelSet) -> Ints:
-    """Return the class of each image (n,) with exactly one label, -1 for other images."""
-    return np.where(labels.annotated, single_label(labels.labels), -1)
 
 
 def make_predictions(
@@ -469,7 +472,7 @@ def recall_rows(scored: Iterable[ScoredLabels], classes: int) -> Rows:
     """Yield every class under each label set: images with that one label, recall and interval."""
     yield ["labels", "class", "n", "recall", "ci_low", "ci_high"]
     for scored_labels in scored:
-        recall = per_class_recall(scored_labels.correct, single_labels(scored_labels.labels), classes)
+        recall = per_class_recall(scored_labels.correct, scored_labels.single_labels, classes)
         for place in np.flatnonzero(recall.counts).tolist():
             value, n = float(recall.values[place]), int(recall.counts[place])
             low, high = wilson(round(value * n), n)

@@ -5,7 +5,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from eyechart.data.dataset import Dataset
-from eyechart.data.detection.image_index import index_images, is_below
+from eyechart.data.detection.image_index import find_picture, index_images, is_below, plain_path
 from eyechart.data.file_index import IndexEntry, build_dataset
 from eyechart.data.labels import build_original_labels
 from eyechart.data.observation_table import IMAGE, parse_observations, read_birds
@@ -35,10 +35,11 @@ def open_table(folder: Path, benchmark: str, split: str, table: Table, *, cache:
 
 
 def _check_pictures(folder: Path, table: Table) -> None:
-    for row, image in enumerate(table[IMAGE]):
-        if image and not is_below(image):
+    for row, image in enumerate(map(plain_path, table[IMAGE])):
+        if image != "." and not is_below(image):
             raise DataError(f"{table.location(row)} names '{image}', which is no file below {folder}: correct it.")
-    missing = [row for row, image in enumerate(table[IMAGE]) if not image or not (folder / image).is_file()]
+    pictures = [find_picture(folder, image) for image in table[IMAGE]]
+    missing = [row for row, image in enumerate(pictures) if not image or not (folder / image).is_file()]
     if missing:
         image = table[IMAGE][missing[0]]
         what = f"the first {folder / image}" if image else "the first an empty name"

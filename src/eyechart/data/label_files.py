@@ -7,10 +7,12 @@ from functools import cached_property, lru_cache
 from hashlib import sha256
 from pathlib import Path, PurePosixPath
 from typing import cast, get_args
+from unicodedata import normalize
 
 from eyechart.data.imagenet import CLASSES, VAL_COUNT, val_file
 from eyechart.data.label_formats import FORMATS, Labels, Reader, detect_format
 from eyechart.data.labels import LabelSet, build_label_set
+from eyechart.data.names import composed
 from eyechart.data.packages import packaged_file
 from eyechart.data.rows import Row
 from eyechart.errors import DataError
@@ -57,8 +59,20 @@ class ImageNames:
         return [[None if form in shared else form for form in column] if shared else [*column] for column in columns]
 
     def match(self, label_file: LabelFile) -> list[int | None]:
-        """Return for each row of the index the index of its line in a label file, None if there is none."""
-        find, matches = label_file.line_by_form.get, list[int | None]([None] * len(self.index))
+        """Return for each row of the index the index of its line in a label file, None if there is none.
+
+        Names in another Unicode form, as macOS writes them, are the same.
+        """
+        line_by_form = label_file.line_by_form
+        spellings = composed(line_by_form) if not all(map(str.isascii, line_by_form)) else {}
+        matches = list[int | None]([None] * len(self.index))
+
+        def find(form: str) -> int | None:
+            line = line_by_form.get(form)
+            if line is None and not form.isascii():
+                line = line_by_form.get(spellings.get(normalize("NFC", form), form))
+            return line
+
         for column in self.forms:
             if None not in matches:
                 break

@@ -5,6 +5,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+from unicodedata import normalize
 
 from eyechart.errors import DataError
 from eyechart.extras import install_command
@@ -168,8 +169,8 @@ def _text(cell: Any) -> str:
 
 
 def fold_name(name: str) -> str:
-    """Return a name in the form in which names are compared: stripped and casefolded."""
-    return name.strip().casefold()
+    """Return a name in the form in which names are compared: composed, stripped and casefolded, without underscores."""
+    return normalize("NFC", name).replace("_", " ").strip().casefold()
 
 
 def check_unique(table: Table, column: str, fold: Callable[[str], str] = fold_name) -> None:

@@ -1,7 +1,7 @@
 """Read a taxonomy: a table with one row per species and one column per level (genus, family, …)."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from functools import cached_property
 from graphlib import CycleError, TopologicalSorter
@@ -12,6 +12,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from eyechart.data.names import spaced
 from eyechart.data.tables import Table, check_unique, fold_name, read_table
 from eyechart.errors import DataError
 from eyechart.spec import did_you_mean
@@ -84,7 +85,7 @@ def read_taxonomy(path: str | Path) -> Taxonomy:
     lines, for a repeated species, a name with two parents, without a parent, with two spellings or on two levels, a
     cycle, and a column name that is similar to one of these.
     """
-    table = read_table(path, REQUIRED, optional=(*LEVELS, COMMON_NAME))
+    table = _with_spaces(read_table(path, REQUIRED, optional=(*LEVELS, COMMON_NAME)))
     _check_columns(table)
     levels = tuple(level for level in LEVELS if level in table.columns)
     _check_orphans(table, levels)
@@ -124,6 +125,12 @@ def common_names(taxonomy: Taxonomy) -> tuple[str, ...]:
                 "one, or use the scientific names."
             )
     return taxonomy.common
+
+
+def _with_spaces(table: Table) -> Table:
+    """Return a table whose names have spaces in place of underscores, as prompts have them."""
+    named = {name: [*map(spaced, table[name])] for name in (*LEVELS, COMMON_NAME) if name in table.columns}
+    return replace(table, columns={**table.columns, **named})
 
 
 def _check_columns(table: Table) -> None:

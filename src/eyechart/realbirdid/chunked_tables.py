@@ -9,6 +9,7 @@ from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from eyechart.data.names import is_system
 from eyechart.data.tables import check_separator
 from eyechart.errors import DataError
 from eyechart.extras import install_command
@@ -59,7 +60,8 @@ def read_chunks(path: Path, choose: SelectColumns) -> Iterator[TableChunk]:
 
 
 def _list_tables(folder: Path) -> list[Path]:
-    tables = sorted(path for path in folder.rglob("*") if path.is_file() and _suffix(path) in SUFFIXES)
+    files = (path for path in folder.rglob("*") if path.is_file() and _suffix(path) in SUFFIXES)
+    tables = sorted(path for path in files if not any(map(is_system, path.relative_to(folder).parts)))
     if not tables:
         raise DataError(f"{folder} holds no table: expected files that end in {', '.join(SUFFIXES)}, or .gz after it.")
     return tables
