@@ -48,6 +48,7 @@ class Session:
     labels: tuple[str, ...] = ("ImGT", "ReGT")
     truths: tuple[Any, ...] = ()
     records: list[Record] = field(default_factory=list)
+    loaded: tuple[list[Record], Runs] | None = None  # some records, and the run that has them
 
     def __post_init__(self) -> None:
         kept = {"rows": self.truths} if self.truths else {}
@@ -168,8 +169,10 @@ class Session:
         return record
 
     def pool(self) -> Runs:
-        """The run as the reports read it."""
-        return load([self.maker.written(self.folder, tuple(self.records))])
+        """The run as the reports read it, once for the same records: the tables share what they read from its files."""
+        if self.loaded is None or self.loaded[0] != self.records:
+            self.loaded = [*self.records], load([self.maker.written(self.folder, tuple(self.records))])
+        return self.loaded[1]
 
     def rows(self, table: str, labels: str | None = None, pool: Runs | None = None) -> list[dict[str, str]]:
         """One table as the rows of its csv."""
@@ -210,7 +213,7 @@ class Bench:
 
     maker: Any
     records: list[Record] = field(default_factory=list)
-    read: tuple[list[Record], Runs] | None = None  # some records, and the run that has them
+    loaded: tuple[list[Record], Runs] | None = None  # some records, and the run that has them
 
     def case(
         self, protocol: str, model: str = "hf[a]", source: str = "coco", *, rows: Any = (), metrics: Any = (),
@@ -256,9 +259,9 @@ class Bench:
 
     def pool(self) -> Runs:
         """The run as the reports read it, once for the same records: the tables share what they read from its files."""
-        if self.read is None or self.read[0] != self.records:
-            self.read = [*self.records], load([self.maker.written(self.folder, tuple(self.records))])
-        return self.read[1]
+        if self.loaded is None or self.loaded[0] != self.records:
+            self.loaded = [*self.records], load([self.maker.written(self.folder, tuple(self.records))])
+        return self.loaded[1]
 
     def tables(self, name: str, labels: str | None = None) -> list[Any]:
         """The tables of a name."""
