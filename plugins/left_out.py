@@ -1,6 +1,6 @@
-"""Cases that a preset leaves out: they are deselected, and the end of the terminal says which, and how to run them."""
+"""Cases that a preset leaves out: they are deselected, and the terminal says how many, and how to run them."""
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator
 from typing import Any
 
 import pytest
@@ -21,12 +21,12 @@ class LeftOutByPreset:
 
     def __init__(self, config: pytest.Config) -> None:
         self.config, self.preset = config, get_preset(config)
-        self.cases: list[tuple[str, str]] = []
+        self.left = self.kept = 0
         self.protocols: set[str] = set()
 
     @pytest.hookimpl(trylast=True)
     def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> None:
-        """Deselect cases that nothing else deselected, and store their protocols and splits."""
+        """Deselect cases that nothing else deselected, and count them and the others."""
         kept, left = [], []
         for item in items:
             case = get_case(item)
@@ -34,9 +34,10 @@ class LeftOutByPreset:
                 self.protocols.add(case.protocol)
             if case and case.whole_split in self.preset.left_out.get(case.protocol, ()):
                 left.append(item)
-                self.cases.append((case.protocol, case.whole_split))
             else:
                 kept.append(item)
+                self.kept += case is not None
+        self.left = len(left)
         if left:
             items[:] = kept
             self.config.hook.pytest_deselected(items=left)
@@ -45,30 +46,30 @@ class LeftOutByPreset:
     def pytest_sessionfinish(self) -> None:
         """Send what was found from a worker to the controller, which does not collect."""
         if is_worker(self.config):
-            self.config.workeroutput[LEFT_OUT] = (self.cases, [*self.protocols])  # type: ignore[attr-defined]
+            self.config.workeroutput[LEFT_OUT] = (self.left, self.kept, [*self.protocols])  # type: ignore[attr-defined]
 
     @pytest.hookimpl(optionalhook=True)
     def pytest_testnodedown(self, node: Any) -> None:
         """Read what a worker found; every worker collects the same."""
-        self.cases, self.protocols = getattr(node, "workeroutput", {}).get(LEFT_OUT, (self.cases, self.protocols))
+        found = getattr(node, "workeroutput", {}).get(LEFT_OUT, (self.left, self.kept, self.protocols))
+        self.left, self.kept, self.protocols = found
 
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
-        """Print what was left out, and the option that runs it."""
+        """Print how much was left out, and the option that runs it."""
         name = get_option(self.config, "preset")
-        if parts := [*describe_cases(self.cases), *describe_settings(self.preset, self.protocols)]:
+        if parts := [*describe_count(self.left, self.kept), *describe_settings(self.preset, self.protocols)]:
             everything = f": --eye-preset={self.preset.whole} runs everything" if self.preset.whole else ""
             terminalreporter.write_line(f"the preset {name} has {', '.join(parts)}{everything}")
 
 
-def describe_cases(cases: Sequence[Sequence[str]]) -> Iterator[str]:
-    """Yield the number of cases that were left out, with their protocols and splits.
+def describe_count(left: int, kept: int) -> Iterator[str]:
+    """Yield the number of cases that were left out, and of all.
 
-    >>> [*describe_cases([("mcq", "toybox/a"), ("mcq", "toybox/b"), ("posterior", "toybox/a")])]
-    ['left out 3 cases (mcq, posterior of toybox/a, toybox/b)']
+    >>> [*describe_count(3, 9)]
+    ['left out 3 of 12 cases']
     """
-    if cases:
-        protocols, splits = ({*names} for names in zip(*cases, strict=True))
-        yield f"left out {count_of(len(cases), 'case')} ({', '.join(sorted(protocols))} of {', '.join(sorted(splits))})"
+    if left:
+        yield f"left out {left} of {count_of(left + kept, 'case')}"
 
 
 def describe_settings(preset: Preset, protocols: Collection[str]) -> Iterator[str]:

@@ -54,7 +54,7 @@ PARTS = {
     "T17": "1/class",
 }  # of ImageNet
 MAIN, SESSIONS, TESTS = "main/records.json", "sessions/records.json.gz", "tests/oodbench_records.json.gz"
-MLLM, CUTOUTS, BIRDS = "hf[toybox-mllm]", "toybox/sample-cutouts", "realbirdid/sample-drawn"
+MLLM, CUTOUTS, BIRDS = "hf[toybox-mllm]", "toybox/sample-cutouts", "realbirdid/sample"
 EXAMPLES: Mapping[str, tuple[str, str, tuple[str, ...]]] = {  # of a record: the run, the case, and names of metrics
     "zero_shot": (MAIN, f"{CUTOUTS}/open_clip[toybox-clip]", ("acc1 A",)),
     "supervised": (MAIN, "imagenet/sample/timm[tf_efficientnet_lite0]", ("acc1 A", "ece A")),
@@ -68,8 +68,8 @@ EXAMPLES: Mapping[str, tuple[str, str, tuple[str, ...]]] = {  # of a record: the
     "open_world": (MAIN, f"{CUTOUTS}/{MLLM}", ("acc1 A",)),
     "multiple_choice": (MAIN, f"{CUTOUTS}/{MLLM}@epochs=3", ("mc_acc A",)),
     "posterior": (MAIN, f"{CUTOUTS}/{MLLM}", ("acc1 A", "ece A")),
-    "existence": (MAIN, f"oodbench/sample-nuscenes/{MLLM}", ("acc ID", "acc OOD-S", "acc OOD-H")),
-    "progression": (MAIN, f"oodbench/sample-nuscenes/{MLLM}", ("e_acc OOD-H", "c_acc OOD-H", "l_acc OOD-H")),
+    "existence": (MAIN, f"oodbench/sample-coco/{MLLM}", ("acc ID", "acc OOD-S", "acc OOD-H")),
+    "progression": (MAIN, f"oodbench/sample-coco/{MLLM}", ("e_acc OOD-H", "c_acc OOD-H", "l_acc OOD-H")),
     "detection": (MAIN, "oodbench/sample-coco/open_clip[toybox-clip]", ("flagged A",)),
     "distribution": (
         "all", "oodbench/sample-coco/open_clip[toybox-clip]@reference=oodbench/sample-lvis", ("mmd2 OOD", "mmd2_p OOD")

@@ -47,7 +47,7 @@ def test_what_a_preset_leaves_out_is_not_run_and_is_printed(world: Any, workers:
         ("supervised", "tiny"),
         ("supervised", "tiny2"),
     }
-    left_out = "left out 1 case (zero_shot of imagenet/tiny): --eye-preset=packaged runs everything"
+    left_out = "left out 1 of 4 cases: --eye-preset=packaged runs everything"
     assert f"the preset part.toml has {left_out}" in result.outlines
 
 

@@ -102,10 +102,13 @@ class ConSE(Encoder):
 
     @cached_property
     def _embeddings(self) -> Floats:
-        return self.encode_texts(self.names.names)
+        features: Floats = self.text.encode_texts(self.names.names)
+        return features
 
     def encode_texts(self, texts: Sequence[str]) -> Floats:
-        """Return the features (m, d) of the text encoder."""
+        """Return the features (m, d) of the text encoder; the classifier's own names are read once."""
+        if tuple(texts) == self.names.names:
+            return self._embeddings
         features: Floats = self.text.encode_texts(texts)
         return features
 
