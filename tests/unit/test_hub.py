@@ -327,3 +327,12 @@ def test_a_row_without_an_image(table: datasets.Dataset) -> None:
 @pytest.mark.parametrize("shown", ["numpy", "pandas"])
 def test_the_format_of_a_table_does_not_matter(table: datasets.Dataset, shown: str) -> None:
     assert [row.label for row in open_table(table.with_format(shown), "mine", "pets", "test").index] == [1, 0, 1]
+
+
+def test_pictures_beside_tables_are_told(split: Split, pictures: Path) -> None:
+    folder = split({"0.parquet": [1, 0]})
+    (pictures / "train" / "cat").rename(folder / "cat")
+    assert (
+        "the folders cat with pictures beside the shards or tables are not read."
+        in open_split(find_split(folder)).notes
+    )

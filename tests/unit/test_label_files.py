@@ -1,5 +1,6 @@
 import json
 from collections.abc import Callable
+from contextlib import nullcontext
 from pathlib import Path, PurePosixPath
 
 import numpy as np
@@ -317,3 +318,13 @@ def test_the_packaged_real_labels_fit(write: Write) -> None:
 def test_an_absurdly_long_line_is_refused(write: Write, content: str) -> None:
     with pytest.raises(DataError, match=r"line [12] has [\d,]+ characters, expected at most 1,000,000"):
         read_labels(write(content))
+
+
+def test_labels_that_count_from_one(tmp_path: Path) -> None:
+    rows = [Row(f"{place}.png", f"{place}.png", "", place) for place in range(20)]
+    for first, message in ((0, ""), (1, "the data set's own label plus 1 for 20 of 20 images")):
+        lines = "".join(f"{row.key},{row.label + first}\n" for row in rows)
+        (tmp_path / "labels.csv").write_text(f"file,labels\n{lines}")
+        label_file = read_labels(tmp_path / "labels.csv")
+        with pytest.raises(DataError, match=message) if message else nullcontext():
+            assert align_labels(label_file, ImageNames(rows), "own", "correct").annotated.all()

@@ -94,8 +94,15 @@ def _refusal(head: Head, dataset: Dataset, why: str) -> str:
         f"The model answers over {head.outputs} classes, but {dataset.benchmark}/{dataset.split} has "
         f"{dataset.classes}, and they cannot be found among the model's. {why}. Name the split's classes (folders, or "
         "classnames.txt) by synsets or by ImageNet's names. Or use a model with the split's own vocabulary, or one "
-        "that compares with texts, such as open_clip[…]."
+        f"that compares with texts, such as open_clip[…]. Weights of timm with {dataset.classes} outputs need "
+        f"num_classes={dataset.classes} in the specification.{_describe_classes(dataset)}"
     )
+
+
+def _describe_classes(dataset: Dataset) -> str:
+    """Return a sentence with the first classes of a split, where a folder may be none; "" without names."""
+    shown = ", ".join(dataset.names[:SHOWN]) + (" …" if len(dataset.names) > SHOWN else "")
+    return f" The split's classes are {shown}." if dataset.names else ""
 
 
 def _widths() -> str:

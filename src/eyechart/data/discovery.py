@@ -129,6 +129,12 @@ def detect_layout(listing: FolderListing) -> Layout:
     return "folder" if listing.first_image or listing.folders else "none"
 
 
+def picture_folders(folder: Path) -> list[str]:
+    """Return the folders with pictures in a folder that has shards or tables, which then are the data."""
+    folders = list_folder(folder).folders
+    return [inner.name for inner in folders if inner.name != "data" and list_folder(inner, MAX_ENTRIES).first_image]
+
+
 def _is_table(name: str) -> bool:
     return name.endswith(".parquet") and name not in SLICES and not is_system(name)
 

@@ -21,6 +21,7 @@ from eyechart.spec import did_you_mean
 from eyechart.text_files import utf8_bytes
 
 EXAMPLES = 3
+MIN_EQUAL = 10  # images whose labels say that a file counts from 1
 UNUSUAL = re.compile(r"\\|\./|//|[/.]$", re.MULTILINE)  # in a name that is no plain relative path
 MULTI_DATASET_FORMATS = ("multilabel", "imagenet-m")  # with images of ImageNetV2, and only annotated ones
 PARTIAL_FORMATS = ("reimagenet", "kisel", "expert")  # ReGT covers 375 classes, the others are corrections
@@ -133,7 +134,7 @@ def align_labels(
 ) -> LabelSet:
     """Return the label set of the selected rows of a split, all by default, matched by file name or key.
 
-    Raises DataError if no selected row has a line.
+    Raises DataError if no selected row has a line, and for labels that count from 1.
     """
     values, matches = [*label_file.labels.values()], images.match(label_file)
     places = range(len(images.index)) if selected is None else selected
@@ -145,7 +146,19 @@ def align_labels(
             f"'{next(iter(label_file.labels), 'missing')}', the data set's '{rows[0].file}' with the key "
             f"'{rows[0].key}'."
         )
+    _check_first_number(label_file, rows, labels)
     return build_label_set(name, rows, labels, empty, label_file.source)
+
+
+def _check_first_number(label_file: LabelFile, rows: Sequence[Row], labels: Sequence[Labels | None]) -> None:
+    """Raise DataError if the labels are those of the data set plus 1, and never its own."""
+    pairs = [(row.label, valid[0]) for row, valid in zip(rows, labels, strict=True) if valid and row.label >= 0]
+    later = sum(label == own + 1 for own, label in pairs)
+    if later >= MIN_EQUAL and 2 * later > len(pairs) and all(label != own for own, label in pairs):
+        raise DataError(
+            f"The label file {label_file.source} has the data set's own label plus 1 for {later:,} of {len(pairs):,} "
+            "images, and never the label itself: its numbers begin at 1. Subtract 1 from all."
+        )
 
 
 def describe_mismatches(label_file: LabelFile, images: ImageNames) -> tuple[str, ...]:

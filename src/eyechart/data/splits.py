@@ -12,7 +12,7 @@ from eyechart.data.birds import open_birds
 from eyechart.data.clip_benchmark import clip_benchmark_splits, is_clip_benchmark, note_count
 from eyechart.data.dataset import Dataset
 from eyechart.data.detection.splits import BENCHMARK, FORMATS, open_annotated
-from eyechart.data.discovery import BIRDS, SplitRef, survey_root
+from eyechart.data.discovery import BIRDS, SplitRef, join_names, picture_folders, survey_root
 from eyechart.data.file_index import read_class_names
 from eyechart.data.folder import open_folder
 from eyechart.data.hub import open_hub, parse_hub
@@ -175,7 +175,10 @@ def open_split(
     folder = Path(parse_hub(ref.location).location if ref.layout in ("hub", "disk") else ref.location)
     if not ref.location or not folder.is_dir():
         return dataset
-    return replace(dataset, slices=read_slices(folder, dataset.index) or dataset.slices)
+    beside = picture_folders(folder) if ref.layout in ("shards", "hub", "disk") else []
+    note = f"the folders {join_names(beside)} with pictures beside the shards or tables are not read."
+    slices = read_slices(folder, dataset.index) or dataset.slices
+    return replace(dataset, slices=slices, notes=(*dataset.notes, *([note] if beside else [])))
 
 
 def _open_layout(
