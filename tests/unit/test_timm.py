@@ -81,9 +81,10 @@ def test_packaged_weights_reach_their_accuracy(logits: Floats, exact: Any) -> No
 
 @pytest.mark.deep
 def test_bfloat16_changes_hardly_any_prediction(logits: Floats, exact: Any) -> None:
-    some = slice(20)  # processors without bfloat16 instructions need almost a second for each image
-    low, high = answers(TimmClassifier(parse_spec("timm[dtype=bfloat16]")), exact.images[some]), logits[some]
-    assert np.mean(low.argmax(axis=1) == high.argmax(axis=1)) >= 0.95
+    some = slice(8)  # processors without bfloat16 instructions need almost a second for each image
+    model = TimmClassifier(parse_spec("timm[dtype=bfloat16,batch_size=8]"))
+    low, high = answers(model, exact.images[some]), logits[some]
+    assert np.sum(low.argmax(axis=1) == high.argmax(axis=1)) >= 7
     assert not np.array_equal(low, high)
 
 
