@@ -16,6 +16,9 @@ import numpy as np
 import pytest
 
 from eyechart.cli import main
+from eyechart.reports.render import Table, to_csv
+from eyechart.reports.runs import load
+from eyechart.reports.tables import tables
 
 MLLM, A, B, C = "hf[toybox-mllm]", "open_clip[toybox-clip]", "open_clip[toybox-clip-b]", "conse[]"
 AGAIN = "open_clip[toybox-clip,batch_size=16]"  # a fourth detector, which fails as the first does
@@ -134,15 +137,16 @@ def bench(tmp_path_factory: pytest.TempPathFactory, warm_python: Sequence[str], 
 
 
 @pytest.fixture(scope="session")
-def table(bench: Bench) -> Callable[[str], Rows]:
+def made(bench: Bench) -> Callable[[str], Sequence[Table]]:
+    """A table of all runs, made once, whatever it is written as."""
+    runs = load([Path(path) for path in bench.paths()])
+    return cache(lambda name: tables(f"oodbench-{name}", runs))
+
+
+@pytest.fixture(scope="session")
+def table(made: Callable[[str], Sequence[Table]]) -> Callable[[str], Rows]:
     """A table of all runs as the rows of its csv."""
-
-    @cache
-    def table(name: str) -> Rows:
-        text = bench.report("table", f"oodbench-{name}", *bench.paths(), "--format", "csv")
-        return list(csv.DictReader(StringIO(text)))
-
-    return table
+    return cache(lambda name: list(csv.DictReader(StringIO(to_csv(made(name))))))
 
 
 VLLM = "vllm[toybox-mllm]"

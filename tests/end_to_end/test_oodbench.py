@@ -11,11 +11,13 @@ from xml.etree import ElementTree
 import pytest
 
 from eyechart.reports.oodbench.catalogue import FIGURES, TABLES
+from eyechart.reports.render import RENDERERS
 
 pytestmark = pytest.mark.deep
 
 MLLM, CLIPS = "hf[toybox-mllm]", ("open_clip[toybox-clip]", "open_clip[toybox-clip-b]")
 Table = Callable[[str], list[dict[str, str]]]
+Made = Callable[[str], Any]
 MEASURES = ("Accuracy", "F1", "Precision", "Recall", "MCC")
 EXISTENCE = ("Model", "Data Type", "Num", *MEASURES)
 WITH_PARTS = ("Model", "Image Encoder", "Language Model", *EXISTENCE[1:])
@@ -72,8 +74,8 @@ def heads(text: str) -> list[list[str]]:
 
 
 @pytest.mark.parametrize("name", COLUMNS)
-def test_a_table_has_its_layout_and_no_title_twice(bench: Any, name: str) -> None:
-    text = bench.report("table", f"oodbench-{name}", *bench.paths())
+def test_a_table_has_its_layout_and_no_title_twice(made: Made, name: str) -> None:
+    text = RENDERERS["md"](made(name))
     titles = [line for line in text.splitlines() if line.startswith("### ")]
     first, *more = heads(text)
     assert first == [*COLUMNS[name]]
@@ -83,9 +85,9 @@ def test_a_table_has_its_layout_and_no_title_twice(bench: Any, name: str) -> Non
 
 
 @pytest.mark.parametrize("name", COLUMNS)
-def test_a_table_comes_as_csv_and_latex(bench: Any, table: Table, name: str) -> None:
+def test_a_table_comes_as_csv_and_latex(made: Made, table: Table, name: str) -> None:
     rows = table(name)
-    text = bench.report("table", f"oodbench-{name}", *bench.paths(), "--format", "tex")
+    text = RENDERERS["tex"](made(name))
     floats = text.count(r"\end{table}") + text.count(r"\end{sidewaystable}")
     assert text.count(r"\toprule") >= floats == text.count(r"\caption{") > 0  # a float may hold several parts
     assert {*COLUMNS[name]} <= {*rows[0]}

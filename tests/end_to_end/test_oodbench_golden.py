@@ -5,6 +5,10 @@ from typing import Any
 
 import pytest
 
+from eyechart.errors import ReportError
+from eyechart.reports.oodbench.catalogue import TABLES
+from eyechart.reports.render import to_csv
+
 pytestmark = pytest.mark.deep
 
 RUNS = ("all", "others", "thresholds", "detectors")
@@ -25,6 +29,14 @@ def test_samples_are_those_of_the_golden_files(runs: Any, golden: Any) -> None:
     golden.check("tests/oodbench_samples.json.gz", runs[1])
 
 
-def test_tables_are_those_of_the_golden_files(bench: Any, golden: Any) -> None:
-    made = golden.make_tables(*(bench.runs[name] for name in RUNS), of="oodbench")
-    golden.check("tests/oodbench_tables.json.gz", made)
+def test_tables_are_those_of_the_golden_files(made: Any, golden: Any) -> None:
+    names = [table.alias or table.name for table in TABLES]
+    golden.check("tests/oodbench_tables.json.gz", {name: csv_lines(made, name) for name in names})
+
+
+def csv_lines(made: Any, name: str) -> dict[str, list[str]] | None:
+    """The lines of a table in csv, None where the reports refuse to make it."""
+    try:
+        return {"csv": to_csv(made(name.removeprefix("oodbench-"))).split("\n")}
+    except ReportError:
+        return None
