@@ -118,9 +118,18 @@ def test_numbers_that_may_begin_at_zero_or_one(fill: Fill, names: Sequence[str])
     assert "an empty folder 3 if they begin at 1" in message
 
 
-def test_numbers_from_zero_in_another_order_than_text_are_told(fill: Fill) -> None:
-    (note,) = opened(fill(*(f"{number}/a.png" for number in range(12)))).notes
-    assert "2 comes before 10" in note
+def test_numbers_from_zero_are_told(fill: Fill) -> None:
+    order, prompts = opened(fill(*(f"{number}/a.png" for number in range(12)))).notes
+    assert "2 comes before 10" in order
+    assert "the classes are called by numbers, 0 to 11, also in prompts" in prompts
+
+
+def test_a_root_whose_name_is_not_utf8(fill: Fill, tmp_path: Path) -> None:
+    folder = fill("red/0.png", where="caf\udce9/test")
+    with pytest.raises(DataError, match=r"caf\\xe9/test is not UTF-8"):
+        find_split(folder)
+    with pytest.raises(DataError, match=r"caf\\xe9 is not UTF-8"):
+        survey_root(folder.parent)
 
 
 # Lines of classnames.txt.

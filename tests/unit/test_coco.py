@@ -413,3 +413,12 @@ def test_a_path_of_windows_that_is_not_there_is_named_as_it_is_here(folder: Fold
     folder.images = [image(1) | {"file_name": "a\\gone.jpg"}]
     with pytest.raises(DataError, match=r"val2017/a/gone\.jpg"):
         folder.open()
+
+
+def test_one_category_with_underscores(folder: Folder) -> None:
+    """Its answers may be wrong, other than those about one class."""
+    folder.categories = [category(PERSON, "traffic_light")]
+    found = folder.add().open()
+    assert found.names == ("traffic light",)
+    assert len(found.notes) == 1
+    assert "have underscores" in found.notes[0]

@@ -96,6 +96,10 @@ def _read_numbers(folder: Path, folders: Sequence[str], names: Sequence[str], cl
             "class folders are numbers, and the class is the number: 2 comes before 10 (torchvision's ImageFolder "
             "sorts them as text, 10 before 2)."
         )
+    if not names and not classes and count != CLASSES:
+        notes.append(
+            f"the classes are called by numbers, 0 to {count - 1}, also in prompts: give names in {CLASSNAMES}."
+        )
     own = () if classes else tuple(names) or tuple(map(str, range(count)))
     return ClassFolders(numbers, own, count, tuple(notes))
 

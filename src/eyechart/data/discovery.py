@@ -147,6 +147,7 @@ def survey_root(root: Path) -> Survey:
     """
     if not root.is_dir():
         raise DataError(f"The data root {root} is no folder: give one with splits as {EXPECTED}.")
+    check_encoding(str(root))
     top = list_folder(root)
     if top.error:
         raise DataError(f"The data root {root} cannot be listed ({top.error}): allow it, or give another folder.")
@@ -179,6 +180,7 @@ def find_split(folder: Path) -> SplitRef:
     if not folder.is_dir():
         raise DataError(f"{folder} is no folder: give the folder of a split, with a folder of images for each class.")
     place = folder.resolve()
+    check_encoding(str(place))
     return _split(place.parent.name or "data", list_folder(place))
 
 

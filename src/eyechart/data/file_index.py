@@ -135,7 +135,7 @@ def _describe_labels(
     entries: Sequence[IndexEntry], classes: int, names: Sequence[str], *, numbered: bool
 ) -> Iterator[str]:
     """Yield notes on labels that may not mean what they seem to."""
-    if classes == 1:
+    if classes == 1 and any(entry.label >= 0 for entry in entries):
         yield f"there is only one class{f', {names[0]}' if names else ''}, so that every answer is right."
     first_by_image: dict[str, IndexEntry] = {}
     pairs = [

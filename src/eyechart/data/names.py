@@ -14,6 +14,8 @@ SYSTEM_NAMES = frozenset(
         "@eadir", "@tmp", "@sharebin", "@sharesnap", "@database", "@recycle", "@recently-snapshot", "@snapshot",
         "#recycle", "#snapshot", "~snapshot", "@synoresource", "@synoeastream",  # network storage
         "lost+found", "aquota.user", "aquota.group",  # file systems
+        "paxheader",
+        "paxheaders",
         "__pycache__", "ipynb_checkpoints", "cvs",  # notebooks and tools
     }
 )  # fmt: skip

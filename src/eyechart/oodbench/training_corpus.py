@@ -13,6 +13,7 @@ from typing import Any
 import msgspec
 
 from eyechart.data.detection.annotation import Exclusion, list_exclusions
+from eyechart.data.names import alike
 from eyechart.errors import DataError
 from eyechart.spec import did_you_mean
 from eyechart.text_files import plain_text, utf8_bytes
@@ -68,13 +69,15 @@ def read_corpus(path: str | Path, images: Container[str] | None = None) -> Corpu
 
 def read_synonyms(path: str | Path, categories: Iterable[str]) -> Mapping[str, tuple[str, ...]]:
     """Read synonyms of categories from a CSV file with the columns category and words, separated by semicolons."""
-    known = {*categories}
+    known = {alike(name): name for name in categories}
     words_by_category: defaultdict[str, list[str]] = defaultdict(list)
     try:
         for where, row in _table(plain_text(Path(path)), "category", "words"):
-            if row["category"] not in known:
-                raise DataError(f"{where}: '{row['category']}' is no category{did_you_mean(row['category'], [*known])}")
-            words_by_category[row["category"]] += [word.strip() for word in row["words"].split(";") if word.strip()]
+            category = known.get(alike(row["category"]))
+            if category is None:
+                near = did_you_mean(row["category"], [*known.values()])
+                raise DataError(f"{where}: '{row['category']}' is no category{near}")
+            words_by_category[category] += [word.strip() for word in row["words"].split(";") if word.strip()]
     except OSError as error:
         raise DataError(f"The synonyms {path} cannot be read ({error.strerror}).") from error
     except UnicodeDecodeError as error:
