@@ -203,7 +203,16 @@ def test_a_name_that_is_not_utf8_is_named(fill: Fill, kind: str) -> None:
 
 @pytest.mark.parametrize(
     "names",
-    [("images", "labels"), ("JPEGImages", "Annotations"), ("images",), ("train", "val"), ("images", "masks", "x")],
+    [
+        ("images", "labels"),
+        ("JPEGImages", "Annotations"),
+        ("images",),
+        ("train", "val"),
+        ("images", "masks", "x"),
+        ("annotations", "val2014"),
+        ("train_images", "train_labels"),
+        ("val2017",),
+    ],
 )
 def test_a_layout_is_no_class_folders(fill: Fill, names: Sequence[str]) -> None:
     assert "are those of a layout" in refusal(fill(*(f"{name}/0.png" for name in names)))

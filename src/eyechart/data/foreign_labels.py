@@ -1,5 +1,6 @@
 """Recognise the layouts and label files of other tools, and say what can be done with them."""
 
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
@@ -27,14 +28,23 @@ FRAME = "read it into a pandas DataFrame with the columns path and label, and gi
 def is_layout(names: Iterable[str]) -> bool:
     """Return whether folders are those of a layout, such as images/ beside labels/, and not classes.
 
-    >>> is_layout(["images", "labels"]), is_layout(["mask", "no_mask"]), is_layout(["train", "val"])
+    >>> is_layout(["images", "labels"]), is_layout(["mask", "no_mask"]), is_layout(["train2014", "val2014"])
     (True, False, True)
     """
-    folded = {name.casefold() for name in names}
-    if not folded:
-        return False
-    whole = folded <= PICTURES | ANNOTATIONS and bool(folded & PICTURES or len(folded) > 1)
-    return whole or folded <= SPLIT_NAMES or bool(folded & PICTURES and folded & ANNOTATIONS)
+    roles = [*map(_role, names)]
+    if not all(roles):
+        return {"picture", "annotation"} <= {*roles}
+    return {*roles} == {"split"} or "picture" in roles or len(roles) > 1
+
+
+def _role(name: str) -> str:
+    """Return what the name of a folder says of its content, such as `val2014` or `train_images`, "" for a class."""
+    words = {*filter(None, re.split(r"[\W_\d]+", name.casefold()))}
+    if name.casefold() in ANNOTATIONS:
+        return "annotation"
+    if not words or not words <= PICTURES | ANNOTATIONS | SPLIT_NAMES:
+        return ""
+    return "picture" if words & PICTURES else "annotation" if words & ANNOTATIONS else "split"
 
 
 def describe_label_files(places: Sequence[Path]) -> str:
