@@ -51,8 +51,8 @@ class LeftOutByPreset:
     @pytest.hookimpl(optionalhook=True)
     def pytest_testnodedown(self, node: Any) -> None:
         """Read what a worker found; every worker collects the same."""
-        found = getattr(node, "workeroutput", {}).get(LEFT_OUT, (self.left, self.kept, self.protocols))
-        self.left, self.kept, self.protocols = found
+        counts = getattr(node, "workeroutput", {}).get(LEFT_OUT, (self.left, self.kept, self.protocols))
+        self.left, self.kept, self.protocols = counts
 
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
         """Print how much was left out, and the option that runs it."""
