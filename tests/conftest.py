@@ -47,7 +47,7 @@ try:
 except ImportError:  # pytest loads this file for `--pyargs eyechart.benchmarks`, too, which needs no test extra
     pass
 else:
-    settings.register_profile("ci", max_examples=40, deadline=None, derandomize=True)
+    settings.register_profile("ci", max_examples=20, deadline=None, derandomize=True)
     settings.register_profile("thorough", max_examples=2000, deadline=None)
     settings.load_profile("ci")
 

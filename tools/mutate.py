@@ -12,8 +12,9 @@ status is 0 however many survive, and 1 where the tests fail without any mutant.
 - `--report FILE` adds a JSON line for each mutant to a file.
 - `--only FILE` takes from the mutants those that survived in such a report, also where their lines have moved since. A
   survivor whose code is no more is left out. With it, write tests and see whether they kill: no need of a whole run.
-- `--quick` lets Hypothesis try QUICK_EXAMPLES examples and leaves tests out that take more than QUICK_SECONDS, most of
-  which simulate coverage. Few mutants survive it that the whole tests kill; `--only` without `--quick` finds these.
+- `--quick` lets Hypothesis try QUICK_EXAMPLES examples, as the tests do, in place of WHOLE_EXAMPLES, and leaves tests
+  out that take more than QUICK_SECONDS, most of which simulate coverage. Few mutants survive it that the whole tests
+  kill; `--only` without `--quick` finds these.
 - `--far` takes every file under tests/properties and tests/unit that imports a module for one of its tests.
 - `--timings FILE` keeps how long each test takes without a mutant, which is measured first. Where the file is there
   already, it is read, and the tests are not run without a mutant.
@@ -50,7 +51,7 @@ from typing import Any
 from mutants import Mutant, mutants
 
 SURVIVED, TESTS_FAILED, DOCTEST_FAILED = 0, 1, 2
-QUICK_EXAMPLES, QUICK_SECONDS = 20, 2.0
+QUICK_EXAMPLES, WHOLE_EXAMPLES, QUICK_SECONDS = 20, 40, 2.0
 MEASURED = "measured.json"
 FORK = multiprocessing.get_context("fork")
 OUTCOMES = {SURVIVED: "survived", TESTS_FAILED: "tests failed", DOCTEST_FAILED: "doctest failed"}
@@ -137,7 +138,8 @@ def run_tests(tree: Path, modules: Sequence[str], tests: Sequence[Path], plugin:
     import pytest
     from hypothesis import settings
 
-    settings.register_profile("quick", max_examples=QUICK_EXAMPLES, deadline=None, derandomize=True)
+    for profile, examples in (("quick", QUICK_EXAMPLES), ("whole", WHOLE_EXAMPLES)):
+        settings.register_profile(profile, max_examples=examples, deadline=None, derandomize=True)
     try:
         failed = any(doctest.testmod(importlib.import_module(module)).failed for module in modules)
     except Exception:
@@ -176,7 +178,7 @@ class Runs:
         self.running: dict[ForkProcess, tuple[Mutant, Path, float]] = {}
         self.measured: dict[str, Any] = {"seconds": {}, "installed": ["pytest", "hypothesis"]}
         self.longest = QUICK_SECONDS if quick else float("inf")
-        self.options = ["--hypothesis-profile=quick"] if quick else []
+        self.options = [f"--hypothesis-profile={'quick' if quick else 'whole'}"]
         self.tests: dict[Path, list[Path]] = {}
         self.sources: dict[Path, bytes] = {}
 
