@@ -73,6 +73,7 @@ def test_labels_of_any_type(paths: list[str], data: Callable[..., Any], values: 
         (pd.array([0, None, 2], "Int64"), r"Item 1 of pets/test has no label \(<NA>\)"),
         (["blue", None, "red"], "Item 1 of pets/test has no label"),
         (["blue", float("nan"), float("nan")], "Item 1 of pets/test, and 1 more has no label"),
+        (["blue", " ", "red"], "Item 1 of pets/test has no label"),
         (["blue", 1, "red"], "are mixed: item 0 has the text 'blue', item 1 has 1"),
         ([0, 1, 3], "has the label 3, expected 0 to 2"),
         ([0, -1, 2], "has the label -1, expected 0 to 2"),
@@ -294,3 +295,17 @@ def test_data_of_other_kinds(data: Any, message: str) -> None:
 def test_numbers_that_may_count_from_one(paths: list[str]) -> None:
     (note,) = opened(frame(paths, [1, 2, 2])).notes
     assert note.startswith("no image has the label 0, 'blue'")
+
+
+def test_tensors_are_no_pictures() -> None:
+    import torch
+
+    with pytest.raises(DataError, match="The image of item 0 of pets/test is a Tensor"):
+        opened(torch.utils.data.TensorDataset(torch.zeros(2, 3), torch.zeros(2)))
+
+
+def test_labels_of_tensors_and_with_spaces(paths: list[str]) -> None:
+    import torch
+
+    assert labels(list(zip(paths, torch.tensor([0, 1, 2]), strict=True))) == [0, 1, 2]
+    assert opened(frame(paths, ["blue ", "green", " red"]), ()).names == COLOURS

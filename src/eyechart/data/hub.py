@@ -303,7 +303,10 @@ def _names(text: str, feature: Any, classes: int | None, class_names: Sequence[s
             "leave class_names out, or give the same names in the same order."
         )
     if not names and not class_names:
-        raise DataError(f"{text} does not name its classes: give its label column the type ClassLabel with names.")
+        raise DataError(
+            f"{text} does not name its classes: give its label column the type ClassLabel with names, for example with "
+            "class_encode_column, or class_names."
+        )
     return tuple(names or class_names)
 
 

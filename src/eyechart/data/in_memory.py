@@ -286,7 +286,7 @@ def index_labels(labels: Sequence[Any], name: str, class_names: Sequence[str]) -
         )
     texts = [place for place, label in enumerate(labels) if _is_text(label)]
     if len(texts) == len(labels):
-        return index_texts(labels, name, class_names)
+        return index_texts([label.strip() for label in labels], name, class_names)
     if texts:
         number = next(place for place, label in enumerate(labels) if not _is_text(label))
         raise DataError(

@@ -6,16 +6,18 @@ from eyechart.errors import DataError
 
 
 def is_missing(value: Any) -> bool:
-    """Return whether a value stands for a missing one: None, NaN, NaT or pandas' NA.
+    """Return whether a value stands for a missing one: None, NaN, NaT, pandas' NA, or a text without a sign.
 
-    >>> is_missing(None), is_missing(float("nan")), is_missing(0)
-    (True, True, False)
+    >>> is_missing(None), is_missing(float("nan")), is_missing(" "), is_missing(0)
+    (True, True, True, False)
     """
     if value is None or type(value).__name__ in ("NAType", "NaTType"):
         return True
+    if isinstance(value, str):
+        return not value.strip()
     try:
         return bool(value != value)
-    except (TypeError, ValueError):  # an array or a value that is not compared
+    except Exception:  # an array, a tensor or a value that is not compared
         return False
 
 
