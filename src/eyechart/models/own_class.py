@@ -35,7 +35,7 @@ def load_class(target: str) -> Any:
     if here not in sys.path:
         sys.path.append(here)
     try:
-        found = import_module(module)
+        imported = import_module(module)
     except ModuleNotFoundError as error:
         absent = str(error.name)
         if module != absent and not module.startswith(f"{absent}."):
@@ -46,9 +46,9 @@ def load_class(target: str) -> Any:
         ) from error
     except Exception as error:
         raise ModelError(f"'{target}': {describe_failure(f'The import of {module}', error)}") from error
-    model_class = getattr(found, name, None)
+    model_class = getattr(imported, name, None)
     if not inspect.isclass(model_class):
-        classes = [word for word, value in vars(found).items() if inspect.isclass(value)]
+        classes = [word for word, value in vars(imported).items() if inspect.isclass(value)]
         what = f"no {name}" if model_class is None else f"{name} as an object of the type {type(model_class).__name__}"
         raise ModelError(
             f"'{target}' names the class {name} of the module {module}, but this module has {what}. Correct the name "
@@ -71,8 +71,8 @@ def describe_failure(action: str, error: Exception) -> str:
     else:
         frames = [frame for frame in traceback.extract_tb(error.__traceback__) if is_user_file(frame.filename)]
         place = f" at {frames[-1].filename}, line {frames[-1].lineno}" if frames else ""
-    said = " ".join(str(error).split())
-    return f"{action} failed{place}: {type(error).__name__}{f': {said}' if said else ''}".rstrip(".") + "."
+    message = " ".join(str(error).split())
+    return f"{action} failed{place}: {type(error).__name__}{f': {message}' if message else ''}".rstrip(".") + "."
 
 
 def is_user_file(name: str) -> bool:
@@ -103,8 +103,12 @@ def make(model_class: Any, spec: ModelSpec, supplied: Mapping[str, Any]) -> Any:
         ModelError: The class is abstract, or its constructor failed.
     """
     parameters = inspect.signature(model_class).parameters
-    rest = next((one.name for one in parameters.values() if one.kind is one.VAR_KEYWORD), "_")
-    named = [one.name for one in parameters.values() if one.kind in (one.KEYWORD_ONLY, one.POSITIONAL_OR_KEYWORD)]
+    rest = next((parameter.name for parameter in parameters.values() if parameter.kind is parameter.VAR_KEYWORD), "_")
+    named = [
+        parameter.name
+        for parameter in parameters.values()
+        if parameter.kind in (parameter.KEYWORD_ONLY, parameter.POSITIONAL_OR_KEYWORD)
+    ]
     known = option_names(model_class)
     types = parameter_types(model_class)
     arguments: dict[str, Any] = {}
@@ -119,10 +123,10 @@ def make(model_class: Any, spec: ModelSpec, supplied: Mapping[str, Any]) -> Any:
                 f"{did_you_mean(name, [*known])} Its options are: {', '.join(sorted(known)) or 'none'}. A class that "
                 "reads the option from spec.options lists it in declared_options."
             )
-    given = {name: value for name, value in supplied.items() if name in named or any_keyword(parameters)}
+    context = {name: value for name, value in supplied.items() if name in named or any_keyword(parameters)}
     action = f"The constructor of {model_class.__name__}"
     try:
-        return model_class(spec, **given, **arguments)
+        return model_class(spec, **context, **arguments)
     except EyechartError:
         raise
     except ModuleNotFoundError as error:
@@ -134,13 +138,17 @@ def make(model_class: Any, spec: ModelSpec, supplied: Mapping[str, Any]) -> Any:
 def option_names(model_class: Any) -> set[str]:
     """Return the options that a class of the user takes: its parameters, and those that it declares."""
     parameters = [*inspect.signature(model_class).parameters.values()][1:]
-    named = {one.name for one in parameters if one.kind in (one.KEYWORD_ONLY, one.POSITIONAL_OR_KEYWORD)}
+    named = {
+        parameter.name
+        for parameter in parameters
+        if parameter.kind in (parameter.KEYWORD_ONLY, parameter.POSITIONAL_OR_KEYWORD)
+    }
     return named - {*SUPPLIED} | {option.name for option in getattr(model_class, "declared_options", ())}
 
 
 def any_keyword(parameters: Mapping[str, inspect.Parameter]) -> bool:
     """Return whether a constructor takes keyword arguments of any name."""
-    return any(one.kind is one.VAR_KEYWORD for one in parameters.values())
+    return any(parameter.kind is parameter.VAR_KEYWORD for parameter in parameters.values())
 
 
 def parameter_types(model_class: Any) -> Mapping[str, type]:
@@ -186,7 +194,7 @@ def find_owner(model_class: Any, spec: ModelSpec) -> str:
     facts = [str(spec), *source_digests(model_class)]
     for text in (*spec.arguments, *spec.options.values()):
         path = Path(text or "no file").expanduser()
-        for number, file in enumerate(sorted(one for one in (path, *path.rglob("*")) if one.is_file())):
+        for number, file in enumerate(sorted(place for place in (path, *path.rglob("*")) if place.is_file())):
             facts += [str(file), file_sha256(file) if number < MOST_FILES else str(file.stat().st_size)]
     return sha256("\n".join(facts).encode(errors="surrogateescape")).hexdigest()
 

@@ -68,7 +68,7 @@ def plain_value(value: object) -> Any:
     {'size': [224, 224], 'mean': 0.5}
     """
     if isinstance(value, Mapping):
-        return {plain_text(name): plain_value(one) for name, one in value.items()}
+        return {plain_text(name): plain_value(item) for name, item in value.items()}
     if isinstance(value, set | frozenset):
         return sorted(map(plain_value, value), key=str)
     if isinstance(value, list | tuple):
