@@ -312,8 +312,8 @@ def test_labels_are_compared_with_the_index_whatever_the_system_says_of_the_file
 @pytest.mark.parametrize("extra", ["2.tar", "7.tar", "02.tar"])
 def test_more_shards_than_their_number(shards: Path, extra: str) -> None:
     (shards / extra).write_bytes((shards / "1.tar").read_bytes())
-    (note,) = opened(shards).notes
-    assert note == f"{extra} is not read, since nshards.txt says 2: correct the number to read all."
+    note = f"{extra} is not read, since nshards.txt says 2: correct the number to read all."
+    assert note in opened(shards).notes
 
 
 def test_shards_of_other_names_are_named_where_one_is_lacking(shards: Path) -> None:
