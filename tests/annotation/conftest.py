@@ -357,7 +357,7 @@ def photographs(tmp_path_factory: pytest.TempPathFactory, warm_python: Sequence[
 
 def wrong(label: int) -> str:
     """Labels by their number: of every five classes, two have another label, one has two others, two have none."""
-    others: dict[int, tuple[int, ...]] = {0: (label + 1,), 1: (label + 1,), 2: (label + 1, label + 2)}
+    others: dict[int, tuple[int, ...]] = {0: (label + 3,), 1: (label + 3,), 2: (label + 3, label + 4)}
     return ";".join(str(label_ % 1000) for label_ in others.get(label % 5, ()) if label >= 0)
 
 
