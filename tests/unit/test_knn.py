@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from eyechart.classification.knn import KnnModel, knn_scores
+from eyechart.classification.predictions import ClassPredictions
 from eyechart.data.imagenet_sample import open_sample
 from eyechart.data.images import decode_image
 from eyechart.errors import DataError, SpecError
@@ -69,3 +70,11 @@ def test_unusable_supports_are_refused(labels: list[int], options: Any, kind: ty
     support = np.eye(2, dtype=np.float32)
     with pytest.raises(kind):
         knn_scores(support, support, np.array(labels, np.int64), 2, **options)
+
+
+def test_probabilities_are_shares_of_the_votes_and_0_without_one() -> None:
+    scores = np.array([[2, -np.inf, 1], [np.nan, np.nan, np.nan]], np.float32)
+    logits = ClassPredictions(("a", "b"), scores, {1: "broken"}, {}, votes=True).logits
+    assert logits is not None
+    assert np.exp(logits[0] - np.logaddexp.reduce(logits[0])).tolist() == pytest.approx([2 / 3, 0, 1 / 3])
+    assert np.isnan(logits[1]).all()
