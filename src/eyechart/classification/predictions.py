@@ -291,7 +291,8 @@ class ClassPredictions(Classification):
             return self.scores if self.scores.shape[1] else None
         if self.votes:
             with np.errstate(divide="ignore"):
-                return np.log(np.maximum(self.scores, 0))  # a class without votes has -inf
+                logits: Floats = np.log(np.maximum(self.scores, 0))  # a class without votes has -inf
+            return logits
         return None if self.scale is None else self.scores * np.float32(self.scale)
 
     def mask(self, rows: Iterable[int]) -> Bools:
