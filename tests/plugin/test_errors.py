@@ -146,7 +146,7 @@ def test_a_backend_whose_package_is_absent_names_it(world: Any) -> None:
     hide = "import sys\nsys.modules['tinyeyes'] = None"
     result = world.run(world.plugin(hide))
     assert "tinyeyes" in result.stderr.str()
-    assert "needs the package 'tinyeyes', which is not installed" in result.stderr.str()
+    assert "'tinyeyes:TinyClass' needs the module tinyeyes" in result.stderr.str()
 
 
 def test_a_run_folder_that_cannot_be_written_fails_with_a_sentence(world: Any, serial: Any) -> None:

@@ -64,7 +64,7 @@ class Talker(Base, ExhaustiveScorer):
 
 class Wide(TinyClass):
     # tells its GPUs
-    def __init__(self, spec, *, device, offline):
+    def __init__(self, spec, *, device, offline, tensor_parallel_size=1, data_parallel_size=1):
         if "pytest" not in sys.argv[0]:
             import ray
             log("gpus", *ray.get_gpu_ids())
