@@ -54,8 +54,9 @@ class MetricComparison:
 
     `lost` are the rows of samples that became wrong, `gained` is the number that became right, and `counts` are the n
     of both sides where they differ. `family` is one of `FAMILIES`: the first metric of a case is its primary one.
-    `unchanged_model` is set if weights, settings and machine are equal on both sides. `effective_n` is n divided by the
-    design effect of the changes. `changes` are those of a proportion or score by image, () for another metric.
+    `unchanged_model` is set if weights, settings, machine and the number of samples are equal on both sides.
+    `effective_n` is n divided by the design effect of the changes. `changes` are those of a proportion or score by
+    image, () for another metric.
     `evidence` is equal for numbers with the same evidence. `pooled` are the comparisons that are pooled in this one.
     `whole` is the comparison over all samples if this one is of a slice. A pooled one has no rows of lost samples but
     `pooled_lost`, their number.
@@ -183,11 +184,16 @@ def _conditions(evidence: Evidence, label_sets: Collection[str]) -> dict[str, ob
 
 def remarks(before: Evidence, after: Evidence, sides: tuple[str, str] = SIDES) -> list[str]:
     """Return other differences, which do not prevent a comparison: weights, prompts, libraries, the machine."""
+    return [*_changed_settings(before, after, sides), *_fewer_samples(before, after, sides)]
+
+
+def _changed_settings(before: Evidence, after: Evidence, sides: tuple[str, str] = SIDES) -> list[str]:
+    """Return the other weights, prompts, libraries and machine."""
     settings = [
         {"weights": evidence.weights_sha256, **evidence.variant, **evidence.environment} for evidence in (before, after)
     ]
     old, new = ({name: side[name] for name in side if name not in (*RULES, EMPTY)} for side in settings)
-    return [*_unequal(old, new, sides=sides), *_fewer_samples(before, after, sides)]
+    return _unequal(old, new, sides=sides)
 
 
 def _fewer_samples(before: Evidence, after: Evidence, sides: tuple[str, str]) -> Iterator[str]:
@@ -242,7 +248,7 @@ def _compare_sequentially(comparison: MetricComparison) -> MetricComparison:
 def _compare_all(before: Evidence, after: Evidence) -> Iterator[MetricComparison]:
     """Yield a comparison for every metric that has a direction and a value on both sides."""
     old, new = ({metric.key: metric for metric in evidence.metrics} for evidence in (before, after))
-    same_model = bool(after.weights_sha256) and not remarks(before, after)
+    same_model = bool(after.weights_sha256) and not _changed_settings(before, after)
     primary = True
     for metric in after.metrics:
         previous = old.get(metric.key)
@@ -257,7 +263,7 @@ def _compare_all(before: Evidence, after: Evidence) -> Iterator[MetricComparison
             if comparison.family != SCORES:
                 comparison = replace(comparison, family=PRIMARY if is_primary else OTHER)
                 primary = primary and not is_primary
-            yield replace(comparison, unchanged_model=same_model)
+            yield replace(comparison, unchanged_model=same_model and previous.n == metric.n)
 
 
 def missing_metrics(before: Evidence, after: Evidence) -> list[str]:
