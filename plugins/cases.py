@@ -106,9 +106,9 @@ def pytest_collection(session: pytest.Session) -> None:
     if is_on_command_line(session.config):
         for model in get_settings(session.config).models:
             try:
-                capabilities(model)
-            except EyechartError as error:
-                pytest.exit(f"--eye-model: {error}", returncode=pytest.ExitCode.TESTS_FAILED)
+                find_capabilities(model)
+            except pytest.Collector.CollectError as error:
+                pytest.exit(str(error), returncode=pytest.ExitCode.TESTS_FAILED)
 
 
 def is_named(split: SplitRef, marker: pytest.Mark) -> bool:

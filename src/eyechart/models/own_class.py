@@ -103,19 +103,13 @@ def make(model_class: Any, spec: ModelSpec, supplied: Mapping[str, Any]) -> Any:
         ModelError: The class is abstract, or its constructor failed.
     """
     parameters = inspect.signature(model_class).parameters
-    rest = next((parameter.name for parameter in parameters.values() if parameter.kind is parameter.VAR_KEYWORD), "_")
-    named = [
-        parameter.name
-        for parameter in parameters.values()
-        if parameter.kind in (parameter.KEYWORD_ONLY, parameter.POSITIONAL_OR_KEYWORD)
-    ]
-    known = option_names(model_class)
-    types = parameter_types(model_class)
+    rest = next((parameter.name for parameter in parameters.values() if parameter.kind is parameter.VAR_KEYWORD), "")
+    named, known, types = named_parameters(model_class), option_names(model_class), parameter_types(model_class)
     arguments: dict[str, Any] = {}
     for name, text in spec.options.items():
         if name in named and name in known:
             arguments[name] = convert(spec, name, types.get(name, type(parameters[name].default)), text)
-        elif not rest.startswith("_") and name not in SUPPLIED:
+        elif rest and not rest.startswith("_") and name not in SUPPLIED:
             arguments[name] = text
         elif known.isdisjoint((name, f"{name.partition('.')[0]}.KEY")):
             raise SpecError(
@@ -123,7 +117,7 @@ def make(model_class: Any, spec: ModelSpec, supplied: Mapping[str, Any]) -> Any:
                 f"{did_you_mean(name, [*known])} Its options are: {', '.join(sorted(known)) or 'none'}. A class that "
                 "reads the option from spec.options lists it in declared_options."
             )
-    context = {name: value for name, value in supplied.items() if name in named or any_keyword(parameters)}
+    context = {name: value for name, value in supplied.items() if name in named or rest}
     action = f"The constructor of {model_class.__name__}"
     try:
         return model_class(spec, **context, **arguments)
@@ -137,18 +131,18 @@ def make(model_class: Any, spec: ModelSpec, supplied: Mapping[str, Any]) -> Any:
 
 def option_names(model_class: Any) -> set[str]:
     """Return the options that a class of the user takes: its parameters, and those that it declares."""
-    parameters = [*inspect.signature(model_class).parameters.values()][1:]
-    named = {
+    declared = {option.name for option in getattr(model_class, "declared_options", ())}
+    return named_parameters(model_class) - {*SUPPLIED} | declared
+
+
+def named_parameters(model_class: Any) -> set[str]:
+    """Return the names of a constructor's parameters after the specification that take a keyword argument."""
+    others = [*inspect.signature(model_class).parameters.values()][1:]
+    return {
         parameter.name
-        for parameter in parameters
+        for parameter in others
         if parameter.kind in (parameter.KEYWORD_ONLY, parameter.POSITIONAL_OR_KEYWORD)
     }
-    return named - {*SUPPLIED} | {option.name for option in getattr(model_class, "declared_options", ())}
-
-
-def any_keyword(parameters: Mapping[str, inspect.Parameter]) -> bool:
-    """Return whether a constructor takes keyword arguments of any name."""
-    return any(parameter.kind is parameter.VAR_KEYWORD for parameter in parameters.values())
 
 
 def parameter_types(model_class: Any) -> Mapping[str, type]:
@@ -242,6 +236,6 @@ def imported_names(file: Path, root: Path) -> Iterator[str]:
         elif isinstance(node, ast.ImportFrom):
             above = package[: len(package) - node.level + 1] if node.level else ()
             base = [*above, *filter(None, [node.module])]
-            yield from (
-                ".".join([*base, *name]) for name in ([], *([alias.name] for alias in node.names)) if base or name
-            )
+            yield from (".".join([*base, alias.name]) for alias in node.names)
+            if base:
+                yield ".".join(base)

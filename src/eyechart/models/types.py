@@ -36,10 +36,10 @@ class Identity(msgspec.Struct, frozen=True, kw_only=True):
     def __post_init__(self) -> None:
         """Convert what a program has at hand, such as a version or a type of torch, to values of JSON."""
         for name in ("backend", "name", "weights_sha256", "revision", "dtype", "device"):
-            msgspec.structs.force_setattr(self, name, plain_text(getattr(self, name)))
-        libraries = {plain_text(name): plain_text(version) for name, version in self.libraries.items()}
+            msgspec.structs.force_setattr(self, name, _json_text(getattr(self, name)))
+        libraries = {_json_text(name): _json_text(version) for name, version in self.libraries.items()}
         msgspec.structs.force_setattr(self, "libraries", libraries)
-        msgspec.structs.force_setattr(self, "processor", plain_value(dict(self.processor)))
+        msgspec.structs.force_setattr(self, "processor", _json_value(dict(self.processor)))
 
     @property
     def in_key(self) -> "Identity":
@@ -51,33 +51,33 @@ class Identity(msgspec.Struct, frozen=True, kw_only=True):
         return msgspec.structs.replace(self, device="", libraries=libraries)
 
 
-def plain_text(value: object) -> str:
+def _json_text(value: object) -> str:
     """Return a value as text: that of a type of torch without its module, of an object without its address.
 
-    >>> plain_text(np.dtype("float32"))
+    >>> _json_text(np.dtype("float32"))
     'float32'
     """
     text = value.hex() if isinstance(value, bytes) else str(value)
     return ADDRESS.sub("", text.removeprefix("torch."))
 
 
-def plain_value(value: object) -> Any:
+def _json_value(value: object) -> Any:
     """Return a value of JSON; a set is sorted, and what JSON does not know is text.
 
-    >>> plain_value({"size": (224, 224), "mean": np.float32(0.5)})
+    >>> _json_value({"size": (224, 224), "mean": np.float32(0.5)})
     {'size': [224, 224], 'mean': 0.5}
     """
     if isinstance(value, Mapping):
-        return {plain_text(name): plain_value(item) for name, item in value.items()}
+        return {_json_text(name): _json_value(item) for name, item in value.items()}
     if isinstance(value, set | frozenset):
-        return sorted(map(plain_value, value), key=str)
+        return sorted(map(_json_value, value), key=str)
     if isinstance(value, list | tuple):
-        return [*map(plain_value, value)]
+        return [*map(_json_value, value)]
     if isinstance(value, np.ndarray | np.generic):
-        return plain_value(value.tolist())
+        return _json_value(value.tolist())
     if isinstance(value, float) and not math.isfinite(value):
         return str(value)
-    return value if value is None or type(value) in (bool, int, float, str) else plain_text(value)
+    return value if value is None or type(value) in (bool, int, float, str) else _json_text(value)
 
 
 class Model(ABC):  # noqa: B024  # its interfaces have abstract methods
