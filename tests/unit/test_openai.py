@@ -12,6 +12,7 @@ from traceback import format_exception
 from typing import Any
 
 import pytest
+from PIL import Image
 
 from eyechart.errors import ModelError
 from eyechart.models.generation import generate_all
@@ -221,7 +222,8 @@ def test_what_concerns_all_is_one_error_without_retries(
         with pytest.raises(ModelError, match=sentence) as error:
             generate_all(model, ask(*"abcdefgh"), 8)
         assert KEY not in "".join(format_exception(error.value))
-    assert len(faulty_server.asked) == 1
+    probes = int(served is not None and status in (403, 404))  # which one request alone may get, from a firewall
+    assert len(faulty_server.asked) == 1 + probes
 
 
 def test_what_ends_the_run_loses_no_answer(asking: Asking, faulty_server: Any) -> None:
@@ -237,9 +239,33 @@ def test_what_ends_the_run_loses_no_answer(asking: Asking, faulty_server: Any) -
 
 def test_a_server_that_is_gone_ends_the_run(asking: Asking, faulty_server: Any) -> None:
     faulty_server.always = faulty_server.refusal(503, "down")
-    with pytest.raises(ModelError, match=r"none of the last 5 requests; the last: HTTP 503: down, 1 times"):
+    with pytest.raises(ModelError, match=r"of the last 5 requests, nor a short .*: HTTP 503: down, 1 times"):
         list(asking(retries=0, concurrency=2).generate(ask(*map(str, range(100))), 8))
-    assert len(faulty_server.asked) <= 6
+    assert len(faulty_server.asked) <= 8
+
+
+@pytest.mark.parametrize("concurrency", [1, 16])
+@pytest.mark.parametrize("status", [400, 403, 404, 413, 422, 500])
+def test_requests_that_are_refused_are_errors_of_their_own_whatever_their_order(
+    asking: Asking, faulty_server: Any, status: int, concurrency: int
+) -> None:
+    texts = [*map(str, range(30))]
+    faulty_server.faults = {text: [faulty_server.refusal(status, "too small")] * 2 for text in texts[:12]}
+    model = asking(retries=0, concurrency=concurrency)
+    answers = generate_all(model, ask(*texts), 8)
+    assert [answer.text for answer in answers] == [""] * 12 + texts[12:]
+    assert all("too small" in answer.error for answer in answers[:12])
+    again = generate_all(model, ask(*texts[:12]), 8)  # as the next run does: none of these is answered
+    assert [(one.text, one.error) for one in again] == [(one.text, one.error) for one in answers[:12]]
+
+
+def test_a_server_that_refuses_an_ordinary_picture_refuses_all(asking: Asking, faulty_server: Any) -> None:
+    picture = Image.new("RGB", (4, 4))
+    faulty_server.faults = {"what?": [faulty_server.refusal(400, "text only")] * 20}
+    faulty_server.faults["Answer with the word OK."] = [faulty_server.refusal(400, "text only")]
+    with pytest.raises(ModelError, match=r"nor a short request about a plain image .*: text only\)\. Answers"):
+        list(asking(concurrency=1, served=NAME).generate([Request((picture, "what?"))] * 20, 8))
+    assert len(faulty_server.asked) == 6
 
 
 def test_a_server_that_answers_now_and_then_is_not_gone(asking: Asking, faulty_server: Any) -> None:

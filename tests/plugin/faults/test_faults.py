@@ -160,7 +160,8 @@ def test_a_server_that_is_gone_ends_the_case_with_what_was_kept(exam: Any) -> No
     exam.options = {"concurrency": 1, "retries": 0}
     exam.server.plan = {place: [exam.server.refusal(503, "down")] for place in range(6, PICTURES)}
     said = exam.run().stdout.str()
-    assert "The server answered none of the last 5 requests; the last: HTTP 503: down, 1 times. Answers so far" in said
+    assert "The server answered none of the last 5 requests, nor a short request about a plain image of 224" in said
+    assert "the last: HTTP 503: down, 1 times. Answers so far are kept" in said
     exam.server.plan = {}
     exam.passes()
     assert [len(exam.fresh), *{*exam.paid.values()}] == [PICTURES - 6, 1]

@@ -63,6 +63,21 @@ class EndpointError(ModelError):
     """No request gets an answer: the key, the account or the address is wrong."""
 
 
+class RefusedError(EndpointError):
+    """As an EndpointError, unless the server answers other requests; `reason` is why it refused this one."""
+
+    def __init__(self, text: str, reason: str) -> None:
+        super().__init__(text, reason)
+
+    def __str__(self) -> str:
+        return str(self.args[0])
+
+    @property
+    def reason(self) -> str:
+        """Why the server refused the request."""
+        return str(self.args[1])
+
+
 def no_answer(reason: str, *, retry: bool = False) -> Answer:
     """Return the answer of a request that got none; without `retry` that is kept."""
     return Answer("", (), False, error=reason, retry=retry)
@@ -72,18 +87,18 @@ def error_from_status(status: int, headers: Mapping[str, str], body: str) -> Exc
     """Return the exception for an HTTP error."""
     code, message = _error(body)
     all_said, where = f"{code} {message}", f"HTTP {status}: {message}"
+    refused = f"the server refused the request ({where})"
     if status in (400, 403, 413, 422) and (error := request_error(status, all_said, message)):
         return error
     if status in (401, 403) or (status == 400 and WRONG_KEY.search(all_said)):
-        return EndpointError(
-            f"The server does not accept the API key ({where}). Check the environment variable of the key."
-        )
+        text = f"The server does not accept the API key ({where}). Check the environment variable of the key."
+        return RefusedError(text, refused) if status == 403 else EndpointError(text)
     wait = retry_after(headers) or retry_delay(body)
     if status == 402 or (status in (400, 429) and not wait and OUT_OF_CREDIT.search(all_said)):
         return EndpointError(f"The account has no credit left ({where}). Add some, and run the same command again.")
     if status == 404:
-        return EndpointError(
-            f"The server knows no such model or address ({where}). Check the model's name and base_url."
+        return RefusedError(
+            f"The server knows no such model or address ({where}). Check the model's name and base_url.", refused
         )
     if status < 400:
         return EndpointError(
@@ -93,7 +108,7 @@ def error_from_status(status: int, headers: Mapping[str, str], body: str) -> Exc
         return OverloadedError(where, wait)
     if status in TRANSIENT_STATUSES or status >= 500:
         return TransientError(where, wait)
-    return RejectedError(f"the server refused the request ({where})", known=False)
+    return RejectedError(refused, known=False)
 
 
 def request_error(status: int, all_said: str, message: str) -> RejectedError | None:

@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, wait
 from functools import cached_property, partial
 from importlib.util import find_spec
+from itertools import chain
 from typing import Any, ClassVar
 from weakref import finalize
 
@@ -14,13 +15,13 @@ from eyechart.models.served import options
 from eyechart.models.served.api import Api
 from eyechart.models.served.batches import BatchApi, BatchRunner
 from eyechart.models.served.client import Client
+from eyechart.models.served.failures import HELLO, Probe, build_probe
 from eyechart.models.served.limiter import RequestLimiter
 from eyechart.models.served.request_group import RequestGroup, write_or_fail
 from eyechart.models.types import Answer, Generator, Identity, Request, Usage
 from eyechart.spec import ModelSpec
 
 AHEAD = 2  # times as many requests are prepared as may be under way
-HELLO = Request(("Answer with the word OK.",))
 HELLO_TOKENS = 16
 
 
@@ -80,7 +81,8 @@ class ServedGenerator(Generator):
     def _hello(self) -> str:
         """Send a short request with the settings of all requests, to find a wrong key or setting early."""
         group = RequestGroup(self._line, self._gate)
-        answer = self._line.submit(group.answer(partial(self._api.write, HELLO, HELLO_TOKENS, None))).result()
+        write = partial(self._api.write, Request((HELLO,)), HELLO_TOKENS, None)
+        answer = self._line.submit(group.answer(write)).result()
         if answer.error and not group.served:
             raise ModelError(f"'{self.spec}' does not answer at {self.options.base_url}: {answer.error}.")
         return group.served or self.options.model
@@ -98,11 +100,14 @@ class ServedGenerator(Generator):
             yield from self._generate_batch(group, self.options.batch, requests, max_tokens, schema)
             return
         _ = self._line  # which creates the API
-        yield from self._answers(partial(self._api.write, request, max_tokens, schema) for request in requests)
+        first, requests = _peek(requests)
+        write = partial(self._api.write, max_tokens=max_tokens, schema=schema)
+        probe = build_probe(write, has_images=bool(first and first.images))
+        yield from self._answers((partial(write, request) for request in requests), probe)
 
-    def _answers(self, writes: Iterable[Callable[[], Mapping[str, Any]]]) -> Iterator[tuple[int, Answer]]:
+    def _answers(self, writes: Iterable[Callable[[], Mapping[str, Any]]], probe: Probe) -> Iterator[tuple[int, Answer]]:
         """Yield answers to the bodies that some functions write, with the functions' indices, as they arrive."""
-        group = RequestGroup(self._line, self._gate, self.identity.name)
+        group = RequestGroup(self._line, self._gate, self.identity.name, probe)
         waiting: dict[Future[Answer], int] = {}
         try:
             for place, write in enumerate(writes):
@@ -172,6 +177,13 @@ def _done(waiting: dict[Future[Answer], int], group: RequestGroup, *, patiently:
         if not isinstance(task.exception(), ModelError):
             yield place, task.result()
             group.release()
+
+
+def _peek(requests: Iterable[Request]) -> tuple[Request | None, Iterable[Request]]:
+    """Return the first request, None if there is none, and all of them."""
+    iterator = iter(requests)
+    first = next(iterator, None)
+    return first, iterator if first is None else chain((first,), iterator)
 
 
 def _is_missing(package: str) -> bool:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from eyechart.errors import ModelError
 from eyechart.models.served.concurrency import ConcurrencyLimit
+from eyechart.models.served.failures import Failures
 from eyechart.models.served.prices import Prices
 from eyechart.models.types import Usage
 
@@ -55,6 +56,7 @@ class RequestLimiter:
     def __init__(self, most: int, budget: Budget) -> None:
         self.most, self.budget = most, budget
         self.concurrency = ConcurrencyLimit(most)
+        self.failures = Failures()
         self.spent = Usage()
         self.cached: dict[str, Usage] = {}  # what answers of earlier runs took, by their question
         self.shut: ModelError | None = None

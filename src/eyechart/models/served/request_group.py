@@ -12,13 +12,13 @@ from eyechart.models.batch_backoff import failure_from_error
 from eyechart.models.served import errors
 from eyechart.models.served.api import Completion
 from eyechart.models.served.client import Client
+from eyechart.models.served.failures import Probe
 from eyechart.models.served.limiter import RequestLimiter
 from eyechart.models.types import Answer
 
 MAX_BACKOFF = 60.0  # seconds between two attempts, unless the server asks for more
 CONNECT_ATTEMPTS = 2  # to a server that has accepted no connection so far
 CONNECT_SECONDS = 2.0  # after which there is no further one of these
-MAX_CONSECUTIVE_FAILURES = 5  # requests given up, one after another, that tell of a server that is gone
 
 
 class RequestGroup:
@@ -26,16 +26,19 @@ class RequestGroup:
 
     A request holds its room until its answer is taken, and so kept: a killed run loses no more answers than may be
     under way at once. Where a key, or a price within a budget, is not known yet, the first one goes alone.
+
+    A request that fails is an error of its own, however many fail one after another, as long as the server answers the
+    `probe`: a short request with the settings of the others about an ordinary image. So the outcome depends neither on
+    the order of requests nor on what earlier runs asked. Without a probe, every failure is an error of its own.
     """
 
-    def __init__(self, line: Client, gate: RequestLimiter, expected: str = "") -> None:
-        self.line, self.gate, self.expected = line, gate, expected
+    def __init__(self, line: Client, gate: RequestLimiter, expected: str = "", probe: Probe | None = None) -> None:
+        self.line, self.gate, self.expected, self.probe = line, gate, expected, probe
         self.ended: ModelError | None = None
-        self._end = asyncio.Event()
+        self._end, self._probing = asyncio.Event(), asyncio.Lock()
         alone = gate.budget.is_limited or not gate.has_answers
         self._room = asyncio.Semaphore(1 if alone else gate.most)
         self._closed = gate.most - 1 if alone else 0
-        self._in_a_row = 0
         self.served = ""
         gate.concurrency.forget_latency()
 
@@ -78,12 +81,16 @@ class RequestGroup:
             try:
                 return self.settle(await self._send(body))
             except errors.RejectedError as fault:
-                return self._give_up(str(fault), count=not fault.known)
+                return await self._give_up(str(fault), count=not fault.known)
+            except errors.RefusedError as fault:
+                if not await self._is_probe_answered():
+                    raise
+                return await self._give_up(fault.reason, count=True)
             except errors.TransientError as fault:
                 attempt += 1
                 self._check_reached(fault, attempt, monotonic() - start)
                 if attempt > self.line.options.retries or (fault.wait or 0) > errors.MAX_WAIT:
-                    return self._give_up(f"{fault}, {attempt} times", count=True)
+                    return await self._give_up(f"{fault}, {attempt} times", count=True)
                 await self._pause(self.line.options.backoff * min(MAX_BACKOFF, 2.0 ** (attempt - 1)), fault.wait or 0)
 
     async def _send(self, body: Mapping[str, Any]) -> Completion:
@@ -113,7 +120,7 @@ class RequestGroup:
         with suppress(TimeoutError):
             await asyncio.wait_for(self._end.wait(), seconds)
 
-    def settle(self, completion: Completion) -> Answer:
+    def settle(self, completion: Completion, *, is_probe: bool = False) -> Answer:
         """Charge a completion and return its answer; raise ModelError for the answer of another model."""
         self.gate.charge(completion.answer.usage)
         self.served = completion.model or self.served
@@ -122,17 +129,38 @@ class RequestGroup:
                 f"The server answers as {completion.model}, but this run began with {self.expected}. "
                 "Answers so far are kept; name the model more exactly (not by an alias), and run again."
             )
-        self._in_a_row = 0
+        if is_probe:
+            self.gate.failures.on_probe_answered()
+        else:
+            self.gate.failures.on_answer()
         return completion.answer
 
-    def _give_up(self, reason: str, *, count: bool) -> Answer:
-        self._in_a_row = self._in_a_row + 1 if count else 0
-        if self._in_a_row >= MAX_CONSECUTIVE_FAILURES:
-            raise ModelError(
-                f"The server answered none of the last {MAX_CONSECUTIVE_FAILURES} requests; the last: {reason}. "
-                "Answers so far are kept: see to the server, and run the same command again."
-            )
+    async def _give_up(self, reason: str, *, count: bool) -> Answer:
+        """Return the error of one request; raise ModelError if the server answers none, which `count` makes possible.
+
+        A refusal for a known reason, such as a content filter, is an answer of a server that works.
+        """
+        failures = self.gate.failures
+        failures.on_failure(counts=count)
+        if self.probe and failures.is_doubtful:
+            async with self._probing:
+                if failures.is_doubtful and not await self._is_probe_answered():
+                    raise ModelError(
+                        f"The server answered none of the last {failures.in_a_row} requests, nor {self.probe.text}; "
+                        f"the last: {reason}. Answers so far are kept: see to the server, and run the same command "
+                        "again."
+                    )
         return Answer("", (), False, error=reason, retry=count)
+
+    async def _is_probe_answered(self) -> bool:
+        """Send the probe once; raise what concerns all requests, such as a key that is not accepted."""
+        if not self.probe:
+            return False
+        try:
+            self.settle(await self._send(await asyncio.to_thread(self.probe.write)), is_probe=True)
+        except (errors.RejectedError, errors.TransientError) as fault:
+            return isinstance(fault, errors.RejectedError) and fault.known
+        return True
 
 
 def write_or_fail(write: Callable[[], Mapping[str, Any]]) -> Mapping[str, Any] | Answer:

@@ -4,7 +4,7 @@ Each choice is sent as the answer that the chat template writes after the reques
 log-probability of every token of that prompt. It reads the whole prompt for every choice.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
 from typing import Any
@@ -15,6 +15,7 @@ import numpy as np
 from eyechart.errors import ModelError, RequestError
 from eyechart.models.choice_trie import ExhaustiveScorer, truncate_to_unique
 from eyechart.models.served.api import Api, Completion, decode
+from eyechart.models.served.failures import build_probe
 from eyechart.models.served.openai import OpenAiGenerator
 from eyechart.models.served.openai_chat import ChatCompletions, parse_completion
 from eyechart.models.types import Answer, Floats, Request, Until
@@ -128,7 +129,10 @@ class VllmServerGenerator(OpenAiGenerator, ExhaustiveScorer):
     def _read(self, request: Request, choices: Sequence[str | None]) -> list[ReadPrompt]:
         """Return the prompts with some choices. Raises RequestError for the first that the server cannot read."""
         read: dict[int, ReadPrompt] = {}
-        for place, answer in self._answers(self._writes(request, choices)):
+        _ = self._line  # which creates the API
+        probe = build_probe(partial(self._api.write_turn, choice=None), has_images=bool(request.images))
+        writes = (partial(self._api.write_turn, request, choice) for choice in choices)
+        for place, answer in self._answers(writes, probe):
             if answer.error:
                 raise RequestError({0: answer.error})
             if not isinstance(answer, ReadPrompt) or (choices[place] is not None and not answer.logprobs):
@@ -138,7 +142,3 @@ class VllmServerGenerator(OpenAiGenerator, ExhaustiveScorer):
                 )
             read[place] = answer
         return [read[place] for place in range(len(choices))]
-
-    def _writes(self, request: Request, choices: Sequence[str | None]) -> Iterator[Any]:
-        _ = self._line  # which creates the API
-        return (partial(self._api.write_turn, request, choice) for choice in choices)
