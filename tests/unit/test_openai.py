@@ -22,6 +22,7 @@ from eyechart.models.types import Request, Usage
 KEY = "sk-very-secret-0123456789"
 NAME = "toy-2026-01-01"
 Asking = Callable[..., OpenAiGenerator]
+NO_TEXT = "no answer: the server's content has no text but"
 SERVER = run_path(str(Path(__file__).parents[1] / "faulty_server.py"))
 
 
@@ -112,7 +113,6 @@ def test_an_answer_that_was_cut_is_not_finished(asking: Asking, faulty_server: A
         lambda server: server.reply(b"{", cut=True),
         lambda server: server.reply(b'{"choices": [{"mess'),
         lambda server: server.reply(b"<html>maintenance</html>", headers={"content-type": "text/html"}),
-        lambda server: server.reply({"choices": "none"}),
         lambda server: server.reply({"error": {"message": "upstream failed", "code": 502}}),
     ],
 )
@@ -166,7 +166,7 @@ def test_so_long_a_wait_is_not_waited(asking: Asking, faulty_server: Any) -> Non
 
 OUTCOMES = {
     "empty": (lambda server: server.reply(server.good("") | {"choices": []}), "list of choices is empty"),
-    "none": (lambda server: server.reply({"model": NAME}), "list of choices is empty"),
+    "none": (lambda server: server.reply({"model": NAME, "choices": None}), "list of choices is empty"),
     "withheld": (lambda server: server.reply(server.good("a f", finish_reason="content_filter")), "content filter"),
     "filter": (lambda server: server.refusal(400, "not allowed", "content_filter"), "content filter: not allowed"),
     "policy": (lambda server: server.refusal(403, "Your input was flagged"), "content filter: Your input"),
@@ -200,6 +200,66 @@ def test_a_refusal_of_an_unknown_kind_is_told_and_not_kept(asking: Asking, fault
     faulty_server.faults = {"b": [faulty_server.refusal(400, "no pictures, please")]}
     found = generate_all(asking(), ask("a", "b"), 8)
     assert (found[1].error, found[1].retry) == ("the server refused the request (HTTP 400: no pictures, please)", True)
+
+
+MESSAGES: dict[str, tuple[dict[str, Any], str, str, str]] = {  # text, thinking and error by message
+    "a text": ({"content": [{"type": "text", "text": "B"}]}, "B", "", ""),
+    "texts": ({"content": ["B", {"text": "."}, {"type": "output_text", "text": {"value": " Yes"}}]}, "B. Yes", "", ""),
+    "one part": ({"content": {"type": "text", "text": "B"}}, "B", "", ""),
+    "a number": ({"content": 3}, "3", "", ""),
+    "null": ({"content": None}, "", "", ""),
+    "no part": ({"content": []}, "", "", ""),
+    "thinking": ({"content": [{"type": "thinking", "thinking": [{"type": "text", "text": "Fins."}]}]}, "", "Fins.", ""),
+    "OpenRouter": (
+        {"content": "B", "reasoning_details": [{"type": "reasoning.text", "text": "Fins."}]}, "B", "Fins.", "",
+    ),
+    "Ollama": ({"content": "B", "thinking": "Fins."}, "B", "Fins.", ""),
+    "refusal": ({"content": [{"type": "refusal", "refusal": "I can't"}]}, "", "", "refusal: I can't"),
+    "image": ({"content": [{"type": "image_url", "image_url": {}}]}, "", "", f"{NO_TEXT} image_url"),
+    "object": ({"content": {"1": "fish"}}, "", "", f"{NO_TEXT} an object with the fields 1"),
+    "tool": (
+        {"content": None, "tool_calls": [{"id": "1"}]}, "", "", "no answer: the server's message is the call of a tool",
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("message", "text", "thinking", "error"), MESSAGES.values(), ids=list(MESSAGES))
+def test_a_content_is_read_in_every_form(
+    asking: Asking, faulty_server: Any, message: dict[str, Any], text: str, thinking: str, error: str
+) -> None:
+    faulty_server.always = faulty_server.reply(faulty_server.good("", message=message))
+    (answer,) = generate_all(asking(served=NAME), ask("a"), 8)
+    assert (answer.text, answer.thinking, answer.error) == (text, thinking, error)
+    assert len(faulty_server.asked) == 1
+
+
+CHOICES: dict[str, tuple[dict[str, Any], str]] = {
+    "old": ({"text": "B"}, ""),
+    "empty": ({"message": None}, "no answer: the server's choice has no message"),
+    "Azure": (
+        {"message": {"content": ""}, "content_filter_results": {"hate": {"filtered": True, "severity": "high"}}},
+        "content filter: the answer was withheld (hate)",
+    ),
+    "Google": (
+        {"message": None, "finish_reason": "content_filter: RECITATION"}, "content filter: the answer was withheld",
+    ),
+    "router": (
+        {"message": {"content": "B"}, "finish_reason": "error", "error": {"code": 502, "message": "upstream"}},
+        "the server broke off its answer: upstream",
+    ),
+    "types": (
+        {"message": {"content": "B", "refusal": [], "tool_calls": [], "reasoning": None}, "finish_reason": None}, "",
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("choice", "error"), CHOICES.values(), ids=list(CHOICES))
+def test_a_choice_is_read_in_every_form(asking: Asking, faulty_server: Any, choice: dict[str, Any], error: str) -> None:
+    usage = {"prompt_tokens": 9.0, "completion_tokens": "2"}
+    told = {"model": None, "error": None, "usage": usage, "choices": [choice]}
+    faulty_server.always = faulty_server.reply(told)
+    (answer,) = generate_all(asking(served=NAME), ask("a"), 8)
+    assert (answer.text, answer.error, answer.usage) == ("" if error else "B", error, Usage(9, 0, 2))
 
 
 ENDS = {

@@ -1,5 +1,6 @@
 """Every provider through its official client: a real server on loopback in its wire format, with faults on demand."""
 
+import json
 from collections.abc import Callable
 from io import BytesIO
 from traceback import format_exception
@@ -227,6 +228,32 @@ def test_an_empty_answer_is_told(make: AskingBy, api: str, faulty_server: Any) -
     assert (answer.text, bool(answer.error)) == ("", api in ("responses", "anthropic"))
 
 
+@pytest.mark.parametrize("body", [[1], {"status": "ok"}, {"choices": "none"}, "OK", None])
+def test_a_reply_that_cannot_be_understood_is_paid_once(make: AskingBy, faulty_server: Any, body: Any) -> None:
+    faulty_server.faults = {"b": [faulty_server.reply(json.dumps(body).encode())]}
+    answers = generate_all(make(), ask("a", "b", "c"), 8)
+    assert [answer.text for answer in answers] == ["a", "", "c"]
+    assert answers[1].error.startswith(("the reply has an unknown form", 'the reply has no "'))
+    assert (answers[1].retry, len(faulty_server.times("b"))) == (True, 1)
+
+
+PARTS = {
+    "chat": {"message": {"content": [{"type": "thinking", "thinking": [{"type": "text", "text": "Fins."}]},
+                                     {"type": "text", "text": "B"}, {"type": "reference", "reference_ids": [1]}]}},
+    "responses": {"output": [{"type": "reasoning", "content": [{"type": "reasoning_text", "text": "Fins."}]},
+                             {"type": "message", "content": [{"type": "output_text", "text": "B"}]}]},
+    "anthropic": {"content": [{"type": "thinking", "thinking": "Fins."}, {"type": "redacted_thinking", "data": "x"},
+                              {"type": "text", "text": "B"}]},
+    "gemini": {"content": {"parts": [{"text": "Fins.", "thought": True}, {"text": "B", "thoughtSignature": "x"}]}},
+}  # fmt: skip
+
+
+def test_texts_among_the_parts_of_a_content_are_the_answer(make: AskingBy, api: str, faulty_server: Any) -> None:
+    faulty_server.always = reply_with(faulty_server, api, "", PARTS)
+    (answer,) = generate_all(make(), ask("what?"), 8)
+    assert (answer.text, answer.thinking, answer.error, answer.usage) == ("B", "Fins.", "", Usage(90, 0, 10))
+
+
 def refuse(server: Any, api: str, status: int, message: str, kind: str = "", **headers: str) -> Any:
     """An error in the format of an API."""
     if api == "anthropic":
@@ -250,10 +277,9 @@ def refuse(server: Any, api: str, status: int, message: str, kind: str = "", **h
         lambda server, api: server.reply(cut=True),
         lambda server, api: server.reply(b'{"content": [{"mess'),
         lambda server, api: server.reply(b"<html>maintenance</html>", headers={"content-type": "text/html"}),
-        lambda server, api: server.reply([1]),
         lambda server, api: server.reply({"error": {"message": "upstream failed", "code": 502}}),
     ],
-    ids=["429", "500", "503", "529", "502 html", "cut", "half", "html", "list", "error in 200"],
+    ids=["429", "500", "503", "529", "502 html", "cut", "half", "html", "error in 200"],
 )
 def test_what_may_pass_is_asked_again_by_us_alone(
     make: AskingBy, api: str, faulty_server: Any, fault: Callable[[Any, str], Any]

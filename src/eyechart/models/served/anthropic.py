@@ -9,8 +9,16 @@ import msgspec
 
 from eyechart.models.model_option import AnyOption
 from eyechart.models.served import errors
-from eyechart.models.served.api import Completion, decode, error_in_body, iterate_parts
+from eyechart.models.served.api import (
+    Completion,
+    decode,
+    decode_object,
+    error_in_body,
+    iterate_parts,
+    require_field,
+)
 from eyechart.models.served.batches import BatchApi
+from eyechart.models.served.content import get_count, get_object, get_text, read_content
 from eyechart.models.served.generator import ServedGenerator
 from eyechart.models.served.images import encode_base64
 from eyechart.models.served.options import (
@@ -96,11 +104,11 @@ class MessagesApi(BatchApi):
 
     def parse(self, body: bytes) -> Completion:
         """Return the completion in the body of a response."""
-        message = decode(body, Message)
-        if message.error:
-            raise error_in_body(message.error)
-        usage = message.usage.usage() if message.usage else Usage()
-        return Completion(replace(_answer(message), usage=usage), message.model or "")
+        message = decode_object(body)
+        if message.get("error"):
+            raise error_in_body(message["error"])
+        require_field(message, "content")
+        return Completion(replace(_answer(message), usage=_usage(message)), get_text(message, "model"))
 
     async def create_batch(self, bodies: Mapping[str, Mapping[str, Any]]) -> str:
         """Send a batch of bodies by their digests and return its number."""
@@ -160,66 +168,26 @@ def _result(line: BatchLine) -> tuple[str, int, bytes]:
     return line.custom_id, 400 if kind == "invalid_request_error" else 500, msgspec.json.encode(error)
 
 
-class Block(msgspec.Struct):
-    """A block of the content: text or thinking."""
-
-    type: str = ""
-    text: str | None = None
-    thinking: str | None = None
-
-
-class OutputDetails(msgspec.Struct):
-    """The number of output tokens that were thinking."""
-
-    thinking_tokens: int | None = None
+def _usage(reply: Mapping[str, Any]) -> Usage:
+    """Return the token counts of a reply, whose input tokens are without those that a cache was read or written for."""
+    usage = get_object(reply, "usage")
+    cached = get_count(usage, "cache_read_input_tokens")
+    prompt = get_count(usage, "input_tokens") + get_count(usage, "cache_creation_input_tokens") + cached
+    thinking = get_count(get_object(usage, "output_tokens_details"), "thinking_tokens")
+    return Usage(prompt, cached, get_count(usage, "output_tokens"), thinking)
 
 
-class MessageUsage(msgspec.Struct):
-    """The token counts of a server; its input tokens are without those that a cache was read or written for."""
-
-    input_tokens: int | None = None
-    output_tokens: int | None = None
-    cache_creation_input_tokens: int | None = None
-    cache_read_input_tokens: int | None = None
-    output_tokens_details: OutputDetails | None = None
-
-    def usage(self) -> Usage:
-        """The counts as a Usage, whose prompt is all of the input."""
-        cached = self.cache_read_input_tokens or 0
-        prompt = (self.input_tokens or 0) + (self.cache_creation_input_tokens or 0) + cached
-        thinking = self.output_tokens_details.thinking_tokens if self.output_tokens_details else 0
-        return Usage(prompt, cached, self.output_tokens or 0, thinking or 0)
-
-
-class StopDetails(msgspec.Struct):
-    """Why the model refused."""
-
-    category: str | None = None
-    explanation: str | None = None
-
-
-class Message(msgspec.Struct):
-    """The fields of a message that are used here."""
-
-    model: str | None = None
-    content: list[Block] | None = None
-    stop_reason: str | None = None
-    stop_details: StopDetails | None = None
-    usage: MessageUsage | None = None
-    error: Any = None
-
-
-def _answer(message: Message) -> Answer:
+def _answer(message: Mapping[str, Any]) -> Answer:
     """Return the answer of a message, or the error that it contains."""
-    blocks = message.content or []
-    text = "".join(block.text or "" for block in blocks if block.type == "text")
-    thinking = "\n".join(block.thinking or "" for block in blocks if block.type == "thinking")
-    if message.stop_reason == "refusal":
-        details = message.stop_details or StopDetails()
-        reason = details.explanation or details.category or "without a reason"
+    content, stop_reason = read_content(message.get("content")), get_text(message, "stop_reason")
+    if stop_reason == "refusal":
+        details = get_object(message, "stop_details")
+        reason = get_text(details, "explanation") or get_text(details, "category") or "without a reason"
         return errors.no_answer(f"refusal: {errors.shorten(reason)}")
-    if message.stop_reason not in FINISHED | CUT:
-        return errors.no_answer(f"the server broke off its answer (stop_reason {message.stop_reason})", retry=True)
-    if not blocks and message.stop_reason in FINISHED:
+    if stop_reason not in FINISHED | CUT:
+        return errors.no_answer(f"the server broke off its answer (stop_reason {stop_reason or None})", retry=True)
+    if not message.get("content") and stop_reason in FINISHED:
         return errors.no_answer("no answer: the server's content is empty")
-    return Answer(text, (), message.stop_reason in FINISHED, thinking=thinking)
+    if content.missing_text:
+        return errors.no_answer(f"no answer: the server's content has no text but {content.missing_text}")
+    return Answer(content.text, (), stop_reason in FINISHED, thinking=content.thinking)

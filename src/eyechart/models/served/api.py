@@ -61,12 +61,50 @@ def iterate_parts(request: Request) -> Iterator[str | tuple[Image.Image, bytes]]
 
 
 def decode(body: bytes, struct: type[S]) -> S:
-    """Return the JSON of a response; raise TransientError if it does not have this form."""
+    """Return the JSON of a response; raise RejectedError for another form, TransientError if it is no JSON."""
     try:
         return msgspec.json.decode(body, type=struct)
+    except msgspec.ValidationError as error:  # another attempt, which may cost, would be read no better
+        raise errors.RejectedError(f"the reply has an unknown form ({error}): {_start(body)}", known=False) from None
     except (msgspec.DecodeError, RecursionError) as error:
-        start = errors.shorten(body[:40].decode("utf-8", "replace"))
-        raise errors.TransientError(f"the reply cannot be read ({error}): {start!r}…") from None
+        raise errors.TransientError(f"the reply cannot be read ({error}): {_start(body)}") from None
+
+
+def decode_object(body: bytes) -> dict[str, Any]:
+    """Return the JSON object of a response, also from a list of one, as Google sends errors; raise as `decode`."""
+    try:
+        content = msgspec.json.decode(body)
+    except (msgspec.DecodeError, RecursionError) as error:
+        raise errors.TransientError(f"the reply cannot be read ({error}): {_start(body)}") from None
+    if isinstance(content, list) and len(content) == 1:
+        (content,) = content
+    if not isinstance(content, dict):
+        raise errors.RejectedError(
+            f"the reply has an unknown form (expected a JSON object): {_start(body)}", known=False
+        )
+    return content
+
+
+def require_field(reply: Mapping[str, Any], name: str) -> None:
+    """Raise RejectedError for a reply without a field, as another service than the expected one gives."""
+    if name not in reply:
+        fields = ", ".join(map(str, reply)) or "none"
+        raise errors.RejectedError(
+            f'the reply has no "{name}" (its fields: {errors.shorten(fields)}). Check base_url', known=False
+        )
+
+
+def require_list(reply: Mapping[str, Any], name: str) -> list[Any]:
+    """Return a field that is a list, empty for null; raise RejectedError for a reply without it."""
+    require_field(reply, name)
+    value = reply[name]
+    if value is not None and not isinstance(value, list):
+        raise errors.RejectedError(f'the reply has an unknown form (expected a list as "{name}")', known=False)
+    return value or []
+
+
+def _start(body: bytes) -> str:
+    return f"{errors.shorten(body[:40].decode('utf-8', 'replace'))!r}…"
 
 
 def error_in_body(error: Any) -> Exception:

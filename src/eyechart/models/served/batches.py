@@ -86,7 +86,13 @@ class BatchRunner:
                 yield from self._collect(note)
 
     def _create(self, chunk: Mapping[str, Mapping[str, Any]]) -> BatchNote:
-        batch = self._call(lambda: self.api.create_batch(chunk))
+        try:
+            batch = self._call(lambda: self.api.create_batch(chunk))
+        except errors.RejectedError as fault:
+            raise ModelError(
+                f"The server at {self.line.options.base_url} takes no batch: {fault}. Leave out batch=true, or see to "
+                "the server, and run the same command again."
+            ) from None
         note = BatchNote(self.line.options.base_url, batch, [*chunk])
         self._write(note)
         return note

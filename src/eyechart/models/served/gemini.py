@@ -4,11 +4,10 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any, ClassVar
 
-import msgspec
-
 from eyechart.models.model_option import AnyOption
 from eyechart.models.served import errors
-from eyechart.models.served.api import Api, Completion, decode, error_in_body, iterate_parts
+from eyechart.models.served.api import Api, Completion, decode_object, error_in_body, iterate_parts, require_list
+from eyechart.models.served.content import get_count, get_list, get_object, get_text, read_content
 from eyechart.models.served.generator import ServedGenerator
 from eyechart.models.served.images import encode_image
 from eyechart.models.served.options import (
@@ -95,11 +94,12 @@ class GeminiApi(Api):
 
     def parse(self, body: bytes) -> Completion:
         """Return the completion in the body of a response."""
-        content = decode(body, Content)
-        if content.error:
-            raise error_in_body(content.error)
-        usage = content.usage.usage() if content.usage else Usage()
-        return Completion(replace(_answer(content), usage=usage), content.model or "")
+        reply = decode_object(body)
+        if reply.get("error"):
+            raise error_in_body(reply["error"])
+        if not reply.get("promptFeedback"):
+            require_list(reply, "candidates")
+        return Completion(replace(_answer(reply), usage=_usage(reply)), get_text(reply, "modelVersion"))
 
     async def close(self) -> None:
         """Close the connections."""
@@ -114,73 +114,30 @@ def _part(part: Any) -> dict[str, Any]:
     return {"inline_data": {"mime_type": media_type, "data": content}}
 
 
-class Part(msgspec.Struct):
-    """A part of an answer, or of the thinking before it."""
-
-    text: str | None = None
-    thought: bool | None = None
-
-
-class Parts(msgspec.Struct):
-    """The parts of a candidate."""
-
-    parts: list[Part] | None = None
+def _usage(reply: Mapping[str, Any]) -> Usage:
+    """Return the token counts of a reply as a Usage, whose answer is all of the output, thoughts included."""
+    usage = get_object(reply, "usageMetadata")
+    thinking = get_count(usage, "thoughtsTokenCount")
+    answer = get_count(usage, "candidatesTokenCount") + thinking
+    return Usage(get_count(usage, "promptTokenCount"), get_count(usage, "cachedContentTokenCount"), answer, thinking)
 
 
-class Candidate(msgspec.Struct, rename="camel"):
-    """One alternative of an answer; requests ask for one."""
-
-    content: Parts | None = None
-    finish_reason: str | None = None
-    finish_message: str | None = None
-
-
-class Feedback(msgspec.Struct, rename="camel"):
-    """Why a prompt was blocked."""
-
-    block_reason: str | None = None
-    block_reason_message: str | None = None
-
-
-class ContentUsage(msgspec.Struct, rename="camel"):
-    """The token counts of a server; thoughts are not among those of the candidates."""
-
-    prompt_token_count: int | None = None
-    cached_content_token_count: int | None = None
-    candidates_token_count: int | None = None
-    thoughts_token_count: int | None = None
-
-    def usage(self) -> Usage:
-        """The counts as a Usage, whose answer is all of the output."""
-        thinking = self.thoughts_token_count or 0
-        answer = (self.candidates_token_count or 0) + thinking
-        return Usage(self.prompt_token_count or 0, self.cached_content_token_count or 0, answer, thinking)
-
-
-class Content(msgspec.Struct):
-    """The fields of a response that are used here."""
-
-    candidates: list[Candidate] | None = None
-    feedback: Feedback | None = msgspec.field(name="promptFeedback", default=None)
-    usage: ContentUsage | None = msgspec.field(name="usageMetadata", default=None)
-    model: str | None = msgspec.field(name="modelVersion", default=None)
-    error: Any = None
-
-
-def _answer(content: Content) -> Answer:
+def _answer(reply: Mapping[str, Any]) -> Answer:
     """Return the answer of a response, or the error that it contains."""
-    if content.feedback and (reason := content.feedback.block_reason):
-        message = content.feedback.block_reason_message or f"the prompt was blocked ({reason})"
+    feedback = get_object(reply, "promptFeedback")
+    if reason := get_text(feedback, "blockReason"):
+        message = get_text(feedback, "blockReasonMessage") or f"the prompt was blocked ({reason})"
         return errors.no_answer(f"content filter: {errors.shorten(message)}")
-    if not content.candidates:
+    candidates = get_list(reply, "candidates")
+    if not candidates:
         return errors.no_answer("no answer: the server's list of candidates is empty")
-    (first, *_) = content.candidates
-    if first.finish_reason in FILTERED:
-        return errors.no_answer(f"content filter: the answer was withheld ({first.finish_reason})")
-    if first.finish_reason not in ("STOP", "MAX_TOKENS"):
-        return errors.no_answer(f"the server broke off its answer (finishReason {first.finish_reason})", retry=True)
-    parts = (first.content.parts if first.content else None) or []
-    text, thinking = (
-        "".join(part.text or "" for part in parts if bool(part.thought) is thought) for thought in (False, True)
-    )
-    return Answer(text, (), first.finish_reason == "STOP", thinking=thinking)
+    first = candidates[0] if isinstance(candidates[0], Mapping) else {}
+    ended = get_text(first, "finishReason")
+    if ended in FILTERED:
+        return errors.no_answer(f"content filter: the answer was withheld ({ended})")
+    if ended not in ("STOP", "MAX_TOKENS"):
+        return errors.no_answer(f"the server broke off its answer (finishReason {ended or None})", retry=True)
+    content = read_content(get_list(get_object(first, "content"), "parts"))
+    if content.missing_text:
+        return errors.no_answer(f"no answer: the server's content has no text but {content.missing_text}")
+    return Answer(content.text, (), ended == "STOP", thinking=content.thinking)

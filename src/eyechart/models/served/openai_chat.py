@@ -9,8 +9,16 @@ from urllib.parse import quote
 import msgspec
 
 from eyechart.models.served import errors
-from eyechart.models.served.api import Completion, decode, error_in_body, iterate_parts
+from eyechart.models.served.api import (
+    Completion,
+    decode,
+    decode_object,
+    error_in_body,
+    iterate_parts,
+    require_list,
+)
 from eyechart.models.served.batches import BatchApi
+from eyechart.models.served.content import flatten, get_count, get_object, get_text, read_content
 from eyechart.models.served.images import data_url
 from eyechart.models.served.options import ServedOptions
 from eyechart.models.types import Answer, Request, Usage
@@ -159,77 +167,60 @@ def _listed(part: Any) -> Iterator[str]:
         yield from chain.from_iterable(map(_listed, part))
 
 
-class Message(msgspec.Struct):
-    """The text of a completion, its reasoning if the server tells it apart, or the reason of a refusal."""
-
-    content: str | None = None
-    refusal: str | None = None
-    reasoning: str | None = None
-    reasoning_content: str | None = None
-
-
-class CompletionChoice(msgspec.Struct):
-    """One alternative of a completion; requests ask for one."""
-
-    message: Message
-    finish_reason: str | None = None
-
-
-class PromptTokensDetails(msgspec.Struct):
-    """The number of prompt tokens that were read from a cache."""
-
-    cached_tokens: int | None = None
-
-
-class CompletionTokensDetails(msgspec.Struct):
-    """The number of answer tokens that were reasoning."""
-
-    reasoning_tokens: int | None = None
-
-
-class CompletionUsage(msgspec.Struct):
-    """The token counts of a server."""
-
-    prompt_tokens: int | None = None
-    completion_tokens: int | None = None
-    prompt_tokens_details: PromptTokensDetails | None = None
-    completion_tokens_details: CompletionTokensDetails | None = None
-
-    def usage(self) -> Usage:
-        """The counts as a Usage."""
-        cached = self.prompt_tokens_details.cached_tokens if self.prompt_tokens_details else 0
-        thinking = self.completion_tokens_details.reasoning_tokens if self.completion_tokens_details else 0
-        return Usage(self.prompt_tokens or 0, cached or 0, self.completion_tokens or 0, thinking or 0)
-
-
-class ChatCompletion(msgspec.Struct):
-    """The fields of a server's completion that are used here."""
-
-    model: str | None = None
-    choices: list[CompletionChoice] | None = None
-    usage: CompletionUsage | None = None
-    error: Any = None
+FILTERS = ("content_filter", "safety", "sensitive", "prohibited_content", "recitation", "blocklist")
+BROKEN_OFF = frozenset({"error", "network_error", "insufficient_system_resource"})
+AT_LIMIT = frozenset({"length", "max_tokens", "max_output_tokens", "model_length"})
+THOUGHTS = ("reasoning", "reasoning_content", "thinking", "reasoning_details")  # fields, by server
 
 
 def parse_completion(body: bytes) -> Completion:
     """Return the completion in the body of a response."""
-    completion = decode(body, ChatCompletion)
-    if completion.error and not completion.choices:  # some services tell errors under HTTP 200
-        raise error_in_body(completion.error)
-    usage = completion.usage.usage() if completion.usage else Usage()
-    return Completion(replace(_answer(completion.choices), usage=usage), completion.model or "")
+    reply = decode_object(body)
+    if reply.get("error") and not reply.get("choices"):  # some services tell errors under HTTP 200
+        raise error_in_body(reply["error"])
+    choices = require_list(reply, "choices")
+    answer = _answer(choices[0]) if choices else errors.no_answer("no answer: the server's list of choices is empty")
+    return Completion(replace(answer, usage=_usage(reply)), get_text(reply, "model"))
 
 
-def _answer(choices: list[CompletionChoice] | None) -> Answer:
-    """Return the answer of a completion, or the error that it contains."""
-    if not choices:
-        return errors.no_answer("no answer: the server's list of choices is empty")
-    (first, *_) = choices
-    if first.finish_reason == "content_filter":
+def _usage(reply: Mapping[str, Any]) -> Usage:
+    """Return the token counts of a reply."""
+    usage = get_object(reply, "usage")
+    return Usage(
+        get_count(usage, "prompt_tokens"),
+        get_count(get_object(usage, "prompt_tokens_details"), "cached_tokens"),
+        get_count(usage, "completion_tokens"),
+        get_count(get_object(usage, "completion_tokens_details"), "reasoning_tokens"),
+    )
+
+
+def _answer(choice: Any) -> Answer:
+    """Return the answer of a choice, or the error that it contains."""
+    choice = choice if isinstance(choice, Mapping) else {}
+    reason = get_text(choice, "finish_reason").lower()
+    if reason.startswith(FILTERS):
         return errors.no_answer("content filter: the answer was withheld")
-    if first.message.refusal and not first.message.content:
-        return errors.no_answer(f"refusal: {errors.shorten(first.message.refusal)}")
-    if first.finish_reason == "error":  # as services say that pass requests on to others
-        return errors.no_answer("the server broke off its answer", retry=True)
-    thinking = first.message.reasoning or first.message.reasoning_content or ""
-    return Answer(first.message.content or "", (), first.finish_reason != "length", thinking=thinking)
+    if reason in BROKEN_OFF:  # as services say that pass requests on to others
+        _, said = errors.parse_error_object(choice["error"]) if choice.get("error") else ("", "")
+        return errors.no_answer(f"the server broke off its answer{said and f': {said}'}", retry=True)
+    message = get_object(choice, "message")
+    if not message and not isinstance(choice.get("text"), str):
+        return errors.no_answer("no answer: the server's choice has no message")
+    content = read_content(message.get("content") if message else choice["text"])
+    refusal = content.refusal or flatten(message.get("refusal"))
+    if refusal and not content.text:
+        return errors.no_answer(f"refusal: {errors.shorten(refusal)}")
+    thinking = content.thinking or next(filter(None, (flatten(message.get(name)) for name in THOUGHTS)), "")
+    if not content.text and (withheld := _filtered(choice)):
+        return errors.no_answer(f"content filter: the answer was withheld ({withheld})")
+    if not content.text and message.get("tool_calls"):
+        return errors.no_answer("no answer: the server's message is the call of a tool")
+    if content.missing_text and not thinking:
+        return errors.no_answer(f"no answer: the server's content has no text but {content.missing_text}")
+    return Answer(content.text, (), reason not in AT_LIMIT, thinking=thinking)
+
+
+def _filtered(choice: Mapping[str, Any]) -> str:
+    """Return the names of Azure's filters that withheld an answer."""
+    results = get_object(choice, "content_filter_results")
+    return ", ".join(name for name in results if get_object(results, name).get("filtered") is True)

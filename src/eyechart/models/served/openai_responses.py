@@ -4,10 +4,9 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-import msgspec
-
 from eyechart.models.served import errors
-from eyechart.models.served.api import Completion, decode, error_in_body, iterate_parts
+from eyechart.models.served.api import Completion, decode_object, error_in_body, iterate_parts, require_list
+from eyechart.models.served.content import flatten, get_count, get_list, get_object, get_text, read_content
 from eyechart.models.served.images import data_url
 from eyechart.models.served.openai_chat import OpenAiClient, named_schema
 from eyechart.models.types import Answer, Request, Usage
@@ -36,11 +35,12 @@ class ResponsesApi(OpenAiClient):
 
     def parse(self, body: bytes) -> Completion:
         """Return the completion in the body of a response."""
-        response = decode(body, Response)
-        if response.error and response.status != "failed":
-            raise error_in_body(response.error)
-        usage = response.usage.usage() if response.usage else Usage()
-        return Completion(replace(_answer(response), usage=usage), response.model or "")
+        reply = decode_object(body)
+        if reply.get("error") and reply.get("status") != "failed":
+            raise error_in_body(reply["error"])
+        if reply.get("status") != "failed":
+            require_list(reply, "output")
+        return Completion(replace(_answer(reply), usage=_usage(reply)), get_text(reply, "model"))
 
 
 def _part(part: Any) -> dict[str, Any]:
@@ -49,81 +49,39 @@ def _part(part: Any) -> dict[str, Any]:
     return {"type": "input_image", "detail": "auto", "image_url": data_url(*part)}
 
 
-class Part(msgspec.Struct):
-    """A part of a message, or of a summary of reasoning."""
-
-    type: str = ""
-    text: str | None = None
-    refusal: str | None = None
-
-
-class Item(msgspec.Struct):
-    """An item of the output: a message, or reasoning with its summary."""
-
-    type: str = ""
-    content: list[Part] | None = None
-    summary: list[Part] | None = None
+def _usage(reply: Mapping[str, Any]) -> Usage:
+    """Return the token counts of a reply."""
+    usage = get_object(reply, "usage")
+    return Usage(
+        get_count(usage, "input_tokens"),
+        get_count(get_object(usage, "input_tokens_details"), "cached_tokens"),
+        get_count(usage, "output_tokens"),
+        get_count(get_object(usage, "output_tokens_details"), "reasoning_tokens"),
+    )
 
 
-class InputDetails(msgspec.Struct):
-    """The number of input tokens that were read from a cache."""
-
-    cached_tokens: int | None = None
-
-
-class OutputDetails(msgspec.Struct):
-    """The number of output tokens that were reasoning."""
-
-    reasoning_tokens: int | None = None
-
-
-class ResponseUsage(msgspec.Struct):
-    """The token counts of a server."""
-
-    input_tokens: int | None = None
-    output_tokens: int | None = None
-    input_tokens_details: InputDetails | None = None
-    output_tokens_details: OutputDetails | None = None
-
-    def usage(self) -> Usage:
-        """The counts as a Usage."""
-        cached = self.input_tokens_details.cached_tokens if self.input_tokens_details else 0
-        thinking = self.output_tokens_details.reasoning_tokens if self.output_tokens_details else 0
-        return Usage(self.input_tokens or 0, cached or 0, self.output_tokens or 0, thinking or 0)
-
-
-class Incomplete(msgspec.Struct):
-    """Why a response is incomplete."""
-
-    reason: str | None = None
-
-
-class Response(msgspec.Struct):
-    """The fields of a response that are used here."""
-
-    model: str | None = None
-    status: str | None = None
-    output: list[Item] | None = None
-    incomplete_details: Incomplete | None = None
-    usage: ResponseUsage | None = None
-    error: Any = None
-
-
-def _answer(response: Response) -> Answer:
+def _answer(reply: Mapping[str, Any]) -> Answer:
     """Return the answer of a response, or the error that it contains."""
-    items = response.output or []
-    parts = [part for item in items if item.type == "message" for part in item.content or []]
-    text = "".join(part.text or "" for part in parts if part.type == "output_text")
-    refusal = " ".join(filter(None, (part.refusal for part in parts)))
-    reason = response.incomplete_details.reason if response.incomplete_details else None
-    if response.status not in ("completed", "incomplete"):
-        _, message = errors.parse_error_object(response.error or {"message": f"status {response.status}"})
+    items = [item for item in get_list(reply, "output") if isinstance(item, Mapping)]
+    messages = [item.get("content") for item in items if item.get("type") == "message" and item.get("content")]
+    content = read_content(messages)
+    status = get_text(reply, "status")
+    if status not in ("completed", "incomplete"):
+        _, message = errors.parse_error_object(reply.get("error") or {"message": f"status {reply.get('status')}"})
         return errors.no_answer(f"the server broke off its answer: {message}", retry=True)
-    if reason == "content_filter":
+    if get_text(get_object(reply, "incomplete_details"), "reason") == "content_filter":
         return errors.no_answer("content filter: the answer was withheld")
-    if refusal and not text:
-        return errors.no_answer(f"refusal: {errors.shorten(refusal)}")
-    if not parts and response.status == "completed":
+    if content.refusal and not content.text:
+        return errors.no_answer(f"refusal: {errors.shorten(content.refusal)}")
+    if not messages and status == "completed":
         return errors.no_answer("no answer: the server's output has no message")
-    thinking = "\n".join(part.text or "" for item in items for part in item.summary or [])
-    return Answer(text, (), response.status == "completed", thinking=thinking)
+    thoughts = [item for item in items if item.get("type") == "reasoning"]
+    thinking = "\n".join(filter(None, (flatten(part) for item in thoughts for part in _thoughts(item))))
+    if content.missing_text and not thinking:
+        return errors.no_answer(f"no answer: the server's content has no text but {content.missing_text}")
+    return Answer(content.text, (), status == "completed", thinking=content.thinking or thinking)
+
+
+def _thoughts(item: Mapping[str, Any]) -> list[Any]:
+    """Return the parts of the summary of reasoning, or of the reasoning itself, as models with open weights give it."""
+    return get_list(item, "summary") or get_list(item, "content")
