@@ -12,6 +12,7 @@ from eyechart.models.generation import generate_all
 from eyechart.models.registry import create_model
 from eyechart.models.served import batches
 from eyechart.models.served.generator import ServedGenerator
+from eyechart.models.served.remedies import add_remedy
 from eyechart.models.types import Request, Usage
 from eyechart.spec import parse_spec
 
@@ -91,7 +92,7 @@ def test_faults_within_a_batch_are_those_of_their_requests(make: Make, server: A
     assert [answer.text for answer in answers] == ["a", "", "", "", "e"]
     assert [answer.retry for answer in answers] == [False, False, True, True, False]
     assert [answer.error for answer in answers[1:4]] == [
-        "context length: prompt is too long: 9 tokens > 8 maximum",
+        add_remedy("context length: prompt is too long: 9 tokens > 8 maximum"),
         "HTTP 500: oh",
         "the batch ended without this answer",
     ]

@@ -179,7 +179,7 @@ OUTCOMES = {
         "context length: This model's maximum",
     ),
     "longer": (lambda server: server.refusal(400, "too much", "context_length_exceeded"), "context length: too much"),
-    "large": (lambda server: server.refusal(413, "Payload Too Large"), "context length: Payload"),
+    "large": (lambda server: server.refusal(413, "Payload Too Large"), "request too large: Payload"),
 }
 
 
@@ -323,7 +323,7 @@ def test_a_server_that_refuses_an_ordinary_picture_refuses_all(asking: Asking, f
     picture = Image.new("RGB", (4, 4))
     faulty_server.faults = {"what?": [faulty_server.refusal(400, "text only")] * 20}
     faulty_server.faults["Answer with the word OK."] = [faulty_server.refusal(400, "text only")]
-    with pytest.raises(ModelError, match=r"nor a short request about a plain image .*: text only\)\. Answers"):
+    with pytest.raises(ModelError, match=r"nor a short request about a plain image .*: text only\)\. Name a model"):
         list(asking(concurrency=1, served=NAME).generate([Request((picture, "what?"))] * 20, 8))
     assert len(faulty_server.asked) == 6
 

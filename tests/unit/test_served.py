@@ -324,7 +324,7 @@ def test_what_concerns_one_request_is_its_outcome(make: AskingBy, api: str, faul
         "",
         "context length",
         "content filter",
-        "context length",
+        "request too large",
         "the server refused the request (HTTP 400",
     ]
     assert [answer.retry for answer in answers] == [False, False, False, False, True]

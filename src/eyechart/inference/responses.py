@@ -63,6 +63,20 @@ class ReplayedResponses(Model):
 
 
 @dataclass(frozen=True)
+class AnswerCounts:
+    """The numbers of responses, of those with thinking but no answer, and of these that ended at the token limit."""
+
+    responses: int = 0
+    silent: int = 0
+    truncated: int = 0
+
+    def __add__(self, other: "AnswerCounts") -> "AnswerCounts":
+        return AnswerCounts(
+            self.responses + other.responses, self.silent + other.silent, self.truncated + other.truncated
+        )
+
+
+@dataclass(frozen=True)
 class Responses:
     """One response per request. `usage` is the token usage of the original requests; `sha256` does not cover it.
 
@@ -74,6 +88,12 @@ class Responses:
     path: Path
     sha256: str
     fresh: int = 0
+
+    @property
+    def answer_counts(self) -> AnswerCounts:
+        """How many of the responses are thinking without an answer."""
+        silent = [response for response in self.responses if response.is_all_thinking and not response.error]
+        return AnswerCounts(len(self.responses), len(silent), sum(not response.finished for response in silent))
 
 
 Counts = Annotated[tuple[int, ...], msgspec.Meta(min_length=3, max_length=4)]  # of tokens, as in Usage.counts

@@ -15,7 +15,7 @@ from eyechart.inference.keys import request_key
 from eyechart.inference.request_batches import RequestBatch
 from eyechart.inference.request_runner import BatchRun
 from eyechart.inference.requests import ImageRequest, ScoreTexts, TextRequest
-from eyechart.inference.responses import Responses
+from eyechart.inference.responses import AnswerCounts, Responses
 from eyechart.inference.store import Store
 from eyechart.inference.text_runner import TextRun
 from eyechart.models.types import Floats, Generator, Model, Scorer
@@ -29,7 +29,8 @@ class Runner:
     """Where answers are stored, the limit and seed of the session, and the engine that answers what is missing.
 
     `in_blocks` is set if the limit grows while a case runs. `digests` collects the digests of the store's entries that
-    were used, and `token_limits` the most tokens of answers that requests allow.
+    were used, `token_limits` the most tokens of answers that requests allow, and `answer_counts` how many answers of
+    each entry are thinking alone.
     """
 
     store: Store
@@ -40,6 +41,7 @@ class Runner:
     in_blocks: bool = False
     digests: set[str] = field(default_factory=set, compare=False)
     token_limits: set[int] = field(default_factory=set, compare=False)
+    answer_counts: dict[str, AnswerCounts] = field(default_factory=dict, compare=False)
 
     @property
     def key_limit(self) -> Limit:
@@ -98,4 +100,6 @@ class Runner:
         self.token_limits.update(template.max_tokens for template in request.templates)
         if dataset and dataset.rows and request.scope == "split":
             dataset = replace(dataset, rows=())  # such requests name images by their indices in the whole split
-        return BatchRun(entry, self.engine, request, model, dataset, self.progress).responses()
+        responses = BatchRun(entry, self.engine, request, model, dataset, self.progress).responses()
+        self.answer_counts[entry.key.digest] = responses.answer_counts
+        return responses

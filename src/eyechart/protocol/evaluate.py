@@ -14,6 +14,7 @@ from eyechart.data.limits import Limit
 from eyechart.errors import MissingAnswersError, ModelError, UnavailableError
 from eyechart.estimates import Estimate
 from eyechart.gate.sequential import SequentialTest, block_sizes
+from eyechart.inference.responses import AnswerCounts
 from eyechart.models.description import describe_identity
 from eyechart.protocol.base import Metric, P, Protocol
 from eyechart.protocol.context import Context
@@ -133,6 +134,7 @@ class Evaluate(Generic[P]):
         result.class_names = prompt_names(context)
         result.store_entries = tuple(sorted(context.runner.digests))
         result.max_tokens = max(context.runner.token_limits, default=0)
+        result.answer_counts = sum(context.runner.answer_counts.values(), AnswerCounts())
         return result
 
 

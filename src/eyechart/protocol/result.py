@@ -21,6 +21,7 @@ from eyechart.gate.evidence import RESAMPLES, Evidence, collect_evidence, digest
 from eyechart.gate.headlines import ANSWERED, ASKED
 from eyechart.gate.shared_samples import write_samples
 from eyechart.gate.slice_files import write_slices
+from eyechart.inference.responses import AnswerCounts
 from eyechart.metrics.clusters import clustered_t_interval, clustered_wilson
 from eyechart.metrics.resampling import unit_bootstrap_shares
 from eyechart.metrics.result_cache import use_results
@@ -28,6 +29,7 @@ from eyechart.models.runtime import device_name, keep_freed_memory
 from eyechart.models.types import Identity, Usage
 from eyechart.paths import evidence_folder
 from eyechart.protocol.base import Floats, Ints, Metric, P, Protocol, Rows
+from eyechart.protocol.options import flag
 from eyechart.protocol.sample_table import check_rows
 from eyechart.protocol.settings import Case, Settings
 from eyechart.protocol.slice_estimates import slice_estimates
@@ -60,6 +62,7 @@ class CaseResult(Generic[P]):
         self.class_names: tuple[str, ...] = ()  # of prompts, for a split without names of its own
         self.store_entries: tuple[str, ...] = ()
         self.max_tokens = 0
+        self.answer_counts = AnswerCounts()
         self.results: StoredResults | None = None  # of resampling, cached
 
     def add(self, metrics: Iterable[Metric[P]]) -> tuple[Estimate, ...]:
@@ -96,9 +99,21 @@ class CaseResult(Generic[P]):
             *((failed,) if errors else ()),
             *((f"{case}: {self.stop}",) if self.stop else ()),
             *((f"{self.case.model}: {self.cost_note}",) if self.cost_note else ()),
-            *(f"{case}: {note}" for note in self.predictions.notes()),
+            *(f"{case}: {note}" for note in (*self.predictions.notes(), *self.silence_notes())),
             *(f"{split}: {note}" for note in (*self.dataset.notes, *self.predictions.data_notes())),
         )
+
+    def silence_notes(self) -> Iterator[str]:
+        """Yield a note if answers are reasoning without content, which nothing is read from."""
+        counts = self.answer_counts
+        if counts.silent:
+            more = flag(self.case.protocol, "max_tokens", "…")
+            yield (
+                f"{counts.silent:,} of {counts.responses:,} answers have reasoning but no content, "
+                f"{counts.truncated:,} of them at the token limit of {self.max_tokens:,}. Raise {more}, or see to the "
+                "server: one that separates reasoning, such as LM Studio or vLLM with --reasoning-parser, may take a "
+                "whole answer for reasoning."
+            )
 
     def count_outcomes(self) -> OutcomeCounts:
         """Return the number of answers of each outcome; refusals are errors, and counted alone besides."""

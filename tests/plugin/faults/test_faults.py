@@ -32,7 +32,8 @@ LASTING = {  # what two attempts do not do away with, and how it is told
 KEPT = {  # what another attempt would not change
     "content filter: no [key] here": lambda server: server.refusal(400, f"no {KEY} here", "content_filter"),
     "content filter: the answer was withheld": lambda server: paid(server, finish_reason="content_filter"),
-    f"context length: {TOO_LONG}": lambda server: server.refusal(400, TOO_LONG),
+    f"context length: {TOO_LONG}. Serve the model with a longer context, or send less: a smaller "
+    "--eye-set=PROTOCOL.max_tokens, smaller or fewer images": lambda server: server.refusal(400, TOO_LONG),
     "no answer: the server's list of choices is empty": lambda server: server.reply(paid_for(server) | {"choices": []}),
     "refusal: I can't": lambda server: paid(server, message={"content": None, "refusal": "I can't"}),
 }

@@ -13,6 +13,7 @@ from typing import Any
 import msgspec
 
 from eyechart.errors import ModelError
+from eyechart.models.served.remedies import add_remedy, find_remedy
 from eyechart.models.types import Answer
 
 TRANSIENT_STATUSES = frozenset({408, 409, 425})  # and whatever is wrong with the server itself, from 500
@@ -87,7 +88,7 @@ def error_from_status(status: int, headers: Mapping[str, str], body: str) -> Exc
     """Return the exception for an HTTP error."""
     code, message = _error(body)
     all_said, where = f"{code} {message}", f"HTTP {status}: {message}"
-    refused = f"the server refused the request ({where})"
+    refused, remedy = add_remedy(f"the server refused the request ({where})"), find_remedy(where)
     if status in (400, 403, 413, 422) and (error := request_error(status, all_said, message)):
         return error
     if status in (401, 403) or (status == 400 and WRONG_KEY.search(all_said)):
@@ -97,9 +98,8 @@ def error_from_status(status: int, headers: Mapping[str, str], body: str) -> Exc
     if status == 402 or (status in (400, 429) and not wait and OUT_OF_CREDIT.search(all_said)):
         return EndpointError(f"The account has no credit left ({where}). Add some, and run the same command again.")
     if status == 404:
-        return RefusedError(
-            f"The server knows no such model or address ({where}). Check the model's name and base_url.", refused
-        )
+        remedy = remedy or "Check the model's name and base_url"
+        return RefusedError(f"The server knows no such model or address ({where}). {remedy}.", refused)
     if status < 400:
         return EndpointError(
             f"The server sends requests elsewhere (HTTP {status}). Give where it really is as base_url."
@@ -115,8 +115,10 @@ def request_error(status: int, all_said: str, message: str) -> RejectedError | N
     """Return the error that concerns this request alone: too long, or filtered; None for any other error."""
     if FILTERED.search(all_said):
         return RejectedError(f"content filter: {message}")
-    if status == 413 or (status != 403 and TOO_LONG.search(all_said)):
-        return RejectedError(f"context length: {message}")
+    if status == 413:
+        return RejectedError(add_remedy(f"request too large: {message}"))
+    if status != 403 and TOO_LONG.search(all_said):
+        return RejectedError(add_remedy(f"context length: {message}"))
     return None
 
 

@@ -14,6 +14,7 @@ from eyechart.models.served.api import Completion
 from eyechart.models.served.client import Client
 from eyechart.models.served.failures import Probe
 from eyechart.models.served.limiter import RequestLimiter
+from eyechart.models.served.remedies import add_remedy
 from eyechart.models.types import Answer
 
 MAX_BACKOFF = 60.0  # seconds between two attempts, unless the server asks for more
@@ -90,7 +91,7 @@ class RequestGroup:
                 attempt += 1
                 self._check_reached(fault, attempt, monotonic() - start)
                 if attempt > self.line.options.retries or (fault.wait or 0) > errors.MAX_WAIT:
-                    return await self._give_up(f"{fault}, {attempt} times", count=True)
+                    return await self._give_up(add_remedy(f"{fault}, {attempt} times"), count=True)
                 await self._pause(self.line.options.backoff * min(MAX_BACKOFF, 2.0 ** (attempt - 1)), fault.wait or 0)
 
     async def _send(self, body: Mapping[str, Any]) -> Completion:
