@@ -17,6 +17,7 @@ from eyechart.protocol.evaluate import Evaluate
 from eyechart.protocol.result import CaseResult
 from eyechart.records import FAILED, PASSED, Record, from_plain, to_plain
 from eyechart.run_folder import RunFolder, describe_environment, read_git_commit
+from eyechart.secret_values import hide_secrets
 from eyechart.tracing import span
 
 from .cases import find_case, get_case
@@ -29,8 +30,8 @@ STARTED = pytest.StashKey[float]()
 
 
 def command_line() -> str:
-    """Return the command line, quoted for a shell."""
-    return shlex.join(["pytest", *sys.argv[1:]])
+    """Return the command line, quoted for a shell, without keys and passwords."""
+    return hide_secrets(shlex.join(["pytest", *sys.argv[1:]]))
 
 
 class Recorder:

@@ -69,7 +69,7 @@ def test_an_error_is_a_sentence_and_each_started_run_is_ended(
     first, second = track_run(run_folder, parse_targets(["wandb:pets,mlflow"]))
     assert first.failed
     assert first.text == (
-        "wandb:pets has 1 of 3 models: ConnectionError: POST https://host/api failed. The run is kept; log it again "
+        "wandb:pets has 1 of 3 models: ConnectionError: POST https://…@host/api failed. The run is kept; log it again "
         f"with: eyechart track {run_folder} --to=wandb:pets"
     )
     assert len(ENDED) == 2

@@ -369,8 +369,8 @@ def test_the_key_in_an_answer_is_replaced(make: AskingBy, faulty_server: Any) ->
 @pytest.mark.parametrize(
     ("option", "sentence"),
     [
-        ("api_key=sk-123", "has api_key. Keys come from the environment alone: export"),
-        ("base_url=https://me:sk-123@host", "user name, a query or a fragment"),
+        ("my_key=sk-123", "has my_key. Keys come from the environment alone: export"),
+        ("base_url=https://host?sk-123", "user name, a query or a fragment"),
         ("effort=huge", "effort=huge. Expected one of"),
         ("temperature=-1", "temperature=-1. Expected a number of at least 0"),
         ("reasoning=true", "has the option 'reasoning', which"),

@@ -35,6 +35,7 @@ from eyechart.protocol.registry import add_protocol, get_protocol, protocol_targ
 from eyechart.protocol.settings import Case, Settings
 from eyechart.records import PASSED, Record
 from eyechart.run_folder import RunFolder, describe_environment, read_git_commit
+from eyechart.secret_values import hide_secrets
 from eyechart.session import Session
 from eyechart.spec import ModelSpec, did_you_mean, parse_named_spec
 
@@ -178,7 +179,7 @@ def describe_call(model: Any, data: Any, **arguments: Any) -> str:
         repr(str(value)) if isinstance(value, str | Path) else f"<{type(value).__name__}>" for value in (model, data)
     ]
     named = [f"{name}={value!r}" for name, value in arguments.items() if value]
-    return f"eyechart.evaluate({', '.join([*shown, *named])})"
+    return hide_secrets(f"eyechart.evaluate({', '.join([*shown, *named])})")
 
 
 def select_data(data: Any, name: str, class_names: Sequence[str], settings: Settings) -> SelectedData:

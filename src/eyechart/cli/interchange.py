@@ -10,6 +10,7 @@ import click
 from eyechart.cli import CommandGroup
 from eyechart.cli.parameters import PATH
 from eyechart.paths import RUNS
+from eyechart.secret_values import hide_secrets
 
 if TYPE_CHECKING:
     from eyechart.interchange.results import ImportedCase
@@ -127,7 +128,7 @@ def write_run(
     from eyechart.interchange.results import rename_case, set_direction
 
     renamed = [set_direction(rename_case(case, model, benchmark), lower) for case in cases]
-    folder = record_cases(renamed, out, " ".join(["eyechart", *sys.argv[1:]]), slices)
+    folder = record_cases(renamed, out, hide_secrets(" ".join(["eyechart", *sys.argv[1:]])), slices)
     for case in renamed:
         for note in case.notes:
             print(f"note: {case.source}: {note}", file=sys.stderr)

@@ -18,18 +18,11 @@ from numpy.typing import NDArray
 
 from eyechart.errors import DataError, SpecError
 from eyechart.records import UsageRecord
+from eyechart.secret_values import SECRET_NAME, hide_secrets
 from eyechart.spec import did_you_mean, parse_alias
 
 CLOSE = 1e-6  # the largest difference between a mean of samples and the number that the tool printed
 IMAGE_FIELDS = ("image_id", "img_id", "image_path", "image")  # by which data sets name the image of a question
-WORDS = r"(?:api|access|private)[_-]?key|secret|passw|credential|authorization|cookie"
-SECRET = re.compile(rf"{WORDS}|(?:^|[._-])(?:\w+_)?token$", re.IGNORECASE)
-SECRET_VALUE = re.compile(
-    rf"""((?:[\w-]*(?:{WORDS})[\w-]*|\b(?:\w+_)?token)['"]?\s*[=:]\s*)"""
-    r"""("[^"]*"|'[^']*'|(?:Bearer |Basic )?[^,\s}]+)""",
-    re.IGNORECASE,
-)
-LOGIN = re.compile(r"(?<=://)[^/\s@]+@")  # user and password of a URL
 DIGITS = re.compile(r"(\d+)")
 Floats = NDArray[np.float64]
 
@@ -222,8 +215,8 @@ def flat_settings(**groups: Any) -> Iterator[tuple[str, str]]:
     {'args.headers': '{"Authorization":…,"n":1}', 'args.url': 'https://…@host/v1'}
     """
     for name, text in _settings(groups):
-        if not SECRET.search(name):
-            yield name, LOGIN.sub("…@", SECRET_VALUE.sub(r"\1…", text))
+        if not SECRET_NAME.search(name):
+            yield name, hide_secrets(text)
 
 
 def _settings(groups: Mapping[str, Any]) -> Iterator[tuple[str, str]]:

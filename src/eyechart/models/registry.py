@@ -20,6 +20,7 @@ from eyechart.errors import ModelError, SpecError
 from eyechart.extras import Extra, install_command
 from eyechart.models import own_class, types
 from eyechart.models.suggestions import suggest_model
+from eyechart.secret_values import SECRET_NAME, hide_secrets
 from eyechart.spec import ModelSpec, did_you_mean
 
 GROUP = "eyechart.models"
@@ -168,6 +169,7 @@ def backends() -> Mapping[str, Backend]:
 
 def find_backend(spec: ModelSpec) -> Backend:
     """Return the backend of a specification; the error for an unknown name suggests the nearest name."""
+    check_no_secret(spec)
     if ":" in spec.backend:
         return Backend(spec.backend)
     known = backends()
@@ -180,6 +182,18 @@ def find_backend(spec: ModelSpec) -> Backend:
     if "answers" in backend.capabilities:
         check_replayed_protocol(spec)
     return backend
+
+
+def check_no_secret(spec: ModelSpec) -> None:
+    """Raise SpecError for a key or a password in a specification, which is not repeated: records have all options."""
+    for name, value in (*(("", argument) for argument in spec.arguments), *spec.options.items()):
+        if SECRET_NAME.search(name) or hide_secrets(value) != value:
+            what = f"the option '{name}'" if name else "an argument"
+            raise SpecError(
+                f"The model {spec.backend}[…] has {what}, which holds a key or a password, and would stand in every "
+                "record. Keys come from the environment alone: export the variable that the backend reads, such as "
+                "OPENAI_API_KEY, or name another one, as in key_env=MY_KEY."
+            )
 
 
 def check_replayed_protocol(spec: ModelSpec) -> None:

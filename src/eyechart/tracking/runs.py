@@ -1,6 +1,5 @@
 """A run's folder as runs of trackers: one for each model, with the metrics of its cases, grouped by session."""
 
-import re
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import redirect_stderr, redirect_stdout, suppress
@@ -14,6 +13,7 @@ from eyechart.gate.verdict_file import SessionVerdicts
 from eyechart.plurals import count_of
 from eyechart.records import FILE, Metric, Record, Records, read_run
 from eyechart.run_folder import LINES
+from eyechart.secret_values import hide_secrets
 from eyechart.tracking.targets import Target
 from eyechart.tracking.tracker import Tracker, TrackerRun, Value
 
@@ -21,7 +21,6 @@ COLUMNS = (
     *("case", "protocol", "metric", "labels", "subset", "before", "after", "change", "low", "high"),
     *("n", "lost", "gained", "p_adjusted", "tier", "verdict"),
 )  # of the table of verdicts
-CREDENTIALS = re.compile(r"(?<=://)[^/\s@]+@")  # of an address
 LENGTH = 300
 
 
@@ -71,7 +70,7 @@ def track_with(
             failed=True,
         )
     return TrackingResult(
-        f"{target} has {count_of(len(models), 'model')}: {hide_credentials('; '.join(dict.fromkeys(places)))}"
+        f"{target} has {count_of(len(models), 'model')}: {hide_secrets('; '.join(dict.fromkeys(places)))}"
     )
 
 
@@ -164,14 +163,5 @@ def verdict_rows(records: Sequence[Record], verdicts: SessionVerdicts | None) ->
 def describe_error(error: BaseException) -> str:
     """Return the class and the first line of an error, as one sentence, without credentials of addresses."""
     line = next(iter(str(error).strip().splitlines()), "no message").strip()
-    shown = hide_credentials(line if len(line) <= LENGTH else f"{line[:LENGTH]}…")
+    shown = hide_secrets(line if len(line) <= LENGTH else f"{line[:LENGTH]}…")
     return f"{type(error).__name__}: {shown.rstrip('.')}."
-
-
-def hide_credentials(text: str) -> str:
-    """Return a text without user names and passwords in addresses.
-
-    >>> hide_credentials("https://me:secret@host/api")
-    'https://host/api'
-    """
-    return CREDENTIALS.sub("", text)
