@@ -7,7 +7,8 @@ missing, repeated with different values, or has a value that is not a single str
 """
 
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from typing import Any
 
 from eyechart.parsers.json_tokens import Token, replace_surrogates, tokenize
@@ -15,8 +16,19 @@ from eyechart.parsers.parse_result import ParseResult
 from eyechart.parsers.text import fold
 from eyechart.parsers.thinking import remove_thinking
 
-VERSION = 2
+VERSION = 3
+ANSWERS = frozenset("answer final_answer finalanswer correct_answer response result output prediction".split())
+LETTERS = ANSWERS | {"choice", "option", "letter", "label", "selected_option", "correct_option"}
+NAMES = ANSWERS | frozenset(
+    "class class_name classname class_label predicted_class label category name object species".split()
+)
+COUNTS = ANSWERS | {"count", "number", "total"}
+REASONS = frozenset(
+    "reason reasoning reasons explanation rationale justification thought thoughts thinking analysis description "
+    "confidence score probability certainty question".split()
+)
 OPEN, CLOSE = ("{", "["), ("}", "]")
+OBJECT = re.compile(r"(?:`{1,3}(?:json\b)?)?\s*(\{[^{}]*\}|｛[^｛｝]*｝)[\s`*.。]*(?:<[^<>\s]*>)?", re.IGNORECASE)
 PREFIXES = ("image", "img", "picture", "photo")
 Answers = Mapping[str, str | None]
 
@@ -38,6 +50,34 @@ def _strict(text: str, keys: Sequence[str]) -> Answers | None:
     if not isinstance(pairs, _Pairs) or sorted(pairs.names) != sorted(keys):
         return None
     return {name: replace_surrogates(value) for name, value in pairs.items} if pairs.strings else None
+
+
+def unwrap(text: str, keys: Set[str] = ANSWERS) -> str:
+    """Return the answer of a text that is one JSON object, under a key such as "answer", else the text.
+
+    Other keys may have reasons or a confidence; different answers give "". An object with an unknown key is no answer.
+
+    >>> unwrap('{"answer": "zebra"}'), unwrap("{'class': 'zebra', 'confidence': 0.9}", NAMES), unwrap("zebra")
+    ('zebra', 'zebra', 'zebra')
+    """
+    answers = single_answers(text, keys)
+    return text if answers is None else answers.pop() if len(answers) == 1 else ""
+
+
+def single_answers(text: str, keys: Set[str]) -> set[str] | None:
+    """Return the different answers of a text that is one flat JSON object, None if it is none or has unknown keys."""
+    match = OBJECT.fullmatch(remove_thinking(text).strip())
+    tokens = list(tokenize(match[1])) if match else []
+    if [token.kind for token in tokens if token.kind in ("{", "}", "broken")] != ["{", "}"]:
+        return None
+    answers = set[str | None]()
+    for place in range(1, len(tokens) - 1):
+        if _kind(tokens, place + 1) == ":" and _kind(tokens, place - 1) in ("{", ","):
+            name = "_".join(fold(tokens[place].text).replace("-", " ").split())
+            if name not in keys | REASONS:
+                return None
+            answers |= {_value(tokens, place + 2)} if name in keys else set()
+    return {answer for answer in answers if answer is not None} if answers and None not in answers else None
 
 
 class _Pairs:

@@ -3,18 +3,24 @@
 Strict is the prompt's 'exactly one letter' (arXiv 2603.06578, Table 22). Lenient accepts every form of a letter as a
 label ("(b)", "B) goldfish", "**D**", "Answer: C", "The answer is C because …") and the text of an option. Unlike in
 Mill's scorer, a letter inside a word or before one is not a label ("USA", "A goldfish", "I see"). Two labels, or a
-label with the text of another option, are unparsed.
+label with the text of another option, are unparsed. Letters of other options may follow an answer that is called so, in
+clauses that do not hold them for possible ("The answer is B. Option A shows a shark."). The only text of a JSON object
+under a key such as "answer" is the answer.
 """
 
 import re
 from collections.abc import Iterator, Sequence
 from string import ascii_lowercase
 
+from eyechart.parsers import json_answers
 from eyechart.parsers.class_name import unique_indices
+from eyechart.parsers.no_image import lacks_image
 from eyechart.parsers.parse_result import ParseResult
 from eyechart.parsers.text import (
     DOUBT,
     EDGES,
+    NOUN,
+    UNCERTAIN,
     answer_text,
     fold,
     name_key,
@@ -26,11 +32,22 @@ from eyechart.parsers.text import (
     word_set,
 )
 
-VERSION = 2
+VERSION = 3
 LABEL = re.compile(r"[(\[]?([a-z])((?: ?[)\]])*[.:,]?| -(?= ))(.*)", re.DOTALL)
 AFFIRMED = re.compile(r" (?:is|seems|would be) (?:the )?(?:most )?(?:correct|right|best|likely|appropriate|answer)\b")
 REASON = re.compile(r",? (?:because|since|as (?:the|it|this)) ")
 OTHER = re.compile(r"[(\[]([a-z])[)\]]|\b([a-z])\)|\b(?:option|answer|choice|letter)(?: is|:)? ([a-z])\b(?! \w)")
+STATES = re.compile(rf"\b{NOUN}\b")
+HEADED = re.compile(r"[.,:;\n ]*(?:explanation|reason(?:ing|s)?|rationale|justification|analysis)\b")
+NOT_OTHER = re.compile(r",? (?:and )?not (?:option )?[(\[]?[a-z]\b")
+CLAUSE = re.compile(r"\n|[.;!?](?: |\Z)|,? (?:because|since|as (?=(?:the|it|this) )) |, (?=(?:and )?not |while |whereas )|(?<=[ns]): ")
+A_LABEL = re.compile(r"\ba(?:,| (?:is|was|shows|could|might|may|can|would|seems|looks|too|also|and|or) )")
+PREFERRED = word_set(
+    "also too could might may possible possibly plausible maybe perhaps equally both either alternatively or likely likelier "
+    "better correct right best answer choose chosen though although however but"
+)
+DENIALS = word_set("not no neither nor none wrong incorrect isn't aren't doesn't don't cannot can't")
+LINKS = word_set("and or not no option options nor")
 TURN = word_set("actually wait instead rather sorry correction")
 CONTRADICTED = -1  # a label that contradicts the words around it
 WORDS_TOO = "ai"  # letters that are English words
@@ -44,7 +61,7 @@ def parse(text: str, options: Sequence[str]) -> ParseResult[int]:
     (ParseResult(strict=1, lenient=1), ParseResult(strict=None, lenient=1), ParseResult(strict=None, lenient=None))
     """
     return ParseResult.with_fallback(
-        _index(text.strip().casefold(), options), lambda: _lenient(answer_text(text), options)
+        _index(text.strip().casefold(), options), lambda: _lenient(answer_text(json_answers.unwrap(text, json_answers.LETTERS)), options)
     )
 
 
@@ -54,18 +71,24 @@ def _index(letter: str, options: Sequence[str]) -> int | None:
 
 
 def _lenient(answer: str, options: Sequence[str]) -> int | None:
+    if lacks_image(answer):
+        return None
     whole = _choice(answer, options)
     chosen = whole if whole == CONTRADICTED else single_value([whole, *_statements(answer, options)])
     return None if chosen == CONTRADICTED else chosen
 
 
-def _choice(answer: str, options: Sequence[str]) -> int | None:
-    """Return the option that the whole text chooses, CONTRADICTED if it contradicts itself, None if there is none."""
+def _choice(answer: str, options: Sequence[str], *, stated: bool = False) -> int | None:
+    """Return the option that the whole text chooses, CONTRADICTED if it contradicts itself, None if there is none.
+
+    `stated` says that the words before the text call it the answer, so that other letters may follow in reasons.
+    """
     body, scene = strip_lead(answer)
+    called, stated = stated, stated or STATES.search(answer, 0, len(answer) - len(body)) is not None
     cues = {_verbatim(part, options) for part in (answer, body) if len(strip_punctuation(part)) > 1} - {None}
     if not cues:
-        cues = {_named(answer, options, False), _named(body, options, scene), _labelled(answer, options)}
-        cues |= set() if scene and body.startswith("a ") else {_labelled(body, options)}  # an article
+        cues = {_named(answer, options, False), _named(body, options, scene), _labelled(answer, options, stated=called)}
+        cues |= set() if scene and body.startswith("a ") else {_labelled(body, options, stated=stated)}  # an article
     cues -= {None}
     return (cues.pop() if len(cues) == 1 else CONTRADICTED) if cues else None
 
@@ -81,27 +104,60 @@ def _named(answer: str, options: Sequence[str], scene: bool) -> int | None:
     return alike if not article or alike == 0 else None
 
 
-def _labelled(answer: str, options: Sequence[str]) -> int | None:
+def _labelled(answer: str, options: Sequence[str], *, stated: bool = False) -> int | None:
     match = LABEL.fullmatch(strip_punctuation(answer))
     own = _index(match[1], options) if match else None
     if match is None or own is None or (not match[2] and match[3][:1] not in ("", " ", "\n")):
         return None
-    return _labelled_with_rest(match[2], match[3], own, options)
+    return _labelled_with_rest(match[2], match[3], own, options, stated)
 
 
-def _labelled_with_rest(mark: str, rest: str, own: int, options: Sequence[str]) -> int | None:
+def _labelled_with_rest(mark: str, rest: str, own: int, options: Sequence[str], stated: bool) -> int | None:
     """Return the option of a label, given the mark and the words after the letter."""
     if not rest or name_key(rest) == name_key(options[own]):
         return own
     if name_key(rest) in {name_key(option) for option in options}:
         return CONTRADICTED
-    if (
-        _is_delimited(mark, rest)
-        or AFFIRMED.match(rest)
-        or (REASON.match(rest) and ascii_lowercase[own] not in WORDS_TOO)
-    ):
-        return CONTRADICTED if _is_contradicted(rest, own, options) else own
-    return None
+    affirmed = AFFIRMED.match(rest) or AFFIRMED.match(rest.strip().removeprefix(fold(options[own])))
+    word = ascii_lowercase[own] in WORDS_TOO
+    reasoned = not word and (REASON.match(rest) or NOT_OTHER.match(rest))
+    if not (_is_delimited(mark, rest) or affirmed or reasoned):
+        return None
+    if stated or affirmed or reasoned or HEADED.match(rest):
+        kept = _without_reasons(mark, rest, own, options)
+        return own if kept is not None and not _is_contradicted(kept, own, options) else CONTRADICTED
+    return CONTRADICTED if _is_contradicted(rest, own, options) else own
+
+
+def _without_reasons(mark: str, rest: str, own: int, options: Sequence[str]) -> str | None:
+    """Return the text after a chosen label without the clauses that say why other options are not chosen.
+
+    None if a clause prefers another option, holds it for possible, or is nothing but its label.
+    """
+    first, *clauses = CLAUSE.split(rest)
+    if not TURN.isdisjoint(split_words(rest)):
+        return None
+    clauses = [first, *clauses] if mark.endswith(".") or REASON.match(rest) or NOT_OTHER.match(rest) else clauses
+    kept = [] if clauses and clauses[0] is first else [first]
+    for clause in clauses:
+        words = split_words(clause)
+        if NOT_OTHER.match(f" {clause.strip()}"):
+            continue
+        if words and all(len(word) == 1 or word in LINKS for word in words):
+            return None
+        others = [other for other in _others(clause, options) if other != own]
+        others += [0] if own and A_LABEL.search(clause) else []
+        if others and not PREFERRED.isdisjoint(words) and DENIALS.isdisjoint(words):
+            return None
+        if others and (UNCERTAIN.search(clause) or name_key(clause).endswith(_own_names(others, options))):
+            return None
+        kept += [] if others else [clause]
+    return ". ".join(kept)
+
+
+def _own_names(others: Sequence[int], options: Sequence[str]) -> tuple[str, ...]:
+    """Return what the clause of a repeated list is: a label with its own text."""
+    return tuple(f"{ascii_lowercase[other]}) {name_key(options[other])}" for other in others)
 
 
 def _is_delimited(mark: str, rest: str) -> bool:
@@ -134,7 +190,7 @@ def _pad(text: str) -> str:
 
 def _statements(answer: str, options: Sequence[str]) -> Iterator[int | None]:
     """Yield the option of each statement such as 'the answer is B', and of a last line that is only a label."""
-    yield from (_choice("\n".join(statement), options) for statement in stated_answers(answer))
+    yield from (_choice("\n".join(statement), options, stated=True) for statement in stated_answers(answer))
     last = _index(strip_punctuation(answer.rpartition("\n")[2]), options)
     if last is not None and all(other == last for other in _others(answer, options)):
         yield last

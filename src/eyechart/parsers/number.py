@@ -3,20 +3,25 @@
 Strict is ASCII digits and nothing else. Lenient parses digits and English number words below one hundred, and "no" and
 "none" as 0 (arXiv 2602.18094's counting questions), if all numbers of the answer are equal, or all numbers after 'the
 answer is', or if later numbers only enumerate what the first number counts (`stated_count`). Different numbers, a bound
-("at least 3"), a range, a fraction or "no idea" are unparsed. `compat.parse_first_number` is a simpler rule.
+("at least 3"), a range, a fraction, a count that goes on ("one on the left and another on the right"), a share ("two on
+each side"), "no idea" and an answer that there is no image are unparsed. `compat.parse_first_number` is a simpler rule.
 """
 
 import re
 from unicodedata import category
 
+from eyechart.parsers import json_answers
+from eyechart.parsers.no_image import lacks_image
 from eyechart.parsers.number_words import find_numbers, split_words
 from eyechart.parsers.parse_result import ParseResult
-from eyechart.parsers.stated_count import VAGUE, has_items, is_bounded, read_stated_count
+from eyechart.parsers.stated_count import VAGUE, goes_on, has_items, is_bounded, read_stated_count
 from eyechart.parsers.text import answer_text, single_value, stated_answers
 
-VERSION = 2
+VERSION = 3
 STRICT = re.compile(r"[0-9]{1,9}")
-NO_IMAGE = re.compile(r"\bno (?:image|picture|photo)\b")
+ONE_ANOTHER = re.compile(r"\bone another\b")
+TWICE = re.compile(r"(?<![\w-])([\w-]{1,20}) \(([\w-]{1,20})\)")
+NO_IMAGE = re.compile(r"\bno (?:image|picture|photo)\b")  # not 0 of them
 
 
 def parse(text: str) -> ParseResult[int]:
@@ -35,14 +40,25 @@ def _lenient(text: str) -> int | None:
         category(letter) == "No" for letter in text
     ):  # a superscript or circled digit is a footnote or part of a fraction
         return None
-    answer = answer_text(text)
+    answer = answer_text(json_answers.unwrap(text, json_answers.COUNTS))
+    answer = TWICE.sub(_once, ONE_ANOTHER.sub("each other", answer))
+    if lacks_image(answer):
+        return None
     called = [_count(statement) for statement, *_ in stated_answers(answer)]
     if any(count is not None for count in called):
         return single_value(called)
     if NO_IMAGE.search(answer):
         return None
     value = _count(answer)
-    return read_stated_count(answer) if value is None else value
+    if value is not None:
+        return None if goes_on(answer, value) else value
+    return read_stated_count(answer)
+
+
+def _once(match: re.Match[str]) -> str:
+    """Return a number that brackets repeat, as in "three (3)", without them."""
+    said, again = ([value for value, *_ in find_numbers([*split_words(part)])] for part in match.groups())
+    return match[1] if len(said) == 1 and said == again else match[0]
 
 
 def _count(answer: str) -> int | None:
@@ -53,6 +69,6 @@ def _count(answer: str) -> int | None:
         return None
     if len(matches) > 1 and has_items(answer):
         return None
-    return (
-        None if any(is_bounded(words, *span) for _, *span in matches) else single_value(value for value, *_ in matches)
-    )
+    if any(is_bounded(words, *span) for _, *span in matches):
+        return None
+    return single_value(value for value, *_ in matches)

@@ -37,6 +37,23 @@ PLACES = word_set("left right middle center centre side foreground background fr
 IN_ALL = word_set("image picture photo scene visible seen shown present total all altogether")
 
 
+ORDINALS = {"second": 2, "third": 3, "fourth": 4, "fifth": 5, "sixth": 6, "seventh": 7, "eighth": 8, "ninth": 9}
+NEXT = re.compile(
+    rf"(?:\ban?|\band(?: then)? the|[,;.] the|\bmaybe|\bpossibly|\bperhaps|\bprobably) ({'|'.join(ORDINALS)})\b"
+    r"(?! (?:floor|row|shelf|storey|story|level|time|glance|look|thought)s?\b)"
+)
+CONTINUED = re.compile(
+    r"(?<!next to )\banother\b|\b(?:an|and|some|plus) additional (?!detail|info|context|note)|\bplus (?:an?|the|some)\b"
+    r"|\b(?:and|plus|with|are|is|also|possibly|maybe|perhaps|one|some|a few|several)(?: \w+)? (?:more(?! \w+ly\b| than)|others)\b"
+)
+ANOTHER_ONE = re.compile(r"\b(?:another|additional|more) one\b")
+THE_OTHER = re.compile(r"\bthe other(?: one| is|,? on| in| at| near| to| dog)?\b|\+ ?[0-9a-z]")
+A_SHARE = word_set("each every either both per apiece")
+REFERS = re.compile(r"\b(?:another|the other)(?: one)?(?= (?:is|was|on|in|at|near|behind|beside|by|under|with|to)\b)")
+PART_OF = (("of", "which"), ("of", "whom"), ("of", "them"))
+BOUNDED = re.compile(r"[(,;-] ?(?:at least|at most|or more|or fewer|minimum|maximum)\b")
+
+
 class Mention(NamedTuple):
     """A number with the words of its clause, its start and end among them, and the punctuation before the clause.
 
@@ -63,9 +80,37 @@ class Mention(NamedTuple):
 def read_stated_count(answer: str) -> int | None:
     """Return the first count that a text states, None if a later number does not only enumerate.
 
+    "another" and "the other" count as one where that makes them parts of the count.
+
     >>> read_stated_count("there are two dogs. one is brown."), read_stated_count("there are 3 dogs and 2 cats.")
     (2, None)
     """
+    value = _stated_count(answer)
+    value = _stated_count(REFERS.sub("one", answer)) if value is None and REFERS.search(answer) else value
+    return None if value is None or _next_ordinal(answer) > value else value
+
+
+def goes_on(answer: str, count: int) -> bool:
+    """Return whether a text that has no other number goes on counting, or counts a share of what is there.
+
+    >>> [goes_on(text, 1) for text in ("one on the left and another on the right", "one on each side", "one dog")]
+    [True, True, False]
+    """
+    if CONTINUED.search(answer) or ANOTHER_ONE.search(answer) or _next_ordinal(answer) > count or (count == 1 and THE_OTHER.search(answer)):
+        return True
+    for mention in _mentions(answer):
+        words = mention.clause[mention.end :]
+        if not A_SHARE.isdisjoint(words[:3]) or (count == 1 and words and f"and a {words[0]}" in answer):
+            return True
+    return False
+
+
+def _next_ordinal(answer: str) -> int:
+    """Return the largest ordinal that goes on counting, as in "and a third", 0 if there is none."""
+    return max((ORDINALS[match[1]] for match in NEXT.finditer(answer)), default=0)
+
+
+def _stated_count(answer: str) -> int | None:
     if CORRECTION.search(answer) or UNCERTAIN.search(answer):
         return None
     statement, items = _without_list(HOW_MANY.sub("", answer))
@@ -73,6 +118,8 @@ def read_stated_count(answer: str) -> int | None:
         statement, exact = AT_LEAST.sub("", statement, count=1), len(items)
     else:
         exact = None
+    if BOUNDED.search(statement):
+        return None
     first, later = _first_and_later(statement)
     if first is None or first.value is None or _is_open(first) or exact not in (None, first.value):
         return None
@@ -160,9 +207,13 @@ def _enumerate_only(later: Sequence[Mention], count: int, place: bool) -> bool:
 
 
 def _is_part(mention: Mention, count: int) -> bool:
-    """Return whether a number is a part of a count, as in 'two of them' or 'no other'."""
+    """Return whether a number is a part of a count, as in 'two of them', 'including two' or 'no other'."""
     if mention.value is None or mention.value > count:
         return False
+    if mention.clause[max(mention.start - 2, 0) : mention.start] in PART_OF:
+        return True
+    if mention.clause[max(mention.start - 1, 0) : mention.start] == ("including",):
+        return True
     return mention.follows == "of" or (mention.value == 0 and mention.follows in OTHERS)
 
 

@@ -13,6 +13,7 @@ from collections.abc import Iterable, Iterator
 from typing import TypeVar
 from unicodedata import normalize
 
+from eyechart.parsers.markup import remove_markup
 from eyechart.parsers.thinking import remove_thinking
 
 T = TypeVar("T")
@@ -21,13 +22,16 @@ INVISIBLE = "\u00ad\u061c\u180e\u200b\u200c\u200d\u200e\u200f\u2060\u2061\u2062\
 BEFORE = str.maketrans(dict.fromkeys(INVISIBLE) | {"№": "#"})  # NFKC would replace the numero sign by "No"
 LATIN = str.maketrans("авекмнорстухѕіјһԁԛԝαβεζηικμνορτυχ", "abekmhopctyxsijhdqwabezhikmnoptyx")
 MARKS = str.maketrans("‘’ʼ′＇‐‑‒–—―−", "'''''-------")
+SIGNS = str.maketrans(  # of other scripts; NFKC has replaced the full-width ones
+    dict.fromkeys("。।॥۔։።။།", ". ") | dict.fromkeys("、،", ",") | dict.fromkeys("؛፤", ";") | {"؟": "?", "፡": ":", "׃": ":"}
+    | dict.fromkeys("「『《〈‹", '"') | dict.fromkeys("」』》〉›", '" ') | dict(zip("【】〔〕〖〗", "[][][]", strict=True)) | dict.fromkeys("¿¡", " ")
+)
+BULLETS = "•·●▪◦‣→⇒➡✅✔☑👉"
 EMPHASIS = str.maketrans("", "", '*`"“”„«»')
 SPACED = str.maketrans("-_", "  ")
-EDGES = " \t\n.,;:!?'\"“”„«»()[]{}<>|#=$*`~…\\-_"
+EDGES = f" \t\n.,;:!?'\"“”„«»()[]{{}}<>|#=$*`~…\\-_{BULLETS}"
 ENDS = EDGES.translate(str.maketrans("", "", "#-=<"))  # "C#" is not C
 ARTICLE = re.compile(r"(?:a|an|the) (?=\S)")
-BOXED = re.compile(r"\\boxed ?\{([^{}]*)\}")
-TAGS = re.compile(r"</?answer>")
 SENTENCE = re.compile(r"\n|(?<=[.!?]) (?![#\d])")
 WORD = re.compile(r"[^\W_]+(?:['-][^\W_]+)*")
 
@@ -35,16 +39,20 @@ LINK = r"(?: is| would be| should be| must be)"
 OPENING = r"(?:(?:so|thus|therefore|hence|sure|okay|ok|well|certainly|of course|overall|in conclusion)[,.!:]? )?"
 OPINION = r"(?:i(?:'d| would|'ll| will)? (?:say|choose|pick|select|go with|think|believe|guess)(?: that)?:? )?"
 TITLE = r"(?:(?:the|my) )?(?:final |correct |best |right |most likely )?"
-NOUN = r"(?:answer|option|choice|letter|class name|class|label|category|prediction)"
+NOUN = r"(?:answer|option|choice|letter|class name|class|label|category|prediction|match|guess)"
 LABELLED = rf"(?:{NOUN} (?=[(\[]?[a-z]\b(?!['-])))"
-ANSWER = rf"(?:{TITLE}(?:{NOUN}(?:{LINK}(?: ?[:=] ?|[ \n])| ?[:=] ?){LABELLED}?|{LABELLED}))?"
+ABOUT = (
+    r"(?: (?:to|for|of|about|in) (?:the|this|that|your|my) (?:\w+ )?(?:question|image|picture|photo|problem|query|case)"
+    r"| here)?"
+)
+ANSWER = rf"(?:{TITLE}(?:{NOUN}{ABOUT}(?:{LINK}(?: ?[:=] ?|[ \n])| ?[:=] ?){LABELLED}?|{LABELLED}))?"
 LEAD = re.compile(OPENING + OPINION + ANSWER)
 SCENE = re.compile(
     OPENING + OPINION + r"(?:(?:it|this|that)(?:'s| is| looks like| appears to be)"
     r"|(?:the|this) (?:image|picture|photo)(?: shows| depicts| contains| is of| is)"
     r"|the (?:main )?(?:object|subject)(?: (?:in|of) (?:the|this) (?:image|picture|photo))? is)[ :\n]"
 )
-STATED = re.compile(rf"\b(?:answer|(?:option|choice)(?= is|:)){LINK}?(?: ?[:=] ?| )")
+STATED = re.compile(rf"\b(?:answer{ABOUT}|(?:option|choice)(?= is|:)){LINK}?(?: ?[:=] ?| )")
 
 
 def word_set(text: str) -> frozenset[str]:
@@ -74,7 +82,7 @@ def fold(text: str) -> str:
     ('goldfish', True)
     """
     normalized = normalize("NFKC", text.translate(BEFORE))
-    return normalize("NFKC", normalized.casefold().upper().casefold()).translate(LATIN).translate(MARKS)
+    return normalize("NFKC", normalized.casefold().upper().casefold()).translate(LATIN).translate(MARKS).translate(SIGNS)
 
 
 def answer_text(text: str) -> str:
@@ -83,9 +91,17 @@ def answer_text(text: str) -> str:
     >>> answer_text("<think>A?</think>\n\n **Answer:**\n  C ")
     'answer: c'
     """
-    folded = TAGS.sub("\n", fold(remove_thinking(text)).translate(EMPHASIS))
-    lines = (" ".join(line.split()) for line in BOXED.sub(r" \1 ", folded).splitlines())
+    folded = remove_markup(fold(remove_thinking(text)), _states).translate(EMPHASIS)
+    lines = (" ".join(line.split()) for line in folded.splitlines())
     return "\n".join(line for line in lines if line).replace(":\n", ": ")
+
+
+def _states(before: str) -> bool:
+    """Return whether a box after these words of its line is a statement, neither introduced nor doubted by them."""
+    sentence = split_sentences(" ".join(before.translate(EMPHASIS).split()))[-1:] or [""]
+    *_, last = (None, *STATED.finditer(f"{sentence[0]} "))
+    introduced = LEAD.fullmatch(f"{sentence[0]} ") or (last and last.end() > len(sentence[0]))
+    return not introduced and DOUBT.isdisjoint(split_words(sentence[0]))
 
 
 def strip_punctuation(text: str) -> str:

@@ -3,11 +3,14 @@
 Strict is exactly one of the two words (arXiv 2602.18094's questions end with '(yes or no)'). Lenient accepts the word
 at the beginning of the first or the last sentence, or after 'the answer is'. "no" as a determiner ("There is no dog")
 is not an answer, because the question may be whether there is none; so "Yes, there is no dog" is a yes. Both words as
-answers, a correction ("Yes. Actually, …") or a doubt about the answer ("Yes, but I'm not sure") are unparsed.
+answers, a correction ("Yes. Actually, …") or a doubt about the answer ("Yes, but I'm not sure") are unparsed, and so is
+an answer that there is no image.
 """
 
 import re
 
+from eyechart.parsers import json_answers
+from eyechart.parsers.no_image import lacks_image
 from eyechart.parsers.parse_result import ParseResult
 from eyechart.parsers.text import (
     CORRECTION,
@@ -22,7 +25,7 @@ from eyechart.parsers.text import (
     word_set,
 )
 
-VERSION = 2
+VERSION = 3
 WORDS = dict.fromkeys(word_set("yes yeah yep yup"), True) | dict.fromkeys(word_set("no nope nah"), False)
 SINGLE_WORDS = WORDS | {"y": True, "n": False}
 ADVERB = r"(?:(?:definitely|absolutely|clearly|probably|obviously)[, ] ?)?"
@@ -46,11 +49,13 @@ def parse(text: str) -> ParseResult[bool]:
      ParseResult(strict=None, lenient=None), ParseResult(strict=None, lenient=None))
     """
     return ParseResult.with_fallback(
-        {"yes": True, "no": False}.get(text.strip().casefold()), lambda: _lenient(answer_text(text))
+        {"yes": True, "no": False}.get(text.strip().casefold()), lambda: _lenient(answer_text(json_answers.unwrap(text)))
     )
 
 
 def _lenient(answer: str) -> bool | None:
+    if lacks_image(answer):
+        return None
     if (alone := SINGLE_WORDS.get(strip_punctuation(answer))) is not None:
         return alone
     statements = [_answer(statement) for statement, *_ in stated_answers(answer)]
