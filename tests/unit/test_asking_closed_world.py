@@ -239,7 +239,7 @@ def test_the_record_says_what_was_chosen(sit: Any, talker: Any) -> None:
     assert said.variant == get_protocol("closed_world").defaults() | {
         "names": "mine",
         "prompt": f"closed_world_json ({closed_world_prompt().sha256[:8]})",
-        "parser_version": "json_answers 2, class_name 2",
+        "parser_version": "json_answers 3, class_name 3",
     }
 
 

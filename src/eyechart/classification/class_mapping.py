@@ -124,16 +124,30 @@ def included_classes(
 
 
 def map_by_inclusion(answers: Sequence[str], names: Sequence[str], *, whole_words: bool = True) -> NDArray[np.int64]:
-    """Map each of n answers to the class with the longest name in it, (n,), -1 where there is none.
+    """Map each of n answers to the class whose name is in it, (n,), -1 where there is none or more than one.
 
-    Source: as `included_classes`. That the longest name wins is our own rule: the baseline asks for one class at a
-    time.
+    A name that is a part of a longer one in the answer is not a second name. Of classes with one name, the first has it.
 
-    >>> map_by_inclusion(["A coffee mug", "I see a fish"], ["mug", "coffee mug"])
-    array([ 1, -1])
+    Source: as `included_classes`. That an answer with two names has no class is our own rule: the baseline asks for one
+    class at a time.
+
+    >>> map_by_inclusion(["A coffee mug", "I see a fish", "A mug or a cup"], ["mug", "coffee mug", "cup"])
+    array([ 1, -1, -1])
     """
     included = included_classes(answers, names, whole_words=whole_words)
-    return np.array([classes[0] if classes else -1 for classes in included], np.int64)
+    return np.array([_only_class(classes, names, whole_words=whole_words) for classes in included], np.int64)
+
+
+def _only_class(classes: Sequence[int], names: Sequence[str], *, whole_words: bool) -> int:
+    """Return the first of classes, whose name is the longest, if it contains the names of all others, else -1."""
+
+    def spelling(index: int) -> str:
+        return f" {' '.join(lowercase_words(names[index]))} " if whole_words else normalise_text(names[index])
+
+    if not classes:
+        return -1
+    longest = spelling(classes[0])
+    return classes[0] if all(spelling(other) in longest for other in classes[1:]) else -1
 
 
 def _by_letters(answers: Sequence[str], names: Sequence[str]) -> list[set[int]]:
@@ -160,7 +174,7 @@ def _spans(answer_words: Sequence[str], classes: Mapping[Words, Sequence[int]], 
 
 
 def map_to_classes(context: Context, answers: Sequence[str]) -> list[int]:
-    """Return the class of each answer by the option `mapping`, -1 for a blank one or if it includes no name."""
+    """Return the class of each answer by the option `mapping`, -1 for a blank one or if it includes no name, or two."""
     if context.options["mapping"] == "inclusion":
         indices = map_by_inclusion(answers, context.candidate_names)
     elif not answers:

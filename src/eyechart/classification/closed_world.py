@@ -23,7 +23,7 @@ from eyechart.data.imagenet_names import has_imagenet_classes
 from eyechart.models.types import Usage
 from eyechart.parsers import class_name, compat, json_answers, number
 from eyechart.protocol.base import Protocol
-from eyechart.protocol.context import Context, ask, is_replay, missing_scores_reason
+from eyechart.protocol.context import Context, ask, missing_scores_reason
 from eyechart.protocol.options import OptionValues
 from eyechart.protocol.prompts import Prompt
 
@@ -122,7 +122,7 @@ def ask_and_parse(context: Context, epoch: int) -> tuple[Prompt, AnswerCollector
 
 def is_json(context: Context, prompt: Prompt) -> bool:
     """Return whether responses are JSON."""
-    return not is_replay(context) and (wants_json(prompt) or context.options["structured_output"] == "enforced")
+    return wants_json(prompt) or context.options["structured_output"] == "enforced"
 
 
 def collect(context: Context, collector: AnswerCollector, parsed: ParsedAnswer) -> None:

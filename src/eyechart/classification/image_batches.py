@@ -12,6 +12,7 @@ from eyechart.errors import ModelError, SpecError
 from eyechart.inference.request_batches import Generate, RequestTemplate
 from eyechart.inference.responses import Response
 from eyechart.parsers import json_answers
+from eyechart.parsers.no_image import says_no_image
 from eyechart.parsers.parse_result import ParseResult
 from eyechart.parsers.thinking import remove_thinking
 from eyechart.parsers.truncation import read_complete_name
@@ -225,7 +226,11 @@ def build_requests(context: Context, name: str, prompt: Prompt, text: str, epoch
 
 
 def split_by_image(batch: Generate, responses: Sequence[Response], *, json: bool) -> Iterator[ParsedAnswer]:
-    """Yield the answer to each image, parsed from the response to its request."""
+    """Yield the answer to each image, parsed from the response to its request.
+
+    The answer to one image needs no key: it may be the whole text, or the only answer of an object such as
+    `{"answer": "zebra"}`. An answer that there is no image is unparsed.
+    """
     for number, (request, response) in enumerate(zip(batch.requests, responses, strict=True)):
         keys = answer_keys(len(request.images))
         parsed = json_answers.parse(response.text, keys) if json else None
@@ -234,13 +239,10 @@ def split_by_image(batch: Generate, responses: Sequence[Response], *, json: bool
         for position, (row, key) in enumerate(zip(request.images, keys, strict=True)):
             strict, lenient = answers_for_key(parsed, key) if parsed else (plain, text)
             cut = not response.finished and (parsed is None or lenient is None)
-            if (
-                parsed
-                and parsed.lenient is None
-                and len(keys) == 1
-                and not BRACES.intersection(remove_thinking(response.text))
-            ):
-                lenient = text  # with one image the key is not needed
+            if len(keys) == 1 and (parsed is None or parsed.lenient is None):
+                lenient = json_answers.unwrap(text, json_answers.NAMES)
+                lenient = "" if parsed and lenient == text and BRACES.intersection(text) else lenient
+            lenient = "" if lenient and says_no_image(lenient) else lenient
             yield ParsedAnswer(
                 row,
                 number,

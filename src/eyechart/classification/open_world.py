@@ -11,7 +11,7 @@ from eyechart.classification.predictions import ClassPredictions
 from eyechart.classification.text_answers import AnswerCollector
 from eyechart.parsers import json_answers
 from eyechart.protocol.base import Protocol
-from eyechart.protocol.context import Context, ask, is_replay
+from eyechart.protocol.context import Context, ask
 from eyechart.protocol.options import OptionValues
 from eyechart.protocol.prompts import get_prompt
 
@@ -37,7 +37,7 @@ class OpenWorld(Protocol[ClassPredictions]):
         """Request the most specific name for every image, and map each answer to the nearest class."""
         uses_schema = context.options["structured_output"] == "enforced"
         prompt = context.select_prompt(get_prompt("open_world" if uses_schema else "open_world_json"))
-        json = not is_replay(context) and (uses_schema or wants_json(prompt))
+        json = uses_schema or wants_json(prompt)
         batch = build_requests(context, "open_world", prompt, prompt.text)
         responses, collector = ask(context, batch), AnswerCollector(len(context.dataset))
         lenient, strict = [""] * collector.size, [""] * collector.size

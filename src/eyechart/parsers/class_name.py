@@ -11,7 +11,7 @@ from functools import lru_cache
 from eyechart.parsers.parse_result import ParseResult
 from eyechart.parsers.text import answer_text, name_key, single_value, strip_lead
 
-VERSION = 2
+VERSION = 3
 
 
 def parse(text: str, names: Sequence[str]) -> ParseResult[int]:

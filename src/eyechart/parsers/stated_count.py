@@ -46,7 +46,6 @@ CONTINUED = re.compile(
     r"(?<!next to )\banother\b|\b(?:an|and|some|plus) additional (?!detail|info|context|note)|\bplus (?:an?|the|some)\b"
     r"|\b(?:and|plus|with|are|is|also|possibly|maybe|perhaps|one|some|a few|several)(?: \w+)? (?:more(?! \w+ly\b| than)|others)\b"
 )
-ANOTHER_ONE = re.compile(r"\b(?:another|additional|more) one\b")
 THE_OTHER = re.compile(r"\bthe other(?: one| is|,? on| in| at| near| to| dog)?\b|\+ ?[0-9a-z]")
 A_SHARE = word_set("each every either both per apiece")
 REFERS = re.compile(r"\b(?:another|the other)(?: one)?(?= (?:is|was|on|in|at|near|behind|beside|by|under|with|to)\b)")
@@ -87,7 +86,9 @@ def read_stated_count(answer: str) -> int | None:
     """
     value = _stated_count(answer)
     value = _stated_count(REFERS.sub("one", answer)) if value is None and REFERS.search(answer) else value
-    return None if value is None or _next_ordinal(answer) > value else value
+    if value is None or _next_ordinal(answer) > value or (value == 1 and CONTINUED.search(answer)):
+        return None
+    return value
 
 
 def goes_on(answer: str, count: int) -> bool:
@@ -96,7 +97,7 @@ def goes_on(answer: str, count: int) -> bool:
     >>> [goes_on(text, 1) for text in ("one on the left and another on the right", "one on each side", "one dog")]
     [True, True, False]
     """
-    if CONTINUED.search(answer) or ANOTHER_ONE.search(answer) or _next_ordinal(answer) > count or (count == 1 and THE_OTHER.search(answer)):
+    if CONTINUED.search(answer) or _next_ordinal(answer) > count or (count == 1 and THE_OTHER.search(answer)):
         return True
     for mention in _mentions(answer):
         words = mention.clause[mention.end :]

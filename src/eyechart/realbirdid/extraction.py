@@ -14,6 +14,7 @@ from eyechart.inference.request_batches import ANSWER_KEY, ChoiceBatch, ChooseAn
 from eyechart.inference.responses import Response
 from eyechart.models.types import Generator, Model, Scorer, Usage
 from eyechart.parsers import class_name, json_answers
+from eyechart.parsers.no_image import says_no_image
 from eyechart.parsers.thinking import remove_thinking
 from eyechart.parsers.truncation import read_complete_name
 from eyechart.protocol.context import Context, is_replay, usual_token_limit
@@ -50,9 +51,9 @@ def extract_choices(
 ) -> ExtractionResult:
     """Return the choice of each text; equal texts share one request, and texts that are a choice need none.
 
-    Thinking is removed, and an empty text has no choice. `slots` are the slots of the prompt other than `said`.
+    Thinking is removed; an empty text, and one that says that there is no image, have no choice. `slots` are the slots of the prompt other than `said`.
     """
-    stripped = [remove_thinking(text).strip() for text in texts]
+    stripped = ["" if says_no_image(text) else remove_thinking(text).strip() for text in texts]
     known = [*dict.fromkeys(filter(None, stripped))]
     if uses_text_matching(context):
         choice_by_text = {text: reader.parse(text) for text in known}

@@ -153,7 +153,7 @@ def test_the_record_says_every_choice(recorded: Any, pair_world: Any) -> None:
         "reasoning": "direct",
         "parser": "lenient",
         "max_tokens": "auto",
-        "parser_version": "yes_no 2",
+        "parser_version": "yes_no 3",
         "names": "split",
     }
     assert told == of_division | others | asked
@@ -165,7 +165,7 @@ def test_the_record_of_progression_has_its_stages(recorded: Any, pair_world: Any
     assert [(one.name, one.value, one.n) for one in record.metrics if one.subset_text == "OOD-H"] == [
         (stage, 1.0, 1) for stage in ("e_acc", "c_acc", "l_acc")
     ]
-    assert record.variant["parser_version"] == "yes_no 2, number 2"
+    assert record.variant["parser_version"] == "yes_no 3, number 3"
     assert "reasoning" not in record.variant
 
 
