@@ -126,7 +126,7 @@ def included_classes(
 def map_by_inclusion(answers: Sequence[str], names: Sequence[str], *, whole_words: bool = True) -> NDArray[np.int64]:
     """Map each of n answers to the class whose name is in it, (n,), -1 where there is none or more than one.
 
-    A name that is a part of a longer one in the answer is not a second name. Of classes with one name, the first has it.
+    A name that is a part of a longer one in the answer is no second name. Of classes with one name, the first has it.
 
     Source: as `included_classes`. That an answer with two names has no class is our own rule: the baseline asks for one
     class at a time.

@@ -13,19 +13,17 @@ from typing import Any
 
 from eyechart.parsers.json_tokens import Token, replace_surrogates, tokenize
 from eyechart.parsers.parse_result import ParseResult
-from eyechart.parsers.text import fold
+from eyechart.parsers.text import fold, word_set
 from eyechart.parsers.thinking import remove_thinking
 
 VERSION = 3
-ANSWERS = frozenset("answer final_answer finalanswer correct_answer response result output prediction".split())
+ANSWERS = word_set("answer final_answer finalanswer correct_answer response result output prediction")
 LETTERS = ANSWERS | {"choice", "option", "letter", "label", "selected_option", "correct_option"}
-NAMES = ANSWERS | frozenset(
-    "class class_name classname class_label predicted_class label category name object species".split()
-)
+NAMES = ANSWERS | word_set("class class_name classname class_label predicted_class label category name object species")
 COUNTS = ANSWERS | {"count", "number", "total"}
-REASONS = frozenset(
+REASONS = word_set(
     "reason reasoning reasons explanation rationale justification thought thoughts thinking analysis description "
-    "confidence score probability certainty question".split()
+    "confidence score probability certainty question"
 )
 OPEN, CLOSE = ("{", "["), ("}", "]")
 OBJECT = re.compile(r"(?:`{1,3}(?:json\b)?)?\s*(\{[^{}]*\}|｛[^｛｝]*｝)[\s`*.。]*(?:<[^<>\s]*>)?", re.IGNORECASE)

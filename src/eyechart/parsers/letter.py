@@ -40,11 +40,13 @@ OTHER = re.compile(r"[(\[]([a-z])[)\]]|\b([a-z])\)|\b(?:option|answer|choice|let
 STATES = re.compile(rf"\b{NOUN}\b")
 HEADED = re.compile(r"[.,:;\n ]*(?:explanation|reason(?:ing|s)?|rationale|justification|analysis)\b")
 NOT_OTHER = re.compile(r",? (?:and )?not (?:option )?[(\[]?[a-z]\b")
-CLAUSE = re.compile(r"\n|[.;!?](?: |\Z)|,? (?:because|since|as (?=(?:the|it|this) )) |, (?=(?:and )?not |while |whereas )|(?<=[ns]): ")
+CLAUSE = re.compile(
+    r"\n|[.;!?](?: |\Z)|,? (?:because|since|as (?=(?:the|it|this) )) |, (?=(?:and )?not |while |whereas )|(?<=[ns]): "
+)
 A_LABEL = re.compile(r"\ba(?:,| (?:is|was|shows|could|might|may|can|would|seems|looks|too|also|and|or) )")
 PREFERRED = word_set(
-    "also too could might may possible possibly plausible maybe perhaps equally both either alternatively or likely likelier "
-    "better correct right best answer choose chosen though although however but"
+    "also too could might may possible possibly plausible maybe perhaps equally both either alternatively or "
+    "likely likelier better correct right best answer choose chosen though although however but"
 )
 DENIALS = word_set("not no neither nor none wrong incorrect isn't aren't doesn't don't cannot can't")
 LINKS = word_set("and or not no option options nor")
@@ -61,7 +63,8 @@ def parse(text: str, options: Sequence[str]) -> ParseResult[int]:
     (ParseResult(strict=1, lenient=1), ParseResult(strict=None, lenient=1), ParseResult(strict=None, lenient=None))
     """
     return ParseResult.with_fallback(
-        _index(text.strip().casefold(), options), lambda: _lenient(answer_text(json_answers.unwrap(text, json_answers.LETTERS)), options)
+        _index(text.strip().casefold(), options),
+        lambda: _lenient(answer_text(json_answers.unwrap(text, json_answers.LETTERS)), options),
     )
 
 

@@ -1,7 +1,7 @@
 """Answers that say that there is no image, which are no answers to a question about it, in any protocol.
 
-A server that drops images (ollama 9664, dottxt-ai/outlines 1809, ggml-org/llama.cpp 4436) gives such answers, often with
-a yes or a no before them. "No, I can't see a dog." is about the content of an image and is an answer.
+A server that drops images (ollama 9664, dottxt-ai/outlines 1809, ggml-org/llama.cpp 4436) gives such answers, often
+with a yes or a no before them. "No, I can't see a dog." is about the content of an image and is an answer.
 """
 
 import re
@@ -10,15 +10,18 @@ from eyechart.parsers.text import answer_text
 
 NOUN = r"(?:image|picture|photo|photograph|attachment|screenshot|visual input)s?(?: files?)?"
 ABSENT = r"(?:attached|provided|uploaded|included|shared|supplied|given|sent|posted|here|available|present|yet)"
-ABSENT += r"(?! (?:to|on|with|in) (?:a|an|the|its|his|her|their) (?!message|prompt|question|request|post|chat|conversation))"
+ABSENT += r"(?! (?:to|on|with|in) (?:a|an|the|its|his|her|their) "
+ABSENT += r"(?!message|prompt|question|request|post|chat|conversation))"
 SENT_TO = (
     r"(?:in|with|to|from) (?:your|our|the|this) (?:message|conversation|chat|prompt|request|question|post|query|input"
     r"|upload|text|thread)"
 )
-WHERE = rf"(?=[.,;:!?)\n]|\Z| -| (?:{ABSENT}|{SENT_TO}|from you|on my end|at all|to (?:analy[sz]e|look at|examine|see|view)"
+WHERE = rf"(?=[.,;:!?)\n]|\Z| -| (?:{ABSENT}|{SENT_TO}|from you|on my end|at all"
+WHERE += r"|to (?:analy[sz]e|look at|examine|see|view)"
 WHERE += r"|in order|so|and|but|for me|that you|you|directly|because|as|since|right now|at the moment)\b)"
 CANNOT = (
-    r"(?:(?:do not|don't|lack)(?: currently)? (?:have )?the (?:ability|capability) to|(?:do|does|did|could|would|have|has)(?:n't| not)"
+    r"(?:(?:do not|don't|lack)(?: currently)? (?:have )?the (?:ability|capability) to"
+    r"|(?:do|does|did|could|would|have|has)(?:n't| not)"
     r"|can't|cannot|can not|unable to|not able to|never|(?:no|without the) ability to|incapable of|not capable of)"
 )
 SEE = (
@@ -26,45 +29,55 @@ SEE = (
     r"|interpret|have|get|look at|have access to|perceive|read|identify)"
 )
 ADVERB = r"(?: (?:actually|currently|directly|physically|seem to|appear to|yet|even|visually))*"
-WHICH = r"(?: (?:any|an|a|the|your|that|this|actual|attached|uploaded|provided|mentioned|such|or|view|see|analy[sz]e|process))*"
-ASK = r"(?:please|kindly|(?:can|could|would|will) you|(?:if|once|when|after|as soon as|until) you(?:'ve| have| can| could)?|forgot to"
-ASK += r"|need you to|free to|try(?:ing)? to|try|i(?:'ll| will| would|'d)? need|help if you)"
+WHICH = r"(?: (?:any|an|a|the|your|that|this|actual|attached|uploaded|provided|mentioned|such|or|view|see"
+WHICH += r"|analy[sz]e|process))*"
+ASK = r"(?:please|kindly|(?:can|could|would|will) you|(?:if|once|when|after|as soon as|until) you(?:'ve| have| can| could)?"
+ASK += r"|forgot to|need you to|free to|try(?:ing)? to|try|i(?:'ll| will| would|'d)? need|help if you)"
 SEND = (
     r"(?:re-?)?(?:upload|uploading|uploaded|provide|provided|share|shared|attach|attaching|attached|send|sent|sending|paste"
     r"|submit|post|include|supply)"
 )
 GIVEN = r" (?:given|provided with|provided|shown|sent|received)"
-NO_IMAGE = re.compile(
-    "|".join(
-        (
-            rf"\b{CANNOT}{ADVERB} {SEE}{WHICH} {NOUN}(?: you \w+)?{WHERE}",
-            rf"\bno {NOUN}(?: (?:is|are|was|were|has been|have been|appears to be|seems to be|to be|to|actually))?"
-            rf" (?:{ABSENT}|found|detected|attach\w*|visible to me|analy[sz]e|{SENT_TO})\b",
-            rf"\bno (?:attached|uploaded|accompanying|provided|actual|such) {NOUN}{WHERE}",
-            rf"(?:\A|\b(?:there(?:'s| is| was| are)|i (?:see|have|received|got|find)) )no {NOUN}(?=[.,;:!?)\n]|\Z)",
-            rf"\b{NOUN}(?: you \w+)? (?:(?:is|was|were|has|have|did|does|are)(?:n't| not)|(?:is|was) never)"
-            rf"(?: (?:been|actually|seem to|appear to|come|get|to be|be|currently|successfully))*"
-            rf" (?:{ABSENT}|through|load(?:ed)?|upload|attach|come|showing up|show up|(?:visible|accessible) to me)\b",
-            rf"\b{NOUN} (?:not found|(?:could not|couldn't|cannot|can't) be"
-            r" (?:loaded|displayed|opened|processed|read|accessed|viewed|found|retrieved))",
-            rf"\b{NOUN} (?:(?:is|was|seems|appears)(?: to be)? missing(?! \w)|failed to (?:load|upload|attach|process))",
-            rf"\b{ASK}(?: (?:to|also|just|try|again|first|go ahead and))* {SEND}(?: me)?"
-            rf"(?: (?:it|the|an|your|a|that|any|actual|correct))* {NOUN}\b",
-            rf"(?:\A|[.!?\n] ?)(?:upload|attach|send|share)(?: (?:the|an|your|me))+ {NOUN}\b",
-            rf"\b(?:haven't|have not|hasn't|didn't|did not|forgot to)(?: (?:actually|yet|seem to have|been))?"
-            rf" {SEND}(?: (?:any|an|a|the|your))* {NOUN}\b",
-            rf"\b(?:haven't|have not|wasn't|was not|not)(?: been)?{GIVEN}(?: (?:any|an|a|the))+ {NOUN}\b",
-            rf"\bwaiting for(?: (?:any|an|a|the|your))* {NOUN}{WHERE}",
-            r"\b(?:message|prompt|request|question|post|query) (?:does not|doesn't|did not|didn't)(?: seem to| appear to)?"
-            rf" (?:contain|include|have|come with)(?: (?:any|an|a|the|actual|attached))* {NOUN}{WHERE}",
-            rf"\b(?:does not|doesn't|do not|don't) (?:appear|seem) to be(?: (?:any|an|a|attached))+ {NOUN}{WHERE}",
-            rf"\bneed (?:to (?:see|view) )?(?:the|an|your) {NOUN} (?:to|in order|first|before)\b",
-            rf"\bwithout (?:seeing |having |access to |being able to see |viewing )?(?:an|the|any|your) {NOUN}{WHERE}",
-            r"\bas a(?:n ai)? (?:text-based|language model|text-only)",
-            r"\b(?:text-based|text-only) (?:ai|model|assistant|language model)\b",
-        )
-    )
+PHRASES = (
+    rf"\b{CANNOT}{ADVERB} {SEE}{WHICH} {NOUN}(?: you \w+)?{WHERE}",
+    (
+        rf"\bno {NOUN}(?: (?:is|are|was|were|has been|have been|appears to be|seems to be|to be|to|actually))?"
+        rf" (?:{ABSENT}|found|detected|attach\w*|visible to me|analy[sz]e|{SENT_TO})\b"
+    ),
+    rf"\bno (?:attached|uploaded|accompanying|provided|actual|such) {NOUN}{WHERE}",
+    rf"(?:\A|\b(?:there(?:'s| is| was| are)|i (?:see|have|received|got|find)) )no {NOUN}(?=[.,;:!?)\n]|\Z)",
+    (
+        rf"\b{NOUN}(?: you \w+)? (?:(?:is|was|were|has|have|did|does|are)(?:n't| not)|(?:is|was) never)"
+        rf"(?: (?:been|actually|seem to|appear to|come|get|to be|be|currently|successfully))*"
+        rf" (?:{ABSENT}|through|load(?:ed)?|upload|attach|come|showing up|show up|(?:visible|accessible) to me)\b"
+    ),
+    (
+        rf"\b{NOUN} (?:not found|(?:could not|couldn't|cannot|can't) be"
+        r" (?:loaded|displayed|opened|processed|read|accessed|viewed|found|retrieved))"
+    ),
+    rf"\b{NOUN} (?:(?:is|was|seems|appears)(?: to be)? missing(?! \w)|failed to (?:load|upload|attach|process))",
+    (
+        rf"\b{ASK}(?: (?:to|also|just|try|again|first|go ahead and))* {SEND}(?: me)?"
+        rf"(?: (?:it|the|an|your|a|that|any|actual|correct))* {NOUN}\b"
+    ),
+    rf"(?:\A|[.!?\n] ?)(?:upload|attach|send|share)(?: (?:the|an|your|me))+ {NOUN}\b",
+    (
+        rf"\b(?:haven't|have not|hasn't|didn't|did not|forgot to)(?: (?:actually|yet|seem to have|been))?"
+        rf" {SEND}(?: (?:any|an|a|the|your))* {NOUN}\b"
+    ),
+    rf"\b(?:haven't|have not|wasn't|was not|not)(?: been)?{GIVEN}(?: (?:any|an|a|the))+ {NOUN}\b",
+    rf"\bwaiting for(?: (?:any|an|a|the|your))* {NOUN}{WHERE}",
+    (
+        r"\b(?:message|prompt|request|question|post|query) (?:does not|doesn't|did not|didn't)(?: seem to| appear to)?"
+        rf" (?:contain|include|have|come with)(?: (?:any|an|a|the|actual|attached))* {NOUN}{WHERE}"
+    ),
+    rf"\b(?:does not|doesn't|do not|don't) (?:appear|seem) to be(?: (?:any|an|a|attached))+ {NOUN}{WHERE}",
+    rf"\bneed (?:to (?:see|view) )?(?:the|an|your) {NOUN} (?:to|in order|first|before)\b",
+    rf"\bwithout (?:seeing |having |access to |being able to see |viewing )?(?:an|the|any|your) {NOUN}{WHERE}",
+    r"\bas a(?:n ai)? (?:text-based|language model|text-only)",
+    r"\b(?:text-based|text-only) (?:ai|model|assistant|language model)\b",
 )
+NO_IMAGE = re.compile("|".join(PHRASES))
 
 
 def says_no_image(text: str) -> bool:

@@ -44,7 +44,8 @@ NEXT = re.compile(
 )
 CONTINUED = re.compile(
     r"(?<!next to )\banother\b|\b(?:an|and|some|plus) additional (?!detail|info|context|note)|\bplus (?:an?|the|some)\b"
-    r"|\b(?:and|plus|with|are|is|also|possibly|maybe|perhaps|one|some|a few|several)(?: \w+)? (?:more(?! \w+ly\b| than)|others)\b"
+    r"|\b(?:and|plus|with|are|is|also|possibly|maybe|perhaps|one|some|a few|several)(?: \w+)?"
+    r" (?:more(?! \w+ly\b| than)|others)\b"
 )
 THE_OTHER = re.compile(r"\bthe other(?: one| is|,? on| in| at| near| to| dog)?\b|\+ ?[0-9a-z]")
 A_SHARE = word_set("each every either both per apiece")

@@ -23,8 +23,14 @@ BEFORE = str.maketrans(dict.fromkeys(INVISIBLE) | {"№": "#"})  # NFKC would re
 LATIN = str.maketrans("авекмнорстухѕіјһԁԛԝαβεζηικμνορτυχ", "abekmhopctyxsijhdqwabezhikmnoptyx")
 MARKS = str.maketrans("‘’ʼ′＇‐‑‒–—―−", "'''''-------")
 SIGNS = str.maketrans(  # of other scripts; NFKC has replaced the full-width ones
-    dict.fromkeys("。।॥۔։።။།", ". ") | dict.fromkeys("、،", ",") | dict.fromkeys("؛፤", ";") | {"؟": "?", "፡": ":", "׃": ":"}
-    | dict.fromkeys("「『《〈‹", '"') | dict.fromkeys("」』》〉›", '" ') | dict(zip("【】〔〕〖〗", "[][][]", strict=True)) | dict.fromkeys("¿¡", " ")
+    dict.fromkeys("。।॥۔։።။།", ". ")
+    | dict.fromkeys("、،", ",")
+    | dict.fromkeys("؛፤", ";")
+    | {"؟": "?", "፡": ":"}
+    | dict.fromkeys("「『《〈‹", '"')
+    | dict.fromkeys("」』》〉›", '" ')
+    | dict(zip("【】〔〕〖〗", "[][][]", strict=True))
+    | dict.fromkeys("¿¡", " ")
 )
 BULLETS = "•·●▪◦‣→⇒➡✅✔☑👉"
 EMPHASIS = str.maketrans("", "", '*`"“”„«»')
@@ -82,7 +88,8 @@ def fold(text: str) -> str:
     ('goldfish', True)
     """
     normalized = normalize("NFKC", text.translate(BEFORE))
-    return normalize("NFKC", normalized.casefold().upper().casefold()).translate(LATIN).translate(MARKS).translate(SIGNS)
+    cased = normalize("NFKC", normalized.casefold().upper().casefold())
+    return cased.translate(LATIN).translate(MARKS).translate(SIGNS)
 
 
 def answer_text(text: str) -> str:

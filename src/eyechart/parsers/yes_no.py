@@ -49,7 +49,8 @@ def parse(text: str) -> ParseResult[bool]:
      ParseResult(strict=None, lenient=None), ParseResult(strict=None, lenient=None))
     """
     return ParseResult.with_fallback(
-        {"yes": True, "no": False}.get(text.strip().casefold()), lambda: _lenient(answer_text(json_answers.unwrap(text)))
+        {"yes": True, "no": False}.get(text.strip().casefold()),
+        lambda: _lenient(answer_text(json_answers.unwrap(text))),
     )
 
 

@@ -51,7 +51,8 @@ def extract_choices(
 ) -> ExtractionResult:
     """Return the choice of each text; equal texts share one request, and texts that are a choice need none.
 
-    Thinking is removed; an empty text, and one that says that there is no image, have no choice. `slots` are the slots of the prompt other than `said`.
+    Thinking is removed; an empty text, and one that says that there is no image, have no choice. `slots` are the slots
+    of the prompt other than `said`.
     """
     stripped = ["" if says_no_image(text) else remove_thinking(text).strip() for text in texts]
     known = [*dict.fromkeys(filter(None, stripped))]
