@@ -77,10 +77,19 @@ def test_names_and_answers_go_into_the_templates(sit: Any, talker: Any, letters:
 
 
 def test_inclusion_maps_what_includes_a_name(sit: Any, talker: Any) -> None:
-    table = {0: "a big cat, context", 1: "caterpillar", 2: "a cat like a great white shark"}
-    context = sit(talker(says(table)), [0, 0, 0], "closed_world_plus", mapping="inclusion")
+    table = {
+        0: "a big cat, context",
+        1: "caterpillar",
+        2: "a cat like a great white shark",
+        3: "a great white shark or so",
+    }
+    context = sit(talker(says(table)), [0, 0, 0, 0], "closed_world_plus", mapping="inclusion")
     said = ClosedWorldPlus().predict(context)
-    assert (found(said), said.unparsed, said.texts.out_of_prompt) == ([CAT, NONE, SHARK], frozenset(), ("Wrong",) * 3)
+    assert (found(said), said.unparsed, said.texts.out_of_prompt) == (
+        [CAT, NONE, NONE, SHARK],  # two names in one answer are no answer for one of them
+        frozenset(),
+        ("Wrong",) * 4,
+    )
 
 
 def test_cw_plus_keeps_to_the_classes_of_the_split(sit: Any, talker: Any, letters: Any) -> None:

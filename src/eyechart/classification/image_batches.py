@@ -14,6 +14,7 @@ from eyechart.inference.responses import Response
 from eyechart.parsers import json_answers
 from eyechart.parsers.no_image import says_no_image
 from eyechart.parsers.parse_result import ParseResult
+from eyechart.parsers.text import answer_text
 from eyechart.parsers.thinking import remove_thinking
 from eyechart.parsers.truncation import read_complete_name
 from eyechart.protocol.context import Context
@@ -241,7 +242,7 @@ def split_by_image(batch: Generate, responses: Sequence[Response], *, json: bool
             cut = not response.finished and (parsed is None or lenient is None)
             if len(keys) == 1 and (parsed is None or parsed.lenient is None):
                 lenient = json_answers.unwrap(text, json_answers.NAMES)
-                lenient = "" if parsed and lenient == text and BRACES.intersection(text) else lenient
+                lenient = "" if parsed and lenient == text and BRACES.intersection(answer_text(text)) else lenient
             lenient = "" if lenient and says_no_image(lenient) else lenient
             yield ParsedAnswer(
                 row,

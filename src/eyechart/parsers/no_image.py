@@ -31,7 +31,8 @@ SEE = (
 ADVERB = r"(?: (?:actually|currently|directly|physically|seem to|appear to|yet|even|visually))*"
 WHICH = r"(?: (?:any|an|a|the|your|that|this|actual|attached|uploaded|provided|mentioned|such|or|view|see"
 WHICH += r"|analy[sz]e|process))*"
-ASK = r"(?:please|kindly|(?:can|could|would|will) you|(?:if|once|when|after|as soon as|until) you(?:'ve| have| can| could)?"
+ASK = r"(?:please|kindly|(?:can|could|would|will) you"
+ASK += r"|(?:if|once|when|after|as soon as|until) you(?:'ve| have| can| could)?"
 ASK += r"|forgot to|need you to|free to|try(?:ing)? to|try|i(?:'ll| will| would|'d)? need|help if you)"
 SEND = (
     r"(?:re-?)?(?:upload|uploading|uploaded|provide|provided|share|shared|attach|attaching|attached|send|sent|sending|paste"
