@@ -34,7 +34,7 @@ LATEX = (
 )
 WRAPPED = re.compile(rf"\\\\?{LATEX} ?\{{([^{{}}]*)\}}|\{{\\\\?(?:bf|rm|it|tt|sf|em|bfseries) ([^{{}}]*)\}}")
 BOXED = re.compile(r"\\\\?f?box(?:ed)? ?\{([^{}]*)\}([.,;:!?)\]]?)")
-MATHS = re.compile(r"(?<!\$)\$\$?(?!\$)(?:([^$\s](?:[^$\n]{0,80}[^$\s])?)|\s([^$]{0,80})\s)\$\$?(?!\$)([.,;:!?)\]]?)")
+MATHS = re.compile(r"(?<!\$)\$\$?(?!\$)(?:([^$\s](?:[^$\n]{0,80}[^$\s])?)|(\s[^$]{0,80}\s))\$\$?(?!\$)([.,;:!?)\]]?)")
 SPACES = re.compile(r"\\\\?[(\[,;! ]|\\quad\b|&nbsp;")
 CLOSINGS = re.compile(r"\\\\?[)\]]")
 ESCAPES = re.compile(r"\\(?:(?=[.\-_*#])|(?:left|right|displaystyle|large)\b ?)")
@@ -49,7 +49,7 @@ def remove_markup(text: str, states: Callable[[str], bool]) -> str:
     `states` tells of the words before a box whether the box is a statement of its own.
 
     >>> remove_markup(r"orange, so $\boxed{\text{b}}$<|im_end|>", lambda before: True)
-    'orange, so \nanswer: b\n\n'
+    'orange, so  \nanswer: b\n \n'
     """
     plain = SPEAKER.sub("", TOKEN.sub("\n", OTHER_TURN.sub("\n", TAGGED.sub(r"\\boxed{\1\3}", text))))
     plain = STRUCK.sub(" ", plain)

@@ -75,7 +75,6 @@ PHRASES = (
     rf"\b(?:does not|doesn't|do not|don't) (?:appear|seem) to be(?: (?:any|an|a|attached))+ {NOUN}{WHERE}",
     rf"\bneed (?:to (?:see|view) )?(?:the|an|your) {NOUN} (?:to|in order|first|before)\b",
     rf"\bwithout (?:seeing |having |access to |being able to see |viewing )?(?:an|the|any|your) {NOUN}{WHERE}",
-    r"\bas a(?:n ai)? (?:text-based|language model|text-only)",
     r"\b(?:text-based|text-only) (?:ai|model|assistant|language model)\b",
 )
 NO_IMAGE = re.compile("|".join(PHRASES))

@@ -47,7 +47,7 @@ CONTINUED = re.compile(
     r"|\b(?:and|plus|with|are|is|also|possibly|maybe|perhaps|one|some|a few|several)(?: \w+)?"
     r" (?:more(?! \w+ly\b| than)|others)\b"
 )
-THE_OTHER = re.compile(r"\bthe other(?: one| is|,? on| in| at| near| to| dog)?\b|\+ ?[0-9a-z]")
+THE_OTHER = re.compile(r"\b(?<!of )the other(?= (?:one|is|on|in|at|near|to)\b|[.,;]|\Z)|\+ ?[0-9a-z]")
 A_SHARE = word_set("each every either both per apiece")
 REFERS = re.compile(r"\b(?:another|the other)(?: one)?(?= (?:is|was|on|in|at|near|behind|beside|by|under|with|to)\b)")
 PART_OF = (("of", "which"), ("of", "whom"), ("of", "them"))
