@@ -20,7 +20,7 @@ from eyechart.parsers.truncation import read_complete_name
 from eyechart.protocol.context import Context, is_replay, usual_token_limit
 from eyechart.protocol.prompts import Prompt
 
-VERSION = 1
+VERSION = 2
 UNPARSED = -1
 TOKENS = 96  # the longest name, its quotes and the braces around it
 

@@ -126,7 +126,7 @@ def test_the_record_says_how_words_became_choices(aviary: Any, talker: Any, choo
         (chooser(), "inclusion"),
     )]  # fmt: skip
     assert [each["extraction"] for each in how] == ["choice", "choice", "inclusion"]
-    parsers = ["class_name 3, constrained, 3 choices", "class_name 3, json_answers 3, 3 choices", "inclusion 1"]
+    parsers = ["class_name 3, constrained, 3 choices", "class_name 3, json_answers 3, 3 choices", "inclusion 2"]
     assert [each["parser_version"] for each in how] == parsers
     asked = [(each["prompt"].partition(" ")[0], each.get("extraction_prompt", "").partition(" ")[0]) for each in how]
     assert asked == [("what", "which"), ("what", "which"), ("what", "")]
