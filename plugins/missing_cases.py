@@ -26,7 +26,6 @@ from .workers import is_worker
 
 COLLECTED = "eyechart_collected"
 OWN_TEST = re.compile(r"[@,]test=(?P<test>[^,\[]+::[^\[]+)(?:\[.*\])?$")
-CHOSEN = re.compile(r"(?<=\])@.*$")  # the option values at the end of a case
 SHOWN = 8
 DONE = (pytest.ExitCode.OK, pytest.ExitCode.TESTS_FAILED, pytest.ExitCode.NO_TESTS_COLLECTED)
 REMEDY = "Restore it, or delete it from the baseline."
@@ -141,7 +140,7 @@ class MissingCases:
     @property
     def model_names(self) -> list[str]:
         """The names of the session's models in cases."""
-        return [str(model) for model in get_settings(self.config).models]
+        return [model.name for model in get_settings(self.config).models]
 
     def is_left_out(self, evidence: Evidence) -> bool:
         """Return whether the command line requests other models, or other option values of the protocol."""
@@ -150,8 +149,11 @@ class MissingCases:
             return True
         if not getoption("eye_set") and not getoption("eye_preset"):
             return False
-        place = CHOSEN.sub("", split_case_name(evidence)[0])
-        return any((CHOSEN.sub("", case), protocol) == (place, evidence.protocol) for case, protocol in self.cases)
+        place = "/".join([*evidence.case.split("/", 2)[:2], evidence.model])
+        return any(
+            protocol == evidence.protocol and (case == place or case.startswith(f"{place}@"))
+            for case, protocol in self.cases
+        )
 
     def is_selected(self, function: Mapping[str, Any], case: str) -> bool:
         """Return whether `-k`, `-m` and `--deselect` select a case of a test function."""

@@ -35,6 +35,19 @@ def removed(held: Any, tmp_path: Path) -> Any:
 
 
 @pytest.fixture
+def named(gated: Any, tmp_path: Path) -> Any:
+    """The baseline has two named models on two splits, and the data one split."""
+    gated.world.models = ("prod=replay[path=a.csv]", "next-2=replay[path=b.csv]")
+    gated.answer(file="b.csv")
+    gated.kept()
+    shutil.copytree(gated.world.data, tmp_path / "data")
+    shutil.rmtree(tmp_path / "data" / "imagenet" / "tiny2")
+    gated.world.data = tmp_path / "data"
+    gated.answer()
+    return gated
+
+
+@pytest.fixture
 def models(gated: Any) -> Any:
     """The baseline has two models."""
     gated.world.models = ("replay[path=a.csv]", "replay[path=b.csv]")
@@ -54,6 +67,25 @@ def test_a_split_that_is_gone_is_named_and_fails_under_strict(removed: Any, work
     summary = (removed.world.folder / "summary.md").read_text()
     assert "Exit status 11: missing data, or a missing case of the baseline" in summary
     assert GONE in summary
+
+
+@pytest.mark.parametrize("workers", [(), ("-n2",)], ids=["serial", "workers"])
+def test_a_split_that_is_gone_is_missing_for_each_named_model(named: Any, workers: tuple[str, ...]) -> None:
+    said = named.ran(HELD, STRICT, "--eye-summary=summary.md", *workers, code=ABSENT)
+    for model in ("prod", "next-2"):
+        assert f"ERROR: imagenet/tiny2/{model} (replay) is in the baseline kept/" in said
+    assert said.count("and was not run: there is no split imagenet/tiny2.") == 2
+    assert "not asked for" not in said
+
+
+def test_a_renamed_split_of_one_named_model_of_two_is_missing_and_its_new_name_has_no_baseline(named: Any) -> None:
+    shutil.copytree(named.world.data / "imagenet" / "tiny", named.world.data / "imagenet" / "tiny-renamed")
+    named.world.models = named.world.models[:1]
+    named.answer()
+    said = named.ran(HELD, STRICT, code=1)
+    assert "imagenet/tiny-renamed/prod (replay) has no baseline." in said
+    assert said.count("and was not run: there is no split imagenet/tiny2.") == 1
+    assert "2 cases of the baseline not asked for by the options of this session: imagenet/tiny/next-2" in said
 
 
 def test_a_case_that_is_gone_beside_a_loss_is_a_failure_of_two_kinds(removed: Any) -> None:
