@@ -1,5 +1,6 @@
-"""Write files atomically, so that no reader sees a part of a file."""
+"""Write files atomically, so that no reader sees a part of a file, and one after the other where they are merged."""
 
+import fcntl
 import os
 import threading
 from collections.abc import Iterator
@@ -42,6 +43,33 @@ def replace_file(path: Path) -> Iterator[IO[bytes]]:
         draft.replace(path)
     finally:
         draft.unlink(missing_ok=True)
+
+
+@contextmanager
+def lock_file(path: Path) -> Iterator[None]:
+    """Hold a file alone among processes and threads, to read it, change it and write it; wait for another holder.
+
+    The lock is a hidden file beside it, which is gone afterwards. Raises OSError.
+    """
+    lock = path.with_name(f".{path.name}.lock")
+    while True:
+        with lock.open("ab") as file:
+            fcntl.flock(file, fcntl.LOCK_EX)
+            if not is_at(file, lock):  # its last holder deleted it: another process may hold a new one
+                continue
+            try:
+                yield
+            finally:
+                lock.unlink(missing_ok=True)
+            return
+
+
+def is_at(file: IO[bytes], path: Path) -> bool:
+    """Return whether a path is that of an open file, which may have been deleted or replaced since."""
+    try:
+        return os.path.samestat(os.fstat(file.fileno()), path.stat())
+    except FileNotFoundError:
+        return False
 
 
 def write_checked(path: Path, content: bytes) -> None:

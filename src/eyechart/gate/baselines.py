@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import msgspec
 
-from eyechart.atomic import write_atomic
+from eyechart.atomic import lock_file, write_atomic
 from eyechart.errors import BaselineError
 from eyechart.gate.evidence import SCHEMA, Evidence
 from eyechart.gate.ratchet import NO_DRIFT, Drift, add_version
@@ -75,6 +75,18 @@ def write_baselines(path: Path, cases: Iterable[Evidence], alpha: float = ALPHA)
 
 
 def _write(path: Path, benchmark: str, model: str, cases: Sequence[Evidence], alpha: float) -> WrittenBaseline:
+    """Read, merge and write a file under a lock, so that no case of a process that writes beside this one is lost."""
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with lock_file(path):
+            return _merge(path, benchmark, model, cases, alpha)
+    except OSError as error:
+        raise BaselineError(
+            f"The baseline {path} cannot be written ({error.strerror}). Name another folder."
+        ) from error
+
+
+def _merge(path: Path, benchmark: str, model: str, cases: Sequence[Evidence], alpha: float) -> WrittenBaseline:
     previous, unreadable = _read_existing(path)
     if previous and (previous.benchmark, previous.model) != (benchmark, model):
         raise BaselineError(
@@ -87,17 +99,11 @@ def _write(path: Path, benchmark: str, model: str, cases: Sequence[Evidence], al
     alarm = drift if drift.is_alarm(alpha) else NO_DRIFT
     counted = msgspec.UNSET if alarm.updates or not drift.updates else drift
     by_key = {case_key(evidence): evidence for evidence in (previous.cases if previous else ())}
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        kept = (msgspec.structs.replace(evidence, keys=(), slices=msgspec.UNSET) for evidence in cases)
-        by_key |= {case_key(evidence): write_samples(evidence, path.parent) for evidence in kept}
-        merged = tuple(by_key[key] for key in sorted(by_key))
-        baseline = Baseline(schema=SCHEMA, benchmark=benchmark, model=model, drift=counted, cases=merged)
-        write_atomic(path, encode_baseline(baseline))
-    except OSError as error:
-        raise BaselineError(
-            f"The baseline {path} cannot be written ({error.strerror}). Name another folder."
-        ) from error
+    kept = (msgspec.structs.replace(evidence, keys=(), slices=msgspec.UNSET) for evidence in cases)
+    by_key |= {case_key(evidence): write_samples(evidence, path.parent) for evidence in kept}
+    merged = tuple(by_key[key] for key in sorted(by_key))
+    baseline = Baseline(schema=SCHEMA, benchmark=benchmark, model=model, drift=counted, cases=merged)
+    write_atomic(path, encode_baseline(baseline))
     return WrittenBaseline(path, unreadable, alarm)
 
 

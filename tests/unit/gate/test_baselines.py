@@ -1,5 +1,6 @@
 """Baselines: what is written is read, cases that were not run are kept, and what cannot serve is refused by name."""
 
+import multiprocessing
 from collections.abc import Callable
 from difflib import ndiff
 from pathlib import Path
@@ -46,6 +47,26 @@ def test_cases_that_were_not_run_are_kept_and_those_that_were_are_replaced(cases
     (written,) = write_baselines(tmp_path, cases("imagenet/b/m[]", "imagenet/c/m[]", right=0))
     held = {each.case: each.metrics[0].value for each in read_baseline(written.path).cases}
     assert held == {"imagenet/a/m[]": 2 / 3, "imagenet/b/m[]": 1 / 3, "imagenet/c/m[]": 1 / 3}
+
+
+def test_no_case_is_lost_where_processes_write_one_file_at_once(cases: Any, tmp_path: Path) -> None:
+    context = multiprocessing.get_context("fork")
+    barrier = context.Barrier(4)
+
+    def write(name: str) -> None:
+        for place in range(5):
+            barrier.wait(60)
+            write_baselines(tmp_path / str(place), cases(f"imagenet/{name}/m[]"))
+
+    writers = [context.Process(target=write, args=(name,)) for name in "abcd"]
+    for writer in writers:
+        writer.start()
+    for writer in writers:
+        writer.join()
+    assert [writer.exitcode for writer in writers] == [0] * 4
+    for place in range(5):
+        assert len(read_baselines(tmp_path / str(place))) == 4
+    assert {path.name for path in tmp_path.rglob("*") if path.is_file()} == {f"{model_slug('m[]')}.json"}
 
 
 def test_the_same_run_gives_the_same_bytes_whatever_the_order(cases: Any, tmp_path: Path) -> None:
