@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 from eyechart.metrics.clusters import clustered_t_interval
 from eyechart.metrics.intervals import Interval
 from eyechart.metrics.proper_scores import brier_scores
+from eyechart.ranges import keep_in_range
 from eyechart.records import Metric, MetricKey, subset_text
 
 Floats = NDArray[np.float64]
@@ -19,7 +20,8 @@ Ints = NDArray[np.int64]
 class Estimate:
     """One value of a case, with the evidence by which it is compared with another run.
 
-    `value` is None where the metric is not defined; NaN becomes None. `subset` names the samples that the value is
+    `value` is None where the metric is not defined; NaN becomes None. It is within its interval, and both are within
+    the metric's range (`ranges.keep_in_range`). `subset` names the samples that the value is
     computed on, `level` the level of the taxonomy and `prompt` the prompts of a prompt set (see `records.Metric`).
     `title` names its row in the terminal, "" for a value without a row: `acc5` is printed in the column top-5 of the
     row with its title, every other value in the column before it. `higher_is_better` is None for a value that the gate
@@ -53,11 +55,16 @@ class Estimate:
     epochs_interval: Interval | None = None
 
     def __post_init__(self) -> None:
-        undefined = self.value is None or bool(np.isnan(self.value))
-        no_interval = undefined or self.interval is None or bool(np.isnan(self.interval).any())
-        object.__setattr__(self, "value", None if undefined or self.value is None else float(self.value))
-        bounds = None if no_interval or self.interval is None else Interval(*map(float, self.interval))
-        object.__setattr__(self, "interval", bounds)
+        value = float("nan") if self.value is None else float(self.value)
+        no_interval = np.isnan(value) or self.interval is None or bool(np.isnan(self.interval).any())
+        ends = None if no_interval or self.interval is None else (float(self.interval.low), float(self.interval.high))
+        value, low, high = keep_in_range(self.name, value, ends)
+        object.__setattr__(self, "value", None if np.isnan(value) else value)
+        object.__setattr__(self, "interval", None if ends is None else Interval(low, high))
+        if self.epochs_interval is not None and not np.isnan(self.epochs_interval).any():
+            object.__setattr__(
+                self, "epochs_interval", Interval(*keep_in_range(self.name, value, self.epochs_interval)[1:])
+            )
 
     @property
     def key(self) -> MetricKey:

@@ -29,6 +29,7 @@ LAYERS = (  # from top to bottom
     ("estimates",),
     ("models",),
     ("data",),
+    ("ranges",),
     ("glossary", "samples", "urls"),
     (
         "atomic",

@@ -25,6 +25,7 @@ from eyechart.metrics.proper_scores import brier_scores, sign_flip_mean_p
 from eyechart.metrics.sequential import loss_log_e_value, sequential_loss_limit
 from eyechart.metrics.significance import bootstrap_change, interval_change, mcnemar
 from eyechart.plurals import count_of
+from eyechart.ranges import largest_change
 from eyechart.records import EMPTY, empty_label_rules
 
 SAME = ("fingerprint", "seed", "samples")
@@ -149,7 +150,13 @@ class MetricComparison:
         if self.ci is None or isnan(self.delta):
             return float("nan")
         below = self.delta - self.ci.low if self.metric.direction > 0 else self.ci.high - self.delta
-        return self.loss + below * float(ndtri(1 - alpha) / ndtri(0.975))
+        limit = self.loss + below * float(ndtri(1 - alpha) / ndtri(0.975))
+        return min(limit, largest_change(self.range_name, self.before, self.after))
+
+    @property
+    def range_name(self) -> str:
+        """The name of the metric whose range the values have."""
+        return "log_score" if self.pooled and self.family == SCORES else self.metric.name
 
 
 @dataclass(frozen=True, eq=False)
@@ -401,7 +408,7 @@ def _compare_scores(
         n=n,
         n_clusters=n_clusters,
         delta=values[1] - values[0],
-        ci=clustered_t_interval(np.where(both, moved, np.nan), units) if n else None,
+        ci=change_in_range(new.name, clustered_t_interval(np.where(both, moved, np.nan), units)) if n else None,
         p=sign_flip_mean_p(changes) if n else float("nan"),
         method=SIGNED_SCORES,
         counts=changed_counts(old, new),
@@ -409,6 +416,12 @@ def _compare_scores(
         effective_n=float(n),
         changes=(ClusterChanges(data_key(after), changed, changes[changed]),),
     )
+
+
+def change_in_range(name: str, interval: Interval) -> Interval:
+    """Return the interval of a change without what no change of the metric can be."""
+    most = largest_change(name)
+    return Interval(max(-most, interval.low), min(most, interval.high))
 
 
 def count_clusters(clusters: Ints | None, counted: NDArray[np.bool_]) -> int:

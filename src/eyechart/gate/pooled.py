@@ -10,7 +10,16 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 from scipy.special import stdtrit
 
-from eyechart.gate.compare import MCNEMAR, PRIMARY, SCORES, SIGN_FLIPS, SIGNED_SCORES, ClusterChanges, MetricComparison
+from eyechart.gate.compare import (
+    MCNEMAR,
+    PRIMARY,
+    SCORES,
+    SIGN_FLIPS,
+    SIGNED_SCORES,
+    ClusterChanges,
+    MetricComparison,
+    change_in_range,
+)
 from eyechart.gate.evidence import MetricEvidence
 from eyechart.metrics.clusters import design_effect_of_changes, sign_flip_p
 from eyechart.metrics.intervals import Interval
@@ -91,7 +100,7 @@ def pool_scores(comparisons: Sequence[MetricComparison]) -> MetricComparison:
         n=n,
         n_clusters=images,
         delta=delta,
-        ci=Interval(delta - half, delta + half),
+        ci=change_in_range("log_score", Interval(delta - half, delta + half)),
         p=sign_flip_mean_p(units),
         method=SIGNED_SCORES,
         family=SCORES,

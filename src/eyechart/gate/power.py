@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from math import isnan
+from math import inf, isnan
 
 from scipy.special import ndtri
 
@@ -13,6 +13,7 @@ from eyechart.gate.verdicts import Verdict
 from eyechart.glossary import is_percent
 from eyechart.metrics.intervals import Interval
 from eyechart.metrics.significance import interval_change, minimum_detectable_loss
+from eyechart.ranges import largest_loss
 
 POWER = 0.8
 Kind = tuple[str, bool]
@@ -25,7 +26,8 @@ def power_lines(verdicts: Sequence[Verdict], alpha: float) -> Iterator[str]:
     levels = strictest_levels([comparison for comparison in comparisons if not isnan(comparison.p)], alpha)
     for comparison in comparisons:
         smallest = smallest_detectable_loss(comparison, levels.get(kind_of(comparison), alpha))
-        loss = describe_detectable_loss(comparison.metric.name, smallest)
+        most = largest_loss(comparison.range_name, comparison.before, comparison.metric.direction)
+        loss = describe_detectable_loss(comparison.range_name, smallest, most)
         samples = describe_n(comparison.n, comparison.n_clusters)
         name = f"{comparison.case} ({comparison.protocol}): {comparison.name}"
         yield f"{name} {loss} ({samples}, {comparison.method})"
@@ -67,13 +69,15 @@ def detectable_by_interval(ci: Interval, alpha: float) -> float:
     return error * float(ndtri(1 - alpha / 2) + ndtri(POWER))
 
 
-def describe_detectable_loss(name: str, loss: float) -> str:
+def describe_detectable_loss(name: str, loss: float, most: float = inf) -> str:
     """Return a sentence part about the smallest detectable loss of a metric, of most metrics a fraction.
+
+    One that is larger than the metric can lose at most is no loss that a comparison would show.
 
     >>> describe_detectable_loss("acc1", 0.0123), describe_detectable_loss("log_score", 0.0123)
     ('would show a loss of 1.23 points', 'would show a loss of 0.0123')
     """
-    if isnan(loss):
+    if isnan(loss) or loss > most:
         return "would show no loss"
     return f"would show a loss of {f'{100 * loss:.2f} points' if is_percent(name, loss) else f'{loss:.4f}'}"
 
@@ -86,7 +90,8 @@ def power_without_baseline(cases: Sequence[Evidence], alpha: float) -> Iterator[
         metric = comparison.metric
         loss, method = minimum_detectable_effect(evidence, metric, levels[kind_of(comparison)])
         samples = describe_n(metric.n, metric.sampling_units)
-        text = f"{metric_title(metric)} {describe_detectable_loss(metric.name, loss)} ({samples}, {method})"
+        most = largest_loss(metric.name, float(metric.value or 0), metric.direction)
+        text = f"{metric_title(metric)} {describe_detectable_loss(metric.name, loss, most)} ({samples}, {method})"
         yield f"{evidence.case} ({evidence.protocol}): {text}"
 
 

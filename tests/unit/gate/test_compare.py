@@ -1,5 +1,6 @@
 """What is a loss: by hand, by direction, over a session; what may be compared at all; which samples say most."""
 
+import re
 from collections.abc import Sequence
 from itertools import product
 from typing import Any
@@ -8,7 +9,7 @@ import numpy as np
 import pytest
 from msgspec.structs import replace
 
-from eyechart.estimates import Estimate
+from eyechart.estimates import Estimate, score_estimates
 from eyechart.gate.compare import (
     MetricComparison,
     added_metrics,
@@ -302,10 +303,10 @@ def test_power_is_at_the_hardest_place_of_the_session() -> None:
     assert ["would show no loss" in line for line in said] == [False, False, True, True]
 
 
-def test_power_without_a_baseline_supposes_what_nobody_saw(make: Any, share: Any, drawn: Any, named: Any) -> None:
+def test_power_without_a_baseline_supposes_what_nobody_saw(make: Any, share: Any, named: Any) -> None:
     given = [
         *share(acc1=[1, 0] * 300, oop=[1] * 600),
-        drawn([1, 0] * 300),
+        named("f1", n=600, interval=Interval(0.46, 0.54)),
         named("mcc", None),
         named("ig"),
         named("ece", interval=None),
@@ -318,3 +319,21 @@ def test_power_without_a_baseline_supposes_what_nobody_saw(make: Any, share: Any
     assert "acc5 (ImGT, A) would show no loss" in said[-1]
     assert "ece (ImGT, A) would show no loss" in said[3]
     assert len(said) == 5
+
+
+@pytest.mark.parametrize("n", [2, 3, 10])
+def test_no_loss_is_larger_than_what_there_is_to_lose(make: Any, named: Any, n: int) -> None:
+    given = [
+        *(named(name, 0.9, n=n, interval=Interval(0.05, 1.0)) for name in ("f1", "auc", "aurc", "of_a_user")),
+        *score_estimates("ImGT", np.log(np.linspace(0.05, 0.95, n))),
+    ]
+    case = make(given, samples=n)
+    verdicts = decide([*compare_metrics(case, case)])
+    for line in (*power_without_baseline([case], 0.01), *power_lines(verdicts, 0.01)):
+        if found := re.search(r"would show a loss of ([\d.]+)( points)?", line):
+            loss = float(found[1]) / (100 if found[2] else 1)
+            assert loss <= (np.log(1e6) if "log_score" in line else 1), line
+    for verdict in verdicts:
+        most = np.log(1e6) if verdict.comparison.metric.name == "log_score" else 1
+        assert not verdict.limit > most
+        assert verdict.comparison.ci is None or max(map(abs, verdict.comparison.ci)) <= most

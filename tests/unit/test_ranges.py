@@ -1,0 +1,55 @@
+"""No value, end of an interval or loss of a metric is outside of what the metric can be."""
+
+from math import inf, log
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from eyechart.estimates import Estimate, score_estimates
+from eyechart.metrics.intervals import Interval
+from eyechart.metrics.proper_scores import LEAST
+from eyechart.ranges import SHARES, largest_loss, range_of
+
+
+@pytest.mark.parametrize("name", ["aurc", "auc_balanced", "auc", "acc1", "ece", "of_a_user"])
+def test_rounding_is_removed(name: str) -> None:
+    estimate = Estimate(name=name, value=-1e-17, n=4, interval=Interval(-2.2e-16, 1.0000000000000007))
+    assert (estimate.value, estimate.interval) == (0.0, Interval(0.0, 1.0))
+    estimate = Estimate(name=name, value=1 + 2e-16, n=4, interval=Interval(0.5, 1 + 1e-12))
+    assert (estimate.value, estimate.interval) == (1.0, Interval(0.5, 1.0))
+
+
+def test_the_ends_of_students_intervals_are_in_the_range_of_the_scores() -> None:
+    for scores in (np.log([0.99, 0.2]), np.log([LEAST, 0.9]), np.zeros(3)):
+        for estimate in score_estimates("ImGT", scores):
+            least, most = range_of(estimate.name)
+            assert estimate.interval is not None
+            assert least <= estimate.interval.low <= estimate.value <= estimate.interval.high <= most  # type: ignore[operator]
+
+
+def test_epochs_of_a_rare_outcome_have_no_share_below_0() -> None:
+    estimate = Estimate(name="acc1", value=0.01, n=9, epochs_interval=Interval(-0.02, 0.04))
+    assert estimate.epochs_interval == Interval(0.0, 0.04)
+
+
+@given(st.sampled_from(sorted(SHARES)), *[st.floats(-0.5, 1.5)] * 2, st.floats(0, 1))
+def test_a_share_and_its_interval_are_from_0_to_1_and_the_share_is_inside(
+    name: str, low: float, high: float, value: float
+) -> None:
+    estimate: Any = Estimate(name=name, value=value, n=9, interval=Interval(min(low, high), max(low, high)))
+    assert 0 <= estimate.interval.low <= estimate.value <= estimate.interval.high <= 1
+
+
+@pytest.mark.parametrize(("name", "value", "low", "high"), [("f1", 85.0, 80.0, 90.0), ("length", 9.9, -1.0, 12.5)])
+def test_numbers_on_another_scale_stay_as_they_are(name: str, value: float, low: float, high: float) -> None:
+    assert Estimate(name=name, value=value, n=9, interval=Interval(low, high)).interval == Interval(low, high)
+
+
+def test_no_metric_can_lose_more_than_it_has() -> None:
+    assert largest_loss("log_score", -1.0, 1) == -1 - log(LEAST)
+    assert largest_loss("target_brier", 0.25, -1) == 0.75
+    assert largest_loss("acc_delta", -0.25, 1) == 0.75
+    assert largest_loss("f1", 85.0, 1) == inf
