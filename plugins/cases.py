@@ -17,7 +17,7 @@ from eyechart.protocol.settings import Case
 from eyechart.spec import ModelSpec
 from eyechart.urls import is_folder
 
-from .case_ids import case_pattern
+from .case_ids import case_pattern, spellings, unescape_ids
 from .options import get_option, is_on_command_line
 from .own_tests import check_unique_names
 from .settings import describe_ineffective_options, get_settings, is_used_for
@@ -90,6 +90,13 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     if cases:
         check_unique_names(metafunc.config, metafunc.definition.path, metafunc.definition.nodeid, cases)
     metafunc.parametrize(ARGUMENT, [pytest.param(case, id=case.id) for case in cases])
+    unescape_ids(metafunc, [case.id for case in cases])
+
+
+def pytest_itemcollected(item: pytest.Item) -> None:
+    """Let `-k` select a case by its name in every Unicode form."""
+    if case := get_case(item):
+        item.extra_keyword_matches.update(spellings(case.id))
 
 
 def find_capabilities(model: ModelSpec) -> frozenset[str]:

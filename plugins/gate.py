@@ -268,7 +268,7 @@ class Gate:
             if comparison.model == model and comparison.n and comparison.family == verdict.comparison.family:
                 losses.setdefault((comparison.case, comparison.protocol), comparison.loss * comparison.n)
         most = max(losses, key=lambda case: losses[case])
-        nodeid, now = next((nodeid, now) for nodeid, now in evidence.items() if case_key(now) == most)
+        nodeid, now = next((nodeid, now) for nodeid, now in evidence.items() if (now.case, now.protocol) == most)
         self.add_failure(nodeid, describe_pooled_loss(verdict, now))
 
     def report_unused_rules(self, comparisons: Sequence[MetricComparison]) -> None:

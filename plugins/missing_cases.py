@@ -8,6 +8,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
+from unicodedata import normalize
 
 import pytest
 from _pytest.mark.expression import Expression
@@ -16,6 +17,7 @@ from eyechart.data.splits import PACKAGED
 from eyechart.gate.evidence import Evidence
 from eyechart.plurals import count_of
 
+from .case_ids import spellings
 from .cases import ANY, get_case, get_marker, split_names
 from .exit_codes import ABSENT, ExitCodes
 from .gate import Gate
@@ -60,7 +62,7 @@ class MissingCases:
     @pytest.hookimpl(tryfirst=True)
     def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> None:
         """Store the cases, before any is deselected."""
-        self.cases = [(case.id, case.protocol) for case in map(get_case, items) if case]
+        self.cases = [(normalize("NFC", case.id), case.protocol) for case in map(get_case, items) if case]
 
     @pytest.hookimpl(optionalhook=True)
     def pytest_testnodedown(self, node: Any) -> None:
@@ -125,7 +127,7 @@ class MissingCases:
         if not any(self.is_selected(function, case) for function in functions):
             return ""
         benchmark, split, *_ = case.split("/")
-        if f"{benchmark}/{split}" not in split_names(self.config):
+        if f"{benchmark}/{split}" not in [normalize("NFC", name) for name in split_names(self.config)]:
             return f"there is no split {benchmark}/{split}"
         if evidence.model not in self.model_names:
             return "no such model was asked for"
@@ -149,7 +151,7 @@ class MissingCases:
             return True
         if not getoption("eye_set") and not getoption("eye_preset"):
             return False
-        place = "/".join([*evidence.case.split("/", 2)[:2], evidence.model])
+        place = normalize("NFC", "/".join([*evidence.case.split("/", 2)[:2], evidence.model]))
         return any(
             protocol == evidence.protocol and (case == place or case.startswith(f"{place}@"))
             for case, protocol in self.cases
@@ -161,9 +163,9 @@ class MissingCases:
         deselected = [nodeid.rpartition("::")[2] for nodeid in self.config.option.deselect or () if "::" in nodeid]
         if any(name.startswith(prefix) for prefix in deselected):
             return False
-        names = [text.casefold() for text in (*function["names"], name)]
+        names = [text.lower() for text in (*function["names"], name, *spellings(name))]
         keyword, marks = self.config.option.keyword, self.config.option.markexpr
-        return (not keyword or matches(keyword, lambda word: any(word.casefold() in text for text in names))) and (
+        return (not keyword or matches(keyword, lambda word: any(word.lower() in text for text in names))) and (
             not marks or matches(marks, lambda word: word in function["marks"])
         )
 
@@ -193,8 +195,9 @@ def requests_case(function: Mapping[str, Any], evidence: Evidence, test: str) ->
 
 def split_case_name(evidence: Evidence) -> tuple[str, str]:
     """Return the case as in its node id, and the name of the user's own test function, "" for a packaged one."""
-    match = OWN_TEST.search(evidence.case)
-    return (evidence.case[: match.start()], match["test"]) if match else (evidence.case, "")
+    case = normalize("NFC", evidence.case)
+    match = OWN_TEST.search(case)
+    return (case[: match.start()], match["test"]) if match else (case, "")
 
 
 def fold_lines(lines: Sequence[str]) -> Iterator[str]:

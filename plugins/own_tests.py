@@ -9,6 +9,8 @@ import pytest
 
 from eyechart.protocol.settings import Case
 
+from .case_ids import escaped
+
 PACKAGE = "eyechart.benchmarks"
 FUNCTIONS = pytest.StashKey[dict[tuple[str, str, str], str]]()  # node ids of functions by name, protocol and case
 
@@ -27,7 +29,8 @@ def test_name(item: pytest.Item) -> str:
         parameters = callspec.id
         for value in callspec.params.values():
             if isinstance(value, Case):
-                parameters = parameters.replace(value.id, "").strip("-")
+                for name in (value.id, escaped(value.id)):
+                    parameters = parameters.replace(name, "").strip("-")
     rest = f"[{parameters}]" if parameters else ""
     if is_packaged(item.path) and not rest:
         return ""

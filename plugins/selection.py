@@ -15,9 +15,9 @@ from .cases import HAS_BENCHMARK, get_case, split_names
 from .settings import get_settings
 from .workers import is_worker
 
-WORD = re.compile(r"[\w./@=-]+")
+WORD = re.compile(r"[^\s()]+")
 OPERATORS = ("and", "or", "not")
-EXCLUDED = re.compile(r"\bnot\s+[\w./@=-]+")
+EXCLUDED = re.compile(r"\bnot\s+[^\s()]+")
 LEFT_OUT = "eyechart_deselected"
 SHOWN = 8
 

@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
+from unicodedata import normalize
 
 import pytest
 from PIL import Image
@@ -38,6 +39,24 @@ PETS = tuple(f"pets/test/{name}/{number}.png" for name in ("cat", "dog") for num
 
 def cases(result: pytest.RunResult) -> list[str]:
     return [line.partition("::test_")[2] for line in result.outlines if "::" in line]
+
+
+@pytest.mark.parametrize(("form", "other"), [("NFC", "NFD"), ("NFD", "NFC")])
+def test_a_name_that_is_not_ascii_is_a_name(world: Any, root: Callable[..., Path], form: str, other: str) -> None:
+    typed, folder = "häuser/", normalize(form, "häuser")
+    root(*(f"{folder}/test/{name}/{number}.png" for name in ("tür", "dach") for number in range(2)))
+    usual = ("--pyargs", "eyechart.benchmarks", "--eye-data=data", "--eye-model=tiny[]", "--eye-baseline=kept", "-v")
+    result = world.call(*usual, "-k", typed, "--eye-update-baseline")
+    assert result.ret == 0, result.outlines
+    assert f"[{folder}/test/tiny[]] PASSED" in result.stdout.str()
+    (record,) = world.records
+    assert record["case"] == f"{folder}/test/tiny[]"
+    (world.folder / "data" / folder).rename(world.folder / "data" / normalize(other, "häuser"))
+    result = world.call(*usual, "-k", typed, "--eye-strict", f"--eye-floor={typed}zero_shot:answered>=1")
+    assert result.ret == 0, result.outlines
+    assert "was not run" not in result.stdout.str()
+    result = world.call(*usual, "-k", "hauser/")
+    assert "did you mean" in result.stdout.str()
 
 
 def test_a_benchmark_of_ones_own_is_evaluated_under_its_own_name(world: Any, root: Callable[..., Path]) -> None:

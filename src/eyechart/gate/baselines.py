@@ -5,6 +5,7 @@ from collections.abc import Iterable, Sequence
 from hashlib import sha256
 from pathlib import Path
 from typing import NamedTuple
+from unicodedata import normalize
 
 import msgspec
 
@@ -127,8 +128,11 @@ def read_drifts(paths: Iterable[Path]) -> dict[tuple[str, str], Drift]:
 
 
 def case_key(evidence: Evidence) -> tuple[str, str]:
-    """Return the key of a case: its name and its protocol, since one case may run under several protocols."""
-    return evidence.case, evidence.protocol
+    """Return the key of a case: its name and its protocol, since one case may run under several protocols.
+
+    Names of folders in two Unicode forms, as macOS and Linux write them, are one name.
+    """
+    return normalize("NFC", evidence.case), evidence.protocol
 
 
 def model_slug(model: str) -> str:

@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from unicodedata import normalize
 
 from eyechart.errors import SpecError
 from eyechart.gate.headlines import ANSWERED, headlines
@@ -10,7 +11,7 @@ from eyechart.records import Metric, Record
 from eyechart.spec import did_you_mean
 
 FORM = re.compile(
-    r"(?P<where>[\w.-]+(?:/[\w.-]+)?/\w+):(?P<name>\w+)(?:\[(?P<labels>[^\],]*)(?:,(?P<subset>[^\]]*))?\])?(?P<sign>>=|<=)(?P<value>[0-9.]+)"
+    r"(?P<where>[^/:\[\]<>=]+(?:/[^/:\[\]<>=]+)?/\w+):(?P<name>\w+)(?:\[(?P<labels>[^\],]*)(?:,(?P<subset>[^\]]*))?\])?(?P<sign>>=|<=)(?P<value>[0-9.]+)"
 )
 
 
@@ -30,8 +31,8 @@ class Floor:
 
     def covers(self, record: Record) -> bool:
         """Return whether a record is of the benchmark, the split and the protocol."""
-        same = (record.benchmark, record.protocol) == (self.benchmark, self.protocol)
-        return same and self.split in ("", record.split)
+        same = (normalize("NFC", record.benchmark), record.protocol) == (self.benchmark, self.protocol)
+        return same and self.split in ("", normalize("NFC", record.split))
 
     def is_missing_in(self, record: Record) -> bool:
         """Return whether a record lacks the metric although it has the label set."""
@@ -72,7 +73,7 @@ def parse_floor(text: str) -> Floor:
             "imagenet/zero_shot:acc1>=0.62, with BENCHMARK/SPLIT for one split, METRIC[LABELS] for one label set and "
             "METRIC[LABELS,SUBSET] for one subset."
         )
-    benchmark, *split, protocol = match["where"].split("/")
+    benchmark, *split, protocol = normalize("NFC", match["where"]).split("/")
     labels, subset = match["labels"] or "", match["subset"] or ""
     is_maximum = match["sign"] == "<="
     return Floor(text, benchmark, "".join(split), protocol, match["name"], labels, subset, is_maximum, value)

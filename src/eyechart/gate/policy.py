@@ -17,6 +17,7 @@ import tomllib
 from collections.abc import Iterable
 from fnmatch import fnmatchcase
 from pathlib import Path
+from unicodedata import normalize
 
 import msgspec
 
@@ -71,7 +72,10 @@ class PolicyRule(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
         patterns = (self.split, self.protocol, self.metric, self.labels, self.subset, self.model)
         case = (f"{benchmark}/{split}", comparison.protocol)
         values = (*case, metric.name, metric.labels, metric.subset_text, comparison.model)
-        return all(map(fnmatchcase, values, patterns))
+        return all(
+            fnmatchcase(normalize("NFC", value), normalize("NFC", pattern))
+            for value, pattern in zip(values, patterns, strict=True)
+        )
 
     def __str__(self) -> str:
         names = ("split", "protocol", "metric", "labels", "subset", "model")
