@@ -315,13 +315,14 @@ class Gate:
             return self.refuse_no_baseline(nodeid, head)
         before, path = self.baselines.read(case_key(now))
         run, (before, now, shared) = now, self.cases.join(before, path.parent, now)
+        if different := differences(before, now):
+            self.refused.add(nodeid)
+            changed = self.cases.changed_samples(nodeid, self.baselines)
+            self.add_failure(nodeid, describe_refusal(now, path, [*changed, *different]))
+            return []
         if shared:
             run = self.cases.with_samples(run)
             self.remarks.setdefault(shared, []).append(head)
-        if different := differences(before, now):
-            self.refused.add(nodeid)
-            self.add_failure(nodeid, describe_refusal(now, path, different))
-            return []
         if gone := missing_metrics(before, now):
             self.add_failure(nodeid, describe_missing_metrics(now, path, gone))
         fails = lacking_metrics(before, now) if get_option(self.config, "strict") else []

@@ -100,8 +100,8 @@ def _merge(path: Path, benchmark: str, model: str, cases: Sequence[Evidence], al
     alarm = drift if drift.is_alarm(alpha) else NO_DRIFT
     counted = msgspec.UNSET if alarm.updates or not drift.updates else drift
     by_key = {case_key(evidence): evidence for evidence in (previous.cases if previous else ())}
-    kept = (msgspec.structs.replace(evidence, keys=(), slices=msgspec.UNSET) for evidence in cases)
-    by_key |= {case_key(evidence): write_samples(evidence, path.parent) for evidence in kept}
+    kept = (msgspec.structs.replace(write_samples(evidence, path.parent), keys=()) for evidence in cases)
+    by_key |= {case_key(evidence): msgspec.structs.replace(evidence, slices=msgspec.UNSET) for evidence in kept}
     merged = tuple(by_key[key] for key in sorted(by_key))
     baseline = Baseline(schema=SCHEMA, benchmark=benchmark, model=model, drift=counted, cases=merged)
     write_atomic(path, encode_baseline(baseline))

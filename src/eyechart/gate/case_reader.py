@@ -4,6 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 from eyechart.gate.baselines import BaselineIndex, case_key
+from eyechart.gate.changed_data import describe_changed_samples
 from eyechart.gate.evidence import Evidence, read_evidence
 from eyechart.gate.shared_samples import share_samples, with_samples
 from eyechart.paths import evidence_folder
@@ -44,6 +45,14 @@ class CaseReader:
         if before.fingerprint == now.fingerprint:
             return before, now, ""
         return share_samples(with_samples(before, folder), self.with_samples(now))
+
+    def changed_samples(self, nodeid: str, baselines: BaselineIndex) -> list[str]:
+        """Return which images and classes of a case are others than those of its baseline."""
+        now = self.with_samples(self.read(nodeid))
+        before, path = baselines.read(case_key(now))
+        if before.fingerprint == now.fingerprint:
+            return []
+        return describe_changed_samples(with_samples(before, path.parent), now)
 
     def compared_keys(self, nodeid: str, baselines: BaselineIndex) -> Sequence[str]:
         """Return the keys of the samples of a case that are compared."""

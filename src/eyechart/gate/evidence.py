@@ -77,7 +77,7 @@ class MetricEvidence(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=Tr
 class Evidence(msgspec.Struct, frozen=True, kw_only=True):
     """The evidence of a case's metrics, with everything that must be equal in another run to compare the two.
 
-    `keys` are the samples' names; a baseline has none, since equal fingerprints mean equal keys. `arrays` are the
+    `keys` are the samples' names; a file has them once for all cases of the split (`shared_samples`). `arrays` are the
     packed arrays by name. `clusters` names the array of the samples' clusters, such as photographs of one bird, and is
     unset where every sample is its own cluster. `sample_hashes` names the array that identifies the samples, by which
     two cases are compared on those that both have; a baseline has it in a file of its own. `sequential` is

@@ -89,10 +89,7 @@ def _select_metric(
 
 
 def write_samples(evidence: Evidence, folder: Path) -> Evidence:
-    """Write keys and hashes of a case's samples once for all cases of the split, and return the case without them.
-
-    A baseline has no keys, since it is compared with a run, which has them.
-    """
+    """Write keys and hashes of a case's samples once for all cases of the split, and return the case without them."""
     name = evidence.sample_hashes
     if name not in evidence.arrays:
         return evidence
