@@ -235,7 +235,7 @@ class Gate:
             self.messages.append(f"gate: {benchmarks}")
         if verdicts:
             self.messages.append(f"gate: {'; '.join([*self.drifts, describe_session(every)])}")
-        self.messages.append(count_verdicts([*verdicts, *self.slices.gated]))
+        self.messages.append(count_verdicts([*verdicts, *self.slices.gated], self.pooled))
         self.count_confidence_regressions()
 
     def count_confidence_regressions(self) -> None:

@@ -16,6 +16,7 @@ from eyechart.gate.compare import (
     remarks,
 )
 from eyechart.gate.evidence import Evidence
+from eyechart.gate.messages import count_verdicts
 from eyechart.gate.shared_samples import share_samples
 from eyechart.gate.slices import SliceChanges, compare_case_slices, count_slices, count_untestable, decide_slices
 from eyechart.gate.verdicts import IMPROVEMENT, INCONCLUSIVE, REGRESSION, VERDICTS, Rule, Verdict, decide_with_models
@@ -52,8 +53,7 @@ class RunComparison:
         return [*(verdict for _, verdict in self.verdicts), *self.models]
 
     def __str__(self) -> str:
-        worse = sum(verdict.regression for _, verdict in self.verdicts)
-        return f"{count_of(len(self.verdicts), 'number')} compared, {worse} worse"
+        return count_verdicts([verdict for _, verdict in self.verdicts], self.models).removeprefix("gate: ")
 
     def count_slices(self) -> str:
         """Return how many slices lost and gained, such as `1 of 20 slices lost, 2 gained`."""

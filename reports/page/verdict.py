@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from eyechart.gate.messages import describe_confidence, describe_session
+from eyechart.gate.messages import count_fallen, describe_confidence, describe_session
 from eyechart.gate.power import POWER, kind_of, minimum_detectable_effect, smallest_detectable_loss, strictest_levels
 from eyechart.gate.verdicts import IMPROVEMENT, INCONCLUSIVE, REGRESSION, TOLERATED, primary_verdicts, session_verdict
 from eyechart.plurals import count_of
@@ -27,13 +27,18 @@ def summarise_verdict(runs: Runs, changes: Changes) -> dict[str, str]:
         return {"kind": "open", "text": text, "detects": describe_losses(AGAIN, losses)}
     losses = list(losses_of_comparison(changes))
     worse, tolerated, better = (decisions.count(word) for word in (REGRESSION, TOLERATED, IMPROVEMENT))
-    more = [f"{tolerated} tolerated" if tolerated else "", f"{better} better" if better else ""]
+    fallen = count_fallen(verdict for _, verdict in changes.outcome.verdicts)
+    more = [
+        f"{fallen} worse but not significantly" if fallen else "",
+        f"{tolerated} tolerated" if tolerated else "",
+        f"{better} better" if better else "",
+    ]
     ending = "".join(f", {part}" for part in more if part)
     if worse:
         share = f"{worse} of {count_of(len(decisions), 'number')}"
-        text = f"{share} {'is' if worse == 1 else 'are'} worse than {against}{ending}."
+        text = f"{share} {'is' if worse == 1 else 'are'} significantly worse than {against}{ending}."
     else:
-        text = f"No number is worse than {against}: {len(decisions)} compared{ending}."
+        text = f"No number is significantly worse than {against}: {len(decisions)} compared{ending}."
     verdicts = changes.outcome.every
     decision = session_verdict(verdicts)
     lost = decision == REGRESSION

@@ -71,7 +71,7 @@ def test_every_step_ends_well(statuses: dict[str, int]) -> None:
 def test_the_jobs_page_says_how_it_ended_and_every_number(folder: Path) -> None:
     page = (folder / "job.md").read_text(encoding="utf-8")
     assert page.startswith("# eyechart: 1 passed\n\nExit status 0: every case passed.\n")
-    assert re.search(r"gate: \d+ numbers compared, 0 worse", page)
+    assert re.search(r"gate: \d+ numbers compared, 0 significantly worse", page)
     assert "imagenet/sample: every metric" in page
 
 

@@ -134,7 +134,7 @@ def told(tmp_path_factory: pytest.TempPathFactory, warm_python: Sequence[str]) -
 
 
 def test_the_same_weights_pass(told: Told) -> None:
-    assert re.search(r"gate: \d+ numbers compared, 0 worse", told.same)
+    assert re.search(r"gate: \d+ numbers compared, 0 significantly worse", told.same)
     assert "1 passed" in told.same
 
 
@@ -153,7 +153,7 @@ def test_the_images_that_are_named_were_right_and_are_wrong(told: Told) -> None:
 
 def test_what_is_accepted_passes(told: Told) -> None:
     assert "eyechart: baseline written: " in told.accepted
-    assert re.search(r"gate: \d+ numbers compared, 0 worse", told.passed)
+    assert re.search(r"gate: \d+ numbers compared, 0 significantly worse", told.passed)
 
 
 @pytest.fixture(scope="module")

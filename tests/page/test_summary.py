@@ -32,7 +32,8 @@ def test_it_opens_with_the_verdict_in_one_sentence_and_a_link_to_the_changes(
 def test_where_nothing_is_worse_it_says_what_would_have_been_detected(studio: Any, opened: Any) -> None:
     driver = opened(studio.page(studio.run("one"), studio.run("two")))
     gate = driver.page.get_by_role("region", name="Verdict")
-    assert gate.locator(".gate-line").inner_text().startswith("✓ No number is worse than the run before: ")
+    line = gate.locator(".gate-line").inner_text()
+    assert line.startswith("✓ No number is significantly worse than the run before: ")
     assert gate.locator(".hint").last.inner_text() == "This comparison has too few samples to detect any loss."
 
 

@@ -98,7 +98,7 @@ def test_a_regression_is_told_with_what_the_gate_says(world: Any, told: Callable
     assert re.search(
         r"^\| ` imagenet/tiny/replay\[path=a.csv\] \(replay\) ` \| .+ \| 1.0000 \| 0.0000 \|", page, re.MULTILINE
     )
-    assert re.search(r"gate: \d+ numbers compared, \d+ worse", page)
+    assert re.search(r"gate: \d+ numbers compared, \d+ significantly worse", page)
 
 
 def test_what_is_worse_is_told_before_other_failures(world: Any, told: Callable[..., str]) -> None:

@@ -35,14 +35,14 @@ def test_a_loss_stops_the_case_early_and_fails_it(whole: Any) -> None:
     assert "compared on 100 shared samples (420 in the baseline, 100 now)" in said
     assert "acc1 (ImGT, A) is worse than the baseline." in said
     assert "betting e-process, p=" in said
-    assert "gate: 1 number compared, 1 worse" in said
+    assert "gate: 1 number compared, 1 significantly worse" in said
     assert asked(whole) == (100, 100)
 
 
 def test_no_loss_stops_the_case_with_a_margin_and_not_without(whole: Any) -> None:
     said = whole.ran(HELD, SEQUENTIAL, "--eye-margin=0.2")
     assert "stopped after 100 of 420 images, which show no loss of the margin" in said
-    assert "gate: 1 number compared, 0 worse" in said
+    assert "gate: 1 number compared, 0 significantly worse" in said
     assert asked(whole) == (100, 100)
     said = whole.ran(HELD, SEQUENTIAL)
     assert "stopped after" not in said
@@ -86,7 +86,7 @@ def test_workers_and_several_cases_share_the_level(new_gated: Callable[[], Any],
     alone, shared = (gated.ran(HELD, SEQUENTIAL, "--eye-margin=0.2", f"-n{n}", code=REGRESSION) for n in (0, 2))
     for said in (alone, shared):
         assert said.count("stopped after 100 of 420 images") == 2
-        assert "gate: 2 numbers compared, 1 worse" in said
+        assert "gate: 2 numbers compared, 1 significantly worse" in said
         assert "1 failed, 1 passed" in said
 
 

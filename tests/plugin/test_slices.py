@@ -49,7 +49,7 @@ def test_a_slice_is_advisory_until_a_rule_of_the_policy_names_it(held: Any) -> N
     assert json.loads((held.world.folder / "v.json").read_bytes())["verdict"] == "regression"
     assert "right before and wrong now: 6; wrong before and right now: 0" in said
     assert "of=acc1+%28ImGT%2C+class%3Dgoldfish%29" in said
-    assert "numbers compared, 1 worse" in said
+    assert "numbers compared, 1 significantly worse" in said
 
 
 def test_a_critical_slice_with_a_margin_must_be_decided_under_strict(held: Any) -> None:

@@ -23,7 +23,7 @@ def whole(new_gated: Callable[[], Any]) -> Any:
 def test_a_subset_is_compared_with_the_baseline_of_the_whole_split(whole: Any) -> None:
     said = whole.ran(HELD, "--eye-limit=9")
     assert "compared on 9 shared samples (18 in the baseline, 9 now)" in said
-    assert re.search(r"gate: \d+ numbers compared, 0 worse", said)
+    assert re.search(r"gate: \d+ numbers compared, 0 significantly worse", said)
     whole.answer(wrong=18)
     said = whole.ran(HELD, "--eye-limit=9", code=REGRESSION)
     assert re.search(r"1\.0000 in the baseline, 0\.0000 now: -1\.0000 \[-1\.0000, -0\.\d+\], n=9", said)

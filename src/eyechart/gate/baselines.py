@@ -45,6 +45,9 @@ class WrittenBaseline(NamedTuple):
 
 class _SchemaVersion(msgspec.Struct):
     schema: int | None = None
+    cases: msgspec.Raw | msgspec.UnsetType = msgspec.UNSET
+    benchmark: msgspec.Raw | msgspec.UnsetType = msgspec.UNSET
+    model: msgspec.Raw | msgspec.UnsetType = msgspec.UNSET
 
 
 class _Counts(msgspec.Struct):
@@ -192,6 +195,10 @@ def baseline_files(path: Path) -> list[Path]:
             "`eyechart compare` compares two runs."
         )
     files = sorted(path.rglob("*.json")) if path.is_dir() else [path] if path.exists() else []
+    if runs := [file.parent for file in files if file.name == FILE]:
+        folders = [folder for folder in sorted(path.rglob(FOLDER.name)) if folder.is_dir()]
+        hint = f": {folders[0]}" if folders else ". Write them with --eye-update-baseline"
+        raise BaselineError(f"{path} has runs, such as {runs[0]}. Give the folder of the baselines alone{hint}.")
     if not files:
         raise BaselineError(f"There is no baseline at {path}. Write one with --eye-update-baseline.")
     return files
@@ -201,11 +208,17 @@ def read_baseline(path: Path) -> Baseline:
     """Read a baseline file. Raises BaselineError for one that is cut off, damaged, or of another schema."""
     try:
         data = path.read_bytes()
-        schema = msgspec.json.decode(data, type=_SchemaVersion).schema  # first, since a later schema has other fields
+        head = msgspec.json.decode(data, type=_SchemaVersion)  # first, since a later schema has other fields
+        schema = head.schema
         if schema is not None and schema != SCHEMA:
             newer = schema > SCHEMA
             remedy = "Upgrade eyechart to read it, or write it again with --eye-update-baseline." if newer else REWRITE
             raise BaselineError(f"{path} has schema {schema}; this eyechart reads schema {SCHEMA}. {remedy}")
+        if msgspec.UNSET in (head.cases, head.benchmark, head.model):
+            raise BaselineError(
+                f"{path} is no baseline: it has no cases of a model on a benchmark. Name a file or folder that "
+                "--eye-update-baseline wrote, such as reports/baselines, and leave other JSON files out of it."
+            )
         baseline = msgspec.json.decode(data, type=Baseline)
         for evidence in baseline.cases:
             evidence.check()

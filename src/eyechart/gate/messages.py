@@ -5,12 +5,13 @@ from math import inf, isnan
 from pathlib import Path
 
 from eyechart.gate.baselines import WrittenBaseline
-from eyechart.gate.compare import SCORES, MetricComparison, samples_to_show
+from eyechart.gate.compare import ROUNDED, SCORES, MetricComparison, samples_to_show
 from eyechart.gate.evidence import Evidence
 from eyechart.gate.headlines import ANSWERED
 from eyechart.gate.page_link import PageLink, page_address
 from eyechart.gate.ratchet import Drift
 from eyechart.gate.verdicts import (
+    CONFIDENCE_INCONCLUSIVE,
     IMPROVEMENT,
     INCONCLUSIVE,
     NO_REGRESSION,
@@ -25,6 +26,7 @@ ACCEPT = "If it is meant to be so, accept it with --eye-update-baseline."
 WRITE = "write the baseline with --eye-update-baseline"
 LEAST = 1e-300  # smaller values may be rounded to 0, and no p-value is 0
 SHOWN = 5
+LIKELY = 0.05  # a loss with a p-value below it is no reason to accept a larger margin
 
 
 def describe_losses(now: Evidence, count: int, baseline: Path, link: PageLink) -> str:
@@ -76,18 +78,29 @@ def describe_tolerated_loss(verdict: Verdict) -> str:
     return f"tolerated loss: {comparison.name} {comparison.delta:+.4f}, {limit} is tolerated ({p_values})"
 
 
-def count_verdicts(verdicts: Sequence[Verdict]) -> str:
-    """Return how many numbers were compared, how many are worse, and how many losses were tolerated, if any.
+def count_verdicts(verdicts: Sequence[Verdict], pooled: Sequence[Verdict] = ()) -> str:
+    """Return how many numbers were compared, how many are significantly worse or lower, and what is worse beside them.
 
-    Proper scores count only if a regression of them fails a case.
+    Proper scores count only if a regression of them fails a case; else a significant loss of them is said in words, as
+    is a regression of a model over all its cases (`pooled`), so that the line is not read as "nothing is worse".
     """
-    verdicts = [verdict for verdict in verdicts if verdict.gated]
-    worse = sum(verdict.regression for verdict in verdicts)
-    line = f"gate: {count_of(len(verdicts), 'number')} compared, {worse} worse"
-    tolerated = sum(verdict.tolerated for verdict in verdicts)
-    if not tolerated:
-        return line
-    return f"{line}, {count_of(tolerated, 'loss', 'losses')} tolerated"
+    counted = [verdict for verdict in verdicts if verdict.gated]
+    worse = sum(verdict.regression for verdict in counted)
+    line = f"gate: {count_of(len(counted), 'number')} compared, {worse} significantly worse"
+    if fallen := count_fallen(counted):
+        line += f", {fallen} worse but not significantly"
+    if tolerated := sum(verdict.tolerated for verdict in counted):
+        line += f", {count_of(tolerated, 'loss', 'losses')} tolerated"
+    lost = [verdict.comparison.model for verdict in pooled if verdict.regression]
+    line += f"; significantly worse over all cases: {join_names(list(dict.fromkeys(lost)))}" if lost else ""
+    unsure = describe_confidence(verdict for verdict in (*pooled, *verdicts) if not verdict.gated)
+    return f"{line}; {unsure}, which fails no case without --eye-gate=accuracy,score" if unsure else line
+
+
+def count_fallen(verdicts: Iterable[Verdict]) -> int:
+    """Return the number of metrics that are worse by what may be chance."""
+    open_ = (INCONCLUSIVE, NO_REGRESSION, CONFIDENCE_INCONCLUSIVE)
+    return sum(verdict.decision in open_ and verdict.comparison.loss > ROUNDED for verdict in verdicts)
 
 
 def describe_session(verdicts: Sequence[Verdict]) -> str:
@@ -128,6 +141,8 @@ def describe_accuracy(verdicts: Sequence[Verdict]) -> str:
     if all(verdict.limit == 0 for verdict in primary):
         return f"{start}: the same weights gave the same answers" if primary else start
     margins = {verdict.rule.margin for verdict in primary if verdict.limit}
+    if None in margins:
+        return start
     (margin,) = margins if len(margins) == 1 else (None,)
     loss = "of its margin" if margin is None else f"of {format_points(margin)}"
     return f"{start}: a loss {loss} or more is excluded for every primary metric"
@@ -190,14 +205,23 @@ def describe_undecided(verdict: Verdict) -> str:
     counts = f"{comparison.n_lost} lost, {comparison.gained} gained, " if comparison.is_proportion else ""
     more = verdict.samples_to_decide()
     images = f"If there is no loss, about {more:,} more images exclude the margin" if more else "Add images"
-    limit = "any size" if isnan(verdict.limit) else f"up to {format_points(verdict.limit)}"
+    if comparison.loss > 0 and comparison.p < LIKELY:
+        advice = f"The loss is likely to be real ({format_p_value(comparison.p)}): see to the model. {images}."
+    else:
+        advice = f"{images}. A margin is chosen before a run: one above {limit_text(verdict)} needs no more images."
+    limit = "any size" if isnan(verdict.limit) else f"up to {limit_text(verdict)}"
     return (
         f"{comparison.case} ({comparison.protocol}): {comparison.name} is inconclusive.\n"
         f"  {comparison.before:.4f} in the baseline, {comparison.after:.4f} now: {comparison.delta:+.4f}, {counts}"
         f"{describe_n(comparison.n, comparison.n_clusters)}\n"
         f"  a loss of {limit} cannot be excluded, and the margin is {verdict.rule.margin:g}\n"
-        f"  {images}. Otherwise raise the margin."
+        f"  {advice}"
     )
+
+
+def limit_text(verdict: Verdict) -> str:
+    """Return the largest loss that an inconclusive metric leaves possible."""
+    return "any loss" if isnan(verdict.limit) else format_points(verdict.limit)
 
 
 def format_points(loss: float) -> str:

@@ -127,10 +127,28 @@ def test_one_of_another_schema_or_that_is_damaged_is_refused(
         read_baselines(tmp_path)
 
 
-@pytest.mark.parametrize("content", [b"", b"\xff\xfe", b"[]", b"null", b"{}", b'{"run": {"schema": 1}}', b"key,answer"])
+@pytest.mark.parametrize("content", [b"", b"\xff\xfe", b"[]", b"null", b"key,answer"])
 def test_something_else_is_refused(tmp_path: Path, content: bytes) -> None:
     (tmp_path / "a.json").write_bytes(content)
     with pytest.raises(BaselineError, match=r"a\.json is no whole baseline"):
+        read_baselines(tmp_path)
+
+
+@pytest.mark.parametrize("content", [b"{}", b'{"run": {"schema": 1}}', b'{"tests": []}'])
+def test_a_file_of_another_kind_is_not_to_be_restored(tmp_path: Path, content: bytes) -> None:
+    (tmp_path / "verdict.json").write_bytes(content)
+    with pytest.raises(BaselineError, match=r"verdict\.json is no baseline: .*such as reports/baselines"):
+        read_baselines(tmp_path)
+
+
+def test_a_folder_of_runs_names_the_folder_of_the_baselines(cases: Any, tmp_path: Path) -> None:
+    run = tmp_path / "runs" / "1"
+    run.mkdir(parents=True)
+    (run / "records.json").write_bytes(b"{}")
+    with pytest.raises(BaselineError, match=r"has runs, such as .*runs/1\. Give .*Write them with"):
+        read_baselines(tmp_path)
+    write_baselines(tmp_path / "baselines", cases("imagenet/a/m[]"))
+    with pytest.raises(BaselineError, match=r"Give the folder of the baselines alone: .*/baselines\."):
         read_baselines(tmp_path)
 
 

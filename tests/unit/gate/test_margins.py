@@ -8,7 +8,7 @@ from msgspec.structs import replace
 
 from eyechart.errors import SpecError
 from eyechart.gate.compare import compare_metrics
-from eyechart.gate.messages import describe_session, describe_undecided
+from eyechart.gate.messages import count_verdicts, describe_session, describe_undecided
 from eyechart.gate.verdicts import Rule, Verdict, adjust_family, decide, parse_margin, session_verdict
 from eyechart.metrics.noninferiority import loss_upper_limit, samples_for_margin
 from eyechart.metrics.significance import holm
@@ -170,7 +170,35 @@ def test_an_undecided_case_says_what_would_decide_it(judged: Any) -> None:
     said = describe_undecided(judged({"acc1": RIGHT}, {"acc1": changed(50, 50)})[0])
     assert "50 lost, 50 gained, n=2000" in said
     assert "a loss of up to 1.2 points cannot be excluded, and the margin is 0.01" in said
-    assert f"If there is no loss, about {MORE:,} more images exclude the margin. Otherwise raise the margin." in said
+    assert (
+        f"If there is no loss, about {MORE:,} more images exclude the margin. A margin is chosen before a run: one "
+        "above 1.2 points needs no more images."
+    ) in said
+
+
+def test_a_loss_that_is_likely_to_be_real_is_no_reason_for_a_larger_margin(judged: Any) -> None:
+    (lost,) = judged({"acc1": RIGHT}, {"acc1": changed(30, 14)})
+    assert (lost.decision, lost.comparison.p < 0.05) == ("inconclusive", True)
+    said = describe_undecided(lost)
+    assert "The loss is likely to be real (p=0.023): see to the model. If there is no loss, about" in said
+    assert "A margin is chosen" not in said
+
+
+@pytest.mark.parametrize(
+    ("after", "line"),
+    [
+        (RIGHT, "gate: 1 number compared, 0 significantly worse"),
+        (changed(30, 20), "gate: 1 number compared, 0 significantly worse, 1 worse but not significantly"),
+        (changed(100), "gate: 1 number compared, 1 significantly worse"),
+    ],
+)
+def test_worse_means_significantly_worse_and_the_line_says_so(judged: Any, after: Any, line: str) -> None:
+    assert count_verdicts(judged({"acc1": RIGHT}, {"acc1": after}, Rule())) == line
+
+
+def test_without_a_margin_a_gain_excludes_no_loss_of_a_margin(judged: Any) -> None:
+    said = describe_session(judged({"acc1": RIGHT}, {"acc1": changed(0, 100)}, Rule()))
+    assert said == "improvement in 1 of 1 case; no regression"
 
 
 @pytest.mark.parametrize("text", ["0", "0.5", "1", "-0.1", "one"])

@@ -13,7 +13,7 @@ from scipy.stats import binom, chi2, multinomial
 
 from eyechart.gate.compare import MetricComparison, compare_metrics
 from eyechart.gate.evidence import Evidence
-from eyechart.gate.messages import describe_benchmarks, describe_pooled, describe_session
+from eyechart.gate.messages import count_verdicts, describe_benchmarks, describe_pooled, describe_session
 from eyechart.gate.pooled import pool_models
 from eyechart.gate.verdict_file import summarise_session
 from eyechart.gate.verdicts import REGRESSION, Rule, decide
@@ -100,6 +100,10 @@ def test_a_loss_that_no_case_shows_is_a_regression_of_the_model(case: Any) -> No
     assert not any(verdict.regression for verdict in cases)
     assert pooled.decision == REGRESSION
     assert describe_session(verdicts) == "regression in 0 of 5 cases, and over all cases of m[]"
+    pooled = [verdict for verdict in verdicts if verdict.comparison.pooled]
+    line = count_verdicts([verdict for verdict in verdicts if not verdict.comparison.pooled], pooled)
+    assert "0 significantly worse" in line
+    assert line.endswith("; significantly worse over all cases: m[]")
     said = describe_pooled(pooled)
     assert "m[] over 5 cases: regression; 1.0000 in the baseline, 0.9333 now: -0.0667 [" in said
     written = summarise_session(cases, [pooled], Rule(ALPHA))

@@ -66,12 +66,14 @@ def test_a_confidence_regression_is_said_and_fails_nothing_unless_asked(compared
     assert not any(verdict.regression for verdict in verdicts)
     assert session_verdict(verdicts) == "inconclusive"
     assert describe_session(verdicts).endswith("; confidence regression in 1 case")
-    assert count_verdicts(verdicts) == "gate: 1 number compared, 0 worse"
+    line = count_verdicts(verdicts)
+    assert line.startswith("gate: 1 number compared, 0 significantly worse; confidence regression in 1 case")
+    assert line.endswith(", which fails no case without --eye-gate=accuracy,score")
     both = Rule(gates=parse_gates("accuracy,score"))
     asked = decide(compared(), both)
     assert [verdict.regression for verdict in asked] == [False, True, True]
     assert session_verdict(asked) == "regression"
-    assert count_verdicts(asked) == "gate: 3 numbers compared, 2 worse"
+    assert count_verdicts(asked) == "gate: 3 numbers compared, 2 significantly worse"
 
 
 def test_the_other_words(compared: Any) -> None:
