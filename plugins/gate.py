@@ -36,6 +36,7 @@ from eyechart.gate.messages import (
     describe_missing_metrics,
     describe_nearest_to_loss,
     describe_no_baseline,
+    describe_open_end,
     describe_pooled,
     describe_pooled_loss,
     describe_refusal,
@@ -43,12 +44,14 @@ from eyechart.gate.messages import (
     describe_remarks,
     describe_session,
     describe_tolerated_loss,
+    describe_training_splits,
     describe_undecided,
     describe_written_baseline,
     explain_no_number,
     explain_nothing_compared,
     explain_nothing_recorded,
-    format_p_value,
+    format_adjusted,
+    show_failing_numbers,
 )
 from eyechart.gate.page_link import PageLink
 from eyechart.gate.power import power_lines, power_without_baseline
@@ -184,6 +187,7 @@ class Gate:
         if power and (update or not self.baseline_path):
             self.messages += power_without_baseline([*evidence.values()], self.rule.alpha)
         if update:
+            self.messages += describe_training_splits(evidence.values())
             self.update_baselines(evidence)
         elif self.baseline_path:
             self.compare_cases()
@@ -208,6 +212,7 @@ class Gate:
         """
         of_case = dict(sorted((nodeid, self.compare_case(nodeid)) for nodeid in self.cases.by_baseline()))
         evidence = {nodeid: self.heads[nodeid] for nodeid in of_case}
+        self.messages += describe_training_splits(evidence.values())
         comparisons = [comparison for numbers in of_case.values() for comparison in numbers]
         verdicts, self.pooled = self.verdicts, _ = decide_with_models(comparisons, self.rule)
         self.slices.decide(self.rule)
@@ -231,11 +236,14 @@ class Gate:
         verbose = self.config.get_verbosity() > 0
         self.messages += [f"gate: {describe_pooled(verdict)}" for verdict in (shown if verbose else shown[:SHOWN])]
         self.messages += self.slices.describe(verbose=verbose)
+        self.messages += show_failing_numbers([*verdicts, *self.slices.gated])
         if benchmarks := describe_benchmarks(verdicts):
             self.messages.append(f"gate: {benchmarks}")
         if verdicts:
             self.messages.append(f"gate: {'; '.join([*self.drifts, describe_session(every)])}")
-        self.messages.append(count_verdicts([*verdicts, *self.slices.gated], self.pooled))
+        open_end = describe_open_end(verdicts) if get_option(self.config, "strict") else ""
+        line = count_verdicts([*verdicts, *self.slices.gated], self.pooled)
+        self.messages.append(f"{line}; {open_end}" if open_end else line)
         self.count_confidence_regressions()
 
     def count_confidence_regressions(self) -> None:
@@ -356,14 +364,14 @@ class Gate:
         for verdict in verdicts:
             self.add_remark(verdict, now)
         for verdict in (*verdicts, *slices):
-            if get_option(self.config, "strict") and verdict.must_be_decided and verdict.inconclusive:
+            if get_option(self.config, "strict") and verdict.undecided:
                 self.undecided.setdefault(nodeid, []).append(describe_undecided(verdict))
 
     def add_remark(self, verdict: Verdict, now: Evidence) -> None:
         """Add a message on an improvement, a tolerated loss, or a metric that cannot be tested."""
         comparison = verdict.comparison
         if verdict.confidence_regression and not verdict.gated:
-            change = f"{comparison.name} {comparison.delta:+.4f} ({format_p_value(verdict.adjusted)} adjusted)"
+            change = f"{comparison.name} {comparison.delta:+.4f} ({format_adjusted(verdict)} adjusted)"
             self.messages.append(describe_remark(now, f"confidence regression: {change}"))
         elif verdict.decision == GATE_REGRESSION and not verdict.gated:
             self.messages.append(describe_remark(now, f"advisory: {comparison.name} {comparison.delta:+.4f}"))

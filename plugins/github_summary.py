@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 import pytest
 
-from eyechart.gate.messages import format_p_value
+from eyechart.gate.messages import format_adjusted
 from eyechart.gate.verdicts import Verdict
 
 from .cases import find_case
@@ -58,7 +58,7 @@ class GithubSummary:
         )
         yield f"# eyechart: {outcomes or 'no case ran'}\n"
         yield f"Exit status {status}: {MEANINGS.get(status, 'not one of pytest or eyechart')}.\n"
-        yield from make_loss_table([verdict for verdict in self.gate.verdicts if verdict.regression])
+        yield from make_loss_table(self.gate.verdicts)
         failed = sorted((report for report in self.final_reports.values() if report.failed), key=is_not_regression)
         for report in failed[:FAILURES]:
             yield f"## {inline_code(report.nodeid.rpartition('::')[2])}\n\n{fence_block(report.longreprtext)}\n"
@@ -73,20 +73,28 @@ def is_not_regression(report: pytest.TestReport) -> bool:
     return getattr(report, KIND, None) != REGRESSION
 
 
-def make_loss_table(lost: Sequence[Verdict]) -> Iterator[str]:
-    """Yield a table of the cases with regressions, each with its most significant one, sorted by significance."""
+def make_loss_table(verdicts: Sequence[Verdict]) -> Iterator[str]:
+    """Yield a table of the cases with regressions, each with its most significant one, sorted by significance.
+
+    Below it is the primary metric of the case, unless it is among the regressions.
+    """
     cases: dict[tuple[str, str], list[Verdict]] = {}
+    lost = [verdict for verdict in verdicts if verdict.regression]
     for verdict in sorted(lost, key=lambda verdict: (verdict.adjusted, -verdict.comparison.loss)):
         cases.setdefault((verdict.comparison.case, verdict.comparison.protocol), []).append(verdict)
+    primary = {(v.comparison.case, v.comparison.protocol): v for v in verdicts if v.comparison.primary}
     if cases:
-        yield "| worse | number | baseline | now | p | right→wrong | wrong→right | other numbers |"
-        yield "|---|---|---|---|---|---|---|---|"
-        yield from (make_row(*of_case) for of_case in [*cases.values()][:FAILURES])
+        yield "| case | number | baseline | now | p | right→wrong | wrong→right | verdict | other numbers |"
+        yield "|---|---|---|---|---|---|---|---|---|"
+        for case, of_case in [*cases.items()][:FAILURES]:
+            yield make_row(*of_case)
+            if (main := primary.get(case)) and main not in of_case:
+                yield make_row(main)
         yield ""
 
 
 def make_row(surest: Verdict, *more: Verdict) -> str:
-    """Return the table row of a case with its most significant regression and the number of the others."""
+    """Return the table row of a case with a metric of it and the number of other regressions."""
     comparison = surest.comparison
     names = (
         inline_code(text).replace("|", "\\|")
@@ -96,8 +104,9 @@ def make_row(surest: Verdict, *more: Verdict) -> str:
     values = (
         f"{comparison.before:.4f}",
         f"{comparison.after:.4f}",
-        format_p_value(surest.adjusted).removeprefix("p="),
+        format_adjusted(surest).removeprefix("p=").removeprefix("p"),
         *changed,
+        surest.decision,
     )
     return f"| {' | '.join([*names, *map(str, values)])} | {len(more) or ''} |"
 

@@ -4,8 +4,9 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from math import inf, isnan
 from pathlib import Path
 
+from eyechart.command_line import align_texts
 from eyechart.gate.baselines import WrittenBaseline
-from eyechart.gate.compare import ROUNDED, SCORES, MetricComparison, samples_to_show
+from eyechart.gate.compare import OTHER, PRIMARY, ROUNDED, SCORES, SLICES, MetricComparison, samples_to_show
 from eyechart.gate.evidence import Evidence
 from eyechart.gate.headlines import ANSWERED
 from eyechart.gate.page_link import PageLink, page_address
@@ -26,6 +27,14 @@ ACCEPT = "If it is meant to be so, accept it with --eye-update-baseline."
 WRITE = "write the baseline with --eye-update-baseline"
 LEAST = 1e-300  # smaller values may be rounded to 0, and no p-value is 0
 SHOWN = 5
+TABLE_ROWS = 12
+TRAINING = frozenset({"train", "training", "trainval", "train_val", "trn"})
+TOGETHER = {
+    PRIMARY: "all primary metrics of the session",
+    OTHER: "all metrics of the session that are not primary",
+    SCORES: "all proper scores of the session",
+    SLICES: "all slices of the session",
+}
 LIKELY = 0.05  # a loss with a p-value below it is no reason to accept a larger margin
 
 
@@ -52,11 +61,11 @@ def describe_loss(verdicts: Sequence[Verdict], of_case: Sequence[MetricCompariso
     interval = "" if comparison.ci is None else f" [{comparison.ci.low:+.4f}, {comparison.ci.high:+.4f}]"
     samples = f"{describe_n(comparison.n, comparison.n_clusters)}{describe_counts(comparison)}"
     change = f"{comparison.delta:+.4f}{interval}, {samples}"
-    p_values = f"{format_p_value(comparison.p)}, {format_p_value(verdict.adjusted)}"
+    p_values = f"{format_p_value(comparison.p)}, {format_adjusted(verdict)}"
     lines = [
         f"{comparison.case} ({comparison.protocol}): {comparison.name} is worse than the baseline.",
         f"  {comparison.before:.4f} in the baseline, {comparison.after:.4f} now: {change}",
-        f"  {comparison.method}, {p_values} adjusted for all {comparison.family} of the session",
+        f"  {comparison.method}, {p_values} adjusted for {TOGETHER.get(comparison.family, comparison.family)}",
     ]
     if others:
         lines.append(f"  and so, of the same samples: {'; '.join(other.comparison.name for other in others)}")
@@ -73,7 +82,7 @@ def describe_loss(verdicts: Sequence[Verdict], of_case: Sequence[MetricCompariso
 def describe_tolerated_loss(verdict: Verdict) -> str:
     """Return that a significant loss fails no case, since it is no larger than what is tolerated."""
     comparison = verdict.comparison
-    p_values = f"{format_p_value(comparison.p)}, {format_p_value(verdict.adjusted)} adjusted"
+    p_values = f"{format_p_value(comparison.p)}, {format_adjusted(verdict)} adjusted"
     limit = f"{verdict.rule.max_drop:.4g}"
     return f"tolerated loss: {comparison.name} {comparison.delta:+.4f}, {limit} is tolerated ({p_values})"
 
@@ -165,13 +174,40 @@ def describe_pooled(verdict: Verdict) -> str:
     name = "log score of " if comparison.family == SCORES else ""
     return (
         f"{name}{comparison.model} over {count_of(len(comparison.pooled), 'case')}: {verdict.decision}; {values}, "
-        f"{samples}, {format_p_value(verdict.adjusted)} adjusted{limit}"
+        f"{samples}, {format_adjusted(verdict)} adjusted{limit}"
     )
 
 
 def describe_pooled_loss(verdict: Verdict, case: Evidence) -> str:
     """Return that a model lost over all its cases, for the case that lost most."""
     return f"{describe_pooled(verdict)}.\n  All its cases are pooled. {case.case} ({case.protocol}) lost most. {ACCEPT}"
+
+
+def describe_open_end(verdicts: Iterable[Verdict]) -> str:
+    """Return why inconclusive primary metrics fail no case under `--eye-strict`, "" if there are none."""
+    primary = [verdict for verdict in verdicts if verdict.comparison.primary and verdict.inconclusive]
+    passed = [verdict for verdict in primary if not verdict.must_be_decided]
+    if not passed:
+        return ""
+    count = count_of(len(cases_of(passed)), "inconclusive case passes", "inconclusive cases pass")
+    if any(verdict.rule.margin is None for verdict in passed):
+        return f"{count} under --eye-strict, since no --eye-margin says which loss must be excluded"
+    return f"{count} under --eye-strict, since the primary metric is not critical (--eye-gate, --eye-policy)"
+
+
+def describe_training_splits(cases: Iterable[Evidence]) -> Iterator[str]:
+    """Yield which splits are named as training data beside other splits of their benchmark: `-k NAME/` selects all."""
+    splits: dict[str, set[str]] = {}
+    for case in cases:
+        benchmark, split, *_ = case.case.split("/")
+        splits.setdefault(benchmark, set()).add(split)
+    for benchmark, names in splits.items():
+        training = sorted(name for name in names if name.casefold() in TRAINING)
+        if training and len(training) < len(names):
+            yield (
+                f"{join_names([f'{benchmark}/{name}' for name in training])} is named as training data and counts like "
+                f"the other splits of {benchmark}; to leave it out: -k '{benchmark}/ and not {training[0]}'"
+            )
 
 
 def describe_benchmarks(verdicts: Sequence[Verdict]) -> str:
@@ -234,6 +270,36 @@ def format_points(loss: float) -> str:
     return f"{points} point{'s' * (points != '1')}"
 
 
+def show_failing_numbers(verdicts: Sequence[Verdict]) -> Iterator[str]:
+    """Yield a table of the metrics that fail cases and of the primary metrics of these cases.
+
+    The table of a session has the metrics with a title alone, which need not be those that fail.
+    """
+    failing = [verdict for verdict in verdicts if verdict.regression]
+    cases = cases_of(failing)
+    rows = [
+        verdict
+        for verdict in verdicts
+        if verdict.regression
+        or (verdict.comparison.primary and (verdict.comparison.case, verdict.comparison.protocol) in cases)
+    ]
+    if not rows:
+        return
+    head = ("what fails, and the primary metrics of these cases", "baseline", "now", "change", "adjusted", "verdict")
+    yield from align_texts([head, *(failing_row(verdict) for verdict in rows[:TABLE_ROWS])])
+    if len(rows) > TABLE_ROWS:
+        yield f"{len(rows) - TABLE_ROWS} more: eyechart page"
+
+
+def failing_row(verdict: Verdict) -> tuple[str, ...]:
+    """Return the row of a metric: its case and name, its values, change with interval, p-value and verdict."""
+    comparison = verdict.comparison
+    interval = "" if comparison.ci is None else f" [{comparison.ci.low:+.4f}, {comparison.ci.high:+.4f}]"
+    values = (f"{comparison.before:.4f}", f"{comparison.after:.4f}", f"{comparison.delta:+.4f}{interval}")
+    name = f"{comparison.case} ({comparison.protocol}): {comparison.name}"
+    return name, *values, format_adjusted(verdict), verdict.decision
+
+
 def describe_nearest_to_loss(verdicts: Sequence[Verdict]) -> Iterator[str]:
     """Yield the decrease with the smallest p-value that is no loss, if any: silence would look like no change."""
     decreases = [
@@ -243,7 +309,7 @@ def describe_nearest_to_loss(verdicts: Sequence[Verdict]) -> Iterator[str]:
     ]
     for verdict in sorted(decreases, key=lambda verdict: verdict.comparison.p)[:1]:
         comparison = verdict.comparison
-        p_values = f"{format_p_value(comparison.p)}, {format_p_value(verdict.adjusted)} adjusted"
+        p_values = f"{format_p_value(comparison.p)}, {format_adjusted(verdict)} adjusted"
         name = f"{comparison.case} ({comparison.protocol}): {comparison.name}"
         yield f"nearest to a loss: {name} {comparison.delta:+.4f} ({p_values})"
 
@@ -270,6 +336,12 @@ def format_p_value(p: float) -> str:
     ('p=0.012', 'p<1e-300')
     """
     return f"p<{LEAST:g}" if p < LEAST else f"p={p:.2g}"
+
+
+def format_adjusted(verdict: Verdict) -> str:
+    """Return the adjusted p-value of a metric; the least value that random draws can give is an upper limit."""
+    text = format_p_value(verdict.adjusted)
+    return text.replace("=", "≤") if verdict.adjusted <= verdict.least * (1 + 1e-9) else text
 
 
 def describe_refusal(now: Evidence, path: Path, reasons: Sequence[str]) -> str:

@@ -6,6 +6,7 @@ are tested jointly with shared signs of images, other metrics with Holm's correc
 has half of the level.
 """
 
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import accumulate
@@ -93,13 +94,17 @@ DEFAULT_RULE = Rule()
 
 @dataclass(frozen=True)
 class Verdict:
-    """A comparison, its adjusted p-value, one of `VERDICTS`, the upper limit of the loss, and the rule for it."""
+    """A comparison, its adjusted p-value, one of `VERDICTS`, the upper limit of the loss, and the rule for it.
+
+    `least` is the least value that the adjusted p-value can have, 0 where it does not come from random draws.
+    """
 
     comparison: MetricComparison
     adjusted: float
     decision: str
     limit: float = nan
     rule: Rule = DEFAULT_RULE
+    least: float = 0.0
 
     @property
     def gated(self) -> bool:
@@ -110,6 +115,11 @@ class Verdict:
     def must_be_decided(self) -> bool:
         """Whether it fails its case under `--eye-strict` if it is inconclusive: a critical metric with a margin."""
         return self.rule.tier == CRITICAL and self.rule.margin is not None and not self.comparison.pooled
+
+    @property
+    def undecided(self) -> bool:
+        """Whether it must be decided and is not: it is inconclusive, or it could not be tested."""
+        return self.must_be_decided and self.decision in (INCONCLUSIVE, UNTESTED)
 
     @property
     def regression(self) -> bool:
@@ -164,13 +174,14 @@ def decide_with_models(
 
 def decide(comparisons: Sequence[MetricComparison], rule: Rule = DEFAULT_RULE) -> list[Verdict]:
     """Return a verdict for each comparison of a session."""
-    adjusted = np.full(len(comparisons), nan)
+    adjusted, least = np.full(len(comparisons), nan), defaultdict[int, float](float)
     for family in FAMILIES:
         places = [place for place, comparison in enumerate(comparisons) if comparison.family == family]
         adjusted[places] = adjust_family([comparisons[place] for place in places], rule.alpha)
+        least |= dict(zip(places, least_p_values([comparisons[place] for place in places], rule.alpha), strict=True))
     return [
-        decide_metric(comparison, p, rule, comparison.loss_limit(rule.alpha))
-        for comparison, p in zip(comparisons, adjusted.tolist(), strict=True)
+        replace(decide_metric(comparison, p, rule, comparison.loss_limit(rule.alpha)), least=least[place])
+        for place, (comparison, p) in enumerate(zip(comparisons, adjusted.tolist(), strict=True))
     ]
 
 
@@ -210,8 +221,7 @@ def adjust_family(comparisons: Sequence[MetricComparison], alpha: float) -> Floa
     """
     adjusted = np.full(len(comparisons), nan)
     tested = [place for place, comparison in enumerate(comparisons) if not isnan(comparison.p)]
-    draws = max(DRAWS, round(DRAWS_PER_LEVEL / alpha))
-    joint = [place for place in tested if comparisons[place].changes and draws <= MOST_DRAWS]
+    draws, joint = number_of_draws(alpha), jointly_tested(comparisons, alpha)
     others = sorted({*tested} - {*joint})
     kinds = bool(joint) + bool(others)
     if joint:
@@ -219,6 +229,28 @@ def adjust_family(comparisons: Sequence[MetricComparison], alpha: float) -> Floa
     if others:
         adjusted[others] = distinct_holm([comparisons[place] for place in others]) * kinds
     return np.asarray(np.minimum(adjusted, 1.0), np.float64)
+
+
+def number_of_draws(alpha: float) -> int:
+    """Return the number of random signs of the joint test at a level."""
+    return max(DRAWS, round(DRAWS_PER_LEVEL / alpha))
+
+
+def jointly_tested(comparisons: Sequence[MetricComparison], alpha: float) -> list[int]:
+    """Return the places of the metrics of a family that are tested jointly, by random signs."""
+    if number_of_draws(alpha) > MOST_DRAWS:
+        return []
+    return [
+        place for place, comparison in enumerate(comparisons) if comparison.changes and not isnan(comparison.p)
+    ]  # fmt: skip
+
+
+def least_p_values(comparisons: Sequence[MetricComparison], alpha: float) -> list[float]:
+    """Return the least adjusted p-value that each metric of a family can have, 0 where there is none."""
+    joint = {*jointly_tested(comparisons, alpha)}
+    kinds = bool(joint) + any(not isnan(c.p) and place not in joint for place, c in enumerate(comparisons))
+    least = kinds / (number_of_draws(alpha) + 1) if len(joint) > 1 else 0.0
+    return [least if place in joint else 0.0 for place in range(len(comparisons))]
 
 
 def joint_p_values(comparisons: Sequence[MetricComparison], draws: int = DRAWS) -> Floats:

@@ -1,5 +1,6 @@
 """Regression, no regression, inconclusive, improvement: of a metric, a case and a session."""
 
+import dataclasses
 from typing import Any
 
 import numpy as np
@@ -8,7 +9,16 @@ from msgspec.structs import replace
 
 from eyechart.errors import SpecError
 from eyechart.gate.compare import compare_metrics
-from eyechart.gate.messages import count_verdicts, describe_session, describe_undecided
+from eyechart.gate.messages import (
+    count_verdicts,
+    describe_loss,
+    describe_open_end,
+    describe_session,
+    describe_training_splits,
+    describe_undecided,
+    format_adjusted,
+    show_failing_numbers,
+)
 from eyechart.gate.verdicts import Rule, Verdict, adjust_family, decide, parse_margin, session_verdict
 from eyechart.metrics.noninferiority import loss_upper_limit, samples_for_margin
 from eyechart.metrics.significance import holm
@@ -194,6 +204,54 @@ def test_a_loss_that_is_likely_to_be_real_is_no_reason_for_a_larger_margin(judge
 )
 def test_worse_means_significantly_worse_and_the_line_says_so(judged: Any, after: Any, line: str) -> None:
     assert count_verdicts(judged({"acc1": RIGHT}, {"acc1": after}, Rule())) == line
+
+
+def test_inconclusive_cases_that_pass_under_strict_are_said(judged: Any) -> None:
+    sides = {"acc1": RIGHT}, {"acc1": changed(30, 20)}
+    assert describe_open_end(judged(*sides, Rule())) == (
+        "1 inconclusive case passes under --eye-strict, since no --eye-margin says which loss must be excluded"
+    )
+    assert describe_open_end(judged(*sides)) == ""
+    assert describe_open_end(judged(*sides, Rule(margin=0.01, gates=("score",)))).endswith(
+        "since the primary metric is not critical (--eye-gate, --eye-policy)"
+    )
+    assert judged(*sides)[0].undecided
+
+
+def test_a_primary_metric_that_cannot_be_tested_is_undecided(judged: Any, make: Any, named: Any) -> None:
+    before = make([named("ig", 0.5, interval=None)])
+    after = make([named("ig", 0.4, interval=None)])
+    (verdict,) = decide([*compare_metrics(before, replace(after, weights_sha256=OTHER))], POINT)
+    assert (verdict.decision, verdict.undecided) == ("not tested", True)
+
+
+def test_the_least_p_value_of_random_draws_is_an_upper_limit(judged: Any) -> None:
+    first, second = judged({"acc1": RIGHT, "acc5": RIGHT}, {"acc1": changed(100), "acc5": changed(0, 90)}, Rule())
+    assert format_adjusted(first) == f"p={first.adjusted:.2g}"  # the only primary metric
+    verdicts = decide([dataclasses.replace(each.comparison, family="primary metrics") for each in (first, second)])
+    assert [format_adjusted(each) for each in verdicts] == ["p≤0.0001"] * 2
+    assert "p≤0.0001 adjusted for all primary metrics of the session" in describe_loss(verdicts[:1], [verdicts[0].comparison], [""] * 2000)
+
+
+def test_what_fails_is_in_a_table_beside_the_primary_metric(judged: Any) -> None:
+    verdicts = judged({"acc1": RIGHT, "acc5": RIGHT}, {"acc1": changed(12, 5), "acc5": changed(100)}, Rule())
+    head, first, second = show_failing_numbers(verdicts)
+    assert head.split("  ")[0] == "what fails, and the primary metrics of these cases"
+    assert "acc1 (ImGT, A)" in first
+    assert first.endswith("inconclusive")
+    assert "acc5 (ImGT, A)" in second
+    assert second.endswith("regression")
+    assert "-0.0500 [-0." in second
+    assert not [*show_failing_numbers(judged({"acc1": RIGHT}, {"acc1": changed(30, 20)}))]
+
+
+def test_training_data_beside_other_splits_are_named(make: Any) -> None:
+    cases = [make([], case=f"pets/{split}/m[]") for split in ("test", "train")]
+    (said,) = describe_training_splits(cases)
+    assert said.startswith("pets/train is named as training data and counts like the other splits of pets; to leave")
+    assert said.endswith("-k 'pets/ and not train'")
+    assert not [*describe_training_splits(cases[1:])]
+    assert not [*describe_training_splits([make([], case="pets/test/m[]"), make([], case="cars/train/m[]")])]
 
 
 def test_without_a_margin_a_gain_excludes_no_loss_of_a_margin(judged: Any) -> None:
