@@ -148,8 +148,8 @@ def test_other_data_fail_with_what_differs(held: Any, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("content", "why"),
     [("", "is no whole baseline"), ("{", "is no whole baseline"), ("[1]", "is no whole baseline"),
-     ("{}", "is no baseline"), ('{"schema": 0}', "has schema 0; this eyechart reads schema 2. Write it again"),
-     ('{"schema": 99, "cases": 3}', "has schema 99; this eyechart reads schema 2. Upgrade eyechart")],
+     ("{}", "is no baseline"), ('{"schema": 0}', "has schema 0; this eyechart reads schema 3. Write it again"),
+     ('{"schema": 99, "cases": 3}', "has schema 99; this eyechart reads schema 3. Upgrade eyechart")],
 )  # fmt: skip
 def test_a_baseline_that_cannot_serve_is_refused_before_anything_runs(gated: Any, content: str, why: str) -> None:
     gated.answer()

@@ -386,7 +386,10 @@ def _compare_proportions(
 def _compare_scores(
     after: Evidence, old: MetricEvidence, new: MetricEvidence, scores: tuple[Floats, Floats]
 ) -> MetricComparison:
-    """Compare a mean of log scores, or of the Brier scores that follow from them, sample by sample."""
+    """Compare a mean of log scores, or of the Brier scores that follow from them, sample by sample.
+
+    Values, change, interval and p-value are those of the scores in the evidence, not of the exact ones.
+    """
     first, second = map(brier_scores, scores) if new.direction < 0 else scores
     clusters = after.cluster_ids()
     units = np.arange(len(first)) if clusters is None else clusters
@@ -395,9 +398,8 @@ def _compare_scores(
     moved = np.where(both, second - first, 0.0)
     changes = np.bincount(units, moved).astype(np.float64)
     changed = np.flatnonzero(changes)
-    values = (float(old.value or 0), float(new.value or 0))
-    if n < max(old.n, new.n):
-        values = (float(first[both].mean()), float(second[both].mean())) if n else NO_INTERVAL
+    values = (float(first[both].mean()), float(second[both].mean())) if n else NO_INTERVAL
+    delta = values[1] - values[0]
     return MetricComparison(
         case=after.case,
         protocol=after.protocol,
@@ -407,8 +409,8 @@ def _compare_scores(
         after=values[1],
         n=n,
         n_clusters=n_clusters,
-        delta=values[1] - values[0],
-        ci=change_in_range(new.name, clustered_t_interval(np.where(both, moved, np.nan), units)) if n else None,
+        delta=delta,
+        ci=change_in_range(new.name, delta, clustered_t_interval(np.where(both, moved, np.nan), units)) if n else None,
         p=sign_flip_mean_p(changes) if n else float("nan"),
         method=SIGNED_SCORES,
         counts=changed_counts(old, new),
@@ -418,10 +420,10 @@ def _compare_scores(
     )
 
 
-def change_in_range(name: str, interval: Interval) -> Interval:
-    """Return the interval of a change without what no change of the metric can be."""
+def change_in_range(name: str, change: float, interval: Interval) -> Interval:
+    """Return the interval of a change, which is in it, without what no change of the metric can be."""
     most = largest_change(name)
-    return Interval(max(-most, interval.low), min(most, interval.high))
+    return Interval(max(-most, min(interval.low, change)), min(most, max(interval.high, change)))
 
 
 def count_clusters(clusters: Ints | None, counted: NDArray[np.bool_]) -> int:

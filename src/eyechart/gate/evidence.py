@@ -8,7 +8,6 @@ import zlib
 from collections.abc import Iterable, Mapping
 from functools import lru_cache
 from hashlib import sha256
-from math import log, sqrt
 from pathlib import Path
 from typing import Any
 
@@ -20,15 +19,15 @@ from eyechart.data.limits import Limit
 from eyechart.errors import ReportError
 from eyechart.estimates import Estimate
 from eyechart.gate.base85 import decode_base85, encode_base85
-from eyechart.metrics.proper_scores import LEAST
+from eyechart.metrics.proper_scores import brier_scores
 from eyechart.records import MetricKey, subset_text
 
-SCHEMA = 2
+SCHEMA = 3
 RESAMPLES = 1000
 STEPS = 32_767  # a bootstrap value is stored as a fraction of the largest deviation from the metric's value, in int16
-SCORE_STEPS = 255  # a log score -s² is stored as s in so many steps up to that of the least probability
+SCORE_STEP = 2.0**-20  # log scores are stored in multiples of it: off by half of it, half of what counts as no change
+SCORE_BYTES = 3  # of a multiple: it suffices for the least log score, ln 1e-6
 CLOSE = 1e-9  # the largest difference between a stored proportion and one that is computed again
-LEAST_ROOT = sqrt(-log(LEAST))
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
@@ -138,12 +137,20 @@ class Evidence(msgspec.Struct, frozen=True, kw_only=True):
     def log_scores(self, metric: MetricEvidence) -> Floats | None:
         """Return the log score of each sample (samples,), NaN where it does not count; None for a metric without them.
 
-        A score is off by at most 0.002 above -0.01, and by at most 0.06 at the least probability, 1e-6.
+        A score is off by at most half of `SCORE_STEP`, 4.8e-7.
         """
         if not metric.scores:
             return None
-        steps = np.frombuffer(self.read_array(metric.scores, self.samples), np.uint8).astype(np.float64)
-        return np.where(self.read_bits(metric.counted), -((steps * LEAST_ROOT / SCORE_STEPS) ** 2), np.nan)
+        scores = unpack_scores(self.read_array(metric.scores, SCORE_BYTES * self.samples))
+        return np.where(self.read_bits(metric.counted), scores, np.nan)
+
+    def mean_score(self, metric: MetricEvidence) -> float | None:
+        """Return the mean of a metric's scores, of Brier scores if less is better; None without scores or samples."""
+        scores = self.log_scores(metric)
+        values = np.zeros(0) if scores is None else scores[~np.isnan(scores)]
+        if not values.size:
+            return None
+        return float((brier_scores(values) if metric.direction < 0 else values).mean())
 
     def read_bits(self, name: str) -> NDArray[np.bool_]:
         """Return an array with one bit per sample (samples,)."""
@@ -166,7 +173,9 @@ class Evidence(msgspec.Struct, frozen=True, kw_only=True):
             if proportion is not None and metric.value is not None and abs(proportion - metric.value) > CLOSE:
                 raise ValueError(f"{metric.name} is {metric.value}, but its outcomes have the mean {proportion}")
             self.bootstrap_samples(metric)
-            self.log_scores(metric)
+            mean = self.mean_score(metric)
+            if mean is not None and metric.value is not None and abs(mean - metric.value) > SCORE_STEP:
+                raise ValueError(f"{metric.name} is {metric.value}, but its scores have the mean {mean}")
             if metric.ci and metric.ci[0] > metric.ci[1]:
                 raise ValueError(f"the interval of {metric.name} has a lower end above its upper end")
 
@@ -243,8 +252,7 @@ class PackedArrays:
         fields |= {"value": float(values[known].mean()) if fields["n"] else None}
         if correct is not None:
             return fields | {"correct": self.add_correct(known, correct == 1)}
-        roots = np.sqrt(-np.where(known, np.minimum(values, 0), 0))
-        return fields | {"scores": self.add(np.round(roots / LEAST_ROOT * SCORE_STEPS).astype(np.uint8).tobytes())}
+        return fields | {"scores": self.add(pack_scores(np.where(known, values, 0.0)))}
 
     def add_metric(self, estimate: Estimate) -> MetricEvidence:
         """Add the arrays of an estimate and return its evidence."""
@@ -285,6 +293,24 @@ def collect_evidence(
     if clusters is not None:
         arrays.add(pack_clusters(clusters))
     return metrics, arrays.packed
+
+
+def pack_scores(scores: Floats) -> bytes:
+    """Return log scores (samples,) as multiples of `SCORE_STEP`: all high bytes, then the middle and the low ones.
+
+    Bytes of one significance are compressed better beside each other.
+
+    >>> unpack_scores(pack_scores(np.array([0.0, -0.5, -13.8]))).round(6).tolist()
+    [0.0, -0.5, -13.8]
+    """
+    steps = np.round(-np.minimum(scores, 0.0) / SCORE_STEP).astype(">u4")
+    return steps.view(np.uint8).reshape(-1, 4)[:, -SCORE_BYTES:].T.tobytes()
+
+
+def unpack_scores(data: bytes) -> Floats:
+    """Return the log scores (samples,) of `pack_scores`."""
+    planes = np.frombuffer(data, np.uint8).reshape(SCORE_BYTES, -1).astype(np.float64)
+    return 0.0 - SCORE_STEP * (256.0 ** np.arange(SCORE_BYTES - 1, -1, -1) @ planes)
 
 
 def pack_clusters(clusters: Ints) -> bytes:

@@ -100,7 +100,7 @@ def pool_scores(comparisons: Sequence[MetricComparison]) -> MetricComparison:
         n=n,
         n_clusters=images,
         delta=delta,
-        ci=change_in_range("log_score", Interval(delta - half, delta + half)),
+        ci=change_in_range("log_score", delta, Interval(delta - half, delta + half)),
         p=sign_flip_mean_p(units),
         method=SIGNED_SCORES,
         family=SCORES,

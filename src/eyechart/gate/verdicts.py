@@ -15,7 +15,7 @@ from math import isnan, nan
 import numpy as np
 
 from eyechart.errors import SpecError
-from eyechart.gate.compare import FAMILIES, SCORES, ClusterChanges, MetricComparison
+from eyechart.gate.compare import FAMILIES, ROUNDED, SCORES, ClusterChanges, MetricComparison
 from eyechart.gate.evidence import CLOSE, Floats, Ints
 from eyechart.gate.policy import ADVISORY, CRITICAL, NO_POLICY, Policy, default_tier
 from eyechart.gate.pooled import pool_models
@@ -204,7 +204,7 @@ def _decide(comparison: MetricComparison, adjusted: float, limit: float, rule: R
             if comparison.loss < 0:
                 return CONFIDENCE_IMPROVEMENT
             return CONFIDENCE_REGRESSION if comparison.loss > rule.max_drop + CLOSE else TOLERATED
-        unchanged = comparison.unchanged_model and comparison.delta == 0
+        unchanged = comparison.unchanged_model and abs(comparison.delta) <= ROUNDED
         return CONFIDENCE_UNCHANGED if unchanged else CONFIDENCE_INCONCLUSIVE
     if adjusted < rule.alpha and comparison.loss:
         if comparison.loss < 0:

@@ -230,7 +230,9 @@ def test_the_least_p_value_of_random_draws_is_an_upper_limit(judged: Any) -> Non
     assert format_adjusted(first) == f"p={first.adjusted:.2g}"  # the only primary metric
     verdicts = decide([dataclasses.replace(each.comparison, family="primary metrics") for each in (first, second)])
     assert [format_adjusted(each) for each in verdicts] == ["p≤0.0001"] * 2
-    assert "p≤0.0001 adjusted for all primary metrics of the session" in describe_loss(verdicts[:1], [verdicts[0].comparison], [""] * 2000)
+    assert "p≤0.0001 adjusted for all primary metrics of the session" in describe_loss(
+        verdicts[:1], [verdicts[0].comparison], [""] * 2000
+    )
 
 
 def test_what_fails_is_in_a_table_beside_the_primary_metric(judged: Any) -> None:

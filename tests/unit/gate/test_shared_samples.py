@@ -50,7 +50,7 @@ def test_a_subset_has_the_metrics_of_its_samples(case: Any) -> None:
     accuracy, score = compare_metrics(before, after)
     assert (accuracy.before, accuracy.after, accuracy.n) == (0.5, 0.5, 4)
     assert (accuracy.lost, accuracy.gained) == ((1, 3), 2)
-    assert score.before == pytest.approx(SCORES[[7, 1, 4, 3]].mean(), abs=0.02)
+    assert score.before == pytest.approx(SCORES[[7, 1, 4, 3]].mean(), abs=1e-6)
     assert (score.delta, score.p) == (0, 1)
 
 
