@@ -364,7 +364,7 @@ class Gate:
         for verdict in verdicts:
             self.add_remark(verdict, now)
         for verdict in (*verdicts, *slices):
-            if get_option(self.config, "strict") and verdict.undecided:
+            if get_option(self.config, "strict") and verdict.is_open:
                 self.undecided.setdefault(nodeid, []).append(describe_undecided(verdict))
 
     def add_remark(self, verdict: Verdict, now: Evidence) -> None:

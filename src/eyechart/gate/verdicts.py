@@ -117,7 +117,7 @@ class Verdict:
         return self.rule.tier == CRITICAL and self.rule.margin is not None and not self.comparison.pooled
 
     @property
-    def undecided(self) -> bool:
+    def is_open(self) -> bool:
         """Whether it must be decided and is not: it is inconclusive, or it could not be tested."""
         return self.must_be_decided and self.decision in (INCONCLUSIVE, UNTESTED)
 

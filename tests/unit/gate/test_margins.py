@@ -215,14 +215,14 @@ def test_inconclusive_cases_that_pass_under_strict_are_said(judged: Any) -> None
     assert describe_open_end(judged(*sides, Rule(margin=0.01, gates=("score",)))).endswith(
         "since the primary metric is not critical (--eye-gate, --eye-policy)"
     )
-    assert judged(*sides)[0].undecided
+    assert judged(*sides)[0].is_open
 
 
 def test_a_primary_metric_that_cannot_be_tested_is_undecided(judged: Any, make: Any, named: Any) -> None:
     before = make([named("ig", 0.5, interval=None)])
     after = make([named("ig", 0.4, interval=None)])
     (verdict,) = decide([*compare_metrics(before, replace(after, weights_sha256=OTHER))], POINT)
-    assert (verdict.decision, verdict.undecided) == ("not tested", True)
+    assert (verdict.decision, verdict.is_open) == ("not tested", True)
 
 
 def test_the_least_p_value_of_random_draws_is_an_upper_limit(judged: Any) -> None:
