@@ -7,6 +7,7 @@ from math import isnan
 from pathlib import Path
 
 from eyechart.errors import SpecError
+from eyechart.gate.changed_data import describe_changed_samples
 from eyechart.gate.compare import (
     SLICES,
     MetricComparison,
@@ -71,9 +72,14 @@ def compare_cases(pairs: Pairs, rule: Rule, folders: Mapping[Key, Path]) -> RunC
 
     `folders` are those of the evidence of the cases after, where their slices are; a baseline has none.
     """
+    whole = pairs
     runs = {key: after for key, (_, after) in pairs.items()}
     pairs = {key: share_samples(*pair)[:2] for key, pair in pairs.items()}
-    refused = {key: reasons for key, pair in pairs.items() if (reasons := differences(*pair, SIDES))}
+    refused = {
+        key: [*describe_changed_samples(*whole[key], SIDES), *reasons]
+        for key, pair in pairs.items()
+        if (reasons := differences(*pair, SIDES))
+    }
     comparable = {key: pair for key, pair in pairs.items() if key not in refused}
     of_case = {key: [*compare_metrics(*pair)] for key, pair in comparable.items()}
     key_of = {id(comparison): key for key, comparisons in of_case.items() for comparison in comparisons}

@@ -12,6 +12,8 @@ from eyechart.gate.baselines import read_baseline, write_baselines
 from eyechart.gate.changed_data import describe_changed_samples
 from eyechart.gate.evidence import Evidence, digest, pack_array
 from eyechart.gate.shared_samples import with_samples
+from eyechart.gate.verdicts import Rule
+from eyechart.reports.verdicts import compare_cases
 
 PETS = {f"{name}/{number}.png": f"{name} {number}" for name in ("cat", "dog") for number in range(4)}
 
@@ -76,6 +78,14 @@ def test_a_baseline_that_was_written_has_the_names(case: Any, tmp_path: Path) ->
     assert kept.keys == ()
     (said,) = describe_changed_samples(with_samples(kept, written.path.parent), case(without("dog/0.png")))
     assert said == "1 image lost, in the baseline and not now: dog/0.png"
+
+
+def test_runs_that_cannot_be_compared_name_it_too(case: Any) -> None:
+    key = ("pets/test/m[]", "zero_shot")
+    pair = case(PETS), case({name.replace("dog", "hound"): image for name, image in PETS.items()})
+    first, *_ = compare_cases({key: pair}, Rule(), {}).refused[key]
+    assert first.startswith("class renamed: dog ")
+    assert "hound" in first
 
 
 def test_without_the_names_images_are_counted(case: Any) -> None:
