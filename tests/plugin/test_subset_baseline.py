@@ -68,7 +68,9 @@ def test_the_hashes_of_a_split_are_stored_once(whole: Any) -> None:
     sizes = sorted(file.stat().st_size for file in files)
     assert len({file.name for file in files}) == len(files) == 2
     assert sizes[-1] == 18 * 8
-    assert not [*(whole.world.folder / "kept").rglob("*.keys")]
+    keys = [*(whole.world.folder / "kept").rglob("*.keys")]  # by which changed data are named
+    assert {file.stem for file in keys} == {file.stem for file in files}
+    assert len(keys) == 2
     evidence = (whole.world.folder / "reports" / "runs" / "latest").resolve() / "evidence"
     assert len([*evidence.rglob("*.keys")]) == 2
     assert len([*evidence.glob("*.json")]) == 4
