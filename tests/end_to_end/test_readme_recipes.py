@@ -63,7 +63,7 @@ NAMES = {  # what stands for a name of the reader's; a limit would replace that 
 }  # fmt: skip
 PRINTED = {  # by the start of a command
     "eyechart run": "toybox-", "eyechart collect": "history.parquet: 3 runs, ", "eyechart ls protocols": "zero_shot: ",
-    "eyechart ls datasets": "toybox/sample ", "eyechart page": "index.html", "eyechart compare": "0 worse",
+    "eyechart ls datasets": "toybox/sample ", "eyechart page": "index.html", "eyechart compare": "0 significantly worse",
 }  # fmt: skip
 
 
@@ -99,7 +99,7 @@ def test_the_recipes_of_the_shell(folder: Path, type_line: Callable[..., str]) -
     assert type_line(page).strip().endswith("index.html")
     assert "pets/test/mine" in type_line(model)
     assert "baseline written" in type_line(update)
-    assert "0 worse" in type_line(gate)
+    assert "0 significantly worse" in type_line(gate)
     (folder / "weights").write_text(DAMAGED, encoding="utf-8")
     said = type_line(gate, code=REGRESSION)
     assert "right before and wrong now: 24" in said

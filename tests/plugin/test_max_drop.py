@@ -53,13 +53,13 @@ def test_a_tolerated_loss_is_reported_in_the_terminal_and_in_the_summary_file(
     said = run_replay(7, "--eye-max-drop=0.4", "--eye-alpha=0.2", "--eye-summary=summary.md")
     for text in (said, (world.folder / "summary.md").read_text(encoding="utf-8")):
         assert REPORTED in text
-        assert "0 worse, " in text
+        assert "0 significantly worse, " in text
         assert ", 2 losses tolerated" in text
 
 
 def test_without_a_tolerated_loss_none_is_reported(run_replay: Callable[..., str]) -> None:
     run_replay(0, "--eye-update-baseline")
     said = run_replay(0, "--eye-max-drop=0.4", "--eye-alpha=0.2")
-    assert "0 worse" in said
+    assert "0 significantly worse" in said
     assert "tolerated loss:" not in said
     assert " tolerated" not in said

@@ -40,6 +40,7 @@ LAYERS = (  # from top to bottom
         "paths",
         "plurals",
         "records",
+        "secret_values",
         "spec",
         "text_files",
         "tracing",

@@ -57,8 +57,8 @@ def _lenient(text: str) -> int | None:
 
 def _once(match: re.Match[str]) -> str:
     """Return a number that brackets repeat, as in "three (3)", without them."""
-    said, again = ([value for value, *_ in find_numbers([*split_words(part)])] for part in match.groups())
-    return match[1] if len(said) == 1 and said == again else match[0]
+    values, repeated = ([value for value, *_ in find_numbers([*split_words(part)])] for part in match.groups())
+    return match[1] if len(values) == 1 and values == repeated else match[0]
 
 
 def _count(answer: str) -> int | None:
