@@ -195,7 +195,7 @@ def test_a_further_training_step_is_another_model(evaluate: Evaluate, pets: Path
     compared = eyechart.compare(before, after)
     row = compared.verdicts.set_index(["metric", "subset"]).loc[("acc1", "A")]
     assert (row["before"], row["after"], row["change"], row["lost"], row["n"]) == (1, 0, -1, 6, 6)
-    assert "0 worse" in repr(compared)  # six images show no loss at the level of the gate
+    assert "0 significantly worse" in repr(compared)  # six images show no loss at the level of the gate
     assert len(eyechart.compare(before, after, alpha=0.4).regressions)
 
 
