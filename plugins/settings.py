@@ -4,7 +4,7 @@ import re
 import shlex
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import chain, combinations
 from pathlib import Path
 from typing import Any
@@ -21,6 +21,7 @@ from eyechart.gate.floors import parse_floor
 from eyechart.gate.policy import NO_POLICY, Policy, read_policy
 from eyechart.gate.verdicts import Rule, parse_gates, parse_margin, parse_share
 from eyechart.inference.store_copies import RemoteStore
+from eyechart.models.options import names_of
 from eyechart.models.registry import find_backend
 from eyechart.protocol.options import OptionSetting, RequestedValues, flag, is_fraction
 from eyechart.protocol.presets import Preset, read_preset
@@ -112,7 +113,7 @@ def read_models(config: pytest.Config) -> tuple[ModelSpec, ...]:
             find_backend(spec)
         except EyechartError as error:
             raise pytest.UsageError(f"--eye-model: {error}") from error
-        specs.append(spec)
+        specs.append(add_model_options(config, spec))
     for first, second in combinations(dict.fromkeys(specs), 2):
         if first.alias and first.alias == second.alias:
             raise pytest.UsageError(
@@ -122,9 +123,27 @@ def read_models(config: pytest.Config) -> tuple[ModelSpec, ...]:
     return tuple(dict.fromkeys(specs))
 
 
+def add_model_options(config: pytest.Config, spec: ModelSpec) -> ModelSpec:
+    """Add the options of models that the preset sets, where the backend has them and the specification does not."""
+    requested = get_preset(config).model_options
+    known = declared_option_names(spec) if requested else frozenset()
+    return replace(spec, options={name: requested[name] for name in requested if name in known} | {**spec.options})
+
+
+def declared_option_names(spec: ModelSpec) -> frozenset[str]:
+    """Return the names of the options that a backend declares, none if its class cannot be imported here."""
+    try:
+        return frozenset(names_of(find_backend(spec).load_class().declared_options))
+    except EyechartError:
+        return frozenset()
+
+
 def is_used_for(config: pytest.Config, model: ModelSpec, benchmark: str) -> bool:
     """Return whether a model is evaluated on a benchmark: a requested model on all, a default one on its own."""
-    return bool(get_option(config, "model")) or str(model) in DEFAULT_MODELS.get(benchmark, FALLBACK_MODELS)
+    default = DEFAULT_MODELS.get(benchmark, FALLBACK_MODELS)
+    return bool(get_option(config, "model")) or model in [
+        add_model_options(config, parse_named_spec(text)) for text in default
+    ]
 
 
 def get_preset(config: pytest.Config) -> Preset:
@@ -392,9 +411,17 @@ def read_protocol_options(config: pytest.Config) -> Mapping[str, RequestedValues
 
 
 def describe_ineffective_options(config: pytest.Config) -> list[str]:
-    """Return a line for each option of a protocol without an effect."""
-    options = get_settings(config).options.items()
-    return [f"eyechart: {warning}" for name, values in options if (warning := get_protocol(name).warnings(values))]
+    """Return a line for each option of a protocol, and each option of models in the preset, without an effect."""
+    chosen = get_settings(config)
+    lines = [warning for name, values in chosen.options.items() if (warning := get_protocol(name).warnings(values))]
+    for option, value in get_preset(config).model_options.items():
+        without = [model.name for model in chosen.models if option not in {*model.options, *declared_option_names(model)}]
+        if without:
+            lines.append(
+                f"the preset {get_option(config, 'preset')} sets {option}={value}, an option that "
+                f"{', '.join(without)} {'does' if len(without) == 1 else 'do'} not have"
+            )
+    return [f"eyechart: {line}" for line in lines]
 
 
 def get_settings(config: pytest.Config) -> Settings:

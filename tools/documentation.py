@@ -282,6 +282,7 @@ def presets() -> Iterator[str]:
         rows = [(f"`{setting.protocol}.{setting.option}`", f"`{setting.values}`") for setting in preset.settings]
         for protocol, options in preset.suite.items():
             rows += [(f"`--eye-{option}` for `{protocol}`", f"`{value}`") for option, value in options.items()]
+        rows += [(f"`{option}` of each model", f"`{value}`") for option, value in preset.model_options.items()]
         yield f"### {name}\n\n{preset.summary}\n"
         yield from table(("option", "value"), sorted(rows))
         yield ""

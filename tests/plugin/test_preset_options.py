@@ -51,6 +51,13 @@ def test_what_a_preset_leaves_out_is_not_run_and_is_printed(world: Any, workers:
     assert f"the preset part.toml has {left_out}" in result.outlines
 
 
+def test_a_preset_sets_options_of_the_models_that_have_them(world: Any) -> None:
+    (world.folder / "mine.toml").write_text('[model]\ndtype = "bfloat16"\nscal = 3\n', encoding="utf-8")
+    result = world.passes(*world.usual, "--eye-preset=mine.toml")
+    assert all("dtype=bfloat16" in record["model"]["spec"] for record in world.records)
+    assert "the preset mine.toml sets scal=3, an option that" in str(result.outlines)
+
+
 @pytest.mark.parametrize(
     ("text", "more", "sentence"),
     [

@@ -33,8 +33,16 @@ def test_the_settings_of_the_studies() -> None:
 def test_a_study_has_its_settings_in_the_preset_of_all(study: str) -> None:
     alone, all_of_them = read_preset(study), read_preset("paper")
     assert {*alone.settings} <= {*all_of_them.settings}
-    names = {"zero_shot"} if study == "image-classifiers" else set()  # which Mill's page has with other names
+    names = {"zero_shot"} if study == "mill" else set()  # which the encoders of arXiv 2603.06578 have with other names
     assert all(options == all_of_them.suite[name] for name, options in alone.suite.items() if name not in names)
+
+
+def test_the_encoders_of_table_4_have_the_names_of_their_paper() -> None:
+    assert read_preset("paper").suite["zero_shot"]["names"] == "kisel"
+
+
+def test_options_of_models_are_those_of_the_preset_itself() -> None:
+    assert (read_preset("mill").model_options, read_preset("paper").model_options) == ({"dtype": "bfloat16"}, {})
 
 
 def test_every_setting_of_all_studies_is_of_one_of_them() -> None:

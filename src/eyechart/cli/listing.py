@@ -149,6 +149,7 @@ def presets() -> None:
         for protocol, options in preset.suite.items():
             rows += [(f"  --eye-{name}={value} for {protocol}",) for name, value in options.items()]
         rows += [(f"  without {', '.join(splits)} for {protocol}",) for protocol, splits in preset.left_out.items()]
+        rows += [(f"  {option}={value} for each model",) for option, value in preset.model_options.items()]
         echo_columns(rows)
 
 

@@ -10,6 +10,8 @@ Each table is a protocol. Its keys are options of the protocol, and those of `SU
 as in `--eye-names`, `--eye-templates` and `--eye-limit`, for this protocol alone, and `leave_out`, a list of splits as
 BENCHMARK/SPLIT that the protocol is not run on. `include` lists presets whose settings come first; a later setting
 replaces an earlier one. `whole` names the preset that runs what this one leaves out, which the terminal then prints.
+The table `[model]` has options of models, such as `dtype = "bfloat16"`. They hold for each model of the session whose
+backend has the option and whose specification does not set it, and are not taken from included presets.
 """
 
 import re
@@ -26,7 +28,7 @@ from eyechart.protocol.settings import PER_PROTOCOL as SUITE
 from eyechart.spec import did_you_mean
 from eyechart.text_files import plain_text
 
-INCLUDE, WHOLE, LEAVE_OUT = "include", "whole", "leave_out"
+INCLUDE, WHOLE, LEAVE_OUT, MODEL = "include", "whole", "leave_out", "model"
 SPLIT = re.compile(r"[^/,\s]+/[^/,\s]+")
 PACKAGED = tuple(sorted(path.stem for path in Path(__file__).parent.glob("*.toml")))
 
@@ -36,6 +38,7 @@ class Preset:
     """Settings of protocol options, options of the suite by protocol, and a sentence: the comment in the first line.
 
     `left_out` are the splits that a protocol is not run on, and `whole` is the preset that runs them, too.
+    `model_options` are options of every model whose backend has them.
     """
 
     settings: tuple[OptionSetting, ...] = ()
@@ -43,6 +46,7 @@ class Preset:
     summary: str = ""
     left_out: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     whole: str = ""
+    model_options: Mapping[str, str] = field(default_factory=dict)
 
 
 def read_preset(name_or_path: str) -> Preset:
@@ -64,10 +68,11 @@ def read_preset(name_or_path: str) -> Preset:
     left_out = {
         protocol: tuple(value.split(",")) for (protocol, option), value in values.items() if option == LEAVE_OUT
     }
-    whole = parse_file(path).get(WHOLE, "")
+    own = parse_file(path)
+    model_options = {option: str(value) for option, value in own.get(MODEL, {}).items()}
     first = plain_text(path).partition("\n")[0]
     summary = first.removeprefix("#").strip() if first.startswith("#") else ""
-    return Preset(tuple(settings), suite, summary, left_out, whole)
+    return Preset(tuple(settings), suite, summary, left_out, own.get(WHOLE, ""), model_options)
 
 
 def find_preset(name_or_path: str, folder: Path) -> Path:
@@ -92,6 +97,7 @@ def read_values(path: Path, including: tuple[Path, ...]) -> Iterator[tuple[str, 
         yield from read_values(find_preset(name, path.parent), (*including, path.resolve()))
     if whole := tables.pop(WHOLE, ""):
         find_preset(whole, path.parent)
+    tables.pop(MODEL, None)
     for protocol, options in tables.items():
         for option, value in options.items():
             values = ",".join(map(str, value)) if isinstance(value, list) else str(value)
