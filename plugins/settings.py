@@ -415,7 +415,9 @@ def describe_ineffective_options(config: pytest.Config) -> list[str]:
     chosen = get_settings(config)
     lines = [warning for name, values in chosen.options.items() if (warning := get_protocol(name).warnings(values))]
     for option, value in get_preset(config).model_options.items():
-        without = [model.name for model in chosen.models if option not in {*model.options, *declared_option_names(model)}]
+        without = [
+            model.name for model in chosen.models if option not in {*model.options, *declared_option_names(model)}
+        ]
         if without:
             lines.append(
                 f"the preset {get_option(config, 'preset')} sets {option}={value}, an option that "

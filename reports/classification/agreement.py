@@ -16,7 +16,7 @@ from ..render import CORRELATION
 from ..runs import Runs
 from ..table_definitions import TableDefinition
 from .best_variant import best_variants
-from .pages import check_same_images, label_outcomes, parse_single_labels
+from .pages import check_same_images, label_outcomes, single_labels
 
 SPEARMAN, PHI = "Spearman, recall per class", "phi, correctness"
 
@@ -54,7 +54,7 @@ def agreement_cells(page: Page) -> pd.DataFrame:
     first = outcomes[outcomes["row"] == 0]
     method: Literal["spearman", "pearson"]
     if page.context["coefficient"] == SPEARMAN:
-        single = parse_single_labels(first["labels"]).to_numpy()
+        single = single_labels(first).to_numpy()
         classes = int(single.max(initial=-1)) + 1
         scores = np.array([per_class_recall(row, single, classes).values for row in correct])
         matrix, method = spearman_matrix(scores), "spearman"

@@ -176,12 +176,14 @@ def label_outcomes(page: Page, labels: str, originals: int = -1) -> pd.DataFrame
     return outcomes.assign(correct=outcomes["correct"].mask(replaced, correct.where(scored)))
 
 
-def parse_single_labels(labels: pd.Series) -> pd.Series:
-    """Return the class of each image that has exactly one label, else -1, from texts such as `3;17`."""
-    classes = {text: {*map(int, filter(None, text.split(";")))} for text in labels.unique()}
-    return labels.map({text: min(values) if len(values) == 1 else -1 for text, values in classes.items()}).astype(
-        "int64"
-    )
+def single_labels(outcomes: pd.DataFrame) -> pd.Series:
+    """Return the class of each image with a single label, else -1, from the columns of `label_outcomes`.
+
+    An image whose several labels are one group of equivalent classes has a single label: the smallest of them.
+    """
+    smallest = {text: min(map(int, filter(None, text.split(";"))), default=-1) for text in outcomes["labels"].unique()}
+    is_single = outcomes["category"].astype(str).str.startswith("S")
+    return outcomes["labels"].map(smallest).where(is_single, -1).astype("int64")
 
 
 def with_blocks(page: Page, blocks: Iterable[Hashable], is_base: Iterable[bool]) -> Page:

@@ -9,7 +9,7 @@ from ..frames import change, share
 from ..pages import Page, create_page
 from ..runs import Runs
 from ..table_definitions import TableDefinition
-from .pages import INTERVALS, coverage_note, label_outcomes, parse_single_labels, share_by_category
+from .pages import INTERVALS, coverage_note, label_outcomes, share_by_category, single_labels
 
 PAPER = "arXiv 2603.06578"
 NAME = "WeaselGT"
@@ -129,7 +129,7 @@ def recall_cells(page: Page) -> pd.DataFrame:
     recalls = {}
     for name in (page.reference, page.labels):
         outcomes = label_outcomes(page, name, ORIGINALS)
-        classes = pd.Categorical(parse_single_labels(outcomes["labels"]).map(FAMILY), [*FAMILY.values()])
+        classes = pd.Categorical(single_labels(outcomes).map(FAMILY), [*FAMILY.values()])
         recalls[name] = share(outcomes.assign(kind=classes), "correct", ["row", "kind"])
     before, after = recalls[page.reference], recalls[page.labels]
     cells = [recall.assign(column=recall["kind"].astype(str) + f" {name}") for name, recall in recalls.items()]

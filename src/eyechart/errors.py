@@ -5,13 +5,16 @@
     ├── DataError          images, shards, labels
     │   ├── AbsentError    missing data; a case is skipped, and fails under --eye-strict
     │   └── ImageError     one image; its answer becomes an error, the others continue
+    ├── UnavailableError   a case that cannot run with this model or data set; it is skipped
     ├── VocabularyError    class names
     ├── ModelError         weights, libraries, features
     │   └── RequestError   some requests of a batch that a model cannot answer; the others can be sent without them
     ├── StoreError         stored answers
+    │   └── MissingAnswersError  answers that a session needs and may not ask for
     ├── BaselineError      the baseline that a run is compared with
     ├── ToleranceError     more errors in a case than are allowed
     └── ReportError        runs, tables, figures
+        └── NotComparableError  two runs without a case in common
 
 A message has one or two sentences: the file or option, what was found, what was expected, and the remedy.
 """

@@ -55,7 +55,7 @@ METRICS: Mapping[str, str] = {
     "ua_a": "UA/A: the probability that an unanswerable image has a lower confidence than an answerable one; "
     "0.5 is chance.",
     "ua_a_change": "The change of UA/A from all species to the species of the range.",
-    "abstained": "The proportion of images without an answer.",
+    "abstained": "The proportion of images on which the model abstains, without answers that could not be parsed.",
     "abstained_at_95": "The proportion of images to abstain from for 95 % accuracy on the others.",
     "abstention": "The proportion of images that the model abstains from, averaged over the wordings of a prompt.",
     "abstention_sd": "The standard deviation of the proportion of abstentions between the wordings of a prompt.",
@@ -123,6 +123,7 @@ PROTOCOLS: Mapping[str, str] = {
     "knn": "The class of the nearest training images in the model's features.",
     "closed_world": "The model sees the image and the list of all class names, and answers with one of them in text.",
     "closed_world_plus": "As closed world; an answer outside of the list is mapped to the nearest class.",
+    "posterior": "The probability of every class name as the complete answer to the prompt of the closed world.",
     "open_world": "The model names what the image shows without a list; the answer is mapped to the nearest class.",
     "multiple_choice": "The model chooses among a few options, one of which is correct.",
     "mcq": "The model chooses among options that look alike.",
@@ -145,10 +146,12 @@ INTERVALS: Mapping[str, str] = {
     "wilson": "Wilson's 95 % interval of a proportion.",
     "clustered wilson": "Wilson's 95 % interval of a proportion whose samples share images.",
     "bootstrap": "95 % interval from resampling the images.",
-    "stratified": "95 % interval from resampling the images of each class.",
-    "effective wilson": "Wilson's 95 % interval at the effective number of samples, which share images.",
+    "stratified": "Wilson's 95 % interval of a mean over classes, at an effective number of images.",
+    "effective wilson": "Wilson's 95 % interval at an effective number of images, which is that of a plain proportion "
+    "as uncertain as this value.",
     "chi-squared": "From the chi-squared distribution.",
-    "student": "Student's 95 % interval of a mean over epochs or images.",
+    "student": "Student's 95 % interval of a mean over epochs or images; for a Brier score, with z² imaginary images "
+    "in the variance.",
     "clustered student": "Student's 95 % interval of a mean over samples that share images.",
     "folded normal": "95 % interval of a calibration error, which cannot be below zero.",
     "permutation": "95 % interval of a p-value from random permutations.",

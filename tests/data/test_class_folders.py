@@ -265,3 +265,24 @@ def test_one_picture_in_two_classes_is_told(fill: Fill) -> None:
     assert opened(folder).notes == (
         "one picture is in two classes, the first cat/0.png and dog/1.png: no answer is right for both.",
     )
+
+
+# Where labels and class names are from.
+
+
+@pytest.mark.parametrize(
+    ("names", "classnames", "reading"),
+    [
+        (["b/0.png", "a/0.png"], "", "labels: class folders in the order of their names; class names: those of the folders"),
+        (["0/0.png", "1/0.png"], "", "labels: numbers of the folders from 0; class names: these numbers"),
+        (["1/0.png", "2/0.png"], "cat\ndog\n", "labels: numbers of the folders from 1; class names: classnames.txt"),
+        (["a/0.png", "b/0.png"], "cat\ndog\n", "order of their names; class names: classnames.txt, in the same order"),
+        (["a/0.png", "b/0.png"], "b\na\n", "order of their names; class names: classnames.txt with the folders' names"),
+        (["a/0.png"], "b\na\n", "labels: folders by their names in classnames.txt; class names: classnames.txt"),
+        (["n01440764/0.png"], "", "labels: folders of synsets; class names: those of ImageNet"),
+    ],
+)  # fmt: skip
+def test_a_folder_says_where_labels_and_names_are_from(
+    fill: Fill, names: list[str], classnames: str, reading: str
+) -> None:
+    assert opened(fill(*names, classnames=classnames)).reading.endswith(reading)

@@ -301,7 +301,8 @@ def run_cases(
             folder.finish(records, folder.describe_run(records, command=call, git_commit=commit))
             folder.link_latest()
     if failed:
-        raise ToleranceError(f"{'; '.join(failed)}. All other answers are stored and scored in {folder.path}.")
+        reasons = "; ".join(text.removesuffix(".") for text in failed)
+        raise ToleranceError(f"{reasons}. All other answers are stored and scored in {folder.path}.")
     if not records:
         raise ModelError(f"No protocol could run with {cases[0].model.name} on {cases[0].whole_split}.")
 

@@ -12,16 +12,24 @@ from eyechart.errors import DataError
 
 TEXT_ORDER = 10  # numbers below it have one order as numbers and as text
 CLASSNAMES = "classnames.txt"
+LINES = f"class names: {CLASSNAMES}"
+IN_ORDER = "class folders in the order of their names"
+SYNSETS = "labels: folders of synsets"
+IMAGENET_NAMES = "class names: those of ImageNet"
 
 
 @dataclass(frozen=True)
 class ClassFolders:
-    """The class of each folder by name, the names and the number of the classes, and notes on how they were read."""
+    """The class of each folder by name, the names and the number of the classes, and notes on how they were read.
+
+    `reading` is what labels and names were taken for, in a few words.
+    """
 
     labels: Mapping[str, int]
     names: tuple[str, ...]
     count: int
     notes: tuple[str, ...] = ()
+    reading: str = ""
 
 
 def read_class_folders(
@@ -36,7 +44,7 @@ def read_class_folders(
     """
     unknown = [name for name in folders if name not in synset_classes()]
     if not unknown:
-        return ClassFolders(synset_classes(), (), CLASSES)
+        return ClassFolders(synset_classes(), (), CLASSES, reading=f"{SYNSETS}; {IMAGENET_NAMES}")
     if flat:
         raise DataError(
             f"{folder} has ILSVRC validation files beside the folder {unknown[0]}, which is no synset of ImageNet-1k: "
@@ -101,7 +109,9 @@ def _read_numbers(folder: Path, folders: Sequence[str], names: Sequence[str], cl
             f"the classes are called by numbers, 0 to {count - 1}, also in prompts: give names in {CLASSNAMES}."
         )
     own = () if classes else tuple(names) or tuple(map(str, range(count)))
-    return ClassFolders(numbers, own, count, tuple(notes))
+    source = IMAGENET_NAMES if classes else LINES if names else "class names: these numbers"
+    first = min(map(int, folders)) - min(numbers.values())
+    return ClassFolders(numbers, own, count, tuple(notes), f"labels: numbers of the folders from {first}; {source}")
 
 
 def _own_classes(folders: Sequence[str]) -> ClassFolders:
@@ -110,7 +120,10 @@ def _own_classes(folders: Sequence[str]) -> ClassFolders:
     if all(map(_is_number, folders)) and [*folders] != sorted(folders, key=int):
         shown = ", ".join(folders[:3])
         notes = (f"class folders are numbers with gaps or from 1 and are classes in the order of text: {shown} ….",)
-    return ClassFolders({name: place for place, name in enumerate(folders)}, tuple(folders), len(folders), notes)
+    reading = f"labels: {IN_ORDER}; class names: those of the folders"
+    return ClassFolders(
+        {name: place for place, name in enumerate(folders)}, tuple(folders), len(folders), notes, reading
+    )
 
 
 def _read_names(folder: Path, folders: Sequence[str], names: Sequence[str]) -> ClassFolders:
@@ -133,7 +146,11 @@ def _read_names(folder: Path, folders: Sequence[str], names: Sequence[str]) -> C
                 "name: give the lines in the order of the folders' names, or the folders' own names on all lines."
             )
     return ClassFolders(
-        {name: place for place, name in enumerate(folders)}, tuple(names), len(folders), _describe_order(folders, names)
+        {name: place for place, name in enumerate(folders)},
+        tuple(names),
+        len(folders),
+        _describe_order(folders, names),
+        f"labels: {IN_ORDER}; {LINES}, in the same order",
     )
 
 
@@ -144,7 +161,8 @@ def _match_names(folders: Sequence[str], names: Sequence[str], lines: Sequence[i
             f"{len(names) - len(folders):,} of the {len(names):,} classes in {CLASSNAMES} have no folder; the folders "
             "are those of their own names, and classes have the order of the lines."
         )
-        return ClassFolders(dict(zip(folders, lines, strict=True)), tuple(names), len(names), (note,))
+        reading = f"labels: folders by their names in {CLASSNAMES}; {LINES}"
+        return ClassFolders(dict(zip(folders, lines, strict=True)), tuple(names), len(names), (note,), reading)
     notes: tuple[str, ...] = ()
     if [*lines] != sorted(lines):
         note = (
@@ -153,7 +171,11 @@ def _match_names(folders: Sequence[str], names: Sequence[str], lines: Sequence[i
         )
         notes = (note,)
     return ClassFolders(
-        {name: place for place, name in enumerate(folders)}, tuple(names[line] for line in lines), len(folders), notes
+        {name: place for place, name in enumerate(folders)},
+        tuple(names[line] for line in lines),
+        len(folders),
+        notes,
+        f"labels: {IN_ORDER}; {LINES} with the folders' names",
     )
 
 

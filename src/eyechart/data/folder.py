@@ -44,8 +44,16 @@ def open_folder(
     classed = read_class_folders(folder, folders, read_class_names(folder), classes, flat=flat)
     labels = classed.labels
     ordered = sorted((_with_label(folder, entry, labels) for entry in entries), key=attrgetter("key"))
+    files = "labels: those of ILSVRC's validation files, by their names; class names: those of ImageNet"
     dataset = build_dataset(
-        folder, benchmark, split, ordered, classes=classed.count, names=classed.names, upright=upright
+        folder,
+        benchmark,
+        split,
+        ordered,
+        classes=classed.count,
+        names=classed.names,
+        upright=upright,
+        reading=files if flat else classed.reading,
     )
     check_validation_labels(dataset, folder, all_equal=True)
     return replace(dataset, notes=(*classed.notes, *dataset.notes, *notes))

@@ -98,7 +98,18 @@ def open_table(
     )
     source = HubSource(text, images, image)
     count = classes or len(names)
-    dataset = build_dataset(text, benchmark, split, index, classes=count, names=names, upright=upright, source=source)
+    own = "those given" if class_names else f"those of the column '{label}'"
+    dataset = build_dataset(
+        text,
+        benchmark,
+        split,
+        index,
+        classes=count,
+        names=names,
+        upright=upright,
+        source=source,
+        reading=f"images: column '{image}'; labels: column '{label}'; class names: {own if names else 'of ImageNet'}",
+    )
     check_validation_labels(dataset, text)
     return replace(dataset, notes=(*image_notes, *label_notes, *dataset.notes))
 

@@ -240,10 +240,23 @@ def build_pairs(pairs: Sequence[Any], benchmark: str, split: str, class_names: S
     place, source = f"the data of {name}", FileSource(root, entries) if all(files) else ImageSource(pairs)
     numbered = not all(map(_is_text, labels))
     dataset = build_dataset(
-        place, benchmark, split, entries, classes=len(names), names=names, source=source, numbered=numbered
+        place,
+        benchmark,
+        split,
+        entries,
+        classes=len(names),
+        names=names,
+        source=source,
+        numbered=numbered,
+        reading=_describe_reading(numbered, class_names),
     )
     check_validation_labels(dataset, place)
     return dataset
+
+
+def _describe_reading(numbered: bool, class_names: Sequence[str]) -> str:
+    names = "`class_names`, or `classes` of the data" if class_names else "these texts in the order of their characters"
+    return f"labels: {'numbers from 0' if numbered else 'texts'} of the items; class names: {names}"
 
 
 def read_file(path: Path) -> bytes:

@@ -125,7 +125,16 @@ def open_shards(
         names, entries = (), [_map_to_subset(folder, entry, subset) for entry in entries]
     source = files.source(entries)
     dataset = build_dataset(
-        folder, benchmark, split, entries, classes=count, names=names, upright=upright, source=source, numbered=True
+        folder,
+        benchmark,
+        split,
+        entries,
+        classes=count,
+        names=names,
+        upright=upright,
+        source=source,
+        numbered=True,
+        reading=f"labels: numbers from 0 in the shards; class names: {'classnames.txt' if names else 'of ImageNet'}",
     )
     check_validation_labels(dataset, folder)
     return replace(
