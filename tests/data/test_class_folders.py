@@ -273,7 +273,7 @@ def test_one_picture_in_two_classes_is_told(fill: Fill) -> None:
 @pytest.mark.parametrize(
     ("names", "classnames", "reading"),
     [
-        (["b/0.png", "a/0.png"], "", "labels: class folders in the order of their names; class names: those of the folders"),
+        (["b/0.png", "a/0.png"], "", "class folders in the order of their names; class names: those of the folders"),
         (["0/0.png", "1/0.png"], "", "labels: numbers of the folders from 0; class names: these numbers"),
         (["1/0.png", "2/0.png"], "cat\ndog\n", "labels: numbers of the folders from 1; class names: classnames.txt"),
         (["a/0.png", "b/0.png"], "cat\ndog\n", "order of their names; class names: classnames.txt, in the same order"),
