@@ -1,6 +1,6 @@
 """The sentence that the page opens with: the verdict of the gate, and the smallest loss that the runs would show."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from eyechart.gate.messages import count_fallen, describe_confidence, describe_session
 from eyechart.gate.power import POWER, kind_of, minimum_detectable_effect, smallest_detectable_loss, strictest_levels
@@ -11,18 +11,25 @@ from ..evidence_io import case_evidence
 from ..render import one_line
 from ..runs import Runs
 from .changes import Changes
+from .paired import Ranking, describe_rankings
 from .summary import first_metric
 
 NOTHING = "Nothing was compared: this page has no baseline and no earlier run."
 NOW, AGAIN = "This comparison", "A comparison of another run with this one"
 
 
-def summarise_verdict(runs: Runs, changes: Changes) -> dict[str, str]:
-    """Return the verdict on all cases: its kind (loss, passed, open), its sentence, and the detectable losses."""
+def summarise_verdict(runs: Runs, changes: Changes, rankings: Sequence[Ranking] = ()) -> dict[str, str]:
+    """Return the verdict on all cases: its kind (loss, passed, open, ranks), its sentence, and the detectable losses.
+
+    Without a baseline and an earlier run the verdict is about the models, if several were evaluated.
+    """
     decisions = [verdict.decision for _, verdict in changes.outcome.verdicts]
     against = one_line(changes.against)
     if not decisions:
         losses = list(losses_without_comparison(runs, changes))
+        ranks = "" if changes.has_content else describe_rankings(rankings, changes.rule.alpha)
+        if ranks:
+            return {"kind": "ranks", "text": ranks, "detects": ""}
         text = f"Nothing was compared with {against}." if changes.has_content else NOTHING
         return {"kind": "open", "text": text, "detects": describe_losses(AGAIN, losses)}
     losses = list(losses_of_comparison(changes))

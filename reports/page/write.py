@@ -21,6 +21,7 @@ from .changes import Changes, SamplePlaces, compare_with_previous
 from .charts import accuracy_rows, confusion_rows, coverage_curves
 from .chunks import FOLDER as DATA
 from .chunks import write_chunk
+from .paired import rank_cases, rank_rows
 from .previous import find_previous
 from .published import FOLDER as FIGURES
 from .published import write_figures, write_tables
@@ -144,6 +145,8 @@ def write_index(
     write_chunk(folder, "numbers", metric_rows(runs))
     write_chunk(folder, "changes", changes.rows(runs, places))
     write_chunk(folder, "coverage", curves := coverage_curves(runs))
+    rankings = rank_cases(runs, changes.rule.alpha)
+    ranks = rank_rows(rankings)
     runs_by_path = [(load([path]), path) for path in options.runs]
     lines = trend(
         [(*loaded.sessions[0], [e for group in loaded.groups for e in group.cases]) for loaded, _ in runs_by_path]
@@ -152,10 +155,13 @@ def write_index(
     return {
         "schema": SCHEMA,
         "runs": run_rows(runs.sessions),
-        "verdict": summarise_verdict(runs, changes),
+        "verdict": summarise_verdict(runs, changes, rankings),
         "glossary": glossary_entries(case.record for case in runs.cases),
         "since": changes.summary() if changes.has_content else None,
-        "cases": [row | changes.case_summary(entry, places) for entry, row in case_rows(runs, places)],
+        "cases": [
+            row | ranks.get(id(entry), {}) | changes.case_summary(entry, places)
+            for entry, row in case_rows(runs, places)
+        ],
         "tables": tables,
         "figures": figures,
         "curves": bool(curves),

@@ -16,6 +16,10 @@ export interface Moves {
   labels?: string; of?: string; category?: string; find?: string; lost?: number; gained?: number; unit?: string;
 }
 export interface Change { name: string; labels: string; subset: string; cells: Cell[]; samples: Moves }
+// The paired comparison of a case with the best one of the rank above or its own; `lost` and `gained` count samples.
+export interface Against {
+  model: string; delta: number; ci: [number, number] | null; p: number | null; lost: number | null; gained: number | null; percent: boolean;
+}
 export interface CaseVerdict { decision: string; count: number; of: number }
 export interface Since {
   baseline: string; rule: string; counts: Record<string, number>; slices: string; notCompared: string[]; notes: string[];
@@ -24,6 +28,7 @@ export interface Case {
   case: string; protocol: string; split: string; choice: string; model: string; protocolName: string; n: number; counts: [number, number, number, number, number];
   answered: number | null; metric: Metric | null; reported: { value: number; source: string } | null; seconds: number;
   weights: string; status: string; notes: string[]; group?: string; position?: number; verdict?: CaseVerdict; change?: Change;
+  rank?: number; against?: Against | null;
 }
 export interface Run {
   folder: string; started: string; seconds: number; status: number; workers: number; loads: number; command: string;
@@ -40,7 +45,7 @@ export interface GroupSummary {
 }
 export type Glossary = Record<"metrics" | "labels" | "subsets" | "protocols" | "intervals", Record<string, string>>;
 export interface Index {
-  schema: number; verdict: { kind: "loss" | "passed" | "open"; text: string; detects: string }; glossary: Glossary; runs: Run[]; notes: string[]; since: Since | null; cases: Case[]; groups: GroupSummary[];
+  schema: number; verdict: { kind: "loss" | "passed" | "open" | "ranks"; text: string; detects: string }; glossary: Glossary; runs: Run[]; notes: string[]; since: Since | null; cases: Case[]; groups: GroupSummary[];
   tables: { name: string; title: string }[]; figures: { name: string; file: string; title: string; table: boolean }[];
   curves: boolean;
 }

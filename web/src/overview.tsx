@@ -1,11 +1,11 @@
 // The summary: the verdict, the best model of each benchmark, and the main metric of every model on every benchmark.
-import type { Case, Index, Metric } from "./data";
+import type { Against, Case, Index, Metric } from "./data";
 import { Legend, Term } from "./glossary";
 import { nameOf } from "./group";
 import { written } from "./route";
-import { count, many, metricInterval, Text, valueText } from "./text";
+import { count, many, metricInterval, signed, Text, valueText } from "./text";
 
-const SIGNS = { loss: ["▼", "wrong"], passed: ["✓", "right"], open: ["?", "mixed"] };
+const SIGNS = { loss: ["▼", "wrong"], passed: ["✓", "right"], open: ["?", "mixed"], ranks: ["≷", "right"] };
 
 export function Overview({ index }: { index: Index }) {
   const columns = columnsOf(index.cases);
@@ -84,14 +84,31 @@ function Best({ index, column, alone }: { index: Index; column: Column; alone: b
     return null;
   }
   const metric = first.metric!;
-  const close = second && metric.ci && second.metric!.ci && metric.ci[0] <= second.metric!.ci[1] && second.metric!.ci[0] <= metric.ci[1];
   return (
     <div class="best-model">
       <p class="figure"><b>{valueText(metric)}</b> <span class="hint">{metricInterval(metric)}</span></p>
-      <p><Look index={index} row={first} />{alone || !second ? "" : <span class="hint"> best of {count(column.cases.length)}{close ? "; its interval overlaps the second" : ""}</span>}</p>
+      <p><Look index={index} row={first} />{alone || !second ? "" : <span class="hint"> {standing(column)}</span>}</p>
+      {second?.against && <p class="hint"><Text>{second.model}</Text>: {comparison(second.against)}</p>}
       <p class="hint"><MetricName metric={metric} />, <Term kind="protocols" name={first.protocolName} of={first.protocol} /></p>
     </div>
   );
+}
+
+// How certainly the first case is the best one, by the paired tests over the same samples.
+function standing(column: Column): string {
+  const others = ranked(column).filter(({ rank }) => rank === 1).length - 1;
+  const best = `highest of ${count(column.cases.length)}`;
+  return others < 0 ? `${best}, not tested` : others === 0 ? `rank 1 of ${count(column.cases.length)}, alone` : `${best}; shares rank 1 with ${many(others, "other")}`;
+}
+
+// The change from the best model, such as "−6.00 points [−9.30, −2.70], 12 lost, 0 gained, p = 0.0005".
+function comparison({ delta, ci, p, lost, gained, percent: inPercent }: Against): string {
+  const text = (value: number) => (inPercent ? signed(value) : Number(value.toPrecision(3)).toString());
+  return [
+    `${text(delta)}${inPercent ? " points" : ""}${ci ? ` [${text(ci[0])}, ${text(ci[1])}]` : ""}`,
+    lost === null ? "" : `${count(lost)} lost, ${count(gained!)} gained`,
+    p === null ? "" : `p ${p < 1e-4 ? "< 0.0001" : `= ${Number(p.toPrecision(2))}`}`,
+  ].filter(Boolean).join(", ");
 }
 
 export function MetricName({ metric }: { metric: Metric }) {
