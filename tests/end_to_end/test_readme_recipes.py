@@ -63,7 +63,8 @@ NAMES = {  # what stands for a name of the reader's; a limit would replace that 
 }  # fmt: skip
 PRINTED = {  # by the start of a command
     "eyechart run": "toybox-", "eyechart collect": "history.parquet: 3 runs, ", "eyechart ls protocols": "zero_shot: ",
-    "eyechart ls datasets": "toybox/sample ", "eyechart page": "index.html", "eyechart compare": "0 significantly worse",
+    "eyechart ls datasets": "toybox/sample ", "eyechart page": "index.html",
+    "eyechart compare": "0 significantly worse",
 }  # fmt: skip
 
 
