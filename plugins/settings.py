@@ -23,6 +23,7 @@ from eyechart.gate.verdicts import Rule, parse_gates, parse_margin, parse_share
 from eyechart.inference.store_copies import RemoteStore
 from eyechart.models.options import names_of
 from eyechart.models.registry import find_backend
+from eyechart.path_encoding import check_locale
 from eyechart.protocol.options import OptionSetting, RequestedValues, flag, is_fraction
 from eyechart.protocol.presets import Preset, read_preset
 from eyechart.protocol.registry import get_protocol
@@ -204,6 +205,10 @@ def check_options(config: pytest.Config) -> None:
         "remote": lambda url: RemoteStore(url, Path(), offline=bool(get_option(config, "offline"))),
         "floor": lambda texts: [parse_floor(text) for text in texts],
     }
+    try:
+        check_locale(Path.cwd(), config.rootpath, *config.invocation_params.args)
+    except EyechartError as error:
+        raise pytest.UsageError(str(error)) from error
     check_gate(config)
     check_stored(config)
     check_trackers(config)

@@ -96,7 +96,7 @@ def find_tests(path: Path, root: Path, far: bool) -> list[Path]:
 def copy_tree(root: Path, target: Path) -> None:
     """Copy what git tracks or would track, and link the packages that pyproject.toml maps into `eyechart`."""
     command = ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"]
-    listed = subprocess.run(command, cwd=root, capture_output=True, text=True, check=True).stdout
+    listed = subprocess.run(command, cwd=root, capture_output=True, encoding="utf-8", check=True).stdout
     for name in listed.split("\0"):
         if name and (root / name).is_file():
             (target / name).parent.mkdir(parents=True, exist_ok=True)

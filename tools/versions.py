@@ -90,7 +90,7 @@ def without_upper_bound(requirement: Requirement) -> str:
 def run(*command: object, folder: Path | None = None) -> str:
     """Run a command and return what it prints; raise VersionsError with its last lines if it fails."""
     words = [str(word) for word in command]
-    done = subprocess.run(words, cwd=folder, capture_output=True, text=True, check=False)
+    done = subprocess.run(words, cwd=folder, capture_output=True, encoding="utf-8", check=False)
     if done.returncode:
         last = "\n".join((done.stdout + done.stderr).strip().splitlines()[-15:])
         raise VersionsError(f"`{' '.join(words)}` ended with status {done.returncode}:\n{last}")

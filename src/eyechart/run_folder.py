@@ -88,6 +88,7 @@ def read_git_commit(folder: Path) -> str:
     """Return the commit of a folder's git repository, with -dirty if files are changed; "" outside of one."""
     command = ("git", "-C", str(folder), "describe", "--always", "--dirty", "--abbrev=40", "--exclude=*")
     try:
-        return subprocess.run(command, capture_output=True, text=True, timeout=10, check=True).stdout.strip()
+        done = subprocess.run(command, capture_output=True, timeout=10, check=True)
+        return done.stdout.decode("utf-8", "replace").strip()
     except (OSError, subprocess.SubprocessError):
         return ""

@@ -16,7 +16,7 @@ def write(held: Any) -> Any:
     """Write the policy of a session, or another file of its folder."""
 
     def write(text: str, name: str = "policy.toml") -> None:
-        Path(held.world.folder / name).write_text(text)
+        Path(held.world.folder / name).write_text(text, encoding="utf-8")
 
     return write
 

@@ -17,9 +17,9 @@ def lose_class(held: Any, synset: str) -> None:
     """Answer every image of a class of imagenet/tiny with another class."""
     file = Path(held.world.folder / "a.csv")
     pictures = {path.name for path in (held.world.data / "imagenet" / "tiny" / synset).iterdir()}
-    rows = [line.split(",") for line in file.read_text().splitlines()]
+    rows = [line.split(",") for line in file.read_text(encoding="utf-8").splitlines()]
     lines = [",".join([key, "7" if key in pictures else answer, split]) for key, answer, split in rows]
-    file.write_text("\n".join([*lines, ""]))
+    file.write_text("\n".join([*lines, ""]), encoding="utf-8")
 
 
 def test_the_class_that_lost_is_named(held: Any) -> None:
@@ -39,9 +39,9 @@ def test_a_slice_is_advisory_until_a_rule_of_the_policy_names_it(held: Any) -> N
     lose_class(held, "n01443537")
     lenient = '[[rules]]\ntier = "advisory"\n'
     policy = Path(held.world.folder / "policy.toml")
-    policy.write_text(lenient)
+    policy.write_text(lenient, encoding="utf-8")
     assert "class=goldfish lost" in held.ran(HELD, LOOSE, "--eye-policy=policy.toml")
-    policy.write_text(f'{lenient}[[rules]]\nsubset = "class=goldfish"\ntier = "critical"\n')
+    policy.write_text(f'{lenient}[[rules]]\nsubset = "class=goldfish"\ntier = "critical"\n', encoding="utf-8")
     said = held.ran(HELD, LOOSE, "--eye-policy=policy.toml", "--eye-verdicts=v.json", code=REGRESSION)
     assert "acc1 (ImGT, class=goldfish) is worse than the baseline." in said
     assert "p=0.031 adjusted for all slices of the session" in said
@@ -54,7 +54,7 @@ def test_a_slice_is_advisory_until_a_rule_of_the_policy_names_it(held: Any) -> N
 
 def test_a_critical_slice_with_a_margin_must_be_decided_under_strict(held: Any) -> None:
     policy = Path(held.world.folder / "policy.toml")
-    policy.write_text('[[rules]]\nsubset = "class=goldfish"\ntier = "critical"\nmargin = 0.4\n')
+    policy.write_text('[[rules]]\nsubset = "class=goldfish"\ntier = "critical"\nmargin = 0.4\n', encoding="utf-8")
     assert "inconclusive.\n" not in held.ran(HELD, "--eye-alpha=0.4", "--eye-policy=policy.toml", "--eye-strict")
     said = held.ran(HELD, "--eye-policy=policy.toml", "--eye-strict", "--eye-verdicts=v.json", code=INCONCLUSIVE)
     assert "acc1 (ImGT, class=goldfish) is inconclusive" in said

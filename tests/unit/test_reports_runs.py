@@ -130,7 +130,7 @@ def answers_of(folder: Path) -> Path:
 
 
 def shorten(path: Path) -> None:
-    path.write_text(path.read_text()[:-5])
+    path.write_text(path.read_text(encoding="utf-8")[:-5], encoding="utf-8")
 
 
 @pytest.mark.parametrize(("damage", "says"), [(Path.unlink, "cannot be read"), (shorten, "has changed since the run")])

@@ -29,7 +29,7 @@ Folder = Callable[..., Path]
 
 def write(path: Path, content: Any) -> None:
     path.parent.mkdir(exist_ok=True)
-    path.write_text(json.dumps(content))
+    path.write_text(json.dumps(content), encoding="utf-8")
 
 
 def bytes_tokenizer(folder: Path) -> int:

@@ -65,7 +65,8 @@ class Training(TrainingLoop):
         self.model = _model()
         self.head = nn.Linear(WIDTH, len(names()))
         write_tokenizer(self.folder, names())
-        (self.folder / "open_clip_config.json").write_text(json.dumps(configuration(), indent=2) + "\n")
+        config = json.dumps(configuration(), indent=2) + "\n"
+        (self.folder / "open_clip_config.json").write_text(config, encoding="utf-8")
         return {"model": self.model, "head": self.head}
 
     def make_optimizers(self) -> dict[torch.optim.Optimizer, float]:

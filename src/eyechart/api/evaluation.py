@@ -28,6 +28,7 @@ from eyechart.inference.image_runner import Progress
 from eyechart.models.in_memory import InMemory, wrap_model
 from eyechart.models.registry import INTERFACES, capabilities, scoring_obstacle
 from eyechart.models.types import Model
+from eyechart.path_encoding import check_locale
 from eyechart.paths import RUNS, STORE, run_name
 from eyechart.protocol.base import Metric, Protocol
 from eyechart.protocol.evaluate import Evaluate
@@ -119,6 +120,7 @@ def evaluate(
     if devices != "auto" and (ray or not isinstance(devices, int) or devices < 1):
         reason = "ray=… is given, too" if ray else f"got {devices!r}"
         raise SpecError(f"devices takes 'auto' or a whole number from 1 up, and not beside ray=…; {reason}.")
+    check_locale(Path.cwd(), *(text for text in (data, data_root, out, store) if isinstance(text, str | Path)))
     call = describe_call(model, data, protocol=protocol, options=options, labels=labels, limit=limit, seed=seed)
     settings = Settings(
         data=data_root,

@@ -2,6 +2,7 @@
 
 import sys
 from collections.abc import Callable, Sequence
+from pathlib import Path
 from pkgutil import resolve_name
 from typing import Any, cast
 
@@ -9,6 +10,7 @@ import click
 
 from eyechart.command_line import escape_unprintable
 from eyechart.errors import EyechartError
+from eyechart.path_encoding import check_locale
 from eyechart.spec import did_you_mean
 
 PROGRAM = "eyechart"
@@ -96,6 +98,7 @@ def main(arguments: Sequence[object] | None = None) -> int:
     escape_unprintable()
     words = None if arguments is None else [str(argument) for argument in arguments]
     try:
+        check_locale(Path.cwd(), *(sys.argv[1:] if words is None else words))
         return run_command(command, words)
     except click.exceptions.NoArgsIsHelpError as error:
         error.show()

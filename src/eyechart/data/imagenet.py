@@ -52,4 +52,11 @@ def val_order(labels: Sequence[int]) -> tuple[str, ...] | None:
 @cache
 def subset(letter: str) -> tuple[int, ...]:
     """Return the 200 classes of ImageNet-A (`a`) or ImageNet-R (`r`), ascending."""
-    return tuple(map(int, packaged_file("timm", "data", "_info", f"imagenet_{letter}_indices.txt").read_text().split()))
+    return tuple(
+        map(
+            int,
+            packaged_file("timm", "data", "_info", f"imagenet_{letter}_indices.txt")
+            .read_text(encoding="utf-8")
+            .split(),
+        )
+    )

@@ -13,6 +13,7 @@ import msgspec
 from eyechart.atomic import read_checked, write_checked
 from eyechart.data.file_index import IndexEntry
 from eyechart.errors import DataError
+from eyechart.path_encoding import check_locale
 
 FORMAT = 2
 
@@ -52,6 +53,7 @@ def file_facts(file: os.DirEntry[str] | Path, folder: str) -> FileFacts:
 
 def hash_facts(facts: Sequence[FileFacts]) -> str:
     """Return the sha256 of the facts of some files."""
+    check_locale(*(file.path for file in facts))
     return sha256(msgspec.json.encode(facts)).hexdigest()
 
 

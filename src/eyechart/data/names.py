@@ -1,10 +1,10 @@
 """Names of files, folders and classes: those that systems leave behind, spellings of one name, and their encoding."""
 
-import os
 from collections.abc import Iterable, Mapping, Sequence
 from unicodedata import normalize
 
 from eyechart.errors import DataError
+from eyechart.path_encoding import check_locale, printable
 
 SYSTEM_NAMES = frozenset(
     {
@@ -31,13 +31,9 @@ def is_system(name: str) -> bool:
     return name.casefold().startswith(SYSTEM_STARTS) or name.casefold() in SYSTEM_NAMES
 
 
-def printable(name: str) -> str:
-    """Return a name of a file with each byte that is not UTF-8 as an escape, so that it can be printed."""
-    return os.fsencode(name).decode("utf-8", "backslashreplace")
-
-
 def check_encoding(path: str, where: str = "") -> None:
     """Raise DataError for the path of a file, or of a member of the archive `where`, that is not UTF-8."""
+    check_locale(path)
     try:
         path.encode()
     except UnicodeEncodeError as error:

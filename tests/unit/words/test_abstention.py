@@ -153,14 +153,14 @@ def test_a_limit_and_other_levels_ask_nothing_anew(ask: Any, talker: Any, levels
 
 
 def test_a_wording_that_free_form_put_is_not_put_again(ask: Any, aviary: Any, talker: Any, levels: Path) -> None:
-    levels.write_text('plain = ["What is the species of this bird?"]')
+    levels.write_text('plain = ["What is the species of this bird?"]', encoding="utf-8")
     FreeForm().predict(aviary(talker(lambda *_: "I can't tell"), extraction="inclusion"))
     model = talker(say)
     assert (ask(model).abstained.all(), model.asked) == (True, [])
 
 
 def test_a_level_of_one_wording_has_no_spread(ask: Any, levels: Path) -> None:
-    levels.write_text('plain = ["Who?"]')
+    levels.write_text('plain = ["Who?"]', encoding="utf-8")
     found = ask()
     assert values(found, "abstention_sd") == {"UA/plain": None}
     assert values(found, "cochran_q") == {}
@@ -213,7 +213,7 @@ def test_the_model_chooses_among_the_reasons(ask: Any, chooser: Any) -> None:
 
 
 def test_a_bad_file_of_wordings_is_refused(ask: Any, levels: Path) -> None:
-    levels.write_text("plain = []")
+    levels.write_text("plain = []", encoding="utf-8")
     with pytest.raises(DataError, match="has no wording"):
         ask()
 
