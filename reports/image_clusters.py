@@ -65,7 +65,7 @@ def compare_clusters(before: Path, after: Path, options: ClusterOptions) -> Tabl
     clusters = ImageClusters(options)
     slices = [
         part
-        for _, (old, new) in pairs.items()
+        for (old, new) in pairs.values()
         for part in compare_case(old, new, clusters.of_record(records[case_key(new)]))
     ]
     if not slices:

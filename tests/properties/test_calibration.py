@@ -37,7 +37,7 @@ def plain_bins(drawn, edges):
     """The answers in each bin: those above its lower edge, not above its upper; the first bin takes what is left."""
     bins = [[] for _ in edges[1:]]
     for answer in drawn:
-        bins[max([place for place in range(len(bins)) if place == 0 or answer[0] > edges[place]])].append(answer)
+        bins[max(place for place in range(len(bins)) if place == 0 or answer[0] > edges[place])].append(answer)
     return bins
 
 

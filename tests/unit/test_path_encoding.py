@@ -19,7 +19,7 @@ print(len(open_folder(Path("ascii"), "a", "b").index))
 try:
     open_folder(Path("other"), "a", "b")
 except DataError as error:
-    print(error)
+    print(ascii(str(error)).strip("'"))
 """
 
 

@@ -52,11 +52,5 @@ def val_order(labels: Sequence[int]) -> tuple[str, ...] | None:
 @cache
 def subset(letter: str) -> tuple[int, ...]:
     """Return the 200 classes of ImageNet-A (`a`) or ImageNet-R (`r`), ascending."""
-    return tuple(
-        map(
-            int,
-            packaged_file("timm", "data", "_info", f"imagenet_{letter}_indices.txt")
-            .read_text(encoding="utf-8")
-            .split(),
-        )
-    )
+    path = packaged_file("timm", "data", "_info", f"imagenet_{letter}_indices.txt")
+    return tuple(map(int, path.read_text(encoding="utf-8").split()))
