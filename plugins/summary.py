@@ -15,6 +15,7 @@ from _pytest.pathlib import bestrelpath
 
 from eyechart.command_line import align_texts
 from eyechart.gate.headlines import WITH_EMPTY, counts_empty
+from eyechart.glossary import is_percent
 from eyechart.plurals import count_of
 from eyechart.records import PASSED, Metric, Record
 
@@ -123,7 +124,7 @@ def select_rows(records: Sequence[Record], *, verbose: bool = False) -> SummaryT
         return SummaryTable(metric_rows(primary), len(every) - len(primary), [metric for _, metric in primary])
     rows = split_rows(primary)
     cut = [("…", *[""] * (len(rows[0]) - 1))] if len(rows) > MAX_LINES else []
-    return SummaryTable([*rows[:MAX_LINES], *cut], len(every) - len(primary), [])
+    return SummaryTable([*rows[:MAX_LINES], *cut], len(every) - len(primary), [metric for _, metric in primary])
 
 
 def titled_metrics(record: Record) -> list[Metric]:
@@ -143,7 +144,7 @@ def metric_rows(pairs: Iterable[tuple[Record, Metric]]) -> list[Row]:
             metric.name,
             name_samples(record, metric),
             format_interval(metric),
-            str(metric.n),
+            format_count(metric),
             *(str(outcome(record, name)) for name in counted),
             status(record),
         )
@@ -176,18 +177,16 @@ def split_rows(pairs: Sequence[tuple[Record, Metric]]) -> list[Row]:
         for key, group in groups.items()
     ]
     named = ("benchmark", "model", "protocol", "metric", "labels or subset", "splits")
-    return [(*named, "lowest split, %", "highest split, %", "errors", ""), *rows]
+    return [(*named, "lowest split, % [95 % interval]", "highest split", "errors", ""), *rows]
 
 
-def describe_split(
-    group: Iterable[tuple[Record, Metric]], choose: Callable[[Iterable[tuple[float, str]]], tuple[float, str]]
-) -> str:
-    """Return the value and name of the lowest or highest split of some cases, "-" if no value is defined."""
-    values = [(metric.value, record.split) for record, metric in group if metric.value is not None]
-    if not values:
+def describe_split(group: Sequence[tuple[Record, Metric]], choose: Callable[..., tuple[Record, Metric]]) -> str:
+    """Return the lowest or highest split of some cases with its value, interval and n, "-" if no value is defined."""
+    defined = [(record, metric) for record, metric in group if metric.value is not None]
+    if not defined:
         return "-"
-    value, split = choose(values)
-    return f"{100 * value:.2f} {split}"
+    record, metric = choose(defined, key=lambda pair: (pair[1].value, pair[0].split))
+    return f"{format_interval(metric)} n={format_count(metric)} {record.split}"
 
 
 def name_samples(record: Record, metric: Metric, *, with_labels: bool = True) -> str:
@@ -223,7 +222,17 @@ def describe_usage(record: Record) -> str:
 
 
 def format_interval(metric: Metric) -> str:
-    """Return a value in per cent with its interval, "-" without one."""
-    if metric.value is None or metric.ci is None:
+    """Return a value with its interval, in percent unless it is no proportion; "-" without a value."""
+    if metric.value is None:
         return "-"
-    return f"{100 * metric.value:.2f} [{100 * metric.ci[0]:.2f}, {100 * metric.ci[1]:.2f}]"
+    in_percent = is_percent(metric.name, metric.value)
+    value, *ends = (
+        f"{100 * number:.2f}" if in_percent else f"{number:.4g}" for number in (metric.value, *(metric.ci or ()))
+    )
+    interval = f" [{', '.join(ends)}]" if ends else " [no interval]"
+    return f"{value}{interval}{'' if in_percent else ' (not in %)'}"
+
+
+def format_count(metric: Metric) -> str:
+    """Return n, with the number of independent images or observations if several samples are of one."""
+    return str(metric.n) if metric.n_clusters == metric.n else f"{metric.n} ({metric.n_clusters} independent)"

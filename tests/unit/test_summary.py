@@ -63,11 +63,11 @@ def test_more_cases_have_their_primary_metric_and_many_the_range_over_splits() -
     table = select_rows(many)
     rows = table.rows
     assert cells(rows, "model") == ["a[]", "b[]"]
-    assert cells(rows, "lowest split, %") == ["0.00 split00"] * 2
-    assert cells(rows, "highest split, %") == [f"{MAX_LINES - 1}.00 split{MAX_LINES - 1}"] * 2
+    assert cells(rows, "lowest split, % [95 % interval]") == ["0.00 [20.00, 80.00] n=10 split00"] * 2
+    assert cells(rows, "highest split") == [f"{MAX_LINES - 1}.00 [20.00, 80.00] n=10 split{MAX_LINES - 1}"] * 2
     assert cells(rows, "") == ["", "failed"]
     assert table.left == 2 * MAX_LINES
-    assert table.intervals == []
+    assert {metric.name for metric in table.intervals} == {"acc1"}
     assert len(select_rows(many, verbose=True).rows) == 4 * MAX_LINES + 1
 
 
@@ -77,6 +77,12 @@ def test_no_more_lines_than_fit_and_a_mark_for_the_others(count: int) -> None:
     assert len(rows) == MAX_LINES + 1
     assert rows[-1][0] == "…"
     assert len({line.index("acc1") for line in align_texts(rows[:-1]) if "acc1" in line}) == 1
+
+
+def test_a_value_that_is_no_proportion_is_not_in_percent_and_dependent_samples_are_counted() -> None:
+    rows = select_rows([record("val", metric("mmd2", 0.0123, ci=None), metric("acc", n_clusters=4))]).rows
+    assert cells(rows, "value in % [95 % interval]") == ["0.0123 [no interval] (not in %)", "50.00 [20.00, 80.00]"]
+    assert cells(rows, "n") == ["10", "10 (4 independent)"]
 
 
 def test_a_record_without_titles_has_no_row() -> None:
