@@ -129,7 +129,7 @@ def test_the_sums_are_one_sparse_product(case) -> None:
 def test_a_parent_is_never_less_likely_than_its_child(tree, drawn) -> None:
     leaves = drawn[:, : tree.n_leaves] / drawn[:, : tree.n_leaves].sum(axis=1, keepdims=True)
     nodes = node_probabilities(tree, leaves)
-    assert nodes.dtype == np.float32
+    assert nodes.dtype == np.float64
     assert (nodes[:, tree.parents[:-1]] >= nodes[:, :-1]).all()
 
 

@@ -110,6 +110,13 @@ def test_scores_are_taken_as_they_are(scored: Answer) -> None:
     assert found.best_classes.scores[:, :3].tolist() == [[3, 0, 0], [2, 1, 0], [2, 1, 0]]
 
 
+def test_scores_are_ranked_in_their_own_precision(scored: Answer) -> None:
+    found = scored(keys=np.array(["s00", "s01", "s02"]), scores=np.array([[1, 1 + 1e-12, 0], [1, 0, 0], [0, 1, 0.0]]))
+    assert best(found) == [1, 0, 1]
+    whole = scored(keys=np.array(["s00", "s01", "s02"]), scores=np.array([[2**24, 2**24 + 1, 0]] * 3))
+    assert best(whole) == [1, 1, 1]
+
+
 def test_scores_that_are_no_numbers_are_errors(scored: Answer) -> None:
     found = scored(keys=np.array(["s00", "s01", "s02"]), scores=np.array([[0, 1, np.nan], [1, 0, 0], [np.nan] * 3]))
     assert [*found.errors] == [0, 2]

@@ -88,7 +88,7 @@ def test_a_part_is_a_part_of_the_whole(start: int, stop: int) -> None:
 def test_numbers_stay_on_the_disk_and_come_as_floats_of_one_kind(told: Told) -> None:
     found = told(TABLE.astype(np.float64))
     assert isinstance(found.values, np.memmap)
-    assert rows(found).dtype == np.float32
+    assert rows(found).dtype == np.float64
     np.testing.assert_array_equal(rows(found), TABLE)
 
 

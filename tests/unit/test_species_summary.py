@@ -7,13 +7,14 @@ import pytest
 from scipy.stats import entropy
 
 from eyechart.errors import DataError
+from eyechart.metrics.abstention import CRITERIA, uncertainty
 from eyechart.metrics.hierarchy import Tree, node_probabilities, threshold_steps
 from eyechart.realbirdid.species_summary import summarise
 
 ANCESTORS = [np.arange(7), np.array([2, 0, 1, 2, 0, 2, 1]), np.array([0, 1, 0, 0, 1, 0, 0])]
 TREE = Tree.from_levels(ANCESTORS)
 STARTS = (0, 7, 10, 12)
-NAMES = ("best", "probability", "second", "entropy")
+NAMES = ("best", "probability", "second", "entropy", "rest")
 
 
 @pytest.fixture
@@ -116,7 +117,7 @@ def test_a_genus_that_holds_all_species_in_question_is_certain_without_a_remaind
 
 def test_one_species_alone_is_certain() -> None:
     (level,) = summary(np.ones((2, 1), np.float32), ancestors=[np.arange(1)]).levels
-    assert [getattr(level, name).tolist() for name in NAMES] == [[0, 0], [1, 1], [0, 0], [0, 0]]
+    assert [getattr(level, name).tolist() for name in NAMES] == [[0, 0], [1, 1], [0, 0], [0, 0], [0, 0]]
 
 
 def test_no_rows_are_an_empty_summary(rows) -> None:
@@ -146,3 +147,20 @@ def test_rows_that_are_no_probabilities_are_named(rows, found, row) -> None:
     rows[29] = row
     with pytest.raises(DataError, match=rf"row 29 \(the first is 0\) {found}\. Expected .* Divide each row by its sum"):
         summary(rows)
+
+
+def test_with_two_taxa_the_probability_ranks_as_the_margin_however_certain_the_images_are() -> None:
+    rest = np.geomspace(1e-30, 0.4, 50)
+    leaves = np.stack([1 - rest, rest], axis=1).astype(np.float32)  # of which most first ones are 1
+    (level,) = summarise(lambda start, stop: leaves[start:stop], np.zeros(50, np.int64), [np.arange(2)]).levels
+    facts = level.probability, level.second, level.entropy, level.rest
+    for criterion in CRITERIA:
+        assert (np.diff(uncertainty(criterion, *facts)) > 0).all()
+
+
+def test_taxa_are_sums_in_float64() -> None:
+    leaves = np.array([[0.5, 0.5, 1e-9], [0.5, 0.5, 0]], np.float32)
+    ancestors = [np.arange(3), np.array([0, 0, 1])]
+    _, genus = summarise(lambda start, stop: leaves[start:stop], np.zeros(2, np.int64), ancestors).levels
+    assert genus.probability[0] < genus.probability[1] == 1
+    assert genus.rest.tolist() == [leaves[0, 2] / (1 + float(leaves[0, 2])), 0]

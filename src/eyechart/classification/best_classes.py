@@ -6,10 +6,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from eyechart.metrics.accuracy import top_k
-from eyechart.models.types import Floats
+from eyechart.models.answer_file import as_floats
 
 TOP = 5
 ROWS = 2048  # whose scores are copied at a time
+SINGLE: np.dtype[np.floating] = np.dtype(np.float32)
 
 
 @dataclass(frozen=True)
@@ -20,14 +21,14 @@ class BestClasses:
     """
 
     classes: NDArray[np.int64]
-    scores: Floats
+    scores: NDArray[np.floating]
 
     @classmethod
     def of_scores(cls, scores: NDArray[np.floating]) -> "BestClasses":
         """Return the best classes of scores (n, classes); one with -inf is none, and a row of NaN is no answer."""
-        best = cls.fill(len(scores))
+        best = cls.fill(len(scores), as_floats(scores[:0]).dtype)
         for start in range(0, len(scores), ROWS):
-            block = np.asarray(scores[start : start + ROWS], np.float32)
+            block = as_floats(scores[start : start + ROWS])
             classes = top_k(block, min(TOP, block.shape[1]))
             values = np.take_along_axis(block, np.maximum(classes, 0), axis=1)
             ended = start + len(block)
@@ -50,13 +51,13 @@ class BestClasses:
         return best
 
     @classmethod
-    def fill(cls, count: int) -> "BestClasses":
+    def fill(cls, count: int, dtype: np.dtype[np.floating] = SINGLE) -> "BestClasses":
         """Return a number of rows without classes."""
-        return cls(np.full((count, TOP), -1, np.int64), np.full((count, TOP), -np.inf, np.float32))
+        return cls(np.full((count, TOP), -1, np.int64), np.full((count, TOP), -np.inf, dtype))
 
     def select(self, rows: NDArray[np.int64]) -> "BestClasses":
         """Return some rows; -1 is a row without an answer."""
-        selected, known = self.fill(len(rows)), rows >= 0
+        selected, known = self.fill(len(rows), self.scores.dtype), rows >= 0
         selected.scores[~known] = np.nan
         selected.classes[known], selected.scores[known] = self.classes[rows[known]], self.scores[rows[known]]
         return selected

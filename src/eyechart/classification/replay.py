@@ -26,7 +26,7 @@ from eyechart.data.sample_keys import NONE, class_finder, location, match_unique
 from eyechart.errors import ModelError
 from eyechart.inference.responses import ReplayedResponses, Response
 from eyechart.models import options
-from eyechart.models.answer_file import OPTIONS, answer_path, file_identity
+from eyechart.models.answer_file import OPTIONS, answer_path, as_floats, file_identity
 from eyechart.models.model_option import AnyOption
 from eyechart.models.registry import check_replayed_protocol
 from eyechart.models.types import Identity
@@ -94,7 +94,7 @@ class Replay(ReplayedResponses):
             wanted = (len(keys), dataset.classes)
             raise ModelError(f"{self.path}: scores have shape {scores.shape}, expected {wanted}: one row a key.")
         line_of_row = match_unique_images(self.path, dataset, keys, lambda row: f"{self.path}, row {row} of keys")
-        scores = scores.astype(np.float32, copy=False)
+        scores = as_floats(scores)
         scores[np.isnan(scores).any(axis=1)] = np.nan
         return FileAnswers(line_of_row, BestClasses.of_scores(scores))
 

@@ -38,11 +38,18 @@ class AbstentionCurve(NamedTuple):
     unanswerable: Floats
 
 
-def uncertainty(criterion: Criterion, probability: ArrayLike, second: ArrayLike, entropy: ArrayLike) -> Floats:
+def uncertainty(
+    criterion: Criterion,
+    probability: ArrayLike,
+    second: ArrayLike,
+    entropy: ArrayLike,
+    rest: ArrayLike | None = None,
+) -> Floats:
     """Return the uncertainty of predicted distributions; a model abstains from images of high uncertainty first.
 
     Args: `criterion`, one of CRITERIA; `probability` and `second` (n,), the two largest of each image's distribution;
-    `entropy` (n,) of it, in any unit.
+    `entropy` (n,) of it, in any unit; `rest` (n,), the sum of all but the largest, which is 1 - p1 by default: where p1
+    is almost 1, a sum of small numbers tells more of them apart than a difference from 1.
     Returns: (n,) 1 - p1 for "max_probability", the entropy, or 1 - (p1 - p2) for "margin"; NaN where an image has none.
     Raises: ValueError where the criterion is unknown or the lengths differ.
     Source: RealBirdID, arXiv 2603.27033, Section 4 and Section A.
@@ -57,7 +64,9 @@ def uncertainty(criterion: Criterion, probability: ArrayLike, second: ArrayLike,
     )
     check_length("uncertainty", "second", other, len(first))
     check_length("uncertainty", "entropy", spread, len(first))
-    uncertainties = {"max_probability": 1 - first, "entropy": spread, "margin": 1 - (first - other)}
+    others = 1 - first if rest is None else check_vector("uncertainty", "rest", rest)
+    check_length("uncertainty", "rest", others, len(first))
+    uncertainties = {"max_probability": others, "entropy": spread, "margin": others + other}
     return uncertainties[criterion]
 
 

@@ -185,11 +185,11 @@ def level_starts(ancestors: Sequence[ArrayLike]) -> list[int]:
     return [sum(sizes[:place]) for place in range(len(sizes) + 1)]
 
 
-def node_probabilities(tree: Tree, leaves: ArrayLike) -> Floats:
+def node_probabilities(tree: Tree, leaves: ArrayLike) -> NDArray[np.float64]:
     """Return the probability of every node: the sum of the probabilities of its children.
 
-    Args: `leaves` (n, leaves), any floats; the sums are in their precision. NaN spreads to the nodes above.
-    Returns: (n, nodes), the leaves first.
+    Args: `leaves` (n, leaves), any floats. NaN spreads to the nodes above.
+    Returns: (n, nodes) float64, the leaves first: sums in float32 would make unlike probabilities equal.
     Raises: ValueError where there is not one column a leaf.
     Source: J. Deng, J. Krause, A. C. Berg and L. Fei-Fei, Hedging Your Bets, CVPR 2012; RealBirdID, arXiv 2603.27033,
     Section 4.
@@ -200,9 +200,7 @@ def node_probabilities(tree: Tree, leaves: ArrayLike) -> Floats:
     leaf_values = np.asarray(leaves)
     fits = leaf_values.ndim == 2 and leaf_values.shape[1] == tree.n_leaves
     require(fits, "node_probabilities", "leaves", f"an array of shape (n, {tree.n_leaves})", leaf_values)
-    probabilities = np.empty(
-        (len(leaf_values), tree.root + 1), leaf_values.dtype if leaf_values.dtype.kind == "f" else np.float64
-    )
+    probabilities = np.empty((len(leaf_values), tree.root + 1))
     probabilities[:, : tree.n_leaves] = leaf_values
     for above, below, starts in tree._sums:
         probabilities[:, above] = np.add.reduceat(probabilities[:, below], starts, axis=1)

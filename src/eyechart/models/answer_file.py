@@ -4,6 +4,9 @@ from collections.abc import Mapping
 from hashlib import file_digest
 from pathlib import Path
 
+import numpy as np
+from numpy.typing import NDArray
+
 from eyechart.models import options
 from eyechart.models.types import Identity
 from eyechart.spec import ModelSpec
@@ -42,3 +45,12 @@ def file_sha256(path: Path) -> str:
     """Return the sha256 of a file's content."""
     with path.open("rb") as file:
         return file_digest(file, "sha256").hexdigest()
+
+
+def as_floats(values: NDArray[np.number]) -> NDArray[np.floating]:
+    """Return numbers of a file in the precision in which they are ranked: their own, and float32 at least.
+
+    >>> [as_floats(np.zeros(1, given)).dtype.name for given in ("float16", "float64", "int64")]
+    ['float32', 'float64', 'float64']
+    """
+    return values.astype(np.result_type(values.dtype, np.float32), copy=False)

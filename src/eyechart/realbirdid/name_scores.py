@@ -51,12 +51,12 @@ def conditional_probabilities(probabilities: Floats, allowed: Bools | None = Non
     """
     if allowed is None:
         return probabilities
-    kept = np.where(allowed, probabilities, np.float32(0))
+    kept = np.where(allowed, probabilities, probabilities.dtype.type(0))
     silent = ~kept.any(axis=1)  # NaN stays NaN
     kept[silent] = allowed[silent]
     with np.errstate(invalid="ignore"):
         normalised: Floats = kept / kept.sum(axis=1, keepdims=True, dtype=np.float64)
-    return normalised.astype(np.float32)
+    return normalised.astype(probabilities.dtype)
 
 
 @dataclass(frozen=True)
@@ -139,7 +139,7 @@ def replay_scores(probabilities: ReplayedProbabilities) -> NameScores:
     """Return the probabilities of a file."""
 
     def read(start: int, stop: int) -> Floats:
-        return np.asarray(probabilities[start:stop], np.float32)
+        return probabilities[start:stop]
 
     return NameScores(read, probabilities.errors, {}, conditional_probabilities)
 

@@ -129,9 +129,9 @@ def names_of(places: NDArray[np.int64], names: Sequence[str]) -> list[str]:
     return [names[place] if place >= 0 else "" for place in places.tolist()]
 
 
-def format_numbers(values: NDArray[np.float64]) -> list[str]:
-    """Return numbers as text with 9 digits, which distinguish all float32, and "" for NaN."""
-    return ["" if value != value else f"{value:.9g}" for value in values.tolist()]  # true for NaN
+def format_numbers(values: NDArray[np.float64], digits: int = 9) -> list[str]:
+    """Return numbers as text, "" for NaN; 9 digits distinguish all float32, and 17 all float64."""
+    return ["" if value != value else f"{value:.{digits}g}" for value in values.tolist()]  # true for NaN
 
 
 def format_outcomes(outcomes: NDArray[np.float64]) -> list[str]:

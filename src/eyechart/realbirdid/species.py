@@ -88,7 +88,7 @@ class SpeciesPredictions(BirdPredictions):
         view, names = self.views[labels], self.observations.taxonomy.names
         for level, known, right in zip(view.summary.levels, names, view.correct, strict=True):
             yield names_of(level.best, known)
-            yield from (format_numbers(part) for part in (level.probability, level.second, level.entropy))
+            yield from (format_numbers(part, 17) for part in (level.probability, level.second, level.entropy))
             yield format_outcomes(right)
 
 
@@ -187,7 +187,7 @@ class RangeView:
     def uncertainty(self, criterion: Criterion, place: int) -> Float64s:
         """Return the uncertainty of each answer of a level by a criterion (n,); NaN without an answer."""
         level = self.summary.levels[place]
-        return uncertainty(criterion, level.probability, level.second, level.entropy)
+        return uncertainty(criterion, level.probability, level.second, level.entropy, level.rest)
 
 
 class LevelSubset(NamedTuple):

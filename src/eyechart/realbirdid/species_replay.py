@@ -19,7 +19,7 @@ from eyechart.data.dataset import Dataset
 from eyechart.data.sample_keys import count_others, match_unique_images, read_lines
 from eyechart.errors import ModelError
 from eyechart.models import options
-from eyechart.models.answer_file import OPTIONS, answer_path, file_identity, file_sha256
+from eyechart.models.answer_file import OPTIONS, answer_path, as_floats, file_identity, file_sha256
 from eyechart.models.choice_trie import Bools, Ints
 from eyechart.models.model_option import AnyOption
 from eyechart.models.types import Floats, Identity, Model
@@ -58,7 +58,9 @@ class SpeciesReplay(Model):
 
 @dataclass(frozen=True)
 class ReplayedProbabilities:
-    """The rows of a data set's images, like an array (n, species) of float32 that is read from disk on access.
+    """The rows of a data set's images, like an array (n, species) that is read from disk on access.
+
+    Values have the precision of the file, and float32 at least.
 
     `row_indices` (n,) are the rows in the file, -1 if missing; `errors` are the messages of images with only NaN.
     """
@@ -77,7 +79,7 @@ class ReplayedProbabilities:
 
     def __getitem__(self, which: slice) -> Floats:
         places = self.row_indices[which]
-        rows = np.asarray(self.values[np.maximum(places, 0)], np.float32)
+        rows = as_floats(self.values[np.maximum(places, 0)])
         rows[places == MISSING] = np.nan
         return rows
 
@@ -158,7 +160,7 @@ class _File:
         blank = np.zeros(len(self.values), np.bool_)
         step = max(1, BLOCK // max(1, self.values.shape[1]))
         for start in range(0, len(sums), step):
-            block = np.asarray(self.values[start : start + step], np.float32)
+            block = as_floats(self.values[start : start + step])
             part = slice(start, start + step)
             with np.errstate(invalid="ignore"):  # minus infinity beside infinity is refused below
                 sums[part], least[part] = block.sum(axis=1), block.min(axis=1, initial=np.inf)

@@ -19,21 +19,24 @@ from eyechart.metrics.threshold_steps import ThresholdSteps
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
-Rows = NDArray[np.float32]
-BLOCK = 64  # rows: about 1 MB with 3,651 species, which fits into the processor's cache
-TINY = np.finfo(np.float32).tiny
+Rows = NDArray[np.floating]
+BLOCK = 32  # rows: about 1 MB with 3,651 species, which fits into the processor's cache
+TINY = np.finfo(np.float64).tiny
 
 
 @dataclass(frozen=True)
 class Level:
     """Answers (n,) of one level: the first index of the highest probability, this probability, the second highest one
-    (0 if there is only one taxon), and the entropy in nats; -1 and NaN for an image without probabilities.
+    (0 if there is only one taxon), the entropy in nats, and the rest: the probability of all taxa but the best, which
+    tells certain images apart whose highest probability is 1 to 16 digits. -1 and NaN for an image without
+    probabilities.
     """
 
     best: Ints
     probability: Floats
     second: Floats
     entropy: Floats
+    rest: Floats
 
 
 @dataclass(frozen=True)
@@ -53,9 +56,9 @@ def summarise(
 ) -> ProbabilitySummary:
     """Return the summary of probabilities, which are read in blocks.
 
-    Args: `read` gives (stop - start, leaves) float32 of the rows from start to stop, which add up to 1 (and are divided
-    by their sum) or are all NaN; `species` (n,), the true species of each row, -1 for none; `ancestors` as for
-    `Tree.from_levels`.
+    Args: `read` gives (stop - start, leaves) of the rows from start to stop, which add up to 1 (and are divided by
+    their sum, in float64 like those of the taxa) or are all NaN; `species` (n,), the true species of each row, -1 for
+    none; `ancestors` as for `Tree.from_levels`.
     Raises: DataError for a row that holds no probabilities.
     """
     tree, starts, rows = Tree.from_levels(ancestors), level_starts(ancestors), len(species)
@@ -70,7 +73,7 @@ def summarise(
 
 def _block(tree: Tree, starts: Sequence[int], leaves: Rows, first: int, species: Ints) -> ProbabilitySummary:
     nodes = node_probabilities(tree, leaves)
-    sums = nodes[:, -1].astype(np.float64)
+    sums = nodes[:, -1].copy()
     odd = first_invalid_row(nodes[:, : tree.n_leaves], sums)
     if odd is not None:
         raise DataError(_error_message(first + odd, nodes[odd, : tree.n_leaves], sums[odd]))
@@ -80,28 +83,30 @@ def _block(tree: Tree, starts: Sequence[int], leaves: Rows, first: int, species:
     return ProbabilitySummary(levels, steps, np.where(species < 0, np.nan, of_species))
 
 
-def _level(nodes: Rows, sums: Floats) -> Level:
+def _level(nodes: Floats, sums: Floats) -> Level:
     every, best = np.arange(len(nodes)), nodes.argmax(axis=1)
     entropy = np.log(sums) - _logs(nodes) / sums
     highest = nodes[every, best].copy()
-    nodes[every, best] = -1  # temporarily, so that the second highest is the maximum
-    second = np.maximum(nodes.max(axis=1), 0)
+    nodes[every, best] = 0  # temporarily, so that the others are the second highest and the sum
+    second, rest = nodes.max(axis=1), nodes.sum(axis=1)
     nodes[every, best] = highest
     entropy[second == 0] = 0  # removes rounding errors where one taxon has all probability
     best[np.isnan(highest)] = -1
-    return Level(best, highest / sums, np.where(best < 0, np.nan, second) / sums, np.maximum(entropy, 0))
+    without = best < 0
+    second, rest = (np.where(without, np.nan, values) / sums for values in (second, rest))
+    return Level(best, highest / sums, second, np.maximum(entropy, 0), rest)
 
 
-def _logs(values: Rows) -> Floats:
+def _logs(values: Floats) -> Floats:
     """Return the sums of p log p, with 0 log 0 = 0."""
     logs = np.maximum(values, TINY)
     np.log(logs, out=logs)
     logs *= values
-    return np.asarray(logs.sum(axis=1), np.float64)
+    return np.asarray(logs.sum(axis=1))
 
 
 def _concatenate(parts: Sequence[Level]) -> Level:
-    names = ("best", "probability", "second", "entropy")
+    names = ("best", "probability", "second", "entropy", "rest")
     return Level(*(np.concatenate([getattr(part, name) for part in parts]) for name in names))
 
 
