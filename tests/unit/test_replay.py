@@ -1,15 +1,18 @@
 """Replay: answers by index, by name, ranked, as scores; what names no class is unread, what is missing an error."""
 
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
-from eyechart.classification.predictions import ClassPredictions
+from eyechart.classification.metrics import top5
+from eyechart.classification.predictions import ClassPredictions, Targets
 from eyechart.classification.replay import Replay
 from eyechart.data.dataset import Dataset
+from eyechart.data.labels import build_label_set
 from eyechart.errors import EyechartError, ModelError, SpecError, VocabularyError
 from eyechart.spec import parse_spec
 
@@ -73,6 +76,20 @@ def test_answers_are_found_by_file_name(answer: Answer) -> None:
 def test_ranked_answers_keep_their_order(answer: Answer) -> None:
     found = answer("key,answer,answer2,answer3", "s00,dog,0,1", "s01,1,,", "s02,no idea,dog,dog")
     assert found.top.tolist() == [[2, 0, 1, -1, -1], [1, -1, -1, -1, -1], [2, -1, -1, -1, -1]]
+
+
+def test_fewer_than_five_ranks_count_in_acc5_with_a_note(
+    replay: Callable[..., Replay], pictures: Callable[..., Dataset]
+) -> None:
+    truth = [4, 1, 2]
+    split = pictures(truth, classes=5)
+    lines = "key,answer,answer2,answer3,answer4", "s00,a,b,c,e", "s01,a,c,,", "s02,c,,,"
+    found = replay("\n".join(lines)).predictions(split, ("a", "b", "c", "d", "e"))
+    labels = build_label_set("original", split.index, [[label] for label in truth], "exclude", "here")
+    found = replace(found, targets=Targets((labels,), np.array(truth), classes=5))
+    (estimate, *_) = top5(found)
+    assert (estimate.value, estimate.n) == (2 / 3, 3)
+    assert [*found.notes()] == ["3 of 3 answers have fewer than five ranks: acc5 counts those that are there."]
 
 
 def test_what_names_no_class_is_unread(answer: Answer) -> None:

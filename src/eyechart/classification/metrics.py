@@ -62,7 +62,11 @@ def top1(predictions: Classification) -> Iterator[Estimate]:
 
 
 def top5(predictions: Classification) -> Iterator[Estimate]:
-    """Yield `acc5`, the proportion of images with a correct class among the five best; nothing if no image has five."""
+    """Yield `acc5`, the proportion of images with a correct class among the five best.
+
+    Of ranked answers that are fewer, as many count as there are, with a note. Nothing is yielded if each image has one
+    answer alone, or if fewer than five classes could be ranked.
+    """
     for scored_epochs in predictions.scores_by_labels:
         correct = [scored.correct5 for scored in scored_epochs if scored.correct5 is not None]
         for subset in ("A", *labelled_subset(scored_epochs)) if correct else ():

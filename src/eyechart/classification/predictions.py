@@ -194,6 +194,8 @@ class Classification(Predictions):
         if unparsed := sum(len(epoch.unparsed) for epoch in self.epochs) - cut:
             yield f"{unparsed} of {self.describe_count()} got an answer that could not be parsed."
         yield from truncation_note(cut, self.describe_count())
+        for epoch in self.epochs:
+            yield from epoch.rank_notes()
         yield from self.epochs[0].batch_notes
 
     def data_notes(self) -> Iterator[str]:
@@ -260,12 +262,30 @@ class ClassPredictions(Classification):
     @cached_property
     def top(self) -> Ints:
         """The five best classes of each row (n, 5), best first, -1 for none."""
-        if self.texts is not None:
+        if self.texts is not None and self.best is None:
             top = BestClasses.fill(len(self.keys)).classes
             top[:, 0] = np.where(self.answered, self.texts.classes, -1)
             return top
         read = self.answered & ~self.mask(self.unparsed)
         return np.where(read[:, None], self.best_classes.classes, -1)
+
+    @cached_property
+    def ranks(self) -> Ints:
+        """The number of ranked classes of each image (n,), at most five."""
+        return np.asarray((self.top >= 0).sum(axis=1))
+
+    @cached_property
+    def has_top5(self) -> bool:
+        """Whether there are five ranked classes, or several ranked answers about five classes or more."""
+        ranks = int(self.ranks.max(initial=0))
+        return ranks == TOP or (self.best is not None and ranks > 1 and self.targets.classes >= TOP)
+
+    def rank_notes(self) -> Iterator[str]:
+        """Yield what a reader of `acc5` needs to know of ranked answers that are fewer than five."""
+        named = self.ranks[self.ranks > 0]
+        fewer = int((named < TOP).sum()) if self.best is not None and self.has_top5 else 0
+        if fewer:
+            yield f"{fewer:,} of {len(named):,} answers have fewer than five ranks: acc5 counts those that are there."
 
     @cached_property
     def best_classes(self) -> BestClasses:
@@ -340,9 +360,9 @@ class ScoredLabels:
     """Predictions under one label set: for each image (n,) 1 if correct, 0 if wrong, NaN if not scored.
 
     `admissible` (n, L) are the labels with their equivalent classes, padded with -1. `correct5` is about the five best
-    classes and `strict` about the strict parser; each is None if not available. `categories` are masks of images, from
-    "A" for all to the finest, and `reported` those with their own metrics. `groups` (classes,) are the equivalence
-    groups by which labels count as one, None if they do not.
+    classes, or the ranked answers that there are, and `strict` about the strict parser; each is None if not available.
+    `categories` are masks of images, from "A" for all to the finest, and `reported` those with their own metrics.
+    `groups` (classes,) are the equivalence groups by which labels count as one, None if they do not.
     """
 
     labels: LabelSet
@@ -371,7 +391,7 @@ class ScoredLabels:
             labels=labels,
             admissible=admissible,
             correct=scored(top),
-            correct5=scored(top, TOP) if (top[:, TOP - 1] >= 0).any() else None,
+            correct5=scored(top, TOP) if predictions.has_top5 else None,
             strict=None if predictions.texts is None else scored(predictions.texts.strict_classes[:, None]),
             categories={**masks, LABELLED: masks["S"] | masks["M"]},
             reported=finer,

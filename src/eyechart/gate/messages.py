@@ -355,7 +355,9 @@ def describe_refusal(now: Evidence, path: Path, reasons: Sequence[str]) -> str:
 
 def describe_missing_metrics(now: Evidence, path: Path, names: Sequence[str]) -> str:
     """Return which metrics of the baseline have no value now."""
-    return f"{now.case} ({now.protocol}) has no value now for what {path} has: {', '.join(names)}. {ACCEPT}"
+    top5 = any(name.startswith("acc5") for name in names)
+    why = " acc5 needs several ranked answers of an image, or scores of five classes." if top5 else ""
+    return f"{now.case} ({now.protocol}) has no value now for what {path} has: {', '.join(names)}.{why} {ACCEPT}"
 
 
 def describe_incomplete_baseline(now: Evidence, path: Path, names: Sequence[str]) -> str:
