@@ -23,7 +23,10 @@ MEANING = (
     "Without: every species of the taxonomy; with: of each image the species of its list alone. Both are about the "
     "same images, those with a location and candidates."
 )
-GAIN = "IG: the area under accuracy by information gain. UA/A: the area under unanswerable by answerable abstained on."
+GAIN = (
+    "IG: the area under accuracy by information gain, on the tree of species, genera and the root (tree=all: of all "
+    "levels of the taxonomy). UA/A: the area under unanswerable by answerable abstained on."
+)
 PAIRED = (
     "Δ: with less without, in % points. Brackets: 95 % intervals, bootstrap over observations, each with all its "
     "images; those of Δ paired."

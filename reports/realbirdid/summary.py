@@ -11,7 +11,10 @@ from .pages import COMMANDS, FREE, LEVELS, NEEDS, OBSERVATIONS, PAPER, SETS, SPE
 
 MEASURES = {"IG": ("ig", "A"), "UA/A": ("ua_a", "all")}  # the published rows
 AVERAGES = {"AUC macro": "auc_macro", "AUC balanced": "auc_balanced", "Acc macro": "acc_macro"}
-GAIN = "IG: the area under accuracy by information gain, of the answerable images, over all thresholds."
+GAIN = (
+    "IG: the area under accuracy by information gain, of the answerable images, over all thresholds, on the tree of "
+    "species, genera and the root, or with tree=all of all levels of the taxonomy."
+)
 TRADEOFF = "UA/A: the area under unanswerable by answerable images abstained on, by max probability; 50 is chance."
 LEGEND = "Bold: the highest; underlined: the next."
 COVERAGE = "AUC: the mean over coverage of the accuracy among the images kept, by max probability. Acc: all are kept."

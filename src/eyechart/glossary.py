@@ -48,7 +48,8 @@ METRICS: Mapping[str, str] = {
     "mmd2_tau": "The distance MMD² between random halves of one distribution, for comparison.",
     "mmd2_null": "The distance MMD² that random permutations reach, for comparison.",
     "mmd2_p": "The p-value of the permutation test that both distributions of images are equal.",
-    "ig": "IG, information gain: the area under accuracy by information gain, as answers become more general.",
+    "ig": "IG, information gain: the area under accuracy by information gain, as answers become more general, "
+    "on the tree of species, genera and the root (species.tree=all: of all levels of the taxonomy).",
     "ig_correct_only": "Information gain to which only correct answers contribute.",
     "ig_depth": "Information gain measured by the depth of the answers in the taxonomy.",
     "ig_change": "The change of the information gain from all species to the species of the range.",

@@ -158,6 +158,15 @@ def test_with_two_taxa_the_probability_ranks_as_the_margin_however_certain_the_i
         assert (np.diff(uncertainty(criterion, *facts)) > 0).all()
 
 
+def test_the_tree_of_thresholds_may_have_fewer_levels(rows) -> None:
+    truth = np.full(len(rows), -1)
+    short = summarise(lambda start, stop: rows[start:stop], truth, ANCESTORS, tree_levels=2)
+    alone = summarise(lambda start, stop: rows[start:stop], truth, ANCESTORS[:2])
+    assert len(short.levels) == 3
+    assert short.threshold_steps.nodes.tolist() == alone.threshold_steps.nodes.tolist()
+    np.testing.assert_array_equal(short.threshold_steps.thresholds, alone.threshold_steps.thresholds)
+
+
 def test_taxa_are_sums_in_float64() -> None:
     leaves = np.array([[0.5, 0.5, 1e-9], [0.5, 0.5, 0]], np.float32)
     ancestors = [np.arange(3), np.array([0, 0, 1])]

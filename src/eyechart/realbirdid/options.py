@@ -18,6 +18,14 @@ PROBABILITY = Option(
     ONE_PASS,
     (ONE_PASS, NLG2CHOICE),
 )
+GENUS_TREE, WHOLE_TREE = "genus", "all"
+TREE = Option(
+    "tree",
+    "levels of the tree of IG and TreeGT: genus (species, genus, root, as published), or all (every level of the "
+    "taxonomy); information depends on them",
+    GENUS_TREE,
+    (GENUS_TREE, WHOLE_TREE),
+)
 EXTRACTION = Option(
     "extraction",
     "how a name or reason is extracted from free text: by a constrained choice of the model (where it supports one), "

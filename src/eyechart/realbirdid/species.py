@@ -30,7 +30,7 @@ from eyechart.realbirdid.name_scores import (
     species_names,
 )
 from eyechart.realbirdid.nlg2choice import score_free_answers
-from eyechart.realbirdid.options import NLG2CHOICE, PROBABILITY, SPECIES_NAMES
+from eyechart.realbirdid.options import GENUS_TREE, NLG2CHOICE, PROBABILITY, SPECIES_NAMES, TREE
 from eyechart.realbirdid.predictions import BIRD_COLUMNS, BirdPredictions, format_numbers, format_outcomes, names_of
 from eyechart.realbirdid.species_summary import ProbabilitySummary, summarise
 from eyechart.records import OutcomeCounts, subset_text
@@ -50,6 +50,7 @@ class SpeciesPredictions(BirdPredictions):
 
     summaries: Mapping[str, ProbabilitySummary]
     seed: int = 0
+    tree_levels: int | None = None  # of the tree of IG and TreeGT, the finest first; None for all
 
     @cached_property
     def views(self) -> "RangeViews":
@@ -99,7 +100,7 @@ class Species(Protocol[SpeciesPredictions]):
     source = "arXiv 2603.27033"
     requires = ("encoder", "scorer")
     replays = "species"
-    options = (SPECIES_NAMES, PROMPT, PROBABILITY)
+    options = (SPECIES_NAMES, PROMPT, PROBABILITY, TREE)
 
     def expand_grid(self, requested: RequestedValues, capabilities: Collection[str] = ()) -> Iterator[OptionValues]:
         """Yield every combination of the requested values; `probability` is for models with log-probabilities."""
@@ -120,15 +121,19 @@ class Species(Protocol[SpeciesPredictions]):
             ALL: probability_reader(scores.read, share=scores.to_probabilities),
             RANGE: probability_reader(scores.read, observed, scores.to_probabilities),
         }
+        taxonomy, tree_levels = observed.taxonomy, 2 if context.options["tree"] == GENUS_TREE else None
+        levels = " → ".join((*taxonomy.levels[:tree_levels], "root"))
         return SpeciesPredictions(
             dataset=context.dataset,
             errors=scores.errors,
-            variant={**context.options, "names": context.names_source, **scores.variant},
+            variant={**context.options, "tree_levels": levels, "names": context.names_source, **scores.variant},
             observations=observed,
             seed=context.runner.seed,
             summaries={
-                name: summarise(read, observed.species, observed.taxonomy.ancestors) for name, read in readers.items()
+                name: summarise(read, observed.species, taxonomy.ancestors, tree_levels=tree_levels)
+                for name, read in readers.items()
             },
+            tree_levels=tree_levels,
         )
 
 
@@ -205,7 +210,7 @@ class RangeViews:
     def __init__(self, predictions: "SpeciesPredictions") -> None:
         observations = predictions.observations
         everything, listed = np.ones(len(predictions.keys), np.bool_), predictions.summaries[RANGE].levels[0].best >= 0
-        self.tree = Tree.from_levels(observations.taxonomy.ancestors)
+        self.tree = Tree.from_levels(observations.taxonomy.ancestors[: predictions.tree_levels])
         self.all = (
             RangeView(ALL, predictions.summaries[ALL], observations, everything),
             RangeView(ELIGIBLE, predictions.summaries[ALL], observations, listed),

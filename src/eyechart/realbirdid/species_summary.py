@@ -52,18 +52,25 @@ class ProbabilitySummary:
 
 
 def summarise(
-    read: Callable[[int, int], Rows], species: Ints, ancestors: Sequence[Ints], *, block: int = BLOCK
+    read: Callable[[int, int], Rows],
+    species: Ints,
+    ancestors: Sequence[Ints],
+    *,
+    tree_levels: int | None = None,
+    block: int = BLOCK,
 ) -> ProbabilitySummary:
     """Return the summary of probabilities, which are read in blocks.
 
     Args: `read` gives (stop - start, leaves) of the rows from start to stop, which add up to 1 (and are divided by
     their sum, in float64 like those of the taxa) or are all NaN; `species` (n,), the true species of each row, -1 for
-    none; `ancestors` as for `Tree.from_levels`.
+    none; `ancestors` as for `Tree.from_levels`. The tree of the thresholds has the first `tree_levels` of them and the
+    root, by default all.
     Raises: DataError for a row that holds no probabilities.
     """
     tree, starts, rows = Tree.from_levels(ancestors), level_starts(ancestors), len(species)
+    of_steps = Tree.from_levels(ancestors[:tree_levels])
     parts = [
-        _block(tree, starts, read(start, min(start + block, rows)), start, species[start : start + block])
+        _block(tree, of_steps, starts, read(start, min(start + block, rows)), start, species[start : start + block])
         for start in range(0, max(rows, 1), block)
     ]
     levels = tuple(_concatenate([part.levels[place] for part in parts]) for place in range(len(ancestors)))
@@ -71,14 +78,17 @@ def summarise(
     return ProbabilitySummary(levels, steps, np.concatenate([part.of_species for part in parts]))
 
 
-def _block(tree: Tree, starts: Sequence[int], leaves: Rows, first: int, species: Ints) -> ProbabilitySummary:
+def _block(
+    tree: Tree, of_steps: Tree, starts: Sequence[int], leaves: Rows, first: int, species: Ints
+) -> ProbabilitySummary:
     nodes = node_probabilities(tree, leaves)
     sums = nodes[:, -1].copy()
     odd = first_invalid_row(nodes[:, : tree.n_leaves], sums)
     if odd is not None:
         raise DataError(_error_message(first + odd, nodes[odd, : tree.n_leaves], sums[odd]))
     levels = tuple(_level(nodes[:, start:stop], sums) for start, stop in pairwise(starts))
-    steps = steps_from_node_probabilities(tree, nodes, np.maximum(levels[0].best, 0))
+    kept = nodes if of_steps.root == tree.root else np.append(nodes[:, : of_steps.root], nodes[:, -1:], axis=1)
+    steps = steps_from_node_probabilities(of_steps, kept, np.maximum(levels[0].best, 0))
     of_species = nodes[np.arange(len(nodes)), np.maximum(species, 0)] / sums
     return ProbabilitySummary(levels, steps, np.where(species < 0, np.nan, of_species))
 
