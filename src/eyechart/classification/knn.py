@@ -62,6 +62,11 @@ class KnnModel(Neighbours):
         """The number of times that the encoder's weights were loaded."""
         return int(self.encoder.loads)
 
+    @property
+    def note(self) -> str:
+        """What a reader needs to know of the encoder."""
+        return str(self.encoder.note)
+
     @cached_property
     def identity(self) -> Identity:
         """The identity of the encoder, with the settings of the vote."""

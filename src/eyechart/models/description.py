@@ -55,7 +55,7 @@ class ModelDescription(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=
     templates: str = ""
     head: tuple[int, bool] | None = None
     prices: Mapping[str, float] = {}
-    cost_note: str = ""
+    note: str = ""
     neighbours: NeighboursDescription | None = None
 
 
@@ -77,7 +77,7 @@ def describe(model: Model) -> ModelDescription:
         templates=model.templates if isinstance(model, Encoder) else "",
         head=(head.outputs, head.imagenet) if head else None,
         prices=dict(describe_prices(model)),
-        cost_note=model.cost_note,
+        note=model.note,
         neighbours=describe_neighbours(model) if isinstance(model, Neighbours) else None,
     )
 
@@ -138,9 +138,9 @@ class DescribedModel(Model):
         return Head(*self.description.head) if self.description.head else None
 
     @property
-    def cost_note(self) -> str:
+    def note(self) -> str:
         """What a reader of costs needs to know."""
-        return self.description.cost_note
+        return self.description.note
 
     def cost(self, usage: Usage) -> float | None:
         """Return the cost of tokens in USD, None without prices."""

@@ -59,9 +59,15 @@ class TimmClassifier(Classifier, ImageEncoder):
             revision=self.source.revision,
             dtype=self.dtype,
             device=self.device.partition(":")[0],
-            processor=runtime.to_jsonable(self.preprocessing),
+            processor=runtime.to_jsonable({**self.preprocessing, **self._outputs}),
             libraries=runtime.library_versions("timm", "torch", "torchvision", "pillow"),
         )
+
+    @property
+    def _outputs(self) -> dict[str, int]:
+        """The number of outputs if the specification gives it: one file may be read with or without its classifier."""
+        outputs = NUM_CLASSES.read(self.spec)
+        return {} if outputs is None else {"num_classes": outputs}
 
     @cached_property
     def source(self) -> weights.WeightSource:
@@ -124,10 +130,9 @@ class TimmClassifier(Classifier, ImageEncoder):
 
         path = str(self.source.path)
         overlay: dict[str, Any] = {"file": path, "source": None, "custom_load": path.endswith(".npz")}
-        sizes = {}
-        if (outputs := NUM_CLASSES.read(self.spec)) is not None:
-            sizes = {"num_classes": outputs}
-        return timm.create_model(self.name, pretrained=True, pretrained_cfg_overlay=overlay | sizes, **sizes)
+        return timm.create_model(
+            self.name, pretrained=True, pretrained_cfg_overlay=overlay | self._outputs, **self._outputs
+        )
 
     @cached_property
     def _pixels(self) -> PixelTransform:

@@ -117,8 +117,8 @@ class Model(ABC):  # noqa: B024  # its interfaces have abstract methods
         return None
 
     @property
-    def cost_note(self) -> str:
-        """What a reader of costs needs to know, as a sentence; "" for a model that costs nothing."""
+    def note(self) -> str:
+        """What a reader of results needs to know of the model, as a sentence, such as where its prices are from."""
         return ""
 
 

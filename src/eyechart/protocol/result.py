@@ -58,7 +58,7 @@ class CaseResult(Generic[P]):
         self.estimates: list[Estimate] = []
         self.loads = 0
         self.stop = ""  # why not all images were asked
-        self.cost_note = ""
+        self.note = ""
         self.class_names: tuple[str, ...] = ()  # of prompts, for a split without names of its own
         self.store_entries: tuple[str, ...] = ()
         self.max_tokens = 0
@@ -98,7 +98,7 @@ class CaseResult(Generic[P]):
         return (
             *((failed,) if errors else ()),
             *((f"{case}: {self.stop}",) if self.stop else ()),
-            *((f"{self.case.model}: {self.cost_note}",) if self.cost_note else ()),
+            *((f"{self.case.model}: {self.note}",) if self.note else ()),
             *(f"{case}: {note}" for note in (*self.predictions.notes(), *self.silence_notes())),
             *(f"{split}: {note}" for note in (*self.dataset.notes, *self.predictions.data_notes())),
         )

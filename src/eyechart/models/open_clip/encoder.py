@@ -1,7 +1,8 @@
 """Encoders of open_clip: `open_clip[NAME,pretrained=TAG]`; a path may replace the tag.
 
 `open_clip[local-dir:PATH]` and `open_clip[hf-hub:owner/name]` take the architecture from beside the weights, as does
-`open_clip[toybox-clip]`, which is packaged. Quick GELU follows the weights, whatever the architecture's name says.
+`open_clip[toybox-clip]`, which is packaged. Quick GELU follows the weights, whatever the architecture's name says; a
+file of weights does not tell it, and has that of the name.
 """
 
 from collections.abc import Sequence
@@ -74,6 +75,11 @@ class OpenClipEncoder(Encoder):
                 "open_clip_torch", "timm", "torch", "torchvision", "transformers", "pillow"
             ),
         )
+
+    @property
+    def note(self) -> str:
+        """That a file of weights is read with the GELU of the architecture, if there is the same with quick GELU."""
+        return open_clip_files.gelu_note(self.spec)
 
     @property
     def _tokenizer_sha256(self) -> str:

@@ -114,6 +114,22 @@ def _from_file(name: str, path: str) -> Checkpoint:
     return Checkpoint(name, config, _preprocessing(config, _agreed(name)), weights.find_local(path), quick)
 
 
+def gelu_note(spec: ModelSpec) -> str:
+    """Return a note if weights of a file may have been trained with another GELU than the architecture has, else ""."""
+    from open_clip import get_model_config, list_models
+
+    if packaged_checkpoint(spec) or not spec.arguments or ":" in spec.arguments[0]:
+        return ""
+    name, pretrained = parse_architecture(spec)
+    quick = f"{name}-quickgelu"
+    if not weights.is_path(pretrained) or get_model_config(name).get("quick_gelu") or quick not in list_models():
+        return ""
+    return (
+        f"{Path(pretrained).name} is read with GELU, as {name} has it, since a file does not tell. For weights that "
+        f"were trained with quick GELU, such as those of OpenAI, MetaCLIP and DFN, name open_clip[{quick},…]."
+    )
+
+
 def _agreed(name: str) -> dict[str, Any]:
     """Return the preprocessing that all listed weights of an architecture share; a weight file has none of its own."""
     from open_clip import list_pretrained_tags_by_model
