@@ -9,6 +9,7 @@ import msgspec
 
 from eyechart.gate.messages import format_p_value
 from eyechart.gate.policy import ADVISORY
+from eyechart.gate.value_texts import format_values
 from eyechart.gate.verdict_file import MetricVerdict, SessionVerdicts
 from eyechart.gate.verdicts import CONFIDENCE_REGRESSION, IMPROVEMENT, REGRESSION, TOLERATED
 
@@ -50,7 +51,8 @@ def describe(metric: MetricVerdict) -> str:
     name = ", ".join(filter(None, (metric.labels, metric.subset)))
     samples = f"; {metric.lost} lost, {metric.gained} gained" if metric.lost or metric.gained else ""
     p_value = "" if metric.p_adjusted is None else f", {format_p_value(metric.p_adjusted)}"
-    change = f"{metric.before:.4f} -> {metric.after:.4f} (n={metric.n}{p_value}{samples})"
+    before, after = format_values(metric.metric, metric.before, metric.after)
+    change = f"{before} -> {after} (n={metric.n}{p_value}{samples})"
     return f"{metric.verdict}: {metric.metric}[{name}] {change}"
 
 

@@ -56,6 +56,7 @@ from eyechart.gate.messages import (
 from eyechart.gate.page_link import PageLink
 from eyechart.gate.power import power_lines, power_without_baseline
 from eyechart.gate.ratchet import NO_DRIFT, count_changes
+from eyechart.gate.value_texts import format_change
 from eyechart.gate.verdicts import (
     CONFIDENCE_REGRESSION,
     TOLERATED,
@@ -371,12 +372,12 @@ class Gate:
         """Add a message on an improvement, a tolerated loss, or a metric that cannot be tested."""
         comparison = verdict.comparison
         if verdict.confidence_regression and not verdict.gated:
-            change = f"{comparison.name} {comparison.delta:+.4f} ({format_adjusted(verdict)} adjusted)"
+            change = f"{comparison.name} {format_change(comparison)} ({format_adjusted(verdict)} adjusted)"
             self.messages.append(describe_remark(now, f"confidence regression: {change}"))
         elif verdict.decision == GATE_REGRESSION and not verdict.gated:
-            self.messages.append(describe_remark(now, f"advisory: {comparison.name} {comparison.delta:+.4f}"))
+            self.messages.append(describe_remark(now, f"advisory: {comparison.name} {format_change(comparison)}"))
         elif verdict.improvement:
-            self.messages.append(describe_remark(now, f"better: {comparison.name} {comparison.delta:+.4f}"))
+            self.messages.append(describe_remark(now, f"better: {comparison.name} {format_change(comparison)}"))
         elif verdict.tolerated:
             self.messages.append(describe_remark(now, describe_tolerated_loss(verdict)))
         elif isnan(comparison.p):

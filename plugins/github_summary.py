@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 import pytest
 
 from eyechart.gate.messages import format_adjusted
+from eyechart.gate.value_texts import compared_values
 from eyechart.gate.verdicts import Verdict
 
 from .cases import find_case
@@ -102,8 +103,7 @@ def make_row(surest: Verdict, *more: Verdict) -> str:
     )
     changed = (len(comparison.lost), comparison.gained) if comparison.lost or comparison.gained else ("", "")
     values = (
-        f"{comparison.before:.4f}",
-        f"{comparison.after:.4f}",
+        *compared_values(comparison),
         format_adjusted(surest).removeprefix("p=").removeprefix("p"),
         *changed,
         surest.decision,

@@ -28,10 +28,8 @@ def summarise_verdict(runs: Runs, changes: Changes, rankings: Sequence[Ranking] 
     if not decisions:
         losses = list(losses_without_comparison(runs, changes))
         ranks = "" if changes.has_content else describe_rankings(rankings, changes.rule.alpha)
-        if ranks:
-            return {"kind": "ranks", "text": ranks, "detects": ""}
-        text = f"Nothing was compared with {against}." if changes.has_content else NOTHING
-        return {"kind": "open", "text": text, "detects": describe_losses(AGAIN, losses)}
+        text = f"Nothing was compared with {against}." if changes.has_content else ranks or NOTHING
+        return {"kind": "ranks" if ranks else "open", "text": text, "detects": describe_losses(AGAIN, losses)}
     losses = list(losses_of_comparison(changes))
     worse, tolerated, better = (decisions.count(word) for word in (REGRESSION, TOLERATED, IMPROVEMENT))
     fallen = count_fallen(verdict for _, verdict in changes.outcome.verdicts)

@@ -1,5 +1,6 @@
 """The page opens with a summary: the verdict, the best models, and the main metric of every model."""
 
+import re
 from pathlib import Path
 from typing import Any
 
@@ -37,12 +38,16 @@ def test_where_nothing_is_worse_it_says_what_would_have_been_detected(studio: An
     assert gate.locator(".hint").last.inner_text() == "This comparison has too few samples to detect any loss."
 
 
-def test_without_a_comparison_it_says_so_and_what_one_would_detect(studio: Any, opened: Any) -> None:
+def test_without_a_baseline_it_ranks_the_models_by_paired_tests(studio: Any, opened: Any) -> None:
     driver = opened(studio.page())
     gate = driver.page.get_by_role("region", name="Verdict")
     assert gate.locator(".gate-line").inner_text() == (
-        "? Nothing was compared: this page has no baseline and no earlier run."
+        "≷ 3 models on imagenet/sample share the first rank: no difference between them is significant (paired tests over "
+        "the same samples, p < 0.01 after Holm's correction). This page has no baseline and no earlier run."
     )
+    card = driver.page.locator(".benchmarks li").inner_text()
+    assert "highest of 3; shares rank 1 with 2 others" in card
+    assert re.search(r"\S+: -\d+\.\d\d points \[.+\], \d+ lost, \d+ gained, p = ", card)
     assert gate.locator(".hint").last.inner_text().startswith("A comparison of another run with this one ")
 
 

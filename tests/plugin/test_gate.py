@@ -45,7 +45,7 @@ def test_a_baseline_has_no_path_and_no_time_of_this_machine(first: Any) -> None:
 def test_a_loss_is_told_with_all_that_is_needed(damaged: Any) -> None:
     said = damaged.world.said.str()
     assert "imagenet/tiny/replay[path=a.csv] (replay): acc1 (ImGT, A) is worse than the baseline." in said
-    assert re.search(r"1\.0000 in the baseline, 0\.0000 now: -1\.0000 \[-1\.0000, -0\.\d+\], n=18", said)
+    assert re.search(r"100\.00 % in the baseline, 0\.00 % now: -100\.00 points \[-100\.00, -\d+\.\d+\], n=18", said)
     assert re.search(r"exact McNemar, p=7\.6e-06, p[=≤][\de.-]+ adjusted for all primary metrics", said)
     assert "right before and wrong now: 18; wrong before and right now: 0" in said
     assert f"baseline: {damaged.files[0]}" in said

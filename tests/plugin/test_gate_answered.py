@@ -20,7 +20,7 @@ def test_right_answers_that_become_errors_are_a_loss(held: Any, left: int, more:
         held.damage(f"tiny-{picture:02}")
     said = held.ran(HELD, ALLOWED, *more, code=REGRESSION)
     assert "imagenet/tiny/replay[path=a.csv] (replay): answered (ImGT, asked) is worse than the baseline." in said
-    assert re.search(rf"1\.0000 in the baseline, 0\.{left / 18 * 1e4:04.0f} now: -0\.\d+ \[.*\], n=18\n", said)
+    assert re.search(rf"100\.00 % in the baseline, {left / 18 * 100:.2f} % now: -\d+\.\d+ points \[.*\], n=18\n", said)
     assert f"answered before and in error now: {lost}; in error before and answered now: 0" in said
     assert re.search(r"^    \S*tiny-00", said, re.MULTILINE)
     assert f"fewer samples: acc1 (ImGT, A) has n=18 in the baseline, n={left} now" in said
@@ -38,7 +38,7 @@ def test_a_loss_among_fewer_samples_names_both_n(held: Any) -> None:
     held.answer(wrong=17)
     held.damage("tiny-17")
     said = held.ran(HELD, ALLOWED, code=REGRESSION)
-    assert re.search(r"1\.0000 in the baseline, 0\.0000 now: .*, n=17 \(18 in the baseline, 17 now\)\n", said)
+    assert re.search(r"100\.00 % in the baseline, 0\.00 % now: .*, n=17 \(18 in the baseline, 17 now\)\n", said)
 
 
 def test_errors_that_are_gone_are_a_gain(gated: Any) -> None:
@@ -47,7 +47,7 @@ def test_errors_that_are_gone_are_a_gain(gated: Any) -> None:
         gated.damage(f"tiny-{picture:02}")
     gated.ran(HELD, ALLOWED, "--eye-update-baseline")
     gated.answer()
-    assert "better: answered (ImGT, asked) +0.6667" in gated.ran(HELD, ALLOWED)
+    assert "better: answered (ImGT, asked) +66.67 points" in gated.ran(HELD, ALLOWED)
 
 
 def test_without_errors_nothing_is_said_of_answers(held: Any) -> None:

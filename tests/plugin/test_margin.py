@@ -39,7 +39,7 @@ def test_an_inconclusive_case_fails_under_strict_and_says_what_would_decide(
     said = result.stdout.str()
     assert result.ret == INCONCLUSIVE, said
     assert "acc1 (ImGT, A) is inconclusive." in said
-    assert "cannot be excluded, and the margin is 0.01" in said
+    assert "cannot be excluded, and the margin is 1 point" in said
     assert "more images would exclude 1 point" in said
     summary = (world.folder / "summary.md").read_text(encoding="utf-8")
     verdicts = read_verdicts(world)

@@ -39,7 +39,7 @@ def test_a_margin_of_one_split(held: Any, write: Any) -> None:
     held.answer(wrong=1)
     said = held.ran(HELD, POLICY, "--eye-strict", code=INCONCLUSIVE)
     assert "1 failed, 1 passed" in said
-    assert "cannot be excluded, and the margin is 0.01" in said
+    assert "cannot be excluded, and the margin is 1 point" in said
 
 
 def test_a_floor_of_the_policy(held: Any, write: Any) -> None:
@@ -54,7 +54,7 @@ def test_the_table_of_pyproject(held: Any, write: Any) -> None:
     write(f'[tool.pytest.ini_options]\neye_policy = "pyproject.toml"\n{table}', "pyproject.toml")
     held.answer(wrong=8)
     said = held.ran(HELD, "-c", "pyproject.toml", "--eye-alpha=0.1")
-    assert "tolerated loss: acc1 (ImGT, A) -0.4444, 0.45 is tolerated" in said
+    assert "tolerated loss: acc1 (ImGT, A) -44.44 points, a loss of 45.0 points is tolerated" in said
 
 
 def test_a_rule_on_nothing_is_said_and_a_mistake_under_strict(held: Any, write: Any) -> None:

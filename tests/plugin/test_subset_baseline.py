@@ -26,7 +26,7 @@ def test_a_subset_is_compared_with_the_baseline_of_the_whole_split(whole: Any) -
     assert re.search(r"gate: \d+ numbers compared, 0 significantly worse", said)
     whole.answer(wrong=18)
     said = whole.ran(HELD, "--eye-limit=9", code=REGRESSION)
-    assert re.search(r"1\.0000 in the baseline, 0\.0000 now: -1\.0000 \[-1\.0000, -0\.\d+\], n=9", said)
+    assert re.search(r"100\.00 % in the baseline, 0\.00 % now: -100\.00 points \[-100\.00, -\d+\.\d+\], n=9", said)
     assert "right before and wrong now: 9; wrong before and right now: 0" in said
 
 

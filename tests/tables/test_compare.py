@@ -14,6 +14,7 @@ import eyechart
 from eyechart.cli import main
 from eyechart.errors import ReportError
 from eyechart.gate.baselines import write_baselines
+from eyechart.gate.value_texts import format_points
 from eyechart.gate.verdicts import DEFAULT_RULE, VERDICTS, Rule
 from eyechart.metrics.significance import holm
 from eyechart.records import read_run
@@ -169,7 +170,7 @@ def test_what_is_a_loss_can_be_chosen(run, rule, word):
     (found,) = (row for row in made.rows if row[2:5] == ("acc1", "ImGT", "A"))
     assert found[-1] == word
     assert f"adjusted p < {rule.alpha:g}, for" in "".join(made.notes)
-    assert (f"of at most {rule.max_drop:g} is tolerated" in "".join(made.notes)) is bool(rule.max_drop)
+    assert (f"of at most {format_points(rule.max_drop)} is tolerated" in "".join(made.notes)) is bool(rule.max_drop)
 
 
 def test_rounds_are_paired_by_their_draws(session):

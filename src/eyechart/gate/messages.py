@@ -11,6 +11,7 @@ from eyechart.gate.evidence import Evidence
 from eyechart.gate.headlines import ANSWERED
 from eyechart.gate.page_link import PageLink, page_address
 from eyechart.gate.ratchet import Drift
+from eyechart.gate.value_texts import compared_values, format_change, format_points
 from eyechart.gate.verdicts import (
     CONFIDENCE_INCONCLUSIVE,
     IMPROVEMENT,
@@ -58,13 +59,13 @@ def describe_loss(verdicts: Sequence[Verdict], of_case: Sequence[MetricCompariso
     """
     verdict, *others = verdicts
     comparison = verdict.comparison
-    interval = "" if comparison.ci is None else f" [{comparison.ci.low:+.4f}, {comparison.ci.high:+.4f}]"
+    before, after = compared_values(comparison)
     samples = f"{describe_n(comparison.n, comparison.n_clusters)}{describe_counts(comparison)}"
-    change = f"{comparison.delta:+.4f}{interval}, {samples}"
+    change = f"{format_change(comparison)}, {samples}"
     p_values = f"{format_p_value(comparison.p)}, {format_adjusted(verdict)}"
     lines = [
         f"{comparison.case} ({comparison.protocol}): {comparison.name} is worse than the baseline.",
-        f"  {comparison.before:.4f} in the baseline, {comparison.after:.4f} now: {change}",
+        f"  {before} in the baseline, {after} now: {change}",
         f"  {comparison.method}, {p_values} adjusted for {TOGETHER.get(comparison.family, comparison.family)}",
     ]
     if others:
@@ -83,8 +84,9 @@ def describe_tolerated_loss(verdict: Verdict) -> str:
     """Return that a significant loss fails no case, since it is no larger than what is tolerated."""
     comparison = verdict.comparison
     p_values = f"{format_p_value(comparison.p)}, {format_adjusted(verdict)} adjusted"
-    limit = f"{verdict.rule.max_drop:.4g}"
-    return f"tolerated loss: {comparison.name} {comparison.delta:+.4f}, {limit} is tolerated ({p_values})"
+    change = format_change(comparison, with_interval=False)
+    limit = format_points(verdict.rule.max_drop)
+    return f"tolerated loss: {comparison.name} {change}, a loss of {limit} is tolerated ({p_values})"
 
 
 def count_verdicts(verdicts: Sequence[Verdict], pooled: Sequence[Verdict] = ()) -> str:
@@ -166,8 +168,8 @@ def cases_of(verdicts: Iterable[Verdict]) -> set[tuple[str, str]]:
 def describe_pooled(verdict: Verdict) -> str:
     """Return the pooled decision on a model: its accuracy before and now over all its cases, the test and verdict."""
     comparison = verdict.comparison
-    interval = "" if comparison.ci is None else f" [{comparison.ci.low:+.4f}, {comparison.ci.high:+.4f}]"
-    values = f"{comparison.before:.4f} in the baseline, {comparison.after:.4f} now: {comparison.delta:+.4f}{interval}"
+    before, after = compared_values(comparison)
+    values = f"{before} in the baseline, {after} now: {format_change(comparison)}"
     samples = describe_n(comparison.n, comparison.n_clusters)
     open_loss = verdict.inconclusive and not isnan(verdict.limit)
     limit = f"; a loss of {format_points(verdict.limit)} cannot be excluded" if open_loss else ""
@@ -246,11 +248,14 @@ def describe_undecided(verdict: Verdict) -> str:
     else:
         advice = f"{images}. A margin is chosen before a run: one above {limit_text(verdict)} needs no more images."
     limit = "any size" if isnan(verdict.limit) else f"up to {limit_text(verdict)}"
+    before, after = compared_values(comparison)
+    change = format_change(comparison, with_interval=False)
+    margin = verdict.rule.margin or 0.0
     return (
         f"{comparison.case} ({comparison.protocol}): {comparison.name} is inconclusive.\n"
-        f"  {comparison.before:.4f} in the baseline, {comparison.after:.4f} now: {comparison.delta:+.4f}, {counts}"
+        f"  {before} in the baseline, {after} now: {change}, {counts}"
         f"{describe_n(comparison.n, comparison.n_clusters)}\n"
-        f"  a loss of {limit} cannot be excluded, and the margin is {verdict.rule.margin:g}\n"
+        f"  a loss of {limit} cannot be excluded, and the margin is {format_points(margin)}\n"
         f"  {advice}"
     )
 
@@ -258,16 +263,6 @@ def describe_undecided(verdict: Verdict) -> str:
 def limit_text(verdict: Verdict) -> str:
     """Return the largest loss that an inconclusive metric leaves possible."""
     return "any loss" if isnan(verdict.limit) else format_points(verdict.limit)
-
-
-def format_points(loss: float) -> str:
-    """Return a loss, a fraction, in points.
-
-    >>> format_points(0.01), format_points(0.0714)
-    ('1 point', '7.1 points')
-    """
-    points = f"{100 * loss:.2g}" if loss < 0.1 else f"{100 * loss:.1f}"
-    return f"{points} point{'s' * (points != '1')}"
 
 
 def show_failing_numbers(verdicts: Sequence[Verdict]) -> Iterator[str]:
@@ -294,8 +289,7 @@ def show_failing_numbers(verdicts: Sequence[Verdict]) -> Iterator[str]:
 def failing_row(verdict: Verdict) -> tuple[str, ...]:
     """Return the row of a metric: its case and name, its values, change with interval, p-value and verdict."""
     comparison = verdict.comparison
-    interval = "" if comparison.ci is None else f" [{comparison.ci.low:+.4f}, {comparison.ci.high:+.4f}]"
-    values = (f"{comparison.before:.4f}", f"{comparison.after:.4f}", f"{comparison.delta:+.4f}{interval}")
+    values = (*compared_values(comparison), format_change(comparison))
     name = f"{comparison.case} ({comparison.protocol}): {comparison.name}"
     return name, *values, format_adjusted(verdict), verdict.decision
 
@@ -311,7 +305,7 @@ def describe_nearest_to_loss(verdicts: Sequence[Verdict]) -> Iterator[str]:
         comparison = verdict.comparison
         p_values = f"{format_p_value(comparison.p)}, {format_adjusted(verdict)} adjusted"
         name = f"{comparison.case} ({comparison.protocol}): {comparison.name}"
-        yield f"nearest to a loss: {name} {comparison.delta:+.4f} ({p_values})"
+        yield f"the surest decrease: {name} {format_change(comparison, with_interval=False)} ({p_values})"
 
 
 def describe_n(n: int, n_clusters: int) -> str:

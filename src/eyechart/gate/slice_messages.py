@@ -2,8 +2,9 @@
 
 from collections.abc import Iterable, Iterator, Sequence
 
-from eyechart.gate.messages import SHOWN, describe_n, format_p_value, format_points
+from eyechart.gate.messages import SHOWN, describe_n, format_p_value
 from eyechart.gate.slices import SliceChanges
+from eyechart.gate.value_texts import format_points
 from eyechart.gate.verdicts import REGRESSION, Verdict
 from eyechart.plurals import count_of
 

@@ -19,6 +19,7 @@ from eyechart.gate.compare import FAMILIES, ROUNDED, SCORES, ClusterChanges, Met
 from eyechart.gate.evidence import CLOSE, Floats, Ints
 from eyechart.gate.policy import ADVISORY, CRITICAL, NO_POLICY, Policy, default_tier
 from eyechart.gate.pooled import pool_models
+from eyechart.gate.value_texts import format_points
 from eyechart.metrics.joint_tests import DRAWS, sign_flip_max_t
 from eyechart.metrics.noninferiority import samples_for_margin
 from eyechart.metrics.significance import holm
@@ -80,9 +81,10 @@ class Rule:
         return replace(self, max_drop=drop, margin=margin, tier=tier, policy=NO_POLICY)
 
     def __str__(self) -> str:
-        tolerated = f" A loss of at most {self.max_drop:g} is tolerated." if self.max_drop else ""
+        tolerated = f" A loss of at most {format_points(self.max_drop)} is tolerated." if self.max_drop else ""
         if self.margin is not None:
-            tolerated += f" No regression: a loss of {self.margin:g} is excluded, one-sided at {1 - self.alpha:g}."
+            margin, level = format_points(self.margin), f"{1 - self.alpha:g}"
+            tolerated += f" No regression: a loss of {margin} is excluded, one-sided at {level}."
         return (
             f"Regression or improvement: adjusted p < {self.alpha:g}, for the primary metrics of all cases, for all "
             f"other metrics and for all proper scores.{tolerated}"

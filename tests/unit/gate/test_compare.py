@@ -256,7 +256,7 @@ def test_a_loss_says_everything(make: Any, share: Any) -> None:
     now = make(share(acc1=[0] * 20 + [1]))
     every = list(compare_metrics(make(share(acc1=[1] * 20 + [0])), now))
     said = describe_loss(decide(every, Rule(0.01))[:1], every, now.keys)
-    for part in ("0.9524 in the baseline, 0.0476 now: -0.9048 [", "n=21", "p=2.1e-05, p=2.1e-05 adjusted",
+    for part in ("95.24 % in the baseline, 4.76 % now: -90.48 points [", "n=21", "p=2.1e-05, p=2.1e-05 adjusted",
                  "exact McNemar", "right before and wrong now: 20; wrong before and right now: 1",
                  "    00000\n"):  # fmt: skip
         assert part in said
@@ -274,13 +274,13 @@ def test_numbers_that_lost_the_same_samples_are_told_as_one(make: Any, share: An
 def test_what_came_nearest_to_a_loss_is_said() -> None:
     noise = [found(0.5, delta=-0.1), found(0.02, delta=-0.2), found(0.01, delta=0.3)]
     (said,) = describe_nearest_to_loss(decide(noise, Rule(0.001)))
-    assert "-0.2000 (p=0.02, p=0.04 adjusted)" in said
+    assert "-20.00 points (p=0.02, p=0.04 adjusted)" in said
     assert not [*describe_nearest_to_loss(decide([found(1e-9, delta=-0.5), found(0.5, delta=0.5)], Rule(0.01)))]
 
 
 def test_what_counts_answers_says_of_how_many_images(make: Any) -> None:
     (verdict,) = decide([found(1e-9, n=24, n_clusters=7)], Rule(0.01))
-    assert "-0.1000, n=24 of 7 images\n" in describe_loss([verdict], [], make([]).keys)
+    assert "-10.00 points, n=24 of 7 images\n" in describe_loss([verdict], [], make([]).keys)
     assert "(n=24 of 7 images, exact McNemar)" in next(power_lines([verdict], 0.01))
 
 

@@ -179,7 +179,7 @@ def test_the_same_weights_and_answers_are_said(judged: Any) -> None:
 def test_an_undecided_case_says_what_would_decide_it(judged: Any) -> None:
     said = describe_undecided(judged({"acc1": RIGHT}, {"acc1": changed(50, 50)})[0])
     assert "50 lost, 50 gained, n=2000" in said
-    assert "a loss of up to 1.2 points cannot be excluded, and the margin is 0.01" in said
+    assert "a loss of up to 1.2 points cannot be excluded, and the margin is 1 point" in said
     assert (
         f"If there is no loss, about {MORE:,} more images exclude the margin. A margin is chosen before a run: one "
         "above 1.2 points needs no more images."
@@ -243,7 +243,7 @@ def test_what_fails_is_in_a_table_beside_the_primary_metric(judged: Any) -> None
     assert first.endswith("inconclusive")
     assert "acc5 (ImGT, A)" in second
     assert second.endswith("regression")
-    assert "-0.0500 [-0." in second
+    assert "-5.00 points [-" in second
     assert not [*show_failing_numbers(judged({"acc1": RIGHT}, {"acc1": changed(30, 20)}))]
 
 

@@ -105,7 +105,7 @@ def test_a_loss_that_no_case_shows_is_a_regression_of_the_model(case: Any) -> No
     assert "0 significantly worse" in line
     assert line.endswith("; significantly worse over all cases: m[]")
     said = describe_pooled(pooled)
-    assert "m[] over 5 cases: regression; 1.0000 in the baseline, 0.9333 now: -0.0667 [" in said
+    assert "m[] over 5 cases: regression; 100.00 % in the baseline, 93.33 % now: -6.67 points [" in said
     written = summarise_session(cases, [pooled], Rule(ALPHA))
     assert written.verdict == REGRESSION
     (model,) = written.models
