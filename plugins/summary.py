@@ -21,6 +21,7 @@ from eyechart.records import PASSED, Metric, Record
 
 from .cases import find_case
 from .recorder import Recorder
+from .settings import get_settings
 
 METHODS: Mapping[str, str] = {  # the titles of a record's ci_method
     "wilson": "Wilson",
@@ -46,12 +47,19 @@ class Summary:
     """Prints the table after the tests."""
 
     def __init__(self, recorder: Recorder) -> None:
-        self.recorder = recorder
+        self.recorder, self.is_interrupted = recorder, False
+
+    def pytest_keyboard_interrupt(self) -> None:
+        """Note that the session ends by Ctrl-C."""
+        self.is_interrupted = True
 
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
         """Print the skips, the table, the notes, the usage and the run's folder."""
         self.write_skips(terminalreporter)
         records = sorted(self.recorder.records.values(), key=sort_key)
+        if self.is_interrupted:
+            store = get_settings(terminalreporter.config).store
+            terminalreporter.write_line(f"eyechart: answers so far are kept in {store}: the same command goes on")
         if not records:
             return
         verbose = terminalreporter.config.get_verbosity() > 0

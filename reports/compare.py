@@ -78,7 +78,7 @@ def cases_of_model(path: Path, spec: str) -> Cases:
     matches = [model for model in models if spec in (model, model_name(model)) or model == normalise_spec(spec)]
     if not matches:
         suggestion = did_you_mean(spec, [*models])
-        raise ReportError(f"--models: {path} has no model '{spec}'{suggestion} Its models are: {', '.join(models)}.")
+        raise ReportError(f"{path} has no model '{spec}'{suggestion} Its models are: {', '.join(models)}.")
     return {
         (case_without_model(evidence), evidence.protocol): evidence
         for evidence in cases.values()
@@ -189,7 +189,8 @@ def common_cases(sides: MatchedSides) -> Pairs:
         labels = [", ".join(map(case_label, sorted(side))) for side in (sides.before, sides.after)]
         raise NotComparableError(
             f"{sides.names[0]} and {sides.names[1]} have no case in common: {labels[0]} on one side, {labels[1]} on "
-            "the other. Compare runs with the same prompts; use --models SPEC SPEC for two models of two runs."
+            "the other. Compare runs with the same prompts; name two models of one run or of two with --models SPEC "
+            "SPEC, or in Python with models=(SPEC, SPEC)."
         )
     return pairs
 

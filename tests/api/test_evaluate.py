@@ -12,7 +12,9 @@ import pytest
 from PIL import Image
 
 import eyechart
-from eyechart.errors import AbsentError, DataError, ModelError, SpecError, ToleranceError
+from eyechart.classification.metrics import top1
+from eyechart.classification.zero_shot import ZeroShot
+from eyechart.errors import AbsentError, DataError, ModelError, ReportError, SpecError, ToleranceError
 from eyechart.estimates import Estimate
 from eyechart.models.in_memory import describe_transform, state_sha256
 from eyechart.models.open_clip.encoder import OpenClipEncoder
@@ -386,3 +388,34 @@ def test_too_many_errors_are_raised_after_the_run_is_written(evaluate: Evaluate,
         evaluate((colours(), redness), tmp_path / "own", protocol="supervised")
     run = evaluate((colours(), redness), tmp_path / "own", protocol="supervised", max_errors=1)
     assert run.records[0].outcomes.error == 1
+
+
+def test_a_protocol_without_a_packaged_benchmark_has_the_metrics_of_its_predictions(
+    evaluate: Evaluate, pets: Path
+) -> None:
+    class Again(ZeroShot):
+        """Zero-shot classification under another name."""
+
+        name = "again"
+
+    class Own(ZeroShot):
+        """The same with metrics of its own."""
+
+        name = "with_metrics"
+        metrics = (top1,)
+
+    for protocol, names in ((Again, {"acc1", "mean_per_class_recall"}), (Own, {"acc1"})):
+        run = evaluate("open_clip[toybox-clip]", pets, protocol=protocol)
+        assert names <= {*run.metrics.metric}
+        assert ("mean_per_class_recall" in {*run.metrics.metric}) == ("mean_per_class_recall" in names)
+
+
+def test_two_models_of_runs_are_compared_by_their_names(evaluate: Evaluate, pets: Path) -> None:
+    runs = [evaluate("open_clip[toybox-clip]", pets, protocol="zero_shot", name=name) for name in "ab"]
+    assert len(eyechart.compare(*runs, models=("a", "b")).verdicts)
+    with pytest.raises(ReportError, match=r"in Python with models=\(SPEC, SPEC\)"):
+        eyechart.compare(*runs)
+    with pytest.raises(ReportError, match=r"has no model 'c'.* Its models are: "):
+        eyechart.compare(*runs, models=("a", "c"))
+    with pytest.raises(SpecError, match=r"one and two of its models: models=\(SPEC, SPEC\)"):
+        eyechart.compare(runs[0])

@@ -30,7 +30,6 @@ def tracked(world: Any) -> Any:
     """A folder to run in, with a store of MLflow in it."""
     world.environment = {
         "MLFLOW_TRACKING_URI": str(world.folder / "mlruns"),
-        "MLFLOW_ALLOW_FILE_STORE": "true",
         "MLFLOW_DISABLE_TELEMETRY": "true",
         "WANDB_ERROR_REPORTING": "false",
     }
@@ -72,7 +71,7 @@ def test_the_verdicts_of_a_failed_gate_are_logged_and_the_status_stays(
     gated: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     world = gated.world
-    world.environment = {"MLFLOW_TRACKING_URI": str(world.folder / "mlruns"), "MLFLOW_ALLOW_FILE_STORE": "true"}
+    world.environment = {"MLFLOW_TRACKING_URI": str(world.folder / "mlruns")}
     gated.answer()
     gated.ran("--eye-baseline=kept", "--eye-update-baseline")
     gated.answer(wrong=18)

@@ -1,12 +1,13 @@
 """Trackers by name, and what is refused before any model is asked."""
 
+import os
 import sys
 from pathlib import Path
 
 import pytest
 
 from eyechart.errors import SpecError
-from eyechart.tracking.mlflow_tracker import MAX_NAME, valid_names
+from eyechart.tracking.mlflow_tracker import MAX_NAME, prepare_local, valid_names
 from eyechart.tracking.targets import check_targets, parse_targets
 
 pytestmark = pytest.mark.deep  # they need the clients
@@ -82,3 +83,13 @@ def test_names_of_mlflow_are_valid_short_and_different() -> None:
 
     for name in valid.values():
         _validate_metric_name(name)
+
+
+def test_a_folder_of_mlflow_is_allowed_and_a_database_without_driver_is_refused(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.delenv("MLFLOW_ALLOW_FILE_STORE", raising=False)
+    prepare_local(str(tmp_path / "mlruns"))
+    assert os.environ.pop("MLFLOW_ALLOW_FILE_STORE") == "true"
+    with pytest.raises(SpecError, match=r"mlflow-skinny has no database\. Set MLFLOW_TRACKING_URI to a folder"):
+        prepare_local("sqlite:///mlflow.db")

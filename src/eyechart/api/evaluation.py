@@ -1,6 +1,7 @@
 """`evaluate`: run protocols on a model and a data set from Python, with the store, metrics and records of pytest."""
 
 import dataclasses
+import sys
 import time
 import warnings
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
@@ -17,6 +18,7 @@ from tqdm import tqdm
 
 import eyechart.benchmarks
 from eyechart.api.runs import EvaluationRun
+from eyechart.classification.predictions import ClassPredictions
 from eyechart.data.dataset import Dataset
 from eyechart.data.discovery import find_split
 from eyechart.data.in_memory import open_in_memory
@@ -25,7 +27,7 @@ from eyechart.data.limits import Limit, parse_limit
 from eyechart.data.splits import open_split
 from eyechart.errors import ModelError, SpecError, ToleranceError, UnavailableError
 from eyechart.inference.image_runner import Progress
-from eyechart.models.in_memory import InMemory, wrap_model
+from eyechart.models.in_memory import BACKEND, InMemory, wrap_model
 from eyechart.models.registry import INTERFACES, capabilities, scoring_obstacle
 from eyechart.models.types import Model
 from eyechart.path_encoding import check_locale
@@ -297,6 +299,9 @@ def run_cases(
             folder.append(records[-1])
             if len(errors := result.predictions.error_messages()) > session.settings.max_errors:
                 failed.append(f"{case}: {len(errors)} errors, of which the first is: {errors[0]}")
+    except KeyboardInterrupt:
+        print(describe_interruption(session, cases), file=sys.stderr)
+        raise
     finally:
         if records:
             commit = read_git_commit(Path.cwd())
@@ -309,18 +314,27 @@ def run_cases(
         raise ModelError(f"No protocol could run with {cases[0].model.name} on {cases[0].whole_split}.")
 
 
+def describe_interruption(session: Session, cases: Sequence[Case]) -> str:
+    """Return what is kept of an evaluation that the user ended, and how it goes on."""
+    kept = f"eyechart: answers so far are kept in {session.settings.store}: the same call goes on"
+    is_memory = any(case.model.backend == BACKEND for case in cases)
+    return f"{kept}, if it has identity=… for the model in memory" if is_memory else kept
+
+
 def compute_metrics(run: Evaluate[Any], case: Case, metrics: Sequence[Metric[Any]]) -> None:
-    """Compute the given metrics, or those of the packaged benchmark of the case's protocol."""
-    if metrics:
-        run(*metrics)
-        return
-    known = benchmark_functions(case.benchmark)
-    if case.protocol not in known:
+    """Compute the given metrics, or those of the protocol, or of the packaged benchmark with such predictions."""
+    own, known = metrics or get_protocol(case.protocol).metrics, benchmark_functions(case.benchmark)
+    if own:
+        run(*own)
+    elif case.protocol in known:
+        known[case.protocol](run)
+    elif isinstance(run.predictions, ClassPredictions) and "replay" in known:
+        known["replay"](run)  # whose metrics need classes alone
+    else:
         raise SpecError(
             f"No packaged benchmark has the protocol {case.protocol} on {case.benchmark}. Give metrics=[…], functions "
-            "from predictions to estimates."
+            f"from predictions to estimates, or the class of the protocol a tuple `metrics` of them."
         )
-    known[case.protocol](run)
 
 
 @cache

@@ -8,13 +8,14 @@ from pathlib import Path
 import pandas as pd
 from msgspec.structs import asdict
 
+from eyechart.errors import SpecError
 from eyechart.gate.messages import describe_session
 from eyechart.gate.slices import decide_slices
 from eyechart.gate.verdict_file import MetricVerdict, summarise_metric
 from eyechart.gate.verdicts import DEFAULT_RULE, REGRESSION, Rule, session_verdict
 from eyechart.paths import STORE, report_folder, run_folder
 from eyechart.records import Record
-from eyechart.reports.compare import MatchedSides, common_cases, match_runs, unmatched_notes
+from eyechart.reports.compare import MatchedSides, common_cases, match_models, match_runs, unmatched_notes
 from eyechart.reports.frames import metrics_frame, samples_frame
 from eyechart.reports.render import RENDERERS, Table
 from eyechart.reports.runs import Runs, load
@@ -150,20 +151,26 @@ class Comparison:
 
 def compare(
     before: EvaluationRun | Path | str,
-    after: EvaluationRun | Path | str,
+    after: EvaluationRun | Path | str | None = None,
     *,
+    models: tuple[str, str] | None = None,
     alpha: float = DEFAULT_RULE.alpha,
     max_drop: float = DEFAULT_RULE.max_drop,
     margin: float | None = DEFAULT_RULE.margin,
 ) -> Comparison:
-    """Compare two runs, metric by metric over the same samples, with the tests of the gate.
+    """Compare two runs, or two models, metric by metric over the same samples, with the tests of the gate.
 
-    `before` may also be the file or folder of baselines. `alpha` is the significance level for the primary
-    metrics of all cases and for all other metrics, `max_drop` the largest loss that is tolerated, and `margin` the loss
-    that must be excluded for "no regression". Raises ReportError if the runs have no case in common.
+    `before` may also be the file or folder of baselines. `models` are the names or specifications of a model in
+    `before` and of one in `after`, or of two in `before` if `after` is left out. `alpha` is the significance level for
+    the primary metrics of all cases and for all other metrics, `max_drop` the largest loss that is tolerated, and
+    `margin` the loss that must be excluded for "no regression". Raises ReportError if the runs have no case in common,
+    or not these models.
     """
-    places = [side.folder if isinstance(side, EvaluationRun) else Path(side) for side in (before, after)]
-    sides = match_runs(places)
+    if after is None and models is None:
+        raise SpecError("compare takes two runs, or one and two of its models: models=(SPEC, SPEC).")
+    given = [side for side in (before, after) if side is not None]
+    places = [side.folder if isinstance(side, EvaluationRun) else Path(side) for side in given]
+    sides = match_runs(places) if models is None else match_models(places, models)
     rule = Rule(alpha, max_drop, margin)
     return Comparison(sides, compare_cases(common_cases(sides), rule, sides.folders), rule)
 

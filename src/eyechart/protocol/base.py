@@ -105,6 +105,7 @@ class Protocol(ABC, Generic[P]):
     `requires` are capabilities of models, of which one is sufficient. `replays` is the value of `of` in
     `replay[…,of=…]` by which a file of completions declares that it answers this protocol, "" if there is none.
     `options` are declared here and set with `--eye-set`. `source` is the publication that defines the protocol.
+    `metrics` are computed by `eyechart.evaluate` if no others are given; under pytest the test function names them.
     """
 
     name: ClassVar[str]
@@ -112,6 +113,7 @@ class Protocol(ABC, Generic[P]):
     replays: ClassVar[str] = ""
     options: ClassVar[tuple[Option, ...]] = ()
     source: ClassVar[str] = ""
+    metrics: "ClassVar[tuple[Metric[Any], ...]]" = ()
 
     def supports(self, capabilities: Collection[str]) -> bool:
         """Return whether a model with these capabilities can run under this protocol."""

@@ -5,6 +5,7 @@ import re
 import time
 from collections.abc import Iterable, Mapping, Sequence
 from hashlib import sha256
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
@@ -37,6 +38,7 @@ class MlflowTracker:
 
         if offline:
             refuse_remote(mlflow.get_tracking_uri())
+        prepare_local(mlflow.get_tracking_uri())
         self.client = mlflow.MlflowClient()
         experiment = self.client.get_experiment_by_name(run.project)
         self.experiment = experiment.experiment_id if experiment else self.client.create_experiment(run.project)
@@ -78,6 +80,21 @@ def refuse_remote(uri: str) -> None:
         raise SpecError(
             f"mlflow logs to the network, as {URI} says, and this session is offline. Set it to a local folder or "
             "sqlite:///FILE, or leave the offline option out."
+        )
+
+
+def prepare_local(uri: str) -> None:
+    """Allow MLflow's store of files if the tracking URI is a folder; raise SpecError for a database without its driver.
+
+    MLflow refuses a folder unless a variable allows it, since its store of files gets no new features.
+    """
+    scheme = urlsplit(uri).scheme
+    if scheme in ("", "file"):
+        os.environ.setdefault("MLFLOW_ALLOW_FILE_STORE", "true")
+    elif scheme == "sqlite" and (find_spec("alembic") is None or find_spec("sqlalchemy") is None):
+        raise SpecError(
+            f"mlflow logs to {uri}, but mlflow-skinny has no database. Set {URI} to a folder, or install mlflow itself "
+            "(pip install mlflow)."
         )
 
 

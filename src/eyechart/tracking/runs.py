@@ -9,6 +9,7 @@ from pathlib import Path
 
 from msgspec import to_builtins
 
+from eyechart.errors import EyechartError
 from eyechart.gate.verdict_file import SessionVerdicts
 from eyechart.plurals import count_of
 from eyechart.records import FILE, Metric, Record, Records, read_run
@@ -162,6 +163,8 @@ def verdict_rows(records: Sequence[Record], verdicts: SessionVerdicts | None) ->
 
 def describe_error(error: BaseException) -> str:
     """Return the class and the first line of an error, as one sentence, without credentials of addresses."""
+    if isinstance(error, EyechartError):
+        return str(error)
     line = next(iter(str(error).strip().splitlines()), "no message").strip()
     shown = hide_secrets(line if len(line) <= LENGTH else f"{line[:LENGTH]}…")
     return f"{type(error).__name__}: {shown.rstrip('.')}."
