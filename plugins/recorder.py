@@ -136,7 +136,7 @@ class Recorder:
                     self.files.append(record)
 
     def pytest_sessionfinish(self, session: pytest.Session) -> None:
-        """Write records.json, sorted by case, and link `latest` to the run, even if it has no records.
+        """Write records.json, sorted by case, and link `latest` to the run, unless it has no record and another has.
 
         The exit status is read from the session, since the argument of the hook is from before the gate.
         """
@@ -152,7 +152,8 @@ class Recorder:
                 workers=int(getattr(self.config.option, "numprocesses", 0) or 0),
             )
             self.files.finish(self.records.values(), run)
-        self.files.link_latest()
+        if self.records or not (self.folder.parent / "latest").exists():
+            self.files.link_latest()
 
     @contextmanager
     def write_errors_as(self, outcome: Callable[[str], BaseException]) -> Iterator[None]:

@@ -61,6 +61,11 @@ class Summary:
             store = get_settings(terminalreporter.config).store
             terminalreporter.write_line(f"eyechart: answers so far are kept in {store}: the same command goes on")
         if not records:
+            if self.recorder.has_cases and (latest := self.recorder.folder.parent / "latest").is_symlink():
+                where = bestrelpath(Path.cwd(), latest)
+                terminalreporter.write_line(
+                    f"eyechart: no case of this session recorded a metric; {where} is still {latest.readlink().name}"
+                )
             return
         verbose = terminalreporter.config.get_verbosity() > 0
         write = terminalreporter.write_line
@@ -99,7 +104,7 @@ class Summary:
 def readings(records: Iterable[Record], most: int | None) -> list[str]:
     """Return a line for each split of the user that says where its labels and class names are from, at most `most`."""
     by_split = {f"{record.benchmark}/{record.split}": record.data.reading for record in records if record.data.root}
-    lines = [f"{split}: {reading}" for split, reading in by_split.items() if reading]
+    lines = [f"read {split}: {reading}" for split, reading in by_split.items() if reading]
     left = 0 if most is None else len(lines) - most
     return [*lines[:most], *([f"{count_of(left, 'more split')}: pytest -v"] if left > 0 else [])]
 
