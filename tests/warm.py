@@ -27,18 +27,23 @@ from eyechart.models.torchvision_repair import repair
 repair()
 import pdb
 import pkgutil
+import readline
 from importlib import import_module
 import execnet.multi
 import open_clip
 import pytest
+import eyechart.data.imagenet_sample
 import eyechart.fixtures.session
 import eyechart.plugins.registration
+from _pytest.config import default_plugins
 from eyechart import classification, metrics, oodbench, parsers, realbirdid, toybox
 from eyechart.models.open_clip import encoder
 for package in (classification, metrics, oodbench, parsers, realbirdid, toybox):
     for module in pkgutil.iter_modules(package.__path__, f"{package.__name__}."):
         if not module.name.endswith("__main__"):
             import_module(module.name)
+for plugin in default_plugins:
+    import_module(f"_pytest.{plugin}")
 """
 MODELS = """
 from contextlib import suppress
@@ -79,6 +84,8 @@ current_platform.register_triton_kernel_overrides()
 AT_START = ("PYTHON", "OMP_", "LD_")  # variables that an interpreter or its libraries read once
 PATH = "PYTHONPATH"  # one that a fork can follow
 MULTIPROCESSING = "--multiprocessing-fork"  # an argument of processes that it spawns
+LARGE, COLLAPSE = 1 << 21, 25  # bytes of a large page, and MADV_COLLAPSE of Linux 6.1 and later
+UNNEEDED = "-p no:hypothesispytest -p no:anyio -p no:pytest_cov -p no:benchmark -p no:codspeed -p no:platformdirs"
 MOST, HIGH = 250, 512  # files that a caller can pass on; no descriptor of one is so high
 
 
@@ -155,13 +162,14 @@ def is_locked(file: TextIO) -> bool:
 
 
 def keep_installed_packages() -> None:
-    """Parse names, entry points and versions of installed packages once: pytest and eyechart read them in every run."""
+    """Parse names, entry points, versions and files of installed packages once: each run of pytest reads them."""
     from importlib.metadata import PathDistribution, distributions
 
     packages = {str(found._path): found for found in distributions() if isinstance(found, PathDistribution)}
-    for name in ("_normalized_name", "entry_points", "metadata"):
+    plugins = {path: found for path, found in packages.items() if found.entry_points.select(group="pytest11")}
+    for name in ("_normalized_name", "entry_points", "metadata", "files"):
         read = getattr(PathDistribution, name).fget
-        parsed = {path: read(package) for path, package in packages.items()}
+        parsed = {path: read(package) for path, package in (plugins if name == "files" else packages).items()}
 
         def kept(package: PathDistribution, read: Any = read, parsed: Mapping[str, Any] = parsed) -> Any:
             path = str(package._path)
@@ -178,6 +186,7 @@ def serve(place: str, script: str, imports: str) -> None:
     for finalizer in [*weakref.finalize._registry]:
         finalizer.atexit = False  # or every fork clears up what was imported, which takes half of its time
     gc.freeze()  # or every fork looks through all of it whenever it collects, and pytest collects five times
+    use_large_pages()
     signal.signal(signal.SIGTERM, end)
     with socket.socket(socket.AF_UNIX) as server:
         server.bind(place)
@@ -195,6 +204,19 @@ def serve(place: str, script: str, imports: str) -> None:
                 become(caller)
             caller.close()
             bury()
+
+
+def use_large_pages() -> None:
+    """Have the kernel put memory into pages of 2 MiB, which takes a second: a fork then takes half of its time."""
+    from ctypes import CDLL, c_size_t, c_void_p
+
+    advise = CDLL(None).madvise
+    areas = [line.split() for line in Path("/proc/self/maps").read_text(encoding="utf-8").splitlines()]
+    for where, rights, *_, owner in (area if len(area) > 5 else [*area, ""] for area in areas):
+        if rights == "rw-p" and owner in ("", "[heap]"):
+            first, end = (int(place, 16) // LARGE * LARGE for place in where.split("-"))
+            for place in range(first + LARGE, end, LARGE):  # one by one, since one without content is refused
+                advise(c_void_p(place), c_size_t(LARGE), COLLAPSE)
 
 
 def end(*_: object) -> NoReturn:
@@ -227,12 +249,11 @@ def become(client: socket.socket) -> NoReturn:
     sys.stdin, sys.stdout = os.fdopen(0, closefd=False), os.fdopen(1, "w", closefd=False)  # for the new pipes
     sys.stderr = os.fdopen(2, "w", errors="backslashreplace", buffering=1, closefd=False)
     os.chdir(folder)
-    before, now = (
-        [*filter(None, variables.get(PATH, "").split(os.pathsep))] for variables in (os.environ, environment)
-    )
-    sys.path[1:] = [*now, *(place for place in sys.path[1:] if place not in before)]
+    before, now = (variables.get(PATH, "") for variables in (os.environ, environment))
+    follow(before, now)
     os.environ.clear()
     os.environ.update(environment)
+    os.environ.setdefault("PYTEST_ADDOPTS", UNNEEDED)
     replace_process = os.execv
 
     def execv(path: str, command: Sequence[str]) -> NoReturn:
@@ -240,12 +261,26 @@ def become(client: socket.socket) -> NoReturn:
             leave(caller, run(command[1:]))
         replace_process(path, command)
 
+    def execvp(file: str, args: Sequence[str]) -> NoReturn:
+        """Go on as a worker of Ray, which it starts with `bash -c "exec PYTHON FILE …"`."""
+        from shlex import split
+
+        _, _, *arguments = split(args[-1])
+        follow(now, os.environ.get(PATH, ""))
+        leave(caller, run(arguments))
+
     if MULTIPROCESSING in arguments:
         from multiprocessing import set_executable
 
         set_executable(sys.executable)  # for what this one spawns
-    os.execv, os.getppid = execv, lambda: parent
+    os.execv, os.execvp, os.getppid = execv, execvp, lambda: parent
     leave(caller, run([*dropwhile(("-u", "-B").__contains__, arguments)]))
+
+
+def follow(before: str, now: str) -> None:
+    """Import from the folders of one PYTHONPATH in place of those of another."""
+    old, new = (list(filter(None, folders.split(os.pathsep))) for folders in (before, now))
+    sys.path[1:] = [*new, *(place for place in sys.path[1:] if place not in old)]
 
 
 def move_high(file: int) -> int:
@@ -273,15 +308,22 @@ def leave(caller: int, status: int) -> NoReturn:
 
 
 def run(arguments: Sequence[str]) -> int:
-    """Run `-m MODULE …` or `-c CODE`, and say how it ended."""
-    from runpy import run_module
+    """Run `-m MODULE …`, `-c CODE` or `FILE.py …`, and say how it ended."""
+    from runpy import run_module, run_path
 
+    if arguments[0].endswith(".py"):
+        arguments = ("", *arguments)
     how, what, *rest = arguments
     sys.argv = [what, *rest]
-    sys.path[0] = str(Path.cwd()) if how == "-m" else ""
+    sys.path[0] = {"-m": str(Path.cwd()), "-c": ""}.get(how, str(Path(what).parent))
     names: dict[str, Any] = {"__name__": "__main__"}
     try:
-        exec(what, names) if how == "-c" else run_module(what, run_name="__main__", alter_sys=True)
+        if how == "-c":
+            exec(what, names)
+        elif how == "-m":
+            run_module(what, run_name="__main__", alter_sys=True)
+        else:
+            run_path(what, run_name="__main__")
     except SystemExit as end:
         return int(end.code or 0)
     except BaseException:

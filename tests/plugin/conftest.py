@@ -25,8 +25,7 @@ SYNSETS = ("n01440764", "n01443537", "n02123045")
 CLASSES = dict(zip(SYNSETS, (0, 1, 281), strict=True))
 HELD, UPDATE, WRONG = "--eye-baseline=kept", "--eye-update-baseline", 7
 # Plugins of this machine that no case needs, and a warning about what a warm interpreter has imported before.
-QUICK = "-p no:hypothesispytest -p no:anyio -p no:pytest_cov -p no:benchmark -p no:codspeed"
-QUICK += " -W ignore::pytest.PytestAssertRewriteWarning"
+QUICK = f"{WARM['UNNEEDED']} -W ignore::pytest.PytestAssertRewriteWarning"
 NOT_KEPT = ("PYTEST", "HF_", "COLUMNS", "PYTHONDONTWRITEBYTECODE", "CI", "BUILD_NUMBER")  # pytest says more under CI
 SURROUNDINGS = {name: value for name, value in os.environ.items() if not name.startswith(NOT_KEPT)} | {
     "PYTHONPATH": str(SITE),
@@ -246,9 +245,9 @@ def cold(world: World) -> World:
 
 
 @pytest.fixture(scope="session")
-def cluster() -> Iterator[Any]:
+def cluster(warm_python: tuple[str, ...]) -> Iterator[Any]:
     """A Ray cluster of a head without processors and two nodes; who removes a node adds another one."""
-    with start_cluster({"num_cpus": 2}, {"num_cpus": 2}) as cluster:
+    with start_cluster({"num_cpus": 2}, {"num_cpus": 2}, warm=warm_python[0]) as cluster:
         yield cluster
 
 

@@ -7,12 +7,14 @@ import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
+from pathlib import Path
 from typing import IO
 
 SCRIPT = """
 import json
 import os
 import sys
+import time
 from ray.cluster_utils import Cluster
 memory = 100 * 1024**2
 head = {"num_cpus": 0, "object_store_memory": memory, "include_dashboard": False}
@@ -31,6 +33,8 @@ for line in sys.stdin:
         add(node)
     else:
         cluster.remove_node(nodes.pop(), allow_graceful=False)
+        while sum(node["Alive"] for node in cluster.global_state.node_table()) > len(nodes) + 1:
+            time.sleep(0.1)  # or the next run waits for what the node had
     print("done", flush=True)
 cluster.shutdown()
 """
@@ -61,9 +65,11 @@ class RayCluster:
 
 
 @contextmanager
-def start_cluster(*nodes: Mapping[str, int]) -> Iterator[RayCluster]:
-    """Start a cluster of nodes with so many `num_cpus` and `num_gpus`."""
+def start_cluster(*nodes: Mapping[str, int], warm: str = "") -> Iterator[RayCluster]:
+    """Start a cluster of nodes with so many `num_cpus` and `num_gpus`; workers are forks of the interpreter `warm`."""
     environment = os.environ | QUIET | {"PYTHONPATH": ""}
+    if warm:
+        environment |= {"PYTHONPATH": str(Path(__file__).with_name("ray_site")), "WARM_RAY": warm}
     command = [sys.executable, "-c", f"NODES = {[dict(node) for node in nodes]}\n{SCRIPT}"]
     with subprocess.Popen(
         command, env=environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
