@@ -53,13 +53,16 @@ else:
 
 NO_SKIPS = "EYECHART_NO_SKIPS"  # .ci/run sets it: nothing that can run there may be left out
 SLOWEST = "EYECHART_SLOWEST"  # how many of the slowest tests are listed at the end
-DEEP = re.compile(r"^pytestmark = .*\bpytest\.mark\.deep\b", re.MULTILINE)  # a file whose tests are all deep
+MARK = "pytest.mark.deep"  # a file without it has no deep test
+DEEP = re.compile(rf"^pytestmark = .*\b{re.escape(MARK)}\b", re.MULTILINE)  # a file whose tests are all deep
 WARM = run_path(str(Path(__file__).parent / "warm.py"))
 FROZEN = [monotonic()]  # the times at which objects were left out of collections of garbage
 TOGETHER = {  # how files begin that share what takes long to make
     "a run of OODBench": ("tests/end_to_end/test_oodbench",),
     "the imports of OpenAI's and Anthropic's clients": ("tests/unit/test_batches", "tests/unit/test_openai"),
     "the import of vLLM": ("tests/end_to_end/test_vllm", "tests/end_to_end/test_presets"),
+    "tiny models of families": ("tests/unit/test_hf",),
+    "runs of every table": ("tests/tables/every/",),
     "a Ray cluster": (
         "tests/plugin/faults/test_pools",
         "tests/plugin/faults/test_ray_losses",
@@ -136,10 +139,12 @@ def skipped_tests(config: pytest.Config) -> list[pytest.TestReport]:
 
 
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
-    """Do not import files whose tests are all deep where deep tests are left out: a quarter of all lines."""
-    if config.option.markexpr != "not deep" or collection_path.suffix != ".py":
+    """Do not import files that have no test of the session's kind: each is a quarter to a half of all files."""
+    if collection_path.suffix != ".py" or config.option.markexpr not in ("deep", "not deep"):
         return None
-    return DEEP.search(collection_path.read_text(encoding="utf-8")) is not None or None
+    text = collection_path.read_text(encoding="utf-8")
+    left_out = DEEP.search(text) is not None if config.option.markexpr == "not deep" else MARK not in text
+    return left_out or None
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cache, cached_property
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +20,7 @@ from eyechart.models.vllm.generator import VllmGenerator
 from eyechart.spec import parse_spec
 
 CHOICES = ("cat", "caterpillar", "cat food", "a cat that sees", "dog", "cat", "x", "hot dog", "")
-TOKENS = 5  # of an answer
+TOKENS, BATCH = 5, 8  # tokens of an answer, and requests of a batch if there are so many
 PATHS = {True: "one pass", False: "step by step"}
 
 
@@ -29,6 +29,12 @@ def draw_requests(count: int = 3) -> list[Request]:
     noise = np.random.default_rng(3).integers(0, 256, (count, 4, 3, 3), dtype=np.uint8)
     images = [Image.fromarray(pixels).resize((50 + 10 * place, 60)) for place, pixels in enumerate(noise)]
     return [Request((image, f"what is thing {place}?" + " and so on" * place)) for place, image in enumerate(images)]
+
+
+@cache
+def load_generator(spec: str) -> HfGenerator:
+    """Return a model, which is loaded once for all comparisons."""
+    return HfGenerator(parse_spec(spec), offline=True)
 
 
 @dataclass(frozen=True)
@@ -48,10 +54,10 @@ class Comparison:
     requests: Sequence[Request]
     choices: Sequence[str] = CHOICES
 
-    @cached_property
+    @property
     def generator(self) -> HfGenerator:
         """The checkpoint as eyechart asks it, all requests in one batch."""
-        return HfGenerator(parse_spec(f"hf[{self.folder},batch_size={len(self.requests)}]"), offline=True)
+        return load_generator(f"hf[{self.folder},batch_size={max(BATCH, len(self.requests))}]")
 
     @property
     def spec(self) -> str:
