@@ -61,7 +61,8 @@ def start_engine(path: Path, *, device: str, offline: bool, copies: int = 1, **s
         together = settings["tensor_parallel_size"] * settings.get("pipeline_parallel_size", 1)
         os.environ.update(SEPARATE_PROCESS_ENVIRONMENT if together * copies > 1 else {})
         os.environ.update({"VLLM_ENABLE_V1_MULTIPROCESSING": "1"} if copies > 1 else {})
-        gc.freeze()  # vLLM collects garbage three times at its start; what is older was collected with its model
+        gc.freeze()  # vLLM collects garbage at its start and at its end, what it made itself is enough
+        stack.callback(gc.unfreeze)
         llms = tuple(_made(path, stack, **place, **settings) for place in _places(device, together, copies))
         return Engine(llms, stack.pop_all())
 
@@ -70,21 +71,28 @@ def _made(path: Path, stack: ExitStack, **settings: Any) -> Any:
     from vllm import LLM
 
     try:
-        llm = LLM(
-            model=str(path),
-            seed=0,
-            generation_config="vllm",  # not the checkpoint's own, which may ask for sampling
-            limit_mm_per_prompt={"image": MAX_IMAGES, "video": 0},
-            structured_outputs_config=COMPACT,
-            worker_extension_cls=WORKER_EXTENSION,
-            use_tqdm_on_load=False,
-            **settings,
-        )
+        with patch.object(gc, "freeze", lambda: None):  # or what it makes is collected only if all else is, too
+            llm = LLM(
+                model=str(path),
+                seed=0,
+                generation_config="vllm",  # not the checkpoint's own, which may ask for sampling
+                limit_mm_per_prompt={"image": MAX_IMAGES, "video": 0},
+                structured_outputs_config=COMPACT,
+                worker_extension_cls=WORKER_EXTENSION,
+                use_tqdm_on_load=False,
+                **settings,
+            )
     except Exception as error:  # vLLM's code for a family raises what it happens to meet
         reason = f"{type(error).__name__}: {' '.join(str(error).split())[:300]}"
         raise ModelError(f"vLLM cannot start with {path}: {reason}. Try hf[…], or other options of vllm[…].") from error
-    stack.callback(llm.llm_engine.engine_core.shutdown)
+    stack.callback(_shut_down, llm)
     return llm
+
+
+def _shut_down(llm: Any) -> None:
+    """Stop an engine, which collects garbage several times, but not what is older than the engine."""
+    with patch.object(gc, "unfreeze", lambda: None):
+        llm.llm_engine.engine_core.shutdown()
 
 
 def _places(device: str, together: int, copies: int) -> list[Mapping[str, Any]]:
