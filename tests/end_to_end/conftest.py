@@ -17,7 +17,7 @@ import pytest
 
 from eyechart.cli import main
 from eyechart.reports.render import Table, to_csv
-from eyechart.reports.runs import load
+from eyechart.reports.runs import Runs, load
 from eyechart.reports.tables import tables
 
 MLLM, A, B, C = "hf[toybox-mllm]", "open_clip[toybox-clip]", "open_clip[toybox-clip-b]", "conse[]"
@@ -137,10 +137,15 @@ def bench(tmp_path_factory: pytest.TempPathFactory, warm_python: Sequence[str], 
 
 
 @pytest.fixture(scope="session")
-def made(bench: Bench) -> Callable[[str], Sequence[Table]]:
+def loaded() -> Callable[..., Runs]:
+    """Runs as the reports read them, each set of folders once."""
+    return cache(lambda *folders: load([Path(folder) for folder in folders]))
+
+
+@pytest.fixture(scope="session")
+def made(bench: Bench, loaded: Callable[..., Runs]) -> Callable[[str], Sequence[Table]]:
     """A table of all runs, made once, whatever it is written as."""
-    runs = load([Path(path) for path in bench.paths()])
-    return cache(lambda name: tables(f"oodbench-{name}", runs))
+    return cache(lambda name: tables(f"oodbench-{name}", loaded(*bench.paths())))
 
 
 @pytest.fixture(scope="session")

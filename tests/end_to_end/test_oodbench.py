@@ -10,8 +10,10 @@ from xml.etree import ElementTree
 
 import pytest
 
+from eyechart.reports.figures import draw
 from eyechart.reports.oodbench.catalogue import FIGURES, TABLES
 from eyechart.reports.render import RENDERERS
+from eyechart.reports.runs import Runs
 
 pytestmark = pytest.mark.deep
 
@@ -95,19 +97,19 @@ def test_a_table_comes_as_csv_and_latex(made: Made, table: Table, name: str) -> 
 
 
 @pytest.mark.parametrize("name", [figure.alias for figure in FIGURES])
-def test_a_figure_is_drawn_of_whom_it_is_about(bench: Any, name: str) -> None:
-    path, runs = bench.folder / f"{name}.svg", ("all", "others", "detectors")
+def test_a_figure_is_drawn_of_whom_it_is_about(bench: Any, loaded: Callable[..., Runs], name: str) -> None:
+    runs = ("all", "others", "detectors")
     chosen = runs[:1] if name in ("oodbench-F2", "oodbench-F8") else runs[2:] if name == "oodbench-F13" else runs[:2]
-    folders = [bench.part("all", "sample-coco")] if name in OF_ONE_SPLIT else bench.paths(*chosen)
-    bench.report("figure", name, *folders, "--out", str(path))
+    folders = [bench.part("all", "sample-nuscenes")] if name in OF_ONE_SPLIT else bench.paths(*chosen)
+    path = draw(name, loaded(*folders), None, bench.folder / f"{name}.svg", bench.folder)
     texts = " ".join(each.text or "" for each in ElementTree.parse(path).iter("{http://www.w3.org/2000/svg}text"))
     assert any(who in texts for who in (MLLM, "poor", "toybox-clip", "4 models"))
     assert any(size in texts for size in ("n=", " pairs", " of 31 hard samples"))
 
 
 def test_the_reports_are_a_command(bench: Any) -> None:
-    said = bench.call("eyechart", "table", "oodbench-T1", *bench.paths())
-    assert said == bench.report("table", "oodbench-T1", *bench.paths())
+    said = bench.call("eyechart", "table", "oodbench-T1", *bench.paths("others"))
+    assert said == bench.report("table", "oodbench-T1", *bench.paths("others"))
 
 
 def test_a_division_is_looked_for_in_training_texts(bench: Any) -> None:

@@ -157,13 +157,6 @@ def test_the_figures_have_what_the_tables_have(drawn, name, texts):
     assert texts <= {*drawn(name)}
 
 
-@pytest.mark.parametrize("name", FIGURES)
-def test_the_figures_are_the_same_every_time(drawn, tmp_path, name):
-    drawn(name, "one.svg")
-    drawn(name, "two.svg")
-    assert (tmp_path / "one.svg").read_bytes() == (tmp_path / "two.svg").read_bytes()
-
-
 @pytest.mark.deep
 def test_categories_after_the_eightieth_share_a_bar(bench, tmp_path):
     rows = [divided()[1] | {"name": f"thing {number}"} for number in range(100)]

@@ -1,4 +1,4 @@
-"""Figures 9, 10 and 13 of OODBench: SVG that parses, has its models, and is the same every time."""
+"""Figures 9, 10 and 13 of OODBench: SVG that parses and has its models."""
 
 from dataclasses import replace
 from functools import cache
@@ -44,10 +44,8 @@ def drawn(draw_figure):
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_a_figure_names_every_model_and_is_the_same_every_time(drawn, draw_figure, name):
-    one, texts = drawn(name)
-    two, _ = draw_figure(name)
-    assert one.read_bytes() == two.read_bytes()
+def test_a_figure_names_every_model(drawn, name):
+    _, texts = drawn(name)
     assert all(any(model in (text or "") for text in texts) for model in ("hf[a]", "hf[$b$]", "hf[c]"))
 
 

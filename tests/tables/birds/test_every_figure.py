@@ -1,4 +1,4 @@
-"""Every figure of RealBirdID: SVG that parses, names its models, says of what, and is the same every time."""
+"""Every figure of RealBirdID: SVG that parses, names its models, and says of what."""
 
 import pytest
 
@@ -26,10 +26,8 @@ def test_every_figure_has_its_numbers_as_a_table(three, name):
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_a_figure_names_every_model_says_how_was_asked_and_is_the_same_every_time(three, drawing, tmp_path, name):
+def test_a_figure_names_every_model_and_says_how_was_asked(three, drawing, name):
     texts = drawing(three, name, "one.svg")
-    drawing(three, name, "two.svg")
-    assert (tmp_path / "one.svg").read_bytes() == (tmp_path / "two.svg").read_bytes()
     models = ("hf[c]",) if name in OF_ONE else ("hf_clip[$x$]", "hf_clip[b]", "hf[c]")
     assert name in MEANS or all(any(model in (text or "") for text in texts) for model in models)
     if name not in (*OF_DATA, *OF_ONE):
