@@ -169,14 +169,13 @@ def test_the_repeat_is_computed_anew_and_finds_a_model_that_answers_differently(
     [
         ("open_clip[toybox-clip,batch_size=13]", "toys", (1, 8), ["bfloat16"]),
         # bfloat16 takes 13 times as long as float32 where the processor lacks it
-        ("timm[tf_efficientnet_lite0,batch_size=7]", "imagenet/sample", (1, 4), ["bfloat16"]),
-        ("conse[batch_size=7]", "toybox/sample", (4,), []),  # which reads 1,123 names with each batch size
-    ],  # a batch of 64, the default, would be filled up with repeated images
+        ("timm[tf_efficientnet_lite0,batch_size=4]", "imagenet/sample", (1, 3), ["bfloat16"]),
+    ],  # a batch of 64, the default, would be filled up with repeated images; conse: unit/test_batch_positions
 )
 def test_packaged_models_change_few_answers_with_the_batch_size_and_more_scores_with_the_precision(
     audit: Audit, tmp_path: Path, toys: Path, model: str, split: str, sizes: tuple[int, ...], precisions: list[str]
 ) -> None:
-    images = 13 if split == "toys" else 7  # one batch
+    images = 13 if split == "toys" else 4  # one batch
     result = audit(model, toys if split == "toys" else split, batch_size=sizes, dtype=precisions, limit=images)
     rows = result.flips.set_index("setting")
     changed = [f"batch_size={size}" for size in sizes]
@@ -222,14 +221,21 @@ def test_a_generator_is_asked_again_with_another_batch_size_and_repeated_questio
     assert "detects no loss" in result.conclusions[0]
 
 
-def test_the_command_prints_a_row_for_each_setting_and_a_sentence(run: Run, tmp_path: Path) -> None:
-    words = ("open_clip[toybox-clip]", "toybox/sample-cutouts", "--batch-size=8", "--dtype=bfloat16", "--limit=6")
+def test_the_command_prints_a_row_for_each_setting_and_a_sentence(run: Run, tmp_path: Path, toys: Path) -> None:
+    words = (
+        "open_clip[toybox-clip]",
+        "toys/test",
+        f"--data={toys.parents[1]}",
+        "--batch-size=8",
+        "--dtype=bfloat16",
+        "--limit=6",
+    )
     printed = run(*words)
     lines = printed.out.splitlines()
     assert lines[0] == "### Determinism of open_clip[toybox-clip]"
-    rows = [[cell.strip() for cell in line.split("|")[1:-1]] for line in lines if line.startswith("| toybox")]
+    rows = [[cell.strip() for cell in line.split("|")[1:-1]] for line in lines if line.startswith("| toys")]
     assert [row[2].replace("\\", "") for row in rows] == ["none", "batch_size=8", "dtype=bfloat16"]
-    assert lines[-1].startswith("- toybox/sample-cutouts (zero_shot): ")
+    assert lines[-1].startswith("- toys/test (zero_shot): ")
     assert lines[-1].endswith("it cannot decide about smaller ones.")
     assert not (tmp_path / "reports").exists()  # an audit is no run, and `latest` stays as it is
     table = [*csv.DictReader(io.StringIO(run(*words, "--format=csv").out))]

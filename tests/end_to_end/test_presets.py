@@ -149,9 +149,10 @@ def listed_names(folder: Path) -> str:
     return "\n".join(json.loads(path.read_text(encoding="utf-8")))
 
 
-def test_image_classifiers(tmp_path: Path, run_preset: Preset) -> None:
+def test_image_classifiers(tmp_path: Path, run_preset: Preset, answers: Path) -> None:
     cases = f"{TOYBOX} (test_closed_world or test_open_world or (test_multiple_choice and not setting))"
-    run = run_preset(tmp_path, "image-classifiers", cases, "--eye-limit=12", "--eye-set=multiple_choice.epochs=2")
+    few = ("--eye-limit=12", "--eye-set=multiple_choice.epochs=2", f"--eye-store={answers}")  # of texts in 80 templates
+    run = run_preset(tmp_path, "image-classifiers", cases, *few)
     names = [*published_names(run.asked, class_list=listed_names(tmp_path))]
     assert {*names} == JSON_PROMPTS
     assert batch_sizes(run, names, "closed_world_json") == batch_sizes(run, names, "open_world_json") == {10, 2}

@@ -301,8 +301,8 @@ from transformers import CLIPImageProcessor
 """
 
 
-def test_vllm_loads_the_repair_and_with_it_its_image_processors() -> None:
-    done = subprocess.run([sys.executable, "-c", REPAIRED], capture_output=True, text=True, check=False)
+def test_vllm_loads_the_repair_and_with_it_its_image_processors(torch_python: Sequence[str]) -> None:
+    done = subprocess.run([*torch_python, "-c", REPAIRED], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
 
 

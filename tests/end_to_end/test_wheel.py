@@ -20,6 +20,8 @@ pytestmark = pytest.mark.deep
 
 ROOT = Path(__file__).parents[2]
 Done = subprocess.CompletedProcess[str]
+IMAGE = (ROOT / "docker" / "cpu.Dockerfile").read_text(encoding="utf-8")
+COPIED = " ".join(re.findall(r"^COPY (.+) \S+$", IMAGE, re.MULTILINE)).split()
 TRAINING = re.compile(r"torch\.optim|\.backward\(|\bzero_grad\(|^(?:from|import) toybox", re.MULTILINE)
 QUICK = {"OMP_NUM_THREADS": "1", "CUDA_VISIBLE_DEVICES": ""}
 EXTRAS = ("anthropic", "figures", "gemini", "hub", "models", "openai")  # in the order in which pip prints them
@@ -43,14 +45,14 @@ def call(*command: object, folder: Path, code: int = 0) -> Done:
 
 @pytest.fixture(scope="module")
 def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The wheel of the tracked and the new files, built where no earlier build lies."""
+    """The wheel of the files that the images copy, tracked or new, built where no earlier build lies."""
     folder = tmp_path_factory.mktemp("wheel")
     listed = subprocess.run(
         ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"],
         cwd=ROOT, capture_output=True, text=True, check=True,
     ).stdout  # fmt: skip
     for name in filter(None, listed.split("\0")):
-        if (ROOT / name).is_file() and not name.startswith("tests/"):
+        if (ROOT / name).is_file() and name.partition("/")[0] in COPIED:
             (folder / "source" / name).parent.mkdir(parents=True, exist_ok=True)
             shutil.copy(ROOT / name, folder / "source" / name)
     pip = (sys.executable, "-m", "pip", "wheel", "-q", "--no-deps", "--no-build-isolation", "--no-index")

@@ -1,6 +1,7 @@
 """`--eye-answer` stores answers, and `--eye-stored` scores them without models."""
 
 import json
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -151,9 +152,11 @@ def test_a_gate_in_the_ini_file_does_not_concern_a_session_that_answers(world: A
 
 
 @pytest.mark.deep
-def test_every_packaged_protocol_is_scored_without_torch(world: Any) -> None:
+def test_every_packaged_protocol_is_scored_without_torch(world: Any, answers: Path) -> None:
     """The records and sample tables are those of the session that answered, also without `--eye-stored`."""
     world.environment = {"HF_HUB_OFFLINE": "1"}
+    (world.folder / ".eyechart").mkdir()
+    (world.folder / ".eyechart" / "store").symlink_to(answers)
     world.installed(PACKAGED, "--eye-limit=2")
     records, tables = world.records, world.files
     assert len({record["protocol"] for record in records}) >= 15
