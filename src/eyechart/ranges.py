@@ -11,7 +11,7 @@ SHARES = FRACTIONS | {
     *("answered", "f1", "hm", "tree_hm", "ua_a", "p_abstain", "abstained_at_95", "target_brier"),
     *("auc", "aurc", "auc_macro", "auc_balanced", "accuracy_coverage_auc"),
 }
-CHANGES = ("_change", "_delta")  # the endings of changes of shares
+CHANGES = ("_change", "_delta")  # the endings of changes of a metric
 OTHERS = {
     "mcc": (-1.0, 1.0),
     "brier": (0.0, 2.0),
@@ -24,13 +24,16 @@ OTHERS = {
 def range_of(name: str) -> tuple[float, float]:
     """Return the least and the largest value that a metric can have, infinite for one that is not known.
 
-    >>> range_of("acc1"), range_of("mcc"), range_of("length")
-    ((0.0, 1.0), (-1.0, 1.0), (-inf, inf))
+    The range of a change, such as `mcc_delta`, is that of the differences of two values of its metric.
+
+    >>> range_of("acc1"), range_of("mcc"), range_of("mcc_delta"), range_of("length")
+    ((0.0, 1.0), (-1.0, 1.0), (-2.0, 2.0), (-inf, inf))
     """
     if name in SHARES:
         return 0.0, 1.0
     if name.endswith(CHANGES):
-        return -1.0, 1.0
+        least, most = OTHERS.get(name.rpartition("_")[0], (0.0, 1.0))
+        return least - most, most - least
     return OTHERS.get(name, (-inf, inf))
 
 

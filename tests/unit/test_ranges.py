@@ -52,4 +52,5 @@ def test_no_metric_can_lose_more_than_it_has() -> None:
     assert largest_loss("log_score", -1.0, 1) == -1 - log(LEAST)
     assert largest_loss("target_brier", 0.25, -1) == 0.75
     assert largest_loss("acc_delta", -0.25, 1) == 0.75
+    assert largest_loss("mcc_delta", -0.25, 1) == 1.75
     assert largest_loss("f1", 85.0, 1) == inf
