@@ -63,6 +63,7 @@ def test_a_card_names_the_best_model_of_a_benchmark(studio: Any, opened: Any) ->
 def test_the_matrix_has_every_model_with_its_interval_and_leads_to_its_samples(studio: Any, opened: Any) -> None:
     driver = opened(studio.page())
     rows = [row.split("\t") for row in driver.page.locator(".matrix tbody tr").all_inner_texts()]
+    assert rows[0][0] == "timm[tf_efficientnet_lite0]"  # the best first
     assert {name: value.strip() for name, value in rows} == {
         "hf[mllm]": "71.43 [35.89, 91.78] CW",
         "conse[]": "62.50 [30.57, 86.32] zero_shot",

@@ -118,8 +118,21 @@ export function MetricName({ metric }: { metric: Metric }) {
   );
 }
 
+// The models, those first that are best on average over the metrics that they have.
+function bestFirst(cases: Case[], columns: Column[]): string[] {
+  const places = new Map<string, number[]>();
+  for (const order of columns.map(ranked)) {
+    order.forEach(({ model }, place) => places.set(model, [...(places.get(model) ?? []), place / order.length]));
+  }
+  const mean = (model: string) => {
+    const own = places.get(model) ?? [1];
+    return own.reduce((sum, place) => sum + place, 0) / own.length;
+  };
+  return [...new Set(cases.map(({ model }) => model))].sort((one, other) => mean(one) - mean(other));
+}
+
 function Matrix({ index, columns }: { index: Index; columns: Column[] }) {
-  const models = [...new Set(index.cases.map(({ model }) => model))];
+  const models = bestFirst(index.cases, columns);
   const best = new Map(columns.map((column) => [column, ranked(column)[0]?.metric!.value]));
   return (
     <section class="table">
