@@ -73,7 +73,7 @@ class Summary:
         table = select_rows(records, verbose=verbose)
         for line in align_texts(table.rows):
             write(line)
-        for line in readings(records, None if verbose else MAX_NOTES):
+        for line in provenance_lines(records, None if verbose else MAX_NOTES):
             write(line)
         notes = [*dict.fromkeys(note for record in records for note in record.notes)]
         shown = notes if verbose else notes[:MAX_NOTES]
@@ -101,10 +101,10 @@ class Summary:
             terminalreporter.write_line(f"eyechart: {count_of(cases, 'case')} skipped: {why}")
 
 
-def readings(records: Iterable[Record], most: int | None) -> list[str]:
+def provenance_lines(records: Iterable[Record], most: int | None) -> list[str]:
     """Return a line for each split of the user that says where its labels and class names are from, at most `most`."""
-    by_split = {f"{record.benchmark}/{record.split}": record.data.reading for record in records if record.data.root}
-    lines = [f"read {split}: {reading}" for split, reading in by_split.items() if reading]
+    by_split = {f"{record.benchmark}/{record.split}": record.data.provenance for record in records if record.data.root}
+    lines = [f"read {split}: {provenance}" for split, provenance in by_split.items() if provenance]
     left = 0 if most is None else len(lines) - most
     return [*lines[:most], *([f"{count_of(left, 'more split')}: pytest -v"] if left > 0 else [])]
 

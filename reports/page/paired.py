@@ -42,8 +42,8 @@ def rank_cases(runs: Runs, alpha: float) -> list[Ranking]:
 def comparable_scores(group: ComparableCases) -> Iterator[list[ModelScore]]:
     """Yield the scores of the cases of a split that have the same main metric, if they are several."""
     names = group.model_names()
-    found = [(case, metric) for case in group.cases if (metric := first_metric(case)) is not None]
-    usable = [(case, metric) for case, metric in found if metric.higher_is_better is not None and case.record.evidence]
+    main = [(case, metric) for case in group.cases if (metric := first_metric(case)) is not None]
+    usable = [(case, metric) for case, metric in main if metric.higher_is_better is not None and case.record.evidence]
     for key, cases in groupby(
         sorted(usable, key=lambda pair: str(metric_key(pair[1]))), lambda pair: metric_key(pair[1])
     ):

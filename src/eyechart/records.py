@@ -126,7 +126,7 @@ class DataRecord(msgspec.Struct, frozen=True, kw_only=True):
         File | None,
         doc("JSON list of class names: the split's own, else those of the prompts; null without names."),
     ] = None
-    reading: Annotated[str, doc("Where labels and class names are from, in a few words.")] = ""
+    provenance: Annotated[str, doc("Where labels and class names are from, in a few words.")] = ""
 
 
 class OutcomeCounts(msgspec.Struct, frozen=True, kw_only=True):

@@ -271,7 +271,7 @@ def test_one_picture_in_two_classes_is_told(fill: Fill) -> None:
 
 
 @pytest.mark.parametrize(
-    ("names", "classnames", "reading"),
+    ("names", "classnames", "provenance"),
     [
         (["b/0.png", "a/0.png"], "", "class folders in the order of their names; class names: those of the folders"),
         (["0/0.png", "1/0.png"], "", "labels: numbers of the folders from 0; class names: these numbers"),
@@ -283,6 +283,6 @@ def test_one_picture_in_two_classes_is_told(fill: Fill) -> None:
     ],
 )  # fmt: skip
 def test_a_folder_says_where_labels_and_names_are_from(
-    fill: Fill, names: list[str], classnames: str, reading: str
+    fill: Fill, names: list[str], classnames: str, provenance: str
 ) -> None:
-    assert opened(fill(*names, classnames=classnames)).reading.endswith(reading)
+    assert opened(fill(*names, classnames=classnames)).provenance.endswith(provenance)

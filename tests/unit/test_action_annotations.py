@@ -52,7 +52,7 @@ def test_the_level_says_whether_a_case_fails(metric: MetricVerdict, level: str) 
 
 def test_a_line_has_the_number_before_and_after() -> None:
     (line,) = SCRIPT["annotate"](session(verdict(REGRESSION)))
-    change = "90.00 % -> 80.00 % (n=100, p=0.002; 12 lost, 2 gained)"
+    change = "90.00 %25 -> 80.00 %25 (n=100, p=0.002; 12 lost, 2 gained)"
     assert line == f"::error title=pets/test/prod (zero_shot)::regression: acc1[original, A] {change}"
 
 

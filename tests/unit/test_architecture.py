@@ -37,6 +37,7 @@ LAYERS = (  # from top to bottom
         "extras",
         "metrics",
         "parsers",
+        "path_encoding",
         "paths",
         "plurals",
         "records",

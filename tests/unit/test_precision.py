@@ -28,7 +28,7 @@ def test_convolutions_on_cuda_are_not_rounded_to_tf32() -> None:
 
 
 def test_a_caller_may_have_set_convolutions_alone() -> None:
-    CUDNN.conv.fp32_precision = "tf32"
+    CUDNN.rnn.fp32_precision, CUDNN.conv.fp32_precision = "ieee", "tf32"
     with inference_mode("cuda:0", "float32"):
         assert CUDNN.conv.fp32_precision == "ieee"
     assert CUDNN.conv.fp32_precision == "tf32"

@@ -168,8 +168,8 @@ def compare(
     """
     if after is None and models is None:
         raise SpecError("compare takes two runs, or one and two of its models: models=(SPEC, SPEC).")
-    given = [side for side in (before, after) if side is not None]
-    places = [side.folder if isinstance(side, EvaluationRun) else Path(side) for side in given]
+    runs = [side for side in (before, after) if side is not None]
+    places = [side.folder if isinstance(side, EvaluationRun) else Path(side) for side in runs]
     sides = match_runs(places) if models is None else match_models(places, models)
     rule = Rule(alpha, max_drop, margin)
     return Comparison(sides, compare_cases(common_cases(sides), rule, sides.folders), rule)

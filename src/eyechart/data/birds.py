@@ -54,11 +54,11 @@ def _build(
 ) -> Dataset:
     names = observations.taxonomy.names[0]
     whole = build_dataset(folder, benchmark, split, entries, classes=len(names), names=names)
-    reading = f"labels: species of birds.csv, {len(names):,} in taxonomy.csv"
+    provenance = f"labels: species of birds.csv, {len(names):,} in taxonomy.csv"
     species = observations.species.tolist()
     index = tuple(
         Row(entry.key, entry.file, entry.sha256, label) for entry, label in zip(entries, species, strict=True)
     )
     labels = [(label,) if label >= 0 else None for label in species]
     truth = build_original_labels(benchmark, index, labels, f"the species of {benchmark}/{split}")
-    return replace(whole, index=index, label_sets={truth.name: truth}, observations=observations, reading=reading)
+    return replace(whole, index=index, label_sets={truth.name: truth}, observations=observations, provenance=provenance)

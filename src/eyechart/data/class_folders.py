@@ -22,14 +22,14 @@ IMAGENET_NAMES = "class names: those of ImageNet"
 class ClassFolders:
     """The class of each folder by name, the names and the number of the classes, and notes on how they were read.
 
-    `reading` is what labels and names were taken for, in a few words.
+    `provenance` is what labels and names were taken for, in a few words.
     """
 
     labels: Mapping[str, int]
     names: tuple[str, ...]
     count: int
     notes: tuple[str, ...] = ()
-    reading: str = ""
+    provenance: str = ""
 
 
 def read_class_folders(
@@ -44,7 +44,7 @@ def read_class_folders(
     """
     unknown = [name for name in folders if name not in synset_classes()]
     if not unknown:
-        return ClassFolders(synset_classes(), (), CLASSES, reading=f"{SYNSETS}; {IMAGENET_NAMES}")
+        return ClassFolders(synset_classes(), (), CLASSES, provenance=f"{SYNSETS}; {IMAGENET_NAMES}")
     if flat:
         raise DataError(
             f"{folder} has ILSVRC validation files beside the folder {unknown[0]}, which is no synset of ImageNet-1k: "
@@ -120,9 +120,9 @@ def _own_classes(folders: Sequence[str]) -> ClassFolders:
     if all(map(_is_number, folders)) and [*folders] != sorted(folders, key=int):
         shown = ", ".join(folders[:3])
         notes = (f"class folders are numbers with gaps or from 1 and are classes in the order of text: {shown} ….",)
-    reading = f"labels: {IN_ORDER}; class names: those of the folders"
+    provenance = f"labels: {IN_ORDER}; class names: those of the folders"
     return ClassFolders(
-        {name: place for place, name in enumerate(folders)}, tuple(folders), len(folders), notes, reading
+        {name: place for place, name in enumerate(folders)}, tuple(folders), len(folders), notes, provenance
     )
 
 
@@ -161,8 +161,8 @@ def _match_names(folders: Sequence[str], names: Sequence[str], lines: Sequence[i
             f"{len(names) - len(folders):,} of the {len(names):,} classes in {CLASSNAMES} have no folder; the folders "
             "are those of their own names, and classes have the order of the lines."
         )
-        reading = f"labels: folders by their names in {CLASSNAMES}; {LINES}"
-        return ClassFolders(dict(zip(folders, lines, strict=True)), tuple(names), len(names), (note,), reading)
+        provenance = f"labels: folders by their names in {CLASSNAMES}; {LINES}"
+        return ClassFolders(dict(zip(folders, lines, strict=True)), tuple(names), len(names), (note,), provenance)
     notes: tuple[str, ...] = ()
     if [*lines] != sorted(lines):
         note = (

@@ -39,8 +39,8 @@ class Dataset:
 
     `equivalences` are pairs of classes that count as one. `annotation` (images with many objects) and `observations`
     (birds) have one row per row of the index, and so have `slices`, the variables of slices.csv. `notes` describe what
-    is not evaluated, and `reading` tells where labels and class names are from. `templates` are prompt templates that
-    travel with the data.
+    is not evaluated, and `provenance` tells where labels and class names are from. `templates` are prompt templates
+    that travel with the data.
     """
 
     benchmark: str
@@ -60,7 +60,7 @@ class Dataset:
     notes: tuple[str, ...] = ()
     slices: tuple[SliceVariable, ...] = ()
     templates: tuple[str, ...] = ()
-    reading: str = ""
+    provenance: str = ""
 
     def __len__(self) -> int:
         return len(self.selected)

@@ -103,12 +103,12 @@ def build_dataset(
     upright: bool = True,
     source: Source | None = None,
     numbered: bool = False,
-    reading: str = "",
+    provenance: str = "",
 ) -> Dataset:
     """Return a data set of entries, with the original label set for single labels and `multilabel` for lists of labels.
 
     Names have spaces in place of underscores, as in prompts. The notes tell this, a single class, and equal pictures in
-    two classes; with `numbered`, if labels are numbers that a file or a caller gives, also that none is 0. `reading`
+    two classes; with `numbered`, if labels are numbers that a file or a caller gives, also that none is 0. `provenance`
     tells where labels and class names are from.
 
     Raises DataError for no entries, equal keys, a label out of range, or a wrong number of class names.
@@ -131,7 +131,7 @@ def build_dataset(
         upright=upright,
         label_sets={truth.name: truth for truth in _label_sets(index, entries, benchmark, split)},
         notes=(*([note] if note else []), *_describe_labels(entries, classes, shown, numbered=numbered)),
-        reading=reading,
+        provenance=provenance,
     )
 
 

@@ -53,7 +53,7 @@ def open_folder(
         classes=classed.count,
         names=classed.names,
         upright=upright,
-        reading=files if flat else classed.reading,
+        provenance=files if flat else classed.provenance,
     )
     check_validation_labels(dataset, folder, all_equal=True)
     return replace(dataset, notes=(*classed.notes, *dataset.notes, *notes))

@@ -98,7 +98,7 @@ def open_table(
     )
     source = HubSource(text, images, image)
     count = classes or len(names)
-    own = "those given" if class_names else f"those of the column '{label}'"
+    own = "those given" if class_names else f"those of the column '{label}'" if names else "those of ImageNet"
     dataset = build_dataset(
         text,
         benchmark,
@@ -108,7 +108,7 @@ def open_table(
         names=names,
         upright=upright,
         source=source,
-        reading=f"images: column '{image}'; labels: column '{label}'; class names: {own if names else 'of ImageNet'}",
+        provenance=f"images: column '{image}'; labels: column '{label}'; class names: {own}",
     )
     check_validation_labels(dataset, text)
     return replace(dataset, notes=(*image_notes, *label_notes, *dataset.notes))

@@ -248,13 +248,13 @@ def build_pairs(pairs: Sequence[Any], benchmark: str, split: str, class_names: S
         names=names,
         source=source,
         numbered=numbered,
-        reading=_describe_reading(numbered, class_names),
+        provenance=_describe_provenance(numbered, class_names),
     )
     check_validation_labels(dataset, place)
     return dataset
 
 
-def _describe_reading(numbered: bool, class_names: Sequence[str]) -> str:
+def _describe_provenance(numbered: bool, class_names: Sequence[str]) -> str:
     names = "`class_names`, or `classes` of the data" if class_names else "these texts in the order of their characters"
     return f"labels: {'numbers from 0' if numbered else 'texts'} of the items; class names: {names}"
 

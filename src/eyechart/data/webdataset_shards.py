@@ -134,7 +134,7 @@ def open_shards(
         upright=upright,
         source=source,
         numbered=True,
-        reading=f"labels: numbers from 0 in the shards; class names: {'classnames.txt' if names else 'of ImageNet'}",
+        provenance=f"labels: numbers from 0 in the shards; class names: {'classnames.txt' if names else 'of ImageNet'}",
     )
     check_validation_labels(dataset, folder)
     return replace(

@@ -214,7 +214,7 @@ class CaseResult(Generic[P]):
             labels=dict(self.predictions.label_hashes()),
             root=absolute_root(self.settings.data),
             class_names=self.write_class_names(),
-            reading=dataset.reading,
+            provenance=dataset.provenance,
         )
 
     def variant(self) -> dict[str, str]:

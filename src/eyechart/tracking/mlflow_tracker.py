@@ -93,8 +93,8 @@ def prepare_local(uri: str) -> None:
         os.environ.setdefault("MLFLOW_ALLOW_FILE_STORE", "true")
     elif scheme == "sqlite" and (find_spec("alembic") is None or find_spec("sqlalchemy") is None):
         raise SpecError(
-            f"mlflow logs to {uri}, but mlflow-skinny has no database. Set {URI} to a folder, or install mlflow itself "
-            "(pip install mlflow)."
+            f"mlflow logs to {uri}, but mlflow-skinny has no database. Set {URI} to a folder, or install the "
+            "package mlflow itself."
         )
 
 

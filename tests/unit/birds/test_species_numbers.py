@@ -28,11 +28,12 @@ class Image:
         assert row[f"{column}.correct"] in ("", str(int(self.right)))
 
 
-@pytest.fixture(scope="module", params=[0, 1, 2])
+@pytest.fixture(scope="module", params=[(0, "all"), (1, "genus"), (2, "all")], ids=["0", "1", "2"])
 def case(request: pytest.FixtureRequest, make_bird_world: Any) -> tuple[Any, Record, list[dict[str, str]]]:
-    """A world, the record of a model of some skill, and its csv."""
-    world = make_bird_world(seed=request.param, skill=1.5 * request.param)
-    record = world.record(world.saying(), broken=BROKEN)
+    """A world, the record of a model of some skill by a tree of all levels or the published one, and its csv."""
+    seed, tree = request.param
+    world = make_bird_world(seed=seed, skill=1.5 * seed)
+    record = world.record(world.saying(), broken=BROKEN, tree=tree)
     return world, record, world.rows(record)
 
 
@@ -141,14 +142,16 @@ def test_what_most_unanswerable_birds_cost_is_a_count(case: Any, number: Any) ->
 class Tree:
     """Probabilities of every node for one bird, and what is predicted."""
 
-    def __init__(self, world: Any, row: int, listed: bool) -> None:
+    def __init__(self, world: Any, row: int, listed: bool, above: int) -> None:
         logits = world.logits()[row, :9].astype(np.float64)
         chosen = [int(place) for place in world.birds[row][2]] if listed else range(9)
         total = sum(math.exp(logits[place]) for place in chosen)
         leaves = [{place} for place in range(9)]
-        for above in world.tree.ancestors[1:]:
-            leaves += [{place for place in range(9) if above[place] == name} for name in range(max(above) + 1)]
-        self.leaves, self.depth = [*leaves, {*range(9)}], [3] * 9 + [2] * 5 + [1] * 3 + [0]
+        depths = [above + 1] * 9
+        for height, names in enumerate(world.tree.ancestors[1 : above + 1]):
+            leaves += [{place for place in range(9) if names[place] == name} for name in range(max(names) + 1)]
+            depths += [above - height] * (max(names) + 1)
+        self.leaves, self.depth = [*leaves, {*range(9)}], [*depths, 0]
         self.information = [1 - math.log(len(each)) / math.log(9) for each in self.leaves]
         own = [math.exp(logits[place]) / total if place in chosen else 0.0 for place in range(9)]
         self.chances = [round(sum(own[place] for place in each), 9) for each in self.leaves]
@@ -156,17 +159,21 @@ class Tree:
     def at(self, threshold: float) -> int:
         """The most informative node that is as likely; of equals the likeliest, then the first."""
         able = [node for node, chance in enumerate(self.chances) if chance >= threshold and chance]
-        return max(able or [17], key=lambda node: (round(self.information[node], 9), self.chances[node], -node))
+        return max(
+            able or [len(self.leaves) - 1],
+            key=lambda node: (round(self.information[node], 9), self.chances[node], -node),
+        )
 
 
 @pytest.fixture
 def trees(case: Any) -> Callable[[str], dict[int, Tree]]:
     """The trees of the birds that have an answer."""
-    world, _, rows = case
+    world, record, rows = case
+    above = 1 if record.variant["tree"] == "genus" else 2  # levels between species and the root
 
     def trees(labels: str) -> dict[int, Tree]:
         listed = "all.species" if labels == "all species" else "range.species"
-        return {row: Tree(world, row, labels == "range") for row, told in enumerate(rows) if told[listed]}
+        return {row: Tree(world, row, labels == "range", above) for row, told in enumerate(rows) if told[listed]}
 
     return trees
 
@@ -182,7 +189,7 @@ def gain(trees: dict[int, Tree], species: Sequence[int], correct_only: bool = Fa
         nodes = [tree.at(threshold) for tree in trees.values()]
         right = [place in tree.leaves[node] for place, tree, node in zip(species, trees.values(), nodes, strict=True)]
         worth = [
-            tree.depth[node] / 3 if depth else tree.information[node]
+            tree.depth[node] / tree.depth[0] if depth else tree.information[node]
             for tree, node in zip(trees.values(), nodes, strict=True)
         ]
         x = sum(each for each, hit in zip(worth, right, strict=True) if hit or not correct_only) / len(trees)

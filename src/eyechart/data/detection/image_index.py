@@ -144,5 +144,5 @@ def build_annotated_dataset(
     except VocabularyError as error:
         raise VocabularyError(f"{folder}: {error}") from error
     whole = build_dataset(folder, benchmark, split, entries, classes=len(names), names=names, upright=False)
-    reading = f"labels: boxes of {len(names):,} categories in the annotation files; class names: their names"
-    return replace(whole, label_sets={}, annotation=annotation, expected=expected, reading=reading)
+    provenance = f"labels: boxes of {len(names):,} categories in the annotation files; class names: their names"
+    return replace(whole, label_sets={}, annotation=annotation, expected=expected, provenance=provenance)

@@ -90,20 +90,20 @@ def flatten(value: Any) -> str:
 
 def get_object(value: Any, name: str) -> Mapping[str, Any]:
     """Return a field that is an object, empty if it is something else or not there."""
-    found = value.get(name) if isinstance(value, Mapping) else None
-    return found if isinstance(found, Mapping) else {}
+    field = value.get(name) if isinstance(value, Mapping) else None
+    return field if isinstance(field, Mapping) else {}
 
 
 def get_list(value: Mapping[str, Any], name: str) -> list[Any]:
     """Return a field that is a list, empty if it is something else or not there."""
-    found = value.get(name)
-    return found if isinstance(found, list) else []
+    field = value.get(name)
+    return field if isinstance(field, list) else []
 
 
 def get_text(value: Mapping[str, Any], name: str) -> str:
     """Return a field that is a text, "" if it is something else or not there."""
-    found = value.get(name)
-    return found if isinstance(found, str) else ""
+    field = value.get(name)
+    return field if isinstance(field, str) else ""
 
 
 def get_count(value: Mapping[str, Any], name: str) -> int:
@@ -112,7 +112,7 @@ def get_count(value: Mapping[str, Any], name: str) -> int:
     >>> get_count({"prompt_tokens": 12.0}, "prompt_tokens"), get_count({"prompt_tokens": None}, "prompt_tokens")
     (12, 0)
     """
-    found = value.get(name)
-    if isinstance(found, str) and found.isdecimal():
-        return int(found)
-    return int(found) if isinstance(found, int | float) and 0 <= found < float("inf") else 0
+    field = value.get(name)
+    if isinstance(field, str) and field.isdecimal():
+        return int(field)
+    return int(field) if isinstance(field, int | float) and 0 <= field < float("inf") else 0

@@ -201,8 +201,8 @@ def _answer(choice: Any) -> Answer:
     if reason.startswith(FILTERS):
         return errors.no_answer("content filter: the answer was withheld")
     if reason in BROKEN_OFF:  # as services say that pass requests on to others
-        _, said = errors.parse_error_object(choice["error"]) if choice.get("error") else ("", "")
-        return errors.no_answer(f"the server broke off its answer{said and f': {said}'}", retry=True)
+        _, reason = errors.parse_error_object(choice["error"]) if choice.get("error") else ("", "")
+        return errors.no_answer(f"the server broke off its answer{reason and f': {reason}'}", retry=True)
     message = get_object(choice, "message")
     if not message and not isinstance(choice.get("text"), str):
         return errors.no_answer("no answer: the server's choice has no message")

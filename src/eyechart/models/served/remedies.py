@@ -62,7 +62,7 @@ REMEDIES = (  # the first that fits is told
 COMPILED = tuple((re.compile(pattern, re.IGNORECASE | re.DOTALL), remedy) for pattern, remedy in REMEDIES)
 
 
-def find_remedy(said: str) -> str:
+def find_remedy(message: str) -> str:
     """Return what helps against a refusal, without a full stop, "" if that is unknown.
 
     >>> find_remedy("Unsupported parameter: 'max_tokens'. Use 'max_completion_tokens' instead.")
@@ -70,7 +70,7 @@ def find_remedy(said: str) -> str:
     >>> find_remedy("no pictures, please")
     ''
     """
-    return next((remedy for pattern, remedy in COMPILED if pattern.search(said)), "")
+    return next((remedy for pattern, remedy in COMPILED if pattern.search(message)), "")
 
 
 def add_remedy(reason: str) -> str:
