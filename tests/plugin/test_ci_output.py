@@ -96,7 +96,7 @@ def test_a_regression_is_told_with_what_the_gate_says(world: Any, told: Callable
     assert "## ` test_replay[imagenet/tiny/replay[path=a.csv]] `" in page
     assert "acc1 (ImGT, A) is worse than the baseline" in page
     assert re.search(
-        r"^\| ` imagenet/tiny/replay\[path=a.csv\] \(replay\) ` \| .+ \| 1.0000 \| 0.0000 \|", page, re.MULTILINE
+        r"^\| ` imagenet/tiny/replay\[path=a.csv\] \(replay\) ` \| .+ \| 100.00 % \| 0.00 % \|", page, re.MULTILINE
     )
     assert re.search(r"gate: \d+ numbers compared, \d+ significantly worse", page)
 
@@ -167,7 +167,7 @@ def test_a_hostile_name_stays_in_its_cell(said: str) -> None:
     tokens = MarkdownIt("commonmark").enable("table").parse(text)
     cells = [each.content for each in tokens if each.type == "inline"][9:]
     assert [inline_code(f"{said} (replay)"), inline_code(f"acc1 ({said}, A)")] == cells[:2]
-    assert cells[2:] == ["1.0000", "0.0000", "0.001", "2", "0", "regression", ""]
+    assert cells[2:] == ["100.00 %", "0.00 %", "0.001", "2", "0", "regression", ""]
 
 
 def test_a_long_text_is_cut() -> None:

@@ -45,7 +45,7 @@ def test_a_loss_is_accepted_and_then_passes(held: Any) -> None:
     assert "Commit it." in held.ran(HELD, UPDATE)
     held.ran(HELD)
     held.answer()
-    assert "better: acc1 (ImGT, A) +1.0000" in held.ran(HELD)
+    assert "better: acc1 (ImGT, A) +100.00 points" in held.ran(HELD)
 
 
 def test_noise_and_a_loss_that_is_allowed_pass(held: Any) -> None:

@@ -27,7 +27,7 @@ def test_a_loss_of_an_advisory_split_is_said_and_fails_nothing(held: Any, write:
     write('[[rules]]\nsplit = "imagenet/tiny"\ntier = "advisory"\n')
     said = held.ran(HELD, POLICY, "--eye-verdicts=v.json")
     assert "2 passed" in said
-    assert "imagenet/tiny/replay[path=a.csv] (replay): advisory: acc1 (ImGT, A) -1.0000" in said
+    assert "imagenet/tiny/replay[path=a.csv] (replay): advisory: acc1 (ImGT, A) -100.00 points" in said
     metrics = json.loads((held.world.folder / "v.json").read_bytes())["metrics"]
     assert {(metric["verdict"], metric["tier"]) for metric in metrics if "tiny/" in metric["case"]} == {
         ("regression", "advisory")

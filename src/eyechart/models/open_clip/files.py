@@ -118,8 +118,8 @@ def gelu_note(spec: ModelSpec) -> str:
     """Return a note if weights of a file may have been trained with another GELU than the architecture has, else ""."""
     from open_clip import get_model_config, list_models
 
-    if packaged_checkpoint(spec) or not spec.arguments or ":" in spec.arguments[0]:
-        return ""
+    if spec.backend != "open_clip" or packaged_checkpoint(spec) or not spec.arguments or ":" in spec.arguments[0]:
+        return ""  # a model in memory has its GELU already
     name, pretrained = parse_architecture(spec)
     quick = f"{name}-quickgelu"
     if not weights.is_path(pretrained) or get_model_config(name).get("quick_gelu") or quick not in list_models():
