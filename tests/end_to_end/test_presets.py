@@ -33,7 +33,7 @@ from eyechart.models.{package}.generator import {parent}
 class Recorder({parent}):
     """Writes the texts of each request, and its number of images, before it is answered."""
 
-    def note(self, requests):
+    def write_down(self, requests):
         for request in requests:
             texts = [part for part in request.parts if isinstance(part, str)]
             with open("asked.jsonl", "a") as file:
@@ -41,13 +41,13 @@ class Recorder({parent}):
             yield request
 
     def generate(self, requests, max_tokens, schema=None):
-        yield from super().generate(self.note(requests), max_tokens, schema)
+        yield from super().generate(self.write_down(requests), max_tokens, schema)
 
     def score(self, requests, choices, **more):
-        return super().score([*self.note(requests)], choices, **more)
+        return super().score([*self.write_down(requests)], choices, **more)
 
     def best(self, requests, choices):
-        return super().best([*self.note(requests)], choices)
+        return super().best([*self.write_down(requests)], choices)
 '''
 HF, VLLM = ("hf", "HfGenerator"), ("vllm", "VllmGenerator")
 LOCAL = [  # the models of the studies that have to be downloaded, replaced by packaged ones
