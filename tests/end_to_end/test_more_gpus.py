@@ -99,8 +99,9 @@ def test_the_recipe_answers_on_the_cluster(tmp_path: Path) -> None:
             wait_for(port)
             with node(join, environment=environment):
                 words = [str(BIN / "eyechart"), *shlex.split(RUN)[1:]]
+                here = environment | {"RAY_ADDRESS": f"127.0.0.1:{port}"}  # other tests may have clusters here, too
                 done = subprocess.run(
-                    words, cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=500, check=False
+                    words, cwd=tmp_path, env=here, capture_output=True, text=True, timeout=500, check=False
                 )
     assert done.returncode == 0, done.stdout + done.stderr
     (record,) = json.loads((tmp_path / "reports/runs/latest/records.json").read_bytes())["records"]

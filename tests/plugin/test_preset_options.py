@@ -1,5 +1,6 @@
 """A preset sets options of the suite for single protocols; the command line replaces them, and errors are sentences."""
 
+import re
 from typing import Any
 
 import pytest
@@ -52,10 +53,15 @@ def test_what_a_preset_leaves_out_is_not_run_and_is_printed(world: Any, workers:
 
 
 def test_a_preset_sets_options_of_the_models_that_have_them(world: Any) -> None:
-    (world.folder / "mine.toml").write_text('[model]\ndtype = "bfloat16"\nscal = 3\n', encoding="utf-8")
-    result = world.passes(*world.usual, "--eye-preset=mine.toml")
-    assert all("dtype=bfloat16" in record["model"]["spec"] for record in world.records)
-    assert "the preset mine.toml sets scal=3, an option that" in str(result.outlines)
+    (world.folder / "mine.toml").write_text('[model]\ndtype = "bfloat16"\n', encoding="utf-8")
+    models = ("--eye-model=hf[toybox-mllm]", "--eye-model=mine=hf[toybox-mllm,dtype=float16]", "--eye-model=conse[]")
+    listed = ("--collect-only", "-q", "-k", "toybox/sample-cutouts/ and (test_posterior or test_zero_shot)")
+    result = world.call("--pyargs", "eyechart.benchmarks", *models, *listed, "--eye-preset=mine.toml")
+    assert "test_posterior[toybox/sample-cutouts/hf[toybox-mllm,dtype=bfloat16]]" in result.stdout.str()
+    assert "test_posterior[toybox/sample-cutouts/mine]" in result.stdout.str()
+    assert "test_zero_shot[toybox/sample-cutouts/conse[dtype=bfloat16]]" in result.stdout.str()
+    said = world.passes(*world.usual, "--eye-preset=mine.toml").stdout.str()
+    assert re.search(r"the preset mine.toml sets dtype=bfloat16, an option that tiny.* do not have", said)
 
 
 @pytest.mark.parametrize(

@@ -77,7 +77,7 @@ def describe(model: Model) -> ModelDescription:
         templates=model.templates if isinstance(model, Encoder) else "",
         head=(head.outputs, head.imagenet) if head else None,
         prices=dict(describe_prices(model)),
-        note=model.note,
+        note=model.note if isinstance(model.note, str) else "",  # a class of the user may have another `note`
         neighbours=describe_neighbours(model) if isinstance(model, Neighbours) else None,
     )
 
