@@ -35,6 +35,8 @@ from .options import DEFAULT_MODELS, FALLBACK_MODELS, OPTIONS, get_option
 
 MAX_ALPHA = 0.5
 SETTINGS = pytest.StashKey[Settings]()
+PRESET = pytest.StashKey[Preset]()
+DEFAULTS = pytest.StashKey[Mapping[str, tuple[ModelSpec, ...]]]()  # the default models by benchmark
 
 
 def read_count(config: pytest.Config, name: str, least: int) -> int | None:
@@ -141,19 +143,25 @@ def declared_option_names(spec: ModelSpec) -> frozenset[str]:
 
 def is_used_for(config: pytest.Config, model: ModelSpec, benchmark: str) -> bool:
     """Return whether a model is evaluated on a benchmark: a requested model on all, a default one on its own."""
-    default = DEFAULT_MODELS.get(benchmark, FALLBACK_MODELS)
-    return bool(get_option(config, "model")) or model in [
-        add_model_options(config, parse_named_spec(text)) for text in default
-    ]
+    if get_option(config, "model"):
+        return True
+    if DEFAULTS not in config.stash:
+        config.stash[DEFAULTS] = {
+            name: tuple(add_model_options(config, parse_named_spec(text)) for text in texts)
+            for name, texts in {**DEFAULT_MODELS, "": FALLBACK_MODELS}.items()
+        }
+    return model in config.stash[DEFAULTS].get(benchmark, config.stash[DEFAULTS][""])
 
 
 def get_preset(config: pytest.Config) -> Preset:
-    """Return the requested preset, or an empty one."""
-    name = str(get_option(config, "preset"))
-    try:
-        return read_preset(name) if name else Preset()
-    except EyechartError as error:
-        raise pytest.UsageError(f"--eye-preset: {error}") from error
+    """Return the requested preset, or an empty one, read once per session."""
+    if PRESET not in config.stash:
+        name = str(get_option(config, "preset"))
+        try:
+            config.stash[PRESET] = read_preset(name) if name else Preset()
+        except EyechartError as error:
+            raise pytest.UsageError(f"--eye-preset: {error}") from error
+    return config.stash[PRESET]
 
 
 def read_suite_options(config: pytest.Config) -> Mapping[str, Mapping[str, str]]:
