@@ -7,7 +7,7 @@ Models with equal values always share a rank, and start a new rank together. The
 order of the input.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 from math import isnan
@@ -175,11 +175,17 @@ def unpaired_note(ranks: Sequence[RankedModel]) -> Iterator[str]:
 
 def model_scores(group: ComparableCases, ranked: RankedMetric) -> list[ModelScore]:
     """Return the models that have the metric, best first, equal ones by name."""
-    names = group.model_names()
+    scored = [(case, metric) for case in group.cases if (metric := ranked.find(case)) is not None]
+    return score_cases(group.model_names(), scored, ranked)
+
+
+def score_cases(
+    names: Mapping[int, str], scored: Iterable[tuple[CaseRun, Metric]], ranked: RankedMetric
+) -> list[ModelScore]:
+    """Return the models of some cases and their metric, best first, equal ones by name."""
     scores = [
         ModelScore(names[id(case)], case, metric, select_metric(case_evidence(case.record, case.folder), ranked))
-        for case in group.cases
-        if (metric := ranked.find(case)) is not None
+        for case, metric in scored
     ]
     ordered = sorted(scores, key=lambda score: -score.score)
     blocks = group_equal_scores([score.score for score in ordered])

@@ -2,15 +2,15 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from itertools import groupby
 from typing import Any
 
+from eyechart.gate.compare import MetricComparison
 from eyechart.glossary import is_percent
+from eyechart.records import Metric
 
-from ..evidence_io import case_evidence
-from ..leaderboard import ModelScore, RankedModel, assign_ranks, metric_key, select_metric
+from ..leaderboard import ModelScore, RankedMetric, RankedModel, assign_ranks, metric_key, score_cases
 from ..render import one_line
-from ..runs import ComparableCases, Runs
+from ..runs import CaseRun, ComparableCases, Runs
 from .summary import first_metric, split_names
 
 NO_EARLIER = "This page has no baseline and no earlier run."
@@ -41,38 +41,29 @@ def rank_cases(runs: Runs, alpha: float) -> list[Ranking]:
 
 def comparable_scores(group: ComparableCases) -> Iterator[list[ModelScore]]:
     """Yield the scores of the cases of a split that have the same main metric, if they are several."""
+    by_metric: dict[RankedMetric, list[tuple[CaseRun, Metric]]] = {}
+    for case in group.cases:
+        metric = first_metric(case)
+        if metric is not None and metric.higher_is_better is not None and case.record.evidence:
+            by_metric.setdefault(metric_key(metric), []).append((case, metric))
     names = group.model_names()
-    main = [(case, metric) for case in group.cases if (metric := first_metric(case)) is not None]
-    usable = [(case, metric) for case, metric in main if metric.higher_is_better is not None and case.record.evidence]
-    for key, cases in groupby(
-        sorted(usable, key=lambda pair: str(metric_key(pair[1]))), lambda pair: metric_key(pair[1])
-    ):
-        scores = [
-            ModelScore(names[id(case)], case, metric, select_metric(case_evidence(case.record, case.folder), key))
-            for case, metric in cases
-        ]
-        if len(scores) > 1:
-            yield sorted(scores, key=lambda score: (-score.score, score.name))
+    return (score_cases(names, scored, ranked) for ranked, scored in by_metric.items() if len(scored) > 1)
 
 
 def rank_rows(rankings: Sequence[Ranking]) -> dict[int, dict[str, Any]]:
     """Return the rank of each case by its id, and its comparison with the best case above it, None for that one."""
     return {
-        id(ranked.model.case): {"rank": ranked.rank, "against": None if ranked.test is None else _row(ranked)}
+        id(ranked.model.case): {"rank": ranked.rank, "against": ranked.test and _row(*ranked.test)}
         for ranking in rankings
         for ranked in ranking.ranks
     }
 
 
-def _row(ranked: RankedModel) -> dict[str, Any]:
-    comparison, p = ranked.test or (None, None)
-    assert comparison is not None
-    ends = None if comparison.ci is None else [comparison.ci.low, comparison.ci.high]
+def _row(comparison: MetricComparison, p: float) -> dict[str, Any]:
     counts = comparison.is_proportion
     return {
-        "model": one_line(ranked.against or ""),
         "delta": comparison.delta,
-        "ci": ends,
+        "ci": comparison.ci and [comparison.ci.low, comparison.ci.high],
         "p": p,
         "lost": comparison.n_lost if counts else None,
         "gained": comparison.gained if counts else None,

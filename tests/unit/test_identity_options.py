@@ -79,6 +79,6 @@ def test_every_backend_is_looked_at() -> None:
 
 def test_a_file_of_weights_tells_no_gelu_and_a_note_says_so(tmp_path: Path) -> None:
     spec = f"open_clip[ViT-B-32,pretrained={tmp_path / 'weights.pt'}]"
-    assert "name open_clip[ViT-B-32-quickgelu,…]" in OpenClipEncoder(parse_spec(spec)).note
-    assert OpenClipEncoder(parse_spec(spec.replace("ViT-B-32", "ViT-B-32-quickgelu"))).note == ""
-    assert OpenClipEncoder(parse_spec("open_clip[toybox-clip]")).note == ""
+    assert "name open_clip[ViT-B-32-quickgelu,…]" in OpenClipEncoder(parse_spec(spec)).model_note
+    assert OpenClipEncoder(parse_spec(spec.replace("ViT-B-32", "ViT-B-32-quickgelu"))).model_note == ""
+    assert OpenClipEncoder(parse_spec("open_clip[toybox-clip]")).model_note == ""

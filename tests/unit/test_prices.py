@@ -48,7 +48,7 @@ def make(spec: str) -> ServedGenerator:
 def test_the_packaged_table_has_the_prices_of_providers(spec: str, cost: float) -> None:
     model = make(spec)
     assert model.cost(MILLION) == pytest.approx(cost)
-    assert model.note.startswith(f"The cost is at prices of {read_prices(PACKAGED).date}")
+    assert model.model_note.startswith(f"The cost is at prices of {read_prices(PACKAGED).date}")
 
 
 def test_the_packaged_table_is_plausible_and_has_a_date() -> None:
@@ -61,12 +61,12 @@ def test_the_packaged_table_is_plausible_and_has_a_date() -> None:
 def test_a_model_without_a_price_has_no_cost_and_a_note() -> None:
     model = make("anthropic[claude-unheard-of]")
     assert model.cost(MILLION) is None
-    assert model.note.endswith("has no claude-unheard-of. Add price_in and price_out, or prices=FILE.")
+    assert model.model_note.endswith("has no claude-unheard-of. Add price_in and price_out, or prices=FILE.")
 
 
 def test_a_server_of_ones_own_has_no_prices_of_providers() -> None:
     model = make("openai[gpt-4o,base_url=http://localhost:1/v1]")
-    assert (model.cost(MILLION), model.note) == (None, "")
+    assert (model.cost(MILLION), model.model_note) == (None, "")
 
 
 @pytest.mark.parametrize("url", ["", ",base_url=http://localhost:1/v1"])
@@ -74,13 +74,13 @@ def test_a_file_comes_before_the_packaged_table(own: Path, url: str) -> None:
     assert make(f"openai[gpt-4o,prices={own}{url}]").cost(MILLION) == pytest.approx(0.5 * 2 + 0.5 * 1 + 8)
     model = make(f"openai[toy,prices={own}{url}]")
     assert model.cost(MILLION) == pytest.approx(1 + 4)
-    assert "prices of 2026-12-31" in model.note
+    assert "prices of 2026-12-31" in model.model_note
     assert bool(make(f"openai[gpt-4.1,prices={own}{url}]").cost(MILLION)) is not bool(url)
 
 
 def test_prices_of_a_specification_come_first(own: Path) -> None:
     model = make(f"openai[gpt-4o,prices={own},price_in=3,price_out=5]")
-    assert (model.cost(MILLION), model.note) == (8, "")
+    assert (model.cost(MILLION), model.model_note) == (8, "")
 
 
 def test_a_budget_in_usd_holds_at_prices_of_a_table(own: Path) -> None:

@@ -27,7 +27,8 @@ def test_the_ends_of_students_intervals_are_in_the_range_of_the_scores() -> None
         for estimate in score_estimates("ImGT", scores):
             least, most = range_of(estimate.name)
             assert estimate.interval is not None
-            assert least <= estimate.interval.low <= estimate.value <= estimate.interval.high <= most  # type: ignore[operator]
+            assert estimate.value is not None
+            assert least <= estimate.interval.low <= estimate.value <= estimate.interval.high <= most
 
 
 def test_epochs_of_a_rare_outcome_have_no_share_below_0() -> None:

@@ -63,9 +63,9 @@ class KnnModel(Neighbours):
         return int(self.encoder.loads)
 
     @property
-    def note(self) -> str:
+    def model_note(self) -> str:
         """What a reader needs to know of the encoder."""
-        return str(self.encoder.note)
+        return str(self.encoder.model_note)
 
     @cached_property
     def identity(self) -> Identity:

@@ -77,7 +77,7 @@ def describe(model: Model) -> ModelDescription:
         templates=model.templates if isinstance(model, Encoder) else "",
         head=(head.outputs, head.imagenet) if head else None,
         prices=dict(describe_prices(model)),
-        note=model.note if isinstance(model.note, str) else "",  # a class of the user may have another `note`
+        note=model.model_note,
         neighbours=describe_neighbours(model) if isinstance(model, Neighbours) else None,
     )
 
@@ -138,8 +138,8 @@ class DescribedModel(Model):
         return Head(*self.description.head) if self.description.head else None
 
     @property
-    def note(self) -> str:
-        """What a reader of costs needs to know."""
+    def model_note(self) -> str:
+        """The note of the model where it answers."""
         return self.description.note
 
     def cost(self, usage: Usage) -> float | None:

@@ -117,7 +117,7 @@ class Model(ABC):  # noqa: B024  # its interfaces have abstract methods
         return None
 
     @property
-    def note(self) -> str:
+    def model_note(self) -> str:
         """What a reader of results needs to know of the model, as a sentence, such as where its prices are from."""
         return ""
 

@@ -130,7 +130,7 @@ class Evaluate(Generic[P]):
             results_path(settings.store, self.case.slug, context.dataset.fingerprint, limit, settings.seed)
         )
         result.loads = loads
-        result.note = context.model.note
+        result.note = context.model.model_note
         result.class_names = prompt_names(context)
         result.store_entries = tuple(sorted(context.runner.digests))
         result.max_tokens = max(context.runner.token_limits, default=0)

@@ -77,7 +77,7 @@ class OpenClipEncoder(Encoder):
         )
 
     @property
-    def note(self) -> str:
+    def model_note(self) -> str:
         """That a file of weights is read with the GELU of the architecture, if there is the same with quick GELU."""
         return open_clip_files.gelu_note(self.spec)
 

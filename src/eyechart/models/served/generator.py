@@ -156,7 +156,7 @@ class ServedGenerator(Generator):
         return self.options.budget.cost(usage)
 
     @property
-    def note(self) -> str:
+    def model_note(self) -> str:
         """Where the prices are from, or why there are none."""
         return self.options.price_note
 
