@@ -15,7 +15,7 @@ from _pytest.pathlib import bestrelpath
 
 from eyechart.command_line import align_texts
 from eyechart.gate.headlines import WITH_EMPTY, counts_empty
-from eyechart.glossary import is_percent
+from eyechart.glossary import is_counted, is_percent
 from eyechart.plurals import count_of
 from eyechart.records import PASSED, Metric, Record
 
@@ -238,7 +238,7 @@ def format_interval(metric: Metric) -> str:
     """Return a value with its interval, in percent unless it is no proportion; "-" without a value."""
     if metric.value is None:
         return "-"
-    in_percent = is_percent(metric.name, metric.value)
+    in_percent = is_percent(metric.name, metric.value, counted=is_counted(metric.ci_method))
     value, *ends = (
         f"{100 * number:.2f}" if in_percent else f"{number:.4g}" for number in (metric.value, *(metric.ci or ()))
     )

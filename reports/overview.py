@@ -12,6 +12,7 @@ from msgspec import structs
 
 from eyechart.atomic import write_atomic
 from eyechart.gate.headlines import LABELLED, WITH_EMPTY, headlines, subset_name
+from eyechart.glossary import is_counted, is_percent
 from eyechart.records import Metric
 
 from .classification.ablations import ANSWER_TABLE, BATCH_TABLE, ENCODER_TABLE, ORDER_TABLE
@@ -151,8 +152,8 @@ def metric_table(group: ComparableCases) -> Table:
 
 
 def metric_cell(metric: Metric) -> NumberCell:
-    """Return a metric as a cell, in percent unless the value is beyond 100 %."""
-    style = FRACTION if metric.value is not None and metric.value > 1 else PERCENT
+    """Return a metric as a cell, in percent if it is written so."""
+    style = PERCENT if is_percent(metric.name, metric.value, counted=is_counted(metric.ci_method)) else FRACTION
     return NumberCell(metric.value, metric.n, metric.ci, style=style)
 
 

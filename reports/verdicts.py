@@ -20,8 +20,8 @@ from eyechart.gate.evidence import Evidence
 from eyechart.gate.messages import count_verdicts
 from eyechart.gate.shared_samples import share_samples
 from eyechart.gate.slices import SliceChanges, compare_case_slices, count_slices, count_untestable, decide_slices
+from eyechart.gate.value_texts import is_percent_change
 from eyechart.gate.verdicts import IMPROVEMENT, INCONCLUSIVE, REGRESSION, VERDICTS, Rule, Verdict, decide_with_models
-from eyechart.glossary import is_percent
 from eyechart.plurals import count_of
 
 from .render import DIFFERENCE, FRACTION, P_VALUE, PERCENT, Cell, NumberCell, NumberFormat, Row
@@ -132,11 +132,6 @@ def change_cell(comparison: MetricComparison) -> NumberCell:
         ci=(comparison.ci.low, comparison.ci.high) if comparison.ci and has_interval else None,
         style=CHANGE if is_percent_change(comparison) else DIFFERENCE,
     )
-
-
-def is_percent_change(comparison: MetricComparison) -> bool:
-    """Return whether both values of a metric are written in percent."""
-    return is_percent(comparison.metric.name, comparison.before, comparison.after)
 
 
 def refusal_notes(outcome: RunComparison) -> Iterator[str]:

@@ -7,7 +7,7 @@ from math import isfinite
 from typing import Any
 from uuid import UUID
 
-from eyechart.glossary import describe_metric, is_percent
+from eyechart.glossary import describe_metric, is_counted, is_percent
 from eyechart.records import Metric, Record, Run, encode
 
 from ..runs import CaseRun, Runs
@@ -84,7 +84,7 @@ def describe_case(case: CaseRun, run: Run, organization: str) -> dict[str, Any]:
 def describe_metric_result(metric: Metric, record: Record) -> dict[str, Any]:
     """Return a metric as a result, with its interval, number of samples and settings."""
     value = float(metric.value or 0)
-    is_proportion = is_percent(metric.name, value) and value >= 0
+    is_proportion = is_percent(metric.name, value, counted=is_counted(metric.ci_method)) and value >= 0
     unbounded = {"min_score": "-Infinity", "max_score": "Infinity"}
     return {
         "evaluation_name": "/".join((record.benchmark, record.split, record.protocol)),

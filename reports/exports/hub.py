@@ -7,7 +7,7 @@ from eyechart.errors import ReportError
 from eyechart.extras import install_command
 from eyechart.gate.baselines import model_slug
 from eyechart.gate.headlines import ANSWERED, headlines
-from eyechart.glossary import is_percent
+from eyechart.glossary import is_counted, is_percent
 from eyechart.records import Metric, Run
 
 from ..render import Table, to_markdown
@@ -55,12 +55,12 @@ def main_metric(case: CaseRun) -> Metric | None:
 def shown_value(metric: Metric) -> float:
     """Return a value as it is published: a fraction in percent."""
     value = float(metric.value or 0)
-    return round(100 * value, DIGITS) if is_percent(metric.name, value) else value
+    return round(100 * value, DIGITS) if is_percent(metric.name, value, counted=is_counted(metric.ci_method)) else value
 
 
 def describe_result(case: CaseRun, metric: Metric) -> str:
     """Return the metric, its interval and n, and the protocol, as a note of a result."""
-    scale = 100 if is_percent(metric.name, metric.value) else 1
+    scale = 100 if is_percent(metric.name, metric.value, counted=is_counted(metric.ci_method)) else 1
     interval = f", 95 % interval {scale * metric.ci[0]:.2f} to {scale * metric.ci[1]:.2f}" if metric.ci else ""
     unit = " in %" if scale == 100 else ""
     unit += "" if metric.higher_is_better else ", lower is better"

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from eyechart.gate.compare import MetricComparison
-from eyechart.glossary import is_percent
+from eyechart.gate.value_texts import is_percent_change
 from eyechart.records import Metric
 
 from ..leaderboard import ModelScore, RankedMetric, RankedModel, assign_ranks, metric_key, score_cases
@@ -67,7 +67,7 @@ def _row(comparison: MetricComparison, p: float) -> dict[str, Any]:
         "p": p,
         "lost": comparison.n_lost if counts else None,
         "gained": comparison.gained if counts else None,
-        "percent": is_percent(comparison.metric.name, comparison.before, comparison.after),
+        "percent": is_percent_change(comparison),
     }
 
 

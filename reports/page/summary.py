@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from eyechart.gate.headlines import headlines, subset_name
-from eyechart.glossary import is_percent
+from eyechart.glossary import is_counted, is_percent
 from eyechart.records import Metric, Record, Run
 
 from ..failures import failure_notes
@@ -80,7 +80,7 @@ def metric_fields(metric: Metric, record: Record) -> dict[str, Any]:
         "ci": metric.ci,
         "how": metric.ci_method,
         "better": metric.higher_is_better,
-        "percent": is_percent(metric.name, metric.value),
+        "percent": is_percent(metric.name, metric.value, counted=is_counted(metric.ci_method)),
     }
 
 

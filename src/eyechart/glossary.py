@@ -3,6 +3,7 @@
 The page shows these sentences as a legend and beside names; `glossary_entries` returns those of a set of records.
 """
 
+import re
 from collections.abc import Iterable, Mapping
 
 from eyechart.records import Metric, Record
@@ -165,16 +166,35 @@ NUMBERS = frozenset(
 )  # not in percent
 
 
-def is_percent(name: str, *values: float | None) -> bool:
+SHARE = re.compile(
+    r"(^|_)(acc|accuracy|agreement|answered|auc|choice|coverage|correct|em|exact|f1|map|match|pass|precision"
+    r"|proportion|rate|recall|share)(_|$)"
+)  # what the name of another tool's metric, or of a user's, has if it is a share
+
+
+def is_percent(name: str, *values: float | None, counted: bool = False) -> bool:
     """Return whether a metric is written in percent: all but p-values, statistics of tests and squared distances.
 
-    Metrics of other tools may be on any scale: one with a value beyond 1 is no fraction.
+    A metric of another tool may be on any scale. It is in percent if its name says that it is a share, or if it counts
+    samples (`counted`), as long as no value is beyond 1: a loss of 0.34 is no 34 percent.
 
-    >>> is_percent("acc1", 0.5, None), is_percent("cochran_q"), is_percent("acc_p"), is_percent("length", 9.9)
+    >>> is_percent("acc1", 0.5, None), is_percent("cochran_q"), is_percent("acc_p"), is_percent("exact_match", 99.0)
     (True, False, False, False)
+    >>> is_percent("loss", 0.34), is_percent("exact_match", 0.34), is_percent("quality", 0.34, counted=True)
+    (False, True, True)
     """
     is_fraction = all(value is None or not abs(value) > 1 for value in values)
-    return name not in NUMBERS and not name.endswith("_p") and is_fraction
+    is_share = counted or bool(describe_metric(name)) or SHARE.search(name.casefold()) is not None
+    return name not in NUMBERS and not name.endswith("_p") and is_fraction and is_share
+
+
+def is_counted(method: str) -> bool:
+    """Return whether an interval's method is one for a metric that counts samples.
+
+    >>> is_counted("clustered wilson"), is_counted("student")
+    (True, False)
+    """
+    return method.endswith("wilson") and not method.startswith("effective")
 
 
 def describe_metric(name: str) -> str:

@@ -87,7 +87,7 @@ def largest_loss(name: str, value: float, direction: int) -> float:
     (0.75, 0.75, inf)
     """
     least, most = range_of(name)
-    if (least, most) == (-inf, inf) and is_percent(name, value):
+    if (least, most) == (-inf, inf) and is_percent(name, value, counted=True):
         least, most = (0.0, 1.0) if value >= 0 else (-1.0, 1.0)
     if not least <= value <= most:
         return inf

@@ -12,12 +12,13 @@ import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
+from unicodedata import normalize
 
 from eyechart.errors import SpecError
 
 WHOLE = re.compile(r"(?P<head>[^\[\],=]+?)\s*(?:\[(?P<body>.*)\])?", re.DOTALL)
 NAMED = re.compile(r"(?P<alias>[^\[=]*)=(?P<spec>.*)", re.DOTALL)
-ALIAS = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]*")
+ALIAS = re.compile(r"[^\W_][\w.-]*")
 OPTION = re.compile(r"(?P<name>[A-Za-z_][A-Za-z0-9_]*(?:\.[A-Za-z_][A-Za-z0-9_]*)*)\s*=\s*(?P<value>.*)", re.DOTALL)
 
 
@@ -123,11 +124,14 @@ def parse_named_spec(text: str) -> ModelSpec:
 
 
 def parse_alias(alias: str, subject: str) -> str:
-    """Return the name that a model is given; `subject` begins the sentence of the SpecError for another form.
+    """Return the name of a model, composed (NFC), so that a name typed on macOS is the same one.
 
-    >>> parse_alias("prod-2", "The option")
-    'prod-2'
+    `subject` begins the sentence of the SpecError for another form.
+
+    >>> parse_alias("größe-2", "The option")
+    'größe-2'
     """
+    alias = normalize("NFC", alias)
     if not ALIAS.fullmatch(alias):
         raise SpecError(
             f"{subject} has the name '{alias}'. Expected letters, digits, '_', '.' and '-', of which the "

@@ -147,7 +147,7 @@ def test_a_pole_group_leaves_poles_open(street: Street) -> None:
 
 def test_deleted_objects_never_were(street: Street) -> None:
     street.put("car", deleted=1)
-    street.put("car", deleted=0, verified=1, user="ü", date="01-Jan-2015 00:00:00", id=3, draw=True)
+    street.put("car", deleted=None, verified=1, user="ü", date="01-Jan-2015 00:00:00", id=3, draw=True)
     assert street.says("car") == (1, True, True)
     assert not street.left_out()
 

@@ -90,6 +90,10 @@ def test_fewer_than_five_ranks_count_in_acc5_with_a_note(
     (estimate, *_) = top5(found)
     assert (estimate.value, estimate.n) == (2 / 3, 3)
     assert [*found.notes()] == ["3 of 3 answers have fewer than five ranks: acc5 counts those that are there."]
+    one = replay("key,answer\ns00,a\ns01,a\ns02,c").predictions(split, ("a", "b", "c", "d", "e"))
+    one = replace(one, targets=found.targets)
+    assert [*top5(one)] == []
+    assert [*one.notes()] == ["3 of 3 answers name one class: acc5 needs several ranked classes."]
 
 
 def test_what_names_no_class_is_unread(answer: Answer) -> None:

@@ -283,7 +283,11 @@ class ClassPredictions(Classification):
     def rank_notes(self) -> Iterator[str]:
         """Yield what a reader of `acc5` needs to know of ranked answers that are fewer than five."""
         named = self.ranks[self.ranks > 0]
-        fewer = int((named < TOP).sum()) if self.best is not None and self.has_top5 else 0
+        if self.best is None or not len(named):
+            return
+        if named.max() == 1 and self.targets.classes >= TOP:
+            yield f"{len(named):,} of {len(named):,} answers name one class: acc5 needs several ranked classes."
+        fewer = int((named < TOP).sum()) if self.has_top5 else 0
         if fewer:
             yield f"{fewer:,} of {len(named):,} answers have fewer than five ranks: acc5 counts those that are there."
 

@@ -34,14 +34,14 @@ class Thing(msgspec.Struct, frozen=True):
 
     label: str
     polygon: list[tuple[float, float]]
-    deleted: int | bool = 0
+    deleted: int | bool | None = None
 
 
 class Objects(msgspec.Struct, frozen=True, rename="camel"):
     """The polygons of an image, from back to front."""
 
-    img_width: int
-    img_height: int
+    img_width: float
+    img_height: float
     objects: list[Thing]
 
 
@@ -122,7 +122,7 @@ def _annotation(files: list[Path], ids: list[str], left_out: tuple[Exclusion, ..
 def _polygon_statuses(file: Path, labels: LabelMap) -> Iterator[PolygonStatus]:
     content = read_json(file, Objects, "Cityscapes' polygons")
     if content.img_width < 1 or content.img_height < 1:
-        raise DataError(f"{file}: the picture is {content.img_width} x {content.img_height} pixels: copy it again.")
+        raise DataError(f"{file}: the picture is {content.img_width:g} x {content.img_height:g} pixels: copy it again.")
     there: set[tuple[str, tuple[tuple[float, float], ...]]] = set()
     for thing in content.objects:
         status = (
@@ -137,7 +137,7 @@ def _polygon_statuses(file: Path, labels: LabelMap) -> Iterator[PolygonStatus]:
         yield status
 
 
-def _polygon_status(thing: Thing, width: int, height: int, labels: LabelMap) -> PolygonStatus:
+def _polygon_status(thing: Thing, width: float, height: float, labels: LabelMap) -> PolygonStatus:
     label, group = _single(thing.label, labels)
     if label not in labels.index_by_label:
         why = labels.dropped.get(label, "no published name")
@@ -167,7 +167,7 @@ def polygon_area(points: Points) -> float:
     return abs(float(x @ np.roll(y, -1) - y @ np.roll(x, -1))) / 2
 
 
-def clip_polygon(points: Points, width: int, height: int) -> Points:
+def clip_polygon(points: Points, width: float, height: float) -> Points:
     """Return the part of a polygon (n, 2) inside the image; the polygon is clipped at each side in turn.
 
     >>> polygon_area(clip_polygon(np.array([[-2.0, 0.0], [2.0, 0.0], [2.0, 9.0], [-2.0, 9.0]]), 8, 5))
