@@ -18,6 +18,7 @@ from eyechart.data.detection.annotation import Annotation
 from eyechart.data.file_index import IndexEntry, build_dataset
 from eyechart.data.index_cache import load_or_build, read_facts
 from eyechart.errors import DataError, VocabularyError
+from eyechart.path_encoding import check_locale
 from eyechart.text_files import utf8_bytes
 
 T = TypeVar("T")
@@ -87,6 +88,7 @@ def find_picture(folder: Path, path: str) -> str:
     >>> find_picture(Path("gone"), "val2017/.\\\\cat\\\\1.jpg")
     'val2017/cat/1.jpg'
     """
+    check_locale(path)
     if is_below(path) and (folder / path).is_file():
         return path
     plain = plain_path(path)
