@@ -16,7 +16,10 @@ from tqdm import tqdm
 
 
 class State(TypedDict):
-    """A case that is running. `done` of `total` requests have answers, of which `fresh` came in `asking` seconds."""
+    """A case that is running. `done` of `total` requests have answers, of which `fresh` came in `asking` seconds.
+
+    `cost` is what they cost so far, and all will; "" if it is not known.
+    """
 
     case: str
     phase: str
@@ -26,6 +29,7 @@ class State(TypedDict):
     fresh: int
     asking: float
     unit: str
+    cost: str
 
 
 class CaseParts(NamedTuple):

@@ -68,13 +68,14 @@ class Running:
     done: int = 0
     total: int = 0
     unit: str = ""
+    cost: str = ""
     first: int = 0  # how many of the requests had answers before
     began: float = 0.0  # the time of the first of these requests, and of the last answer
     answered: float = 0.0
     requests: int = 0  # of earlier requests of this case
     fresh: int = 0
 
-    def count(self, done: int, total: int, unit: str) -> None:
+    def count(self, done: int, total: int, unit: str, cost: str = "", /) -> None:
         """Count answers. The rate starts at the first call, so that stored answers do not count.
 
         If `done` decreases or `total` changes, other requests have begun, and the rate starts again.
@@ -83,7 +84,7 @@ class Running:
         if done < self.done or total != self.total:
             self.requests, self.fresh = self.counts
             self.first, self.began = done, self.answered
-        self.done, self.total, self.unit = done, total, unit
+        self.done, self.total, self.unit, self.cost = done, total, unit, cost
 
     @property
     def counts(self) -> tuple[int, int]:
@@ -110,6 +111,7 @@ class Running:
             "fresh": self.done - self.first,
             "asking": self.answered - self.began,
             "unit": self.unit,
+            "cost": self.cost,
         }
 
 
@@ -199,7 +201,7 @@ class Board:
 def format_line(head: str, states: Sequence[State], width: int = WIDTH) -> str:
     """Return one line: the cases of the session, then name, counts and rate of the case that is running.
 
-    >>> counts = {"done": 5, "total": 9, "fresh": 5, "asking": 2, "unit": "images"}
+    >>> counts = {"done": 5, "total": 9, "fresh": 5, "asking": 2, "unit": "images", "cost": ""}
     >>> state = State(case="zero_shot pets/test/m[]", phase="", seconds=7, **counts)
     >>> format_line("1/4 cases, 00:20 left", [state])
     '1/4 cases, 00:20 left | zero_shot pets/test/m[]: 5/9 images [00:07<00:01,  2.50 images/s]'
@@ -236,7 +238,7 @@ def describe_activity(states: Sequence[State], *, detailed: bool) -> str:
         rate=fresh / taken if taken else None,
         bar_format=COUNTS if detailed else NARROW,
     )
-    return str(meter)
+    return ", ".join([str(meter), *filter(None, (state["cost"] for state in asking))])
 
 
 class Progress:
@@ -254,11 +256,11 @@ class Progress:
         self.thread: threading.Thread | None = None
 
     def make_progress(self, case: str) -> Count:
-        """Return a function of (done, total, unit) that counts answers of the case that is running."""
+        """Return a function that counts answers of the case that is running."""
         running = next(reversed(self.running.values()), None) or Running(case)
 
-        def progress(done: int, total: int, unit: str) -> None:
-            running.count(done, total, unit)
+        def progress(done: int, total: int, unit: str, cost: str = "", /) -> None:
+            running.count(done, total, unit, cost)
             self.show()
 
         return progress

@@ -195,7 +195,7 @@ def state(**values: Any) -> State:
         "fresh": 4,
         "asking": 2.0,
     }
-    return State(**usual | {"unit": "images"} | values)
+    return State(**usual | {"unit": "images", "cost": ""} | values)
 
 
 def test_a_long_name_leaves_room_for_the_counts() -> None:
@@ -214,6 +214,11 @@ def test_cases_that_count_unlike_things_have_answers_in_common() -> None:
     said = format_line("0/9 cases", [state(), state(unit="questions", done=2, fresh=2)])
     assert said.startswith("0/9 cases | 2 cases: 6/36 answers")
     assert "3.00 answers/s" in said
+
+
+def test_what_the_answers_of_a_server_cost_ends_the_line() -> None:
+    said = format_line("0/9 cases", [state(cost="0.1200 of about 4.1000 USD, 480,000 tokens")], 119)
+    assert said.endswith("images/s], 0.1200 of about 4.1000 USD, 480,000 tokens")
 
 
 def test_a_phase_is_shown_unless_another_case_is_asking() -> None:

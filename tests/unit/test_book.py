@@ -296,7 +296,7 @@ def test_a_part_that_is_tidied_away_while_it_is_read_is_waited_for(
 def test_progress_counts_the_questions_asked_for(library: Library, talker: Any) -> None:
     library.ask(talker(said), range(4))
     told: list[tuple[int, int, str]] = []
-    library.ask(talker(said), [2, 3, 4, 4, 5], lambda *how: told.append(how))
+    library.ask(talker(said), [2, 3, 4, 4, 5], lambda *how: told.append(how[:3]))
     assert told == [(done, 4, "questions") for done in (2, 3, 4)]
 
 

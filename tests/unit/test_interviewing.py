@@ -209,8 +209,21 @@ def test_progress_counts_what_is_kept(ask: Asks, talker: Any) -> None:
     told: list[tuple[int, int, str]] = []
     with pytest.raises(ConnectionResetError):
         ask(talker(number, stop=2))
-    ask(talker(number), told=lambda *done: told.append(done))
+    ask(talker(number), told=lambda *done: told.append(done[:3]))
     assert told == [(done, COUNT, "questions") for done in range(2, COUNT + 1)]
+
+
+def test_the_cost_of_all_is_estimated_from_the_first_answers(ask: Asks, talker: Any) -> None:
+    class Paid(talker):  # type: ignore[misc, valid-type]
+        def cost(self, usage: Usage) -> float:
+            return usage.prompt / 100
+
+    told: list[str] = []
+    many = Generate("mine", tuple(RequestTemplate((0, f"question {index}"), 16) for index in range(40)))
+    ask(Paid(number), many, told=lambda *done: told.append("".join(done[3:])))
+    assert {*told[:20]} == {""}
+    assert told[20] == "2.0000 of about 4.0000 USD, 480 tokens"
+    assert told[-1] == "4.0000 of about 4.0000 USD, 480 tokens"
 
 
 @pytest.mark.parametrize("images", [1, 10])

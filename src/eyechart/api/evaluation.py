@@ -356,12 +356,13 @@ def show_progress(case: str, *, shown: bool) -> Iterator[Progress]:
     """Yield the function that reports progress; it shows a bar from the first report on."""
     bar: tqdm[Any] | None = None
 
-    def report(done: int, total: int, unit: str) -> None:
+    def report(done: int, total: int, unit: str, cost: str = "", /) -> None:
         nonlocal bar
         if shown and bar is None:
             bar = tqdm(total=total, desc=case, unit=f" {unit}", leave=False)
         if bar is not None:
             bar.total = total
+            bar.set_postfix_str(cost, refresh=False)
             bar.update(done - bar.n)
 
     try:

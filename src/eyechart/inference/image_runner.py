@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -16,9 +16,15 @@ from eyechart.inference.store import StoreEntry, Writer
 from eyechart.models.types import Model
 from eyechart.tracing import span
 
-Progress = Callable[[int, int, str], None]  # the number that is done, the number of all, and what they are
 CheckWidth = Callable[[int], None]
 UNIT = "images"
+
+
+class Progress(Protocol):
+    """A function that counts answers: how many there are of how many, what they are, and what they cost so far."""
+
+    def __call__(self, done: int, total: int, unit: str, cost: str = "", /) -> None:
+        """Count answers."""
 
 
 @dataclass(frozen=True)

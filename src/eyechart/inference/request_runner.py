@@ -16,6 +16,7 @@ from eyechart.inference.store import StoreEntry, Writer
 from eyechart.models.types import Generator, Request, Usage
 
 UNIT = "questions"
+FIRST_ANSWERS = 20  # from which on the cost of all is estimated
 
 
 @dataclass(frozen=True)
@@ -114,8 +115,9 @@ class BatchRun:
         batch, stored = self.batch, responses.read_stored(writer)
         numbers = {request_id: number for number, request_id in reversed([*enumerate(batch.ids)])}
         missing = sorted(number for request_id, number in numbers.items() if request_id not in stored)
-        done = len(numbers) - len(missing)
+        done = before = len(numbers) - len(missing)
         self.progress(done, len(numbers), UNIT)
+        spent = Usage()
         failed: dict[int, Response] = {}
         for number, answer in self.engine.answer_requests(batch, self.model, self.dataset, missing):
             request_id = batch.ids[number]
@@ -123,10 +125,20 @@ class BatchRun:
                 failed[request_id] = temporary_error(answer.error)
             else:
                 stored[request_id] = responses.append(writer, request_id, answer)
-                self.progress(done := done + 1, len(numbers), UNIT)
+                done, spent = done + 1, spent + stored[request_id][1]
+                self.progress(done, len(numbers), UNIT, self.describe_cost(spent, done - before, len(missing)))
         if not failed and not isinstance(batch, SharedRequests):
             responses.seal(writer, len(batch.ids))
         return stored, failed
+
+    def describe_cost(self, spent: Usage, fresh: int, total: int) -> str:
+        """Return what some fresh answers of `total` cost, and all will; "" if they are few, or without prices."""
+        cost = self.model.cost(spent) if fresh >= min(FIRST_ANSWERS, total) else None
+        if cost is None:
+            return ""
+        share = fresh / total
+        tokens = (spent.prompt + spent.answer) / share
+        return f"{cost:.4f} of about {cost / share:.4f} USD, {tokens:,.0f} tokens"
 
     def partial_result(
         self, stored: dict[int, StoredResponse], failed: dict[int, Response], fresh: int = 0

@@ -208,7 +208,7 @@ class ProgressBar:
     title: str = ""
     bar: "tqdm[Any] | None" = None
 
-    def __call__(self, done: int, total: int, unit: str) -> None:
+    def __call__(self, done: int, total: int, unit: str, _cost: str = "", /) -> None:
         """Update the bar; the first call gives the number of cached answers as `done`."""
         if self.bar is None:
             self.bar = tqdm(
