@@ -11,16 +11,15 @@ from eyechart.models.registry import BUILT_IN, create_model
 from eyechart.spec import parse_spec
 
 SPEED = {"batch_size", "max_num_seqs", "gpu_memory_utilization", "tensor_parallel_size", "pipeline_parallel_size",
-         "data_parallel_size"}  # fmt: skip
+         "data_parallel_size", "max_logprobs"}  # fmt: skip
 ASKING = {"key_env", "concurrency", "timeout", "retries", "backoff", "batch", "batch_folder", "poll"}
 PAYING = {"prices", "price_in", "price_cached", "price_out", "budget", "budget_tokens"}
 OTHER = {  # options whose effect is a file of weights, a device, or tested where the backend is
     "hf_clip": {"dtype"},
     "blip2": {"dtype", "head", "scale"},
-    "hf": {"device_map", "quantization", "adapter", "trust_remote_code"},
+    "hf": {"quantization", "adapter"},  # unit/test_hf_options
     "replay": {"path", "of"},
     "sentence": {"prompt"},
-    "vllm": {"*"},
     "openai": {"effort"},
     "vllm_server": {"effort"},
     "open_clip": {"pretrained"},
@@ -35,6 +34,7 @@ PLAIN = {
     "sentence": "sentence[]",
     "knn": "knn[timm[],support=imagenet/sample]",
     "hf": "hf[toybox-mllm]",
+    "vllm": "vllm[toybox-mllm]",
     "openai": "openai[m,served=m]",
     "vllm_server": "vllm_server[m,served=m]",
     "anthropic": "anthropic[m,served=m]",
@@ -46,12 +46,14 @@ VALUES = {
     "system_prompt": "Hi.",
     "attn_implementation": "eager", "quantization": "torchao_int8", "compile": "eager", "min_pixels": "1000",
     "max_pixels": "2000", "chat_template_kwargs.KEY": "1", "mm_processor_kwargs.KEY": "1", "api": "responses",
+    "device_map": "auto", "trust_remote_code": "true", "max_model_len": "512", "enforce_eager": "false",
+    "kv_cache_dtype": "fp8",
     "seed": "7", "reasoning": "true", "temperature": "1", "effort": "low", "revision": "2",
     "served": "n", "base_url": "http://127.0.0.1:9/v1",
 }  # fmt: skip
-OWN_VALUES = {("anthropic", "thinking"): "disabled"}
+OWN_VALUES = {("anthropic", "thinking"): "disabled", ("vllm", "quantization"): "fp8"}
 CASES = [
-    (name, option.name)
+    pytest.param(name, option.name, id=f"{name} {option.name}", marks=[pytest.mark.deep] * (name == "vllm"))
     for name, backend in BUILT_IN.items()
     for option in resolve_name(backend.target).declared_options
     if name in PLAIN and option.name not in SPEED | ASKING | PAYING | OTHER.get(name, set())
@@ -63,7 +65,7 @@ def key(spec: str) -> Any:
     return model.identity.in_key, model.owner
 
 
-@pytest.mark.parametrize(("backend", "option"), CASES, ids=[f"{name} {option}" for name, option in CASES])
+@pytest.mark.parametrize(("backend", "option"), CASES)
 def test_an_option_that_changes_answers_is_in_their_key(backend: str, option: str) -> None:
     plain = PLAIN[backend]
     value = OWN_VALUES.get((backend, option), VALUES[option])
