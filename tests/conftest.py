@@ -36,8 +36,6 @@ from eyechart.spec import parse_named_spec
 
 if "PYTEST_XDIST_WORKER" in os.environ:  # workers, and what they start, share the cores
     os.environ.setdefault("OMP_NUM_THREADS", "1")
-    os.environ.setdefault("VLLM_CPU_KVCACHE_SPACE", "1")  # GiB, which each engine fills with zeros at its start
-os.environ.setdefault("THP_MEM_ALLOC_ENABLE", "1")  # torch reads it at its first tensor: that takes a tenth of the time
 
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # a shell starts background commands so, and children inherit it
     signal.signal(signal.SIGINT, signal.default_int_handler)

@@ -129,6 +129,20 @@ def test_log_probabilities_need_no_compiler(pair: Pair, questions: list[Request]
     assert [*pair.compiled.iterdir()] == []
 
 
+def test_the_cache_takes_memory_as_it_fills(pair: Pair, questions: list[Request]) -> None:
+    assert generate_all(pair.vllm, questions[:1], 1)
+    core = pair.vllm._engine.llms[0].llm_engine.engine_core.engine_core
+    memory = core.model_executor.driver_worker.worker.model_runner.kv_caches[0].untyped_storage()
+    assert memory.nbytes() > 2**29
+    areas = re.findall(
+        r"^(\w+)-(\w+) .*\n(?:\w+: .*\n)*?Rss: +(\d+) kB",
+        Path("/proc/self/smaps").read_text(encoding="utf-8"),
+        re.MULTILINE,
+    )
+    (taken,) = (int(taken) << 10 for first, end, taken in areas if int(first, 16) <= memory.data_ptr() < int(end, 16))
+    assert taken < memory.nbytes() / 2
+
+
 @pytest.mark.filterwarnings("ignore:max_rollback_tokens is deprecated:DeprecationWarning")  # how vLLM calls xgrammar
 def test_a_schema_holds_answers_to_it(pair: Pair, questions: list[Request]) -> None:
     found = generate_all(pair.vllm, questions, 64, SCHEMA)

@@ -26,8 +26,7 @@ ENVIRONMENT = {
     "VLLM_LOGGING_LEVEL": "ERROR",
     "VLLM_NO_USAGE_STATS": "1",
     "VLLM_ENABLE_V1_MULTIPROCESSING": "0",
-    "VLLM_CPU_KVCACHE_SPACE": "2",  # GiB
-    "THP_MEM_ALLOC_ENABLE": "1",  # large pages: to fill that cache with zeros takes a second less for each GiB
+    "VLLM_CPU_KVCACHE_SPACE": "2",  # GiB, which are taken as they are filled
 }
 SEPARATE_PROCESS_ENVIRONMENT = {  # where an engine works in several processes
     "VLLM_WORKER_MULTIPROC_METHOD": "spawn",  # a forked process would hang in the threads that it lacks

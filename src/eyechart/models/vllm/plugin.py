@@ -1,10 +1,13 @@
 """vLLM plugin: loaded by every vLLM process, including servers and workers, where eyechart is installed."""
 
+import mmap
+import sys
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from functools import cache
 from importlib import import_module
 from typing import Any
+from unittest.mock import patch
 
 from eyechart.models.runtime import keep_freed_memory
 from eyechart.models.torchvision_repair import repair
@@ -13,6 +16,8 @@ COMPILED = (  # functions of a line or two, for which vLLM calls a C++ compiler
     ("vllm.v1.sample.sampler", "batched_count_greater_than"),
     ("vllm.model_executor.layers.vocab_parallel_embedding", "get_masked_input_and_mask"),
 )
+WITH_A_CACHE = ("vllm.v1.worker.gpu_model_runner", "vllm.v1.worker.gpu.attn_utils")  # if they were imported before
+LARGE = 1 << 20  # bytes
 
 
 @cache
@@ -30,6 +35,7 @@ def load() -> None:
         _let_turned_tensors_in()
         _compile_nothing_small()
         _register_kernels_once()
+        _take_memory_as_the_cache_fills()
 
 
 def _look_here() -> None:
@@ -71,3 +77,28 @@ def _register_kernels_once() -> None:
                 registered.update(new)
 
         dispatcher.register_kernels = register_new
+
+
+def _take_memory_as_the_cache_fills() -> None:
+    """Let the system give the cache of keys and values its zeros where it is first used.
+
+    To write them at the start takes a second for each GiB, and all of that memory, however little of it is used.
+    """
+    import torch
+    from vllm.v1.worker import utils
+
+    allocate, usual = getattr(utils, "allocate_kv_cache", None), torch.zeros
+    if allocate is None:  # another version of vLLM
+        return
+
+    def zeros(*size: Any, **how: Any) -> Any:
+        if len(size) == 1 and isinstance(size[0], int) and size[0] >= LARGE and how.get("dtype") is torch.int8:
+            return torch.frombuffer(mmap.mmap(-1, size[0], mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS), dtype=torch.int8)
+        return usual(*size, **how)
+
+    def allocate_kv_cache(*settings: Any, **more: Any) -> Any:
+        with patch.object(torch, "zeros", zeros):
+            return allocate(*settings, **more)
+
+    for module in (utils, *(sys.modules[name] for name in WITH_A_CACHE if name in sys.modules)):
+        module.allocate_kv_cache = allocate_kv_cache
