@@ -3,10 +3,10 @@
 import json
 import os
 import re
+import shlex
 import subprocess
-import sys
 import threading
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
@@ -91,9 +91,9 @@ class Job:
     folder: Path
     temporary: Path
     api: str
+    programs: str
     inputs: dict[str, str] = field(default_factory=dict)
     outputs: dict[str, dict[str, str]] = field(default_factory=dict)
-    programs: str = str(Path(sys.executable).parent)
     log: str = ""
 
     def __post_init__(self) -> None:
@@ -155,8 +155,18 @@ class Job:
         return 0
 
 
+@pytest.fixture(scope="session")
+def programs(tmp_path_factory: pytest.TempPathFactory, warm_python: Sequence[str]) -> str:
+    """A folder with `python` and `eyechart`, forks of the warm interpreter: a job starts about ten of them."""
+    folder = tmp_path_factory.mktemp("programs")
+    for name, command in {"python": warm_python, "eyechart": (*warm_python, "-m", "eyechart")}.items():
+        (folder / name).write_text(f'#!/bin/sh\nexec {shlex.join(command)} "$@"\n')
+        (folder / name).chmod(0o755)
+    return str(folder)
+
+
 @pytest.fixture
-def job(gated: Any, tmp_path: Path, server: Server) -> Job:
+def job(gated: Any, tmp_path: Path, server: Server, programs: str) -> Job:
     """A job whose model is a file of answers."""
     inputs = {
         "model": "\nreplay[path=a.csv]\r\n",
@@ -166,4 +176,5 @@ def job(gated: Any, tmp_path: Path, server: Server) -> Job:
         "options": "\n--eye-offline\n",
         "token": "a-token",
     }
-    return Job(gated.world.folder, tmp_path / "runner", f"http://127.0.0.1:{server.server_port}", inputs)
+    api = f"http://127.0.0.1:{server.server_port}"
+    return Job(gated.world.folder, tmp_path / "runner", api, programs, inputs)
