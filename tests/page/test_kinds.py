@@ -169,13 +169,20 @@ def better(now: Evidence) -> Evidence:
     return structs.replace(now, metrics=tuple(proofs), arrays={**now.arrays, **planes.packed})
 
 
+@pytest.fixture(scope="module")
+def page_of_birds(kinds: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The page of the run beside a baseline of a better model."""
+    folder = tmp_path_factory.mktemp("birds")
+    write_baselines(folder / "kept", [better(evidence(kinds))])
+    wish = PageOptions((kinds,), folder / "kept", store=kinds.parents[1] / "store", figures=False)
+    write_page(wish, folder / "page")
+    return folder / "page" / "index.html"
+
+
 @pytest.fixture
-def birds(kinds: Path, opened: Any, tmp_path: Path) -> Any:
-    """The page of the run beside a baseline of a better model, at the address of a number of birds."""
-    write_baselines(tmp_path / "kept", [better(evidence(kinds))])
-    wish = PageOptions((kinds,), tmp_path / "kept", store=kinds.parents[1] / "store", figures=False)
-    write_page(wish, tmp_path / "page")
-    return opened(tmp_path / "page" / "index.html", page_address(*SPECIES, SHARE).partition("index.html")[2])
+def birds(page_of_birds: Path, opened: Any) -> Any:
+    """This page at the address of a number of birds."""
+    return opened(page_of_birds, page_address(*SPECIES, SHARE).partition("index.html")[2])
 
 
 def test_a_number_of_birds_leads_to_those_that_it_lost(kinds: Path, birds: Any) -> None:
