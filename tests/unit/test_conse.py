@@ -31,15 +31,19 @@ def features(conse: ConSE, exact: Any) -> Floats:
     return np.concatenate([conse.encode_images(prepared[at : at + 70]) for at in (0, 70)])
 
 
+@pytest.fixture(scope="module")
+def similarities(conse: ConSE, features: Floats) -> Floats:
+    """The cosines of images and class names."""
+    return cosine_similarity(features, class_weights(conse.encode_texts, load_class_names("mill").names, ["{c}"]))
+
+
 def test_it_is_an_encoder(conse: ConSE) -> None:
     assert isinstance(conse, Encoder)
 
 
-def test_it_classifies_without_the_classifiers_head(conse: ConSE, features: Floats, exact: Any) -> None:
-    names = load_class_names("mill").names
-    found = cosine_similarity(features, class_weights(conse.encode_texts, names, ["{c}"]))
-    assert exact.top(found, 1) > 0.75
-    assert exact.top(found, 5) > 0.85
+def test_it_classifies_without_the_classifiers_head(similarities: Floats, exact: Any) -> None:
+    assert exact.top(similarities, 1) > 0.75
+    assert exact.top(similarities, 5) > 0.85
 
 
 def log_loss(logits: Floats, labels: Any) -> float:
@@ -48,9 +52,8 @@ def log_loss(logits: Floats, labels: Any) -> float:
     return float(np.mean(np.log(np.exp(logits).sum(axis=1)) - chosen))
 
 
-def test_its_scale_is_calibrated_on_photographs(conse: ConSE, features: Floats, exact: Any) -> None:
-    found = cosine_similarity(features, class_weights(conse.encode_texts, load_class_names("mill").names, ["{c}"]))
-    losses = {scale: log_loss(scale * found, exact.labels) for scale in (5, 10, conse.logit_scale, 40, 100)}
+def test_its_scale_is_calibrated_on_photographs(conse: ConSE, similarities: Floats, exact: Any) -> None:
+    losses = {scale: log_loss(scale * similarities, exact.labels) for scale in (5, 10, conse.logit_scale, 40, 100)}
     assert min(losses, key=losses.__getitem__) == conse.logit_scale == 20
     assert losses[100] > 4 * losses[20]
 

@@ -53,15 +53,17 @@ class Shade(Classifier):
 """
 
 
-@pytest.fixture
-def module(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
+@pytest.fixture(scope="module")
+def module(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """The specification of a model in a module of the working folder."""
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.syspath_prepend(tmp_path)
-    monkeypatch.delenv("OMP_NUM_THREADS", raising=False)
+    folder = tmp_path_factory.mktemp("model")
     name = f"shades_{os.urandom(4).hex()}"
-    (tmp_path / f"{name}.py").write_text(MODEL)
-    return f"{name}:Shade"
+    (folder / f"{name}.py").write_text(MODEL)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(folder)
+        patch.syspath_prepend(folder)
+        patch.delenv("OMP_NUM_THREADS", raising=False)
+        yield f"{name}:Shade"
 
 
 @pytest.fixture
@@ -75,8 +77,9 @@ def shades(tmp_path: Path) -> Dataset:
     return build_pairs([(path, "grey") for path in paths], "shades", "all", ("grey",))
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def started(module: str) -> Iterator[PreparationProcesses]:
+    """Processes that the tests share; one that a test ends is started again."""
     processes = start(module)
     yield processes
     processes.close()

@@ -78,7 +78,8 @@ class Comparison:
     def error(self) -> float:
         """The largest difference from a forward pass over each prompt with each choice, without a cache."""
         rows = self.generator._chat.tokenize_choices(self.choices)
-        expected = [[self._read(prompt, row) for row in rows] for prompt in self._prompts]
+        read = cache(self._read_choice)  # some choices are equal
+        expected = [[read(place, tuple(row)) for row in rows] for place in range(len(self._prompts))]
         return float(np.abs(self.scores - np.array(expected)).max())
 
     @cached_property
@@ -143,10 +144,11 @@ class Comparison:
     def _is_encoder_decoder(self) -> bool:
         return bool(self.generator._module.config.is_encoder_decoder)
 
-    def _read(self, prompt: dict[str, Any], choice: Sequence[int]) -> float:
-        """Return the log-probability of a choice from one forward pass over the prompt and the choice."""
+    def _read_choice(self, place: int, choice: tuple[int, ...]) -> float:
+        """Return the log-probability of a choice from one forward pass over the prompt at a place and the choice."""
         import torch
 
+        prompt = self._prompts[place]
         if self._is_encoder_decoder:
             first = self.generator._module.generation_config.decoder_start_token_id
             inputs = prompt | {"decoder_input_ids": prompt["input_ids"].new_tensor([[first, *choice]])}
