@@ -34,7 +34,7 @@ class Box(NamedTuple):
 
 @dataclass(frozen=True)
 class Layout:
-    """A figure as matplotlib draws it, and the texts that it draws."""
+    """A figure as matplotlib lays it out, and the texts that it draws."""
 
     figure: Any
     texts: tuple[Any, ...]
@@ -82,17 +82,15 @@ def overlapping(boxes: Sequence[Box]) -> Iterator[tuple[int, int]]:
 
 
 def lay_out(figure: Any, monkeypatch: pytest.MonkeyPatch) -> Layout:
-    """Draw a figure and return its layout."""
+    """Lay a figure out as for drawing, without a pixel, and return its layout."""
     drawn: dict[Any, None] = {}
-    draw = Text.draw
 
     def remember(text: Any, renderer: Any) -> None:
         if text.get_visible() and text.get_text().strip():
             drawn[text] = None
-        draw(text, renderer)
 
     canvas: Any = FigureCanvasAgg(figure)
     with monkeypatch.context() as patch:
         patch.setattr(Text, "draw", remember)
-        canvas.draw()
+        figure.draw_without_rendering()
     return Layout(figure, tuple(drawn), canvas.get_renderer())

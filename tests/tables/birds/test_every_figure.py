@@ -1,6 +1,7 @@
 """Every figure of RealBirdID: SVG that parses, names its models, and says of what."""
 
 import pytest
+from matplotlib.text import Text
 
 from eyechart.cli import main
 from eyechart.errors import ReportError
@@ -25,13 +26,19 @@ def test_every_figure_has_its_numbers_as_a_table(three, name):
     assert tables(name, three)
 
 
+def texts_of(made):
+    """What is written on a figure; it is drawn for long names in every/test_figures.py, and in tests below."""
+    ticks = [label for ax in made.axes for label in (*ax.get_xticklabels(), *ax.get_yticklabels())]
+    return [text.get_text() for text in (*ticks, *made.findobj(Text))]
+
+
 @pytest.mark.parametrize("name", NAMES)
-def test_a_figure_names_every_model_and_says_how_was_asked(three, drawing, name):
-    texts = drawing(three, name, "one.svg")
+def test_a_figure_names_every_model_and_says_how_was_asked(three, figure, name):
+    texts = texts_of(figure(three, name.partition("-")[2]))
     models = ("hf[c]",) if name in OF_ONE else ("hf_clip[$x$]", "hf_clip[b]", "hf[c]")
-    assert name in MEANS or all(any(model in (text or "") for text in texts) for model in models)
+    assert name in MEANS or all(any(model in text for text in texts) for model in models)
     if name not in (*OF_DATA, *OF_ONE):
-        assert_caption(name, " ".join(text for text in texts if text))
+        assert_caption(name, " ".join(texts))
 
 
 def assert_caption(name: str, caption: str) -> None:
@@ -46,6 +53,10 @@ def test_runs_without_birds_are_refused_with_the_remedy(run_folder, tmp_path):
     for name in NAMES:
         assert main(["figure", name, str(run_folder), "--out", str(tmp_path / "f.svg")]) == 2, name
         assert not (tmp_path / "f.svg").exists()
+
+
+def test_a_name_like_a_formula_is_drawn_as_it_is(three, drawing):
+    assert any("hf_clip[$x$]" in (text or "") for text in drawing(three, "realbirdid-F4"))
 
 
 def test_a_figure_is_drawn_by_the_name_of_its_table(three, tmp_path):
@@ -97,15 +108,15 @@ def test_labels_can_be_chosen(three, tmp_path, name):
 
 
 @pytest.mark.parametrize("name", ["realbirdid-F5", "realbirdid-F11", "realbirdid-F16", "realbirdid-F19"])
-def test_sixteen_models_have_their_names_and_sixteen_looks(aviary, kept, drawing, name):
+def test_sixteen_models_have_their_names_and_sixteen_looks(aviary, kept, figure, name):
     models = [f"hf_clip[a{place:02}]" for place in range(16)]
     if "sixteen" not in kept:
         aviary.species(models[0])
         aviary.again(*models[1:])
         kept["sixteen"] = aviary.pool()
     pool = kept["sixteen"]
-    texts = drawing(pool, name)
-    assert all(any(model in (text or "") for text in texts) for model in models)
+    texts = texts_of(figure(pool, name.partition("-")[2]))
+    assert all(any(model in text for text in texts) for model in models)
     assert len({*case_styles(pool, pool.groups[0].cases)}) == 16
 
 

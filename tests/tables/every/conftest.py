@@ -1,6 +1,6 @@
 """Runs of models with long names from which every table and every figure can be made."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from functools import wraps
 from pathlib import Path
 from runpy import run_path
@@ -9,7 +9,9 @@ from typing import Any
 import pytest
 
 from eyechart.records import SubsetTiming
+from eyechart.reports.render import Table
 from eyechart.reports.runs import Runs
+from eyechart.reports.tables import tables
 
 aviary = run_path(str(Path(__file__).parents[1] / "birds" / "conftest.py"), run_name="birds")["aviary"]
 
@@ -42,6 +44,20 @@ def once(make: Callable[..., Runs]) -> Callable[..., Runs]:
         return made[0]
 
     return pytest.fixture(run)
+
+
+@pytest.fixture(scope="session")
+def tables_of() -> Callable[[str, Runs], Sequence[Table]]:
+    """Make the tables of a name from a run once, for the golden files and for LaTeX."""
+    made: dict[tuple[str, int], Sequence[Table]] = {}
+
+    def tables_of(name: str, runs: Runs) -> Sequence[Table]:
+        key = name, id(runs)  # all runs are kept until the end
+        if key not in made:
+            made[key] = tables(name, runs)
+        return made[key]
+
+    return tables_of
 
 
 @once
