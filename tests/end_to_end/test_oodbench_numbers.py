@@ -9,7 +9,7 @@ import pytest
 
 pytestmark = pytest.mark.deep
 
-KINDS = {"coco": "COCO", "lvis": "LVIS", "nuscenes": "nuScenes", "cityscapes": "Cityscapes"}
+KINDS = {"coco": "COCO", "lvis": "LVIS"}
 MLLM, A, B = "hf[toybox-mllm]", "open_clip[toybox-clip]", "open_clip[toybox-clip-b]"
 MODELS = [MLLM, "mild", "odd", "poor"]
 MEASURES = {"Accuracy": "acc", "F1": "f1", "Precision": "precision", "Recall": "recall", "MCC": "mcc"}
@@ -142,7 +142,7 @@ def test_all_data_sets_are_pooled_by_their_samples(bench: Any, table: Table) -> 
 
 
 def test_scales_are_compared_data_set_by_data_set(table: Table) -> None:
-    for place, (model, name) in product(range(10, 14), product(MODELS, (*SETS[1:], *WIDE))):
+    for place, (model, name) in product(range(10, 10 + len(KINDS)), product(MODELS, (*SETS[1:], *WIDE))):
         wanted = only(pairs_of(table, place), Model=model, Data_Type=name)
         rows = of(table("T18"), Data=[*KINDS.values()][place - 10], Model=model)
         assert {head: wanted[head] for head in rows[0] if head != "Data"} in [
