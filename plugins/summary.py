@@ -62,10 +62,9 @@ class Summary:
             terminalreporter.write_line(f"eyechart: answers so far are kept in {store}: the same command goes on")
         if not records:
             if self.recorder.has_cases and (latest := self.recorder.folder.parent / "latest").is_symlink():
-                where = bestrelpath(Path.cwd(), latest)
-                terminalreporter.write_line(
-                    f"eyechart: no case of this session recorded a metric; {where} is still {latest.readlink().name}"
-                )
+                is_other = latest.readlink().name != self.recorder.folder.name
+                still = f"; {bestrelpath(Path.cwd(), latest)} is still {latest.readlink().name}" if is_other else ""
+                terminalreporter.write_line(f"eyechart: no case of this session recorded a metric{still}")
             return
         verbose = terminalreporter.config.get_verbosity() > 0
         write = terminalreporter.write_line

@@ -22,6 +22,7 @@ WIDTHS = {  # of Computer Modern Roman, in em, rounded up
     " ": 0.34,
 }
 BOLD = 1.15
+PIECE = re.compile(r"\S+?[-/_,=:.\]]+|\s+|[^\s]+")  # a word, its part up to punctuation, or spaces
 DEFAULT_WIDTH = 0.56
 
 
@@ -33,9 +34,7 @@ def text_width(text: str, em: float = BODY) -> float:
 def wrap_text(text: str, width: float, em: float = BODY) -> list[str]:
     """Return a text in lines of at most this width, broken at spaces, after punctuation, or inside long words."""
     lines, line = [], ""
-    for piece in (
-        part for match in re.findall(r"\S+?[-/_,=:.\]]+|\s+|[^\s]+", text) for part in split_piece(match, width, em)
-    ):
+    for piece in (part for match in PIECE.findall(text) for part in split_piece(match, width, em)):
         if line.strip() and text_width((line + piece).rstrip(), em) > width:
             lines.append(line.strip())
             line = ""
@@ -90,7 +89,8 @@ def create_column(head: str, n: int | None, cells: Sequence[Sequence[str]], *, n
         lines = tuple(tuple(wrap_text(cell[0], widest)) for cell in cells)
         widths = [text_width(line) for cell in lines for line in cell]
     body = max(widths, default=0.0)
-    heads = wrap_text(head, max(body, NARROWEST_HEAD, min(HEAD, text_width(head) / 3))) if head else []
+    word = min(2 * HEAD, max(map(text_width, PIECE.findall(head)), default=0.0))  # which is not broken
+    heads = wrap_text(head, max(body, word, NARROWEST_HEAD, min(HEAD, text_width(head) / 3))) if head else []
     heads += [] if n is None else [f"(n={n:,})"]
     return Column(lines, tuple(heads), max(body, 0.0, *map(text_width, heads)), number)
 

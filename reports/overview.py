@@ -12,7 +12,7 @@ from msgspec import structs
 
 from eyechart.atomic import write_atomic
 from eyechart.gate.headlines import LABELLED, WITH_EMPTY, headlines, subset_name
-from eyechart.glossary import is_counted, is_percent
+from eyechart.glossary import describe_metric, is_counted, is_percent
 from eyechart.records import Metric
 
 from .classification.ablations import ANSWER_TABLE, BATCH_TABLE, ENCODER_TABLE, ORDER_TABLE
@@ -152,8 +152,10 @@ def metric_table(group: ComparableCases) -> Table:
 
 
 def metric_cell(metric: Metric) -> NumberCell:
-    """Return a metric as a cell, in percent if it is written so."""
-    style = PERCENT if is_percent(metric.name, metric.value, counted=is_counted(metric.ci_method)) else FRACTION
+    """Return a metric as a cell, in percent unless the value is beyond 100 % or of another tool and no share."""
+    is_share = is_percent(metric.name, metric.value, counted=is_counted(metric.ci_method))
+    is_own = describe_metric(metric.name) != "" and not (metric.value or 0) > 1
+    style = PERCENT if is_share or is_own else FRACTION
     return NumberCell(metric.value, metric.n, metric.ci, style=style)
 
 

@@ -6,6 +6,7 @@ from functools import cached_property
 
 import pandas as pd
 
+from eyechart.data.labels import original_name
 from eyechart.protocol.registry import get_protocol
 from eyechart.spec import split_outside_brackets
 
@@ -45,8 +46,14 @@ class Page:
         return samples_frame(self.cases, columns, file)
 
     def fill(self, text: str) -> str:
-        """Return a text with the fields {page}, {labels}, {reference} and those of the context filled in."""
+        """Return a text with the fields {page}, {labels}, {reference}, {both} and those of the context filled in.
+
+        {both} names the reference and the labels after a comma; it is "" for data with no labels but their own.
+        """
+        two = f"{self.reference} and {self.labels}"
+        both = self.labels if self.labels == self.reference else two
         fields = {**self.context, "page": self.title, "labels": self.labels, "reference": self.reference}
+        fields["both"] = "" if both == original_name("") else f", {both}"
         for name, value in fields.items():
             text = text.replace(f"{{{name}}}", value)
         return text

@@ -26,8 +26,8 @@ class TableDefinition:
     - `pages(runs, labels)`: the selections of comparable cases, of which each becomes a table. A page has a title, the
       cases in the order of their rows, and a frame `names` with the columns that name each case. If there are none,
       `needs` says what the table shows and `command` how to evaluate it.
-    - `title`: of a page, with the fields `{page}`, `{reference}`, `{labels}` and those of its context; its suffix
-      follows.
+    - `title`: of a page, with the fields `{page}`, `{reference}`, `{labels}`, `{both}` and those of its context; its
+      suffix follows.
     - `cells(page)`: a frame with a row per cell: `row` (the index of the case), the further names in `rows`, `column`,
       and either `value` with `n`, `low` and `high`, or `count` (a whole number), or `text`. Further columns: `rank`
       (printed in parentheses), `highlight` (1: best, 2: second), `half_width` (the interval is printed as ±),
@@ -93,6 +93,7 @@ class TableDefinition:
         names = [name for name in self.rows if not name or name not in (self.sections, self.across)]
         if self.across:
             columns, rows = self.arrange_across(page, cells)
+        columns, rows = without_empty(columns, rows)
         shown = self.with_sections(rows) if self.sections else tuple(rows)
         heads = [page.fill(self.heads[name]) if name in self.heads else name for name in (*names, *columns)]
         notes = self.notes(page) if callable(self.notes) else (page.fill(note) for note in self.notes)
@@ -148,6 +149,20 @@ class TableDefinition:
         heads: dict[Cell, list[Row]] = {head: [(head, *[""] * (len(rows[0]) - 2))] if head else [] for head in blocks}
         ordered = sorted(blocks, key=lambda head: [*self.section_order, head].index(head))
         return tuple(line for head in ordered for line in (*heads[head], *blocks[head]))
+
+
+def without_empty(columns: Sequence[str], rows: Sequence[Row]) -> tuple[list[str], list[Row]]:
+    """Return the columns that are about some image in some row, and the rows with their cells, after their names."""
+    names = len(rows[0]) - len(columns) if rows else 0
+    empty = {index for index in range(len(columns)) if are_about_nothing([row[names + index] for row in rows])}
+    kept = [index for index in range(len(columns)) if index not in empty]
+    return [columns[index] for index in kept], [(*row[:names], *(row[names + index] for index in kept)) for row in rows]
+
+
+def are_about_nothing(cells: Sequence[Cell]) -> bool:
+    """Return whether the cells of a column are numbers over no image, or missing."""
+    numbers = [cell for cell in cells if cell is not None]
+    return bool(numbers) and all(isinstance(cell, NumberCell) and cell.n == 0 for cell in numbers)
 
 
 def transpose(table: Table, names: int, head: str) -> Table:

@@ -128,7 +128,7 @@ class Ablation:
             pages=self.pages,
             needs=f"compares {subject} of one model, all else equal",
             command=command,
-            title=f"{{page}}: {subject}, accuracy (%), {{reference}} and {{labels}}",
+            title=f"{{page}}: {subject}, accuracy (%){{both}}",
             cells=self.cells,
             rows=("Model", self.head),
             columns=lambda page: [*self.columns(page)],

@@ -79,7 +79,8 @@ def protocol_cells(page: Page) -> pd.DataFrame:
 
 def protocol_notes(page: Page) -> Iterator[str]:
     """Yield the explanation of the table."""
-    yield f"{page.reference}: the labels of the data set. A to M-: label categories of {page.labels}."
+    categories = "" if page.labels == page.reference else f" A to M-: label categories of {page.labels}."
+    yield f"{page.reference}: the labels of the data set.{categories}"
     yield "Δ: change from the CW row of the same model, with the same prompt settings, over the same images."
     yield f"{coverage_note((page.reference, page.labels))} {COVERED_BY_BLOCK}"
     yield "CW+ maps CW's answers out of the prompt to the nearest class; OW maps all of its answers."
@@ -94,7 +95,7 @@ CLOSED_AND_OPEN = TableDefinition(
     pages=protocol_pages,
     needs="puts CW, CW+ and OW side by side",
     command='pytest -k "closed_world or open_world"',
-    title="{page}: accuracy (%) in closed and open world, {reference} and {labels}",
+    title="{page}: accuracy (%) in closed and open world{both}",
     cells=protocol_cells,
     rows=("Model", "Protocol"),
     columns=lambda page: [head for name in accuracy_columns(page) for head in (name, name + DELTA)],

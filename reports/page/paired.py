@@ -1,16 +1,16 @@
 """The ranks of the models of a split by the paired tests of `leaderboard`, for the summary of the page."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import groupby
 from typing import Any
 
 from eyechart.gate.compare import MetricComparison
 from eyechart.gate.value_texts import is_percent_change
-from eyechart.records import Metric
 
 from ..leaderboard import ModelScore, RankedMetric, RankedModel, assign_ranks, metric_key, score_cases
 from ..render import one_line
-from ..runs import CaseRun, ComparableCases, Runs
+from ..runs import PROTOCOL_NAMES, CaseRun, ComparableCases, Runs
 from .summary import first_metric, split_names
 
 NO_EARLIER = "This page has no baseline and no earlier run."
@@ -30,33 +30,69 @@ class Ranking:
 
 
 def rank_cases(runs: Runs, alpha: float) -> list[Ranking]:
-    """Return the ranking of each split and main metric with several cases that have evidence and a direction."""
+    """Return the ranking of each split and main metric with several models that have evidence and a direction."""
     names = split_names(runs)
     return [
         Ranking(one_line(names[id(group)]), tuple(assign_ranks(scores, alpha)))
         for group in runs.groups
-        for scores in comparable_scores(group)
+        for scores in comparable_scores(group, runs)
     ]
 
 
-def comparable_scores(group: ComparableCases) -> Iterator[list[ModelScore]]:
-    """Yield the scores of the cases of a split that have the same main metric, if they are several."""
-    by_metric: dict[RankedMetric, list[tuple[CaseRun, Metric]]] = {}
-    for case in group.cases:
-        metric = first_metric(case)
-        if metric is not None and metric.higher_is_better is not None and case.record.evidence:
-            by_metric.setdefault(metric_key(metric), []).append((case, metric))
-    names = group.model_names()
-    return (score_cases(names, scored, ranked) for ranked, scored in by_metric.items() if len(scored) > 1)
+def comparable_scores(group: ComparableCases, runs: Runs) -> Iterator[list[ModelScore]]:
+    """Yield the scores of the models of a split that have the same main metric, if they are several."""
+    for ranked, cases in primary_cases(group, runs).items():
+        scored = [(case, metric) for case in cases if (metric := first_metric(case)) is not None]
+        tested = [
+            (case, metric) for case, metric in scored if metric.higher_is_better is not None and case.record.evidence
+        ]
+        if len(tested) > 1:
+            yield score_cases({id(case): case.model for case, _ in tested}, tested, ranked)
 
 
-def rank_rows(rankings: Sequence[Ranking]) -> dict[int, dict[str, Any]]:
-    """Return the rank of each case by its id, and its comparison with the best case above it, None for that one."""
-    return {
+def primary_cases(group: ComparableCases, runs: Runs) -> Mapping[RankedMetric, list[CaseRun]]:
+    """Return one case of each model of a split for each main metric, the same one whatever its value.
+
+    It is that of the newest run, then of the first protocol in the published order, then with the fewest options.
+    """
+    started = {folder: run.started for folder, run in runs.sessions}
+    order = [*PROTOCOL_NAMES]
+
+    def place(case: CaseRun) -> tuple[object, ...]:
+        protocol = case.record.protocol
+        return (order.index(protocol) if protocol in order else -1, len(case.prompt_settings), case.record.case)
+
+    newest = sorted(group.cases, key=lambda case: started.get(case.folder, ""), reverse=True)
+    cases: dict[RankedMetric, dict[str, CaseRun]] = {}
+    for run_cases in split_runs(newest):
+        for case in sorted(run_cases, key=place):
+            if metric := first_metric(case):
+                cases.setdefault(metric_key(metric), {}).setdefault(case.model, case)
+    return {ranked: [*by_model.values()] for ranked, by_model in cases.items()}
+
+
+def split_runs(cases: Iterable[CaseRun]) -> Iterator[list[CaseRun]]:
+    """Yield the cases of each run, in the order of the runs."""
+    return (list(own) for _, own in groupby(cases, key=lambda case: case.folder))
+
+
+def rank_rows(runs: Runs, rankings: Sequence[Ranking]) -> dict[int, dict[str, Any]]:
+    """Return the fields of each model's main case by its id.
+
+    They are its rank, if it was tested, and its comparison with the best case above it, None for that one.
+    """
+    primary = {
+        id(case): {"primary": True}
+        for group in runs.groups
+        for cases in primary_cases(group, runs).values()
+        for case in cases
+    }
+    ranks = {
         id(ranked.model.case): {"rank": ranked.rank, "against": ranked.test and _row(*ranked.test)}
         for ranking in rankings
         for ranked in ranking.ranks
     }
+    return {case: fields | ranks.get(case, {}) for case, fields in primary.items()}
 
 
 def _row(comparison: MetricComparison, p: float) -> dict[str, Any]:

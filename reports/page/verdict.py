@@ -1,10 +1,20 @@
 """The sentence that the page opens with: the verdict of the gate, and the smallest loss that the runs would show."""
 
 from collections.abc import Iterator, Sequence
+from typing import Any
 
-from eyechart.gate.messages import count_fallen, describe_confidence, describe_session
+from eyechart.gate.messages import count_fallen, describe_confidence, describe_session, format_adjusted
 from eyechart.gate.power import POWER, kind_of, minimum_detectable_effect, smallest_detectable_loss, strictest_levels
-from eyechart.gate.verdicts import IMPROVEMENT, INCONCLUSIVE, REGRESSION, TOLERATED, primary_verdicts, session_verdict
+from eyechart.gate.value_texts import compared_values, format_change
+from eyechart.gate.verdicts import (
+    IMPROVEMENT,
+    INCONCLUSIVE,
+    REGRESSION,
+    TOLERATED,
+    Verdict,
+    primary_verdicts,
+    session_verdict,
+)
 from eyechart.plurals import count_of
 
 from ..evidence_io import case_evidence
@@ -15,47 +25,84 @@ from .paired import Ranking, describe_rankings
 from .summary import first_metric
 
 NOTHING = "Nothing was compared: this page has no baseline and no earlier run."
+NOTHING_IN_COMMON = (
+    "Nothing was compared: the runs of this page have no case in common, that is, none of the same split, model and "
+    "protocol."
+)
 NOW, AGAIN = "This comparison", "A comparison of another run with this one"
 
 
-def summarise_verdict(runs: Runs, changes: Changes, rankings: Sequence[Ranking] = ()) -> dict[str, str]:
-    """Return the verdict on all cases: its kind (loss, passed, open, ranks), its sentence, and the detectable losses.
+def summarise_verdict(runs: Runs, changes: Changes, rankings: Sequence[Ranking] = ()) -> dict[str, Any]:
+    """Return the verdict on all cases: its kind (loss, passed, open, ranks), its sentence, and further sentences.
 
     Without a baseline and an earlier run the verdict is about the models, if several were evaluated.
     """
-    decisions = [verdict.decision for _, verdict in changes.outcome.verdicts]
-    against = one_line(changes.against)
-    if not decisions:
+    verdicts = [verdict for _, verdict in changes.outcome.verdicts]
+    if not verdicts:
         losses = list(losses_without_comparison(runs, changes))
         ranks = "" if changes.has_content else describe_rankings(rankings, changes.rule.alpha)
-        text = f"Nothing was compared with {against}." if changes.has_content else ranks or NOTHING
-        return {"kind": "ranks" if ranks else "open", "text": text, "detects": describe_losses(AGAIN, losses)}
-    losses = list(losses_of_comparison(changes))
+        text = ranks or describe_nothing(runs, changes)
+        return {"kind": "ranks" if ranks else "open", "text": text, "more": [describe_losses(AGAIN, losses)]}
+    decision = session_verdict(changes.outcome.every)
+    confidence = describe_confidence(changes.outcome.every)
+    text = f"{describe_worst(verdicts)}{count_changes(verdicts, one_line(changes.against))}"
+    text = f"{text} {confidence.capitalize()}." if confidence else text
+    more = [describe_losses(NOW, list(losses_of_comparison(changes)))]
+    worse = any(verdict.decision == REGRESSION for verdict in verdicts)
+    if decision == INCONCLUSIVE or (decision == REGRESSION and not worse):
+        sentence = describe_session(changes.outcome.every).replace("--eye-margin", "--margin")
+        more.insert(0, f"{sentence[0].upper()}{sentence[1:]}.")
+        text = text if decision == INCONCLUSIVE else f"{text} {more.pop(0)}"
+    kinds = {REGRESSION: "loss", INCONCLUSIVE: "open"}
+    kind = kinds.get(decision, "open" if confidence else "passed")
+    return {"kind": kind, "text": text, "more": [*filter(None, more)]}
+
+
+def describe_worst(verdicts: Sequence[Verdict]) -> str:
+    """Return a sentence about the first regression, that of a primary metric if there is one; "" without any."""
+    lost = sorted(
+        (verdict for verdict in verdicts if verdict.decision == REGRESSION),
+        key=lambda verdict: not verdict.comparison.primary,
+    )
+    if not lost:
+        return ""
+    comparison = lost[0].comparison
+    before, after = compared_values(comparison)
+    where = one_line(f"{comparison.case} ({comparison.protocol}): {comparison.name}")
+    p = f"{format_adjusted(lost[0])} adjusted"
+    counts = f"; {comparison.n_lost} lost, {comparison.gained} gained" if comparison.is_proportion else ""
+    return f"Worse in {where} {before} → {after}, {format_change(comparison)}, {p}{counts}. "
+
+
+def count_changes(verdicts: Sequence[Verdict], against: str) -> str:
+    """Return a sentence that counts the verdicts."""
+    decisions = [verdict.decision for verdict in verdicts]
     worse, tolerated, better = (decisions.count(word) for word in (REGRESSION, TOLERATED, IMPROVEMENT))
-    fallen = count_fallen(verdict for _, verdict in changes.outcome.verdicts)
+    fallen, cases = count_fallen(verdicts), inconclusive_cases(verdicts)
     more = [
         f"{fallen} worse but not significantly" if fallen else "",
         f"{tolerated} tolerated" if tolerated else "",
         f"{better} better" if better else "",
+        f"{count_of(len(cases), 'case')} inconclusive" if cases else "",
     ]
     ending = "".join(f", {part}" for part in more if part)
     if worse:
         share = f"{worse} of {count_of(len(decisions), 'number')}"
-        text = f"{share} {'is' if worse == 1 else 'are'} significantly worse than {against}{ending}."
-    else:
-        text = f"No number is significantly worse than {against}: {len(decisions)} compared{ending}."
-    verdicts = changes.outcome.every
-    decision = session_verdict(verdicts)
-    lost = decision == REGRESSION
-    if decision == INCONCLUSIVE or (lost and not worse):
-        sentence = describe_session(verdicts)
-        text = f"{text} {sentence[0].upper()}{sentence[1:]}."
-    if confidence := describe_confidence(verdicts):
-        text = text if decision == INCONCLUSIVE or (lost and not worse) else f"{text} {confidence.capitalize()}."
-        kind = "loss" if lost else "open"
-        return {"kind": kind, "text": text, "detects": describe_losses(NOW, losses)}
-    kind = "loss" if lost else "open" if decision == INCONCLUSIVE else "passed"
-    return {"kind": kind, "text": text, "detects": describe_losses(NOW, losses)}
+        return f"{share} {'is' if worse == 1 else 'are'} significantly worse than {against}{ending}."
+    return f"No number is significantly worse than {against}: {len(decisions)} compared{ending}."
+
+
+def inconclusive_cases(verdicts: Sequence[Verdict]) -> set[tuple[str, str]]:
+    """Return the cases and protocols whose primary metric is inconclusive."""
+    primary = (verdict.comparison for verdict in verdicts if verdict.inconclusive and verdict.comparison.primary)
+    return {(comparison.case, comparison.protocol) for comparison in primary}
+
+
+def describe_nothing(runs: Runs, changes: Changes) -> str:
+    """Return why nothing was compared."""
+    if changes.has_content:
+        return f"Nothing was compared with {one_line(changes.against)}."
+    return NOTHING_IN_COMMON if len(runs.sessions) > 1 else NOTHING
 
 
 def describe_losses(subject: str, losses: list[float]) -> str:

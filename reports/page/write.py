@@ -146,7 +146,7 @@ def write_index(
     write_chunk(folder, "changes", changes.rows(runs, places))
     write_chunk(folder, "coverage", curves := coverage_curves(runs))
     rankings = rank_cases(runs, changes.rule.alpha)
-    ranks = rank_rows(rankings)
+    ranks = rank_rows(runs, rankings)
     runs_by_path = [(load([path]), path) for path in options.runs]
     lines = trend(
         [(*loaded.sessions[0], [e for group in loaded.groups for e in group.cases]) for loaded, _ in runs_by_path]

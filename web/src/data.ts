@@ -28,7 +28,7 @@ export interface Case {
   case: string; protocol: string; split: string; choice: string; model: string; protocolName: string; n: number; counts: [number, number, number, number, number];
   answered: number | null; metric: Metric | null; reported: { value: number; source: string } | null; seconds: number;
   weights: string; status: string; notes: string[]; group?: string; position?: number; verdict?: CaseVerdict; change?: Change;
-  rank?: number; against?: Against | null;
+  primary?: boolean; rank?: number; against?: Against | null;
 }
 export interface Run {
   folder: string; started: string; seconds: number; status: number; workers: number; loads: number; command: string;
@@ -45,7 +45,7 @@ export interface GroupSummary {
 }
 export type Glossary = Record<"metrics" | "labels" | "subsets" | "protocols" | "intervals", Record<string, string>>;
 export interface Index {
-  schema: number; verdict: { kind: "loss" | "passed" | "open" | "ranks"; text: string; detects: string }; glossary: Glossary; runs: Run[]; notes: string[]; since: Since | null; cases: Case[]; groups: GroupSummary[];
+  schema: number; verdict: { kind: "loss" | "passed" | "open" | "ranks"; text: string; more: string[] }; glossary: Glossary; runs: Run[]; notes: string[]; since: Since | null; cases: Case[]; groups: GroupSummary[];
   tables: { name: string; title: string }[]; figures: { name: string; file: string; title: string; table: boolean }[];
   curves: boolean;
 }

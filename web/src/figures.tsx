@@ -111,7 +111,7 @@ function Shares({ group, shares }: { group: GroupSummary; shares: Share[] }) {
 const STEP = 0.05;
 
 // The ends of an axis that holds all intervals, at whole steps.
-function zoomed(intervals: [number, number][]): [number, number] {
+export function zoomed(intervals: [number, number][]): [number, number] {
   const low = Math.floor(Math.min(...intervals.map(([end]) => end)) / STEP) * STEP;
   const high = Math.ceil(Math.max(...intervals.map(([, end]) => end)) / STEP) * STEP;
   return [Math.max(0, low), Math.min(1, Math.max(high, low + STEP))];

@@ -1,9 +1,13 @@
-// The summary: the verdict, the best model of each benchmark, and the main metric of every model on every benchmark.
-import type { Against, Case, Index, Metric } from "./data";
+// The summary: the verdict, each benchmark as a chart with the rank or the change of each model, and all main metrics.
+import { deltaOf, Decision, Link, textOf } from "./changes";
+import type { Against, Case, Cell, Change, GroupSummary, Index, Metric } from "./data";
+import { zoomed } from "./figures";
 import { Legend, Term } from "./glossary";
-import { nameOf } from "./group";
+import { nameOf, open, rowsMoved } from "./group";
+import { useLoaded } from "./loaded";
+import { Picture } from "./picture";
 import { written } from "./route";
-import { count, many, metricInterval, signed, Text, valueText } from "./text";
+import { count, many, metricInterval, percent, signed, Text, valueText } from "./text";
 
 const SIGNS = { loss: ["▼", "wrong"], passed: ["✓", "right"], open: ["?", "mixed"], ranks: ["≷", "right"] };
 
@@ -14,9 +18,8 @@ export function Overview({ index }: { index: Index }) {
       <h1 tabIndex={-1}>Summary</h1>
       <Verdict index={index} />
       <h2>Benchmarks</h2>
-      <ul class="benchmarks">{splitsOf(columns).map((own) => <Benchmark key={own[0].split} index={index} columns={own} />)}</ul>
-      <h2>Models</h2>
-      <Matrix index={index} columns={columns} />
+      <div class="benchmarks">{columns.map((column) => <Benchmark key={column.key} index={index} column={column} />)}</div>
+      {index.cases.some(({ primary }) => !primary) && <><h2>Every protocol</h2><Matrix index={index} columns={columns} /></>}
       <Legend only={{
         metrics: new Set(columns.map(({ metric }) => metric.name)), labels: new Set(columns.map(({ metric }) => metric.labels)),
         subsets: new Set(columns.map(({ metric }) => metric.subset)), protocols: new Set(index.cases.map(({ protocol }) => protocol)),
@@ -26,13 +29,20 @@ export function Overview({ index }: { index: Index }) {
   );
 }
 
-function Verdict({ index: { verdict, since } }: { index: Index }) {
+function Verdict({ index }: { index: Index }) {
+  const { verdict, since } = index;
   const [sign, like] = SIGNS[verdict.kind];
   return (
     <section class={`gate ${verdict.kind}`} aria-label="Verdict">
       <p class="gate-line"><span class={like} aria-hidden="true">{sign}</span> <Text>{verdict.text}</Text>{since && <> <a href={written("changes")}>All changes</a></>}</p>
-      {since?.slices && <p class="hint">Slices: <Text>{since.slices}</Text>.</p>}
-      {verdict.detects && <p class="hint">{verdict.detects}</p>}
+      <Lost index={index} />
+      {(since?.slices || verdict.more.length > 0) && (
+        <details>
+          <summary>What this comparison can show</summary>
+          {since?.slices && <p class="hint">Slices: <Text>{since.slices}</Text>.</p>}
+          {verdict.more.map((sentence) => <p key={sentence} class="hint"><Text>{sentence}</Text></p>)}
+        </details>
+      )}
     </section>
   );
 }
@@ -66,40 +76,123 @@ export function ranked({ cases, metric }: Column): Case[] {
   return metric.better === null ? [] : scored.sort((one, other) => sign * (other.metric!.value! - one.metric!.value!));
 }
 
-function Benchmark({ index, columns }: { index: Index; columns: Column[] }) {
-  const models = new Set(columns.flatMap(({ cases }) => cases.map(({ model }) => model)));
-  const n = Math.max(...columns.flatMap(({ cases }) => cases.map((one) => one.n)));
+const PICTURES = 3; // of lost images
+
+// Some images that the first case with a regression lost, with a link to all of them.
+function Lost({ index }: { index: Index }) {
+  const row = index.cases.find((one) => one.primary && one.verdict?.decision === "regression" && one.change?.samples.of && one.change.samples.lost);
+  const group = row && index.groups.find((one) => one.name === row.group);
+  return row && group ? <LostPictures key={group.folder} index={index} row={row} about={group} /> : null;
+}
+
+function LostPictures({ index, row, about }: { index: Index; row: Case; about: GroupSummary }) {
+  const { value: group } = useLoaded(() => open(about), [about]);
+  const change = row.change!;
+  const rows = group ? [...rowsMoved(group.cases[row.position!], change.samples.of!, "lost") ?? []].slice(0, PICTURES) : [];
+  const { lost: _, gained: __, unit: ___, ...filter } = change.samples;
   return (
-    <li>
-      <h3><Text>{columns[0].split}</Text></h3>
-      <p class="hint">{many(n, "image")}{columns[0].cases[0].choice && <>, <Text>{columns[0].cases[0].choice}</Text></>}; {many(models.size, "model")}</p>
-      {columns.map((column) => <Best key={column.key} index={index} column={column} alone={models.size === 1} />)}
-    </li>
+    <p class="lost">
+      {group?.hasPictures && rows.map((at) => (
+        <a key={at} href={written("samples", about.name, { model: nameOf(about, row.position!), ...filter, changed: "lost", at: group.keys[at] })}>
+          <Picture group={group} row={at} alt={group.keys[at]}><Text>{group.keys[at]}</Text></Picture>
+        </a>
+      ))}
+      <Link index={index} about={row} change={change} how="lost" unit="image" />
+    </p>
   );
 }
 
-function Best({ index, column, alone }: { index: Index; column: Column; alone: boolean }) {
-  const [first, second] = ranked(column);
-  if (!first) {
-    return null;
-  }
-  const metric = first.metric!;
+// One metric of one split: a row for each model by its first protocol, the best first.
+function Benchmark({ index, column }: { index: Index; column: Column }) {
+  const rows = main(column);
+  const n = Math.max(...rows.map((one) => one.n));
+  const changed = rows.some((one) => one.change);
+  const axis = zoomed(rows.flatMap((one) => [one.metric!.ci ?? point(one.metric!.value!), ...befores(one).map(point)]));
+  return rows.length ? (
+    <section class="benchmark">
+      <h3><Text>{column.split}</Text> <span class="hint"><MetricName metric={column.metric} />; {many(n, "image")}{rows[0].choice && <>, <Text>{rows[0].choice}</Text></>}</span></h3>
+      <div class="scroll plain" role="region" aria-label={`${column.split}, ${column.metric.name}`} tabIndex={0}>
+        <table class="ranks">
+          <thead class="hint">
+            <tr>
+              {rows.length > 1 && <th scope="col" class="number">Rank</th>}
+              <th scope="col">Model</th>
+              <th scope="col" class="track">{column.metric.percent ? <span class="scale"><span>{percent(axis[0], 0)}</span><span>{percent(axis[1], 0)} %</span></span> : <span class="visually-hidden">Chart</span>}</th>
+              <th scope="col" class="number">{changed ? "Before → now" : "Value"} [95 %]</th>
+              <th scope="col">{changed ? "Change" : "Beside the best above"}</th>
+            </tr>
+          </thead>
+          <tbody>{rows.map((one, place) => <Model key={place} index={index} row={one} rows={rows} axis={axis} protocols={column.protocols} changed={changed} />)}</tbody>
+        </table>
+      </div>
+    </section>
+  ) : null;
+}
+
+// The main case of each model, the best first; without a direction there is no best one.
+function main(column: Column): Case[] {
+  const own = { ...column, cases: column.cases.filter((one) => one.primary) };
+  return column.metric.better === null ? own.cases : ranked(own);
+}
+
+const point = (value: number): [number, number] => [value, value];
+
+interface ModelProps { index: Index; row: Case; rows: Case[]; axis: [number, number]; protocols: number; changed: boolean }
+
+function Model({ index, row, rows, axis, protocols, changed }: ModelProps) {
+  const change = row.change;
   return (
-    <div class="best-model">
-      <p class="figure"><b>{valueText(metric)}</b> <span class="hint">{metricInterval(metric)}</span></p>
-      <p><Look index={index} row={first} />{alone || !second ? "" : <span class="hint"> {standing(column)}</span>}</p>
-      {second?.against && <p class="hint"><Text>{second.model}</Text>: {comparison(second.against)}</p>}
-      <p class="hint"><MetricName metric={metric} />, <Term kind="protocols" name={first.protocolName} of={first.protocol} /></p>
-    </div>
+    <tr>
+      {rows.length > 1 && <td class="number rank">{rankText(row, rows)}</td>}
+      <th scope="row"><Look index={index} row={row} />{protocols > 1 && <span class="hint"> <Term kind="protocols" name={row.protocolName} of={row.protocol} /></span>}</th>
+      <td class="track">{row.metric!.percent && <Range row={row} axis={axis} />}</td>
+      <td class="number">{change && <><span class="hint">{before(change)}</span> → </>}<b>{valueText(row.metric)}</b> <span class="hint">{metricInterval(row.metric)}</span></td>
+      <td>
+        {change ? <Changed index={index} row={row} change={change} /> : row.verdict && changed ? <Decision decision={row.verdict.decision} />
+          : row.against ? <span class="hint">{comparison(row.against)}</span> : ""}
+      </td>
+    </tr>
   );
 }
 
-// How certainly the first case is the best one, by the paired tests over the same samples.
-function standing(column: Column): string {
-  const others = ranked(column).filter(({ rank }) => rank === 1).length - 1;
-  const best = `highest of ${count(column.cases.length)}`;
-  return others < 0 ? `${best}, not tested` : others === 0 ? `rank 1 of ${count(column.cases.length)}, alone` : `${best}; shares rank 1 with ${many(others, "other")}`;
+// The ranks that a model may have: models share them if no paired test separates them from the best of them.
+function rankText({ rank }: Case, rows: Case[]): string {
+  const others = rows.filter((one) => one.rank === rank).length - 1;
+  return rank === undefined ? "–" : others ? `${rank}–${rank + others}` : String(rank);
 }
+
+// The value before, if there is one.
+const befores = ({ change }: Case): number[] => {
+  const old = change?.cells[0];
+  return old && typeof old !== "string" && old[0] !== null ? [old[0]] : [];
+};
+
+function Range({ row, axis }: { row: Case; axis: [number, number] }) {
+  const { value, ci } = row.metric!;
+  const place = (share: number) => (share - axis[0]) / (axis[1] - axis[0]);
+  const left = (share: number) => ({ left: `${100 * Math.min(1, Math.max(0, place(share)))}%` });
+  return (
+    <span class="bar s0" aria-hidden="true">
+      {ci && <span class="whisker" style={{ ...left(ci[0]), width: `${100 * (place(ci[1]) - place(ci[0]))}%` }} />}
+      {befores(row).map((old) => <span key="before" class="dot was" style={left(old)} />)}
+      <span class="dot" style={left(value!)} />
+    </span>
+  );
+}
+
+const before = ({ cells }: Change): string => textOf(cells[0]);
+
+// The change since the baseline, with p, lost and gained samples and the verdict.
+function Changed({ index, row, change }: { index: Index; row: Case; change: Change }) {
+  return (
+    <span class="change">
+      <Decision decision={textOf(change.cells[9])} /> {textOf(deltaOf(change))}
+      <span class="hint"> p {pText(change.cells[6])}{change.samples.lost === undefined ? "" : <>; <Link index={index} about={row} change={change} how="lost" />, <Link index={index} about={row} change={change} how="gained" /></>}</span>
+    </span>
+  );
+}
+
+const pText = (cell: Cell): string => textOf(cell).replace(/^(?=\d)/, "= ");
 
 // The change from the best model, such as "−6.00 points [−9.30, −2.70], 12 lost, 0 gained, p = 0.0005".
 function comparison({ delta, ci, p, lost, gained, percent: inPercent }: Against): string {
