@@ -44,7 +44,6 @@ from eyechart.gate.messages import (
     describe_remarks,
     describe_session,
     describe_tolerated_loss,
-    describe_training_splits,
     describe_undecided,
     describe_written_baseline,
     explain_no_number,
@@ -188,7 +187,6 @@ class Gate:
         if power and (update or not self.baseline_path):
             self.messages += power_without_baseline([*evidence.values()], self.rule.alpha)
         if update:
-            self.messages += describe_training_splits(evidence.values())
             self.update_baselines(evidence)
         elif self.baseline_path:
             self.compare_cases()
@@ -213,7 +211,6 @@ class Gate:
         """
         of_case = dict(sorted((nodeid, self.compare_case(nodeid)) for nodeid in self.cases.by_baseline()))
         evidence = {nodeid: self.heads[nodeid] for nodeid in of_case}
-        self.messages += describe_training_splits(evidence.values())
         comparisons = [comparison for numbers in of_case.values() for comparison in numbers]
         verdicts, self.pooled = self.verdicts, _ = decide_with_models(comparisons, self.rule)
         self.slices.decide(self.rule)

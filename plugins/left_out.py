@@ -1,4 +1,4 @@
-"""Cases that a preset leaves out: they are deselected, and the terminal says how many, and how to run them."""
+"""Cases that are left out by a preset, or as training data: the terminal says which, and how to run them."""
 
 from collections.abc import Collection, Iterator
 from typing import Any
@@ -13,7 +13,8 @@ from .options import get_option
 from .settings import get_preset
 from .workers import is_worker
 
-LEFT_OUT = "eyechart_left_out"  # the key in the output of a worker
+LEFT_OUT, LEFT_OUT_TRAINING = "eyechart_left_out", "eyechart_left_out_training"  # keys in the output of a worker
+TRAINING = frozenset({"train", "training", "trainval", "train_val", "trn"})  # names of splits
 
 
 class LeftOutByPreset:
@@ -60,6 +61,50 @@ class LeftOutByPreset:
         if parts := [*describe_count(self.left, self.kept), *describe_settings(self.preset, self.protocols)]:
             everything = f": --eye-preset={self.preset.whole} runs everything" if self.preset.whole else ""
             terminalreporter.write_line(f"the preset {name} has {', '.join(parts)}{everything}")
+
+
+class LeftOutTraining:
+    """Deselects splits that are called `train` beside other splits of their benchmark, unless they are named.
+
+    They are named by `-k` or by the id of a case. `-k pets/` names a benchmark: it selects what models are tested on.
+    """
+
+    def __init__(self, config: pytest.Config) -> None:
+        self.config, self.splits = config, list[str]()
+
+    @pytest.hookimpl(trylast=True)
+    def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> None:
+        """Deselect cases that nothing else deselected."""
+        cases = [case for item in items if (case := get_case(item))]
+        tested = {case.benchmark for case in cases if case.split.casefold() not in TRAINING}
+        training = {case.whole_split: case.split for case in cases if case.split.casefold() in TRAINING}
+        named = " ".join([self.config.getoption("keyword"), *(arg.partition("::")[2] for arg in self.config.args)])
+        self.splits = sorted(
+            whole for whole, split in training.items() if whole.rpartition("/")[0] in tested and split not in named
+        )
+        left = [item for item in items if (case := get_case(item)) and case.whole_split in self.splits]
+        if left:
+            gone = {*left}
+            items[:] = [item for item in items if item not in gone]
+            self.config.hook.pytest_deselected(items=left)
+
+    @pytest.hookimpl(trylast=True)
+    def pytest_sessionfinish(self) -> None:
+        """Send what was left out from a worker to the controller, which does not collect."""
+        if is_worker(self.config):
+            self.config.workeroutput[LEFT_OUT_TRAINING] = self.splits  # type: ignore[attr-defined]
+
+    @pytest.hookimpl(optionalhook=True)
+    def pytest_testnodedown(self, node: Any) -> None:
+        """Read what a worker left out; every worker collects the same."""
+        self.splits = getattr(node, "workeroutput", {}).get(LEFT_OUT_TRAINING, self.splits)
+
+    def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
+        """Print which splits were left out, and how to evaluate them."""
+        if self.splits:
+            terminalreporter.write_line(
+                f"eyechart: left out as training data: {', '.join(self.splits)}; -k {self.splits[0]} evaluates it"
+            )
 
 
 def describe_count(left: int, kept: int) -> Iterator[str]:

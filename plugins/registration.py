@@ -12,7 +12,7 @@ from .answers import OnlyAnswers
 from .exit_codes import ExitCodes
 from .gate import Gate
 from .github_summary import GithubSummary
-from .left_out import LeftOutByPreset
+from .left_out import LeftOutByPreset, LeftOutTraining
 from .missing_cases import MissingCases
 from .options import get_option
 from .prelude import PreludeOfTests
@@ -48,6 +48,7 @@ def register(config: pytest.Config, folder: Path, started: float) -> None:
     manager.register(cases, "eyechart-cases")
     manager.register(single_benchmark_files, "eyechart-single-benchmark-files")
     manager.register(Selection(config), "eyechart-selection")
+    manager.register(LeftOutTraining(config), "eyechart-left-out-training")
     manager.register(LeftOutByPreset(config), "eyechart-left-out")
     manager.register(SequentialCases(config), "eyechart-sequential")
     manager.register(recorder, "eyechart-recorder")

@@ -23,7 +23,15 @@ def test_it_opens_with_the_verdict_in_one_sentence_and_a_link_to_the_changes(
 ) -> None:
     driver = opened(studio.page(folders[1], baseline=folders[0], rule=Rule(0.5)))
     line = driver.page.locator(".gate-line")
-    losses = line.inner_text().removeprefix("▼ ").split()[0]
+    said = line.inner_text()
+    change = r"\d+\.\d\d % → \d+\.\d\d %, -\d+\.\d\d points \[.+\], p[=<]\S+ adjusted"
+    assert re.match(rf"▼ Worse in imagenet/sample/\S+ \(\w+\): .+ {change}", said), said
+    losses = re.search(r"(\d+) of \d+ numbers are significantly worse than", said)[1]
+    assert driver.page.locator(".lost img").count() == 3
+    row = driver.page.locator(".ranks tbody tr", has_text="▼ regression").first.inner_text()
+    assert re.search(
+        r"\d+\.\d\d → \d+\.\d\d \[.+\]\s+▼ regression -\d+\.\d+ \[.+\] p = \S+; \d+ lost, \d+ gained", row
+    ), row
     driver.page.get_by_role("link", name="All changes").click()
     driver.page.locator(".since tbody tr").first.wait_for()
     assert f"{losses} ▼ regression" in driver.page.locator(".sums").inner_text()
@@ -35,6 +43,7 @@ def test_where_nothing_is_worse_it_says_what_would_have_been_detected(studio: An
     gate = driver.page.get_by_role("region", name="Verdict")
     line = gate.locator(".gate-line").inner_text()
     assert line.startswith("✓ No number is significantly worse than the run before: ")
+    gate.locator("summary").click()
     assert gate.locator(".hint").last.inner_text() == "This comparison has too few samples to detect any loss."
 
 
@@ -45,31 +54,26 @@ def test_without_a_baseline_it_ranks_the_models_by_paired_tests(studio: Any, ope
         "≷ 3 models on imagenet/sample share the first rank: no difference between them is significant (paired tests "
         "over the same samples, p < 0.01 after Holm's correction). This page has no baseline and no earlier run."
     )
-    card = driver.page.locator(".benchmarks li").inner_text()
-    assert "highest of 3; shares rank 1 with 2 others" in card
-    assert re.search(r"\S+: -\d+\.\d\d points \[.+\], \d+ lost, \d+ gained, p = ", card)
+    card = driver.page.locator(".benchmark")
+    assert [text.split("\t")[0] for text in card.locator("tbody tr").all_inner_texts()] == ["1–3"] * 3
+    assert re.search(r"-\d+\.\d\d points \[.+\], \d+ lost, \d+ gained, p = ", card.inner_text())
+    gate.locator("summary").click()
     assert gate.locator(".hint").last.inner_text().startswith("A comparison of another run with this one ")
 
 
-def test_a_card_names_the_best_model_of_a_benchmark(studio: Any, opened: Any) -> None:
+def test_a_benchmark_lists_its_models_with_intervals_and_leads_to_their_samples(studio: Any, opened: Any) -> None:
     driver = opened(studio.page())
-    card = driver.page.locator(".benchmarks li")
-    assert card.get_by_role("heading").inner_text() == "imagenet/sample"
-    assert card.get_by_role("link").inner_text() == "timm[tf_efficientnet_lite0]"
-    assert card.locator(".figure").inner_text() == "87.50 [52.91, 97.76]"
-    assert "12 images, a choice of 12 with seed 42; 3 models" in card.inner_text()
-
-
-def test_the_matrix_has_every_model_with_its_interval_and_leads_to_its_samples(studio: Any, opened: Any) -> None:
-    driver = opened(studio.page())
-    rows = [row.split("\t") for row in driver.page.locator(".matrix tbody tr").all_inner_texts()]
-    assert rows[0][0] == "timm[tf_efficientnet_lite0]"  # the best first
-    assert {name: value.strip() for name, value in rows} == {
-        "hf[mllm]": "71.43 [35.89, 91.78] CW",
-        "conse[]": "62.50 [30.57, 86.32] zero_shot",
-        "timm[tf_efficientnet_lite0]": "87.50 [52.91, 97.76] supervised",
-    }
-    driver.page.locator(".matrix").get_by_role("link", name="87.50").click()
+    card = driver.page.locator(".benchmark")
+    heading = card.get_by_role("heading").inner_text()
+    assert heading == "imagenet/sample acc1, ImGT; 12 images, a choice of 12 with seed 42"
+    rows = [row.split("\t") for row in card.locator("tbody tr").all_inner_texts()]
+    assert [(row[1], row[3].strip()) for row in rows] == [  # the best first
+        ("timm[tf_efficientnet_lite0] supervised", "87.50 [52.91, 97.76]"),
+        ("hf[mllm] CW", "71.43 [35.89, 91.78]"),
+        ("conse[] zero_shot", "62.50 [30.57, 86.32]"),
+    ]
+    assert driver.page.locator(".matrix").count() == 0  # each model has one protocol
+    card.get_by_role("link", name="timm").click()
     driver.page.locator(".found").wait_for()
     assert driver.page.get_by_label("Model", exact=True).input_value() == "timm[tf_efficientnet_lite0], supervised"
 

@@ -68,6 +68,17 @@ def test_a_benchmark_of_ones_own_is_evaluated_under_its_own_name(world: Any, roo
     assert (record["case"], record["metrics"][0]["n"]) == ("pets/test/tiny[]", 6)
 
 
+def test_training_data_beside_a_test_split_are_left_out_unless_they_are_named(
+    world: Any, root: Callable[..., Path]
+) -> None:
+    root(*PETS, *(path.replace("/test/", "/train/") for path in PETS))
+    usual = ("--pyargs", "eyechart.benchmarks", "--eye-data=data", "--eye-model=tiny[]", "--collect-only", "-q")
+    result = world.call(*usual, "-k", "pets/")
+    assert ("pets/test/tiny[]" in result.stdout.str(), "pets/train/tiny[]" in result.stdout.str()) == (True, False)
+    assert "eyechart: left out as training data: pets/train; -k pets/train evaluates it" in result.outlines
+    assert "pets/train/tiny[]" in world.call(*usual, "-k", "pets/train or pets/test").stdout.str()
+
+
 @pytest.mark.deep
 def test_one_line_names_what_was_found_and_what_was_ignored(world: Any, root: Callable[..., Path]) -> None:
     root(*PETS, "pets/test/labels.json", "pets/test/manifest.csv", "scripts/run.py", "notes.txt", "pets/README.md")

@@ -1,5 +1,6 @@
 // Chunks of data. A page opened from disk may not fetch files, but it may load scripts: each calls `eyechart` with its
-// name and JSON as text. A chunk contains no code, and the policy of the page allows no other script.
+// name and JSON as text. A chunk contains no code, and the policy of the page allows no other script. A page that is one
+// file has its chunks in itself.
 
 export interface Packed { t: "u1" | "i2" | "i4" | "f4"; d: string }
 export type Cut = string | [string, number]; // a text, or its beginning and its length
@@ -71,6 +72,7 @@ const policy: Policy = window.trustedTypes?.createPolicy("eyechart", { createScr
   createScriptURL: allowed,
 };
 const IMAGES = "images/";
+const INDEX = "data/index.js"; // a page that is one file has its data as blocks with these ids
 const waiting = new Map<string, (value: unknown) => void>();
 const known = new Map<string, Promise<unknown>>();
 
@@ -82,10 +84,16 @@ window.eyechart = (name, text) => {
 // Load a chunk once and return the same promise for further calls.
 export function load<T>(name: string): Promise<T> {
   let found = known.get(name);
+  const file = name.startsWith(IMAGES) ? `${name}.js` : `data/${name}.js`;
+  if (!found && document.getElementById(INDEX)) {
+    const block = document.getElementById(file);
+    known.set(name, found = block
+      ? Promise.resolve(JSON.parse(block.textContent!))
+      : Promise.reject(new Error("This file leaves these data out, by its size. The page in a folder has them.")));
+  }
   if (!found) {
     found = new Promise((resolve, reject) => {
       waiting.set(name, resolve);
-      const file = name.startsWith(IMAGES) ? `${name}.js` : `data/${name}.js`;
       const script = document.createElement("script");
       script.onload = () => script.remove();
       script.onerror = () => {

@@ -4,6 +4,7 @@ import sys
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -123,25 +124,48 @@ def figure(
 @click.option(
     "--figures/--no-figures", default=True, help="Draw the published figures, which takes longest. [default: yes]"
 )
-@click.option("--out", metavar="DIR", type=PATH, help="Folder to write to. [default: reports/page in the last RUN]")
+@click.option(
+    "--single", is_flag=True, help="Write one HTML file below 5 MB, with small images as far as there is room."
+)
+@click.option(
+    "--out",
+    metavar="PATH",
+    type=PATH,
+    help="Folder to write to, or the file with --single. [default: reports/page or reports/page.html in the last RUN]",
+)
 def page(
-    runs: Sequence[Path], alpha: float, max_drop: float, margin: float | None, out: Path | None, **options: Any
+    runs: Sequence[Path],
+    alpha: float,
+    max_drop: float,
+    margin: float | None,
+    single: bool,
+    out: Path | None,
+    **options: Any,
 ) -> None:
     """Write a static web page of runs and print its path.
 
     The page opens from disk. It has every case, table and figure, trends over the runs, and every answer with its
-    image. The last RUN is compared with the earlier ones.
+    image. The last RUN is compared with the earlier ones. With --single it is one file to attach to a pull request or
+    a mail.
     """
     from eyechart.command_line import progress_line
     from eyechart.gate.verdicts import Rule
+    from eyechart.reports.page.single import SIDE, write_single
     from eyechart.reports.page.write import PageOptions, write_page
 
-    folder = out or report_folder(runs[-1]) / "page"
+    chosen = PageOptions(tuple(runs), rule=Rule(alpha, max_drop, margin), **options)
     with progress_line() as progress:
-        notes = write_page(PageOptions(tuple(runs), rule=Rule(alpha, max_drop, margin), **options), folder, progress)
+        if single:
+            path = out or report_folder(runs[-1]) / "page.html"
+            chosen = replace(chosen, figures=False, side=min(chosen.side, SIDE))
+            with TemporaryDirectory() as draft:
+                notes = [*write_page(chosen, Path(draft), progress), *write_single(Path(draft), path)]
+        else:
+            folder = out or report_folder(runs[-1]) / "page"
+            notes, path = write_page(chosen, folder, progress), folder / "index.html"
     for note in notes:
         print(f"note: {note}", file=sys.stderr)
-    print(folder / "index.html")
+    print(path)
 
 
 @click.command()

@@ -29,7 +29,6 @@ WRITE = "write the baseline with --eye-update-baseline"
 LEAST = 1e-300  # smaller values may be rounded to 0, and no p-value is 0
 SHOWN = 5
 TABLE_ROWS = 12
-TRAINING = frozenset({"train", "training", "trainval", "train_val", "trn"})
 TOGETHER = {
     PRIMARY: "all primary metrics of the session",
     OTHER: "all metrics of the session that are not primary",
@@ -195,21 +194,6 @@ def describe_open_end(verdicts: Iterable[Verdict]) -> str:
     if any(verdict.rule.margin is None for verdict in passed):
         return f"{count} under --eye-strict, since no --eye-margin says which loss must be excluded"
     return f"{count} under --eye-strict, since the primary metric is not critical (--eye-gate, --eye-policy)"
-
-
-def describe_training_splits(cases: Iterable[Evidence]) -> Iterator[str]:
-    """Yield which splits are named as training data beside other splits of their benchmark: `-k NAME/` selects all."""
-    splits: dict[str, set[str]] = {}
-    for case in cases:
-        benchmark, split, *_ = case.case.split("/")
-        splits.setdefault(benchmark, set()).add(split)
-    for benchmark, names in splits.items():
-        training = sorted(name for name in names if name.casefold() in TRAINING)
-        if training and len(training) < len(names):
-            yield (
-                f"{join_names([f'{benchmark}/{name}' for name in training])} is named as training data and counts like "
-                f"the other splits of {benchmark}; to leave it out: -k '{benchmark}/ and not {training[0]}'"
-            )
 
 
 def describe_benchmarks(verdicts: Sequence[Verdict]) -> str:

@@ -14,7 +14,6 @@ from eyechart.gate.messages import (
     describe_loss,
     describe_open_end,
     describe_session,
-    describe_training_splits,
     describe_undecided,
     format_adjusted,
     show_failing_numbers,
@@ -245,15 +244,6 @@ def test_what_fails_is_in_a_table_beside_the_primary_metric(judged: Any) -> None
     assert second.endswith("regression")
     assert "-5.00 points [-" in second
     assert not [*show_failing_numbers(judged({"acc1": RIGHT}, {"acc1": changed(30, 20)}))]
-
-
-def test_training_data_beside_other_splits_are_named(make: Any) -> None:
-    cases = [make([], case=f"pets/{split}/m[]") for split in ("test", "train")]
-    (said,) = describe_training_splits(cases)
-    assert said.startswith("pets/train is named as training data and counts like the other splits of pets; to leave")
-    assert said.endswith("-k 'pets/ and not train'")
-    assert not [*describe_training_splits(cases[1:])]
-    assert not [*describe_training_splits([make([], case="pets/test/m[]"), make([], case="cars/train/m[]")])]
 
 
 def test_without_a_margin_a_gain_excludes_no_loss_of_a_margin(judged: Any) -> None:
