@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from math import nan
 from pathlib import Path
 from textwrap import fill
 from typing import TYPE_CHECKING, Any
@@ -17,6 +18,7 @@ from .charts import CustomFigure, FigureDefinition, TableFigure, label_rows
 from .classification.agreement import AGREEMENT
 from .classification.categories import BEFORE, CHANGED, LABEL_CHANGE
 from .oodbench.catalogue import FIGURES as OODBENCH
+from .page.summary import first_metric
 from .pages import Page
 from .panels import create_panels, format_counts, text_width, wrap_name
 from .realbirdid.catalogue import FIGURES as REALBIRDID
@@ -49,6 +51,27 @@ def draw(name: str, runs: Runs, labels: str | None, out: Path | None, folder: Pa
         path.parent.mkdir(parents=True, exist_ok=True)
         figure.savefig(path, format="svg", metadata=METADATA)
     return path
+
+
+def draw_main_metrics(runs: Runs) -> "Figure":
+    """Return a figure with the main metric of each case and its 95 % interval, one panel for each split."""
+    with matplotlib_defaults():
+        groups = [[case for case in group.cases if first_metric(case)] for group in runs.groups]
+        titles = [group.title for group in runs.groups]
+        heights = [0.3 * len(cases) + 0.9 for cases in groups]
+        figure, axes = create_panels(heights, 1, 7.0)
+        for (ax,), group, cases, title in zip(axes, runs.groups, groups, titles, strict=True):
+            protocols = group.protocol_names()
+            for index, case in enumerate(cases):
+                metric = first_metric(case)
+                low, high = (metric and metric.ci) or (nan, nan)
+                ax.hlines(index, low, high, color="tab:blue", alpha=0.3, linewidth=5)
+                ax.plot(metric.value if metric else nan, index, "o", color="tab:blue", markersize=4)
+            label_rows(ax, [f"{case.model}, {protocols[id(case)]}" for case in cases])
+            named = dict.fromkeys(metric.name for case in cases if (metric := first_metric(case)))
+            ax.set_xlabel(f"{', '.join(named)}, with the 95 % interval", fontsize=8)
+            ax.set_title(one_line(title), fontsize=9)
+        return figure
 
 
 @contextmanager

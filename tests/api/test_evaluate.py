@@ -285,6 +285,11 @@ def test_all_suitable_protocols_with_options_and_own_metrics(evaluate: Evaluate)
 
 def test_a_table_a_figure_and_the_page_of_a_run(evaluate: Evaluate, tmp_path: Path) -> None:
     run = evaluate("open_clip[toybox-clip]", "toybox/sample-cutouts", protocol="zero_shot")
+    counts = run.confusion()
+    assert (counts.to_numpy().trace(), counts.to_numpy().sum()) == (run.samples["correct"].sum(), 54)
+    assert [len(ax.lines) for ax in run.plot().axes] == [1]
+    with pytest.raises(SpecError, match=r"fits 0 cases\. Give a part of one name, of: toybox/sample-cutouts/open_clip"):
+        run.confusion("closed_world")
     (frame,) = run.table("T4")
     assert "Model" in frame
     assert "multilabel" in frame.attrs["title"]

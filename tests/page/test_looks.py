@@ -55,7 +55,7 @@ def test_signs_and_words_stand_out_from_what_is_behind(studio: Any, opened: Any,
     driver = opened(studio.page(*runs, rule=Rule(0.5)), None)
     for view in ("", "#/changes", "#/samples/imagenet/sample", f"#/samples/imagenet/sample?at={studio.keys[0]}"):
         driver.go(view)
-        driver.page.locator(":is(.matrix, .since tbody, .cards, .answers)").wait_for()
+        driver.page.locator(":is(.ranks, .since tbody, .cards, .answers)").wait_for()
         for shape, scheme in product((WIDE, PHONE), ("light", "dark")):
             driver.page.set_viewport_size(shape)
             driver.page.emulate_media(color_scheme=scheme)

@@ -19,7 +19,7 @@ def test_it_opens_from_disk_with_every_case(driver: Any) -> None:
 
 def test_a_case_leads_to_its_samples_and_a_sample_to_what_was_said(driver: Any, studio: Any) -> None:
     driver.go("")
-    driver.page.locator(".matrix").get_by_role("link").first.click()
+    driver.page.locator(".ranks").get_by_role("link").first.click()
     driver.page.get_by_role("link", name=studio.keys[3]).click()
     driver.page.locator("pre.raw").first.wait_for()
     assert driver.page.locator("pre.raw").first.inner_text() == f"Class {studio.original[3]}."

@@ -36,10 +36,10 @@ function Verdict({ index }: { index: Index }) {
     <section class={`gate ${verdict.kind}`} aria-label="Verdict">
       <p class="gate-line"><span class={like} aria-hidden="true">{sign}</span> <Text>{verdict.text}</Text>{since && <> <a href={written("changes")}>All changes</a></>}</p>
       <Lost index={index} />
-      {(since?.slices || verdict.more.length > 0) && (
+      {since?.slices && <p class="hint">Slices: <Text>{since.slices}</Text>.</p>}
+      {verdict.more.length > 0 && (
         <details>
           <summary>What this comparison can show</summary>
-          {since?.slices && <p class="hint">Slices: <Text>{since.slices}</Text>.</p>}
           {verdict.more.map((sentence) => <p key={sentence} class="hint"><Text>{sentence}</Text></p>)}
         </details>
       )}

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from io import StringIO
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pandas as pd
 from msgspec.structs import asdict
@@ -21,6 +22,9 @@ from eyechart.reports.render import RENDERERS, Table
 from eyechart.reports.runs import Runs, load
 from eyechart.reports.tables import tables
 from eyechart.reports.verdicts import RunComparison, compare_cases, refusal_notes
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 VERDICT_COLUMNS = MetricVerdict.__struct_fields__
 
@@ -62,6 +66,48 @@ class EvaluationRun:
     def samples(self) -> pd.DataFrame:
         """One row per answer, with the columns of the case and those of its sample table (`docs/samples.md`)."""
         return samples_frame([*self.loaded.cases]).drop(columns="row")
+
+    def confusion(self, case: str | None = None) -> pd.DataFrame:
+        """Return how often each expected answer got each answer.
+
+        Args:
+            case: What the name of the case and its protocol have, such as "pets/test" or "zero_shot"; None for a run
+                of one case.
+
+        Returns:
+            Counts with a row for each expected answer, and a column for each answer in the same order, then for other
+            answers, "" for none. Samples without an
+            expected answer, and those that ended in an error, do not count; nor do images with several labels.
+
+        Raises:
+            SpecError: If several cases have this name, or none.
+        """
+        names = self.samples["case"].astype(str) + " (" + self.samples["protocol"].astype(str) + ")"
+        known = [*dict.fromkeys(names)]
+        found = [name for name in known if case is None or case in name]
+        if len(found) != 1:
+            what = f"confusion(case={case!r}) fits {len(found)} cases"
+            raise SpecError(f"{what}. Give a part of one name, of: {', '.join(known)}.")
+        samples = self.samples[(names == found[0]) & (self.samples["error"].fillna("") == "")].fillna(
+            {"target": "", "prediction": ""}
+        )
+        single = samples[(samples["target"] != "") & ~samples["target"].str.contains("; ")]
+        counts = pd.crosstab(single["target"], single["prediction"])
+        return counts.reindex(columns=[*counts.index, *counts.columns.difference(counts.index)], fill_value=0)
+
+    def plot(self) -> "Figure":
+        """Draw the main metric of each case with its 95 % interval, one panel for each split.
+
+        Returns:
+            A figure of matplotlib, which a notebook shows.
+
+        Raises:
+            ReportError: If matplotlib is missing.
+        """
+        from eyechart.reports.figures import draw_main_metrics
+
+        figure: Figure = draw_main_metrics(self.loaded)
+        return figure
 
     def table(self, name: str, labels: str | None = None) -> list[pd.DataFrame]:
         """Return a published table, such as `label-categories` or `T4`: one frame per selection of comparable cases.
