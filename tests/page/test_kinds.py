@@ -49,6 +49,7 @@ def kinds(tmp_path_factory: pytest.TempPathFactory, warm_python: Sequence[str], 
     folder = tmp_path_factory.mktemp("kinds")
     (folder / "store").symlink_to(answers)
     options = ["--eye-limit=20", f"--eye-out={folder / 'runs'}", f"--eye-store={folder / 'store'}", "--eye-offline"]
+    options.append("--eye-set=abstention.prompts_per_level=2")  # of 15
     command = ["pytest", "--pyargs", "eyechart.benchmarks", "-k", CASES, "-p", "no:cacheprovider", *options]
     done = subprocess.run([*warm_python, "-m", *command], cwd=folder, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
