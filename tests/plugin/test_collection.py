@@ -134,12 +134,9 @@ OODBENCH = {"oodbench open_clip[toybox-clip]", "oodbench open_clip[toybox-clip-b
     ("chosen", "found"),
     [
         ((), IMAGENET | TOYBOX | OODBENCH | BIRDS),
-        (("-k", "imagenet"), IMAGENET),
         (("-k", "toybox/"), TOYBOX),
-        (("-k", "oodbench"), OODBENCH),
-        (("-k", "realbirdid"), BIRDS),
     ],
-    ids=["all", "imagenet", "toybox", "oodbench", "realbirdid"],
+    ids=["all", "toybox"],
 )
 def test_by_default_a_benchmark_meets_the_packaged_models_that_know_its_classes(
     world: Any, chosen: tuple[str, ...], found: set[str]
@@ -183,7 +180,6 @@ def test_a_model_of_words_meets_every_protocol_of_words(world: Any) -> None:
 
 
 CHOSEN = [
-    (("images_per_request=5", "image_order=same_class"), ["closed_world@image_order=same_class,images_per_request=5"]),
     (("images_per_request=01", "image_order=random", "answer=name"), ["closed_world"]),
     (("image_order=same_class",), ["closed_world"]),  # with one image a request there is none
     (
@@ -197,7 +193,6 @@ CHOSEN = [
         ],
     ),
     (("answer=all",), ["closed_world", "closed_world@answer=id", "closed_world@answer=constrained"]),
-    (("parser=all",), ["closed_world", "closed_world@parser=strict", "closed_world@parser=authors"]),
     (("images_per_request=5", "images_per_request=10"), ["closed_world@images_per_request=10"]),  # the last one wins
 ]
 

@@ -52,19 +52,13 @@ def test_a_killed_run_resumes_and_ends_as_if_it_had_never_stopped(
 
 
 @pytest.mark.deep
-def test_a_killed_worker_fails_its_case_alone(world: Any, serial: Any) -> None:
+def test_a_killed_worker_fails_its_case_alone_and_only_the_missing_pictures_are_asked(world: Any, serial: Any) -> None:
     world.order("tiny", batch=3, do="die")
     result = world.run("-n", "2")
     result.assert_outcomes(failed=1, passed=CASES - 1)
     result.stdout.fnmatch_lines(["*worker 'gw?' crashed while running*imagenet/tiny/tiny[[][]]*"])
     killed = [record for record in serial.records if record["case"] == "imagenet/tiny/tiny[]"]
     assert world.records == [record for record in serial.records if record not in killed]
-
-
-@pytest.mark.deep
-def test_after_a_killed_worker_only_the_missing_pictures_are_asked(world: Any, serial: Any) -> None:
-    world.order("tiny", batch=3, do="die")
-    world.run("-n", "2")
     world.passes()
     assert world.asked == IMAGES + BATCH
     assert world.records == serial.records

@@ -127,7 +127,7 @@ def test_one_of_another_schema_or_that_is_damaged_is_refused(
         read_baselines(tmp_path)
 
 
-@pytest.mark.parametrize("content", [b"", b"\xff\xfe", b"[]", b"null", b"key,answer"])
+@pytest.mark.parametrize("content", [b"", b"{", b"\xff\xfe", b"[1]", b"null", b"key,answer"])
 def test_something_else_is_refused(tmp_path: Path, content: bytes) -> None:
     (tmp_path / "a.json").write_bytes(content)
     with pytest.raises(BaselineError, match=r"a\.json is no whole baseline"):
