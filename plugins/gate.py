@@ -379,7 +379,7 @@ class Gate:
             self.messages.append(describe_remark(now, describe_tolerated_loss(verdict)))
         elif isnan(comparison.p):
             self.messages.append(
-                describe_remark(now, f"{comparison.name} cannot be judged: no samples or intervals to tell it by")
+                describe_remark(now, f"{comparison.name} has no evidence to test: no samples and no intervals")
             )
 
     def check_floors(self) -> None:
@@ -392,7 +392,7 @@ class Gate:
                 self.add_failure(nodes[record.case, record.protocol], describe_missed_floor(floor, record, metric))
             else:
                 hint = suggest_names(floor, self.recorder.records.values())
-                nothing = f"--eye-floor={floor.text} is about no number of this session{hint}"
+                nothing = f"--eye-floor={floor.text} matches no metric of this session{hint}"
                 (self.errors if meant else self.messages).append(f"{nothing} Correct its names." if meant else nothing)
 
     def add_failure(self, nodeid: str, why: str) -> None:

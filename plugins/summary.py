@@ -229,7 +229,7 @@ def describe_usage(record: Record) -> str:
         return ""
     cached = f"{took.cached_tokens / max(1, took.prompt_tokens):.0%} from cache"
     paid = "" if took.cost is None else f"; {took.cost:.4f} USD"
-    tokens = f"{took.prompt_tokens:,} prompt tokens, {cached}; {took.answer_tokens:,} said{paid}"
+    tokens = f"{took.prompt_tokens:,} prompt tokens, {cached}; {took.answer_tokens:,} answer tokens{paid}"
     return f"{record.case} ({record.protocol}): {took.requests:,} requests, {tokens}"
 
 

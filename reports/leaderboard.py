@@ -29,7 +29,7 @@ from .runs import CaseRun, ComparableCases, Runs
 from .verdicts import change_cell
 
 COLUMNS = ("Rank", "Model")
-COMPARED = ("Δ", "p after Holm", "Held against")
+COMPARED = ("Δ", "p after Holm", "Compared with")
 REPORTED = ("Reported", "Source")
 
 

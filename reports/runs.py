@@ -184,7 +184,7 @@ class ComparableCases:
         """Return the benchmark, and the limit and seed if only a part was used."""
         record = self.cases[0].record
         limited = (
-            "" if record.limit is None else f", a choice of {describe_limit(record.limit)} with seed {record.seed}"
+            "" if record.limit is None else f", a random sample of {describe_limit(record.limit)} (seed {record.seed})"
         )
         again = f" ({self.number})" if self.number > 1 else ""
         return f"{self.benchmark}{limited}{again}"

@@ -115,7 +115,7 @@ def data_notes(cases: Sequence[CaseRun], without: Collection[str] = DATA_OPTIONS
 def describe_images(case: CaseRun) -> str:
     """Return the data set of a case with the number and fingerprint of its images."""
     record = case.record
-    limited = "" if record.limit is None else f" (a choice with seed {record.seed})"
+    limited = "" if record.limit is None else f" (a random sample, seed {record.seed})"
     return (
         f"{source_name(case)}: {record.benchmark}/{record.split}, {record.data.n:,} images{limited}, fingerprint "
         f"{record.data.fingerprint[:12]}"

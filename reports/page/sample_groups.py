@@ -137,7 +137,7 @@ class SampleLoader:
 
     def open_dataset(self, group: ComparableCases) -> Dataset | None:
         """Return the images of a group, or None with a note if they cannot be opened."""
-        self.progress(f"{group.title}: list of images")
+        self.progress(f"{group.title}: indexing images")
         record = group.cases[0].record
         fingerprint, limit, seed = record.data.fingerprint, record.limit, record.seed
         root = record.data.root or None if self.data is None else self.data

@@ -142,7 +142,7 @@ def describe_cases(cases: Sequence[CaseRun]) -> Iterator[str]:
 def describe_data(case: CaseRun) -> str:
     """Return a note about the images and the labels of a case."""
     record = case.record
-    limited = "" if record.limit is None else f" (a choice with seed {record.seed})"
+    limited = "" if record.limit is None else f" (a random sample, seed {record.seed})"
     hashes = "".join(f"; {name} {sha[:12]}" for name, sha in record.data.labels.items())
     split = f"{record.benchmark}/{record.split}: {record.data.n:,} images{limited}"
     return f"{split}, fingerprint {record.data.fingerprint[:12]}{hashes}."

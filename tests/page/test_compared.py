@@ -150,7 +150,7 @@ def test_the_command_says_where_the_page_is(studio: Any, copied: Any, capsys: py
     assert main(["page", str(run), "--side=0"]) == 0
     printed = capsys.readouterr()
     assert printed.out.strip() == str(run / "reports/page/index.html")
-    assert printed.err.splitlines()[0] == "imagenet/sample, a choice of 12 with seed 42: list of images"
+    assert printed.err.splitlines()[0] == "imagenet/sample, a random sample of 12 (seed 42): indexing images"
     assert not (run / "reports/page/images").exists()
 
 

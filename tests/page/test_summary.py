@@ -65,7 +65,7 @@ def test_a_benchmark_lists_its_models_with_intervals_and_leads_to_their_samples(
     driver = opened(studio.page())
     card = driver.page.locator(".benchmark")
     heading = card.get_by_role("heading").inner_text()
-    assert heading == "imagenet/sample acc1, ImGT; 12 images, a choice of 12 with seed 42"
+    assert heading == "imagenet/sample acc1, ImGT; 12 images, a random sample of 12 (seed 42)"
     rows = [row.split("\t") for row in card.locator("tbody tr").all_inner_texts()]
     assert [(row[1], row[3].strip()) for row in rows] == [  # the best first
         ("timm[tf_efficientnet_lite0] supervised", "87.50 [52.91, 97.76]"),

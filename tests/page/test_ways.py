@@ -121,7 +121,7 @@ def test_every_view_has_its_heading_and_is_told_on_arrival(driver: Any) -> None:
 
 def test_published_tables_and_figures_are_those_of_the_commands(studio: Any, opened: Any) -> None:
     driver = opened(studio.page(figures=True), "#/tables/label-categories")
-    caption = "imagenet/sample, a choice of 12 with seed 42: accuracy (%) on label categories, ImGT and ReGT"
+    caption = "imagenet/sample, a random sample of 12 (seed 42): accuracy (%) on label categories, ImGT and ReGT"
     driver.page.get_by_text(caption).wait_for()
     driver.go("#/figures")
     for name in ("label-change", "agreement"):

@@ -174,7 +174,7 @@ def test_a_floor_that_is_missed_fails_its_case(gated: Any) -> None:
 def test_a_floor_about_nothing_is_a_mistake_but_the_run_is_kept(gated: Any) -> None:
     gated.answer()
     said = gated.ran("--eye-floor=imagenet/tiny/replay:acc2>=0.5", "--junitxml=junit.xml", code=USAGE)
-    assert "ERROR: --eye-floor=imagenet/tiny/replay:acc2>=0.5 is about no number of this session; did you mean" in said
+    assert "ERROR: --eye-floor=imagenet/tiny/replay:acc2>=0.5 matches no metric of this session; did you mean" in said
     assert "imagenet/tiny/replay:acc1" in said.partition("did you mean")[2]
     assert gated.world.session["run"]["exit_status"] == USAGE
     assert (gated.world.folder / "junit.xml").exists()
@@ -183,7 +183,7 @@ def test_a_floor_about_nothing_is_a_mistake_but_the_run_is_kept(gated: Any) -> N
 def test_a_floor_of_the_ini_file_may_be_about_what_is_not_run(gated: Any) -> None:
     gated.answer()
     (gated.world.folder / "pytest.ini").write_text("[pytest]\neye_floor = imagenet/zero_shot:acc1>=0.5\n")
-    assert "--eye-floor=imagenet/zero_shot:acc1>=0.5 is about no number of this session" in gated.ran()
+    assert "--eye-floor=imagenet/zero_shot:acc1>=0.5 matches no metric of this session" in gated.ran()
     gated.ran("--eye-strict", code=USAGE)
 
 

@@ -93,4 +93,4 @@ def test_an_unknown_number_of_a_floor_is_told_beside_a_floor_that_is_missed(worl
     result = world.run("--eye-floor=imagenet/zero_shot:acc7>=0.5", "--eye-floor=imagenet/tiny/zero_shot:acc1>=1")
     said = result.stdout.str()
     assert result.ret == REGRESSION
-    assert "ERROR: --eye-floor=imagenet/zero_shot:acc7>=0.5 is about no number of this session; did you mean " in said
+    assert "ERROR: --eye-floor=imagenet/zero_shot:acc7>=0.5 matches no metric of this session; did you mean " in said

@@ -105,7 +105,7 @@ def test_an_unknown_label_set_is_answered_with_the_nearest(evaluated: Evaluated)
     result = evaluated.world.call(*OWN, "-k", "pets/", "--eye-floor=pets/zero_shot:acc1[ImGT]>=0.1")
     assert result.ret == pytest.ExitCode.USAGE_ERROR
     result.stdout.fnmatch_lines(
-        ["*acc1[[]ImGT[]]>=0.1 is about no number *; did you mean pets/zero_shot:acc1[[]original[]]*"]
+        ["*acc1[[]ImGT[]]>=0.1 matches no metric *; did you mean pets/zero_shot:acc1[[]original[]]*"]
     )
 
 

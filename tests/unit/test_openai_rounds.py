@@ -159,8 +159,8 @@ def test_a_budget_stops_before_it_is_overdrawn(asking: Asking, concurrency: int,
     left = [answer for answer in found if not answer.text]
     assert (len(found), len(left), model.session_usage) == (30, 20, Usage(900, 0, 100))
     assert {answer.retry for answer in left} == {True}
-    assert "The budget is spent as far as it goes" in left[-1].error
-    with pytest.raises(ModelError, match=r"The budget is spent .* of .*Answers so far are kept"):
+    assert "The budget is used up" in left[-1].error
+    with pytest.raises(ModelError, match=r"The budget is used up: .* of .*Answers so far are kept"):
         generate_all(model, ask("more"), 8)
 
 
@@ -183,7 +183,7 @@ def test_dear_requests_do_not_overdraw_a_budget_that_cheap_ones_began(asking: As
 
 def test_a_budget_needs_a_server_that_counts(asking: Asking, faulty_server: Any) -> None:
     faulty_server.usage = None
-    with pytest.raises(ModelError, match="tells no token counts"):
+    with pytest.raises(ModelError, match="reports no token counts"):
         generate_all(asking(budget_tokens=1000), ask("a"), 8)
 
 

@@ -149,7 +149,7 @@ def test_mills_file_is_the_one_of_the_overview(stored, tmp_path):
     assert text == aggregate(load(stored.runs))
     shown = [(row["model"], row["task"], row["metric"]) for row in csv.DictReader(text.splitlines())]
     assert len(set(shown)) == len(shown)  # the choice of 5 does not stand for the whole
-    assert {"imagenet", "imagenet/val, a choice of 5 with seed 42"} <= {task for _, task, _ in shown}
+    assert {"imagenet", "imagenet/val, a random sample of 5 (seed 42)"} <= {task for _, task, _ in shown}
 
 
 def test_a_number_without_a_value_has_empty_cells(run_folder):

@@ -92,7 +92,7 @@ def test_what_may_not_be_compared_stands_apart(make_run, what):
 
 def test_a_choice_of_images_is_named(make_run):
     (group,) = load([make_run(limit=18)]).groups
-    assert group.title == "imagenet/val, a choice of 18 with seed 42"
+    assert group.title == "imagenet/val, a random sample of 18 (seed 42)"
 
 
 def test_errors_are_noted_and_left_out_of_every_score(make_run):

@@ -84,11 +84,11 @@ class EvaluationRun:
         """
         names = self.samples["case"].astype(str) + " (" + self.samples["protocol"].astype(str) + ")"
         known = [*dict.fromkeys(names)]
-        found = [name for name in known if case is None or case in name]
-        if len(found) != 1:
-            what = f"confusion(case={case!r}) fits {len(found)} cases"
+        matching = [name for name in known if case is None or case in name]
+        if len(matching) != 1:
+            what = f"confusion(case={case!r}) fits {len(matching)} cases"
             raise SpecError(f"{what}. Give a part of one name, of: {', '.join(known)}.")
-        samples = self.samples[(names == found[0]) & (self.samples["error"].fillna("") == "")].fillna(
+        samples = self.samples[(names == matching[0]) & (self.samples["error"].fillna("") == "")].fillna(
             {"target": "", "prediction": ""}
         )
         single = samples[(samples["target"] != "") & ~samples["target"].str.contains("; ")]

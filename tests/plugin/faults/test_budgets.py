@@ -44,7 +44,7 @@ def test_a_budget_ends_a_case_in_its_middle_and_is_not_overdrawn(spent: Any) -> 
 def test_a_spent_budget_is_told_in_a_sentence(spent: Any) -> None:
     limit = "of 0.0058 USD" if spent.name == "budget" else "of 3,300"
     for said in (spent.said, spent.again):
-        (told,) = (line for line in said.splitlines() if line.startswith("The budget is spent as far as it goes"))
+        (told,) = (line for line in said.splitlines() if line.startswith("The budget is used up"))
         assert limit in told
         assert told.endswith("raise the budget, and run again: only what is missing is asked.")
 

@@ -79,7 +79,7 @@ class RequestLimiter:
                 raise type(self.shut)(*self.shut.args)
             if not self.can_afford_next:
                 raise BudgetError(
-                    f"The budget is spent as far as it goes: {self.budget.describe_usage(self.total)}, kept answers of "
+                    f"The budget is used up: {self.budget.describe_usage(self.total)}, kept answers of "
                     "earlier runs included. Answers so far are kept; raise the budget, and run again: only what is "
                     "missing is asked."
                 )
@@ -115,7 +115,8 @@ class RequestLimiter:
         """Count the tokens of a request."""
         if self.budget.is_limited and not usage.prompt:
             raise ModelError(
-                "The server tells no token counts (usage), so no budget holds. Leave out budget and budget_tokens."
+                "The server reports no token counts (usage), so that a budget cannot be kept. Leave out budget and "
+                "budget_tokens."
             )
         self.spent += usage
         self.dearest = max(self.dearest, self.budget.used_fraction(usage))
