@@ -346,7 +346,7 @@ def photographs(tmp_path_factory: pytest.TempPathFactory, warm_python: Sequence[
         f"--eye-labels=ReGT={folder / 'regt.csv'}",
         f"--eye-out={folder / 'runs'}",
         "--eye-offline",
-        "--eye-limit=40",
+        "--eye-limit=20",
     ]
     command = ["pytest", "--pyargs", "eyechart.benchmarks", "-k", "imagenet/sample/", "-p", "no:cacheprovider"]
     run = [*warm_python, "-m", *command, *options, f"--eye-store={folder / 'store'}"]
