@@ -6,13 +6,13 @@ import os
 import re
 import resource
 import signal
+import sys
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cache
 from importlib import import_module
 from pathlib import Path
 from runpy import run_path
-from time import monotonic
 from typing import Any
 
 import numpy as np
@@ -54,7 +54,7 @@ SLOWEST = "EYECHART_SLOWEST"  # how many of the slowest tests are listed at the 
 MARK = "pytest.mark.deep"  # a file without it has no deep test
 DEEP = re.compile(rf"^pytestmark = .*\b{re.escape(MARK)}\b", re.MULTILINE)  # a file whose tests are all deep
 WARM = run_path(str(Path(__file__).parent / "warm.py"))
-FROZEN = [monotonic()]  # the times at which objects were left out of collections of garbage
+FROZEN = [0]  # how many modules there were when objects were left out of collections of garbage
 TOGETHER = {  # how files begin that share what takes long to make
     "a run of OODBench": ("tests/end_to_end/test_oodbench",),
     "the imports of OpenAI's and Anthropic's clients": ("tests/unit/test_batches", "tests/unit/test_openai"),
@@ -100,13 +100,13 @@ def pytest_collection_finish() -> None:
     gc.enable()
     gc.collect()
     gc.freeze()
+    FROZEN.append(len(sys.modules))
 
 
-@pytest.fixture(scope="module", autouse=True)
-def quick_collections() -> None:
-    """Leave what earlier files imported out of collections of garbage: models that are closed collect it each time."""
-    if monotonic() - FROZEN[-1] > 60:  # to collect all of it takes a second
-        FROZEN.append(monotonic())
+def pytest_runtest_setup() -> None:
+    """Leave what earlier tests imported out of collections of garbage: models that are closed collect it each time."""
+    if len(sys.modules) > FROZEN[-1] + 400:  # to collect all of it takes a second
+        FROZEN.append(len(sys.modules))
         gc.collect()
         gc.freeze()
 
