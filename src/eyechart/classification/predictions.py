@@ -47,8 +47,7 @@ class TextPredictions:
     `out_of_prompt` has the kind of each answer that is not in the list, "" for others; it is None if the prompt has no
     list. `is_mapped`: these answers were mapped to classes later. `requests` and `positions` (n,) are the request of
     each image and its position there, -1 if it is in none. `details` are further columns. `log_probabilities` (n,) are
-    those of the answers as whole responses, NaN for an error, None if the model gives none. `cost` is in USD, None if
-    it is unknown.
+    those of the answers as whole responses, NaN for an error, None if the model gives none; `cost` in USD, or None.
     """
 
     completions: tuple[str, ...]
@@ -184,9 +183,8 @@ class Classification(Predictions):
             return None
         usage = sum((predictions.usage for predictions in texts), Usage())
         costs = [predictions.cost for predictions in texts if predictions.cost is not None]
-        return make_usage_record(
-            sum(predictions.n_requests for predictions in texts), usage, sum(costs) if costs else None
-        )
+        requests = sum(predictions.n_requests for predictions in texts)
+        return make_usage_record(requests, usage, sum(costs) if costs else None)
 
     def notes(self) -> Iterator[str]:
         """Yield the numbers of unparsed and truncated answers, and notes of the engine."""
@@ -277,19 +275,17 @@ class ClassPredictions(Classification):
     @cached_property
     def has_top5(self) -> bool:
         """Whether there are five ranked classes, or several ranked answers about five classes or more."""
-        ranks = int(self.ranks.max(initial=0))
-        return ranks == TOP or (self.best is not None and ranks > 1 and self.targets.classes >= TOP)
+        most = self.ranks.max(initial=0)
+        return bool(most == TOP or (self.best is not None and most > 1 and self.targets.classes >= TOP))
 
     def rank_notes(self) -> Iterator[str]:
         """Yield what a reader of `acc5` needs to know of ranked answers that are fewer than five."""
         named = self.ranks[self.ranks > 0]
-        if self.best is None or not len(named):
-            return
-        if named.max() == 1 and self.targets.classes >= TOP:
-            yield f"{len(named):,} of {len(named):,} answers name one class: acc5 needs several ranked classes."
-        fewer = int((named < TOP).sum()) if self.has_top5 else 0
-        if fewer:
+        fewer = int((named < TOP).sum()) if self.best is not None else 0
+        if fewer and self.has_top5:
             yield f"{fewer:,} of {len(named):,} answers have fewer than five ranks: acc5 counts those that are there."
+        elif fewer and named.max() == 1 and self.targets.classes >= TOP:
+            yield f"{fewer:,} of {len(named):,} answers name one class: acc5 needs several ranked classes."
 
     @cached_property
     def best_classes(self) -> BestClasses:
