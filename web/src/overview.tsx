@@ -18,7 +18,7 @@ export function Overview({ index }: { index: Index }) {
       <h1 tabIndex={-1}>Summary</h1>
       <Verdict index={index} />
       <h2>Benchmarks</h2>
-      <div class="benchmarks">{columns.map((column) => <Benchmark key={column.key} index={index} column={column} />)}</div>
+      <div class="benchmarks">{severalFirst(columns).map((column) => <Benchmark key={column.key} index={index} column={column} />)}</div>
       {index.cases.some(({ primary }) => !primary) && <><h2>Every protocol</h2><Matrix index={index} columns={columns} /></>}
       <Legend only={{
         metrics: new Set(columns.map(({ metric }) => metric.name)), labels: new Set(columns.map(({ metric }) => metric.labels)),
@@ -102,6 +102,12 @@ function LostPictures({ index, row, about }: { index: Index; row: Case; about: G
   );
 }
 
+// Those that compare models first.
+function severalFirst(columns: Column[]): Column[] {
+  const several = (column: Column) => main(column).length > 1;
+  return [...columns.filter(several), ...columns.filter((column) => !several(column))];
+}
+
 // One metric of one split: a row for each model by its first protocol, the best first.
 function Benchmark({ index, column }: { index: Index; column: Column }) {
   const rows = main(column);
@@ -115,11 +121,11 @@ function Benchmark({ index, column }: { index: Index; column: Column }) {
         <table class="ranks">
           <thead class="hint">
             <tr>
-              {rows.length > 1 && <th scope="col" class="number">Rank</th>}
+              {rows.length > 1 && <th scope="col" class="number rank">Rank</th>}
               <th scope="col">Model</th>
               <th scope="col" class="track">{column.metric.percent ? <span class="scale"><span>{percent(axis[0], 0)}</span><span>{percent(axis[1], 0)} %</span></span> : <span class="visually-hidden">Chart</span>}</th>
               <th scope="col" class="number">{changed ? "Before → now" : "Value"} [95 %]</th>
-              <th scope="col">{changed ? "Change" : "Beside the best above"}</th>
+              <th scope="col">{changed ? "Change" : rows.length > 1 ? "Beside the best above" : <span class="visually-hidden">Change</span>}</th>
             </tr>
           </thead>
           <tbody>{rows.map((one, place) => <Model key={place} index={index} row={one} rows={rows} axis={axis} protocols={column.protocols} changed={changed} />)}</tbody>
