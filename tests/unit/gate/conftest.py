@@ -1,6 +1,7 @@
 """Evidence made of a handful of outcomes, in memory."""
 
 from collections.abc import Callable
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -39,6 +40,12 @@ def shares(**outcomes: Any) -> list[Estimate]:
     ]
 
 
+@cache
+def keys(size: int) -> tuple[str, ...]:
+    """Name so many samples; simulations ask for the same number again and again."""
+    return tuple(f"{place:05d}" for place in range(size))
+
+
 @pytest.fixture(scope="session")
 def make() -> Make:
     """Make the evidence of a case."""
@@ -59,7 +66,7 @@ def make() -> Make:
             limit=None,
             seed=42,
             samples=size,
-            keys=tuple(f"{place:05d}" for place in range(size)),
+            keys=keys(size),
             environment={"platform": "here"},
             metrics=found,
             arrays=planes,
