@@ -61,15 +61,16 @@ def teach(model: Any, processor: Any, lessons: Sequence[tuple[str, str]]) -> Non
     )
     tokens, place = whole["input_ids"], torch.arange(whole["input_ids"].shape[1])[None]
     taught = (place >= starts) & (place < whole["attention_mask"].sum(1, keepdim=True))
-    labels = torch.where(taught, tokens, -100)
+    last = int(taught.any(0).sum()) + 1  # the others' words are not taught
+    labels = torch.where(taught, tokens, -100)[:, 1 - last :]
     optimizer, threads = torch.optim.AdamW(model.model.language_model.parameters(), lr=1e-3), torch.get_num_threads()
     with torch.no_grad():
         seen = model.model.get_image_features(pixel_values=whole["pixel_values"], return_dict=True)
     torch.set_num_threads(1)
     with patch.object(model.model, "get_image_features", lambda *_, **__: seen):  # which is not taught, and slow
         for _ in range(MOST_STEPS):
-            logits = model(**whole).logits[:, :-1].flatten(0, 1)
-            loss = torch.nn.functional.cross_entropy(logits, labels[:, 1:].flatten())
+            logits = model(**whole, logits_to_keep=last).logits[:, :-1].flatten(0, 1)
+            loss = torch.nn.functional.cross_entropy(logits, labels.flatten())
             if loss.item() < LEARNED:
                 break
             loss.backward()
