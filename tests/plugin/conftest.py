@@ -246,7 +246,7 @@ def cold(world: World) -> World:
 
 @pytest.fixture(scope="session")
 def cluster(warm_python: tuple[str, ...]) -> Iterator[Any]:
-    """A Ray cluster of a head without processors and two nodes; who removes a node adds another one."""
+    """A Ray cluster of a head and a node; who removes the node adds another one."""
     with start_cluster({"num_cpus": 2}, {"num_cpus": 2}, warm=warm_python[0]) as cluster:
         yield cluster
 

@@ -1,4 +1,4 @@
-"""A Ray cluster on this machine: a head without processors, and nodes that can be killed."""
+"""A Ray cluster on this machine: a head, which drivers are connected to, and nodes that can be killed."""
 
 import json
 import os
@@ -17,7 +17,8 @@ import sys
 import time
 from ray.cluster_utils import Cluster
 memory = 100 * 1024**2
-head = {"num_cpus": 0, "object_store_memory": memory, "include_dashboard": False}
+unneeded = {"include_dashboard": False, "no_monitor": True}  # processes of Ray
+head = {**HEAD, **unneeded, "object_store_memory": memory}
 cluster = Cluster(initialize_head=True, head_node_args=head)
 nodes = []
 
@@ -65,12 +66,12 @@ class RayCluster:
 
 
 @contextmanager
-def start_cluster(*nodes: Mapping[str, int], warm: str = "") -> Iterator[RayCluster]:
-    """Start a cluster of nodes with so many `num_cpus` and `num_gpus`; workers are forks of the interpreter `warm`."""
+def start_cluster(head: Mapping[str, int], *nodes: Mapping[str, int], warm: str = "") -> Iterator[RayCluster]:
+    """Start a head and nodes with so many `num_cpus` and `num_gpus`; workers are forks of the interpreter `warm`."""
     environment = os.environ | QUIET | {"PYTHONPATH": ""}
     if warm:
         environment |= {"PYTHONPATH": str(Path(__file__).with_name("ray_site")), "WARM_RAY": warm}
-    command = [sys.executable, "-c", f"NODES = {[dict(node) for node in nodes]}\n{SCRIPT}"]
+    command = [sys.executable, "-c", f"HEAD, *NODES = {[dict(node) for node in (head, *nodes)]}\n{SCRIPT}"]
     with subprocess.Popen(
         command, env=environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
     ) as process:

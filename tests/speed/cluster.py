@@ -98,7 +98,9 @@ def main(actors: int = 8, nap: float = 0.5, batches: int = 0, size: int = 64) ->
     batches = batches or 40 * actors
     with (
         tempfile.TemporaryDirectory() as folder,
-        start_cluster({"num_cpus": actors}) as cluster,  # one for each actor, whatever this machine has
+        start_cluster(
+            {"num_cpus": 0}, {"num_cpus": actors}
+        ) as cluster,  # one for each actor, whatever this machine has
         connection(),
         closing(PoolEngine(RayPools(RayOptions(cluster.address, actors)))) as engine,
     ):
@@ -128,7 +130,7 @@ def computing(batches: int = 60, work: float = 5, size: int = 64) -> None:
     for actors in (1, 2):
         with (
             tempfile.TemporaryDirectory() as folder,
-            start_cluster({"num_cpus": 2}) as cluster,
+            start_cluster({"num_cpus": 0}, {"num_cpus": 2}) as cluster,
             connection(),
             closing(PoolEngine(RayPools(RayOptions(cluster.address, actors)))) as engine,
         ):

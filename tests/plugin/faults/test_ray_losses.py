@@ -72,6 +72,7 @@ def test_a_node_that_is_gone_for_good_loses_no_answer(slow: Any, expected: dict[
     assert process.returncode == 0, said + complained
     assert slow.store == expected
     assert PICTURES <= slow.asked <= PICTURES + IN_FLIGHT
+    assert len({number for (number,) in slow.lines("process")}) > 1  # the lost node had one of them
 
 
 def test_processes_that_are_killed_again_and_again_lose_no_answer(
