@@ -148,7 +148,6 @@ def test_a_model_is_evaluated_and_reported(
 
 def test_the_exit_status_is_that_of_pytest(eyechart: Callable[..., Done]) -> None:
     assert "did you mean toybox/sample" in eyechart("run", "-k", "toybox/smaple", code=5).stdout
-    assert "did you mean --eye-model" in eyechart("run", "--eye-modle=x", code=4).stderr
 
 
 def test_a_clone_is_evaluated_as_well(tmp_path: Path) -> None:
