@@ -83,6 +83,7 @@ def test_a_family_answers_and_scores_alike_through_transformers_and_vllm(
     folder = tiny_chat(family)
     if family == "blip_2":  # takes one image
         questions = [question for question in questions if len(question.images) == 1]
+    questions = questions[:6]  # without an image, and with one or two
     hf = HfGenerator(parse_spec(f"hf[{folder}]"), offline=True)
     answers = [answer.tokens for answer in generate_all(hf, questions, TOKENS)]
     scores, cut = hf.score(questions, CHOICES), hf.score(questions, CHOICES, until="unique")
