@@ -47,11 +47,20 @@ def uncertainty(
 ) -> Floats:
     """Return the uncertainty of predicted distributions; a model abstains from images of high uncertainty first.
 
-    Args: `criterion`, one of CRITERIA; `probability` and `second` (n,), the two largest of each image's distribution;
-    `entropy` (n,) of it, in any unit; `rest` (n,), the sum of all but the largest, which is 1 - p1 by default: where p1
-    is almost 1, a sum of small numbers tells more of them apart than a difference from 1.
-    Returns: (n,) 1 - p1 for "max_probability", the entropy, or 1 - (p1 - p2) for "margin"; NaN where an image has none.
-    Raises: ValueError where the criterion is unknown or the lengths differ.
+    Args:
+        criterion: One of CRITERIA.
+        probability: (n,), the two largest of each image's distribution.
+        second: (n,), the two largest of each image's distribution.
+        entropy: (n,) of it, in any unit.
+        rest: (n,), the sum of all but the largest, which is 1 - p1 by default: where p1 is almost 1, a sum of small
+            numbers tells more of them apart than a difference from 1.
+
+    Returns:
+        (n,) 1 - p1 for "max_probability", the entropy, or 1 - (p1 - p2) for "margin"; NaN where an image has none.
+
+    Raises:
+        ValueError: If the criterion is unknown or the lengths differ.
+
     Source: RealBirdID, arXiv 2603.27033, Section 4 and Section A.
 
     >>> uncertainty("margin", [0.75, 0.5], [0.25, 0.5], [0.6, 0.7]).tolist()
@@ -75,11 +84,18 @@ def abstention_curve(uncertainty: ArrayLike, unanswerable: ArrayLike) -> Abstent
 
     An image is abstained from where its uncertainty is at least the threshold; equal ones are so together.
 
-    Args: `uncertainty` (n,) numbers below infinity, NaN for an image that is left out; `unanswerable` (n,) booleans.
-    Returns: AbstentionCurve of (points,) arrays: infinity, where none is abstained from, then each distinct
-    uncertainty, falling; the share of the answerable at or above it, x, and of the unanswerable, y, neither ever
-    falling. NaN throughout for a share of no images.
-    Raises: ValueError where the lengths differ or an uncertainty is infinity.
+    Args:
+        uncertainty: (n,) numbers below infinity, NaN for an image that is left out.
+        unanswerable: (n,) booleans.
+
+    Returns:
+        AbstentionCurve of (points,) arrays: infinity, where none is abstained from, then each distinct uncertainty,
+        falling; the share of the answerable at or above it, x, and of the unanswerable, y, neither ever falling. NaN
+        throughout for a share of no images.
+
+    Raises:
+        ValueError: If the lengths differ or an uncertainty is infinity.
+
     Source: RealBirdID, arXiv 2603.27033, Section 4, Metric 1, and Figure 5 (c).
 
     >>> curve = abstention_curve([0.9, 0.5, 0.5, 0.1], [True, True, False, False])
@@ -95,10 +111,17 @@ def abstention_curve(uncertainty: ArrayLike, unanswerable: ArrayLike) -> Abstent
 def abstention_rate_at(uncertainty: ArrayLike, unanswerable: ArrayLike, share: float = 0.95) -> float:
     """Return the abstention rate on answerable images if it is at least `share` on unanswerable images.
 
-    Args: `uncertainty`, `unanswerable` as for `abstention_curve`; `share` above 0 and at most 1, which may be less than
-    one image.
-    Returns: a fraction, at the highest threshold that does it; NaN without answerable or unanswerable images.
-    Raises: ValueError as `abstention_curve` does, and where the share is out of range.
+    Args:
+        uncertainty: As for `abstention_curve`.
+        unanswerable: As for `abstention_curve`.
+        share: Above 0 and at most 1, which may be less than one image.
+
+    Returns:
+        A fraction, at the highest threshold that does it; NaN without answerable or unanswerable images.
+
+    Raises:
+        ValueError: As `abstention_curve` does, and where the share is out of range.
+
     Source: the false positive rate at 95 % true positives of S. Liang, Y. Li and R. Srikant, arXiv 1706.02690.
 
     >>> abstention_rate_at([0.9, 0.5, 0.5, 0.1], [True, True, False, False])
@@ -122,12 +145,23 @@ def abstention_rate_at_interval(
 ) -> Interval:
     """Return the percentile interval of `abstention_rate_at`, resampling answerable and unanswerable images separately.
 
-    Args: `uncertainty`, `unanswerable`, `share` as for `abstention_rate_at`; `times`, `seed`, `level` and
-    `clusters` as for `ua_a_interval`.
-    Returns: Interval of fractions, stretched to the value where it lies beside it; where no resample differs,
-    `share_interval`'s for the kind that has fewer images; NaN without answerable or unanswerable images or without
-    resamples.
-    Raises: ValueError as `abstention_rate_at` does, and where `times` is negative or the level is no level.
+    Args:
+        uncertainty: As for `abstention_rate_at`.
+        unanswerable: As for `abstention_rate_at`.
+        share: As for `abstention_rate_at`.
+        times: As for `ua_a_interval`.
+        seed: As for `ua_a_interval`.
+        level: As for `ua_a_interval`.
+        clusters: As for `ua_a_interval`.
+
+    Returns:
+        Interval of fractions, stretched to the value where it lies beside it; where no resample differs,
+        `share_interval`'s for the kind that has fewer images; NaN without answerable or unanswerable images or without
+        resamples.
+
+    Raises:
+        ValueError: As `abstention_rate_at` does, and where `times` is negative or the level is no level.
+
     Source: B. Efron, The Annals of Statistics 7 (1979) 1-26, in two strata.
 
     >>> low, high = abstention_rate_at_interval([0.9, 0.5, 0.5, 0.1], [True, True, False, False])
@@ -148,9 +182,16 @@ def ua_a(uncertainty: ArrayLike, unanswerable: ArrayLike) -> float:
 
     It is the chance that an unanswerable image is the less certain one of a pair, ties a half: the AUROC.
 
-    Args: `uncertainty`, `unanswerable` as for `abstention_curve`.
-    Returns: a fraction, 0.5 where uncertainty tells nothing; NaN without answerable or unanswerable images.
-    Raises: ValueError as `abstention_curve` does.
+    Args:
+        uncertainty: As for `abstention_curve`.
+        unanswerable: As for `abstention_curve`.
+
+    Returns:
+        A fraction, 0.5 where uncertainty tells nothing; NaN without answerable or unanswerable images.
+
+    Raises:
+        ValueError: As `abstention_curve` does.
+
     Source: RealBirdID, arXiv 2603.27033, Section 4, Metric 1; J. A. Hanley and B. J. McNeil, Radiology 143 (1982)
     29-36.
 
@@ -172,12 +213,22 @@ def ua_a_interval(
 ) -> Interval:
     """Return the percentile interval of UA/A, resampling answerable and unanswerable images separately.
 
-    Args: `uncertainty`, `unanswerable` as for `abstention_curve`; `times`, how many resamples; `seed`, a whole number
-    or a numpy Generator; `level` in (0, 1); `clusters` (n,), the cluster of each image, such as its observation, whose
-    images of one kind are drawn all or none.
-    Returns: Interval of fractions; where no resample differs, as with constant uncertainty, `share_interval`'s for the
-    kind that has fewer clusters; NaN without answerable or unanswerable images or without resamples.
-    Raises: ValueError as `abstention_curve` does, and where `times` is negative or the level is no level.
+    Args:
+        uncertainty: As for `abstention_curve`.
+        unanswerable: As for `abstention_curve`.
+        times: How many resamples.
+        seed: A whole number or a numpy Generator.
+        level: In (0, 1).
+        clusters: (n,), the cluster of each image, such as its observation, whose images of one kind are drawn all or
+            none.
+
+    Returns:
+        Interval of fractions; where no resample differs, as with constant uncertainty, `share_interval`'s for the kind
+        that has fewer clusters; NaN without answerable or unanswerable images or without resamples.
+
+    Raises:
+        ValueError: As `abstention_curve` does, and where `times` is negative or the level is no level.
+
     Source: B. Efron, The Annals of Statistics 7 (1979) 1-26, in two strata.
 
     >>> low, high = ua_a_interval([0.9, 0.7, 0.5, 0.5, 0.2, 0.1], [True, False, True, False, False, False])
@@ -194,10 +245,18 @@ def ua_a_interval(
 def ua_a_bootstrap(uncertainty: ArrayLike, unanswerable: ArrayLike, samples: Samples) -> Floats:
     """Return UA/A of given resamples, so that two models can be compared on the same resamples.
 
-    Args: `uncertainty`, `unanswerable` as for `abstention_curve`; `samples`, resample by resample how often each image
-    is taken, (n,) whole numbers, as `resampling.bootstrap_counts` has them.
-    Returns: a fraction for each resample, NaN where it lacks answerable or unanswerable images.
-    Raises: ValueError as `abstention_curve` does, and where a resample has another length.
+    Args:
+        uncertainty: As for `abstention_curve`.
+        unanswerable: As for `abstention_curve`.
+        samples: Resample by resample how often each image is taken, (n,) whole numbers, as
+            `resampling.bootstrap_counts` has them.
+
+    Returns:
+        A fraction for each resample, NaN where it lacks answerable or unanswerable images.
+
+    Raises:
+        ValueError: As `abstention_curve` does, and where a resample has another length.
+
     Source: B. Efron, The Annals of Statistics 7 (1979) 1-26; UA/A as `ua_a`.
 
     >>> ua_a_bootstrap([0.9, 0.5, 0.5, 0.1], [True, True, False, False], [[1, 1, 1, 1], [0, 2, 2, 0]]).tolist()
@@ -211,9 +270,16 @@ def ua_a_bootstrap(uncertainty: ArrayLike, unanswerable: ArrayLike, samples: Sam
 def harmonic_mean(a: float, b: float) -> float:
     """Return the harmonic mean of two accuracies; it is high only if both are high.
 
-    Args: `a`, `b` fractions, of the answerable and of the unanswerable images.
-    Returns: a fraction, 0 where either is 0; NaN where either is NaN.
-    Raises: ValueError where one is negative.
+    Args:
+        a: Fractions, of the answerable and of the unanswerable images.
+        b: Fractions, of the answerable and of the unanswerable images.
+
+    Returns:
+        A fraction, 0 where either is 0; NaN where either is NaN.
+
+    Raises:
+        ValueError: If one is negative.
+
     Source: RealBirdID, arXiv 2603.27033, Figure 4, HM.
 
     >>> harmonic_mean(0.2, 0.6)
@@ -235,12 +301,21 @@ def harmonic_mean_interval(
 ) -> Interval:
     """Return the percentile interval of the harmonic mean of two accuracies, each resampled over its own images.
 
-    Args: `correct_a` (n,) and `correct_ua` (m,) of 1, 0 and NaN, which is left out; `times`, `seed` and `level` as for
-    `ua_a_interval`; `clusters` (n,) and (m,), the cluster of each image, such as its observation, whose images are
-    drawn all or none.
-    Returns: Interval of fractions; where no resample differs, the harmonic means of both accuracies' lower and upper
-    ends, by `share_interval`; NaN where either has no image or without resamples.
-    Raises: ValueError where an outcome is something else, `times` is negative or the level is no level.
+    Args:
+        correct_a: (n,) of 1, 0 and NaN, which is left out: the answerable images.
+        correct_ua: (m,) of 1, 0 and NaN, which is left out: the unanswerable images.
+        times: How many resamples, as for `ua_a_interval`.
+        seed: As for `ua_a_interval`.
+        level: The confidence level, in (0, 1).
+        clusters: (n,) and (m,), the cluster of each image, such as its observation, whose images are drawn all or none.
+
+    Returns:
+        Interval of fractions; where no resample differs, the harmonic means of both accuracies' lower and upper ends,
+        by `share_interval`; NaN where either has no image or without resamples.
+
+    Raises:
+        ValueError: If an outcome is something else, `times` is negative or the level is no level.
+
     Source: B. Efron, The Annals of Statistics 7 (1979) 1-26, in two strata.
 
     >>> low, high = harmonic_mean_interval([1, 0, 0, 0] * 50, [1, 1, 1, 0] * 50)
@@ -271,10 +346,17 @@ def harmonic_mean_interval(
 def harmonic_mean_bootstrap(correct: ArrayLike, unanswerable: ArrayLike, samples: Samples) -> Floats:
     """Return the harmonic mean of the accuracies of answerable and unanswerable images in given resamples.
 
-    Args: `correct` (n,) of 1, 0 and NaN, which is left out; `unanswerable` (n,) booleans; `samples` as for
-    `ua_a_bootstrap`.
-    Returns: a fraction for each resample, NaN where it lacks answerable or unanswerable images.
-    Raises: ValueError where an outcome is something else, the lengths differ or a resample has another length.
+    Args:
+        correct: (n,) of 1, 0 and NaN, which is left out.
+        unanswerable: (n,) booleans.
+        samples: As for `ua_a_bootstrap`.
+
+    Returns:
+        A fraction for each resample, NaN where it lacks answerable or unanswerable images.
+
+    Raises:
+        ValueError: If an outcome is something else, the lengths differ or a resample has another length.
+
     Source: B. Efron, The Annals of Statistics 7 (1979) 1-26; the mean as `harmonic_mean`.
 
     >>> harmonic_mean_bootstrap([1, 0, 1], [False, False, True], [[1, 1, 1], [0, 2, 1], [2, 1, 0]]).round(3).tolist()

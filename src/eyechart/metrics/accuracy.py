@@ -23,10 +23,16 @@ _FEW = 16  # more best classes than these are found by sorting
 def top_k(scores: ArrayLike, k: int) -> NDArray[np.int64]:
     """Return the k classes with the highest scores of each image, best first; ties go to the lower index.
 
-    Args: `scores` (n, classes), higher is better, a row of NaN for an image without an answer; `k` in
-    [1, classes].
-    Returns: (n, k) int64; -1 all along the row of an image without an answer.
-    Raises: ValueError where k is out of range or a row is NaN only in part.
+    Args:
+        scores: (n, classes), higher is better, a row of NaN for an image without an answer.
+        k: In [1, classes].
+
+    Returns:
+        (n, k) int64; -1 all along the row of an image without an answer.
+
+    Raises:
+        ValueError: If k is out of range or a row is NaN only in part.
+
     Source: the argmax of arXiv 2103.00020 for k = 1; the tie rule is numpy's.
 
     >>> top_k([[0.1, 0.7, 0.7], [0.2, 0.1, 0.0]], k=2)
@@ -44,10 +50,17 @@ def top_k(scores: ArrayLike, k: int) -> NDArray[np.int64]:
 def hits(top: ArrayLike, labels: ArrayLike, *, k: int = 1) -> NDArray[np.bool_]:
     """Return whether one of the first k answers to each image is one of its labels.
 
-    Args: `top` (n, K) answered classes, best first, -1 for none; `labels` (n, L) admissible classes, padded with -1;
-    `k` in [1, K].
-    Returns: (n,) bool; False for an image without labels, and -1 never matches.
-    Raises: ValueError where the lengths differ or k is out of range.
+    Args:
+        top: (n, K) answered classes, best first, -1 for none.
+        labels: (n, L) admissible classes, padded with -1.
+        k: In [1, K].
+
+    Returns:
+        (n,) bool; False for an image without labels, and -1 never matches.
+
+    Raises:
+        ValueError: If the lengths differ or k is out of range.
+
     Source: the membership of arXiv 2603.06578, Eq. (2); top-k as in arXiv 1409.0575.
 
     >>> hits([[3, 1], [2, 0], [-1, -1]], [[1, 3], [0, -1], [-1, -1]])
@@ -77,12 +90,21 @@ def correctness(
 ) -> NDArray[np.float64]:
     """Return whether each image is answered correctly under one label set: 1, 0 or NaN.
 
-    Args: `top` (n, K) answered classes, best first, -1 for one outside the vocabulary; `labels` (n, L) admissible
-    classes, padded with -1; `annotated` (n,) bool, the images the ground truth speaks of; `empty`, what an annotated
-    image without labels counts as; `answered` (n,) bool, False for an image that ended in an error or was not
-    requested (an unparsed answer is answered, with class -1).
-    Returns: (n,) float64: 1 correct, 0 wrong, NaN unscored (not annotated, not answered, or empty and excluded).
-    Raises: ValueError where lengths differ, k is out of range or `empty` is unknown.
+    Args:
+        top: (n, K) answered classes, best first, -1 for one outside the vocabulary.
+        labels: (n, L) admissible classes, padded with -1.
+        annotated: (n,) bool, the images the ground truth speaks of.
+        k: How many of the best classes count, from 1 to K.
+        empty: What an annotated image without labels counts as.
+        answered: (n,) bool, False for an image that ended in an error or was not requested (an unparsed answer is
+            answered, with class -1).
+
+    Returns:
+        (n,) float64: 1 correct, 0 wrong, NaN unscored (not annotated, not answered, or empty and excluded).
+
+    Raises:
+        ValueError: If lengths differ, k is out of range or `empty` is unknown.
+
     Source: arXiv 2603.06578, Eq. (2), with empty = "correct"; arXiv 2006.07159 with empty = "exclude".
 
     >>> correctness([[1], [0], [5], [5]], [[1, 2], [1, -1], [-1, -1], [5, -1]], [True, True, True, False])
@@ -101,9 +123,15 @@ def correctness(
 def accuracy(outcome: ArrayLike) -> float:
     """Return the share of the scored images that are correct.
 
-    Args: `outcome` (n,) of 1, 0 and NaN.
-    Returns: a fraction; NaN where no image is scored.
-    Raises: ValueError where an outcome is something else.
+    Args:
+        outcome: (n,) of 1, 0 and NaN.
+
+    Returns:
+        A fraction; NaN where no image is scored.
+
+    Raises:
+        ValueError: If an outcome is something else.
+
     Source: arXiv 2603.06578, Eq. (2).
 
     >>> accuracy([1, 0, 1, float("nan")])
@@ -115,9 +143,16 @@ def accuracy(outcome: ArrayLike) -> float:
 def correct_under_both(a: ArrayLike, b: ArrayLike) -> NDArray[np.float64]:
     """Return whether each image is correct under both of two label sets.
 
-    Args: `a`, `b` (n,) outcomes of the same answers: 1, 0 and NaN.
-    Returns: (n,) of 1, 0 and NaN, NaN where one of the two does not score the image.
-    Raises: ValueError where the lengths differ or an outcome is something else.
+    Args:
+        a: (n,) outcomes of the same answers: 1, 0 and NaN.
+        b: (n,) outcomes of the same answers: 1, 0 and NaN.
+
+    Returns:
+        (n,) of 1, 0 and NaN, NaN where one of the two does not score the image.
+
+    Raises:
+        ValueError: If the lengths differ or an outcome is something else.
+
     Source: arXiv 2603.06578, Table 4, last column (Im∩Re), image by image.
 
     >>> correct_under_both([1, 1, 0, float("nan")], [1, 0, 0, 1])

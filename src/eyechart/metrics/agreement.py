@@ -9,9 +9,15 @@ from eyechart.metrics._checks import check_fractions, check_outcomes
 def phi_matrix(correct: ArrayLike) -> NDArray[np.float64]:
     """Return the phi coefficient between the correctness of every two models.
 
-    Args: `correct` (models, n) of 1, 0 and NaN; two models are compared on the images scored for both.
-    Returns: (models, models), symmetric, in [-1, 1]; NaN where one of the two is constant on the common images.
-    Raises: ValueError where an outcome is something else.
+    Args:
+        correct: (models, n) of 1, 0 and NaN; two models are compared on the images scored for both.
+
+    Returns:
+        (models, models), symmetric, in [-1, 1]; NaN where one of the two is constant on the common images.
+
+    Raises:
+        ValueError: If an outcome is something else.
+
     Source: arXiv 2603.06578, Figure 9, right; phi is Matthews' correlation of two binary vectors.
 
     >>> phi_matrix([[1, 1, 0, 0], [1, 0, 0, 0], [1, 1, 1, 1]]).round(3)
@@ -30,10 +36,16 @@ def phi_matrix(correct: ArrayLike) -> NDArray[np.float64]:
 def spearman_matrix(recalls: ArrayLike) -> NDArray[np.float64]:
     """Return Spearman's rank correlation between the per-class recalls of every two models.
 
-    Args: `recalls` (models, classes) fractions, NaN where a class has no image; two models are compared on the classes
-    that both have.
-    Returns: (models, models), symmetric, in [-1, 1]; NaN where one of the two is constant on the common classes.
-    Raises: ValueError where a recall is not in [0, 1].
+    Args:
+        recalls: (models, classes) fractions, NaN where a class has no image; two models are compared on the classes
+            that both have.
+
+    Returns:
+        (models, models), symmetric, in [-1, 1]; NaN where one of the two is constant on the common classes.
+
+    Raises:
+        ValueError: If a recall is not in [0, 1].
+
     Source: arXiv 2603.06578, Figure 9, left.
 
     >>> spearman_matrix([[0.1, 0.5, 0.9], [0.2, 0.3, 0.4], [0.9, 0.8, 0.1]])

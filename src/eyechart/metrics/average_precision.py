@@ -15,9 +15,16 @@ def average_precision(scores: ArrayLike, relevant: ArrayLike) -> float:
 
     Images with one score are taken together, so that their order does not matter.
 
-    Args: `scores` (n,), NaN for an image that does not count; `relevant` (n,), true for an image of the class.
-    Returns: a fraction; NaN where no image of the class counts.
-    Raises: ValueError where there are no vectors of one length.
+    Args:
+        scores: (n,), NaN for an image that does not count.
+        relevant: (n,), true for an image of the class.
+
+    Returns:
+        A fraction; NaN where no image of the class counts.
+
+    Raises:
+        ValueError: If there are no vectors of one length.
+
     Source: scikit-learn's average_precision_score; without ties, CLIP_benchmark's average_precision_per_class.
 
     >>> average_precision([0.9, 0.8, 0.7, 0.6], [1, 0, 1, 0])
@@ -35,10 +42,16 @@ def average_precision(scores: ArrayLike, relevant: ArrayLike) -> float:
 def mean_average_precision(scores: ArrayLike, relevant: ArrayLike) -> float:
     """Return the mean of `average_precision` over the classes that have an image.
 
-    Args: `scores` (n, classes), rows of NaN for images that do not count; `relevant` (n, classes), true for the classes
-    of an image.
-    Returns: a fraction; NaN where no class has an image.
-    Raises: ValueError where there are no two tables of one shape.
+    Args:
+        scores: (n, classes), rows of NaN for images that do not count.
+        relevant: (n, classes), true for the classes of an image.
+
+    Returns:
+        A fraction; NaN where no class has an image.
+
+    Raises:
+        ValueError: If there are no two tables of one shape.
+
     Source: CLIP_benchmark's mean_average_precision of multilabel data sets.
 
     >>> mean_average_precision([[0.9, 0.1], [0.2, 0.3], [0.4, 0.8]], [[1, 0], [1, 1], [0, 0]])
@@ -54,10 +67,18 @@ def mean_average_precision(scores: ArrayLike, relevant: ArrayLike) -> float:
 def mean_average_precision_bootstrap(scores: ArrayLike, relevant: ArrayLike, samples: Samples) -> Floats:
     """Return `mean_average_precision` of given resamples of images.
 
-    Args: `scores` and `relevant` as for `mean_average_precision`; `samples`, resample by resample how often each image
-    is taken, (n,) whole numbers, as `resampling.bootstrap_counts` has them.
-    Returns: a fraction for each resample, the mean over the classes with an image in it; NaN where it has none.
-    Raises: ValueError as `mean_average_precision`, and where a resample has another length.
+    Args:
+        scores: As for `mean_average_precision`.
+        relevant: As for `mean_average_precision`.
+        samples: Resample by resample how often each image is taken, (n,) whole numbers, as
+            `resampling.bootstrap_counts` has them.
+
+    Returns:
+        A fraction for each resample, the mean over the classes with an image in it; NaN where it has none.
+
+    Raises:
+        ValueError: As `mean_average_precision`, and where a resample has another length.
+
     Source: B. Efron, The Annals of Statistics 7 (1979) 1-26.
 
     >>> mean_average_precision_bootstrap([[0.9], [0.8], [0.7]], [[1], [0], [1]], [[1, 1, 1], [0, 3, 0], [0, 2, 1]])

@@ -34,13 +34,21 @@ def reliability(
 ) -> Reliability:
     """Return the mean confidence and the accuracy in bins of confidence.
 
-    Args: `confidences` (n,) in [0, 1], the probability given to the answer; `correct` (n,) of 1, 0 and NaN; an image
-    where either is NaN is left out; `bins`, how many, at least 1; `binning`: "width" cuts [0, 1] into bins of equal
-    width, "mass" at the confidences' quantiles, into bins of about as many images (equal confidences stay together, so
-    that some may be empty); `level` in (0, 1).
-    Returns: Reliability of (bins,) arrays: a bin's bounds (a bin holds its upper one, and the first its lower one as
-    well), images, mean confidence, accuracy, and Wilson's interval of the accuracy, all fractions.
-    Raises: ValueError where the lengths differ, a value is out of range or `binning` is unknown.
+    Args:
+        confidences: (n,) in [0, 1], the probability given to the answer.
+        correct: (n,) of 1, 0 and NaN; an image where either is NaN is left out.
+        bins: How many, at least 1.
+        binning: "width" cuts [0, 1] into bins of equal width, "mass" at the confidences' quantiles, into bins of about
+            as many images (equal confidences stay together, so that some may be empty).
+        level: In (0, 1).
+
+    Returns:
+        Reliability of (bins,) arrays: a bin's bounds (a bin holds its upper one, and the first its lower one as well),
+        images, mean confidence, accuracy, and Wilson's interval of the accuracy, all fractions.
+
+    Raises:
+        ValueError: If the lengths differ, a value is out of range or `binning` is unknown.
+
     Source: arXiv 1706.04599, Section 2, whose bins are of equal width; of equal mass in arXiv 1909.10155.
 
     >>> table = reliability([0.15, 0.35, 0.85, 0.95], [0, 1, 1, 1], bins=2)
@@ -64,9 +72,18 @@ def calibration_error(confidences: ArrayLike, correct: ArrayLike, bins: int = 15
     Limits: chance alone makes it greater than 0, the more so the fewer images a bin has; and what cancels within a bin
     is not seen. Compare values of the same bins and about as many images.
 
-    Args: `confidences`, `correct`, `bins` and `binning` as for `reliability`.
-    Returns: a fraction; NaN where no image is scored.
-    Raises: ValueError as `reliability` does.
+    Args:
+        confidences: As for `reliability`.
+        correct: As for `reliability`.
+        bins: As for `reliability`.
+        binning: As for `reliability`.
+
+    Returns:
+        A fraction; NaN where no image is scored.
+
+    Raises:
+        ValueError: As `reliability` does.
+
     Source: arXiv 1706.04599, Eq. (3), with M = 15 bins of equal width.
 
     >>> round(calibration_error([0.15, 0.35, 0.85, 0.95], [0, 1, 1, 1], bins=2), 3)
@@ -95,11 +112,21 @@ def calibration_error_interval(
     side (at 0.95, simulated coverage is 0.93 to 1.00). It is about the error in these bins, and finer bins can only
     show more.
 
-    Args: `confidences`, `correct`, `bins` and `binning` as for `reliability`; `level` in (0, 1); `clusters`
-    (n,), the cluster of each image, such as its observation: variances are multiplied by the design effect of the
-    difference of outcome and confidence (`clusters.effective_sample_size`).
-    Returns: Interval of fractions, inside [0, 1] and around the error; NaN where no image is scored.
-    Raises: ValueError as `reliability` does.
+    Args:
+        confidences: As for `reliability`.
+        correct: As for `reliability`.
+        bins: As for `reliability`.
+        binning: As for `reliability`.
+        level: In (0, 1).
+        clusters: (n,), the cluster of each image, such as its observation: variances are multiplied by the design
+            effect of the difference of outcome and confidence (`clusters.effective_sample_size`).
+
+    Returns:
+        Interval of fractions, inside [0, 1] and around the error; NaN where no image is scored.
+
+    Raises:
+        ValueError: As `reliability` does.
+
     Source: own, from the mean of the folded normal distribution (F. C. Leone, L. S. Nelson and R. B. Nottingham,
     Technometrics 3 (1961) 543-550) in each bin; on the bias of ECE, arXiv 1909.10155.
 
@@ -128,13 +155,22 @@ def calibration_error_bootstrap(
     Limits: chance is added to that of the images, so that most draws are above the error; of the draws of two models it
     falls out of the difference.
 
-    Args: as for `reliability`, but `correct` is (n,) or (n, L) of L label sets that score the same images; the bins are
-    those of all images; `samples`, resample by resample how often each image is taken, (n,) whole numbers, as
-    `resampling.bootstrap_counts` has them.
-    Returns: a fraction for each resample (times,), of several label sets (times, L); NaN where the resample has no
-    scored image.
-    Raises: ValueError as `reliability` does, where a resample has another length, and where an image is NaN under some
-    of the label sets only.
+    Args:
+        confidences: As for `reliability`.
+        correct: (n,), or (n, L) of L label sets that score the same images.
+        samples: Resample by resample, how often each image is taken, (n,) whole numbers, as
+            `resampling.bootstrap_counts` has them.
+        bins: As for `reliability`; the bins are those of all images.
+        binning: As for `reliability`.
+
+    Returns:
+        A fraction for each resample (times,), of several label sets (times, L); NaN where the resample has no scored
+        image.
+
+    Raises:
+        ValueError: As `reliability` does, where a resample has another length, and where an image is NaN under some of
+            the label sets only.
+
     Source: B. Efron, The Annals of Statistics 7 (1979) 1-26; the error as `calibration_error`.
 
     >>> calibration_error_bootstrap([0.15, 0.35, 0.85, 0.95], [0, 1, 1, 1], [[1] * 4, [4, 0, 0, 0]], bins=2).round(3)
@@ -160,9 +196,16 @@ def brier_score(confidences: ArrayLike, correct: ArrayLike) -> float:
     It scores the probability given to the one answer, as scikit-learn's `brier_score_loss(correct, confidences)`; not
     the probabilities of all classes, which an image with several right labels does not say how to score.
 
-    Args: `confidences` (n,) in [0, 1]; `correct` (n,) of 1, 0 and NaN; an image where either is NaN is left out.
-    Returns: from 0, the best, to 1; NaN where no image is scored.
-    Raises: ValueError where the lengths differ or a value is out of range.
+    Args:
+        confidences: (n,) in [0, 1].
+        correct: (n,) of 1, 0 and NaN; an image where either is NaN is left out.
+
+    Returns:
+        From 0, the best, to 1; NaN where no image is scored.
+
+    Raises:
+        ValueError: If the lengths differ or a value is out of range.
+
     Source: G. W. Brier, Monthly Weather Review 78 (1950) 1-3, for two outcomes and halved, as is usual today.
 
     >>> round(brier_score([0.9, 0.6], [1, 0]), 3)
@@ -181,9 +224,17 @@ def brier_interval(confidences: ArrayLike, correct: ArrayLike, level: float = 0.
     image seen is right, and surely so, does not show that all others are.
     Limits: the level is approximate (at 0.95, simulated coverage is 0.91 to 1.00 from 10 images on).
 
-    Args: `confidences`, `correct` as for `brier_score`; `level` in (0, 1).
-    Returns: Interval inside [0, 1] and around the score; NaN where no image is scored.
-    Raises: ValueError where the lengths differ or a value is out of range.
+    Args:
+        confidences: As for `brier_score`.
+        correct: As for `brier_score`.
+        level: In (0, 1).
+
+    Returns:
+        Interval inside [0, 1] and around the score; NaN where no image is scored.
+
+    Raises:
+        ValueError: If the lengths differ or a value is out of range.
+
     Source: own: n degrees of freedom, and imaginary images in the manner of A. Agresti and B. A. Coull, The American
     Statistician 52 (1998) 119-126.
 
@@ -208,11 +259,19 @@ def brier_interval(confidences: ArrayLike, correct: ArrayLike, level: float = 0.
 def brier_score_bootstrap(confidences: ArrayLike, correct: ArrayLike, samples: Samples) -> Vector:
     """Return `brier_score` of given resamples, so that two models can be compared on the same resamples.
 
-    Args: `confidences` as for `brier_score`; `correct` and `samples` as for `calibration_error_bootstrap`.
-    Returns: a number from 0, the best, to 1 for each resample (times,), of several label sets (times, L); NaN where the
-    resample has no scored image.
-    Raises: ValueError where the lengths differ, also of a resample, a value is out of range, or an image is NaN under
-    some of the label sets only.
+    Args:
+        confidences: As for `brier_score`.
+        correct: As for `calibration_error_bootstrap`.
+        samples: As for `calibration_error_bootstrap`.
+
+    Returns:
+        A number from 0, the best, to 1 for each resample (times,), of several label sets (times, L); NaN where the
+        resample has no scored image.
+
+    Raises:
+        ValueError: If the lengths differ, also of a resample, a value is out of range, or an image is NaN under some of
+            the label sets only.
+
     Source: B. Efron, The Annals of Statistics 7 (1979) 1-26; the score as `brier_score`.
 
     >>> brier_score_bootstrap([0.9, 0.6], [1, 0], [[1, 1], [2, 0]]).round(3)

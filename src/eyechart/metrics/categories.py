@@ -13,13 +13,20 @@ def label_categories(
 ) -> dict[str, NDArray[np.bool_]]:
     """Return one mask per category, by the number of labels and their agreement with the original label.
 
-    Args: `original` (n,) the single label an image came with, -1 for none; `labels` (n, L) its new labels, padded with
-    -1; `annotated` (n,) bool, the images that have been looked at again; `groups` (classes,) the name of each class's
-    equivalence group. With groups, labels of one group count once and an original label agrees with any of its group;
-    without, the letter of Table 1 holds.
-    Returns: for each of A (annotated), N (no label), S (one), M (several), S+ and M+ (original among them), S- and M-
-    (not), a (n,) bool mask. A = N + S + M, S = S+ + S-, M = M+ + M-, each without overlap.
-    Raises: ValueError where the lengths differ or a class has no group.
+    Args:
+        original: (n,) the single label an image came with, -1 for none.
+        labels: (n, L) its new labels, padded with -1.
+        annotated: (n,) bool, the images that have been looked at again.
+        groups: (classes,) the name of each class's equivalence group. With groups, labels of one group count once and
+            an original label agrees with any of its group; without, the letter of Table 1 holds.
+
+    Returns:
+        For each of A (annotated), N (no label), S (one), M (several), S+ and M+ (original among them), S- and M- (not),
+        a (n,) bool mask. A = N + S + M, S = S+ + S-, M = M+ + M-, each without overlap.
+
+    Raises:
+        ValueError: If the lengths differ or a class has no group.
+
     Source: arXiv 2603.06578, Table 1; groups as in its authors' scorer.
 
     >>> masks = label_categories([0, 1, 2], [[0, -1], [2, 3], [-1, -1]], [True, True, True])
@@ -42,9 +49,15 @@ def label_categories(
 def count_distinct(labels: ArrayLike) -> NDArray[np.int64]:
     """Return the number of distinct labels of each image.
 
-    Args: `labels` (n, L), padded with -1.
-    Returns: (n,) int64.
-    Raises: ValueError where `labels` is not a label array.
+    Args:
+        labels: (n, L), padded with -1.
+
+    Returns:
+        (n,) int64.
+
+    Raises:
+        ValueError: If `labels` is not a label array.
+
     Source: |L| of arXiv 2603.06578, Table 1.
 
     >>> count_distinct([[4, 4, 2], [-1, 7, -1], [-1, -1, -1]])
@@ -58,9 +71,16 @@ def count_distinct(labels: ArrayLike) -> NDArray[np.int64]:
 def collapse_groups(labels: ArrayLike, groups: ArrayLike | None) -> NDArray[np.int64]:
     """Replace each label by the number of its equivalence group.
 
-    Args: `labels` (n, L), padded with -1; `groups` (classes,), or None to leave the labels as they are.
-    Returns: (n, L) int64, still padded with -1.
-    Raises: ValueError where a label has no group.
+    Args:
+        labels: (n, L), padded with -1.
+        groups: (classes,), or None to leave the labels as they are.
+
+    Returns:
+        (n, L) int64, still padded with -1.
+
+    Raises:
+        ValueError: If a label has no group.
+
     Source: own definition, for `label_categories`.
 
     >>> collapse_groups([[3, 0], [2, -1]], groups=[0, 1, 2, 2])

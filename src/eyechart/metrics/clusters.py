@@ -28,10 +28,17 @@ def effective_sample_size(values: ArrayLike, clusters: ArrayLike, level: float =
     squared sum of squares by the sum of fourth powers). It is at least 1, and at most that of clusters whose samples
     are all alike, which is also taken where the values do not vary.
 
-    Args: `values` (n,) finite numbers, NaN for a sample that does not count; `clusters` (n,) which cluster a sample is
-    in, whole numbers of at least 0; `level` in (0, 1).
-    Returns: a number in [n² / Σ m², n] for clusters of m samples, n where every cluster has one; NaN without a sample.
-    Raises: ValueError where the lengths differ, a cluster is no whole number of at least 0 or the level is no level.
+    Args:
+        values: (n,) finite numbers, NaN for a sample that does not count.
+        clusters: (n,) which cluster a sample is in, whole numbers of at least 0.
+        level: In (0, 1).
+
+    Returns:
+        A number in [n² / Σ m², n] for clusters of m samples, n where every cluster has one; NaN without a sample.
+
+    Raises:
+        ValueError: If the lengths differ, a cluster is no whole number of at least 0 or the level is no level.
+
     Source: L. Kish, Survey Sampling (1965), Section 8.2, the design effect; E. L. Korn and B. I. Graubard, Survey
     Methodology 24 (1998) 193-201, the ratio of quantiles; the degrees of freedom are F. E. Satterthwaite's, Biometrics
     Bulletin 2 (1946) 110-114, from the fourth moment.
@@ -64,11 +71,18 @@ def design_effect_of_changes(changes: ArrayLike, changed: int, level: float = 0.
     It is the sum of squares over clusters by that over samples, times the ratio of the squared quantiles of Student's
     distribution, as in `effective_sample_size`. The sums are around 0, which overstates the effect by a large change.
 
-    Args: `changes` (c,) whole numbers, after minus before of each cluster; `changed`, the number of samples that became
-    wrong or correct, at least the sum of the absolute changes; `level` in (0, 1).
-    Returns: a number of at least 1.
-    Raises: ValueError where a change is no whole number, there are fewer changed samples than changes, or the level is
-    no level.
+    Args:
+        changes: (c,) whole numbers, after minus before of each cluster.
+        changed: The number of samples that became wrong or correct, at least the sum of the absolute changes.
+        level: In (0, 1).
+
+    Returns:
+        A number of at least 1.
+
+    Raises:
+        ValueError: If a change is no whole number, there are fewer changed samples than changes, or the level is no
+            level.
+
     Source: as `effective_sample_size`.
 
     >>> design_effect_of_changes([1, -1, 1], 3), round(design_effect_of_changes([2, -2, 2] * 100, 600), 2)
@@ -91,11 +105,18 @@ def clustered_wilson(correct: ArrayLike, clusters: ArrayLike, level: float = 0.9
     Limits: the level is approximate. At 0.95, simulated coverage is 0.94 to 0.98 with 50 clusters on, also of shares of
     0.9 to 0.98, where a bootstrap over clusters covers 0.89 to 0.94 and may be a point.
 
-    Args: `correct` (n,) of 1, 0 and NaN; `clusters` (n,) which cluster a sample is in; `level` in (0, 1).
-    Returns: Interval of fractions, inside [0, 1] and around the share: Wilson's of n where every cluster has one
-    sample, and of the number of clusters where all samples of a cluster agree and all are of one size; NaN without a
-    sample.
-    Raises: ValueError where the lengths differ, an outcome is something else or the level is no level.
+    Args:
+        correct: (n,) of 1, 0 and NaN.
+        clusters: (n,) which cluster a sample is in.
+        level: In (0, 1).
+
+    Returns:
+        Interval of fractions, inside [0, 1] and around the share: Wilson's of n where every cluster has one sample, and
+        of the number of clusters where all samples of a cluster agree and all are of one size; NaN without a sample.
+
+    Raises:
+        ValueError: If the lengths differ, an outcome is something else or the level is no level.
+
     Source: N. Dean and M. Pagano, Journal of Survey Statistics and Methodology 3 (2015) 484-503.
 
     >>> low, high = clustered_wilson([1] * 1550 + [0] * 124, [image for image in range(54) for _ in range(31)])
@@ -118,11 +139,19 @@ def clustered_stratified_interval(
 ) -> Interval:
     """Return the interval of mean per-class recall at the effective sample size of clustered images.
 
-    Args: `correct` (n,) of 1, 0 and NaN; `classes` (n,) each image's class, -1 for none; `clusters` (n,) which cluster
-    an image is in; `level` in (0, 1).
-    Returns: Interval of fractions, that of `stratified_interval` where every cluster has one image; NaN where no image
-    is scored.
-    Raises: ValueError where the lengths differ, an outcome is something else or the level is no level.
+    Args:
+        correct: (n,) of 1, 0 and NaN.
+        classes: (n,) each image's class, -1 for none.
+        clusters: (n,) which cluster an image is in.
+        level: In (0, 1).
+
+    Returns:
+        Interval of fractions, that of `stratified_interval` where every cluster has one image; NaN where no image is
+        scored.
+
+    Raises:
+        ValueError: If the lengths differ, an outcome is something else or the level is no level.
+
     Source: `stratified_interval`, its effective number divided by the design effect of the outcomes less their class's
     recall.
 
@@ -148,11 +177,19 @@ def clustered_change_interval(
 ) -> Interval:
     """Return the interval of the change of a share between two scorings of clustered samples.
 
-    Args: `before` and `after` (n,) of 1, 0 and NaN; samples scored in both count; `clusters` (n,) which cluster a
-    sample is in; `level` in (0, 1).
-    Returns: Interval of fractions, inside [-1, 1] and around the mean of after - before, that of `change_interval`
-    where every cluster has one sample; NaN where no sample counts.
-    Raises: ValueError where the lengths differ, an outcome is something else or the level is no level.
+    Args:
+        before: (n,) of 1, 0 and NaN; samples scored in both count.
+        after: (n,) of 1, 0 and NaN; samples scored in both count.
+        clusters: (n,) which cluster a sample is in.
+        level: In (0, 1).
+
+    Returns:
+        Interval of fractions, inside [-1, 1] and around the mean of after - before, that of `change_interval` where
+        every cluster has one sample; NaN where no sample counts.
+
+    Raises:
+        ValueError: If the lengths differ, an outcome is something else or the level is no level.
+
     Source: `change_interval` with the numbers of samples divided by the design effect of the changes, as
     `clustered_wilson` does.
 
@@ -173,13 +210,20 @@ def clustered_change_interval(
 def clustered_t_interval(values: ArrayLike, clusters: ArrayLike, level: float = 0.95) -> Interval:
     """Return Student's interval of the mean of clustered values: mean ± t(G - 1) · s, s² from the totals of G clusters.
 
-    Args: `values` (n,), NaN for a sample that does not count; `clusters` (n,) which cluster a sample is in; `level` in
-    (0, 1).
-    Returns: Interval in the values' unit, around their mean, that of `t_interval` where every cluster has one sample,
-    and that of the clusters' values where all samples of a cluster agree and all are of one size; NaN with fewer than
-    two clusters.
-    Raises: ValueError where the lengths differ, a value is infinite, a cluster is no whole number of at least 0 or the
-    level is no level.
+    Args:
+        values: (n,), NaN for a sample that does not count.
+        clusters: (n,) which cluster a sample is in.
+        level: In (0, 1).
+
+    Returns:
+        Interval in the values' unit, around their mean, that of `t_interval` where every cluster has one sample, and
+        that of the clusters' values where all samples of a cluster agree and all are of one size; NaN with fewer than
+        two clusters.
+
+    Raises:
+        ValueError: If the lengths differ, a value is infinite, a cluster is no whole number of at least 0 or the level
+            is no level.
+
     Source: W. G. Cochran, Sampling Techniques (1977), Section 9A, the ratio estimator of a mean over clusters, with the
     variance G / (G - 1) · Σ (total - size · mean)² / n².
 
@@ -208,12 +252,18 @@ def clustered_mcnemar(before: ArrayLike, after: ArrayLike, clusters: ArrayLike) 
     If nothing is different the two runs may be exchanged in any cluster, which turns the sign of its change. p is the
     chance that so drawn signs change the sum as much as observed, either way.
 
-    Args: `before` and `after` (n,) of 1, 0 and NaN, the same samples in one order; those count that have both;
-    `clusters` (n,) which cluster a sample is in.
-    Returns: McNemar(lost, gained, n, p): samples lost, gained and compared, and the two-sided p-value; p is 1 where no
-    cluster changed and NaN where no sample counts.
-    Raises: ValueError where the lengths differ, an outcome is something else or a cluster no whole number of at least
-    0.
+    Args:
+        before: (n,) of 1, 0 and NaN, the same samples in one order; those count that have both.
+        after: (n,) of 1, 0 and NaN, the same samples in one order; those count that have both.
+        clusters: (n,) which cluster a sample is in.
+
+    Returns:
+        McNemar(lost, gained, n, p): samples lost, gained and compared, and the two-sided p-value; p is 1 where no
+        cluster changed and NaN where no sample counts.
+
+    Raises:
+        ValueError: If the lengths differ, an outcome is something else or a cluster no whole number of at least 0.
+
     Source: R. A. Fisher, The Design of Experiments (1935), Section 21, with the distribution of all signs.
 
     >>> clustered_mcnemar([1, 1, 1, 1, 1, 1], [0, 0, 0, 0, 0, 0], [0, 0, 0, 1, 1, 2])
@@ -232,10 +282,16 @@ def clustered_mcnemar(before: ArrayLike, after: ArrayLike, clusters: ArrayLike) 
 def sign_flip_p(changes: ArrayLike) -> float:
     """Test the sum of the changes of clusters exactly, by all signs.
 
-    Args: `changes` (c,) whole numbers, after minus before of each cluster.
-    Returns: the two-sided p-value, the chance that randomly signed changes have a sum at least as far from 0 as
-    observed; 1 where no cluster changed.
-    Raises: ValueError where a change is no whole number.
+    Args:
+        changes: (c,) whole numbers, after minus before of each cluster.
+
+    Returns:
+        The two-sided p-value, the chance that randomly signed changes have a sum at least as far from 0 as observed; 1
+        where no cluster changed.
+
+    Raises:
+        ValueError: If a change is no whole number.
+
     Source: as `clustered_mcnemar`.
 
     >>> sign_flip_p([-3, -2, -1, 0]), sign_flip_p([-1, -1, -1, -1, -1, 1])

@@ -24,12 +24,19 @@ def cochran_q(outcomes: ArrayLike, clusters: ArrayLike | None = None) -> Cochran
     Limits: p is that of the chi-squared distribution, which holds for many images whose outcomes are not all alike;
     those that are say nothing and change nothing. Of two wordings this is McNemar's test without its correction.
 
-    Args: `outcomes` (n, k), a row an image and a column a wording, booleans, or 1, 0 and NaN; an image that has NaN is
-    left out; `clusters` (n,), the cluster of each image, such as its observation: Q is divided by the design effect, so
-    that images of one cluster count as what they say.
-    Returns: Cochran(q, df = k - 1, p, n); q 0 and p 1 where every image has the same outcome under all wordings; NaN
-    without images.
-    Raises: ValueError where there are fewer than two wordings or an outcome is something else.
+    Args:
+        outcomes: (n, k), a row an image and a column a wording, booleans, or 1, 0 and NaN; an image that has NaN is
+            left out.
+        clusters: (n,), the cluster of each image, such as its observation: Q is divided by the design effect, so that
+            images of one cluster count as what they say.
+
+    Returns:
+        Cochran(q, df = k - 1, p, n); q 0 and p 1 where every image has the same outcome under all wordings; NaN without
+        images.
+
+    Raises:
+        ValueError: If there are fewer than two wordings or an outcome is something else.
+
     Source: W. G. Cochran, Biometrika 37 (1950) 256-266; J. N. K. Rao and A. J. Scott, Journal of the American
     Statistical Association 76 (1981) 221-230, the first-order correction, with the mean design effect of the contrasts.
 

@@ -15,9 +15,16 @@ ROUNDING = 1e-12  # how far apart sums of equal shares in another order may be
 def max_unseen_share(n: int, level: float = 0.95) -> float:
     """Return the largest plausible share of units of a kind that does not occur in a sample: Wilson's upper end.
 
-    Args: `n` units, at least 1; `level` in (0, 1).
-    Returns: a fraction, z² / (n + z²).
-    Raises: ValueError for n below 1 or no level.
+    Args:
+        n: Units, at least 1.
+        level: In (0, 1).
+
+    Returns:
+        A fraction, z² / (n + z²).
+
+    Raises:
+        ValueError: For n below 1 or no level.
+
     Source: E. B. Wilson, JASA 22 (1927) 209-212, at 0 of n.
 
     >>> round(max_unseen_share(41), 4)
@@ -29,10 +36,18 @@ def max_unseen_share(n: int, level: float = 0.95) -> float:
 def share_interval(draws: ArrayLike, share: float, n: int, level: float = 0.95) -> Interval:
     """Return the percentile interval of a share; if all resamples agree, allow for units that did not occur.
 
-    Args: `draws` (times,) of the share, as its resamples have it; `share` in [0, 1] as observed; `n` units that were
-    resampled, at least 1; `level` in (0, 1).
-    Returns: Interval of fractions. If all draws are equal, it allows for unseen units; at 0 or 1 it is Wilson's.
-    Raises: ValueError where the share, n or the level is out of range.
+    Args:
+        draws: (times,) of the share, as its resamples have it.
+        share: In [0, 1] as observed.
+        n: Units that were resampled, at least 1.
+        level: In (0, 1).
+
+    Returns:
+        Interval of fractions. If all draws are equal, it allows for unseen units; at 0 or 1 it is Wilson's.
+
+    Raises:
+        ValueError: If the share, n or the level is out of range.
+
     Source: own definition, from `max_unseen_share`.
 
     >>> low, high = share_interval([1.0, 1.0, 1.0], 1.0, 41)
@@ -55,11 +70,18 @@ def measure_intervals(
     questions of either kind answered in one way; their share of the mixture is that of `max_unseen_share`, and the
     interval holds the measures of all such mixtures.
 
-    Args: `tables` (m, 4), each pair's counts as `yes_no.confusion_tables` gives them; `draws`, each measure's (times,)
-    values of resamples; `level` in (0, 1); `clusters` (m,), the unit of each pair that was resampled, None if each is
-    its own.
-    Returns: for each of MEASURES an Interval around its value; NaN without an answer.
-    Raises: ValueError where there are not four counts, the clusters are no m whole numbers or the level is no level.
+    Args:
+        tables: (m, 4), each pair's counts as `yes_no.confusion_tables` gives them.
+        draws: Each measure's (times,) values of resamples.
+        level: In (0, 1).
+        clusters: (m,), the unit of each pair that was resampled, None if each is its own.
+
+    Returns:
+        For each of MEASURES an Interval around its value; NaN without an answer.
+
+    Raises:
+        ValueError: If there are not four counts, the clusters are no m whole numbers or the level is no level.
+
     Source: own definition.
 
     >>> points = dict.fromkeys(MEASURES, np.ones(9))
@@ -87,9 +109,15 @@ def measure_intervals(
 def is_constant(draws: ArrayLike) -> bool:
     """Return whether all bootstrap samples that have a value are equal up to rounding.
 
-    Args: `draws` (times,), NaN where a resample has no value.
-    Returns: True also where no draw has a value.
-    Raises: ValueError where a draw is no number.
+    Args:
+        draws: (times,), NaN where a resample has no value.
+
+    Returns:
+        True also where no draw has a value.
+
+    Raises:
+        ValueError: If a draw is no number.
+
     Source: own definition.
 
     >>> is_constant([0.5, float("nan"), 0.5]), is_constant([0.5, 0.6])
@@ -103,10 +131,17 @@ def is_constant(draws: ArrayLike) -> bool:
 def identical_unit_intervals(row: ArrayLike, n: int, level: float = 0.95) -> dict[str, Interval]:
     """Return the intervals of the yes/no measures for n units whose resamples are all equal.
 
-    Args: `row` (4,), the mean unit's true and false positives, false and true negatives, not always whole; `n` units,
-    at least 1; `level`.
-    Returns: for each of MEASURES an Interval around the measure of `row`.
-    Raises: ValueError for n below 1 or no level.
+    Args:
+        row: (4,), the mean unit's true and false positives, false and true negatives, not always whole.
+        n: The number of units, at least 1.
+        level: The confidence level, in (0, 1).
+
+    Returns:
+        For each of MEASURES an Interval around the measure of `row`.
+
+    Raises:
+        ValueError: For n below 1 or no level.
+
     Source: own definition, as `measure_intervals` says; every measure grows with the true positives and falls with the
     false ones, so that its extremes are those of units that are all right or all wrong about either question.
 

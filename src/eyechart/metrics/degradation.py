@@ -68,15 +68,25 @@ def degradation(
     does. The p-value is exact, or too large, where the clusters of both sets are exchangeable; where the sets differ
     otherwise (in how many pairs an image has, say) but not in the measure, it is approximate.
 
-    Args: `id` (m, 4) and `ood` (n, 4), each pair's true positives, false positives, false negatives and true negatives,
-    as `yes_no.confusion_tables` gives them; `times` at least 1, of the resamples and of the permutations; `seed`;
-    `strata`, (m,) and (n,), the stratum of each pair, such as its data set, within which clusters are resampled and
-    shuffled; `clusters`, (m,) and (n,), the cluster of each pair, the same number in both sets for the same image of a
-    stratum; None if every pair is a cluster of its own.
-    Returns: for each of MEASURES: delta = ID - OOD; its 95 % interval, the percentile one; the one-sided p-value
-    (1 + #{null >= delta}) / (times + 1) with the 95 % Clopper-Pearson interval of what more permutations would make of
-    it; the resamples' draws and the permutations' null. All NaN where a set has no answer.
-    Raises: ValueError where a table is no table of counts or `times` is less than 1.
+    Args:
+        id: (m, 4), each pair's true positives, false positives, false negatives and true negatives, as
+            `yes_no.confusion_tables` gives them.
+        ood: (n, 4), the same of the other set.
+        times: The number of resamples and of permutations, at least 1.
+        seed: A whole number or a numpy Generator.
+        strata: (m,) and (n,), the stratum of each pair, such as its data set, within which clusters are resampled and
+            shuffled.
+        clusters: (m,) and (n,), the cluster of each pair, the same number in both sets for the same image of a stratum;
+            None if every pair is a cluster of its own.
+
+    Returns:
+        For each of MEASURES: delta = ID - OOD; its 95 % interval, the percentile one; the one-sided p-value (1 + #{null
+        >= delta}) / (times + 1) with the 95 % Clopper-Pearson interval of what more permutations would make of it; the
+        resamples' draws and the permutations' null. All NaN where a set has no answer.
+
+    Raises:
+        ValueError: If a table is no table of counts or `times` is less than 1.
+
     Source: arXiv 2602.18094, Eqs. (17), (18), (21) and (22), B = 2000; MOVER is G. Y. Zou and A. Donner, Statistics in
     Medicine 27 (2008) 1693-1702.
 
@@ -101,9 +111,15 @@ def degradation_band(intervals: Iterable[tuple[float, float]]) -> Interval:
 
     Limits: a band of intervals has no level of its own, and can only grow with more models.
 
-    Args: `intervals`, the models' intervals of one measure's fall; those that are NaN are left out.
-    Returns: Interval in the fall's unit; NaN where none is left.
-    Raises: ValueError where something else than pairs of ends came, or a lower end is above its upper one.
+    Args:
+        intervals: The models' intervals of one measure's fall; those that are NaN are left out.
+
+    Returns:
+        Interval in the fall's unit; NaN where none is left.
+
+    Raises:
+        ValueError: If something else than pairs of ends came, or a lower end is above its upper one.
+
     Source: arXiv 2602.18094, Eqs. (19) and (20).
 
     >>> degradation_band([(0.1, 0.3), (0.2, 0.5), (float("nan"), float("nan"))])
@@ -122,9 +138,16 @@ def degradation_band(intervals: Iterable[tuple[float, float]]) -> Interval:
 def is_equivalent(interval: tuple[float, float], eta: float) -> bool:
     """Return whether a 90 % interval of a difference lies strictly inside (-eta, eta): two one-sided tests at 5 %.
 
-    Args: `interval`, lower and upper end of the difference; `eta`, the largest difference that does not matter.
-    Returns: the decision; False where an end or `eta` is NaN or where `eta` is 0 or less.
-    Raises: ValueError where there are not two ends.
+    Args:
+        interval: Lower and upper end of the difference.
+        eta: The largest difference that does not matter.
+
+    Returns:
+        The decision; False where an end or `eta` is NaN or where `eta` is 0 or less.
+
+    Raises:
+        ValueError: If there are not two ends.
+
     Source: D. J. Schuirmann, Journal of Pharmacokinetics and Biopharmaceutics 15 (1987) 657-680; arXiv 2602.18094,
     Eq. (26).
 
@@ -153,13 +176,23 @@ def tost(
     Limits: eta is estimated and then taken for given, so that the size of 5 % holds for a given eta only; reference
     models that differ much make everything equivalent.
 
-    Args: `id` (models, m, 4) and `ood` (models, n, 4), each model's tables as for `degradation`, of the same pairs in
-    the same order; the first model is the one in question, the others, at least one, are the reference; `times` at
-    least 1; `seed`; `strata` and `clusters` as for `degradation`.
-    Returns: for each of MEASURES: delta = the model's fall - the mean of the others'; its 90 % percentile interval; eta
-    (divided by the number of draws); whether that interval is inside (-eta, eta), ends excluded; the draws of delta.
-    NaN and not equivalent where a set has no answer.
-    Raises: ValueError where the models or tables do not fit or `times` is less than 1.
+    Args:
+        id: (models, m, 4), each model's tables as for `degradation`; the first model is the one in question, the
+            others, at least one, are the reference.
+        ood: (models, n, 4), the same of the other set, with the same pairs in the same order for every model.
+        times: At least 1.
+        seed: A whole number or a numpy Generator.
+        strata: As for `degradation`.
+        clusters: As for `degradation`.
+
+    Returns:
+        For each of MEASURES: delta = the model's fall - the mean of the others'; its 90 % percentile interval; eta
+        (divided by the number of draws); whether that interval is inside (-eta, eta), ends excluded; the draws of
+        delta. NaN and not equivalent where a set has no answer.
+
+    Raises:
+        ValueError: If the models or tables do not fit or `times` is less than 1.
+
     Source: arXiv 2602.18094, Eqs. (23) to (26), eta = sigma of the open models; with two of those there.
 
     >>> good, fair, poor = ([[1, 0, 0, 1]] * (60 - k) + [[0, 0, 1, 1]] * k for k in (0, 25, 40))

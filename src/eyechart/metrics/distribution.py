@@ -65,11 +65,20 @@ def mmd2(
 ) -> float:
     """Return the unbiased squared maximum mean discrepancy of two samples of labelled images; it can be negative.
 
-    Args: `x` (n, d) and `y` (m, d) features, at least two samples each; `x_classes` (n,) and `y_classes` (m,) classes
-    from 0; `bandwidth` h in the unit of the features, by default `median_distance` of both samples together; `block`
-    bounds the memory and changes nothing else.
-    Returns: float without a unit, at most 2.
-    Raises: ValueError where shapes or lengths differ, features are not finite, or an argument is out of range.
+    Args:
+        x: (n, d) features, at least two samples.
+        x_classes: (n,) classes from 0.
+        y: (m, d) features, at least two samples.
+        y_classes: (m,) classes from 0.
+        bandwidth: H in the unit of the features, by default `median_distance` of both samples together.
+        block: A bound of the memory, which changes nothing else.
+
+    Returns:
+        Float without a unit, at most 2.
+
+    Raises:
+        ValueError: If shapes or lengths differ, features are not finite, or an argument is out of range.
+
     Source: arXiv 2602.18094, equations 7 to 11; the unbiased estimator is A. Gretton et al., JMLR 13 (2012) 723-773,
     equation 3. That the paper's is this one, and its bandwidth the median, is not said there.
 
@@ -108,11 +117,23 @@ def mmd_equivalence(
     difference is too wide there: it then covers in above 99 per cent of simulated draws, elsewhere in 90 (30 samples in
     one dimension) to 100. Samples are taken as independent, also those of one image under several classes.
 
-    Args: `x` (n, d), the reference, and `y` (m, d) features, at least four samples each; `x_classes` (n,) and
-    `y_classes` (m,) classes from 0; `times` permutations and as many bootstrap draws; `splits` half-splits of the
-    reference; `seed` of all three; `bandwidth` and `block` as in `mmd2`.
-    Returns: Equivalence, everything at the observed samples' bandwidth.
-    Raises: ValueError where shapes or lengths differ, features are not finite, or an argument is out of range.
+    Args:
+        x: (n, d) features of the reference, at least four samples.
+        x_classes: (n,) classes from 0.
+        y: (m, d) features, at least four samples.
+        y_classes: (m,) classes from 0.
+        times: The number of permutations, and of bootstrap draws.
+        splits: The number of half-splits of the reference.
+        seed: The seed of all three.
+        bandwidth: As for `mmd2`.
+        block: As for `mmd2`.
+
+    Returns:
+        Equivalence, everything at the observed samples' bandwidth.
+
+    Raises:
+        ValueError: If shapes or lengths differ, features are not finite, or an argument is out of range.
+
     Source: arXiv 2602.18094, B.1.4, equations 11 to 14; p is B. Phipson and G. K. Smyth, Statistical Applications in
     Genetics and Molecular Biology 9 (2010) 39. The paper does not say how it resamples; this bootstrap is our own.
 
@@ -142,10 +163,18 @@ def median_distance(x: ArrayLike, classes: ArrayLike, *, pairs: int = PAIRS, see
     Pairs at distance 0 count only while the median is above 0; where it is not, the others' median is taken, and 1
     where there are none.
 
-    Args: `x` (n, d) features; `classes` (n,) from 0; where there are more than `pairs` pairs, so many are drawn with
-    the `seed`.
-    Returns: float above 0, in the unit of the features.
-    Raises: ValueError where lengths differ, features are not finite, or an argument is out of range.
+    Args:
+        x: (n, d) features.
+        classes: (n,) from 0.
+        pairs: The most pairs; if there are more, so many are drawn.
+        seed: The seed of this draw.
+
+    Returns:
+        Float above 0, in the unit of the features.
+
+    Raises:
+        ValueError: If lengths differ, features are not finite, or an argument is out of range.
+
     Source: A. Gretton et al., JMLR 13 (2012) 723-773, section 8, within classes, since others never meet in the kernel.
 
     >>> median_distance([[0.0], [3.0], [4.0], [90.0]], [0, 0, 0, 1])

@@ -10,9 +10,16 @@ from eyechart.metrics._checks import check_integers, check_whole_number, require
 def equivalence_groups(pairs: ArrayLike, classes: int) -> NDArray[np.int64]:
     """Return for every class the smallest class that it is equivalent to, through any chain of pairs.
 
-    Args: `pairs` (p, 2) integers in [0, classes); `classes`, how many there are.
-    Returns: (classes,) int64, the smallest member of each class's group; a class in no pair stands for itself.
-    Raises: ValueError where a pair names a class that is not there, or is no pair.
+    Args:
+        pairs: (p, 2) integers in [0, classes).
+        classes: How many there are.
+
+    Returns:
+        (classes,) int64, the smallest member of each class's group; a class in no pair stands for itself.
+
+    Raises:
+        ValueError: If a pair names a class that is not there, or is no pair.
+
     Source: transitive closure of the equivalence set E of arXiv 2603.06578, Eq. (1).
 
     >>> equivalence_groups([(3, 1), (4, 3)], classes=6)
@@ -30,10 +37,18 @@ def equivalence_groups(pairs: ArrayLike, classes: int) -> NDArray[np.int64]:
 def expand_labels(labels: ArrayLike, pairs: ArrayLike, classes: int, *, strict: bool = False) -> NDArray[np.int64]:
     """Return each image's labels with all equivalent classes added: the admissible labels L*.
 
-    Args: `labels` (n, L) integers in [0, classes), padded with -1; `pairs` (p, 2), in either order; `classes`, how many
-    there are; `strict` adds only the classes that stand in a pair with a label, not those reached over a third class.
-    Returns: (n, L') int64, ascending and unique in each row, padded with -1 at the end to the largest number of labels.
-    Raises: ValueError where a label or a pair names a class that is not there.
+    Args:
+        labels: (n, L) integers in [0, classes), padded with -1.
+        pairs: (p, 2), in either order.
+        classes: How many there are.
+        strict: Adds only the classes that stand in a pair with a label, not those reached over a third class.
+
+    Returns:
+        (n, L') int64, ascending and unique in each row, padded with -1 at the end to the largest number of labels.
+
+    Raises:
+        ValueError: If a label or a pair names a class that is not there.
+
     Source: arXiv 2603.06578, Eq. (1), which is `strict`; the two agree where no class stands in two pairs.
 
     >>> expand_labels([[2, -1], [0, 5]], [(0, 1), (1, 2)], classes=6)

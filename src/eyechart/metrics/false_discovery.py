@@ -14,9 +14,15 @@ def benjamini_hochberg(p: ArrayLike) -> Floats:
     The expected proportion of tests without an effect among those with an adjusted p-value of at most alpha is at most
     alpha, for tests that are independent or positively dependent.
 
-    Args: `p` (m,) in [0, 1].
-    Returns: (m,) adjusted p-values, each at least its p, in the same order of size.
-    Raises: ValueError if p is not a vector, or a value is NaN or out of range.
+    Args:
+        p: (m,) in [0, 1].
+
+    Returns:
+        (m,) adjusted p-values, each at least its p, in the same order of size.
+
+    Raises:
+        ValueError: If p is not a vector, or a value is NaN or out of range.
+
     Source: Y. Benjamini and Y. Hochberg, Journal of the Royal Statistical Society B 57 (1995) 289-300.
 
     >>> benjamini_hochberg([0.01, 0.04, 0.02, 0.5]).tolist()
@@ -37,10 +43,17 @@ def discrete_benjamini_hochberg(p: ArrayLike, least: ArrayLike, alpha: float) ->
     An exact test of few changes has a smallest possible p-value. Of K tests with the smallest possible p-value
     alpha / K at most, K or fewer are adjusted for; no other test can be significant.
 
-    Args: `p` (m,) in [0, 1]; `least` (m,), the smallest possible p-value of each test; `alpha`, the false discovery
-    rate, in (0, 1).
-    Returns: (m,) adjusted p-values, to be compared with `alpha` alone; 1 for a test that cannot be significant.
-    Raises: ValueError if the lengths differ or a value is NaN or out of range.
+    Args:
+        p: (m,) in [0, 1].
+        least: (m,), the smallest possible p-value of each test.
+        alpha: The false discovery rate, in (0, 1).
+
+    Returns:
+        (m,) adjusted p-values, to be compared with `alpha` alone; 1 for a test that cannot be significant.
+
+    Raises:
+        ValueError: If the lengths differ or a value is NaN or out of range.
+
     Source: P. B. Gilbert, Journal of the Royal Statistical Society C 54 (2005) 143-158, Section 2.
 
     >>> discrete_benjamini_hochberg([0.004, 0.5, 1, 1], [0.002, 0.5, 0.5, 1], 0.01).tolist()

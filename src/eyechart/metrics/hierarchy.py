@@ -20,9 +20,12 @@ SUM_TOLERANCE = 1e-3  # how far from 1 a row of probabilities may add up
 class Tree:
     """A rooted tree: nodes 0 … n_leaves - 1 are its leaves, parents follow their children, the root is last.
 
-    Args: `parents` (nodes,) the place of each node's parent, -1 for the root.
-    Raises: ValueError where a parent does not come after its child (so that there is no cycle), the root is not the
-    one last node, or an inner node stands among the leaves or has no leaf below it.
+    Args:
+        parents: (nodes,) the place of each node's parent, -1 for the root.
+
+    Raises:
+        ValueError: If a parent does not come after its child (so that there is no cycle), the root is not the one last
+            node, or an inner node stands among the leaves or has no leaf below it.
 
     >>> tree = Tree(np.array([3, 3, 4, 5, 5, -1]))  # species 0 and 1 of genus 3, species 2 of genus 4, the root 5
     >>> tree.n_leaves, tree.leaf_counts.tolist(), tree.depth.tolist()
@@ -47,10 +50,15 @@ class Tree:
     def from_levels(cls, ancestors: Sequence[ArrayLike]) -> "Tree":
         """Build the tree from levels: species first, then genera and so on in their numbering, then a root.
 
-        Args: `ancestors`, the finest level first: each (leaves,), the place at that level of every leaf; the first is
-        0 … leaves - 1.
-        Returns: Tree; the node of place p at level k is p + the sizes of the finer levels.
-        Raises: ValueError where a level's places are not 0 … size - 1, or one place has two parents.
+        Args:
+            ancestors: The finest level first: each (leaves,), the place at that level of every leaf; the first is 0 …
+                leaves - 1.
+
+        Returns:
+            Tree; the node of place p at level k is p + the sizes of the finer levels.
+
+        Raises:
+            ValueError: If a level's places are not 0 … size - 1, or one place has two parents.
 
         >>> Tree.from_levels([[0, 1, 2], [0, 0, 1]]).parents.tolist()
         [3, 3, 4, 5, 5, -1]
@@ -128,8 +136,12 @@ class Tree:
     def is_same_or_ancestor(self, nodes: ArrayLike, below: ArrayLike) -> NDArray[np.bool_]:
         """Return whether each node equals the other node or is its ancestor.
 
-        Args: `nodes` and `below`, places of nodes, of shapes that go together.
-        Returns: booleans of their common shape.
+        Args:
+            nodes: Places of nodes, of shapes that go together.
+            below: Places of nodes, of shapes that go together.
+
+        Returns:
+            Booleans of their common shape.
 
         >>> Tree([3, 3, 4, 5, 5, -1]).is_same_or_ancestor([3, 3, 5, 0], [1, 2, 4, 0]).tolist()
         [True, False, True, True]
@@ -173,9 +185,15 @@ class Tree:
 def level_starts(ancestors: Sequence[ArrayLike]) -> list[int]:
     """Return the first node of each level of `Tree.from_levels`, and the root.
 
-    Args: `ancestors` as for `Tree.from_levels`.
-    Returns: as many ints as levels, and one more.
-    Raises: ValueError where a level has no place.
+    Args:
+        ancestors: As for `Tree.from_levels`.
+
+    Returns:
+        As many ints as levels, and one more.
+
+    Raises:
+        ValueError: If a level has no place.
+
     Source: own definition.
 
     >>> level_starts([[0, 1, 2], [0, 0, 1]])
@@ -188,9 +206,16 @@ def level_starts(ancestors: Sequence[ArrayLike]) -> list[int]:
 def node_probabilities(tree: Tree, leaves: ArrayLike) -> NDArray[np.float64]:
     """Return the probability of every node: the sum of the probabilities of its children.
 
-    Args: `leaves` (n, leaves), any floats. NaN spreads to the nodes above.
-    Returns: (n, nodes) float64, the leaves first: sums in float32 would make unlike probabilities equal.
-    Raises: ValueError where there is not one column a leaf.
+    Args:
+        tree: The tree of the leaves.
+        leaves: (n, leaves), any floats. NaN spreads to the nodes above.
+
+    Returns:
+        (n, nodes) float64, the leaves first: sums in float32 would make unlike probabilities equal.
+
+    Raises:
+        ValueError: If there is not one column a leaf.
+
     Source: J. Deng, J. Krause, A. C. Berg and L. Fei-Fei, Hedging Your Bets, CVPR 2012; RealBirdID, arXiv 2603.27033,
     Section 4.
 
@@ -210,9 +235,17 @@ def node_probabilities(tree: Tree, leaves: ArrayLike) -> NDArray[np.float64]:
 def tree_gt(tree: Tree, leaves: ArrayLike, thresholds: ArrayLike) -> Ints:
     """Return the predicted node at each threshold: the most informative node whose probability reaches it.
 
-    Args: `leaves` (n, leaves) probabilities; `thresholds` (t,) any numbers: above 1 it is the root.
-    Returns: (n, t) nodes; where two are equal in both, the first, which is never above the other.
-    Raises: ValueError as `threshold_steps` does, and for a threshold that is NaN.
+    Args:
+        tree: The tree of the leaves.
+        leaves: (n, leaves) probabilities.
+        thresholds: (t,) any numbers: above 1 it is the root.
+
+    Returns:
+        (n, t) nodes; where two are equal in both, the first, which is never above the other.
+
+    Raises:
+        ValueError: As `threshold_steps` does, and for a threshold that is NaN.
+
     Source: TreeGT of J. Deng et al., CVPR 2012, as arXiv 2603.27033 uses it, Section 4 and Figure 4.
 
     >>> tree_gt(Tree.from_levels([[0, 1, 2], [0, 0, 1]]), [[0.3, 0.3, 0.4]], [0.7, 0.6, 0.4]).tolist()
@@ -226,11 +259,18 @@ def threshold_steps(tree: Tree, leaves: ArrayLike) -> ThresholdSteps:
 
     Rows are divided by their sums. A row of NaN alone has the root's step only.
 
-    Args: `leaves` (n, leaves) probabilities.
-    Returns: ThresholdSteps of n images; each step is more informative than the one before (the first after the root may
-    equal it, where it stands for all leaves).
-    Raises: ValueError where there is not one column a leaf, a probability is negative, or a row does not add up to 1
-    within 0.001.
+    Args:
+        tree: The tree of the leaves.
+        leaves: (n, leaves) probabilities.
+
+    Returns:
+        ThresholdSteps of n images; each step is more informative than the one before (the first after the root may
+        equal it, where it stands for all leaves).
+
+    Raises:
+        ValueError: If there is not one column a leaf, a probability is negative, or a row does not add up to 1 within
+            0.001.
+
     Source: own algorithm: a node is a step where it is likelier than all that are as informative or more.
 
     >>> found = threshold_steps(Tree.from_levels([[0, 1, 2], [0, 0, 1]]), [[0.25, 0.25, 0.5]])
@@ -254,9 +294,13 @@ def threshold_steps(tree: Tree, leaves: ArrayLike) -> ThresholdSteps:
 def first_invalid_row(leaves: Floats, sums: Floats) -> int | None:
     """Return the first row that is no distribution: a negative number, a NaN, or a sum other than 1.
 
-    Args: `leaves` (n, leaves); `sums` (n,) of the rows.
-    Returns: a row's place, or None.
-    Raises: nothing.
+    Args:
+        leaves: (n, leaves).
+        sums: (n,) of the rows.
+
+    Returns:
+        A row's place, or None.
+
     Source: own definition; 0.001 leaves room for probabilities that were rounded or kept in half precision.
 
     >>> first_invalid_row(np.array([[0.5, 0.5], [0.5, 0.6]]), np.array([1, 1.1]))
@@ -272,9 +316,14 @@ def first_invalid_row(leaves: Floats, sums: Floats) -> int | None:
 def steps_from_node_probabilities(tree: Tree, nodes: Floats, best: Ints) -> ThresholdSteps:
     """Return the threshold steps of node probabilities that were already checked.
 
-    Args: `nodes` (n, nodes) as `node_probabilities` gives them; `best` (n,) the likeliest leaf, of equals the first.
-    Returns: ThresholdSteps of n images.
-    Raises: nothing.
+    Args:
+        tree: The tree of the nodes.
+        nodes: (n, nodes) as `node_probabilities` gives them.
+        best: (n,) the likeliest leaf, of equals the first.
+
+    Returns:
+        ThresholdSteps of n images.
+
     Source: as `threshold_steps`.
 
     >>> tree = Tree.from_levels([[0, 1, 2], [0, 0, 1]])

@@ -38,12 +38,20 @@ def information_gain(
     are always the true leaf the area 1. With `correct_only` or `depth` the gain can decrease; then only parts of the
     curve with a larger gain than all earlier points count.
 
-    Args: `truth` (n,) the deepest node that is known to be true, -1 where the image is left out; `correct_only`: what
-    is wrong gains nothing; `depth`: the gain is the depth below the root by that of the deepest leaf, in place of the
-    information.
-    Returns: GainCurve of (points,) arrays: thresholds, falling; the mean gain, a fraction; the accuracy, a fraction;
-    and the area, in [0, 1]. Without an image there are no points and the area is NaN.
-    Raises: ValueError where there is not one node of the tree an image.
+    Args:
+        tree: The tree of the nodes.
+        steps: The threshold steps of n images.
+        truth: (n,) the deepest node that is known to be true, -1 where the image is left out.
+        correct_only: What is wrong gains nothing.
+        depth: The gain is the depth below the root by that of the deepest leaf, in place of the information.
+
+    Returns:
+        GainCurve of (points,) arrays: thresholds, falling; the mean gain, a fraction; the accuracy, a fraction; and the
+        area, in [0, 1]. Without an image there are no points and the area is NaN.
+
+    Raises:
+        ValueError: If there is not one node of the tree an image.
+
     Source: J. Deng, J. Krause, A. C. Berg and L. Fei-Fei, CVPR 2012, whose information gain is that of `correct_only`;
     IG of RealBirdID, arXiv 2603.27033, Section 4, Metric 2, and Table 2.
 
@@ -75,12 +83,24 @@ def information_gain_interval(
 ) -> Interval:
     """Return the percentile interval of the area of `information_gain` over resampled images.
 
-    Args: as for `information_gain`; `times`, how many resamples; `seed`, a whole number or a numpy Generator;
-    `level` in (0, 1); `clusters` (n,), the cluster of each image, such as its observation, whose images are drawn
-    all or none.
-    Returns: Interval of fractions; where no resample differs it is widened as `share_interval` does; NaN without an
-    image or without resamples.
-    Raises: ValueError as `information_gain` does, and where `times` is negative or the level is no level.
+    Args:
+        tree: As for `information_gain`.
+        steps: As for `information_gain`.
+        truth: As for `information_gain`.
+        correct_only: As for `information_gain`.
+        depth: As for `information_gain`.
+        times: The number of resamples.
+        seed: A whole number or a numpy Generator.
+        level: The confidence level, in (0, 1).
+        clusters: (n,), the cluster of each image, such as its observation, whose images are drawn all or none.
+
+    Returns:
+        Interval of fractions; where no resample differs it is widened as `share_interval` does; NaN without an image or
+        without resamples.
+
+    Raises:
+        ValueError: As `information_gain` does, and where `times` is negative or the level is no level.
+
     Source: B. Efron, The Annals of Statistics 7 (1979) 1-26.
 
     >>> from eyechart.metrics.hierarchy import threshold_steps
@@ -114,10 +134,21 @@ def information_gain_bootstrap(
 ) -> Floats:
     """Return the area of `information_gain` for given resamples, so that two models can be compared on them.
 
-    Args: as for `information_gain`; `samples`, resample by resample how often each image is taken, (n,) whole numbers,
-    as `resampling.bootstrap_counts` has them.
-    Returns: a fraction for each resample, NaN where it has no image that counts.
-    Raises: ValueError as `information_gain` does, and where a resample has another length.
+    Args:
+        tree: As for `information_gain`.
+        steps: As for `information_gain`.
+        truth: As for `information_gain`.
+        samples: Resample by resample, how often each image is taken, (n,) whole numbers, as
+            `resampling.bootstrap_counts` has them.
+        correct_only: As for `information_gain`.
+        depth: As for `information_gain`.
+
+    Returns:
+        A fraction for each resample, NaN where it has no image that counts.
+
+    Raises:
+        ValueError: As `information_gain` does, and where a resample has another length.
+
     Source: B. Efron, The Annals of Statistics 7 (1979) 1-26; the area as `information_gain`.
 
     >>> from eyechart.metrics.hierarchy import threshold_steps

@@ -24,9 +24,17 @@ _NONE = Interval(nan, nan)
 def wilson(k: float, n: float, level: float = 0.95) -> Interval:
     """Return Wilson's score interval of a proportion.
 
-    Args: `k` successes of `n` trials, whole numbers; `level` in (0, 1).
-    Returns: Interval of fractions, inside [0, 1] and around k / n; NaN where n is 0.
-    Raises: ValueError where k is not in [0, n] or the level is no level.
+    Args:
+        k: The number of successes, a whole number.
+        n: The number of trials, a whole number.
+        level: The confidence level, in (0, 1).
+
+    Returns:
+        Interval of fractions, inside [0, 1] and around k / n; NaN where n is 0.
+
+    Raises:
+        ValueError: If k is not in [0, n] or the level is no level.
+
     Source: E. B. Wilson, JASA 22 (1927) 209-212.
 
     >>> low, high = wilson(49, 50)
@@ -41,10 +49,17 @@ def wilson(k: float, n: float, level: float = 0.95) -> Interval:
 def effective_wilson(p: float, n: float, level: float = 0.95) -> Interval:
     """Return Wilson's score interval of a fraction at an effective number of trials.
 
-    Args: `p` in [0, 1], estimated in whatever way; `n` above 0, the effective number of trials, such as
-    p (1 - p) / variance, not always whole; `level` in (0, 1).
-    Returns: Interval of fractions, inside [0, 1] and around p.
-    Raises: ValueError where p, n or the level is out of range.
+    Args:
+        p: In [0, 1], estimated in whatever way.
+        n: Above 0, the effective number of trials, such as p (1 - p) / variance, not always whole.
+        level: In (0, 1).
+
+    Returns:
+        Interval of fractions, inside [0, 1] and around p.
+
+    Raises:
+        ValueError: If p, n or the level is out of range.
+
     Source: N. Dean and M. Pagano, Journal of Survey Statistics and Methodology 3 (2015) 484-503.
 
     >>> effective_wilson(0.98, 50) == wilson(49, 50)
@@ -58,9 +73,17 @@ def effective_wilson(p: float, n: float, level: float = 0.95) -> Interval:
 def clopper_pearson(k: float, n: float, level: float = 0.95) -> Interval:
     """Return the exact interval of a proportion; its coverage is never below its level.
 
-    Args: `k` successes of `n` trials, whole numbers; `level` in (0, 1).
-    Returns: Interval of fractions, inside [0, 1] and around k / n; NaN where n is 0.
-    Raises: ValueError where k is not in [0, n] or the level is no level.
+    Args:
+        k: The number of successes, a whole number.
+        n: The number of trials, a whole number.
+        level: The confidence level, in (0, 1).
+
+    Returns:
+        Interval of fractions, inside [0, 1] and around k / n; NaN where n is 0.
+
+    Raises:
+        ValueError: If k is not in [0, n] or the level is no level.
+
     Source: C. J. Clopper and E. S. Pearson, Biometrika 26 (1934) 404-413.
 
     >>> round(clopper_pearson(49, 50).low, 4), round(clopper_pearson(27, 50).low, 4)
@@ -83,10 +106,18 @@ def stratified_interval(correct: ArrayLike, classes: ArrayLike, level: float = 0
     Limits: the classes are fixed, other images of the same classes are what varies; the level is approximate (at
     0.95, simulated coverage is 0.93 to 0.97), highest where classes with few images differ much from one another.
 
-    Args: `correct` (n,) of 1, 0 and NaN; `classes` (n,) each image's class, -1 for none; `level` in (0, 1);
-    `effect`, the design effect of images that are not independent, by which the effective number is divided.
-    Returns: Interval of fractions, inside [0, 1] and around the mean; NaN where no image is scored.
-    Raises: ValueError where the lengths differ or an outcome is something else.
+    Args:
+        correct: (n,) of 1, 0 and NaN.
+        classes: (n,) each image's class, -1 for none.
+        level: In (0, 1).
+        effect: The design effect of images that are not independent, by which the effective number is divided.
+
+    Returns:
+        Interval of fractions, inside [0, 1] and around the mean; NaN where no image is scored.
+
+    Raises:
+        ValueError: If the lengths differ or an outcome is something else.
+
     Source: own combination of stratified sampling's variance with Wilson's interval at an effective sample size, as
     N. Dean and M. Pagano, Journal of Survey Statistics and Methodology 3 (2015) 484-503, use it for surveys.
 
@@ -109,9 +140,18 @@ def fisher_interval(
 ) -> Interval:
     """Return the interval of a correlation, by Fisher's transformation.
 
-    Args: `r` in [-1, 1] or NaN, over `n` pairs; `kind`, which correlation it is; `level` in (0, 1).
-    Returns: Interval inside [-1, 1] and around r; NaN where r is NaN or n is less than 4.
-    Raises: ValueError where r, n, kind or level is out of range.
+    Args:
+        r: The correlation, in [-1, 1] or NaN.
+        n: The number of pairs.
+        kind: Which correlation it is.
+        level: The confidence level, in (0, 1).
+
+    Returns:
+        Interval inside [-1, 1] and around r; NaN where r is NaN or n is less than 4.
+
+    Raises:
+        ValueError: If r, n, kind or level is out of range.
+
     Source: R. A. Fisher, Metron 1 (1921) 3-32; for Spearman D. G. Bonett and T. A. Wright, Psychometrika 65 (2000)
     23-28, whose variance is (1 + r²/2) / (n - 3).
 
@@ -134,9 +174,16 @@ def fisher_interval(
 def t_interval(values: ArrayLike, level: float = 0.95) -> Interval:
     """Return Student's interval of the mean of repeated runs: mean ± t(R - 1) · s / √R.
 
-    Args: `values` (R,), one of each run, NaN where a run gave none; `level` in (0, 1).
-    Returns: Interval in the values' unit, around their mean; NaN with fewer than two values.
-    Raises: ValueError where `values` is not a vector or the level is no level.
+    Args:
+        values: (R,), one of each run, NaN where a run gave none.
+        level: In (0, 1).
+
+    Returns:
+        Interval in the values' unit, around their mean; NaN with fewer than two values.
+
+    Raises:
+        ValueError: If `values` is not a vector or the level is no level.
+
     Source: Student, Biometrika 6 (1908) 1-25; over R = 31 runs in arXiv 2603.06578, Tables 7, 17 and 19.
 
     >>> low, high = t_interval([1 / 36] + [0] * 30)  # its Table 7, first row, S-: 0.09 ± 0.18 per cent

@@ -38,13 +38,20 @@ def sign_flip_max_t(
     Where numbers × units × draws is above 2 · 10^10, the signs of at most 2,000 numbers are replaced by their limit, a
     normal distribution with the same correlation; those of more numbers are multiplied with the changes alone.
 
-    Args: `numbers` and `units` (c,) whole numbers of at least 0, the places of the changes that are not 0, each place
-    at most once; `changes` (c,) finite, the change of a number in a unit, in any scale of the number; `count`, how many
-    numbers there are; `draws`, at least 100, all 2^units signs where these are fewer; `seed` of the draws.
-    Returns: (count,) p-values, two-sided; at least 1 / (draws + 1) where signs are drawn; 1 for a number without
-    changes.
-    Raises: ValueError where the lengths differ, a place is out of range, a change is not finite or there are too few
-    draws.
+    Args:
+        numbers: (c,) whole numbers of at least 0, the places of the changes that are not 0, each place at most once.
+        units: (c,) whole numbers of at least 0, the places of the changes that are not 0, each place at most once.
+        changes: (c,) finite, the change of a number in a unit, in any scale of the number.
+        count: How many numbers there are.
+        draws: At least 100, all 2^units signs where these are fewer.
+        seed: Of the draws.
+
+    Returns:
+        (count,) p-values, two-sided; at least 1 / (draws + 1) where signs are drawn; 1 for a number without changes.
+
+    Raises:
+        ValueError: If the lengths differ, a place is out of range, a change is not finite or there are too few draws.
+
     Source: P. H. Westfall and S. S. Young, Resampling-Based Multiple Testing (1993), Algorithm 4.1; the limit is that
     of J. P. Romano and M. Wolf, Journal of the American Statistical Association 100 (2005) 94-108.
 

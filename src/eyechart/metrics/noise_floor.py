@@ -48,10 +48,18 @@ class NoiseFloor(NamedTuple):
 def flip_rate(before: ArrayLike, after: ArrayLike, clusters: ArrayLike, level: float = 0.95) -> FlipRate:
     """Return how many predictions changed, with the interval of their share.
 
-    Args: `before` and `after` (n,) predictions of any kind that can be compared, in one order; `clusters` (n,) which
-    cluster a sample is in; `level` in (0, 1).
-    Returns: FlipRate(changed, n, ci), ci that of `clustered_wilson`.
-    Raises: ValueError where the lengths differ or the level is no level.
+    Args:
+        before: (n,) predictions of any kind that can be compared, in one order.
+        after: (n,) predictions of any kind that can be compared, in one order.
+        clusters: (n,) which cluster a sample is in.
+        level: In (0, 1).
+
+    Returns:
+        FlipRate(changed, n, ci), ci that of `clustered_wilson`.
+
+    Raises:
+        ValueError: If the lengths differ or the level is no level.
+
     Source: E. B. Wilson, Journal of the American Statistical Association 22 (1927) 209-212; for clusters as
     `clustered_wilson`.
 
@@ -74,11 +82,20 @@ def noise_floor(
     Limits: clustered samples count as their effective number. The changes are taken to be as often losses as gains, and
     to be there beside those of a loss.
 
-    Args: `before` and `after` (n,) of 1, 0 and NaN, the same samples in one order; those count that have both;
-    `clusters` (n,) which cluster a sample is in; `alpha` in (0, 0.5) of the test; `power` above alpha and below 1;
-    `level` in (0, 1), that of the intervals.
-    Returns: NoiseFloor; its losses are NaN where no sample counts or where there are too few to detect a loss.
-    Raises: ValueError where the lengths differ, an outcome is something else or an argument is out of range.
+    Args:
+        before: (n,) of 1, 0 and NaN, the same samples in one order; those count that have both.
+        after: (n,) of 1, 0 and NaN, the same samples in one order; those count that have both.
+        clusters: (n,) which cluster a sample is in.
+        alpha: In (0, 0.5) of the test.
+        power: Above alpha and below 1.
+        level: In (0, 1), that of the intervals.
+
+    Returns:
+        NoiseFloor; its losses are NaN where no sample counts or where there are too few to detect a loss.
+
+    Raises:
+        ValueError: If the lengths differ, an outcome is something else or an argument is out of range.
+
     Source: `detectable_beside_noise`, `smallest_margin` and `clustered_wilson`.
 
     >>> floor = noise_floor([1] * 190 + [0] * 10, [1] * 188 + [0] * 10 + [1] * 2, range(200), alpha=0.01)
@@ -105,10 +122,18 @@ def noise_floor(
 def detectable_beside_noise(n: int, noise: float, alpha: float, power: float = 0.8) -> float:
     """Return the smallest loss that `mcnemar` detects if, besides, a share of the outcomes changes either way.
 
-    Args: `n` samples; `noise` in [0, 1], the share of samples that change without a loss, half of them for the worse;
-    `alpha` in (0, 1); `power` above alpha and below 1.
-    Returns: the loss, a fraction of the samples; NaN where none up to 1 - noise is detected.
-    Raises: ValueError where an argument is out of range.
+    Args:
+        n: Samples.
+        noise: In [0, 1], the share of samples that change without a loss, half of them for the worse.
+        alpha: In (0, 1).
+        power: Above alpha and below 1.
+
+    Returns:
+        The loss, a fraction of the samples; NaN where none up to 1 - noise is detected.
+
+    Raises:
+        ValueError: If an argument is out of range.
+
     Source: as `minimum_detectable_loss`, whose discordance is here the sum of noise and loss.
 
     >>> [round(detectable_beside_noise(1000, noise, 0.01), 4) for noise in (0.0, 0.02, 0.05)]

@@ -16,11 +16,18 @@ def loss_upper_limit(lost: float, gained: float, n: float, alpha: float) -> floa
     Limits: the level is approximate. Simulated coverage at alpha 0.01 is 0.989 to 1 for 10 to 2,000 samples of which 1
     to 20 % change.
 
-    Args: `lost` and `gained`, the numbers of samples that became wrong and correct, at least 0 and not always whole;
-    `n`, the number of samples, at least their sum and above 0; `alpha` in (0, 0.5], the chance of a limit that is too
-    low.
-    Returns: a fraction in [(lost - gained) / n, 1].
-    Raises: ValueError where a number is out of range.
+    Args:
+        lost: The numbers of samples that became wrong and correct, at least 0 and not always whole.
+        gained: The numbers of samples that became wrong and correct, at least 0 and not always whole.
+        n: The number of samples, at least their sum and above 0.
+        alpha: In (0, 0.5], the chance of a limit that is too low.
+
+    Returns:
+        A fraction in [(lost - gained) / n, 1].
+
+    Raises:
+        ValueError: If a number is out of range.
+
     Source: T. Tango, Statistics in Medicine 17 (1998) 891-908, the score interval of the difference of paired
     proportions.
 
@@ -44,10 +51,18 @@ def loss_upper_limit(lost: float, gained: float, n: float, alpha: float) -> floa
 def samples_for_margin(discordance: float, margin: float, alpha: float, power: float = 0.8) -> int:
     """Return how many samples show that a loss is below a margin, if there is none.
 
-    Args: `discordance`, the share of samples whose outcome changes, in [0, 1]; `margin` in (0, 1), a fraction; `alpha`,
-    that of `loss_upper_limit`; `power`, the chance that the limit is below the margin, in (0, 1).
-    Returns: a number of samples, at least that with which the limit is below the margin where no outcome changed.
-    Raises: ValueError where a number is out of range.
+    Args:
+        discordance: The share of samples whose outcome changes, in [0, 1].
+        margin: In (0, 1), a fraction.
+        alpha: That of `loss_upper_limit`.
+        power: The chance that the limit is below the margin, in (0, 1).
+
+    Returns:
+        A number of samples, at least that with which the limit is below the margin where no outcome changed.
+
+    Raises:
+        ValueError: If a number is out of range.
+
     Source: J.-P. Liu, H.-M. Hsueh, E. Hsieh and J. J. Chen, Statistics in Medicine 21 (2002) 231-245: the power of
     Tango's test, n = (z_alpha · s₀ + z_power · s₁)² / margin², with s₀² and s₁² the variance of a sample's change if
     the loss is the margin and if it is 0.
@@ -65,11 +80,18 @@ def samples_for_margin(discordance: float, margin: float, alpha: float, power: f
 def smallest_margin(n: float, discordance: float, alpha: float, power: float = 0.8) -> float:
     """Return the smallest margin that so many samples exclude, if there is no loss: `samples_for_margin` inverted.
 
-    Args: `n`, the number of samples, above 0 and not always whole; `discordance`, the share of samples whose outcome
-    changes, in [0, 1]; `alpha`, that of `loss_upper_limit`; `power`, the chance that the limit is below the margin, in
-    (0, 1).
-    Returns: a fraction; NaN where no margin below 1 is excluded.
-    Raises: ValueError where a number is out of range.
+    Args:
+        n: The number of samples, above 0 and not always whole.
+        discordance: The share of samples whose outcome changes, in [0, 1].
+        alpha: That of `loss_upper_limit`.
+        power: The chance that the limit is below the margin, in (0, 1).
+
+    Returns:
+        A fraction; NaN where no margin below 1 is excluded.
+
+    Raises:
+        ValueError: If a number is out of range.
+
     Source: as `samples_for_margin`.
 
     >>> round(smallest_margin(5146, 0.05, 0.01), 4), round(smallest_margin(536, 0.0, 0.01), 4)

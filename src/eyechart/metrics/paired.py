@@ -16,9 +16,17 @@ def change_interval(before: ArrayLike, after: ArrayLike, level: float = 0.95) ->
     An image is added to those that became right and one to those that became wrong, so that no observed change is not
     taken for a proof that there is none.
 
-    Args: `before` and `after` (n,) of 1, 0 and NaN; images scored in both count; `level` in (0, 1).
-    Returns: Interval of fractions, inside [-1, 1] and around the mean of after - before; NaN where no image counts.
-    Raises: ValueError where the lengths differ, an outcome is something else or the level is no level.
+    Args:
+        before: (n,) of 1, 0 and NaN; images scored in both count.
+        after: (n,) of 1, 0 and NaN; images scored in both count.
+        level: In (0, 1).
+
+    Returns:
+        Interval of fractions, inside [-1, 1] and around the mean of after - before; NaN where no image counts.
+
+    Raises:
+        ValueError: If the lengths differ, an outcome is something else or the level is no level.
+
     Source: D. G. Bonett and R. M. Price, Journal of Educational and Behavioral Statistics 37 (2012) 479-488, the
     adjusted Wald interval for paired proportions.
 
@@ -41,10 +49,18 @@ def change_interval(before: ArrayLike, after: ArrayLike, level: float = 0.95) ->
 def change_interval_from_counts(gained: float, lost: float, n: float, level: float = 0.95) -> Interval:
     """Return the interval of `change_interval` from the numbers of samples that became correct and wrong.
 
-    Args: `gained` and `lost`, at least 0 and not always whole; `n`, the number of samples, at least their sum and above
-    0; `level` in (0, 1).
-    Returns: Interval of fractions, inside [-1, 1] and around (gained - lost) / n.
-    Raises: ValueError where a number is out of range.
+    Args:
+        gained: At least 0 and not always whole.
+        lost: At least 0 and not always whole.
+        n: The number of samples, at least their sum and above 0.
+        level: In (0, 1).
+
+    Returns:
+        Interval of fractions, inside [-1, 1] and around (gained - lost) / n.
+
+    Raises:
+        ValueError: If a number is out of range.
+
     Source: as `change_interval`.
 
     >>> low, high = change_interval_from_counts(4, 1, 8)

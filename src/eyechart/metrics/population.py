@@ -22,10 +22,18 @@ def population_share(k: float, n: float, level: float = 0.95) -> PopulationShare
     Limits: models share data, parts and makers, so that n models are fewer than n independent ones; both intervals are
     too narrow by as much.
 
-    Args: `k` of `n` models meet a criterion, whole numbers; `level` in (0, 1).
-    Returns: Population: the share k / n; Clopper and Pearson's interval, exact; the posterior's equal-tailed interval
-    from the prior Beta(1, 1). Without models the share and the exact interval are NaN, and the posterior is the prior.
-    Raises: ValueError where k is not in [0, n] or the level is no level.
+    Args:
+        k: The number of models that meet a criterion, a whole number.
+        n: The number of models, a whole number.
+        level: The confidence level, in (0, 1).
+
+    Returns:
+        Population: the share k / n; Clopper and Pearson's interval, exact; the posterior's equal-tailed interval from
+        the prior Beta(1, 1). Without models the share and the exact interval are NaN, and the posterior is the prior.
+
+    Raises:
+        ValueError: If k is not in [0, n] or the level is no level.
+
     Source: arXiv 2602.18094, Eqs. (3) and (4).
 
     >>> found = population_share(49, 50)
@@ -42,10 +50,18 @@ def population_share(k: float, n: float, level: float = 0.95) -> PopulationShare
 def upper_limit_below(hits: float, n: float, epsilon: float, level: float = 0.95) -> bool:
     """Return whether the upper confidence limit of a share is below epsilon: Z = 1[UCI(r) < epsilon].
 
-    Args: `hits` of `n` pairs are in what the model was trained on, whole numbers; `epsilon`, the largest acceptable
-    share, in (0, 1]; `level` in (0, 1).
-    Returns: whether the upper end of Clopper and Pearson's two-sided interval is below epsilon; False without pairs.
-    Raises: ValueError where hits is not in [0, n] or epsilon or the level is out of range.
+    Args:
+        hits: The number of pairs that are in what the model was trained on, a whole number.
+        n: The number of pairs, a whole number.
+        epsilon: The largest acceptable share, in (0, 1].
+        level: The confidence level, in (0, 1).
+
+    Returns:
+        Whether the upper end of Clopper and Pearson's two-sided interval is below epsilon; False without pairs.
+
+    Raises:
+        ValueError: If hits is not in [0, n] or epsilon or the level is out of range.
+
     Source: arXiv 2602.18094, Eq. (2), which does not say which upper bound at 95 % it takes: this is that of the
     two-sided interval, the 97.5 % quantile, as the 2.5 % one is in its Eq. (3); it accepts less than the one-sided.
 

@@ -25,11 +25,18 @@ def log_scores(logits: ArrayLike, labels: ArrayLike, sums: SoftmaxSums | None = 
     The probabilities are the softmax of the logits. The probability of several labels is the sum of theirs, and one
     below 1e-6 counts as 1e-6.
 
-    Args: `logits` (n, classes), -inf for a class that is ruled out; `labels` (n, L) integers in [0, classes), padded
-    with -1; `sums`, the `softmax.softmax_sums` of the logits where they are known.
-    Returns: (n,) at most 0 and at least log(1e-6), in nats; NaN for an image without a label, with a NaN logit, or of
-    which every class is ruled out.
-    Raises: ValueError where the lengths differ or a label is no class.
+    Args:
+        logits: (n, classes), -inf for a class that is ruled out.
+        labels: (n, L) integers in [0, classes), padded with -1.
+        sums: The `softmax.softmax_sums` of the logits where they are known.
+
+    Returns:
+        (n,) at most 0 and at least log(1e-6), in nats; NaN for an image without a label, with a NaN logit, or of which
+        every class is ruled out.
+
+    Raises:
+        ValueError: If the lengths differ or a label is no class.
+
     Source: I. J. Good, Journal of the Royal Statistical Society B 14 (1952) 107-114.
 
     >>> log_scores([[0.0, 0.0], [2.0, 0.0], [1.0, 1.0]], [[0, -1], [0, 1], [-1, -1]]).round(3).tolist()
@@ -54,9 +61,15 @@ def log_scores_of_probabilities(probabilities: ArrayLike) -> Floats:
 
     A probability below 1e-6 counts as 1e-6, and one above 1 by rounding as 1.
 
-    Args: `probabilities` (n,) from 0 to 1, NaN for an image that does not count.
-    Returns: (n,) at most 0 and at least log(1e-6), in nats; NaN stays NaN.
-    Raises: ValueError where a probability is below 0 or above 1 by more than 1e-3, or there is no vector.
+    Args:
+        probabilities: (n,) from 0 to 1, NaN for an image that does not count.
+
+    Returns:
+        (n,) at most 0 and at least log(1e-6), in nats; NaN stays NaN.
+
+    Raises:
+        ValueError: If a probability is below 0 or above 1 by more than 1e-3, or there is no vector.
+
     Source: I. J. Good, Journal of the Royal Statistical Society B 14 (1952) 107-114.
 
     >>> log_scores_of_probabilities([1.0, 0.5, 0.0]).round(3).tolist()
@@ -72,9 +85,15 @@ def log_scores_of_probabilities(probabilities: ArrayLike) -> Floats:
 def brier_scores(scores: ArrayLike) -> Floats:
     """Return the Brier score of each image's set of labels, (1 - p)², from its log score.
 
-    Args: `scores` (n,) from `log_scores`, NaN for an image that does not count.
-    Returns: (n,) in [0, 1], 0 for a certain and correct prediction; NaN stays NaN.
-    Raises: ValueError where a score is above 0 or there is no vector.
+    Args:
+        scores: (n,) from `log_scores`, NaN for an image that does not count.
+
+    Returns:
+        (n,) in [0, 1], 0 for a certain and correct prediction; NaN stays NaN.
+
+    Raises:
+        ValueError: If a score is above 0 or there is no vector.
+
     Source: G. W. Brier, Monthly Weather Review 78 (1950) 1-3, for the two outcomes "in the set" and "not in it".
 
     >>> brier_scores([0.0, np.log(0.5)]).tolist()
@@ -92,9 +111,15 @@ def sign_flip_mean_p(changes: ArrayLike) -> float:
     Up to 1,000 units the signs are drawn (all of them up to 13 units), unless p is then below 0.01. In every other case
     p is that of their normal limit.
 
-    Args: `changes` (c,) finite, after minus before of each unit, in any scale.
-    Returns: the two-sided p-value, 1 where nothing changed.
-    Raises: ValueError where a change is not finite.
+    Args:
+        changes: (c,) finite, after minus before of each unit, in any scale.
+
+    Returns:
+        The two-sided p-value, 1 where nothing changed.
+
+    Raises:
+        ValueError: If a change is not finite.
+
     Source: R. A. Fisher, The Design of Experiments (1935), Section 21.
 
     >>> sign_flip_mean_p([-0.3, -0.2, -0.1]), round(sign_flip_mean_p([-0.1] * 30), 9)

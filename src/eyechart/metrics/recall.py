@@ -21,10 +21,16 @@ class Recall(NamedTuple):
 def single_label(labels: ArrayLike, groups: ArrayLike | None = None) -> NDArray[np.int64]:
     """Return the label of each image that has exactly one, for per-class recall.
 
-    Args: `labels` (n, L), padded with -1; `groups` (classes,), the name of each class's equivalence group: with them,
-    labels of one group are one label.
-    Returns: (n,) int64: the image's smallest label where all of its labels are one, -1 where it has none or several.
-    Raises: ValueError where `labels` is not a label array or a label has no group.
+    Args:
+        labels: (n, L), padded with -1.
+        groups: (classes,), the name of each class's equivalence group: with them, labels of one group are one label.
+
+    Returns:
+        (n,) int64: the image's smallest label where all of its labels are one, -1 where it has none or several.
+
+    Raises:
+        ValueError: If `labels` is not a label array or a label has no group.
+
     Source: the restriction to S of arXiv 2603.06578, Figure 9, left.
 
     >>> single_label([[4, -1], [2, 3], [-1, -1]])
@@ -42,10 +48,17 @@ def single_label(labels: ArrayLike, groups: ArrayLike | None = None) -> NDArray[
 def per_class_recall(correct: ArrayLike, labels: ArrayLike, classes: int) -> Recall:
     """Return the share of each class's images that are correct.
 
-    Args: `correct` (n,) in [0, 1], NaN where unscored; `labels` (n,) each image's class, -1 for an image of none;
-    `classes`, how many there are.
-    Returns: Recall(values, counts), fractions and numbers of scored images.
-    Raises: ValueError where the lengths differ or a class is not there.
+    Args:
+        correct: (n,) in [0, 1], NaN where unscored.
+        labels: (n,) each image's class, -1 for an image of none.
+        classes: How many there are.
+
+    Returns:
+        Recall(values, counts), fractions and numbers of scored images.
+
+    Raises:
+        ValueError: If the lengths differ or a class is not there.
+
     Source: recall as in arXiv 2603.06578, C.2, with the correctness of its Eq. (2).
 
     >>> per_class_recall([1, 0, 1, float("nan")], [0, 0, 2, 1], classes=3)
@@ -65,9 +78,17 @@ def per_class_recall(correct: ArrayLike, labels: ArrayLike, classes: int) -> Rec
 def mean_per_class_recall(correct: ArrayLike, labels: ArrayLike, classes: int) -> float:
     """Return the mean of per-class recall over the classes that have an image.
 
-    Args: as `per_class_recall`.
-    Returns: a fraction; NaN where no class has a scored image.
-    Raises: ValueError as `per_class_recall`.
+    Args:
+        correct: As for `per_class_recall`.
+        labels: As for `per_class_recall`.
+        classes: As for `per_class_recall`.
+
+    Returns:
+        A fraction; NaN where no class has a scored image.
+
+    Raises:
+        ValueError: As `per_class_recall`.
+
     Source: the mean-per-class metric of arXiv 2103.00020, Table 9; scikit-learn's balanced accuracy.
 
     >>> mean_per_class_recall([1, 0, 1], [0, 0, 2], classes=3)
@@ -89,11 +110,20 @@ def mean_per_class_recall_bootstrap(
     absent, and two runs without a difference would differ too surely (in simulation, one image a class, at alpha 0.01
     in 5 of 100).
 
-    Args: as `per_class_recall`; `samples`, resample by resample how often each image is taken, (n,) whole numbers, as
-    `resampling.bootstrap_counts` has them.
-    Returns: a fraction for each resample, above 1 where it has more than its share of right images of rare classes; NaN
-    where it has no scored image.
-    Raises: ValueError as `per_class_recall`, and where a resample has another length.
+    Args:
+        correct: As for `per_class_recall`.
+        labels: As for `per_class_recall`.
+        classes: As for `per_class_recall`.
+        samples: Resample by resample, how often each image is taken, (n,) whole numbers, as
+            `resampling.bootstrap_counts` has them.
+
+    Returns:
+        A fraction for each resample, above 1 where it has more than its share of right images of rare classes; NaN
+        where it has no scored image.
+
+    Raises:
+        ValueError: As `per_class_recall`, and where a resample has another length.
+
     Source: B. Efron, The Annals of Statistics 7 (1979) 1-26, of a weighted sum; the mean as `mean_per_class_recall`.
 
     >>> mean_per_class_recall_bootstrap([1, 0, 1], [0, 0, 2], 3, [[1, 1, 1], [3, 0, 0], [0, 1, 2]]).tolist()

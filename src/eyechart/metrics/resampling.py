@@ -19,12 +19,19 @@ Strata = tuple[ArrayLike, ArrayLike]  # of the first set's rows and of the secon
 def bootstrap_totals(rows: ArrayLike, times: int = 2000, seed: Seed = 0, strata: ArrayLike | None = None) -> Counts:
     """Return the totals of bootstrap resamples: as many rows as there are, drawn with replacement.
 
-    Args: `rows` (m, d) counts, a row a unit that is drawn as a whole; `times`, how many resamples; `seed`, a whole
-    number or a numpy Generator, which goes on from where it is; `strata` (m,), the stratum of each row, such as a data
-    set: of each as many rows are drawn as it has.
-    Returns: (times, d) int64, the sum of each resample's rows; 0 where there are no rows.
-    Raises: ValueError where `rows` or `strata` are not whole numbers of at least 0, their lengths differ, or `times` is
-    negative.
+    Args:
+        rows: (m, d) counts, a row a unit that is drawn as a whole.
+        times: How many resamples.
+        seed: A whole number or a numpy Generator, which goes on from where it is.
+        strata: (m,), the stratum of each row, such as a data set: of each as many rows are drawn as it has.
+
+    Returns:
+        (times, d) int64, the sum of each resample's rows; 0 where there are no rows.
+
+    Raises:
+        ValueError: If `rows` or `strata` are not whole numbers of at least 0, their lengths differ, or `times` is
+            negative.
+
     Source: B. Efron, The Annals of Statistics 7 (1979) 1-26; used in arXiv 2602.18094, Eq. (18).
 
     >>> bootstrap_totals([[1, 0], [1, 0], [0, 1]], times=3, seed=1).sum(axis=1)
@@ -49,12 +56,21 @@ def permutation_totals(
 ) -> tuple[Counts, Counts]:
     """Return the totals of two sets after permuting which rows belong to the first.
 
-    Args: `first` (m, d) and `second` (n, d) counts, a row a unit that stays whole; `times`, how many shuffles; `seed`
-    as for `bootstrap_totals`; `strata`, (m,) and (n,), the stratum of each row, which no row leaves.
-    Returns: two (times, d) int64, the sums of the m rows that became first and of the n others; together they are
-    always the total of all rows.
-    Raises: ValueError where rows or strata are not whole numbers of at least 0, rows not equally long, the lengths
-    differ, or `times` is negative.
+    Args:
+        first: (m, d) counts, a row for each unit that stays whole.
+        second: (n, d) counts of the other side.
+        times: The number of shuffles.
+        seed: As for `bootstrap_totals`.
+        strata: (m,) and (n,), the stratum of each row, which no row leaves.
+
+    Returns:
+        Two (times, d) int64, the sums of the m rows that became first and of the n others; together they are always the
+        total of all rows.
+
+    Raises:
+        ValueError: If rows or strata are not whole numbers of at least 0, rows not equally long, the lengths differ, or
+            `times` is negative.
+
     Source: E. J. G. Pitman, Supplement to the Journal of the Royal Statistical Society 4 (1937) 119-130; used in
     arXiv 2602.18094, Section B.2.2 (1).
 
@@ -91,11 +107,20 @@ def cluster_bootstrap_totals(
 ) -> Counts:
     """Return the totals of bootstrap resamples of whole clusters, such as images.
 
-    Args: `rows` (m, d) counts; `clusters` (m,) which cluster a row is in, any whole numbers of at least 0; `times` and
-    `seed` as for `bootstrap_totals`; `strata` (m,), the stratum of each row: of each as many clusters are drawn as it
-    has, and rows of two strata are in two clusters.
-    Returns: (times, d) int64, the sum of the rows of as many clusters as there are, drawn with replacement.
-    Raises: ValueError where the lengths differ, a value is no whole number of at least 0 or `times` is negative.
+    Args:
+        rows: (m, d) counts.
+        clusters: (m,) which cluster a row is in, any whole numbers of at least 0.
+        times: As for `bootstrap_totals`.
+        seed: As for `bootstrap_totals`.
+        strata: (m,), the stratum of each row: of each as many clusters are drawn as it has, and rows of two strata are
+            in two clusters.
+
+    Returns:
+        (times, d) int64, the sum of the rows of as many clusters as there are, drawn with replacement.
+
+    Raises:
+        ValueError: If the lengths differ, a value is no whole number of at least 0 or `times` is negative.
+
     Source: A. C. Davison and D. V. Hinkley, Bootstrap Methods and their Application (1997), Section 3.8, resampling
     clusters and keeping what is in them.
 
@@ -120,9 +145,17 @@ def cluster_bootstrap_totals(
 def cluster_sums(rows: Counts, places: Counts, count: int) -> Counts:
     """Return the sums of the rows of each cluster.
 
-    Args: `rows` (m, d) counts; `places` (m,) the cluster of each row, less than `count`.
-    Returns: (count, d) int64, zeros for a cluster without a row.
-    Raises: IndexError where a place is not less than `count`.
+    Args:
+        rows: (m, d) counts.
+        places: (m,), the cluster of each row, less than `count`.
+        count: The number of clusters.
+
+    Returns:
+        (count, d) int64, zeros for a cluster without a row.
+
+    Raises:
+        IndexError: If a place is not less than `count`.
+
     Source: own definition.
 
     >>> cluster_sums(np.array([[1, 0], [2, 0], [0, 4]]), np.array([1, 1, 0]), 3).tolist()
@@ -136,10 +169,18 @@ def cluster_sums(rows: Counts, places: Counts, count: int) -> Counts:
 def exchange_totals(first: ArrayLike, second: ArrayLike, times: int = 2000, seed: Seed = 0) -> tuple[Counts, Counts]:
     """Return the totals of two paired sets after each unit exchanged its two rows with probability 1/2.
 
-    Args: `first` and `second` (m, d) counts, the rows of the same m units in either set; `times` and `seed` as for
-    `bootstrap_totals`.
-    Returns: two (times, d) int64, the sums of the first set and of the second; together they are always the total.
-    Raises: ValueError where rows are not whole numbers of at least 0, the shapes differ, or `times` is negative.
+    Args:
+        first: (m, d) counts, the rows of the same m units in either set.
+        second: (m, d) counts, the rows of the same m units in either set.
+        times: As for `bootstrap_totals`.
+        seed: As for `bootstrap_totals`.
+
+    Returns:
+        Two (times, d) int64, the sums of the first set and of the second; together they are always the total.
+
+    Raises:
+        ValueError: If rows are not whole numbers of at least 0, the shapes differ, or `times` is negative.
+
     Source: R. A. Fisher, The Design of Experiments (1935), Section 21, the randomisation test of paired differences.
 
     >>> one, other = exchange_totals([[1, 0]], [[0, 1]], times=4, seed=1)
@@ -168,14 +209,23 @@ def bootstrap_counts(
 ) -> BootstrapSamples:
     """Return how often each of n units is drawn in each bootstrap resample.
 
-    Args: `n` units, a row each; `times` and `seed` as for `bootstrap_totals`; `strata` (n,), the stratum of each unit:
-    of each as many are drawn as it has; `clusters` (n,), the cluster of each unit, whose units of one stratum are drawn
-    all or none, as often as one another: of each stratum as many clusters are drawn as it has.
-    Returns: an iterable of (n,) int64, `times` of them, each of sum n where no two units share a cluster. Each takes,
-    stratum by stratum, as many whole numbers from `Generator.integers` as the stratum has clusters, in the order in
-    which these first come, so that a loop over rows can draw the same. It can be iterated several times: a seed that is
-    a whole number then gives the same numbers again.
-    Raises: ValueError where n or `times` is negative, or strata or clusters are no n whole numbers of at least 0.
+    Args:
+        n: Units, a row each.
+        times: As for `bootstrap_totals`.
+        seed: As for `bootstrap_totals`.
+        strata: (n,), the stratum of each unit: of each as many are drawn as it has.
+        clusters: (n,), the cluster of each unit, whose units of one stratum are drawn all or none, as often as one
+            another: of each stratum as many clusters are drawn as it has.
+
+    Returns:
+        An iterable of (n,) int64, `times` of them, each of sum n where no two units share a cluster. Each takes,
+        stratum by stratum, as many whole numbers from `Generator.integers` as the stratum has clusters, in the order in
+        which these first come, so that a loop over rows can draw the same. It can be iterated several times: a seed
+        that is a whole number then gives the same numbers again.
+
+    Raises:
+        ValueError: If n or `times` is negative, or strata or clusters are no n whole numbers of at least 0.
+
     Source: B. Efron, The Annals of Statistics 7 (1979) 1-26.
 
     >>> [counts.tolist() for counts in bootstrap_counts(4, times=2, strata=[0, 0, 0, 1])]
@@ -193,9 +243,16 @@ def bootstrap_counts(
 def cluster_index(strata: ArrayLike, clusters: ArrayLike) -> tuple[Counts, Counts]:
     """Return the first unit of each cluster and each unit's cluster number, in order of first occurrence.
 
-    Args: `strata` and `clusters` (n,), the stratum and the cluster of each unit, whole numbers of at least 0.
-    Returns: (c,) the first unit of each cluster, and (n,) the number of each unit's cluster.
-    Raises: ValueError where the lengths differ or a number is no whole number of at least 0.
+    Args:
+        strata: (n,), the stratum and the cluster of each unit, whole numbers of at least 0.
+        clusters: (n,), the stratum and the cluster of each unit, whole numbers of at least 0.
+
+    Returns:
+        (c,) the first unit of each cluster, and (n,) the number of each unit's cluster.
+
+    Raises:
+        ValueError: If the lengths differ or a number is no whole number of at least 0.
+
     Source: own definition.
 
     >>> first, place = cluster_index([0, 0, 1, 0], [7, 5, 7, 7])
@@ -225,10 +282,19 @@ def unit_bootstrap_totals(
 
     `bootstrap_totals` draws kinds of rows, which is quicker, but another run's kinds are others.
 
-    Args: `rows` (n, d), what each of n units adds to d totals; `times`, `seed`, `strata` and `clusters` as for
-    `bootstrap_counts`, which says how often each unit is taken.
-    Returns: (times, d), the sum of each resample's rows.
-    Raises: ValueError where `rows` are not of two dimensions, or as `bootstrap_counts` does.
+    Args:
+        rows: (n, d), what each of n units adds to d totals.
+        times: As for `bootstrap_counts`, which says how often each unit is taken.
+        seed: As for `bootstrap_counts`, which says how often each unit is taken.
+        strata: As for `bootstrap_counts`, which says how often each unit is taken.
+        clusters: As for `bootstrap_counts`, which says how often each unit is taken.
+
+    Returns:
+        (times, d), the sum of each resample's rows.
+
+    Raises:
+        ValueError: If `rows` are not of two dimensions, or as `bootstrap_counts` does.
+
     Source: B. Efron, The Annals of Statistics 7 (1979) 1-26.
 
     >>> unit_bootstrap_totals([[1, 2], [0, 0], [0, 1]], times=3, seed=1).tolist()
@@ -250,10 +316,20 @@ def unit_bootstrap_shares(
 ) -> NDArray[np.float64]:
     """Return shares in resamples of units: the total that is correct divided by the total that is scored.
 
-    Args: `right` and `scored` (n,) or (n, k), what each of n units adds to either side of k shares; `times`, `seed`,
-    `strata` and `clusters` as for `bootstrap_counts`, which says how often each unit is taken.
-    Returns: (times,) or (times, k) fractions, NaN where a resample has nothing that counts.
-    Raises: ValueError where the shapes differ or `times` is negative.
+    Args:
+        right: (n,) or (n, k), what each of n units adds to either side of k shares.
+        scored: (n,) or (n, k), what each of n units adds to either side of k shares.
+        times: As for `bootstrap_counts`, which says how often each unit is taken.
+        seed: As for `bootstrap_counts`, which says how often each unit is taken.
+        strata: As for `bootstrap_counts`, which says how often each unit is taken.
+        clusters: As for `bootstrap_counts`, which says how often each unit is taken.
+
+    Returns:
+        (times,) or (times, k) fractions, NaN where a resample has nothing that counts.
+
+    Raises:
+        ValueError: If the shapes differ or `times` is negative.
+
     Source: B. Efron, The Annals of Statistics 7 (1979) 1-26.
 
     >>> unit_bootstrap_shares([1, 0, 2], [1, 1, 2], times=3, seed=1).round(2).tolist()
@@ -278,9 +354,16 @@ def unit_bootstrap_shares(
 def ratios(part: ArrayLike, whole: ArrayLike) -> NDArray[np.float64]:
     """Return part / whole elementwise; NaN where the whole is not positive.
 
-    Args: `part` and `check_whole_number`, numbers in arrays of one shape.
-    Returns: quotients of that shape, NaN where the whole is not greater than 0.
-    Raises: ValueError where the shapes differ.
+    Args:
+        part: Numbers of any shape.
+        whole: Numbers of the same shape.
+
+    Returns:
+        Quotients of that shape, NaN where the whole is not greater than 0.
+
+    Raises:
+        ValueError: If the shapes differ.
+
     Source: own definition: a resample in which nothing counts has no share.
 
     >>> ratios([1, 0], [2, 0]).tolist()
@@ -297,10 +380,16 @@ def ratios(part: ArrayLike, whole: ArrayLike) -> NDArray[np.float64]:
 def percentile_interval(draws: ArrayLike, level: float = 0.95) -> Interval:
     """Return Efron's percentile interval: the central part of the bootstrap samples.
 
-    Args: `draws` (times,), NaN where a resample has no value, which is left out; `level` in (0, 1).
-    Returns: Interval in the draws' unit, from their (1 - level) / 2 to their (1 + level) / 2 quantile; NaN without
-    draws.
-    Raises: ValueError where `draws` is not a vector or the level is no level.
+    Args:
+        draws: (times,), NaN where a resample has no value, which is left out.
+        level: In (0, 1).
+
+    Returns:
+        Interval in the draws' unit, from their (1 - level) / 2 to their (1 + level) / 2 quantile; NaN without draws.
+
+    Raises:
+        ValueError: If `draws` is not a vector or the level is no level.
+
     Source: B. Efron, The Jackknife, the Bootstrap and Other Resampling Plans (1982), Section 10.4; the 5th and 95th
     percentiles of arXiv 2602.18094, Eq. (25), are level 0.9.
 

@@ -48,9 +48,12 @@ _results: ContextVar[Results | None] = ContextVar("results", default=None)
 def use_results(results: Results | None) -> Iterator[None]:
     """Let the decorated functions take results from a mapping and add theirs to it.
 
-    Args: `results`, the results by the hash of their inputs, such as a dictionary; None turns the cache off.
-    Returns: a context manager.
-    Raises: nothing.
+    Args:
+        results: The results by the hash of their inputs, such as a dictionary; None turns the cache off.
+
+    Returns:
+        A context manager.
+
     Source: own definition.
 
     >>> from eyechart.metrics.abstention import ua_a_interval
@@ -70,9 +73,15 @@ def use_results(results: Results | None) -> Iterator[None]:
 def cached_array(function: Callable[Arguments, Floats]) -> Callable[Arguments, Floats]:
     """Return a function that takes its result, an array of float64, from the cache if it is there.
 
-    Args: `function`, a function whose result depends on its arguments alone.
-    Returns: a function with the same arguments and results; a result is a copy, which the caller may change.
-    Raises: what the function raises; nothing is then cached.
+    Args:
+        function: A function whose result depends on its arguments alone.
+
+    Returns:
+        A function with the same arguments and results; a result is a copy, which the caller may change.
+
+    Raises:
+        Exception: Whatever the function raises; nothing is then cached.
+
     Source: own definition.
 
     >>> with use_results({}):
@@ -85,10 +94,16 @@ def cached_array(function: Callable[Arguments, Floats]) -> Callable[Arguments, F
 def cached_tuple(function: Callable[Arguments, Numbers]) -> Callable[Arguments, Numbers]:
     """Return a function that takes its result, a named tuple, from the cache if it is there.
 
-    Args: `function`, a function whose result depends on its arguments alone, and is a named tuple of floats and of such
-    named tuples, as its annotation says.
-    Returns: a function with the same arguments and results.
-    Raises: what the function raises; nothing is then cached.
+    Args:
+        function: A function whose result depends on its arguments alone, and is a named tuple of floats and of such
+            named tuples, as its annotation says.
+
+    Returns:
+        A function with the same arguments and results.
+
+    Raises:
+        Exception: Whatever the function raises; nothing is then cached.
+
     Source: own definition.
 
     >>> from eyechart.metrics.intervals import wilson
@@ -131,10 +146,14 @@ def _make_tuple(kind: Any, numbers: Iterator[float]) -> Any:
 def hash_call(function: Callable[..., Any], positional: Iterable[object], keywords: dict[str, Any]) -> str | None:
     """Return the sha256 of a function, its arguments, the source code of this package, and versions of libraries.
 
-    Args: `function`; `positional` and `keywords`, its arguments: arrays, numbers, texts, None, and tuples, lists and
-    dataclasses of these.
-    Returns: 64 hexadecimal digits, None if an argument is of another type.
-    Raises: nothing.
+    Args:
+        function: The function that is called.
+        positional: Its positional arguments: arrays, numbers, texts, None, and tuples, lists and dataclasses of these.
+        keywords: Its keyword arguments, of the same types.
+
+    Returns:
+        64 hexadecimal digits, None if an argument is of another type.
+
     Source: own definition.
 
     >>> hash_call(np.cumsum, ([1.0],), {}) == hash_call(np.cumsum, ([2.0],), {})

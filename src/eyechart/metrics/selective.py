@@ -39,10 +39,17 @@ def macro_accuracy_coverage(confidences: ArrayLike, correct: ArrayLike, classes:
     Of the images kept, each class that has one has an accuracy, and these are averaged. Coverage is the share of all
     images, whatever their classes.
 
-    Args: `confidences` (n,) any numbers, higher is surer; `correct` (n,) of 1, 0 and NaN; `classes` (n,) each image's
-    true class, any whole numbers from 0; an image with NaN or of class -1 is left out.
-    Returns: CoverageCurve of (points,) arrays, as `accuracy_coverage` gives it.
-    Raises: ValueError where the lengths differ, an outcome is something else or a class is no whole number.
+    Args:
+        confidences: (n,) any numbers, higher is surer.
+        correct: (n,) of 1, 0 and NaN.
+        classes: (n,) each image's true class, any whole numbers from 0; an image with NaN or of class -1 is left out.
+
+    Returns:
+        CoverageCurve of (points,) arrays, as `accuracy_coverage` gives it.
+
+    Raises:
+        ValueError: If the lengths differ, an outcome is something else or a class is no whole number.
+
     Source: RealBirdID, arXiv 2603.27033, Section 4, Metric 3, macro-averaged; Figure 16.
 
     >>> curve = macro_accuracy_coverage([0.9, 0.8, 0.7, 0.1], [1, 0, 1, 1], [4, 4, 4, 2])
@@ -55,9 +62,17 @@ def macro_accuracy_coverage(confidences: ArrayLike, correct: ArrayLike, classes:
 def macro_auc(confidences: ArrayLike, correct: ArrayLike, classes: ArrayLike) -> float:
     """Return the mean over coverage of the macro-averaged accuracy of the most confident images.
 
-    Args: `confidences`, `correct`, `classes` as for `macro_accuracy_coverage`.
-    Returns: a fraction; NaN where no image is scored.
-    Raises: ValueError as `macro_accuracy_coverage` does.
+    Args:
+        confidences: As for `macro_accuracy_coverage`.
+        correct: As for `macro_accuracy_coverage`.
+        classes: As for `macro_accuracy_coverage`.
+
+    Returns:
+        A fraction; NaN where no image is scored.
+
+    Raises:
+        ValueError: As `macro_accuracy_coverage` does.
+
     Source: RealBirdID, arXiv 2603.27033, Section 4, Metric 3, macro-averaged; Figure 16.
 
     >>> macro_auc([0.9, 0.8, 0.7, 0.1], [1, 0, 1, 1], [4, 4, 4, 2])
@@ -70,9 +85,16 @@ def macro_auc(confidences: ArrayLike, correct: ArrayLike, classes: ArrayLike) ->
 def balanced_weights(correct: ArrayLike, classes: ArrayLike) -> Floats:
     """Return image weights that give every class equal weight: 1 / scored images of the class.
 
-    Args: `correct` (n,) of 1, 0 and NaN; `classes` (n,) each image's true class, -1 for none.
-    Returns: (n,) weights for `accuracy_coverage` and its like, of sum 1 a class; 0 for an image that is not scored.
-    Raises: ValueError where the lengths differ, an outcome is something else or a class is no whole number.
+    Args:
+        correct: (n,) of 1, 0 and NaN.
+        classes: (n,) each image's true class, -1 for none.
+
+    Returns:
+        (n,) weights for `accuracy_coverage` and its like, of sum 1 a class; 0 for an image that is not scored.
+
+    Raises:
+        ValueError: If the lengths differ, an outcome is something else or a class is no whole number.
+
     Source: RealBirdID, arXiv 2603.27033, Section 4, Metric 3, class-imbalance weighting.
 
     >>> balanced_weights([1, 0, 1, float("nan")], [3, 3, 1, 1]).tolist()
@@ -89,9 +111,17 @@ def balanced_weights(correct: ArrayLike, classes: ArrayLike) -> Floats:
 def aurc(confidences: ArrayLike, correct: ArrayLike, weights: ArrayLike | None = None) -> float:
     """Return the area under the risk-coverage curve: the mean over coverage of the error rate of the kept images.
 
-    Args: `confidences`, `correct`, `weights` as for `accuracy_coverage`.
-    Returns: a fraction, lower is better; NaN where no image is scored.
-    Raises: ValueError as `accuracy_coverage_area` does.
+    Args:
+        confidences: As for `accuracy_coverage`.
+        correct: As for `accuracy_coverage`.
+        weights: As for `accuracy_coverage`.
+
+    Returns:
+        A fraction, lower is better; NaN where no image is scored.
+
+    Raises:
+        ValueError: As `accuracy_coverage_area` does.
+
     Source: Y. Geifman, G. Uziel and R. El-Yaniv, arXiv 1805.08206.
 
     >>> aurc([0.9, 0.8, 0.7, 0.6], [1, 1, 1, 0])
@@ -114,15 +144,25 @@ def auc_interval(
 ) -> Interval:
     """Return the percentile interval of the area under accuracy by coverage over resampled images.
 
-    Args: `confidences`, `correct` as for `accuracy_coverage`; `classes` (n,) as for `macro_accuracy_coverage`;
-    `average`: "micro", where images count alike, "macro", as `macro_auc`, or "balanced", with `balanced_weights`, which
-    each resample has anew; the last two need `classes`; `times`, how many resamples; `seed`, a whole number or a numpy
-    Generator; `level` in (0, 1); `clusters` (n,), the cluster of each image, such as its observation, whose images are
-    drawn all or none.
-    Returns: Interval of fractions; where no resample differs, as when every image is right, `share_interval`'s; NaN
-    where no image is scored or without resamples.
-    Raises: ValueError as `macro_accuracy_coverage` does, and where the average is unknown or has no classes, `times` is
-    negative or the level is no level.
+    Args:
+        confidences: As for `accuracy_coverage`.
+        correct: As for `accuracy_coverage`.
+        classes: (n,) as for `macro_accuracy_coverage`.
+        average: "micro", where images count alike, "macro", as `macro_auc`, or "balanced", with `balanced_weights`,
+            which each resample has anew; the last two need `classes`.
+        times: How many resamples.
+        seed: A whole number or a numpy Generator.
+        level: In (0, 1).
+        clusters: (n,), the cluster of each image, such as its observation, whose images are drawn all or none.
+
+    Returns:
+        Interval of fractions; where no resample differs, as when every image is right, `share_interval`'s; NaN where no
+        image is scored or without resamples.
+
+    Raises:
+        ValueError: As `macro_accuracy_coverage` does, and where the average is unknown or has no classes, `times` is
+            negative or the level is no level.
+
     Source: B. Efron, The Annals of Statistics 7 (1979) 1-26, of RealBirdID's AUC, arXiv 2603.27033, Section 4.
 
     >>> low, high = auc_interval([0.9, 0.8, 0.7, 0.6, 0.5], [1, 1, 0, 1, 0])
@@ -163,13 +203,22 @@ def auc_bootstrap(
 ) -> Floats:
     """Return the area under accuracy by coverage of given resamples, so that two models can be compared on them.
 
-    Args: `confidences`, `classes` and `average` as for `auc_interval`; `correct` (n,) as for `auc_interval`, or (n, L)
-    of L label sets that score the same images; `samples`, resample by resample how often each image is taken, (n,)
-    whole numbers, as `resampling.bootstrap_counts` has them.
-    Returns: a fraction for each resample (times,), of several label sets (times, L); NaN where the resample has no
-    scored image.
-    Raises: ValueError as `auc_interval` does, where a resample has another length, and where an image is NaN under some
-    of the label sets only.
+    Args:
+        confidences: As for `auc_interval`.
+        classes: As for `auc_interval`.
+        average: As for `auc_interval`.
+        correct: (n,) as for `auc_interval`, or (n, L) of L label sets that score the same images.
+        samples: Resample by resample how often each image is taken, (n,) whole numbers, as
+            `resampling.bootstrap_counts` has them.
+
+    Returns:
+        A fraction for each resample (times,), of several label sets (times, L); NaN where the resample has no scored
+        image.
+
+    Raises:
+        ValueError: As `auc_interval` does, where a resample has another length, and where an image is NaN under some of
+            the label sets only.
+
     Source: B. Efron, The Annals of Statistics 7 (1979) 1-26; the area as `accuracy_coverage_area` and `macro_auc`.
 
     >>> auc_bootstrap([0.9, 0.6, 0.6, 0.2], [1, 1, 0, 0], [[1, 1, 1, 1], [0, 0, 2, 2]]).round(3).tolist()

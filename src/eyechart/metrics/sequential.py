@@ -20,10 +20,16 @@ _STEPS = 40  # halvings of [-1, 1]
 def loss_log_e_value(lost: ArrayLike, gained: ArrayLike) -> Any:
     """Return the logarithm of the e-value against the hypothesis that there is no loss.
 
-    Args: `lost` and `gained`, the numbers of samples that became wrong and correct so far, of any shape (...), at least
-    0.
-    Returns: numbers (...); log(1 / alpha) or more rejects the hypothesis at the level alpha.
-    Raises: ValueError for a negative number.
+    Args:
+        lost: The numbers of samples that became wrong and correct so far, of any shape (...), at least 0.
+        gained: The numbers of samples that became wrong and correct so far, of any shape (...), at least 0.
+
+    Returns:
+        Numbers (...); log(1 / alpha) or more rejects the hypothesis at the level alpha.
+
+    Raises:
+        ValueError: For a negative number.
+
     Source: I. Waudby-Smith and A. Ramdas, Journal of the Royal Statistical Society B 86 (2024) 1-27, betting on a mean
     of 0; the bets are a fixed mixture, so that only the numbers matter and not their order.
 
@@ -36,10 +42,18 @@ def loss_log_e_value(lost: ArrayLike, gained: ArrayLike) -> Any:
 def margin_log_e_value(lost: ArrayLike, gained: ArrayLike, n: ArrayLike, margin: float) -> Any:
     """Return the logarithm of the e-value against the hypothesis that the loss is at least the margin.
 
-    Args: `lost` and `gained` as in `loss_log_e_value`; `n`, the numbers of samples so far (...); `margin` in [-1, 1], a
-    fraction.
-    Returns: numbers (...); log(1 / alpha) or more shows at the level alpha that the loss is below the margin.
-    Raises: ValueError where a number is out of range.
+    Args:
+        lost: As in `loss_log_e_value`.
+        gained: As in `loss_log_e_value`.
+        n: The numbers of samples so far (...).
+        margin: In [-1, 1], a fraction.
+
+    Returns:
+        Numbers (...); log(1 / alpha) or more shows at the level alpha that the loss is below the margin.
+
+    Raises:
+        ValueError: If a number is out of range.
+
     Source: that of `loss_log_e_value`, betting on a mean of the margin.
 
     >>> round(float(margin_log_e_value(10, 10, 1000, 0.02)), 2)
@@ -55,9 +69,18 @@ def margin_log_e_value(lost: ArrayLike, gained: ArrayLike, n: ArrayLike, margin:
 def sequential_loss_limit(lost: int, gained: int, n: int, alpha: float) -> float:
     """Return the upper confidence limit of the loss, one-sided at 1 - alpha, valid whenever the asking stops.
 
-    Args: as in `margin_log_e_value`; `alpha` in (0, 1).
-    Returns: the smallest loss that `margin_log_e_value` rejects, a fraction in [-1, 1]; 1 if it rejects none.
-    Raises: ValueError where a number is out of range.
+    Args:
+        lost: As for `margin_log_e_value`.
+        gained: As for `margin_log_e_value`.
+        n: As for `margin_log_e_value`.
+        alpha: The significance level, in (0, 1).
+
+    Returns:
+        The smallest loss that `margin_log_e_value` rejects, a fraction in [-1, 1]; 1 if it rejects none.
+
+    Raises:
+        ValueError: If a number is out of range.
+
     Source: that of `loss_log_e_value`, a confidence sequence.
 
     >>> round(sequential_loss_limit(10, 10, 1000, 0.05), 4)

@@ -54,10 +54,17 @@ def mcnemar(before: ArrayLike, after: ArrayLike) -> McNemar:
     Limits: p takes few values where few samples changed, and none below 2^(1 - lost - gained), so that where nothing is
     different p ≤ alpha comes up less often than in a share alpha of runs, never more.
 
-    Args: `before` and `after` (n,) of 1, 0 and NaN, the same samples in one order; those count that have both.
-    Returns: McNemar(lost, gained, n, p), counts and the two-sided p-value; p is 1 where no outcome changed and NaN
-    where no sample counts.
-    Raises: ValueError where the lengths differ or an outcome is something else.
+    Args:
+        before: (n,) of 1, 0 and NaN, the same samples in one order; those count that have both.
+        after: (n,) of 1, 0 and NaN, the same samples in one order; those count that have both.
+
+    Returns:
+        McNemar(lost, gained, n, p), counts and the two-sided p-value; p is 1 where no outcome changed and NaN where no
+        sample counts.
+
+    Raises:
+        ValueError: If the lengths differ or an outcome is something else.
+
     Source: Q. McNemar, Psychometrika 12 (1947) 153-157, with the binomial distribution in place of its approximation.
 
     >>> mcnemar([1, 1, 1, 1, 1, 1, 0, 0], [0, 0, 0, 0, 0, 1, 0, 1])
@@ -73,9 +80,16 @@ def mcnemar(before: ArrayLike, after: ArrayLike) -> McNemar:
 def mcnemar_p(lost: ArrayLike, gained: ArrayLike) -> Floats:
     """Return the p-values of `mcnemar` from the numbers of changed samples.
 
-    Args: `lost` and `gained` (m,) whole numbers of at least 0.
-    Returns: (m,) two-sided p-values, 1 where nothing changed; 0 where they are below the smallest float.
-    Raises: ValueError where the lengths differ or a value is no whole number of at least 0.
+    Args:
+        lost: (m,) whole numbers of at least 0.
+        gained: (m,) whole numbers of at least 0.
+
+    Returns:
+        (m,) two-sided p-values, 1 where nothing changed; 0 where they are below the smallest float.
+
+    Raises:
+        ValueError: If the lengths differ or a value is no whole number of at least 0.
+
     Source: as `mcnemar`.
 
     >>> mcnemar_p([5, 0, 7], [1, 0, 7]).tolist()
@@ -105,17 +119,26 @@ def bootstrap_change(
     many draws tell, which Student's distribution allows for. Without n, few units reject too often: 12 normal ones, in
     simulation, at alpha 0.01 in 3 of 100 runs without a change, but in less than 1 with n.
 
-    Args: `before` and `after`, the number over all samples, NaN where it has none; `draws_before` and `draws_after`
-    (times,), the number in each resample, in one order, a pair with NaN is left out; `n`, how many units were drawn
-    from (images, or clusters of questions), None if unknown; `level` in (0, 1).
-    Returns: Change: delta and ci in the number's unit, ci the percentile interval of the draws' change, and around
-    delta; p two-sided. With fewer than two draws there is no ci. Where no draw differs, ci is what units of a kind that
-    none was seen of could make of it (the largest such share, by `max_unseen_share`, changed by 1 either way), and p is
-    1 where delta is 0, else twice the chance (1 + |delta|)^-n to see none of those that would have made up for delta,
-    which is the sign test where all changed by 1; without n there is then no ci, and p is 1. All are NaN where before
-    or after is NaN, p also where delta is not 0 and there are fewer than two draws.
-    Raises: ValueError where the draws are no vectors of one length, a value is infinite, n is no whole number of at
-    least 0 or the level is no level.
+    Args:
+        before: The number over all samples, NaN where it has none.
+        after: The number over all samples, NaN where it has none.
+        draws_before: (times,), the number in each resample, in one order, a pair with NaN is left out.
+        draws_after: (times,), the number in each resample, in one order, a pair with NaN is left out.
+        n: How many units were drawn from (images, or clusters of questions), None if unknown.
+        level: In (0, 1).
+
+    Returns:
+        Change: delta and ci in the number's unit, ci the percentile interval of the draws' change, and around delta; p
+        two-sided. With fewer than two draws there is no ci. Where no draw differs, ci is what units of a kind that none
+        was seen of could make of it (the largest such share, by `max_unseen_share`, changed by 1 either way), and p is
+        1 where delta is 0, else twice the chance (1 + |delta|)^-n to see none of those that would have made up for
+        delta, which is the sign test where all changed by 1; without n there is then no ci, and p is 1. All are NaN
+        where before or after is NaN, p also where delta is not 0 and there are fewer than two draws.
+
+    Raises:
+        ValueError: If the draws are no vectors of one length, a value is infinite, n is no whole number of at least 0
+            or the level is no level.
+
     Source: B. Efron, The Annals of Statistics 7 (1979) 1-26, over pairs; the variance under no change is that of
     B. Efron, Journal of the American Statistical Association 64 (1969) 1278-1302, which is conservative for changes
     that are symmetric around 0.
@@ -148,11 +171,20 @@ def interval_change(
     Limits: the runs are taken to be independent, which over the same samples finds less than pairs would; p stretches
     the interval until it reaches 0, as if it were normal on that side.
 
-    Args: `before` and `after`, NaN where there is none; `before_ci` and `after_ci`, (low, high) of each, both of the
-    same `level`, in (0, 1); one that does not reach its number is taken to end there.
-    Returns: Change: delta and ci in the numbers' unit, p two-sided; ci and p NaN where a number or an end is NaN, and p
-    also where both intervals are points that differ, which do not say how sure they are; p is 1 where delta is 0.
-    Raises: ValueError where an interval's ends are the wrong way round, a value is infinite or the level is no level.
+    Args:
+        before: The value before, NaN if there is none.
+        before_ci: Its interval (low, high); one that does not reach its number is taken to end there.
+        after: The value after, NaN if there is none.
+        after_ci: Its interval, as `before_ci`.
+        level: The level of both intervals, in (0, 1).
+
+    Returns:
+        Change: delta and ci in the numbers' unit, p two-sided; ci and p NaN where a number or an end is NaN, and p also
+        where both intervals are points that differ, which do not say how sure they are; p is 1 where delta is 0.
+
+    Raises:
+        ValueError: If an interval's ends are the wrong way round, a value is infinite or the level is no level.
+
     Source: G. Y. Zou and A. Donner, Statistics in Medicine 27 (2008) 1693-1702, the variance recovered from limits.
 
     >>> delta, ci, p = interval_change(0.75, (0.72, 0.78), 0.65, (0.61, 0.69))
@@ -177,9 +209,15 @@ def holm(p: ArrayLike) -> Floats:
     Whatever the tests have to do with one another, the chance that any of those without an effect is at most alpha is
     then at most alpha. A test more never lowers the adjusted p-value of another.
 
-    Args: `p` (m,) in [0, 1], NaN where there was no test.
-    Returns: (m,) adjusted p-values, each at least its p, in the same order of size; NaN stays NaN and does not count.
-    Raises: ValueError where p is not a vector or a value is out of range.
+    Args:
+        p: (m,) in [0, 1], NaN where there was no test.
+
+    Returns:
+        (m,) adjusted p-values, each at least its p, in the same order of size; NaN stays NaN and does not count.
+
+    Raises:
+        ValueError: If p is not a vector or a value is out of range.
+
     Source: S. Holm, Scandinavian Journal of Statistics 6 (1979) 65-70.
 
     >>> holm([0.01, 0.04, float("nan"), 0.03]).tolist()
@@ -199,12 +237,20 @@ def minimum_detectable_loss(n: int, discordance: float, alpha: float, power: flo
     A loss is found where p ≤ alpha and more samples were lost than gained. In a session of m tests alpha / m is what
     Holm's correction asks of each in the worst case.
 
-    Args: `n` samples; `discordance` in [0, 1], the share whose outcome changes either way, of which a loss is a part,
-    so that a greater loss makes a greater discordance; `alpha` in (0, 1); `power` above alpha and below 1, the chance
-    to find the loss.
-    Returns: the loss, a fraction of the samples, by the exact power of the exact test; NaN where there are too few
-    samples for any p to be as small as alpha.
-    Raises: ValueError where an argument is out of range.
+    Args:
+        n: Samples.
+        discordance: In [0, 1], the share whose outcome changes either way, of which a loss is a part, so that a greater
+            loss makes a greater discordance.
+        alpha: In (0, 1).
+        power: Above alpha and below 1, the chance to find the loss.
+
+    Returns:
+        The loss, a fraction of the samples, by the exact power of the exact test; NaN where there are too few samples
+        for any p to be as small as alpha.
+
+    Raises:
+        ValueError: If an argument is out of range.
+
     Source: S. W. Duffy, Biometrics 40 (1984) 1005-1015, the test's unconditional power.
 
     >>> [round(minimum_detectable_loss(n, 0.05, 0.01 / 200), 4) for n in (1000, 50000)]

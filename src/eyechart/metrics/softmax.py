@@ -32,10 +32,16 @@ def softmax_sums(logits: ArrayLike) -> SoftmaxSums:
     A class of logit x has the probability exp(x - largest) / total, so that the largest one has 1 / total. A logit of
     inf has the probability 1, shared among those of inf.
 
-    Args: `logits` (n, classes), -inf for a class that is ruled out.
-    Returns: SoftmaxSums of (n,) float64; the total is NaN for an image with a NaN logit, or of which every class is
-    ruled out.
-    Raises: ValueError where there is no table.
+    Args:
+        logits: (n, classes), -inf for a class that is ruled out.
+
+    Returns:
+        SoftmaxSums of (n,) float64; the total is NaN for an image with a NaN logit, or of which every class is ruled
+        out.
+
+    Raises:
+        ValueError: If there is no table.
+
     Source: own definition: the denominator of the softmax, relative to the largest term so that it cannot overflow.
 
     >>> softmax_sums([[3.0, 3.0, -np.inf], [1000.0, 0.0, 0.0], [np.nan] * 3]).total

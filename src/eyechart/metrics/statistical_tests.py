@@ -41,11 +41,18 @@ def f_test(first: ArrayLike, second: ArrayLike) -> FTest:
     Limits: the test is for two independent normal samples. Falls of the same models on two sets are neither for sure:
     where they are correlated, either way, the p-value is not exact.
 
-    Args: `first` (m,) and `second` (n,), such as each model's fall on two sets, in the same unit; NaN is left out.
-    Returns: FTest: f = the ratio of the variances (each over its number of values less one), df1 and df2, and the
-    one-sided p-value, the upper tail's. f is infinite and p 0 where only the second is constant; both are NaN where
-    both are constant or either has fewer than two values.
-    Raises: ValueError where an argument is not a vector or holds an infinite value.
+    Args:
+        first: (m,), such as each model's fall on one set; NaN is left out.
+        second: (n,), the same on another set, in the same unit; NaN is left out.
+
+    Returns:
+        FTest: f = the ratio of the variances (each over its number of values less one), df1 and df2, and the one-sided
+        p-value, the upper tail's. f is infinite and p 0 where only the second is constant; both are NaN where both are
+        constant or either has fewer than two values.
+
+    Raises:
+        ValueError: If an argument is not a vector or holds an infinite value.
+
     Source: arXiv 2602.18094, Eq. (28), F(8, 8) = 4.59.
 
     >>> f, df1, df2, p = f_test([0.1, 0.3, 0.5, 0.9], [0.2, 0.3, 0.3, 0.4])
@@ -69,11 +76,18 @@ def correlation(x: ArrayLike, y: ArrayLike) -> Correlation:
 
     Limits: Spearman's p-value takes Student's distribution for the ranks', which is close from about ten pairs on.
 
-    Args: `x` and `y` (n,), such as each model's fall on two sets; a pair with NaN is left out.
-    Returns: Correlation: both coefficients in [-1, 1], their two-sided p-values, by t = r √((n - 2) / (1 - r²)) with
-    n - 2 degrees of freedom, and Fisher's 95 % intervals. Coefficients are NaN where x or y is constant, p-values also
-    with fewer than 3 pairs, intervals with fewer than 4.
-    Raises: ValueError where an argument is not a vector or holds an infinite value, or the lengths differ.
+    Args:
+        x: (n,), such as each model's fall on two sets; a pair with NaN is left out.
+        y: (n,), such as each model's fall on two sets; a pair with NaN is left out.
+
+    Returns:
+        Correlation: both coefficients in [-1, 1], their two-sided p-values, by t = r √((n - 2) / (1 - r²)) with n - 2
+        degrees of freedom, and Fisher's 95 % intervals. Coefficients are NaN where x or y is constant, p-values also
+        with fewer than 3 pairs, intervals with fewer than 4.
+
+    Raises:
+        ValueError: If an argument is not a vector or holds an infinite value, or the lengths differ.
+
     Source: arXiv 2602.18094, Eq. (29).
 
     >>> found = correlation([0.1, 0.2, 0.3, 0.4, 0.5], [0.5, 0.6, 0.2, 0.3, 0.1])
@@ -93,11 +107,18 @@ def correlation(x: ArrayLike, y: ArrayLike) -> Correlation:
 def monte_carlo_p_value(observed: float, baseline: ArrayLike, tail: Literal["left", "right"] = "left") -> float:
     """Return the one-sided Monte Carlo p-value of a value in a baseline of resampled values.
 
-    Args: `observed`, the value; `baseline` (B,), the resampled ones, NaN where one could not be computed; `tail`,
-    "left" where small values speak against the baseline, "right" where large ones do.
-    Returns: (1 + #{baseline at least as far out}) / (B + 1), never 0; a NaN in the baseline counts as as far out, and
-    values that differ by rounding alone are equal. 1 with an empty baseline; NaN where `observed` is NaN.
-    Raises: ValueError where `baseline` is not a vector or `tail` is unknown.
+    Args:
+        observed: The value.
+        baseline: (B,), the resampled ones, NaN where one could not be computed.
+        tail: "left" where small values speak against the baseline, "right" where large ones do.
+
+    Returns:
+        (1 + #{baseline at least as far out}) / (B + 1), never 0; a NaN in the baseline counts as as far out, and values
+        that differ by rounding alone are equal. 1 with an empty baseline; NaN where `observed` is NaN.
+
+    Raises:
+        ValueError: If `baseline` is not a vector or `tail` is unknown.
+
     Source: arXiv 2602.18094, Section C.1, evidence 3 and 4, with the correction of its Eq. (22); the paper's own values
     there are given as below 1 / (B + 1), which is the least this can be.
 

@@ -43,11 +43,17 @@ def correct_range(steps: ThresholdSteps, truth: ArrayLike) -> ThresholdRange:
 
     A node is predicted for one span of thresholds or for none, since predictions only become more informative.
 
-    Args: `threshold_steps` of n images; `truth` (n,) the true nodes: a species where the image tells it, otherwise a
-    genus.
-    Returns: ThresholdRange of (n,) arrays, the low ends at least 0, a high one infinity for the root; 0 and 0 for an
-    image that is never right, NaN for one that has no step but the root's and so no probabilities.
-    Raises: ValueError where there is not one node an image or one is negative.
+    Args:
+        steps: `threshold_steps` of n images.
+        truth: (n,), the true nodes: a species if the image shows it, otherwise a genus.
+
+    Returns:
+        ThresholdRange of (n,) arrays, the low ends at least 0, a high one infinity for the root; 0 and 0 for an image
+        that is never right, NaN for one that has no step but the root's and so no probabilities.
+
+    Raises:
+        ValueError: If there is not one node an image or one is negative.
+
     Source: the two accuracies of RealBirdID, arXiv 2603.27033, Figure 4.
 
     >>> from eyechart.metrics.hierarchy import Tree, threshold_steps
@@ -74,9 +80,17 @@ def best_threshold(low: ArrayLike, high: ArrayLike, unanswerable: ArrayLike) -> 
     Every threshold at which an accuracy rises is tried, so that none is better. Of equally good ones it is that of the
     greater sum of accuracies, then the highest.
 
-    Args: `low`, `high` (n,) the ends of each image's Span, NaN for one that is left out; `unanswerable` (n,) booleans.
-    Returns: Best, of fractions; NaN throughout without answerable or unanswerable images.
-    Raises: ValueError where the lengths differ, or a span has one end or its low end above the high one.
+    Args:
+        low: (n,) the ends of each image's Span, NaN for one that is left out.
+        high: (n,) the ends of each image's Span, NaN for one that is left out.
+        unanswerable: (n,) booleans.
+
+    Returns:
+        Best, of fractions; NaN throughout without answerable or unanswerable images.
+
+    Raises:
+        ValueError: If the lengths differ, or a span has one end or its low end above the high one.
+
     Source: RealBirdID, arXiv 2603.27033, Figure 4: TreeGT's HM.
 
     >>> best_threshold([0.0, 0.2, 0.5], [0.3, 0.2, 0.8], [False, False, True])
@@ -90,11 +104,19 @@ def best_threshold(low: ArrayLike, high: ArrayLike, unanswerable: ArrayLike) -> 
 def cross_fit_threshold(low: ArrayLike, high: ArrayLike, unanswerable: ArrayLike, seed: int = 0) -> CrossFit:
     """Return what a threshold achieves on images that it was not chosen on: two halves, each scored by the other's.
 
-    Args: `low`, `high`, `unanswerable` as for `best_threshold`; `seed` of the halves, into which the answerable and the
-    unanswerable images are dealt each by themselves.
-    Returns: CrossFitted: the thresholds (2,) chosen on the first and on the second half, (n,) outcomes, and the
-    harmonic mean of the answerable ones' and the unanswerable ones' means; all NaN with fewer than two of either kind.
-    Raises: ValueError as `best_threshold` does.
+    Args:
+        low: As for `best_threshold`.
+        high: As for `best_threshold`.
+        unanswerable: As for `best_threshold`.
+        seed: Of the halves, into which the answerable and the unanswerable images are dealt each by themselves.
+
+    Returns:
+        CrossFitted: the thresholds (2,) chosen on the first and on the second half, (n,) outcomes, and the harmonic
+        mean of the answerable ones' and the unanswerable ones' means; all NaN with fewer than two of either kind.
+
+    Raises:
+        ValueError: As `best_threshold` does.
+
     Source: M. Stone, Journal of the Royal Statistical Society B 36 (1974) 111-147, with two parts; the accuracies as
     in RealBirdID, arXiv 2603.27033, Figure 4.
 

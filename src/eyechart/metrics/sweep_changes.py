@@ -46,14 +46,24 @@ def information_gain_change(
 ) -> PairedChange:
     """Return the change of the area of `information_gain` between two predictions for the same images.
 
-    Args: `before` and `after`, the threshold steps of n images in one order; `truth` (n,) as for `information_gain`;
-    `times`, how many resamples, each of the same images on both sides; `seed`, a whole number or a numpy Generator;
-    `level` in (0, 1); `clusters` (n,), the cluster of each image, such as its observation, whose images are drawn all
-    or none.
-    Returns: Change, its interval that of percentiles; where no resample differs it is widened by what images of
-    another kind, of which none was seen, could make of it. NaN without an image, its interval also without resamples.
-    Raises: ValueError as `information_gain` does, where the numbers of images differ, `times` is negative or the level
-    is no level.
+    Args:
+        tree: The tree of the nodes.
+        before: The threshold steps of n images.
+        after: The threshold steps of the same images in the same order.
+        truth: (n,) as for `information_gain`.
+        times: How many resamples, each of the same images on both sides.
+        seed: A whole number or a numpy Generator.
+        level: In (0, 1).
+        clusters: (n,), the cluster of each image, such as its observation, whose images are drawn all or none.
+
+    Returns:
+        Change, its interval that of percentiles; where no resample differs it is widened by what images of another
+        kind, of which none was seen, could make of it. NaN without an image, its interval also without resamples.
+
+    Raises:
+        ValueError: As `information_gain` does, where the numbers of images differ, `times` is negative or the level is
+            no level.
+
     Source: B. Efron, The Annals of Statistics 7 (1979) 1-26, over pairs; RealBirdID, arXiv 2603.27033, Figures 6 and
     19, which have the changes without intervals.
 
@@ -84,12 +94,22 @@ def ua_a_change(
 ) -> PairedChange:
     """Return the change of UA/A between two uncertainties for the same images.
 
-    Args: `before` and `after` (n,) as `ua_a`'s uncertainty, in one order; an image counts that has both;
-    `unanswerable` (n,) booleans; `times`, `seed`, `level` and `clusters` as for `information_gain_change`, the
-    resamples within the answerable and within the unanswerable images.
-    Returns: Change, as for `information_gain_change`; NaN without answerable or unanswerable images.
-    Raises: ValueError where the lengths differ, an uncertainty is infinity, `times` is negative or the level is no
-    level.
+    Args:
+        before: (n,) as `ua_a`'s uncertainty, in one order; an image counts that has both.
+        after: (n,) as `ua_a`'s uncertainty, in one order; an image counts that has both.
+        unanswerable: (n,) booleans.
+        times: As for `information_gain_change`, the resamples within the answerable and within the unanswerable images.
+        seed: As for `information_gain_change`, the resamples within the answerable and within the unanswerable images.
+        level: As for `information_gain_change`, the resamples within the answerable and within the unanswerable images.
+        clusters: As for `information_gain_change`, the resamples within the answerable and within the unanswerable
+            images.
+
+    Returns:
+        Change, as for `information_gain_change`; NaN without answerable or unanswerable images.
+
+    Raises:
+        ValueError: If the lengths differ, an uncertainty is infinity, `times` is negative or the level is no level.
+
     Source: B. Efron, The Annals of Statistics 7 (1979) 1-26, over pairs in two strata; E. R. DeLong, D. M. DeLong and
     D. L. Clarke-Pearson, Biometrics 44 (1988) 837-845, for why areas of the same images are compared in pairs.
 

@@ -42,8 +42,11 @@ class ThresholdSteps:
     def predict_at(self, thresholds: ArrayLike) -> Ints:
         """Return the nodes (images, thresholds) predicted at some thresholds, in any order.
 
-        Args: `thresholds` (thresholds,) probabilities; above 1 the root is predicted.
-        Raises: ValueError where one is NaN, or they are no vector.
+        Args:
+            thresholds: (thresholds,) probabilities; above 1 the root is predicted.
+
+        Raises:
+            ValueError: If one is NaN, or they are no vector.
 
         >>> steps = ThresholdSteps(np.array([0, 2]), np.array([1.0, 0.4]), np.array([5, 0]))
         >>> steps.predict_at([0.3, 0.9, 0.4]).tolist()
@@ -69,7 +72,8 @@ class ThresholdSteps:
     def select(self, rows: ArrayLike) -> "ThresholdSteps":
         """Return the steps of some images, selected by index or by mask.
 
-        Args: `rows`, places of images, or a boolean for each.
+        Args:
+            rows: Places of images, or a boolean for each.
 
         >>> both = ThresholdSteps(np.array([0, 2, 3]), np.array([1.0, 0.4, 1.0]), np.array([5, 0, 5]))
         >>> both.select([1]).offsets.tolist(), both.select([True, False]).nodes.tolist()
@@ -85,7 +89,8 @@ class ThresholdSteps:
     def concatenate(cls, many: Sequence["ThresholdSteps"]) -> "ThresholdSteps":
         """Return the steps of several blocks of images, one block after another.
 
-        Args: `many`, threshold steps on the same tree; an empty sequence gives the steps of no image.
+        Args:
+            many: Threshold steps on the same tree; an empty sequence gives the steps of no image.
 
         >>> one = ThresholdSteps(np.array([0, 2]), np.array([1.0, 0.4]), np.array([5, 0]))
         >>> ThresholdSteps.concatenate([one, one]).offsets.tolist(), len(ThresholdSteps.concatenate([]))

@@ -24,11 +24,18 @@ def accuracy_coverage(confidences: ArrayLike, correct: ArrayLike, weights: Array
 
     Images of equal confidence are kept or left together: no threshold tells them apart.
 
-    Args: `confidences` (n,) any numbers, higher is surer; `correct` (n,) of 1, 0 and NaN; an image where either is NaN
-    is left out; `weights` (n,) what each image counts, 1 where not given, as for classes of unequal size.
-    Returns: CoverageCurve of (points,) arrays: the thresholds, falling; how many images are kept; their share of all
-    the weight, ending in 1; the share of their weight that is correct. No points where no image is scored.
-    Raises: ValueError where the lengths differ, an outcome is something else or a weight is no finite number from 0.
+    Args:
+        confidences: (n,) any numbers, higher is surer.
+        correct: (n,) of 1, 0 and NaN; an image where either is NaN is left out.
+        weights: (n,) what each image counts, 1 where not given, as for classes of unequal size.
+
+    Returns:
+        CoverageCurve of (points,) arrays: the thresholds, falling; how many images are kept; their share of all the
+        weight, ending in 1; the share of their weight that is correct. No points where no image is scored.
+
+    Raises:
+        ValueError: If the lengths differ, an outcome is something else or a weight is no finite number from 0.
+
     Source: Y. Geifman and R. El-Yaniv, arXiv 1705.08500: coverage, and one less the selective risk.
 
     >>> curve = accuracy_coverage([0.9, 0.6, 0.6, 0.2], [1, 1, 0, 0])
@@ -45,10 +52,19 @@ def accuracy_at_coverage(
 ) -> float:
     """Return the accuracy at the highest threshold that keeps at least a given share of the images.
 
-    Args: `confidences`, `correct`, `weights` as for `accuracy_coverage`; `coverage` above 0 and at most 1. The least
-    that can be kept is every image of the highest confidence, never none and never all by accident.
-    Returns: a fraction; NaN where no image is scored.
-    Raises: ValueError as `accuracy_coverage` does, and where the coverage is out of range.
+    Args:
+        confidences: As for `accuracy_coverage`.
+        correct: As for `accuracy_coverage`.
+        weights: As for `accuracy_coverage`.
+        coverage: Above 0 and at most 1. The least that can be kept is every image of the highest confidence, never none
+            and never all by accident.
+
+    Returns:
+        A fraction; NaN where no image is scored.
+
+    Raises:
+        ValueError: As `accuracy_coverage` does, and where the coverage is out of range.
+
     Source: Y. Geifman and R. El-Yaniv, arXiv 1705.08500.
 
     >>> accuracy_at_coverage([0.9, 0.6, 0.3, 0.2], [1, 1, 0, 0], 0.5)
@@ -69,9 +85,17 @@ def accuracy_coverage_area(confidences: ArrayLike, correct: ArrayLike, weights: 
     k = 1 … n, of the accuracy of the k most confident: one less the area under the risk-coverage curve. Where all
     confidences are equal it is the accuracy.
 
-    Args: `confidences`, `correct`, `weights` as for `accuracy_coverage`.
-    Returns: a fraction; NaN where no image is scored.
-    Raises: ValueError as `accuracy_coverage` does.
+    Args:
+        confidences: As for `accuracy_coverage`.
+        correct: As for `accuracy_coverage`.
+        weights: As for `accuracy_coverage`.
+
+    Returns:
+        A fraction; NaN where no image is scored.
+
+    Raises:
+        ValueError: As `accuracy_coverage` does.
+
     Source: Y. Geifman, G. Uziel and R. El-Yaniv, arXiv 1805.08206, whose AURC is one less this; RealBirdID's
     AUC, arXiv 2603.27033.
 
@@ -94,9 +118,18 @@ def accuracy_coverage_area_interval(
     Limits: the level is approximate and the interval errs on the wide side (at 0.95, simulated coverage is 0.94 to
     1.00), widest where confidence tells right from wrong well.
 
-    Args: `confidences`, `correct`, `weights` as for `accuracy_coverage`; `level` in (0, 1).
-    Returns: Interval of fractions, inside [0, 1] and around the area; NaN where no image is scored.
-    Raises: ValueError as `accuracy_coverage` does, and where the level is no level.
+    Args:
+        confidences: As for `accuracy_coverage`.
+        correct: As for `accuracy_coverage`.
+        weights: As for `accuracy_coverage`.
+        level: In (0, 1).
+
+    Returns:
+        Interval of fractions, inside [0, 1] and around the area; NaN where no image is scored.
+
+    Raises:
+        ValueError: As `accuracy_coverage` does, and where the level is no level.
+
     Source: own combination of the area's influence function (F. R. Hampel, JASA 69 (1974) 383-393) with Wilson's
     interval at an effective sample size, as N. Dean and M. Pagano, Journal of Survey Statistics and Methodology 3
     (2015) 484-503, use it.

@@ -16,10 +16,16 @@ def confusion_tables(answers: ArrayLike, expected: ArrayLike) -> NDArray[np.int6
     An unparsed answer counts as the wrong one of the two answers, where the authors' code takes it for a no, which is
     right half of the time; what was not answered at all (an error, a question not asked) counts nowhere.
 
-    Args: `answers` (m, q) of YES, NO, UNPARSED and MISSING, a row a pair and a column a question; `expected` (m, q)
-    boolean, whether yes is right.
-    Returns: (m, 4) int64, the number of true positives, false positives, false negatives and true negatives.
-    Raises: ValueError where an answer is something else or the shapes differ.
+    Args:
+        answers: (m, q) of YES, NO, UNPARSED and MISSING, a row a pair and a column a question.
+        expected: (m, q) boolean, whether yes is right.
+
+    Returns:
+        (m, 4) int64, the number of true positives, false positives, false negatives and true negatives.
+
+    Raises:
+        ValueError: If an answer is something else or the shapes differ.
+
     Source: arXiv 2602.18094, Section 5.2, whose two questions a pair are pooled.
 
     >>> confusion_tables([[YES, YES], [UNPARSED, UNPARSED], [NO, MISSING]], [[True, False]] * 3)
@@ -51,9 +57,15 @@ def confusion_measures(table: ArrayLike) -> dict[str, Floats]:
     right, F1 without either; and Matthews' correlation where one of the four margins is empty (no answer yes at all,
     or no answer no; nothing to say yes to, or no to). An empty table has no measures: all are NaN.
 
-    Args: `table` (..., 4), not negative: true positives, false positives, false negatives, true negatives.
-    Returns: for each of MEASURES an array (...): fractions, and Matthews' correlation in [-1, 1].
-    Raises: ValueError where there are not four counts or one is negative or no number.
+    Args:
+        table: (..., 4), not negative: true positives, false positives, false negatives, true negatives.
+
+    Returns:
+        For each of MEASURES an array (...): fractions, and Matthews' correlation in [-1, 1].
+
+    Raises:
+        ValueError: If there are not four counts or one is negative or no number.
+
     Source: arXiv 2602.18094, Eq. (16); B. W. Matthews, Biochimica et Biophysica Acta 405 (1975) 442-451.
 
     >>> {name: round(float(value), 3) for name, value in confusion_measures([6, 1, 2, 7]).items()}
@@ -84,11 +96,18 @@ def derive_measures(accuracy: ArrayLike, recall: ArrayLike) -> dict[str, Floats]
     A false positive rate outside [0, 1] says that no such answers have this accuracy and this recall; the other values
     mean nothing there. What has no denominator is 0, as in `confusion_measures`.
 
-    Args: `accuracy` and `recall`, fractions or NaN, of shapes that broadcast.
-    Returns: arrays of the common shape: fpr = 1 - 2 accuracy + recall, the share of wrong answers where no is right;
-    precision = recall / (recall + fpr); f1 = 2 recall / (1 + recall + fpr);
-    mcc = (recall - fpr) / √((recall + fpr)(2 - recall - fpr)).
-    Raises: ValueError where a value is not in [0, 1] or the shapes do not broadcast.
+    Args:
+        accuracy: Fractions or NaN, of shapes that broadcast.
+        recall: Fractions or NaN, of shapes that broadcast.
+
+    Returns:
+        Arrays of the common shape: fpr = 1 - 2 accuracy + recall, the share of wrong answers where no is right;
+        precision = recall / (recall + fpr); f1 = 2 recall / (1 + recall + fpr); mcc = (recall - fpr) / √((recall +
+        fpr)(2 - recall - fpr)).
+
+    Raises:
+        ValueError: If a value is not in [0, 1] or the shapes do not broadcast.
+
     Source: own, from the definitions; arXiv 2602.18094, Section 5.3, balances yes and no by two opposite questions.
 
     >>> derived = derive_measures(0.8479, 0.8428)  # its Table 1, first row

@@ -48,10 +48,18 @@ class Flags:
 def purified_probabilities(logits: ArrayLike, present: ArrayLike, absent: ArrayLike) -> Float64s:
     """Return the probability of each present category under a softmax without the image's other present categories.
 
-    Args: `logits` (n, k), `present` and `absent` (n, k) bool; categories that are neither are not annotated and are
-    left out of the softmax.
-    Returns: fractions (n, k), NaN for categories that are not present; 1 if no category is absent.
-    Raises: ValueError for different shapes, a category both present and absent, and a logit that is not finite.
+    Args:
+        logits: (n, k).
+        present: (n, k) bool: which categories are present.
+        absent: (n, k) bool: which are absent; categories that are neither are not annotated and are left out of the
+            softmax.
+
+    Returns:
+        Fractions (n, k), NaN for categories that are not present; 1 if no category is absent.
+
+    Raises:
+        ValueError: For different shapes, a category both present and absent, and a logit that is not finite.
+
     Source: arXiv 2602.18094, section 4, "Purify".
 
     >>> purified_probabilities([[2.0, 2.0, 2.0]], [[True, True, False]], [[False, False, True]]).tolist()
@@ -68,9 +76,18 @@ def purified_probabilities(logits: ArrayLike, present: ArrayLike, absent: ArrayL
 def compute_flags(logits: ArrayLike, present: ArrayLike, absent: ArrayLike, threshold: float = THRESHOLD) -> Flags:
     """Return the failures of one detector: outscored images (case 1) and unlikely present categories (case 2).
 
-    Args: as `purified_probabilities`; `threshold` in [0, 1], a probability.
-    Returns: Flags; a tie is not a failure.
-    Raises: ValueError as `purified_probabilities`, and for a threshold out of range.
+    Args:
+        logits: As for `purified_probabilities`.
+        present: As for `purified_probabilities`.
+        absent: As for `purified_probabilities`.
+        threshold: A probability, in [0, 1].
+
+    Returns:
+        Flags; a tie is not a failure.
+
+    Raises:
+        ValueError: As `purified_probabilities`, and for a threshold out of range.
+
     Source: arXiv 2602.18094, section 4, the two cases of failure detection.
 
     >>> found = compute_flags([[4.0, 0.0, 1.0]], [[True, True, False]], [[False, False, True]], 0.3)
@@ -94,7 +111,9 @@ def compute_flags(logits: ArrayLike, present: ArrayLike, absent: ArrayLike, thre
 def check_arrays(logits: ArrayLike, present: ArrayLike, absent: ArrayLike) -> tuple[Float64s, Bools, Bools]:
     """Return the three arguments as arrays of one shape.
 
-    Raises: ValueError as `purified_probabilities`.
+    Raises:
+        ValueError: As `purified_probabilities`.
+
     Source: own definition.
 
     >>> check_arrays([[float("nan")]], [[True]], [[False]])
@@ -122,9 +141,15 @@ def check_arrays(logits: ArrayLike, present: ArrayLike, absent: ArrayLike) -> tu
 def combine_flags(failed: Sequence[ArrayLike]) -> tuple[Bools, Bools]:
     """Return the pairs that all detectors fail on (OOD-H), and those that some but not all fail on (OOD-S).
 
-    Args: `failed`, one boolean array per detector, all of one shape.
-    Returns: two boolean arrays; with one detector, OOD-S is empty; with two, it is the symmetric difference.
-    Raises: ValueError if there is no detector.
+    Args:
+        failed: One boolean array per detector, all of one shape.
+
+    Returns:
+        Two boolean arrays; with one detector, OOD-S is empty; with two, it is the symmetric difference.
+
+    Raises:
+        ValueError: If there is no detector.
+
     Source: arXiv 2602.18094, section 4 and appendix E.2.
 
     >>> hard, simple = combine_flags([[True, True, False], [True, False, False]])
@@ -142,9 +167,18 @@ def combine_flags(failed: Sequence[ArrayLike]) -> tuple[Bools, Bools]:
 def draw_sample(names: Iterable[str], most: int, seed: int, what: str) -> list[int]:
     """Return a random sample of at most `most` indices that does not depend on the order of the names.
 
-    Args: `names` of the items, all different; `what` distinguishes samples with the same seed.
-    Returns: indices, ascending.
-    Raises: ValueError for a negative `most`.
+    Args:
+        names: Of the items, all different.
+        most: The most that are drawn.
+        seed: A whole number.
+        what: Distinguishes samples with the same seed.
+
+    Returns:
+        Indices, ascending.
+
+    Raises:
+        ValueError: For a negative `most`.
+
     Source: arXiv 2602.18094, appendix A (random downsampling); the order by hash is our own definition.
 
     >>> chosen = draw_sample(["a", "b", "c"], 2, 42, "OOD-H")

@@ -50,9 +50,16 @@ class HardSamples:
 def hardness(probabilities: ArrayLike, gamma: float = GAMMA) -> Floats:
     """Return the focal loss of predictions, (1 - p)^γ · (-log p): 0 for full confidence, large for low confidence.
 
-    Args: `probabilities` (m,) of the predicted categories, in (0, 1]; `gamma` of at least 0.
-    Returns: (m,) values of at least 0, in nats.
-    Raises: ValueError for a probability outside (0, 1] or a negative gamma.
+    Args:
+        probabilities: (m,) of the predicted categories, in (0, 1].
+        gamma: Of at least 0.
+
+    Returns:
+        (m,) values of at least 0, in nats.
+
+    Raises:
+        ValueError: For a probability outside (0, 1] or a negative gamma.
+
     Source: arXiv 2602.18094, equation 27; T.-Y. Lin et al., ICCV 2017, 2980-2988.
 
     >>> hardness([1.0, 0.5, 0.1]).round(3).tolist()
@@ -69,9 +76,15 @@ def hardness(probabilities: ArrayLike, gamma: float = GAMMA) -> Floats:
 def propose_top_categories(probabilities: ArrayLike) -> Proposals:
     """Return one proposal per image: its most probable category, the first one in case of a tie.
 
-    Args: `probabilities` (n, k) in [0, 1] of an encoder or classifier; a row with NaN has no proposal.
-    Returns: Proposals in the order of the images.
-    Raises: ValueError for another shape, no category, or a largest probability outside (0, 1].
+    Args:
+        probabilities: (n, k) in [0, 1] of an encoder or classifier; a row with NaN has no proposal.
+
+    Returns:
+        Proposals in the order of the images.
+
+    Raises:
+        ValueError: For another shape, no category, or a largest probability outside (0, 1].
+
     Source: arXiv 2602.18094, Algorithm 1, with the image as its only candidate box; own definition.
 
     >>> found = propose_top_categories([[0.2, 0.8], [float("nan"), 0.1], [0.6, 0.4]])
@@ -91,9 +104,16 @@ def propose_top_categories(probabilities: ArrayLike) -> Proposals:
 def keep_annotated(proposals: Proposals, present: ArrayLike) -> tuple[Proposals, int]:
     """Return the proposals whose category is annotated in their image, and the number of the others.
 
-    Args: `proposals` with rows below n and categories below k; `present` (n, k), the categories of each image.
-    Returns: the proposals that are true positives, in their order, and the number of false positives.
-    Raises: ValueError if `present` is not a boolean matrix, or a row or category is outside it.
+    Args:
+        proposals: With rows below n and categories below k.
+        present: (n, k), the categories of each image.
+
+    Returns:
+        The proposals that are true positives, in their order, and the number of false positives.
+
+    Raises:
+        ValueError: If `present` is not a boolean matrix, or a row or category is outside it.
+
     Source: own definition; the paper asks about categories that are present (section 3), and does not state how it
     treats false positives.
 
@@ -121,10 +141,19 @@ def mine_hard_samples(
     key of the image, so that the order of proposals and images does not matter. If a pair has several proposals, the
     hardest one is kept.
 
-    Args: `proposals` with rows below n; `keys` (n,) of the images, all different; `k` of at least 1; `q` in (0, 100]
-    percent; `gamma` as in `hardness`.
-    Returns: HardSamples by descending hardness, then key, then category.
-    Raises: ValueError for different lengths, repeated keys, or an argument out of range.
+    Args:
+        proposals: With rows below n.
+        keys: (n,) of the images, all different.
+        k: Of at least 1.
+        q: In (0, 100] percent.
+        gamma: As in `hardness`.
+
+    Returns:
+        HardSamples by descending hardness, then key, then category.
+
+    Raises:
+        ValueError: For different lengths, repeated keys, or an argument out of range.
+
     Source: arXiv 2602.18094, Algorithm 1.
 
     >>> found = Proposals(np.array([0, 0, 1, 2]), np.array([5, 5, 5, 7]), np.array([0.9, 0.3, 0.2, 0.8]))

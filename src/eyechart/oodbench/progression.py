@@ -50,9 +50,18 @@ def draw_couples(names: Sequence[tuple[str, str]], most: int, seed: int, what: s
     The order within a couple is random. The paper says that every image is "paired with two different category labels
     (without duplication)", but not how many couples of an image there may be; here all are candidates.
 
-    Args: `names` (image, category) of the pairs, all different; `what` distinguishes samples with the same seed.
-    Returns: (first, second) indices in `names`, sorted by name; they do not depend on the order of `names`.
-    Raises: ValueError for a negative `most`.
+    Args:
+        names: (image, category) of the pairs, all different.
+        most: The most that are drawn.
+        seed: A whole number.
+        what: Distinguishes samples with the same seed.
+
+    Returns:
+        (first, second) indices in `names`, sorted by name; they do not depend on the order of `names`.
+
+    Raises:
+        ValueError: For a negative `most`.
+
     Source: arXiv 2602.18094, section 5.5.
 
     >>> draw_couples([("a", "cup"), ("a", "egg"), ("b", "cup")], 10, 42, "ID") in ([(0, 1)], [(1, 0)])

@@ -73,11 +73,19 @@ def semantic_overlap(
 
     Images are matched by the stem of their file names; an image that is not in the corpus does not overlap.
 
-    Args: `images` (pairs,), file names or keys; `categories` (pairs,), their names; `texts` by stem, as in a Corpus;
-    `synonyms` by category.
-    Returns: Overlap of the pairs in their order.
-    Raises: ValueError for different lengths or a name without a word; DataError if the corpus has none of the images,
-    because an overlap of zero would then be meaningless.
+    Args:
+        images: (pairs,), file names or keys.
+        categories: (pairs,), their names.
+        texts: By stem, as in a Corpus.
+        synonyms: By category.
+
+    Returns:
+        Overlap of the pairs in their order.
+
+    Raises:
+        ValueError: For different lengths or a name without a word.
+        DataError: If the corpus has none of the images, because an overlap of zero would then be meaningless.
+
     Source: arXiv 2602.18094, B.1.2, equation 1 and the warning of a "false-zero overlap".
 
     >>> images, texts = ["1.jpg", "1.jpg", "2.jpg", "3.jpg"], {"1": ["Cats", "A caterpillar"], "2": ["A caterpillar"]}
@@ -106,9 +114,12 @@ def semantic_overlap(
 def normalize_texts(texts: Iterable[str]) -> str:
     """Return texts as one string in which whole words can be searched: folded, single spaces, a bar between phrases.
 
-    Args: `texts`, in any language with spaces between words.
-    Returns: a string that begins and ends with a space.
-    Raises: nothing.
+    Args:
+        texts: In any language with spaces between words.
+
+    Returns:
+        A string that begins and ends with a space.
+
     Source: own definition.
 
     >>> normalize_texts(["A black-and-white Cat's tail.", "It is hot, dog!"])
@@ -121,9 +132,15 @@ def normalize_texts(texts: Iterable[str]) -> str:
 def name_forms(names: Iterable[str]) -> tuple[str, ...]:
     """Return every form of the names of a category, normalized as by `normalize_texts`.
 
-    Args: `names` of one category.
-    Returns: singular and plural forms, with words separated and joined, each with a space on both sides.
-    Raises: ValueError for a name without a word.
+    Args:
+        names: Of one category.
+
+    Returns:
+        Singular and plural forms, with words separated and joined, each with a space on both sides.
+
+    Raises:
+        ValueError: For a name without a word.
+
     Source: own definition; regular English plurals and a few irregular ones.
 
     >>> name_forms(["wine glass"])

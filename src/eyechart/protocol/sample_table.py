@@ -25,10 +25,16 @@ def shared_cells(
 ) -> list[Any]:
     """Return the cells of the shared columns of one row.
 
-    Args: `key` of the image; `target` the expected answer as text, and `prediction` the model's in the same terms, ""
-    for none; `correct` 1 or 0 under the first label set, None or NaN for a sample that does not count; `subset` that
-    the sample belongs to, such as `OOD-S` or `UA`; `error` the message of an error.
-    Returns: the cells in the order of `SHARED_COLUMNS`.
+    Args:
+        key: The key of the image.
+        target: The expected answer as text.
+        prediction: The model's answer in the same terms, "" for none.
+        correct: 1 or 0 under the first label set, None or NaN for a sample that does not count.
+        subset: The subset that the sample belongs to, such as `OOD-S` or `UA`.
+        error: The message of an error.
+
+    Returns:
+        The cells in the order of `SHARED_COLUMNS`.
 
     >>> shared_cells(key="a", target="yes", prediction="no", correct=0.0)
     ['a', 'yes', 'no', 0, '', '']
@@ -42,8 +48,9 @@ def shared_cells(
 def check_rows(protocol: str, rows: Iterator[list[Any]]) -> Iterator[list[Any]]:
     """Yield the header and the rows of the sample table of a protocol, unchanged.
 
-    Raises: ReportError for a missing or misplaced shared column, a column that occurs twice, a row of another length,
-    an outcome other than 1, 0 and "", and an outcome of a sample with an error.
+    Raises:
+        ReportError: For a missing or misplaced shared column, a column that occurs twice, a row of another length, an
+            outcome other than 1, 0 and "", and an outcome of a sample with an error.
 
     >>> list(check_rows("mine", iter([["key", "answer"], ["a", "yes"]])))
     Traceback (most recent call last):

@@ -61,11 +61,16 @@ def summarise(
 ) -> ProbabilitySummary:
     """Return the summary of probabilities, which are read in blocks.
 
-    Args: `read` gives (stop - start, leaves) of the rows from start to stop, which add up to 1 (and are divided by
-    their sum, in float64 like those of the taxa) or are all NaN; `species` (n,), the true species of each row, -1 for
-    none; `ancestors` as for `Tree.from_levels`. The tree of the thresholds has the first `tree_levels` of them and the
-    root, by default all.
-    Raises: DataError for a row that holds no probabilities.
+    Args:
+        read: A function that gives (stop - start, leaves) of the rows from start to stop, which add up to 1 (and are
+            divided by their sum, in float64 like those of the taxa) or are all NaN.
+        species: (n,), the true species of each row, -1 for none.
+        ancestors: As for `Tree.from_levels`.
+        tree_levels: How many of them, with the root, the tree of the thresholds has, by default all.
+        block: The number of rows that are read at once.
+
+    Raises:
+        DataError: For a row that holds no probabilities.
     """
     tree, starts, rows = Tree.from_levels(ancestors), level_starts(ancestors), len(species)
     of_steps = Tree.from_levels(ancestors[:tree_levels])
