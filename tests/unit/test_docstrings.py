@@ -51,3 +51,11 @@ def test_sections_are_parsed_and_name_every_parameter(folder: str) -> None:
                 stated = {parameter.name.lstrip("*") for parameter in section.value}
                 wrong += [f"{name}: {', '.join(sorted(stated ^ known))}"] if stated != known else []
     assert wrong == [], "\n".join(wrong)
+
+
+def test_functions_of_the_api_reference_have_parameters_and_a_result() -> None:
+    for file, name in (("evaluation", "evaluate"), ("determinism", "audit"), ("runs", "load_run"), ("runs", "compare")):
+        path = ROOT / "src" / "eyechart" / "api" / f"{file}.py"
+        function = griffe.visit(file, filepath=path, code=path.read_text(encoding="utf-8"))[name]
+        kinds = {section.kind.value for section in function.docstring.parse("google", warnings=False)}
+        assert {"parameters", "returns", "raises"} <= kinds, name

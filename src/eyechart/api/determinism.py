@@ -79,15 +79,33 @@ def audit(
 ) -> Audit:
     """Evaluate a model several times, and return how many of its answers change.
 
-    The reference is the model as specified. Its answers come from the store where they are stored. It is compared with
-    `repeats` evaluations under the same settings, one with each `batch_size`, one with each `dtype`, and one of each
-    specification in `against`, such as another engine with the same weights. These are computed anew: no answer is read
-    from the store. Without `batch_size`, `dtype` and `against` the batch size 1 is compared, if the model has this
-    option. `alpha` is the significance level of the gate whose noise floor is computed. Samples that end in an error
-    are left out.
+    The reference is the model as specified. Its answers come from the store where they are stored. Those of the others
+    are computed anew: no answer is read from the store. Without `batch_size`, `dtype` and `against` the batch size 1 is
+    compared, if the model has this option. Samples that end in an error are left out.
 
-    The other arguments are those of `evaluate`. Raises an error of `eyechart.errors` for wrong arguments, before
-    anything is evaluated, for missing data, or if a case cannot be compared.
+    Args:
+        model: A specification.
+        data: As for `evaluate`.
+        batch_size: Batch sizes that are compared.
+        dtype: Precisions that are compared.
+        against: Other specifications, such as another engine with the same weights.
+        repeats: How many evaluations under the same settings are compared.
+        alpha: The significance level of the gate whose noise floor is computed.
+        protocol: As for `evaluate`.
+        options: As for `evaluate`.
+        limit: As for `evaluate`.
+        seed: As for `evaluate`.
+        data_root: As for `evaluate`.
+        store: As for `evaluate`.
+        offline: As for `evaluate`.
+        progress: As for `evaluate`.
+
+    Returns:
+        How many answers change under each setting, and the noise floor of the gate.
+
+    Raises:
+        EyechartError: For wrong arguments, before anything is evaluated, for missing data, or if a case cannot be
+            compared.
     """
     spec = parse_named_spec(model)
     settings = [*vary(spec, batch_size, dtype, against, repeats)]

@@ -94,30 +94,44 @@ def evaluate(
     Answers are stored and numbers computed as by `pytest`; a second call sends only what is not stored yet, with a
     model in memory only if it has an `identity`.
 
-    - `model`: a specification such as `open_clip[ViT-B-32,pretrained=openai]`, or a model in memory: `(module,
-      transform)` for a classifier of torch, a model of timm, `(model, preprocess, tokenizer)` of open_clip, `(model,
-      processor)` of transformers, or an object of a class of `eyechart.models.types`. `name` is its name in cases.
-    - `identity`: what tells a model in memory from others, such as "clip-ft-epoch3". Later calls use its stored answers
-      again only if they give the same `identity`: code and values that change answers cannot all be seen. Give another
-      one whenever you change something, and one at all to continue after an interruption. A specification takes none.
-    - `data`: the name of a split (`imagenet/sample`), a folder with a folder of images for each class, a DataFrame with
-      the columns `path` and `label`, a `datasets.Dataset`, or a torch data set of (image, label) with `classes`, or
-      with `class_names` here. `data_name` is its name in cases, as `benchmark/split`.
-    - `protocol`: one or several names, or a class; by default all that suit the model and the data. `options` are its
-      options (`{"epochs": 3}`), of several protocols as `{"multiple_choice.epochs": 3}`. `metrics` replace those of the
-      packaged benchmark.
-    - `labels`: files of further label sets by name. `limit`: a random sample of this many images, or of
-      each class as in "10/class", drawn with `seed`.
-    - `data_root`: the folder in which the name of a split is looked up, as for `--eye-data`.
-    - `templates`: prompt templates of zero-shot models. `store`, `out`: the folders of stored answers and of runs.
-      `remote`: the URL of a store from which sealed answers are copied, as for `--eye-remote`.
-    - `devices`: the number of processes of a model on this machine; by default one for each GPU if there are two or
-      more, else none beside this process. `ray`: the address of a Ray cluster that answers, as for `--eye-ray`. A model
-      in memory always answers in this process.
-    - `max_errors`: the number of images per case that may end in an error. Raises ToleranceError for more, after the
-      run is written.
+    Args:
+        model: A specification such as `open_clip[ViT-B-32,pretrained=openai]`, or a model in memory: `(module,
+            transform)` for a classifier of torch, a model of timm, `(model, preprocess, tokenizer)` of open_clip,
+            `(model, processor)` of transformers, or an object of a class of `eyechart.models.types`.
+        data: The name of a split (`imagenet/sample`), a folder with a folder of images for each class, a DataFrame with
+            the columns `path` and `label`, a `datasets.Dataset`, or a torch data set of (image, label) with `classes`,
+            or with `class_names` here.
+        protocol: One or several names, or a class; by default all that suit the model and the data.
+        metrics: Metrics in place of those of the packaged benchmark.
+        options: Options of the protocol (`{"epochs": 3}`), of several ones as `{"multiple_choice.epochs": 3}`.
+        labels: Files of further label sets, by name.
+        class_names: Names of the classes of a torch data set that has none.
+        name: The name of the model in cases.
+        identity: What tells a model in memory from others, such as "clip-ft-epoch3". Later calls use its stored answers
+            again only if they give the same one: code and values that change answers cannot all be seen. Give another
+            one whenever you change something, and one at all to continue after an interruption. A specification takes
+            none.
+        data_name: The name of data in memory or in a folder, as `benchmark/split`.
+        limit: A random sample of this many images, or of each class as in "10/class".
+        seed: The seed of this sample, and of everything that is drawn.
+        data_root: The folder in which the name of a split is looked up, as for `--eye-data`.
+        templates: Prompt templates of zero-shot models.
+        store: The folder of stored answers.
+        remote: The URL of a store from which sealed answers are copied, as for `--eye-remote`.
+        out: The folder of runs.
+        offline: Whether no connection may be opened.
+        devices: The number of processes of a model on this machine; by default one for each GPU if there are two or
+            more, else none beside this process. A model in memory always answers in this process.
+        ray: The address of a Ray cluster that answers, as for `--eye-ray`.
+        max_errors: The number of images per case that may end in an error.
+        progress: Whether a bar is shown.
 
-    Raises an error of `eyechart.errors` for wrong arguments, missing data, or a model that does not suit the protocol.
+    Returns:
+        The run, with its metrics and samples as frames.
+
+    Raises:
+        EyechartError: For wrong arguments, missing data, or a model that does not suit the protocol.
+        ToleranceError: For more errors than `max_errors`, after the run is written.
     """
     if devices != "auto" and (ray or not isinstance(devices, int) or devices < 1):
         reason = "ray=… is given, too" if ray else f"got {devices!r}"

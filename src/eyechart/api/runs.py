@@ -110,21 +110,44 @@ class EvaluationRun:
         return figure
 
     def table(self, name: str, labels: str | None = None) -> list[pd.DataFrame]:
-        """Return a published table, such as `label-categories` or `T4`: one frame per selection of comparable cases.
+        """Return a published table, such as `label-categories` or `T4`.
 
-        The title of a frame is in `frame.attrs["title"]`, its notes in `frame.attrs["notes"]`.
+        Args:
+            name: Its name, or its number in the paper.
+            labels: Only this label set; None for all.
+
+        Returns:
+            One frame per selection of comparable cases. `frame.attrs` has its title and notes.
         """
         return [table_frame(table) for table in tables(name, self.loaded, labels)]
 
     def figure(self, name: str, out: Path | str | None = None, labels: str | None = None) -> Path:
-        """Draw a published figure as SVG, by default into the folder of the run, and return its path."""
+        """Draw a published figure as SVG.
+
+        Args:
+            name: Its name, or its number in the paper.
+            out: The file to write; None for one in the folder of the run.
+            labels: Only this label set; None for all.
+
+        Returns:
+            The path of the file.
+        """
         from eyechart.reports.figures import draw
 
         path: Path = draw(name, self.loaded, labels, None if out is None else Path(out), report_folder(self.folder))
         return path
 
     def page(self, out: Path | str | None = None, *, data: str | None = None, figures: bool = True) -> Path:
-        """Write the page, a folder that opens from disk, and return the path of its `index.html`."""
+        """Write the page, a folder that opens from disk.
+
+        Args:
+            out: The folder to write; None for one in the folder of the run.
+            data: The folder of the images, as for `--eye-data`; None for the recorded one.
+            figures: Whether the published figures are drawn, which takes longest.
+
+        Returns:
+            The path of its `index.html`.
+        """
         from eyechart.reports.page.write import PageOptions, write_page
 
         folder = Path(out) if out is not None else report_folder(self.folder) / "page"
@@ -139,7 +162,15 @@ class EvaluationRun:
 def load_run(*folders: Path | str, store: Path | str = STORE) -> EvaluationRun:
     """Return a run by its folder, such as `reports/runs/latest`; of several, later ones replace earlier ones.
 
-    Raises ReportError if a folder has no records.
+    Args:
+        folders: Folders of runs, or their files records.json.
+        store: The folder of the stored answers.
+
+    Returns:
+        The run.
+
+    Raises:
+        ReportError: If a folder has no records.
     """
     run = EvaluationRun(tuple(map(Path, folders)), Path(store))
     _ = run.loaded
@@ -206,11 +237,20 @@ def compare(
 ) -> Comparison:
     """Compare two runs, or two models, metric by metric over the same samples, with the tests of the gate.
 
-    `before` may also be the file or folder of baselines. `models` are the names or specifications of a model in
-    `before` and of one in `after`, or of two in `before` if `after` is left out. `alpha` is the significance level for
-    the primary metrics of all cases and for all other metrics, `max_drop` the largest loss that is tolerated, and
-    `margin` the loss that must be excluded for "no regression". Raises ReportError if the runs have no case in common,
-    or not these models.
+    Args:
+        before: A run, or the file or folder of baselines.
+        after: The other run, None to compare two models of `before`.
+        models: The names or specifications of a model in `before` and of one in `after`, or of two in `before`.
+        alpha: The significance level for the primary metrics of all cases, and for all other metrics.
+        max_drop: The largest loss that is tolerated, a fraction.
+        margin: The loss that must be excluded for "no regression", a fraction.
+
+    Returns:
+        The verdict on every metric that both sides have.
+
+    Raises:
+        ReportError: If the runs have no case in common, or not these models.
+        SpecError: If neither another run nor two models are given.
     """
     if after is None and models is None:
         raise SpecError("compare takes two runs, or one and two of its models: models=(SPEC, SPEC).")
