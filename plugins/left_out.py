@@ -75,18 +75,18 @@ class LeftOutTraining:
     @pytest.hookimpl(trylast=True)
     def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> None:
         """Deselect cases that nothing else deselected."""
-        cases = [case for item in items if (case := get_case(item))]
-        tested = {case.benchmark for case in cases if case.split.casefold() not in TRAINING}
-        training = {case.whole_split: case.split for case in cases if case.split.casefold() in TRAINING}
+        cases = {item: case for item in items if (case := get_case(item))}
+        tested = {case.benchmark for case in cases.values() if case.split.casefold() not in TRAINING}
         named = " ".join([self.config.getoption("keyword"), *(arg.partition("::")[2] for arg in self.config.args)])
-        self.splits = sorted(
-            whole for whole, split in training.items() if whole.rpartition("/")[0] in tested and split not in named
-        )
-        left = [item for item in items if (case := get_case(item)) and case.whole_split in self.splits]
+        left = {
+            item: case.whole_split
+            for item, case in cases.items()
+            if case.split.casefold() in TRAINING and case.benchmark in tested and case.split not in named
+        }
+        self.splits = sorted({*left.values()})
         if left:
-            gone = {*left}
-            items[:] = [item for item in items if item not in gone]
-            self.config.hook.pytest_deselected(items=left)
+            items[:] = [item for item in items if item not in left]
+            self.config.hook.pytest_deselected(items=[*left])
 
     @pytest.hookimpl(trylast=True)
     def pytest_sessionfinish(self) -> None:

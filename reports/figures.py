@@ -56,21 +56,21 @@ def draw(name: str, runs: Runs, labels: str | None, out: Path | None, folder: Pa
 def draw_main_metrics(runs: Runs) -> "Figure":
     """Return a figure with the main metric of each case and its 95 % interval, one panel for each split."""
     with matplotlib_defaults():
-        groups = [[case for case in group.cases if first_metric(case)] for group in runs.groups]
-        titles = [group.title for group in runs.groups]
-        heights = [0.3 * len(cases) + 0.9 for cases in groups]
-        figure, axes = create_panels(heights, 1, 7.0)
-        for (ax,), group, cases, title in zip(axes, runs.groups, groups, titles, strict=True):
+        shown = [
+            [(case, metric) for case in group.cases if (metric := first_metric(case)) is not None]
+            for group in runs.groups
+        ]
+        figure, axes = create_panels([0.3 * len(cases) + 0.9 for cases in shown], 1, 7.0)
+        for (ax,), group, cases in zip(axes, runs.groups, shown, strict=True):
             protocols = group.protocol_names()
-            for index, case in enumerate(cases):
-                metric = first_metric(case)
-                low, high = (metric and metric.ci) or (nan, nan)
+            for index, (_, metric) in enumerate(cases):
+                low, high = metric.ci or (nan, nan)
                 ax.hlines(index, low, high, color="tab:blue", alpha=0.3, linewidth=5)
-                ax.plot(metric.value if metric else nan, index, "o", color="tab:blue", markersize=4)
-            label_rows(ax, [f"{case.model}, {protocols[id(case)]}" for case in cases])
-            named = dict.fromkeys(metric.name for case in cases if (metric := first_metric(case)))
-            ax.set_xlabel(f"{', '.join(named)}, with the 95 % interval", fontsize=8)
-            ax.set_title(one_line(title), fontsize=9)
+                ax.plot(metric.value, index, "o", color="tab:blue", markersize=4)
+            label_rows(ax, [f"{case.model}, {protocols[id(case)]}" for case, _ in cases])
+            names = dict.fromkeys(metric.name for _, metric in cases)
+            ax.set_xlabel(f"{', '.join(names)}, with the 95 % interval", fontsize=8)
+            ax.set_title(one_line(group.title), fontsize=9)
         return figure
 
 

@@ -42,9 +42,10 @@ def rank_cases(runs: Runs, alpha: float) -> list[Ranking]:
 def comparable_scores(group: ComparableCases, runs: Runs) -> Iterator[list[ModelScore]]:
     """Yield the scores of the models of a split that have the same main metric, if they are several."""
     for ranked, cases in primary_cases(group, runs).items():
-        scored = [(case, metric) for case in cases if (metric := first_metric(case)) is not None]
         tested = [
-            (case, metric) for case, metric in scored if metric.higher_is_better is not None and case.record.evidence
+            (case, metric)
+            for case in cases
+            if (metric := first_metric(case)) and metric.higher_is_better is not None and case.record.evidence
         ]
         if len(tested) > 1:
             yield score_cases({id(case): case.model for case, _ in tested}, tested, ranked)

@@ -14,7 +14,7 @@ type Row = Change & { case: number };
 interface Rows { metrics: Row[]; slices: Row[] }
 type How = "lost" | "gained";
 
-const [BEFORE, AFTER, DELTA, N, LOST, GAINED, P, ADJUSTED, TEST, VERDICT] = Array(10).keys();
+export const [BEFORE, AFTER, DELTA, N, LOST, GAINED, P, ADJUSTED, TEST, VERDICT] = Array(10).keys();
 const FEW = 10, MANY = 100;
 const OPEN_REASONS = 5; // with at most this many reasons, the list is open
 const MATTERS = ["regression", "tolerated", "improvement"];

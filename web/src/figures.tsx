@@ -117,12 +117,16 @@ export function zoomed(intervals: [number, number][]): [number, number] {
   return [Math.max(0, low), Math.min(1, Math.max(high, low + STEP))];
 }
 
-function Bar({ share, axis, place }: { share: Share; axis: [number, number]; place: number }) {
-  const [low, high, value] = [...share.ci, share.value].map((number) => (number - axis[0]) / (axis[1] - axis[0]));
+interface BarProps { share: { value: number; ci: [number, number] | null }; axis: [number, number]; place: number; was?: number | null }
+
+// A value with its interval on an axis, and the value before as an open dot.
+export function Bar({ share, axis, place, was = null }: BarProps) {
+  const at = (number: number) => `${(100 * (number - axis[0])) / (axis[1] - axis[0])}%`;
   return (
     <span class={`bar s${place % 8}`} aria-hidden="true">
-      <span class="whisker" style={{ left: `${100 * low}%`, width: `${100 * (high - low)}%` }} />
-      <span class="dot" style={{ left: `${100 * value}%` }} />
+      {share.ci && <span class="whisker" style={{ left: at(share.ci[0]), width: at(axis[0] + share.ci[1] - share.ci[0]) }} />}
+      {was !== null && <span class="dot was" style={{ left: at(was) }} />}
+      <span class="dot" style={{ left: at(share.value) }} />
     </span>
   );
 }

@@ -1,7 +1,7 @@
 // The summary: the verdict, each benchmark as a chart with the rank or the change of each model, and all main metrics.
-import { deltaOf, Decision, Link, textOf } from "./changes";
+import { BEFORE, deltaOf, Decision, Link, P, textOf, VERDICT } from "./changes";
 import type { Against, Case, Cell, Change, GroupSummary, Index, Metric } from "./data";
-import { zoomed } from "./figures";
+import { Bar, zoomed } from "./figures";
 import { Legend, Term } from "./glossary";
 import { nameOf, open, rowsMoved } from "./group";
 import { useLoaded } from "./loaded";
@@ -113,7 +113,7 @@ function Benchmark({ index, column }: { index: Index; column: Column }) {
   const rows = main(column);
   const n = Math.max(...rows.map((one) => one.n));
   const changed = rows.some((one) => one.change);
-  const axis = zoomed(rows.flatMap((one) => [one.metric!.ci ?? point(one.metric!.value!), ...befores(one).map(point)]));
+  const axis = zoomed(rows.flatMap((one) => [one.metric!.ci ?? point(one.metric!.value!), ...[was(one)].flatMap((old) => (old === null ? [] : [point(old)]))]));
   return rows.length ? (
     <section class="benchmark">
       <h3><Text>{column.split}</Text> <span class="hint"><MetricName metric={column.metric} />; {many(n, "image")}{rows[0].choice && <>, <Text>{rows[0].choice}</Text></>}</span></h3>
@@ -151,8 +151,8 @@ function Model({ index, row, rows, axis, protocols, changed }: ModelProps) {
     <tr>
       {rows.length > 1 && <td class="number rank">{rankText(row, rows)}</td>}
       <th scope="row"><Look index={index} row={row} />{protocols > 1 && <span class="hint"> <Term kind="protocols" name={row.protocolName} of={row.protocol} /></span>}</th>
-      <td class="track">{row.metric!.percent && <Range row={row} axis={axis} />}</td>
-      <td class="number">{change && <><span class="hint">{before(change)}</span> → </>}<b>{valueText(row.metric)}</b> <span class="hint">{metricInterval(row.metric)}</span></td>
+      <td class="track">{row.metric!.percent && <Bar share={{ value: row.metric!.value!, ci: row.metric!.ci }} axis={axis} place={0} was={was(row)} />}</td>
+      <td class="number">{change && <><span class="hint">{textOf(change.cells[BEFORE])}</span> → </>}<b>{valueText(row.metric)}</b> <span class="hint">{metricInterval(row.metric)}</span></td>
       <td>
         {change ? <Changed index={index} row={row} change={change} /> : row.verdict && changed ? <Decision decision={row.verdict.decision} />
           : row.against ? <span class="hint">{comparison(row.against)}</span> : ""}
@@ -167,33 +167,18 @@ function rankText({ rank }: Case, rows: Case[]): string {
   return rank === undefined ? "–" : others ? `${rank}–${rank + others}` : String(rank);
 }
 
-// The value before, if there is one.
-const befores = ({ change }: Case): number[] => {
-  const old = change?.cells[0];
-  return old && typeof old !== "string" && old[0] !== null ? [old[0]] : [];
+// The value before, null without one.
+const was = ({ change }: Case): number | null => {
+  const old = change?.cells[BEFORE] ?? "";
+  return typeof old === "string" ? null : old[0];
 };
-
-function Range({ row, axis }: { row: Case; axis: [number, number] }) {
-  const { value, ci } = row.metric!;
-  const place = (share: number) => (share - axis[0]) / (axis[1] - axis[0]);
-  const left = (share: number) => ({ left: `${100 * Math.min(1, Math.max(0, place(share)))}%` });
-  return (
-    <span class="bar s0" aria-hidden="true">
-      {ci && <span class="whisker" style={{ ...left(ci[0]), width: `${100 * (place(ci[1]) - place(ci[0]))}%` }} />}
-      {befores(row).map((old) => <span key="before" class="dot was" style={left(old)} />)}
-      <span class="dot" style={left(value!)} />
-    </span>
-  );
-}
-
-const before = ({ cells }: Change): string => textOf(cells[0]);
 
 // The change since the baseline, with p, lost and gained samples and the verdict.
 function Changed({ index, row, change }: { index: Index; row: Case; change: Change }) {
   return (
-    <span class="change">
-      <Decision decision={textOf(change.cells[9])} /> {textOf(deltaOf(change))}
-      <span class="hint"> p {pText(change.cells[6])}{change.samples.lost === undefined ? "" : <>; <Link index={index} about={row} change={change} how="lost" />, <Link index={index} about={row} change={change} how="gained" /></>}</span>
+    <span>
+      <Decision decision={textOf(change.cells[VERDICT])} /> {textOf(deltaOf(change))}
+      <span class="hint"> p {pText(change.cells[P])}{change.samples.lost === undefined ? "" : <>; <Link index={index} about={row} change={change} how="lost" />, <Link index={index} about={row} change={change} how="gained" /></>}</span>
     </span>
   );
 }

@@ -76,8 +76,8 @@ class EvaluationRun:
 
         Returns:
             Counts with a row for each expected answer, and a column for each answer in the same order, then for other
-            answers, "" for none. Samples without an
-            expected answer, and those that ended in an error, do not count; nor do images with several labels.
+            answers, "" for none. Samples without an expected answer, samples that ended in an error, and images with
+            several labels do not count.
 
         Raises:
             SpecError: If several cases have this name, or none.
@@ -99,7 +99,7 @@ class EvaluationRun:
         """Draw the main metric of each case with its 95 % interval, one panel for each split.
 
         Returns:
-            A figure of matplotlib, which a notebook shows.
+            A figure of matplotlib. A notebook shows it after `%matplotlib inline`.
 
         Raises:
             ReportError: If matplotlib is missing.
