@@ -27,6 +27,7 @@ OTHER = {  # options whose effect is a file of weights, a device, or tested wher
     "knn": {"encoder"},
     "conse": {"classifier", "text"},
 }
+WITH_TEST_ALL = {"vllm", "hf device_map"}  # packages that README's second command does not install
 PLAIN = {
     "open_clip": "open_clip[toybox-clip]",
     "timm": "timm[]",
@@ -53,7 +54,12 @@ VALUES = {
 }  # fmt: skip
 OWN_VALUES = {("anthropic", "thinking"): "disabled", ("vllm", "quantization"): "fp8"}
 CASES = [
-    pytest.param(name, option.name, id=f"{name} {option.name}", marks=[pytest.mark.deep] * (name == "vllm"))
+    pytest.param(
+        name,
+        option.name,
+        id=f"{name} {option.name}",
+        marks=[pytest.mark.deep] * bool(WITH_TEST_ALL & {name, f"{name} {option.name}"}),
+    )
     for name, backend in BUILT_IN.items()
     for option in resolve_name(backend.target).declared_options
     if name in PLAIN and option.name not in SPEED | ASKING | PAYING | OTHER.get(name, set())
