@@ -164,7 +164,7 @@ class Files(LoadFileScheduling):  # type: ignore[misc]
         return next(shared, str(super()._split_scope(nodeid)))
 
 
-@pytest.hookimpl(optionalhook=True)
+@pytest.hookimpl(optionalhook=True, tryfirst=True)  # before that of the product, which is registered later
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Files | None:
     if config.getvalue("dist") != "load" or not runs_tests(config):
         return None
