@@ -26,8 +26,12 @@ def test_the_options_of_pytest_have_the_defaults_of_the_settings(config: pytest.
 
 def test_evaluate_has_the_defaults_of_the_settings() -> None:
     parameters_of_evaluate = signature(eyechart.evaluate).parameters
-    for name in ("limit", "seed", "templates", "store", "out", "offline", "max_errors"):
+    for name in ("limit", "seed", "max_errors"):
         assert parameters_of_evaluate[name].default == getattr(Settings, name), name
+    storage, compute, data = eyechart.Storage(), eyechart.Compute(), eyechart.Data("imagenet/sample")
+    assert (storage.store, storage.runs, storage.remote) == (Settings.store, Settings.out, Settings.remote)
+    assert (compute.ray, compute.offline) == (Settings.ray, Settings.offline)
+    assert (data.templates, data.root) == (Settings.templates, Settings.data)
 
 
 def test_the_command_line_has_the_level_of_the_gate(config: pytest.Config) -> None:

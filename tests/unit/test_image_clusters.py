@@ -55,8 +55,7 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> tuple[list[Path], str, Clu
             f"m=replay[path={home / name}.csv]",
             f"toybox/{SPLIT}",
             protocol="replay",
-            store=home / "store",
-            out=home / name,
+            storage=eyechart.Storage(home / "store", home / name),
         ).folder
 
     rows = {row.key: row for row in dataset.index}

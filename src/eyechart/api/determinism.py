@@ -12,6 +12,7 @@ from typing import Any
 
 import pandas as pd
 
+from eyechart.api.arguments import Compute, Storage
 from eyechart.api.evaluation import evaluate
 from eyechart.data.limits import Limit
 from eyechart.errors import SpecError
@@ -25,7 +26,7 @@ from eyechart.reports.determinism import Variation, audit_table, audited_cases, 
 from eyechart.reports.render import RENDERERS
 from eyechart.spec import ModelSpec, parse_named_spec
 
-BATCH_SIZE, DTYPE = "batch_size", "dtype"
+BATCH_SIZE = "batch_size"
 CACHES = ("index", "weights")  # folders of the store that hold no answers
 
 
@@ -63,8 +64,7 @@ def audit(
     model: str,
     data: Any,
     *,
-    batch_size: Collection[int | str] = (),
-    dtype: Collection[str] = (),
+    vary: Mapping[str, Collection[object]] | None = None,
     against: Collection[str] = (),
     repeats: int = 1,
     alpha: float = DEFAULT_RULE.alpha,
@@ -72,22 +72,20 @@ def audit(
     options: Mapping[str, object] | None = None,
     limit: Limit = None,
     seed: int = 42,
-    data_root: str | None = None,
     store: Path | str = STORE,
-    offline: bool = False,
-    progress: bool = True,
+    compute: Compute | None = None,
 ) -> Audit:
     """Evaluate a model several times, and return how many of its answers change.
 
     The reference is the model as specified. Its answers come from the store where they are stored. Those of the others
-    are computed anew: no answer is read from the store. Without `batch_size`, `dtype` and `against` the batch size 1 is
-    compared, if the model has this option. Samples that end in an error are left out.
+    are computed anew: no answer is read from the store. Without `vary` and `against` the batch size 1 is compared, if
+    the model has this option. Samples that end in an error are left out.
 
     Args:
         model: A specification.
         data: As for `evaluate`.
-        batch_size: Batch sizes that are compared.
-        dtype: Precisions that are compared.
+        vary: Values of options of the model that are compared, one after another, such as `{"batch_size": [1, 8],
+            "dtype": ["bfloat16"]}`.
         against: Other specifications, such as another engine with the same weights.
         repeats: How many evaluations under the same settings are compared.
         alpha: The significance level of the gate whose noise floor is computed.
@@ -95,10 +93,8 @@ def audit(
         options: As for `evaluate`.
         limit: As for `evaluate`.
         seed: As for `evaluate`.
-        data_root: As for `evaluate`.
-        store: As for `evaluate`.
-        offline: As for `evaluate`.
-        progress: As for `evaluate`.
+        store: The folder of stored answers.
+        compute: As for `evaluate`.
 
     Returns:
         How many answers change under each setting, and the noise floor of the gate.
@@ -108,49 +104,43 @@ def audit(
             compared.
     """
     spec = parse_named_spec(model)
-    settings = [*vary(spec, batch_size, dtype, against, repeats)]
-    check_models([spec, *(other for _, other in settings)], offline=offline)
+    compute = compute or Compute()
+    settings = [*list_settings(spec, vary or {}, against, repeats)]
+    check_models([spec, *(other for _, other in settings)], offline=compute.offline)
     arguments: dict[str, Any] = {
         "protocol": protocol,
         "options": options,
         "limit": limit,
         "seed": seed,
-        "data_root": data_root,
-        "offline": offline,
-        "progress": progress,
+        "compute": compute,
         "max_errors": sys.maxsize,  # a sample without an answer is left out, and counted
     }
     variations: list[Variation] = []
     with TemporaryDirectory(prefix="eyechart-audit-") as folder:
         runs = Path(folder) / "runs"
-        reference = audited_cases(evaluate(str(spec), data, store=store, out=runs, **arguments).folder)
+        reference = audited_cases(evaluate(str(spec), data, storage=Storage(store, runs), **arguments).folder)
         for number, (setting, other) in enumerate(settings):
             fresh = Path(folder) / str(number)
             copy_caches(Path(store), fresh)
-            run = evaluate(str(other), data, store=fresh, out=runs, **arguments)
+            run = evaluate(str(other), data, storage=Storage(fresh, runs), **arguments)
             variations += compare_settings(reference, audited_cases(run.folder), setting, alpha)
             shutil.rmtree(fresh)
     return Audit(spec.name, tuple(variations))
 
 
-def vary(
-    spec: ModelSpec,
-    batch_sizes: Collection[int | str],
-    dtypes: Collection[str],
-    against: Collection[str],
-    repeats: int,
+def list_settings(
+    spec: ModelSpec, vary: Mapping[str, Collection[object]], against: Collection[str], repeats: int
 ) -> Iterator[tuple[str, ModelSpec]]:
     """Yield what is compared with the reference: the changed setting, and the specification."""
     if repeats < 0:
         raise SpecError(f"repeats is {repeats}. Expected a whole number of at least 0.")
-    sizes = [*map(str, batch_sizes)]
-    if not (sizes or dtypes or against) and BATCH_SIZE in known_options(spec):
-        sizes = ["1"]
+    if not (any(vary.values()) or against) and BATCH_SIZE in known_options(spec):
+        vary = {BATCH_SIZE: [1]}
     for number in range(1, repeats + 1):
         yield "none" if repeats == 1 else f"none ({number})", spec
-    for option, values in ((BATCH_SIZE, sizes), (DTYPE, dtypes)):
+    for option, values in vary.items():
         for value in values:
-            yield f"{option}={value}", with_option(spec, option, value)
+            yield f"{option}={value}", with_option(spec, option, str(value))
     for text in against:
         other = parse_named_spec(text)
         yield other.name, other
@@ -168,9 +158,9 @@ def with_option(spec: ModelSpec, option: str, value: str) -> ModelSpec:
     known = known_options(spec)
     if option not in known:
         raise SpecError(
-            f"'{spec}' has no option '{option}', so that --{option.replace('_', '-')} cannot change it. The options of "
-            f"{spec.backend} are: {', '.join(known) or 'none'}. Leave the option out, or name another model with "
-            "--against=SPEC."
+            f"'{spec}' has no option '{option}', so that it cannot be varied. The options of "
+            f"{spec.backend} are: {', '.join(known) or 'none'}. Leave the option out, or name another "
+            "specification to compare with (against)."
         )
     return dataclasses.replace(spec, options={**spec.options, option: value})
 

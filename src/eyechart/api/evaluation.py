@@ -11,12 +11,13 @@ from functools import cache
 from importlib import import_module
 from pathlib import Path
 from pkgutil import walk_packages
-from typing import Any, Literal
+from typing import Any
 
 from msgspec.structs import replace
 from tqdm import tqdm
 
 import eyechart.benchmarks
+from eyechart.api.arguments import Compute, Data, Storage, show_argument
 from eyechart.api.runs import EvaluationRun
 from eyechart.classification.predictions import ClassPredictions
 from eyechart.data.dataset import Dataset
@@ -31,7 +32,7 @@ from eyechart.models.in_memory import BACKEND, InMemory, wrap_model
 from eyechart.models.registry import INTERFACES, capabilities, scoring_obstacle
 from eyechart.models.types import Model
 from eyechart.path_encoding import check_locale
-from eyechart.paths import RUNS, STORE, run_name
+from eyechart.paths import run_name
 from eyechart.protocol.base import Metric, Protocol
 from eyechart.protocol.evaluate import Evaluate
 from eyechart.protocol.registry import add_protocol, get_protocol, protocol_targets
@@ -71,23 +72,13 @@ def evaluate(
     protocol: str | type[Protocol[Any]] | Collection[str] = (),
     metrics: Sequence[Metric[Any]] = (),
     options: Mapping[str, object] | None = None,
-    labels: Mapping[str, Path | str] | None = None,
-    class_names: Sequence[str] = (),
     name: str = "",
     identity: str = "",
-    data_name: str = "",
     limit: Limit = None,
     seed: int = 42,
-    data_root: str | None = None,
-    templates: str | None = None,
-    store: Path | str = STORE,
-    remote: str = "",
-    out: Path | str = RUNS,
-    offline: bool = False,
-    devices: int | Literal["auto"] = "auto",
-    ray: str = "",
     max_errors: int = 0,
-    progress: bool = True,
+    storage: Storage | None = None,
+    compute: Compute | None = None,
 ) -> EvaluationRun:
     """Evaluate a model on a data set, and return the run with its metrics and samples.
 
@@ -99,32 +90,21 @@ def evaluate(
             transform)` for a classifier of torch, a model of timm, `(model, preprocess, tokenizer)` of open_clip,
             `(model, processor)` of transformers, or an object of a class of `eyechart.models.types`.
         data: The name of a split (`imagenet/sample`), a folder with a folder of images for each class, a DataFrame with
-            the columns `path` and `label`, a `datasets.Dataset`, or a torch data set of (image, label) with `classes`,
-            or with `class_names` here.
+            the columns `path` and `label`, a `datasets.Dataset`, a torch data set of (image, label) with `classes`, or
+            `eyechart.Data`, which has one of these with a name, names of classes, further labels, templates or a root.
         protocol: One or several names, or a class; by default all that suit the model and the data.
         metrics: Metrics in place of those of the packaged benchmark.
         options: Options of the protocol (`{"epochs": 3}`), of several ones as `{"multiple_choice.epochs": 3}`.
-        labels: Files of further label sets, by name.
-        class_names: Names of the classes of a torch data set that has none.
         name: The name of the model in cases.
         identity: What tells a model in memory from others, such as "clip-ft-epoch3". Later calls use its stored answers
             again only if they give the same one: code and values that change answers cannot all be seen. Give another
             one whenever you change something, and one at all to continue after an interruption. A specification takes
             none.
-        data_name: The name of data in memory or in a folder, as `benchmark/split`.
         limit: A random sample of this many images, or of each class as in "10/class".
         seed: The seed of this sample, and of everything that is drawn.
-        data_root: The folder in which the name of a split is looked up, as for `--eye-data`.
-        templates: Prompt templates of zero-shot models.
-        store: The folder of stored answers.
-        remote: The URL of a store from which sealed answers are copied, as for `--eye-remote`.
-        out: The folder of runs.
-        offline: Whether no connection may be opened.
-        devices: The number of processes of a model on this machine; by default one for each GPU if there are two or
-            more, else none beside this process. A model in memory always answers in this process.
-        ray: The address of a Ray cluster that answers, as for `--eye-ray`.
         max_errors: The number of images per case that may end in an error.
-        progress: Whether a bar is shown.
+        storage: The folders of answers and runs, by default those of `pytest`.
+        compute: Processes, cluster, network and progress, by default this machine, with a bar.
 
     Returns:
         The run, with its metrics and samples as frames.
@@ -133,27 +113,27 @@ def evaluate(
         EyechartError: For wrong arguments, missing data, or a model that does not suit the protocol.
         ToleranceError: For more errors than `max_errors`, after the run is written.
     """
-    if devices != "auto" and (ray or not isinstance(devices, int) or devices < 1):
-        reason = "ray=… is given, too" if ray else f"got {devices!r}"
-        raise SpecError(f"devices takes 'auto' or a whole number from 1 up, and not beside ray=…; {reason}.")
-    check_locale(Path.cwd(), *(text for text in (data, data_root, out, store) if isinstance(text, str | Path)))
-    call = describe_call(model, data, protocol=protocol, options=options, labels=labels, limit=limit, seed=seed)
+    data = data if isinstance(data, Data) else Data(data)
+    storage, compute = storage or Storage(), compute or Compute()
+    paths = (data.source, data.root, storage.runs, storage.store)
+    check_locale(Path.cwd(), *(text for text in paths if isinstance(text, str | Path)))
+    call = describe_call(model, data, protocol=protocol, options=options, limit=limit, seed=seed)
     settings = Settings(
-        data=data_root,
-        out=Path(out),
-        store=Path(store),
-        remote=remote,
+        data=data.root,
+        out=Path(storage.runs),
+        store=Path(storage.store),
+        remote=storage.remote,
         limit=None if limit is None else parse_limit(str(limit)),
         seed=seed,
-        offline=offline,
-        devices=0 if devices == "auto" else devices,
-        ray=ray,
+        offline=compute.offline,
+        devices=0 if compute.devices == "auto" else compute.devices,
+        ray=compute.ray,
         max_errors=max_errors,
-        templates=templates,
-        labels=tuple(LabelsOption(key, str(path)) for key, path in (labels or {}).items()),
+        templates=data.templates,
+        labels=tuple(LabelsOption(key, str(path)) for key, path in data.labels.items()),
     )
     subject = describe_model(model, name, identity)
-    selected = select_data(data, data_name, class_names, settings)
+    selected = select_data(data, settings)
     settings = dataclasses.replace(settings, data=selected.root)
     cases = plan_cases(subject, selected.split, protocol, options or {})
     folder = RunFolder(settings.out / run_name())
@@ -168,7 +148,7 @@ def evaluate(
                 on_wait=lambda message: warnings.warn(message, stacklevel=2),
             )
         )
-        run_cases(session, cases, folder, metrics, call, required=bool(protocol), progress=progress)
+        run_cases(session, cases, folder, metrics, call, required=bool(protocol), progress=compute.progress)
     return EvaluationRun((folder.path,), settings.store)
 
 
@@ -187,36 +167,34 @@ def describe_model(model: Any, name: str, identity: str) -> Subject:
     return Subject(spec, known, in_memory)
 
 
-def describe_call(model: Any, data: Any, **arguments: Any) -> str:
+def describe_call(model: Any, data: Data, **arguments: Any) -> str:
     """Return a call of `evaluate` as records have it; an object in memory is shown by its type.
 
-    >>> describe_call("conse[]", [1], protocol="zero_shot", limit=None)
+    >>> describe_call("conse[]", Data([1]), protocol="zero_shot", limit=None)
     "eyechart.evaluate('conse[]', <list>, protocol='zero_shot')"
     """
-    shown = [
-        repr(str(value)) if isinstance(value, str | Path) else f"<{type(value).__name__}>" for value in (model, data)
-    ]
     named = [f"{name}={value!r}" for name, value in arguments.items() if value]
-    return hide_secrets(f"eyechart.evaluate({', '.join([*shown, *named])})")
+    return hide_secrets(f"eyechart.evaluate({', '.join([show_argument(model), str(data), *named])})")
 
 
-def select_data(data: Any, name: str, class_names: Sequence[str], settings: Settings) -> SelectedData:
+def select_data(data: Data, settings: Settings) -> SelectedData:
     """Return the split that is evaluated. Raises SpecError or DataError for data that are not known."""
-    folder = Path(data) if isinstance(data, Path) or (isinstance(data, str) and Path(data).is_dir()) else None
-    if isinstance(data, str | Path) and len(class_names):
+    source, name = data.source, data.name
+    folder = Path(source) if isinstance(source, Path) or (isinstance(source, str) and Path(source).is_dir()) else None
+    if isinstance(source, str | Path) and len(data.class_names):
         raise SpecError(
-            f"class_names are for data in memory, and {data} is a {'folder' if folder else 'split'}: write them into "
+            f"class_names are for data in memory, and {source} is a {'folder' if folder else 'split'}: write them into "
             "the file classnames.txt of the folder of the split, a line each."
         )
-    if isinstance(data, str) and folder is None:
-        benchmark, _, split = data.rpartition("/")
+    if isinstance(source, str) and folder is None:
+        benchmark, _, split = source.rpartition("/")
         return SelectedData((benchmark, split), root=settings.data)
     ref = find_split(folder) if folder else None
     benchmark, _, split = (name or str(ref or IN_MEMORY)).rpartition("/")
     if not benchmark or not split:
-        raise SpecError(f"data_name is '{name}'. Expected a benchmark and a split, such as pets/test.")
+        raise SpecError(f"The name of the data is '{name}'. Expected a benchmark and a split, such as pets/test.")
     if folder is None or ref is None:
-        return SelectedData((benchmark, split), open_in_memory(data, benchmark, split, class_names))
+        return SelectedData((benchmark, split), open_in_memory(source, benchmark, split, data.class_names))
     named = dataclasses.replace(ref, benchmark=benchmark, split=split)
     dataset = open_split(named, cache=settings.store / "index", offline=settings.offline)
     return SelectedData((benchmark, split), dataset, None if name else str(folder.resolve().parent.parent))

@@ -11,12 +11,18 @@ from eyechart.integrations.periodic import PeriodicEvaluation, Reference
 class EvaluationCallback(Callback):  # type: ignore[misc]  # lightning is not checked
     """Evaluates the module at step 0, every `every` steps, and at the end; numbers go to the Trainer's loggers.
 
-    `get_model` returns from the LightningModule what `eyechart.evaluate` takes, such as `(module.net, transform)`.
     `evaluations` holds runs, comparisons and `history`.
 
         callback = EvaluationCallback(lambda module: (module.net, transform), "pets/test", every=500)
         Trainer(callbacks=[callback]).fit(module, loader)
         callback.evaluations.history
+
+    Args:
+        get_model: Returns from the LightningModule what `eyechart.evaluate` takes, such as `(module.net, transform)`.
+        data: As for `eyechart.evaluate`.
+        every: The number of steps between two evaluations.
+        compare_with: As for `PeriodicEvaluation`.
+        settings: Other arguments of `eyechart.evaluate`.
     """
 
     def __init__(
@@ -46,7 +52,12 @@ class EvaluationCallback(Callback):  # type: ignore[misc]  # lightning is not ch
             self.evaluate(trainer, pl_module)
 
     def evaluate(self, trainer: Trainer, pl_module: LightningModule) -> None:
-        """Evaluate the module, on the main process only, and log the numbers."""
+        """Evaluate the module, on the main process only, and log the numbers.
+
+        Args:
+            trainer: The Trainer, whose loggers get the numbers.
+            pl_module: The module.
+        """
         if trainer.is_global_zero:
             numbers = self.evaluations(self.get_model(pl_module), trainer.global_step)
             for logger in trainer.loggers:

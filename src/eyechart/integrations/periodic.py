@@ -5,7 +5,7 @@ from typing import Any, Literal
 
 import pandas as pd
 
-from eyechart.api import Comparison, EvaluationRun, compare, evaluate
+from eyechart.api import Comparison, Compute, EvaluationRun, compare, evaluate
 from eyechart.errors import SpecError
 
 Reference = Literal["first", "best"]
@@ -15,11 +15,15 @@ NAME = "model"  # of the model in cases: the same at every step, so that runs ca
 class PeriodicEvaluation:
     """Evaluates a model at the steps that are multiples of `every`, and compares each run with an earlier one.
 
-    - `data` and `settings`: as for `eyechart.evaluate`.
-    - `compare_with`: "first", the run of the first step that was evaluated, or "best", the one with the highest primary
-      metric (the first number of a run) before.
-    - `runs`, `comparisons`: the run of each step, and its comparison with the earlier run; `references`: the step of
-      that run.
+    `runs` and `comparisons` hold the run of each step and its comparison with an earlier run, `references` the step of
+    that run.
+
+    Args:
+        data: As for `eyechart.evaluate`.
+        every: The number of steps between two evaluations.
+        compare_with: "first", the run of the first step that was evaluated, or "best", the one with the highest primary
+            metric (the first number of a run) before.
+        settings: Other arguments of `eyechart.evaluate`.
     """
 
     def __init__(self, data: Any, *, every: int, compare_with: Reference = "first", **settings: Any) -> None:
@@ -28,17 +32,29 @@ class PeriodicEvaluation:
         if compare_with not in ("first", "best"):
             raise SpecError(f"compare_with is '{compare_with}'. Expected first or best.")
         self.data, self.every, self.compare_with = data, every, compare_with
-        self.settings: dict[str, Any] = {"name": NAME, "progress": False, **settings}
+        self.settings: dict[str, Any] = {"name": NAME, "compute": Compute(progress=False), **settings}
         self.runs: dict[int, EvaluationRun] = {}
         self.comparisons: dict[int, Comparison] = {}
         self.references: dict[int, int] = {}
 
     def is_due(self, step: int) -> bool:
-        """Return whether the model is evaluated at a step, at which it was not evaluated before."""
+        """Return whether the model is evaluated at a step, at which it was not evaluated before.
+
+        Args:
+            step: The number of steps that are done.
+        """
         return step % self.every == 0 and step not in self.runs
 
     def __call__(self, model: Any, step: int) -> Mapping[str, float]:
-        """Evaluate a model, and return its main metrics and the number of regressions by name, for a logger."""
+        """Evaluate a model.
+
+        Args:
+            model: As for `eyechart.evaluate`.
+            step: The number of steps that are done.
+
+        Returns:
+            Its main metrics and the number of regressions by name, for a logger.
+        """
         run = evaluate(model, self.data, **self.settings)
         logged = {f"eyechart/{name}": value for name, value in main_metrics(run).items()}
         if self.runs:

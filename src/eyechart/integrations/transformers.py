@@ -10,11 +10,18 @@ from eyechart.integrations.periodic import PeriodicEvaluation, Reference
 class EvaluationCallback(TrainerCallback):  # type: ignore[misc]  # transformers is not checked
     """Evaluates the model at step 0, every `every` steps, and at the end; numbers enter the Trainer's log history.
 
-    `processor` is the image processor or processor of the model. `evaluations` holds runs, comparisons and `history`.
+    `evaluations` holds runs, comparisons and `history`.
 
         callback = EvaluationCallback(processor, "pets/test", every=500, compare_with="best")
         Trainer(model, arguments, callbacks=[callback], …).train()
         callback.evaluations.history
+
+    Args:
+        processor: The image processor or processor of the model.
+        data: As for `eyechart.evaluate`.
+        every: The number of steps between two evaluations.
+        compare_with: As for `PeriodicEvaluation`.
+        settings: Other arguments of `eyechart.evaluate`.
     """
 
     def __init__(
@@ -38,7 +45,12 @@ class EvaluationCallback(TrainerCallback):  # type: ignore[misc]  # transformers
             self.evaluate(state, parts["model"])
 
     def evaluate(self, state: TrainerState, model: Any) -> None:
-        """Evaluate the model, on the main process only, and append the numbers to the log history."""
+        """Evaluate the model, on the main process only, and append the numbers to the log history.
+
+        Args:
+            state: The state of the Trainer, which has the log history.
+            model: The model.
+        """
         if state.is_world_process_zero:
             numbers = self.evaluations((getattr(model, "module", model), self.processor), state.global_step)
             state.log_history.append({"step": state.global_step, **numbers})
