@@ -1,7 +1,11 @@
-"""Hook of mkdocs: replace lines such as `<!-- generated: models -->` in pages by tables that the code gives."""
+"""Write the pages of the site: lines such as `<!-- generated: models -->` become tables that the code gives.
+
+`python tools/documentation.py` copies docs into build/docs, where any builder of sites finds plain Markdown.
+"""
 
 import json
 import re
+import shutil
 import tomllib
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import cache
@@ -27,7 +31,8 @@ from eyechart.protocol.prompts import FOLDER as PROMPTS
 from eyechart.protocol.registry import PACKAGED, get_protocol
 from eyechart.records import OutcomeCounts
 
-FOLDER = Path(__file__).resolve().parents[1] / "examples"
+REPOSITORY = Path(__file__).resolve().parents[1]
+DOCS, SITE_PAGES, FOLDER = REPOSITORY / "docs", REPOSITORY / "build" / "docs", REPOSITORY / "examples"
 LINE = 100  # characters of a line of JSON that need no scrolling
 ROOT = click.Context(command, info_name=PROGRAM)
 MARKER = re.compile(r"^<!-- generated: ([a-z-]+) -->$", re.MULTILINE)
@@ -81,7 +86,15 @@ EXAMPLES: Mapping[str, tuple[str, str, tuple[str, ...]]] = {  # of a record: the
 }  # fmt: skip
 
 
-def on_page_markdown(markdown: str, **_: Any) -> str:
+def write_pages(target: Path) -> None:
+    """Write all files of docs into a folder, which is made anew, pages with their generated parts."""
+    shutil.rmtree(target, ignore_errors=True)
+    shutil.copytree(DOCS, target)
+    for page in target.glob("*.md"):
+        page.write_text(fill_page(page.read_text(encoding="utf-8")), encoding="utf-8")
+
+
+def fill_page(markdown: str) -> str:
     """Return the text of a page with its generated parts."""
     return MARKER.sub(lambda match: "\n".join(GENERATED[match[1]]()), markdown)
 
@@ -353,3 +366,7 @@ GENERATED: Mapping[str, Callable[[], Iterator[str]]] = {
     "subsets": words("SUBSETS"),
     "tables": paper_tables,
 }
+
+
+if __name__ == "__main__":
+    write_pages(SITE_PAGES)

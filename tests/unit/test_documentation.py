@@ -52,7 +52,7 @@ class Page(HTMLParser):
 @cache
 def text_of(page: Path) -> str:
     """The text of a page with its generated parts, and without its blocks of code."""
-    return FENCE.sub("", documentation.on_page_markdown(page.read_text(encoding="utf-8")))
+    return FENCE.sub("", documentation.fill_page(page.read_text(encoding="utf-8")))
 
 
 @cache
@@ -89,6 +89,7 @@ def test_links_to_a_missing_file_or_heading_are_found(tmp_path: Path) -> None:
 def site(tmp_path_factory: pytest.TempPathFactory) -> dict[Path, Page]:
     """Every page of the site, by its path."""
     folder = tmp_path_factory.mktemp("site")
+    documentation.write_pages(documentation.SITE_PAGES)
     build = [sys.executable, "-m", "mkdocs", "build", "--strict", "--site-dir", str(folder)]
     done = subprocess.run(build, cwd=ROOT, capture_output=True, encoding="utf-8", timeout=300, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
