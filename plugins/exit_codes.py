@@ -23,7 +23,7 @@ MEANINGS: Mapping[int, str] = {
     INCONCLUSIVE: "inconclusive cases under --eye-strict and --eye-margin, and nothing else: a loss of the margin is "
     "neither shown nor excluded",
 }
-KINDS: dict[type, int] = {AbsentError: ABSENT, ToleranceError: ERRORS}
+STATUS_OF_ERROR: dict[type, int] = {AbsentError: ABSENT, ToleranceError: ERRORS}
 KIND = "eyechart_kind"  # an attribute of failed reports, also of those from workers
 
 
@@ -32,7 +32,7 @@ def pytest_runtest_makereport(call: pytest.CallInfo[None]) -> Generator[None, py
     """Set the kind of failure on a report."""
     report = yield
     if call.excinfo and report.failed:
-        setattr(report, KIND, KINDS.get(type(call.excinfo.value.__context__)))
+        setattr(report, KIND, STATUS_OF_ERROR.get(type(call.excinfo.value.__context__)))
     return report
 
 

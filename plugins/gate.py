@@ -22,14 +22,16 @@ from eyechart.gate.compare import (
     missing_metrics,
     remarks,
 )
+from eyechart.gate.drift import NO_DRIFT, count_changes
 from eyechart.gate.evidence import Evidence
 from eyechart.gate.floors import describe_missed_floor, find_missed_floors, parse_floor, suggest_names
 from eyechart.gate.messages import (
-    SHOWN,
+    MAX_LISTED,
     benchmark_of,
     count_verdicts,
     describe_benchmarks,
     describe_drift,
+    describe_floor,
     describe_incomplete_baseline,
     describe_loss,
     describe_losses,
@@ -54,7 +56,6 @@ from eyechart.gate.messages import (
 )
 from eyechart.gate.page_link import PageLink
 from eyechart.gate.power import power_lines, power_without_baseline
-from eyechart.gate.ratchet import NO_DRIFT, count_changes
 from eyechart.gate.value_texts import format_change
 from eyechart.gate.verdicts import (
     CONFIDENCE_REGRESSION,
@@ -232,7 +233,9 @@ class Gate:
         self.messages += describe_nearest_to_loss(verdicts)
         shown = sorted(self.pooled, key=pooled_order)
         verbose = self.config.get_verbosity() > 0
-        self.messages += [f"gate: {describe_pooled(verdict)}" for verdict in (shown if verbose else shown[:SHOWN])]
+        self.messages += [f"gate: {describe_pooled(verdict)}" for verdict in (shown if verbose else shown[:MAX_LISTED])]
+        if verbose:
+            self.messages += [f"gate: {sentence}" for sentence in describe_floor([*verdicts, *self.pooled])]
         self.messages += self.slices.describe(verbose=verbose)
         self.messages += show_failing_numbers([*verdicts, *self.slices.gated])
         if benchmarks := describe_benchmarks(verdicts):

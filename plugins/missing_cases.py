@@ -28,7 +28,7 @@ from .workers import is_worker
 
 COLLECTED = "eyechart_collected"
 OWN_TEST = re.compile(r"[@,]test=(?P<test>[^,\[]+::[^\[]+)(?:\[.*\])?$")
-SHOWN = 8
+MAX_LISTED = 8
 DONE = (pytest.ExitCode.OK, pytest.ExitCode.TESTS_FAILED, pytest.ExitCode.NO_TESTS_COLLECTED)
 REMEDY = "Restore it, or delete it from the baseline."
 
@@ -102,7 +102,7 @@ class MissingCases:
         (self.gate.errors if strict else self.gate.messages).extend(fold_lines(lines))
         if others:
             count = count_of(len(others), "case")
-            shown = f"{', '.join(others[:SHOWN])}{', …' * (len(others) > SHOWN)}"
+            shown = f"{', '.join(others[:MAX_LISTED])}{', …' * (len(others) > MAX_LISTED)}"
             self.gate.messages.append(f"{count} of the baseline not asked for by the options of this session: {shown}")
         if lines and strict:
             self.exit_codes.kinds.setdefault("baseline", set()).add(ABSENT)
@@ -202,7 +202,7 @@ def split_case_name(evidence: Evidence) -> tuple[str, str]:
 
 def fold_lines(lines: Sequence[str]) -> Iterator[str]:
     """Yield the first lines, and a line with the number of the others."""
-    yield from lines[:SHOWN]
-    if len(lines) > SHOWN:
-        rest = count_of(len(lines) - SHOWN, "more case of the baseline was", "more cases of the baseline were")
+    yield from lines[:MAX_LISTED]
+    if len(lines) > MAX_LISTED:
+        rest = count_of(len(lines) - MAX_LISTED, "more case of the baseline was", "more cases of the baseline were")
         yield f"{rest} not run."

@@ -10,7 +10,7 @@ from eyechart import tracing
 from .cases import get_case
 from .workers import is_worker, worker_name
 
-FILE, PARTS = "profile.json", "profile"
+PROFILE_FILE, PARTS = "profile.json", "profile"
 
 
 class Profile:
@@ -58,10 +58,10 @@ class Profile:
             events += tracing.read_events(path)
             path.unlink()
         parts.rmdir()
-        tracing.write_events(self.folder / FILE, events)
+        tracing.write_events(self.folder / PROFILE_FILE, events)
         times = ", ".join(f"{seconds:.1f} s {name}" for name, seconds in tracing.own_seconds(events).items())
         self.lines = [
-            f"profile: {self.folder / FILE} (open it at https://ui.perfetto.dev)",
+            f"profile: {self.folder / PROFILE_FILE} (open it at https://ui.perfetto.dev)",
             f"time in all processes and threads: {times}",
         ]
 

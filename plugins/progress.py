@@ -28,7 +28,7 @@ from .recorder import Recorder
 from .workers import worker_name
 
 if TYPE_CHECKING:
-    from eyechart.prelude import Track  # imported by sessions with `--eye-ray` alone
+    from eyechart.prefetch import Track  # imported by sessions with `--eye-ray` alone
 
 # tqdm leaves the cursor in its own line; pytest continues the line above.
 SAVE, RESTORE, CLEAR = "\x1bD\x1b[A\x1b7\x1b[B\r", "\x1b8", "\x1b[2K"
@@ -268,7 +268,7 @@ class Progress:
     @contextmanager
     def before_tests(self, cases: Iterable[Case]) -> "Iterator[Track]":
         """Show cases that are answered before the tests; yield a context of each one, which counts its answers."""
-        tests, self.pace = self.pace, Pace(self.find_cases(map(prelude_id, cases)), counted="cases answered")
+        tests, self.pace = self.pace, Pace(self.find_cases(map(prefetch_id, cases)), counted="cases answered")
         try:
             yield self.track
         finally:
@@ -277,7 +277,7 @@ class Progress:
     @contextmanager
     def track(self, case: Case) -> Iterator[Count]:
         """Show a case while this thread answers it, and yield the function that counts its answers."""
-        running = self.running[prelude_id(case)] = Running(prelude_id(case))
+        running = self.running[prefetch_id(case)] = Running(prefetch_id(case))
         try:
             yield running.count
         finally:
@@ -449,7 +449,7 @@ class Progress:
                 self.folder.rmdir()
 
 
-def prelude_id(case: Case) -> str:
+def prefetch_id(case: Case) -> str:
     """Return an id of a case that is answered before the tests, in the form of a node id."""
     return f"{case.test or case.protocol}[{case.id}]"
 

@@ -15,7 +15,7 @@ from .github_summary import GithubSummary
 from .left_out import LeftOutByPreset, LeftOutTraining
 from .missing_cases import MissingCases
 from .options import get_option
-from .prelude import PreludeOfTests
+from .prefetch import PrefetchOfTests
 from .profile import Profile
 from .progress import Progress
 from .recorder import Recorder
@@ -57,7 +57,7 @@ def register(config: pytest.Config, folder: Path, started: float) -> None:
     if settings.get_settings(config).only_answer:
         manager.register(OnlyAnswers(config, recorder), "eyechart-only-answers")
     manager.register(progress := Progress(config, recorder), "eyechart-progress")
-    manager.register(PreludeOfTests(config, folder, progress), "eyechart-prelude")
+    manager.register(PrefetchOfTests(config, folder, progress), "eyechart-prefetch")
     manager.register(Summary(recorder), "eyechart-summary")
     manager.register(exit_codes, "eyechart-exit-codes")
     # The hooks of the session's end run in the reverse order: the gate, missing cases, then the exit status.

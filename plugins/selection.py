@@ -19,7 +19,7 @@ WORD = re.compile(r"[^\s()]+")
 OPERATORS = ("and", "or", "not")
 EXCLUDED = re.compile(r"\bnot\s+[^\s()]+")
 LEFT_OUT = "eyechart_deselected"
-SHOWN = 8
+MAX_LISTED = 8
 
 
 class Selection:
@@ -69,9 +69,9 @@ def suggest_names(keyword: str, cases: Sequence[str], splits: Sequence[str]) -> 
     unknown = [word for word in words if not any(word.casefold() in case.casefold() for case in cases)]
     names = [*splits, *dict.fromkeys(f"{split.partition('/')[0]}/" for split in splits)]
     near = next((hint for word in unknown if (hint := did_you_mean(word, names)) != "."), ".")
-    more = f" and {len(splits) - SHOWN} more" if len(splits) > SHOWN else ""
+    more = f" and {len(splits) - MAX_LISTED} more" if len(splits) > MAX_LISTED else ""
     count = count_of(len(cases), "case")
-    return f"eyechart: -k '{keyword}' selects none of {count}{near} Splits: {', '.join(splits[:SHOWN])}{more}."
+    return f"eyechart: -k '{keyword}' selects none of {count}{near} Splits: {', '.join(splits[:MAX_LISTED])}{more}."
 
 
 def explain_missing_scores(keyword: str, models: Sequence[ModelSpec]) -> Iterator[str]:

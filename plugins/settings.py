@@ -342,7 +342,7 @@ def read_ray_gpus(config: pytest.Config) -> Mapping[str, float]:
 
 
 def find_backend_of_gpus(name: str, used: set[str]) -> None:
-    """Raise UsageError unless a name is that of a backend; `used` are those of the models."""
+    """Raise UsageError unless a backend has this name; `used` are the backends of the models."""
     if name not in used:
         try:
             find_backend(ModelSpec(name))

@@ -9,7 +9,7 @@ from pathlib import Path
 from eyechart.atomic import write_atomic
 from eyechart.errors import ReportError
 from eyechart.plurals import count_of
-from eyechart.records import FILE, Records, read_run
+from eyechart.records import RECORDS_FILE, Records, read_run
 
 from .history import FORMATS, Row, rows
 from .overview import aggregate
@@ -70,12 +70,12 @@ def read_runs(paths: Iterable[Path]) -> CollectedRuns:
 
 def record_files(path: Path) -> Iterator[Path]:
     """Yield the records file of a run, or those of all runs in a folder; in a folder without any, the expected file."""
-    if path.suffix == ".json" or (path / FILE).exists():
-        yield path if path.suffix == ".json" else path / FILE
+    if path.suffix == ".json" or (path / RECORDS_FILE).exists():
+        yield path if path.suffix == ".json" else path / RECORDS_FILE
         return
     folders: list[Path] = []
     with suppress(OSError):
         folders = sorted(
-            folder for folder in path.iterdir() if any((folder / name).exists() for name in (FILE, KILLED))
+            folder for folder in path.iterdir() if any((folder / name).exists() for name in (RECORDS_FILE, KILLED))
         )
-    yield from (folder / FILE for folder in folders or [path])
+    yield from (folder / RECORDS_FILE for folder in folders or [path])

@@ -11,7 +11,7 @@ from eyechart.gate.baselines import case_key, read_baselines
 from eyechart.gate.evidence import Evidence, collect_evidence, read_evidence
 from eyechart.gate.shared_samples import with_samples
 from eyechart.metrics.intervals import Interval
-from eyechart.records import FILE, Metric, Record, read_run
+from eyechart.records import RECORDS_FILE, Metric, Record, read_run
 
 from .run_files import read_verified
 from .run_names import run_names
@@ -108,7 +108,7 @@ def source_names(paths: Sequence[Path]) -> list[str]:
 def is_run(path: Path) -> bool:
     """Return whether a path is a run's folder or its records.json, and not a baseline."""
     if path.is_dir():
-        return (path / FILE).is_file()
+        return (path / RECORDS_FILE).is_file()
     try:
         return bool(msgspec.json.decode(path.read_bytes(), type=_RunFile).run)
     except msgspec.DecodeError:

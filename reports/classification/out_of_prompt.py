@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import pandas as pd
 
-from eyechart.classification.out_of_prompt import KINDS
+from eyechart.classification.out_of_prompt import KINDS_OUT_OF_PROMPT
 
 from ..frames import with_wilson
 from ..pages import Page, create_page
@@ -59,7 +59,7 @@ def kind_cells(page: Page) -> pd.DataFrame:
     outside = samples[samples["out_of_prompt"] == 1]
     totals = outside.groupby("row").size().reindex(range(len(page.cases)), fill_value=0).rename("n").reset_index()
     parts = [totals.rename(columns={"n": "count"}).assign(column="OOP")]
-    for kind in KINDS:
+    for kind in KINDS_OUT_OF_PROMPT:
         hits = outside[outside["kind"] == kind].groupby("row").size().reindex(totals["row"], fill_value=0)
         parts.append(with_wilson(totals.assign(hits=hits.to_numpy(), column=kind)).drop(columns="n"))
     return pd.concat(parts, ignore_index=True)
@@ -81,13 +81,16 @@ OUT_OF_PROMPT_KINDS = replace(
     summary="What closed-world answers out of the prompt are: abstentions, other names, parts of names, wrong answers.",
     title="{page}: kinds of answers out of the prompt (%), {labels}",
     cells=kind_cells,
-    columns=(*KINDS, "OOP"),
+    columns=(*KINDS_OUT_OF_PROMPT, "OOP"),
     notes=kind_notes,
 )
 
 
 def mapped_pages(runs: Runs, labels: str | None) -> list[Page]:
-    """Return the closed-world pages; of cases some of which CW+ mapped, those alone, and after them their CW+ cases."""
+    """Return the closed-world pages.
+
+    Of cases that share a row, only those with a CW+ case are shown if there are any; their CW+ cases follow them.
+    """
     groups = {id(case): group for group in runs.groups for case in group.cases}
     pages = []
     for page in closed_world_pages(runs, labels):

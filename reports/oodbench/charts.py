@@ -12,7 +12,7 @@ from ..panels import LEGEND_ASIDE, create_panels, set_title
 from ..render import one_line
 from ..runs import CaseRun, Runs
 from ..table_definitions import TableDefinition
-from .coverage import ADDITIONAL, COVERAGE, COVERED, KIND, KINDS, OWN
+from .coverage import ADDITIONAL, COVERAGE, COVERED, KIND, OWN, SETS_SHOWN
 from .division import ALL, INITIAL_SET_SIZES, OOD, SET_SIZES, label_sets, set_sizes
 from .pair_frames import OOD_SETS
 
@@ -107,7 +107,7 @@ COVERAGE_CHART = FigureDefinition(
     summary="The pairs that a model answers wrongly, then the additional ones of each further model.",
     table=COVERAGE,
     draw=draw_coverage,
-    height=lambda page: 0.4 * len(KINDS) + 0.1 * len(page.cases) + 1,
+    height=lambda page: 0.4 * len(SETS_SHOWN) + 0.1 * len(page.cases) + 1,
     width=8,
 )
 FIGURES = (

@@ -17,7 +17,7 @@ from .pages import PAPER, existence_cases, existence_page, group_by_pairs, pair_
 from .pair_frames import OOD_SETS, pairs_sha256, read_pairs
 
 KIND, OWN, ADDITIONAL, COVERED = "Data Type", "Own", "Additional", "Covered"
-KINDS = {"OOD": (OOD_S, OOD_H), OOD_S: (OOD_S,), OOD_H: (OOD_H,)}
+SETS_SHOWN = {"OOD": (OOD_S, OOD_H), OOD_S: (OOD_S,), OOD_H: (OOD_H,)}
 MEANING = "A pair is in a model's own OOD set if one of its two answers is wrong. Additional: in none of those above."
 INTERVALS = "Brackets: 95 % intervals, Wilson over images with all their pairs."
 
@@ -61,13 +61,13 @@ def coverage_cells(page: Page) -> pd.DataFrame:
     known = np.all([part["known"] for part in judged], axis=0)
     cells = [
         {"row": row, KIND: kind, "column": column, **clustered_share(hits[row, inside], pairs["image"][inside])}
-        for kind, names in KINDS.items()
+        for kind, names in SETS_SHOWN.items()
         if (inside := known & pairs["subset"].isin(names)).any()
         for row in range(len(page.cases))
         for column, hits in ((OWN, wrong), (ADDITIONAL, added), (COVERED, covered))
     ]
     frame = pd.DataFrame(cells, columns=["row", KIND, "column", "value", "n", "low", "high"])
-    return frame.astype({KIND: pd.CategoricalDtype([*KINDS])})
+    return frame.astype({KIND: pd.CategoricalDtype([*SETS_SHOWN])})
 
 
 def coverage_notes(page: Page) -> Iterator[str]:

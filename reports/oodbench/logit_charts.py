@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 ACROSS, MOST = 8, 80  # small panels in a row, and altogether
 TITLE, SMALL, BOTTOM = 0.6, 0.95, 0.25  # inches
-SHOWN = {ABSENT: ("tab:gray", "absent"), PRESENT: ("tab:blue", "present")}
+LINES = {ABSENT: ("tab:gray", "absent"), PRESENT: ("tab:blue", "present")}
 
 
 def draw_logits(pool: Runs, labels: str | None) -> "Figure":
@@ -33,7 +33,7 @@ def draw_logits(pool: Runs, labels: str | None) -> "Figure":
     ]
     figure, axes = create_panels([2.6] * len(rows), 2, 9)
     for (left, right), (page, model, bins) in zip(axes, rows, strict=True):
-        for kind, (colour, label) in SHOWN.items():
+        for kind, (colour, label) in LINES.items():
             draw_histogram(left, bins[bins["Values"] == kind], colour, label)
         draw_histogram(right, bins[bins["Values"] == PROBABLE], "tab:blue", "present")
         right.set_xlim(0, 1)
@@ -88,7 +88,7 @@ def draw_categories(part: "SubFigure", page: Page, bins: pd.DataFrame, rows: int
         left=0.03, right=0.99, bottom=BOTTOM / height, top=1 - TITLE / height, hspace=0.75, wspace=0.15
     )
     axes = part.subplots(rows, ACROSS, squeeze=False).flat
-    logits = bins[bins["Values"].isin([*SHOWN])]
+    logits = bins[bins["Values"].isin([*LINES])]
     for ax, (name, shown) in zip(axes, bins.groupby("Category", observed=True), strict=False):
         draw_category(ax, str(name), shown)
         ax.set_xlim(logits["low"].min(), logits["high"].max())
@@ -98,7 +98,7 @@ def draw_categories(part: "SubFigure", page: Page, bins: pd.DataFrame, rows: int
 
 def draw_category(ax: "Axes", name: str, bins: pd.DataFrame) -> None:
     """Draw the logits of one category."""
-    for kind, (colour, label) in SHOWN.items():
+    for kind, (colour, label) in LINES.items():
         draw_histogram(ax, bins[bins["Values"] == kind], colour, label)
     present = bins.loc[bins["Values"] == PRESENT, "count"].sum()
     ax.set_title(f"{one_line(name)} (n={present:,})", fontsize=6, pad=2)

@@ -16,8 +16,8 @@ from ..table_definitions import TableDefinition
 from .pages import DETECTION, EXISTENCE, PAPER, PROGRESSION, data_notes, settings_pages
 
 LOGIT, PROBABILITY = "logit", "probability"
-KINDS = {(LOGIT, "1"): "logit, present", (LOGIT, "0"): "logit, absent", (PROBABILITY, "1"): "probability, present"}
-PRESENT, ABSENT, PROBABLE = KINDS.values()
+OUTPUTS = {(LOGIT, "1"): "logit, present", (LOGIT, "0"): "logit, absent", (PROBABILITY, "1"): "probability, present"}
+PRESENT, ABSENT, PROBABLE = OUTPUTS.values()
 QUANTILES = {f"{100 * q:g} %": q for q in (0.05, 0.25, 0.5, 0.75, 0.95)}
 VALUE = NumberFormat(1, 3)
 COMMAND = 'pytest -k "oodbench and detection" --eye-model=A --eye-model=B'
@@ -79,8 +79,8 @@ def histograms(page: Page, by: Sequence[str]) -> pd.DataFrame:
     """
     bins = page.samples(["what", "present", "name", "low", "high", "count"], "logits")
     bins = bins.astype({"low": float, "high": float, "count": int})
-    kinds = {kind: KINDS.get(kind, ", ".join(kind)) for kind in zip(bins["what"], bins["present"], strict=True)}
-    order = [*KINDS.values(), *(label for kind, label in kinds.items() if kind not in KINDS)]
+    kinds = {kind: OUTPUTS.get(kind, ", ".join(kind)) for kind in zip(bins["what"], bins["present"], strict=True)}
+    order = [*OUTPUTS.values(), *(label for kind, label in kinds.items() if kind not in OUTPUTS)]
     kind = pd.Categorical(list(map(kinds.get, zip(bins["what"], bins["present"], strict=True))), order)
     present = bins["count"].where(kind == PRESENT, 0).groupby(bins["name"]).sum()
     categories = sorted(present.index, key=lambda name: (-present[name], name))

@@ -20,7 +20,7 @@ from ..runs import CaseRun
 NAMED = re.compile(r"([\w.-]+) \(([0-9a-f]{8})\)")  # such as "existence (82107dae)"
 EXTRACTION, TEMPLATES, WORDINGS = "extraction_prompt", "templates", "wordings"
 QUESTIONS = {"existence": ("positive", "negative"), "progression": ("existence", "counting", "logic")}  # by protocol
-SHOWN = 3  # templates
+MAX_LISTED = 3  # templates
 
 
 def prompt_texts(case: CaseRun, dataset: Dataset | None) -> list[dict[str, Any]]:
@@ -102,7 +102,7 @@ def templates(record: Record) -> Iterator[dict[str, Any]]:
         except EyechartError:
             return
         if known.sha256.startswith(digest):
-            more = len(known.formats) - SHOWN
+            more = len(known.formats) - MAX_LISTED
             ending = [f"… and {more} more"] if more > 0 else []
-            text = "\n".join([*known.formats[:SHOWN], *ending])
+            text = "\n".join([*known.formats[:MAX_LISTED], *ending])
             yield {"name": f"templates {name}", "asks": "", "text": text, "slots": None}

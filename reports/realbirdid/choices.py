@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import SubFigure
 
 MOST = 40  # bins of one figure
-KINDS = {"A": "answerable", "UA": "unanswerable"}
+SUBSETS = {"A": "answerable", "UA": "unanswerable"}
 MEASURES = {"entropy": "Entropy", "probability": "Max probability"}  # of the species' probabilities
 FREQUENCY = "Frequency"
 COLOURS = dict(zip((FREQUENCY, *MEASURES.values()), ("tab:gray", "tab:blue", "tab:orange"), strict=True))
@@ -77,7 +77,7 @@ def bin_edges(choices: ArrayLike) -> list[tuple[int, int]]:
 def bin_cells(page: Page) -> pd.DataFrame:
     """Return how frequent each bin of choices is, and the means of the measures in it, for each set of images."""
     images = read_confidences(page).groupby(["row", "subset"])
-    return pd.DataFrame([cell for (row, name), part in images for cell in describe_bins(row, KINDS[name], part)])
+    return pd.DataFrame([cell for (row, name), part in images for cell in describe_bins(row, SUBSETS[name], part)])
 
 
 def describe_bins(row: int, kind: str, images: pd.DataFrame) -> Iterator[dict[str, Any]]:
@@ -170,7 +170,7 @@ def draw_block(part: "SubFigure", page: Page, _: Runs) -> None:
         line, column = divmod(case, across)
         row = len(kinds) * line + kinds.index(kind)
         ax = part.add_subplot(rows, across, across * row + column + 1)
-        draw_panel(ax, cells[case, KINDS[kind]])
+        draw_panel(ax, cells[case, SUBSETS[kind]])
         title = f"{wrap_name(page.names['Model'][case])}, {kind}, n={len(chosen):,}"
         ax.set_title(f"{title}\nρ: {describe_correlations(chosen)}", fontsize=7)
     shades = [Patch(color=colour, label=name) for name, colour in COLOURS.items()]

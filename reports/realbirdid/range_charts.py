@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import SubFigure
 
 SHADES = {"IG": ("#1f77b4", "#aec7e8", "#0b3c5d"), "UA/A": ("#d62728", "#ff9896", "#7f1010")}
-KINDS = ("with and without range lists", "gained with them (lighter)", "lost with them (darker)")
+LEGEND = ("with and without range lists", "gained with them (lighter)", "lost with them (darker)")
 BAR, POINT, MORE, WIDTH = 0.34, 0.06, 1.3, 11  # inches of a bar, of a model in it, of all else, and across
 HEIGHT, ASIDE = 0.7, 0.18  # of a bar in its place, and how far its two intervals are from its middle
 SPREAD = 0.35  # how far a family's models are from its middle
@@ -92,7 +92,7 @@ def draw_block(part: "SubFigure", page: Page, _: Runs, bars: Bars) -> None:
         ax.set_title(f"{measure} (%)", fontsize=9)
         ax.set_yticks(range(len(some)), ["" if place else wrap_name(bar.name) for bar in some], fontsize=7)
     shades = zip(*SHADES.values(), strict=True)
-    patches = [Patch(color=colour, label=label) for label, pair in zip(KINDS, shades, strict=True) for colour in pair]
+    patches = [Patch(color=colour, label=label) for label, pair in zip(LEGEND, shades, strict=True) for colour in pair]
     for patch in patches[::2]:
         patch.set_label("")
     part.legend(handles=patches, loc="outside lower center", ncols=len(patches), fontsize=7, frameon=False)

@@ -160,7 +160,7 @@ INTERVALS: Mapping[str, str] = {
 }
 
 
-KINDS = ("metrics", "labels", "subsets", "protocols", "intervals")
+SECTIONS = ("metrics", "labels", "subsets", "protocols", "intervals")
 NUMBERS = frozenset(
     {"cochran_q", "cochran_p", "brier", "log_score", "target_brier", "answer_log_prob", "mmd2", "mmd2_tau", "mmd2_null"}
 )  # not in percent
@@ -236,7 +236,7 @@ def describe_subset(metric: Metric) -> str:
 
 def glossary_entries(records: Iterable[Record]) -> dict[str, dict[str, str]]:
     """Return the sentences about all that some records name, by kind and name; unknown names are left out."""
-    entries: dict[str, dict[str, str]] = {kind: {} for kind in KINDS}
+    entries: dict[str, dict[str, str]] = {kind: {} for kind in SECTIONS}
     for record in records:
         entries["protocols"][record.protocol] = PROTOCOLS.get(record.protocol, "")
         for metric in record.metrics:

@@ -19,7 +19,7 @@ from eyechart.errors import ReportError
 
 SCHEMA = 2
 PASSED, FAILED = "passed", "failed"
-FILE = "records.json"  # in the folder of a run
+RECORDS_FILE = "records.json"  # in the folder of a run
 EMPTY = "empty"  # the setting that says, for each label set, how an image without labels counts
 RULE = re.compile(r"([^=]+)=(\w+)(?:, |$)")
 ROUNDING = 1e-6  # tolerance of a value beside its interval
@@ -274,7 +274,7 @@ class _Versioned(msgspec.Struct):
 
 def read_run(folder: Path) -> Records:
     """Read records.json of a run's folder, or the file itself. Raises ReportError for an invalid file."""
-    path = folder if folder.suffix == ".json" else folder / FILE
+    path = folder if folder.suffix == ".json" else folder / RECORDS_FILE
     try:
         data = path.read_bytes()
         schema = decode(data, _Versioned).run.schema  # first, since a later schema may have other fields

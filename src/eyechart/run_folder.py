@@ -11,7 +11,7 @@ from pathlib import Path
 import msgspec
 
 from eyechart.atomic import write_atomic
-from eyechart.records import FILE, Record, Records, Run, encode
+from eyechart.records import RECORDS_FILE, Record, Records, Run, encode
 from eyechart.version import __version__
 
 LINES = "records.jsonl"
@@ -45,7 +45,7 @@ class RunFolder:
         """Write records.json, sorted by case. Raises OSError."""
         self.create()
         ordered = sorted(records, key=lambda record: (record.case, record.protocol))
-        write_atomic(self.path / FILE, encode(Records(run=run, records=tuple(ordered))))
+        write_atomic(self.path / RECORDS_FILE, encode(Records(run=run, records=tuple(ordered))))
 
     def link_latest(self) -> None:
         """Link `latest` to this run, atomically, since another run may do the same; a folder of this name is kept.

@@ -12,7 +12,7 @@ from eyechart.data.birds import open_birds
 from eyechart.data.dataset import Dataset
 from eyechart.data.discovery import find_split
 from eyechart.data.label_files import ImageNames, read_labels
-from eyechart.data.names import alike, composed, space_names
+from eyechart.data.names import composed, fold_name, space_names
 from eyechart.data.sample_keys import class_finder, find_rows
 from eyechart.data.splits import open_split
 from eyechart.errors import DataError
@@ -70,8 +70,8 @@ def test_lines_of_classnames_in_another_unicode_form(opened: Open, tmp_path: Pat
     opened(form, "Äpfel/0.png", "Birnen/0.png")
     (tmp_path / "pets" / "classnames.txt").write_text("Birnen\nÄpfel\n", encoding="utf-8")
     found = opened(form, "Äpfel/0.png", "Birnen/0.png")
-    folders = [alike(key.partition("/")[0]) for key in found.keys]
-    assert [alike(found.names[row.label]) for row in found.index] == folders
+    folders = [fold_name(key.partition("/")[0]) for key in found.keys]
+    assert [fold_name(found.names[row.label]) for row in found.index] == folders
 
 
 @pytest.mark.parametrize("answer", ["dog face", "Dog_Face", " dog  face ", "1"])

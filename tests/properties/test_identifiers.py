@@ -6,14 +6,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from eyechart.realbirdid.identifiers import KINDS, PARTNERS, canonical_key, column_kind, may_hold_identifiers
+from eyechart.realbirdid.identifiers import IDENTIFIER_KINDS, PARTNERS, canonical_key, column_kind, may_hold_identifiers
 
 numbers = st.integers(1, 10**12)
 sizes = st.sampled_from(["original", "large", "medium", "small", "square", "thumb"])
 suffixes = st.sampled_from(["jpg", "jpeg", "JPG", "png", "gif"])
 schemes = st.sampled_from(["http://", "https://", "HTTPS://", "//", ""])
 tails = st.sampled_from(["", "/", "?1545345", "?size=3&a=b", "/?x=y", "#top", "/?r=https://example.org/photos/5"])
-kinds = st.sampled_from([*KINDS, None])
+kinds = st.sampled_from([*IDENTIFIER_KINDS, None])
 hosts = st.sampled_from(["example.org", "live.example.co.uk", "bird-photos.net"])
 paths = st.lists(st.text("abcXYZ019-_", min_size=1, max_size=6), min_size=1, max_size=4).map("/".join)
 BUCKETS = (
@@ -61,7 +61,7 @@ def test_every_form_of_an_observation_has_its_key(data: st.DataObject, number: i
 def test_a_key_is_its_own_key(text: str, kind, other) -> None:
     key = canonical_key(text, kind)
     assert canonical_key(key, other) == key
-    assert key == "" or key.partition(":")[0] in KINDS
+    assert key == "" or key.partition(":")[0] in IDENTIFIER_KINDS
 
 
 @given(st.data(), numbers, kinds)

@@ -9,7 +9,7 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from eyechart.inference.arrays import FILE, Block, append, compact, seal
+from eyechart.inference.arrays import ANSWERS_FILE, Block, append, compact, seal
 from eyechart.inference.store import DONE, Key, Store, StoreEntry, Writer
 from eyechart.models.types import Identity
 
@@ -51,7 +51,7 @@ def test_sealed_rows_have_the_bytes_of_one_array(answered: Blocks, runs: int) ->
     np.save(whole, VALUES)
     with TemporaryDirectory() as place:
         entry = write(Path(place) / "any", answered, runs, lambda writer: seal(writer, ROWS))
-        assert (entry.folder / FILE).read_bytes() == whole.getvalue()
+        assert (entry.folder / ANSWERS_FILE).read_bytes() == whole.getvalue()
         other = write(Path(place) / "ascending", [range(ROWS)], 1, lambda writer: seal(writer, ROWS))
         assert (entry.folder / DONE).read_bytes() == (other.folder / DONE).read_bytes()
 

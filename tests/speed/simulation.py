@@ -1,7 +1,7 @@
-"""A simulation of large clusters: where the process that gives leases becomes the limit, and what preemptions cost.
+"""A simulation of large clusters: where the process that gives work units becomes the limit, and what preemptions cost.
 
-`python -m tests.speed.simulation` prints the table of docs/cluster.md. The lease loop is the real one
-(`engines.leases.answer_leases`); workers, their losses and the time are simulated as discrete events.
+`python -m tests.speed.simulation` prints the table of docs/cluster.md. The work unit loop is the real one
+(`engines.work_units.answer_work_units`); workers, their losses and the time are simulated as discrete events.
 """
 
 import heapq
@@ -11,38 +11,38 @@ from dataclasses import dataclass, field
 from random import Random
 from typing import NamedTuple
 
-from eyechart.inference.engines.leases import IN_FLIGHT, Ended, Lease, Received, answer_leases
+from eyechart.inference.engines.work_units import IN_FLIGHT, Ended, Received, WorkUnit, answer_work_units
 
 GPUS = (1, 8, 64, 512)
 IMAGES = 1_280_000  # ImageNet's training images
 AWAY = 300.0  # seconds until a GPU that was taken away is back
-COLUMNS = ("work", "GPUs", "efficiency", "driver busy", "with preemptions", "leases lost")
+COLUMNS = ("work", "GPUs", "efficiency", "driver busy", "with preemptions", "work units lost")
 
 
 class Work(NamedTuple):
-    """What a lease takes on a GPU and in the process that gives leases, in seconds; and how many leases there are."""
+    """The seconds of a work unit on a GPU and in the process that sends it, and the number of work units."""
 
     name: str
-    lease: float
+    work_unit: float
     driver: float
-    leases: int
+    work_units: int
 
 
-# The costs in the driver were measured with `tests.speed.cluster`, for leases of four batches: 3.3 ms for a batch of
+# The costs in the driver were measured with `tests.speed.cluster`, for work units of four batches: 3.3 ms for one of
 # 64 x 1,000 numbers, and 13.6 ms for 512 x 1,000. A message with the replies of a second takes 1.2 ms, a reply 0.1 ms.
 WORKS = (
     Work("small encoder, 1,000 images/s, batches of 64", 0.256, 0.0132, IMAGES // 256),
     Work("the same, batches of 512", 2.048, 0.0544, IMAGES // 2048),
     Work("large encoder, 100 images/s, batches of 64", 2.56, 0.0132, IMAGES // 256),
-    Work("language model, 4 requests/s, leases of 256", 64.0, 0.1024, IMAGES // 256),
+    Work("language model, 4 requests/s, work units of 256", 64.0, 0.1024, IMAGES // 256),
 )
 
 
 @dataclass
 class SimulatedWorker:
-    """A GPU: its leases, the first of which it works on, and how often it was lost."""
+    """A GPU: its work units, the first of which it works on, and how often it was lost."""
 
-    leases: deque[Lease] = field(default_factory=deque)
+    work_units: deque[WorkUnit] = field(default_factory=deque)
     lives: int = 0
     is_there: bool = True
 
@@ -56,7 +56,7 @@ class SimulatedWorkers:
         self.events: list[tuple[float, int, str, int, int]] = []  # time, order, kind, worker, its life
         self.now = self.busy = 0.0
         self.order = self.losses = 0
-        self.room = [deque(range(count)), deque[int]()]  # workers with no lease, and with one
+        self.room = [deque(range(count)), deque[int]()]  # workers with no work unit, and with one
         for number in range(count):
             self.schedule_loss(number)
 
@@ -70,23 +70,23 @@ class SimulatedWorkers:
         if self.lifetime < float("inf"):
             self.schedule(self.now + self.random.expovariate(1 / self.lifetime), "lost", number)
 
-    def submit(self, lease: Lease) -> bool:
-        """Give a lease to a worker with none, else to one with a single lease."""
+    def submit(self, work_unit: WorkUnit) -> bool:
+        """Give a work unit to a worker with none, else to one with a single work unit."""
         for held, numbers in enumerate(self.room):
-            while numbers and not (held and lease.exclusive):
+            while numbers and not (held and work_unit.exclusive):
                 number = numbers.popleft()
                 worker = self.workers[number]
-                if worker.is_there and len(worker.leases) == held:
-                    worker.leases.append(lease)
+                if worker.is_there and len(worker.work_units) == held:
+                    worker.work_units.append(work_unit)
                     if held == 0:
-                        self.schedule(self.now + self.work.lease, "done", number)
-                    if held + 1 < IN_FLIGHT and not lease.exclusive:
+                        self.schedule(self.now + self.work.work_unit, "done", number)
+                    if held + 1 < IN_FLIGHT and not work_unit.exclusive:
                         self.room[held + 1].append(number)
                     return True
         return False
 
     def wait(self) -> Iterator[Received[None] | Ended]:
-        """Go to the next event that concerns a lease."""
+        """Go to the next event that concerns a work unit."""
         while True:
             time, _, kind, number, life = heapq.heappop(self.events)
             worker = self.workers[number]
@@ -102,34 +102,34 @@ class SimulatedWorkers:
             return
 
     def finish(self, number: int, time: float) -> Iterator[Received[None] | Ended]:
-        """A worker answered its first lease and went on with the next one; the driver takes its time to store it."""
+        """A worker answered its first work unit and goes on with the next; the driver takes its time to store it."""
         worker = self.workers[number]
-        lease = worker.leases.popleft()
-        if worker.leases:
-            self.schedule(time + self.work.lease, "done", number)
-        self.room[len(worker.leases)].append(number)
+        work_unit = worker.work_units.popleft()
+        if worker.work_units:
+            self.schedule(time + self.work.work_unit, "done", number)
+        self.room[len(worker.work_units)].append(number)
         self.now += self.work.driver
         self.busy += self.work.driver
-        yield Received(lease.numbers, None)
-        yield Ended(lease)
+        yield Received(work_unit.numbers, None)
+        yield Ended(work_unit)
 
     def lose(self, number: int) -> Iterator[Ended]:
-        """A worker is lost with its leases, and comes back later."""
+        """A worker is lost with its work units, and comes back later."""
         worker = self.workers[number]
-        lost, worker.leases = worker.leases, deque()
+        lost, worker.work_units = worker.work_units, deque()
         worker.lives += 1
         worker.is_there = False
         self.losses += len(lost)
         self.schedule(self.now + AWAY, "back", number)
-        yield from (Ended(lease, "lost", first=place == 0) for place, lease in enumerate(lost))
+        yield from (Ended(work_unit, "lost", first=place == 0) for place, work_unit in enumerate(lost))
 
 
 def simulate(work: Work, count: int, lifetime: float = float("inf")) -> tuple[float, float, int]:
-    """Return the efficiency, the part of the time that the driver is busy, and the number of lost leases."""
+    """Return the efficiency, the part of the time that the driver is busy, and the number of lost work units."""
     workers = SimulatedWorkers(work, count, lifetime)
-    answered = sum(1 for _ in answer_leases([Lease((number,)) for number in range(work.leases)], workers))
-    assert answered == work.leases
-    return work.leases * work.lease / count / workers.now, workers.busy / workers.now, workers.losses
+    answered = sum(1 for _ in answer_work_units([WorkUnit((number,)) for number in range(work.work_units)], workers))
+    assert answered == work.work_units
+    return work.work_units * work.work_unit / count / workers.now, workers.busy / workers.now, workers.losses
 
 
 def rows() -> Iterator[tuple[str, ...]]:

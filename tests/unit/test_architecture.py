@@ -19,7 +19,7 @@ LAYERS = (  # from top to bottom
     ("integrations",),
     ("api", "cli"),
     SURFACES,
-    ("interchange", "prelude", "tracking"),
+    ("interchange", "prefetch", "tracking"),
     ("run_folder", "session"),
     ("classification", "oodbench", "realbirdid"),
     ("toybox",),

@@ -10,8 +10,8 @@ import numpy as np
 from PIL import Image
 
 from eyechart.data.in_memory import build_pairs
-from eyechart.inference.engines.leases import Job, Lease, answer_lease
 from eyechart.inference.engines.local import LocalEngine
+from eyechart.inference.engines.work_units import Job, WorkUnit, answer_work_unit
 from eyechart.inference.requests import Classify
 from eyechart.models.types import Classifier, Floats, Identity
 
@@ -20,7 +20,7 @@ PATIENCE = 30
 
 
 class Shade(Classifier):
-    """Answers with the shade of an image, after the images of all leases are prepared."""
+    """Answers with the shade of an image, after the images of all work units are prepared."""
 
     batch_size = SIZE
 
@@ -40,25 +40,25 @@ class Shade(Classifier):
         return image.getpixel((0, 0))
 
     def classify(self, images: Sequence[Any]) -> Floats:
-        """Wait for the images of the other lease; fail if another thread has its turn."""
+        """Wait for the images of the other work unit; fail if another thread has its turn."""
         assert self.working.acquire(blocking=False)
         assert self.all_prepared.wait(PATIENCE)
         self.working.release()
         return np.array(images, np.float32)[:, :1]
 
 
-def test_images_of_a_lease_are_read_while_the_model_works_on_another() -> None:
-    """The answers have the numbers of the lease."""
+def test_images_of_a_work_unit_are_read_while_the_model_works_on_another() -> None:
+    """The answers have the numbers of the work unit."""
     pairs = [(Image.new("RGB", (2, 2), (20 * shade,) * 3), "grey") for shade in range(SHADES)]
     job = Job(Classify(), build_pairs(pairs, "shades", "all", ("grey",)))
-    leases = [Lease(tuple(range(0, SHADES, 2))), Lease(tuple(range(1, SHADES, 2)))]
+    work_units = [WorkUnit(tuple(range(0, SHADES, 2))), WorkUnit(tuple(range(1, SHADES, 2)))]
     engine, model = LocalEngine(Lock()), Shade()
 
-    def answer(lease: Lease) -> list[tuple[tuple[int, ...], Any]]:
-        return [*answer_lease(engine, model, job.sent_once, lease.numbers, job.images(lease))]
+    def answer(work_unit: WorkUnit) -> list[tuple[tuple[int, ...], Any]]:
+        return [*answer_work_unit(engine, model, job.sent_once, work_unit.numbers, job.images(work_unit))]
 
     with ThreadPoolExecutor(2) as threads:
-        parts = [part for parts in threads.map(answer, leases) for part in parts]
+        parts = [part for parts in threads.map(answer, work_units) for part in parts]
     assert job.sent_once.dataset is None
     found = {
         index: float(value) for _, part in parts for index, (value,) in zip(part.indices, part.values, strict=True)
@@ -75,6 +75,6 @@ def test_a_file_that_changed_is_an_error_of_its_number(tmp_path: Path) -> None:
     Image.new("RGB", (2, 2), (9, 9, 9)).save(paths[3])
     model = Shade()
     model.all_prepared.set()
-    ((numbers, part),) = answer_lease(LocalEngine(), model, job.sent_once, (1, 3), job.images(Lease((1, 3))))
+    ((numbers, part),) = answer_work_unit(LocalEngine(), model, job.sent_once, (1, 3), job.images(WorkUnit((1, 3))))
     assert (numbers, part.indices) == ((1, 3), (1,))
     assert "changed after the data set was indexed" in part.errors[3]

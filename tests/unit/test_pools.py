@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from eyechart.errors import ModelError
-from eyechart.inference.engines.leases import Lease, Received
 from eyechart.inference.engines.pools import Pools
+from eyechart.inference.engines.work_units import Received, WorkUnit
 from eyechart.inference.store import Key, Store
 from eyechart.models.types import Identity
 from eyechart.spec import parse_spec
@@ -25,7 +25,7 @@ class Recorded:
 
     closed, size = False, 1
 
-    def answer(self, job: Any, leases: Sequence[Lease], model: Any) -> Iterator[Received[Any]]:
+    def answer(self, job: Any, work_units: Sequence[WorkUnit], model: Any) -> Iterator[Received[Any]]:
         """Answer nothing."""
         yield from ()
 

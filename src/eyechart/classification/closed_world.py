@@ -13,7 +13,7 @@ from eyechart.classification.image_batches import (
     split_by_image,
     wants_json,
 )
-from eyechart.classification.options import ANSWER, EPOCHS, MAPPED, SHOWN, is_valid, unused_options
+from eyechart.classification.options import ANSWER, EPOCHS, MAPPED, REQUEST_OPTIONS, is_valid, unused_options
 from eyechart.classification.out_of_prompt import match_exactly, out_of_prompt_kinds
 from eyechart.classification.posterior import predict_constrained
 from eyechart.classification.predictions import Classification, ClassPredictions, EpochPredictions, Targets
@@ -37,7 +37,7 @@ class ClosedWorld(Protocol[Classification]):
     source = "arXiv 2603.06578"
     requires = ("generator",)
     replays = "closed_world"
-    options = (ANSWER, *SHOWN, EPOCHS)
+    options = (ANSWER, *REQUEST_OPTIONS, EPOCHS)
 
     def unused_options(self, options: OptionValues, *, replayed: bool) -> set[str]:
         """Return the options that have no effect together with the others."""
@@ -76,7 +76,7 @@ class ClosedWorldPlus(Protocol[ClassPredictions]):
     source = "arXiv 2603.06578"
     requires = ("generator",)
     replays = "closed_world"
-    options = (ANSWER, *SHOWN, *MAPPED)
+    options = (ANSWER, *REQUEST_OPTIONS, *MAPPED)
 
     def unused_options(self, options: OptionValues, *, replayed: bool) -> set[str]:
         """Return the options that have no effect together with the others."""

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from eyechart.classification.confidence_bootstrap import ConfidenceBootstrap, confidence_bootstraps
-from eyechart.classification.out_of_prompt import KINDS
+from eyechart.classification.out_of_prompt import KINDS_OUT_OF_PROMPT
 from eyechart.classification.predictions import (
     Bools,
     Classification,
@@ -341,7 +341,7 @@ def out_of_prompt_estimates(
         if epoch.texts is not None
     ]
     yield from epoch_estimates(predictions, "oop", scored_epochs, out, subset, proportion)
-    for kind in KINDS:
+    for kind in KINDS_OUT_OF_PROMPT:
         if name := predictions.name_of(f"oop_{kind.lower()}"):
             chosen = (kinds != "") & first.categories[subset] & predictions.epochs[0].answered
             yield proportion(name, labels, (kinds[chosen] == kind).astype(np.float64), subset)

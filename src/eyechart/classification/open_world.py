@@ -6,7 +6,7 @@ truncated, since their beginning may name another class.
 
 from eyechart.classification.class_mapping import map_to_classes
 from eyechart.classification.image_batches import build_requests, split_by_image, wants_json
-from eyechart.classification.options import MAPPED, SHOWN, is_valid, unused_options
+from eyechart.classification.options import MAPPED, REQUEST_OPTIONS, is_valid, unused_options
 from eyechart.classification.predictions import ClassPredictions
 from eyechart.classification.text_answers import AnswerCollector
 from eyechart.parsers import json_answers
@@ -23,7 +23,7 @@ class OpenWorld(Protocol[ClassPredictions]):
     source = "arXiv 2603.06578"
     requires = ("generator",)
     replays = "open_world"
-    options = (*SHOWN, *MAPPED)
+    options = (*REQUEST_OPTIONS, *MAPPED)
 
     def unused_options(self, options: OptionValues, *, replayed: bool) -> set[str]:
         """Return the options that have no effect together with the others."""

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from eyechart.parsers.abstention import is_abstention, lowercase_words
 
 Kind = Literal["Partial", "IN", "Abstain", "Wrong"]
-KINDS: tuple[Kind, ...] = ("Partial", "IN", "Abstain", "Wrong")
+KINDS_OUT_OF_PROMPT: tuple[Kind, ...] = ("Partial", "IN", "Abstain", "Wrong")
 
 
 def match_exactly(answers: Sequence[str], names: Sequence[str]) -> NDArray[np.int64]:

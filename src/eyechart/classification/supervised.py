@@ -34,7 +34,7 @@ LISTS: Mapping[int, str] = {
     21843: "imagenet21k_goog",
 }
 ENOUGH = 0.9  # of a split's classes: ImageNet-21k and its like lack up to nine of ImageNet-1k's
-SHOWN = 5
+MAX_LISTED = 5
 NONE = -1
 
 
@@ -76,7 +76,9 @@ def head_columns(head: Head, dataset: Dataset) -> HeadColumns:
     lost = [place for place in offered if not wanted[place]]
     if lost:
         named = [dataset.names[place] if dataset.names else f"class {place}" for place in lost]
-        shown = ", ".join(named[:SHOWN]) + (f" and {len(lost) - SHOWN} more" if len(lost) > SHOWN else "")
+        shown = ", ".join(named[:MAX_LISTED]) + (
+            f" and {len(lost) - MAX_LISTED} more" if len(lost) > MAX_LISTED else ""
+        )
         raise ModelError(_refusal(head, dataset, f"{len(lost)} classes have no single name or synset there: {shown}"))
     columns = {synset: place for place, synset in enumerate(_synsets(head.outputs))}
     places = np.array([columns.get(synset, NONE) for synset in wanted], np.int64)
@@ -101,7 +103,7 @@ def _refusal(head: Head, dataset: Dataset, why: str) -> str:
 
 def _describe_classes(dataset: Dataset) -> str:
     """Return a sentence with the first classes of a split, where a folder may be none; "" without names."""
-    shown = ", ".join(dataset.names[:SHOWN]) + (" …" if len(dataset.names) > SHOWN else "")
+    shown = ", ".join(dataset.names[:MAX_LISTED]) + (" …" if len(dataset.names) > MAX_LISTED else "")
     return f" The split's classes are {shown}." if dataset.names else ""
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from eyechart.data.foreign_labels import describe_label_files, is_layout
 from eyechart.data.imagenet import CLASSES, SYNSET, synset_classes
-from eyechart.data.names import alike
+from eyechart.data.names import fold_name
 from eyechart.errors import DataError
 
 TEXT_ORDER = 10  # numbers below it have one order as numbers and as text
@@ -57,7 +57,7 @@ def read_class_folders(
             f"{folder} has {len(unknown)} folders that are no ImageNet-1k synsets, the first {unknown[0]}; expected "
             "names such as n01440764: move the synset folders up, or the others away."
         )
-    if is_layout(folders) and not {*map(alike, folders)} <= {*map(alike, names)}:
+    if is_layout(folders) and not {*map(fold_name, folders)} <= {*map(fold_name, names)}:
         _refuse_layout(folder, folders)
     return _read_names(folder, folders, names) if names else _own_classes(folders)
 
@@ -128,8 +128,8 @@ def _own_classes(folders: Sequence[str]) -> ClassFolders:
 
 def _read_names(folder: Path, folders: Sequence[str], names: Sequence[str]) -> ClassFolders:
     """Return the classes of folders that the lines of classnames.txt name, by name if they have the same names."""
-    forms = {alike(name): line for line, name in enumerate(names)}
-    own = [forms.get(alike(name)) for name in folders]
+    forms = {fold_name(name): line for line, name in enumerate(names)}
+    own = [forms.get(fold_name(name)) for name in folders]
     lines = [line for line in own if line is not None]
     if len(lines) == len(folders) == len({*lines}) and len(forms) == len(names):
         return _match_names(folders, names, lines)

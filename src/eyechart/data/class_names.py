@@ -17,7 +17,7 @@ from typing import Any
 from eyechart.data.dataset import Dataset
 from eyechart.data.imagenet import CLASSES, synset_classes
 from eyechart.data.imagenet_names import open_clip_names
-from eyechart.data.names import alike, space_names
+from eyechart.data.names import fold_name, space_names
 from eyechart.data.packages import packaged_file, packaged_module
 from eyechart.errors import VocabularyError
 from eyechart.spec import did_you_mean
@@ -225,8 +225,8 @@ def check_class_count(dataset: Dataset, names: Sequence[str], names_by: str) -> 
 
 def _check_order(dataset: Dataset, names: Sequence[str], names_by: str) -> None:
     """Raise VocabularyError for names that the data set has for other classes; lists of ImageNet differ in a few."""
-    own, forms = Counter(map(alike, dataset.names)), [*map(alike, names)]
-    place_by_name = {alike(name): place for place, name in enumerate(dataset.names) if own[alike(name)] == 1}
+    own, forms = Counter(map(fold_name, dataset.names)), [*map(fold_name, names)]
+    place_by_name = {fold_name(name): place for place, name in enumerate(dataset.names) if own[fold_name(name)] == 1}
     moved = [place for place, name in enumerate(forms) if place_by_name.get(name, place) != place]
     if len(moved) <= MOST_MOVED * len(names):
         return

@@ -12,7 +12,7 @@ from eyechart.data.file_index import IndexEntry, build_dataset
 from eyechart.data.imagenet import val_file
 from eyechart.data.index_cache import hash_facts, load_or_build, read_facts
 from eyechart.data.label_values import whole_number
-from eyechart.data.names import alike
+from eyechart.data.names import fold_name
 from eyechart.data.validation import check_validation_labels
 from eyechart.errors import DataError
 from eyechart.extras import install_command
@@ -308,7 +308,7 @@ def _names(text: str, feature: Any, classes: int | None, class_names: Sequence[s
     if classes:
         return ()
     names = getattr(getattr(feature, "feature", feature), "names", None)
-    if names and class_names and [*map(alike, names)] != [*map(alike, class_names)]:
+    if names and class_names and [*map(fold_name, names)] != [*map(fold_name, class_names)]:
         raise DataError(
             f"{text} calls its classes {', '.join(names[:3])} …, and class_names are {', '.join(class_names[:3])} …: "
             "leave class_names out, or give the same names in the same order."

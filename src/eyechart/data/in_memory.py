@@ -18,7 +18,7 @@ from eyechart.data.hub import open_table
 from eyechart.data.imagenet import CLASSES
 from eyechart.data.images import to_rgb
 from eyechart.data.label_values import is_missing, whole_number
-from eyechart.data.names import alike, check_encoding
+from eyechart.data.names import check_encoding, fold_name
 from eyechart.data.validation import check_validation_labels
 from eyechart.errors import DataError
 from eyechart.spec import did_you_mean
@@ -102,16 +102,17 @@ def check_class_names(names: Any, what: str) -> tuple[str, ...]:
 
 def check_same_order(wanted: Sequence[str], own: Sequence[str], name: str) -> None:
     """Raise DataError for class names that a data set has for other classes."""
-    forms = [*map(alike, own)]
+    forms = [*map(fold_name, own)]
     if wanted and own and len(wanted) != len(own):
         raise DataError(
             f"The data of {name} have {len(own)} classes, and class_names are {len(wanted)}: give one a class."
         )
     for place, text in enumerate(wanted if own else ()):
-        if forms.count(alike(text)) == 1 and forms.index(alike(text)) != place:
+        if forms.count(fold_name(text)) == 1 and forms.index(fold_name(text)) != place:
             raise DataError(
                 f"class_names have '{text}' as class {place}, and the data of {name} as class "
-                f"{forms.index(alike(text))} ('{own[place]}' is {place}): leave class_names out, or give that order."
+                f"{forms.index(fold_name(text))} ('{own[place]}' is {place}): leave class_names out, or give that "
+                "order."
             )
 
 
@@ -309,7 +310,7 @@ def index_labels(labels: Sequence[Any], name: str, class_names: Sequence[str]) -
     if not class_names:
         raise DataError(
             f"The labels of {name} are numbers without class names. Give the names of all classes, in the order of "
-            "their numbers, with class_names=[…], or names as labels."
+            "their numbers, as eyechart.Data(…, class_names=[…]), or names as labels."
         )
     return [whole_number(label, f"Item {place} of {name}") for place, label in enumerate(labels)], tuple(class_names)
 
@@ -319,12 +320,12 @@ def index_texts(labels: Sequence[str], name: str, class_names: Sequence[str]) ->
     names = tuple(class_names) or tuple(sorted({*labels}))
     forms: dict[str, str] = {}
     for text in names:
-        if (first := forms.setdefault(alike(text), text)) != text and not class_names:
+        if (first := forms.setdefault(fold_name(text), text)) != text and not class_names:
             raise DataError(
                 f"{name} has the labels {first!r} and {text!r}, which look alike: spell a class in one way."
             )
     places = {text: place for place, text in enumerate(names)}
-    known_places = {text: places.get(text, places.get(forms.get(alike(text), ""), -1)) for text in {*labels}}
+    known_places = {text: places.get(text, places.get(forms.get(fold_name(text), ""), -1)) for text in {*labels}}
     if unknown := sorted(text for text, place in known_places.items() if place < 0):
         hint = " Numbers must be numbers, not texts." if unknown[0].strip().isdecimal() else ""
         raise DataError(

@@ -54,10 +54,10 @@ def spaced(name: str) -> str:
     return " ".join(name.replace("_", " ").split()) or name if "_" in name else name
 
 
-def alike(name: str) -> str:
+def fold_name(name: str) -> str:
     """Return the form in which names of classes are compared: composed, without case, underscores and outer spaces.
 
-    >>> alike("Dog_Face ") == alike("dog face")
+    >>> fold_name("Dog_Face ") == fold_name("dog face")
     True
     """
     return " ".join(normalize("NFC", name).replace("_", " ").casefold().split())
@@ -73,7 +73,7 @@ def space_names(names: Sequence[str]) -> tuple[tuple[str, ...], str]:
         return tuple(names), ""
     count = f"{len(changed):,} of {len(names):,} class names have underscores, such as '{changed[0]}'"
     new = tuple(map(spaced, names))
-    if len({*map(alike, new)}) < len({name.casefold() for name in names}):
+    if len({*map(fold_name, new)}) < len({name.casefold() for name in names}):
         return tuple(names), f"{count}; they stay in prompts, since two names would be equal with spaces."
     return new, f"{count}; they are asked for with spaces, as '{spaced(changed[0])}'."
 

@@ -9,9 +9,10 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from eyechart.data.names import fold_name
 from eyechart.data.observations import DATES, REASONS, Observations
 from eyechart.data.ranges import Ranges, parse_degrees, read_ranges
-from eyechart.data.tables import LIST_SEPARATOR, Table, check_unique, find_table, fold_name, read_table
+from eyechart.data.tables import LIST_SEPARATOR, Table, check_unique, find_table, read_table
 from eyechart.data.taxonomy import Taxonomy, find_taxon, read_taxonomy
 from eyechart.errors import DataError
 from eyechart.spec import did_you_mean

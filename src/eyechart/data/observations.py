@@ -13,7 +13,7 @@ from eyechart.errors import DataError
 
 REASONS = ("image quality", "angle/occlusion", "vocalization")
 DATES = ("observed_on", "created_at")  # optional columns: when a bird was observed, and when that was entered
-SHOWN = 10  # observations listed in a note
+MAX_LISTED = 10  # observations listed in a note
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
@@ -167,8 +167,8 @@ class Observations:
         rows = np.flatnonzero(which & among).tolist()
         if rows:
             named = dict.fromkeys(self.ids[row] for row in rows)
-            more = " …" if len(named) > SHOWN else ""
-            listed = ", ".join([*named][:SHOWN])
+            more = " …" if len(named) > MAX_LISTED else ""
+            listed = ", ".join([*named][:MAX_LISTED])
             yield f"{len(rows):,} of {among.sum():,} {what} (observations {listed}{more})"
 
     @cached_property

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from eyechart.data.class_names import check_unique
 from eyechart.data.dataset import Dataset
-from eyechart.data.names import alike, composed
+from eyechart.data.names import composed, fold_name
 from eyechart.errors import ModelError
 from eyechart.text_files import open_text
 
@@ -149,8 +149,8 @@ def class_finder(names: Sequence[str], classes: int) -> FindClass:
     def index() -> Mapping[str, int]:
         check_unique(names)
         known = {name.strip().casefold(): place for place, name in enumerate(names[:classes])}
-        forms = Counter(map(alike, names[:classes]))
-        others = {form: place for place, name in enumerate(names[:classes]) if forms[form := alike(name)] == 1}
+        forms = Counter(map(fold_name, names[:classes]))
+        others = {form: place for place, name in enumerate(names[:classes]) if forms[form := fold_name(name)] == 1}
         return {**others, **known}
 
     @lru_cache(maxsize=ANSWERS)
@@ -159,6 +159,6 @@ def class_finder(names: Sequence[str], classes: int) -> FindClass:
         if text.isascii() and text.isdecimal() and int(text) < classes:
             return int(text)
         known = index()
-        return known[text] if text in known else known.get(alike(answer), NONE)
+        return known[text] if text in known else known.get(fold_name(answer), NONE)
 
     return find

@@ -5,8 +5,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
-from unicodedata import normalize
 
+from eyechart.data.names import fold_name
 from eyechart.errors import DataError
 from eyechart.extras import install_command
 from eyechart.spec import did_you_mean
@@ -166,11 +166,6 @@ def _text(cell: Any) -> str:
     if isinstance(cell, bool):
         return str(int(cell))
     return str(int(cell)) if isinstance(cell, float) and cell.is_integer() else str(cell).strip()
-
-
-def fold_name(name: str) -> str:
-    """Return a name in the form in which names are compared: composed, stripped and casefolded, without underscores."""
-    return normalize("NFC", name).replace("_", " ").strip().casefold()
 
 
 def check_unique(table: Table, column: str, fold: Callable[[str], str] = fold_name) -> None:

@@ -12,8 +12,8 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from eyechart.data.names import spaced
-from eyechart.data.tables import Table, check_unique, fold_name, read_table
+from eyechart.data.names import fold_name, spaced
+from eyechart.data.tables import Table, check_unique, read_table
 from eyechart.errors import DataError
 from eyechart.spec import did_you_mean
 

@@ -11,11 +11,11 @@ import msgspec
 
 from eyechart.atomic import lock_file, write_atomic
 from eyechart.errors import BaselineError
+from eyechart.gate.drift import NO_DRIFT, Drift, add_version
 from eyechart.gate.evidence import SCHEMA, Evidence
-from eyechart.gate.ratchet import NO_DRIFT, Drift, add_version
 from eyechart.gate.shared_samples import with_samples, write_samples
 from eyechart.gate.verdicts import ALPHA
-from eyechart.records import FILE, encode
+from eyechart.records import RECORDS_FILE, encode
 
 FOLDER = Path("reports/baselines")
 INNER_BREAKS = re.compile(rb"\n {10,}|\n {8}(?=\})")  # line breaks within one metric
@@ -189,13 +189,13 @@ def head_of(evidence: Evidence) -> Evidence:
 
 def baseline_files(path: Path) -> list[Path]:
     """Return the baseline files at a path. Raises BaselineError if there are none or the path is a run."""
-    if (path / FILE).is_file() or path.name == FILE:
+    if (path / RECORDS_FILE).is_file() or path.name == RECORDS_FILE:
         raise BaselineError(
             f"{path} is a run and no baseline. Write a baseline with --eye-update-baseline; "
             "`eyechart compare` compares two runs."
         )
     files = sorted(path.rglob("*.json")) if path.is_dir() else [path] if path.exists() else []
-    if runs := [file.parent for file in files if file.name == FILE]:
+    if runs := [file.parent for file in files if file.name == RECORDS_FILE]:
         folders = [folder for folder in sorted(path.rglob(FOLDER.name)) if folder.is_dir()]
         hint = f": {folders[0]}" if folders else ". Write them with --eye-update-baseline"
         raise BaselineError(f"{path} has runs, such as {runs[0]}. Give the folder of the baselines alone{hint}.")

@@ -11,7 +11,7 @@ from eyechart.data.sample_hashes import KEY_BITS
 from eyechart.gate.evidence import Evidence
 from eyechart.plurals import count_of
 
-SHOWN = 5
+MAX_LISTED = 5
 IMAGE_BITS = 64 - KEY_BITS
 FEW = 2**IMAGE_BITS // 20  # of so many pairs of a lost and an added image, equal bits are hardly ever chance
 SIDES = ("in the baseline", "now")
@@ -114,10 +114,10 @@ def describe_some(where: str, what: str, side: Samples, other: Samples, hashes: 
     whole = [
         folder for folder, n in counts.items() if others and folder and n == classes[folder] and not others[folder]
     ]
-    for folder in whole[:SHOWN]:
+    for folder in whole[:MAX_LISTED]:
         yield f"class {what}: {folder} ({count_of(counts[folder], 'image')}), {where}"
-    if len(whole) > SHOWN:
-        yield f"{len(whole) - SHOWN} more classes {what}, {where}"
+    if len(whole) > MAX_LISTED:
+        yield f"{len(whole) - MAX_LISTED} more classes {what}, {where}"
     left = [name for name in names if dirname(name) not in {*whole}]
     if left:
         yield f"{count_of(len(left), 'image')} {what}, {where}: {shorten(left)}"
@@ -131,5 +131,5 @@ def shorten(names: Sequence[str], separator: str = ", ") -> str:
     >>> shorten([*"abcdefg"])
     'a, b, c, d, e and 2 more'
     """
-    more = f" and {len(names) - SHOWN:,} more" if len(names) > SHOWN else ""
-    return f"{separator.join(names[:SHOWN])}{more}"
+    more = f" and {len(names) - MAX_LISTED:,} more" if len(names) > MAX_LISTED else ""
+    return f"{separator.join(names[:MAX_LISTED])}{more}"

@@ -44,7 +44,7 @@ SIGNED_SCORES = "sign flips of scores"
 BETTING = "betting e-process"  # a sequential test
 FAMILIES = PRIMARY, OTHER, SCORES = "primary metrics", "other metrics", "proper scores"  # each at the whole level
 SLICES = "slices"  # parts of the samples of primary metrics; the false discovery rate is controlled
-SHOWN = 10
+MAX_LISTED = 10
 ROUNDED = 1e-6  # single precision differs by so much between machines and numbers of threads, in every image alike
 NO_INTERVAL = (float("nan"), float("nan"))
 
@@ -437,9 +437,9 @@ def data_key(evidence: Evidence) -> str:
 
 
 def samples_to_show(comparison: MetricComparison, all_of_case: Sequence[MetricComparison]) -> list[int]:
-    """Return at most `SHOWN` lost samples, those first that most metrics of the case lost, then in the data's order."""
+    """Return at most `MAX_LISTED` lost samples, first those that most metrics lost, then in the order of the data."""
     losses: dict[int, int] = {}
     for other in all_of_case:
         for row in other.lost:
             losses[row] = losses.get(row, 0) + 1
-    return sorted(comparison.lost, key=lambda row: (-losses[row], row))[:SHOWN]
+    return sorted(comparison.lost, key=lambda row: (-losses[row], row))[:MAX_LISTED]

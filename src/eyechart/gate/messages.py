@@ -7,10 +7,10 @@ from pathlib import Path
 from eyechart.command_line import align_texts
 from eyechart.gate.baselines import WrittenBaseline
 from eyechart.gate.compare import OTHER, PRIMARY, ROUNDED, SCORES, SLICES, MetricComparison, samples_to_show
+from eyechart.gate.drift import Drift
 from eyechart.gate.evidence import Evidence
 from eyechart.gate.headlines import ANSWERED
 from eyechart.gate.page_link import PageLink, page_address
-from eyechart.gate.ratchet import Drift
 from eyechart.gate.value_texts import compared_values, format_change, format_points
 from eyechart.gate.verdicts import (
     CONFIDENCE_INCONCLUSIVE,
@@ -27,7 +27,7 @@ from eyechart.plurals import count_of
 ACCEPT = "If it is meant to be so, accept it with --eye-update-baseline."
 WRITE = "write the baseline with --eye-update-baseline"
 LEAST = 1e-300  # smaller values may be rounded to 0, and no p-value is 0
-SHOWN = 5
+MAX_LISTED = 5
 TABLE_ROWS = 12
 TOGETHER = {
     PRIMARY: "all primary metrics of the session",
@@ -68,7 +68,7 @@ def describe_loss(verdicts: Sequence[Verdict], of_case: Sequence[MetricCompariso
         f"  {comparison.method}, {p_values} adjusted for {TOGETHER.get(comparison.family, comparison.family)}",
     ]
     if others:
-        lines.append(f"  and so, of the same samples: {'; '.join(other.comparison.name for other in others)}")
+        lines.append(f"  the same samples also changed: {'; '.join(other.comparison.name for other in others)}")
     if comparison.lost:
         good, bad = ("answered", "in error") if comparison.metric.name == ANSWERED else ("right", "wrong")
         lost, gained = comparison.n_lost, comparison.gained
@@ -128,7 +128,7 @@ def describe_confidence(verdicts: Iterable[Verdict]) -> str:
     parts = [
         f"of {model.model} over {count_of(len(model.pooled), 'case')} (log score {model.delta:+.4f}, "
         f"{format_p_value(model.p)})"
-        for model in models[:SHOWN]
+        for model in models[:MAX_LISTED]
     ]
     parts += [f"in {count_of(len(cases), 'case')}"] if cases else []
     return f"confidence regression {', '.join(parts)}" if parts else ""
@@ -319,7 +319,13 @@ def format_p_value(p: float) -> str:
 def format_adjusted(verdict: Verdict) -> str:
     """Return the adjusted p-value of a metric; the least value that random draws can give is an upper limit."""
     text = format_p_value(verdict.adjusted)
-    return text.replace("=", "≤") if verdict.adjusted <= verdict.least * (1 + 1e-9) else text
+    return text.replace("=", "≤") if verdict.at_floor else text
+
+
+def describe_floor(verdicts: Iterable[Verdict]) -> Iterator[str]:
+    """Yield for each adjusted p-value that is printed as a limit how many random signs it comes from."""
+    for text, flips in sorted({(format_adjusted(item), item.sign_flips) for item in verdicts if item.at_floor}):
+        yield f"{text} is the smallest adjusted p-value that {flips:,} random sign flips can show"
 
 
 def describe_refusal(now: Evidence, path: Path, reasons: Sequence[str]) -> str:
@@ -434,5 +440,5 @@ def join_names(names: Sequence[str]) -> str:
     >>> join_names(["a", "b"]), join_names([*"abcdefg"])
     ('a, b', 'a, b, c, d, e and 2 more')
     """
-    more = f" and {len(names) - SHOWN} more" if len(names) > SHOWN else ""
-    return f"{', '.join(names[:SHOWN])}{more}"
+    more = f" and {len(names) - MAX_LISTED} more" if len(names) > MAX_LISTED else ""
+    return f"{', '.join(names[:MAX_LISTED])}{more}"

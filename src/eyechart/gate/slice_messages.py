@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Iterator, Sequence
 
-from eyechart.gate.messages import SHOWN, describe_n, format_p_value
+from eyechart.gate.messages import MAX_LISTED, describe_n, format_p_value
 from eyechart.gate.slices import SliceChanges
 from eyechart.gate.value_texts import format_points
 from eyechart.gate.verdicts import REGRESSION, Verdict
@@ -15,7 +15,7 @@ def describe_slices(
     """Yield a line for each case: its slices that lost and gained, the most certain first, and how many there are.
 
     `slices` are those of all cases, of which `verdicts` are the significant ones. A case without a significant slice
-    has a line only if `verbose`. Not more than `SHOWN` slices are named unless it is `verbose`.
+    has a line only if `verbose`. Not more than `MAX_LISTED` slices are named unless it is `verbose`.
     """
     cases: dict[tuple[str, str], list[SliceChanges]] = {}
     for part in slices:
@@ -28,7 +28,7 @@ def describe_slices(
         gained = [verdict for verdict in groups[case] if verdict.improvement]
         if lost or gained or verbose:
             ordered = [part for side in (lost, gained) for part in sorted(side, key=lambda verdict: verdict.adjusted)]
-            named = [describe_slice(verdict) for verdict in (ordered if verbose else ordered[:SHOWN])]
+            named = [describe_slice(verdict) for verdict in (ordered if verbose else ordered[:MAX_LISTED])]
             more = [f"{len(ordered) - len(named)} more"] if len(named) < len(ordered) else []
             gain = f", {len(gained)} gained" if gained else ""
             count = f"{len(lost)} of {count_of(sum(len(part.places) for part in parts), 'slice')} lost{gain}"

@@ -109,6 +109,16 @@ class Verdict:
     least: float = 0.0
 
     @property
+    def sign_flips(self) -> int:
+        """The number of random signs of the joint test at the level of the rule."""
+        return number_of_draws(self.rule.alpha)
+
+    @property
+    def at_floor(self) -> bool:
+        """Whether the adjusted p-value is the least one that random signs can give, so that it is an upper limit."""
+        return self.adjusted <= self.least * (1 + 1e-9)
+
+    @property
     def gated(self) -> bool:
         """Whether a regression fails its case: the metric is not advisory."""
         return self.rule.tier != ADVISORY

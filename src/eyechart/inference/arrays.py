@@ -23,7 +23,7 @@ from eyechart.inference.row_places import ITEM, RowPlaces
 from eyechart.inference.store import StoreEntry, Writer, find_blocks
 from eyechart.models.types import Floats
 
-FILE = "answers.npy"
+ANSWERS_FILE = "answers.npy"
 BLOCK_ROWS, READ_ROWS = 256, 64  # rows of a block after compaction, and rows that are read at once for sealing
 
 
@@ -73,7 +73,7 @@ class Done(msgspec.Struct, frozen=True, omit_defaults=True):
 def load(entry: StoreEntry) -> CachedArray:
     """Return all rows of a sealed entry."""
     done = entry.read_done(Done)
-    path = entry.verified_path(FILE, done.sha256)
+    path = entry.verified_path(ANSWERS_FILE, done.sha256)
     return CachedArray(np.load(path, mmap_mode="r", allow_pickle=False), {}, done.reduced)
 
 
@@ -148,9 +148,9 @@ def seal(writer: Writer, rows: int) -> None:
         raise writer.incomplete(f"{len(missing)} of {rows} rows are missing, the first {missing[0]}")
     sizes, counts = np.unique(places.batches[places.batches > 0], return_counts=True)
     reduced = dict(zip(sizes.tolist(), counts.tolist(), strict=True))
-    with writer.draft(FILE) as path:
+    with writer.draft(ANSWERS_FILE) as path:
         digest = write_npy(path, (rows, places.width), places.read(places.spans(READ_ROWS)))
-        writer.seal({FILE: path}, Done(rows, places.width, digest, reduced))
+        writer.seal({ANSWERS_FILE: path}, Done(rows, places.width, digest, reduced))
 
 
 def write_npy(path: Path, shape: tuple[int, int], values: Iterable[Floats]) -> str:
@@ -182,7 +182,7 @@ def read_or_compute(entry: StoreEntry, make: Callable[[], Floats]) -> Floats:
                 if not np.isfinite(values).all():
                     return values
                 content = npy_bytes(values)
-                writer.seal({FILE: content}, Done(len(values), values.shape[1], sha256(content).hexdigest()))
+                writer.seal({ANSWERS_FILE: content}, Done(len(values), values.shape[1], sha256(content).hexdigest()))
     return load(entry).values
 
 

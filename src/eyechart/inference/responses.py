@@ -17,7 +17,7 @@ from eyechart.parsers.thinking import split_thinking
 from eyechart.spec import ModelSpec
 from eyechart.tracing import span
 
-FILE, SERVED = "replies.jsonl", "usage.jsonl"
+RESPONSES_FILE, USAGE_FILE = "replies.jsonl", "usage.jsonl"
 
 
 class Response(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -119,14 +119,14 @@ StoredResponse = tuple[Response, Usage]
 def load(entry: StoreEntry) -> Responses:
     """Read the replies of a complete entry."""
     done = entry.read_done(Done)
-    path = entry.verified_path(FILE, done.sha256)
+    path = entry.verified_path(RESPONSES_FILE, done.sha256)
     responses = tuple(msgspec.json.decode(line, type=Response) for line in path.read_bytes().splitlines())
     return Responses(responses, total_usage(entry, done), path, done.sha256)
 
 
 def total_usage(entry: StoreEntry, done: Done) -> Usage:
     """What all replies took when they were made."""
-    path = entry.folder / SERVED
+    path = entry.folder / USAGE_FILE
     try:
         counts = [msgspec.json.decode(line, type=Counts) for line in path.read_bytes().splitlines()]
     except (OSError, msgspec.DecodeError) as error:
@@ -162,7 +162,7 @@ def seal(writer: Writer, count: int) -> None:
     ordered: Sequence[StoredResponse] = [stored[place] for place in range(count)]
     content = b"".join(msgspec.json.encode(reply) + b"\n" for reply, _ in ordered)
     counts = b"".join(msgspec.json.encode(usage.counts) + b"\n" for _, usage in ordered)
-    writer.seal({SERVED: counts, FILE: content}, Done(len(ordered), sha256(content).hexdigest()))
+    writer.seal({USAGE_FILE: counts, RESPONSES_FILE: content}, Done(len(ordered), sha256(content).hexdigest()))
 
 
 def select(stored: Mapping[int, StoredResponse], places: Sequence[int], entry: StoreEntry, fresh: int) -> Responses:
@@ -174,7 +174,7 @@ def select(stored: Mapping[int, StoredResponse], places: Sequence[int], entry: S
 
 
 def compact(writer: Writer, stored: Mapping[int, StoredResponse]) -> None:
-    """Put the replies of a book in the order of their places, so that its bytes do not tell how it grew."""
+    """Rewrite an entry sorted by request, so that its bytes do not depend on the order of arrival."""
     ordered = sorted(stored.items())
     writer.replace((encode_header(place, usage), msgspec.json.encode(reply)) for place, (reply, usage) in ordered)
 

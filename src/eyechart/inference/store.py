@@ -283,7 +283,7 @@ class Writer:
                 draft.unlink()
 
     def close(self) -> None:
-        """Close this run's part; whatever could not be flushed has already been told by `append`."""
+        """Close this run's part; `append` has already reported what could not be flushed."""
         if self.part is not None:
             with suppress(OSError):
                 self.part.close()

@@ -115,7 +115,11 @@ def copy_files(writer: Writer, source: Path) -> None:
 
 def answer_files(folder: Path) -> list[str]:
     """Return the names of the files of answers that a sealed entry has."""
-    return [name for name in (arrays.FILE, responses.SERVED, responses.FILE) if (folder / name).is_file()]
+    return [
+        name
+        for name in (arrays.ANSWERS_FILE, responses.USAGE_FILE, responses.RESPONSES_FILE)
+        if (folder / name).is_file()
+    ]
 
 
 def merge_models(into: Path, source: Path) -> None:

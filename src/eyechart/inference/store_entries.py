@@ -79,19 +79,23 @@ class StoredEntry:
             sealed = msgspec.json.decode((self.folder / DONE).read_bytes(), type=SealedFile)
         except (OSError, msgspec.DecodeError) as error:
             return f"{DONE} cannot be read ({error})"
-        paths = [self.folder / name for name in (arrays.FILE, responses.FILE) if (self.folder / name).is_file()]
+        paths = [
+            self.folder / name
+            for name in (arrays.ANSWERS_FILE, responses.RESPONSES_FILE)
+            if (self.folder / name).is_file()
+        ]
         if not paths:
             return "its answers are missing"
         with paths[0].open("rb") as file:
             digest = file_digest(file, "sha256").hexdigest()
         if digest != sealed.sha256:
             return f"{paths[0].name} has the sha256 {digest[:12]}…"
-        counted = self.count_usages() if paths[0].name == responses.FILE else 0
-        return "" if counted == sealed.replies else f"{responses.SERVED} has {counted} lines, not {sealed.replies}"
+        counted = self.count_usages() if paths[0].name == responses.RESPONSES_FILE else 0
+        return "" if counted == sealed.replies else f"{responses.USAGE_FILE} has {counted} lines, not {sealed.replies}"
 
     def count_usages(self) -> int:
         """Return the number of replies whose tokens are stored."""
-        path = self.folder / responses.SERVED
+        path = self.folder / responses.USAGE_FILE
         return path.read_bytes().count(b"\n") if path.is_file() else 0
 
     def delete(self) -> None:

@@ -80,7 +80,7 @@ def mmd2(
         ValueError: If shapes or lengths differ, features are not finite, or an argument is out of range.
 
     Source: arXiv 2602.18094, equations 7 to 11; the unbiased estimator is A. Gretton et al., JMLR 13 (2012) 723-773,
-    equation 3. That the paper's is this one, and its bandwidth the median, is not said there.
+    equation 3. The paper states neither the kernel nor its bandwidth; we assume this estimator and the median.
 
     >>> round(mmd2([[0.0], [1.0], [2.0]], [0, 0, 0], [[1.0], [2.0], [9.0]], [0, 0, 0], bandwidth=1.0), 4)
     -0.2272

@@ -129,11 +129,11 @@ def bootstrap_change(
 
     Returns:
         Change: delta and ci in the number's unit, ci the percentile interval of the draws' change, and around delta; p
-        two-sided. With fewer than two draws there is no ci. Where no draw differs, ci is what units of a kind that none
-        was seen of could make of it (the largest such share, by `max_unseen_share`, changed by 1 either way), and p is
-        1 where delta is 0, else twice the chance (1 + |delta|)^-n to see none of those that would have made up for
-        delta, which is the sign test where all changed by 1; without n there is then no ci, and p is 1. All are NaN
-        where before or after is NaN, p also where delta is not 0 and there are fewer than two draws.
+        two-sided. With fewer than two draws there is no ci. If no draw differs, ci is a rule-of-three bound: the
+        largest share of units that could change although none was seen (`max_unseen_share`), by 1 in either direction.
+        p is then 1 where delta is 0, else twice the chance (1 + |delta|)^-n to see none of the units that would have
+        made up for delta, which is the sign test where all changed by 1; without n there is no ci, and p is 1. All are
+        NaN where before or after is NaN, p also where delta is not 0 and there are fewer than two draws.
 
     Raises:
         ValueError: If the draws are no vectors of one length, a value is infinite, n is no whole number of at least 0

@@ -57,8 +57,8 @@ def information_gain_change(
         clusters: (n,), the cluster of each image, such as its observation, whose images are drawn all or none.
 
     Returns:
-        Change, its interval that of percentiles; where no resample differs it is widened by what images of another
-        kind, of which none was seen, could make of it. NaN without an image, its interval also without resamples.
+        Change with a percentile interval. If no resample differs, the interval is a rule-of-three bound for images
+        of a kind that was not seen. NaN without an image, its interval also without resamples.
 
     Raises:
         ValueError: As `information_gain` does, where the numbers of images differ, `times` is negative or the level is

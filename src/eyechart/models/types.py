@@ -113,7 +113,14 @@ class Model(ABC):  # noqa: B024  # its interfaces have abstract methods
         """Release what is more than memory; called when the model is dropped."""
 
     def cost(self, usage: "Usage") -> float | None:  # noqa: ARG002
-        """Return the cost of tokens in USD, None if it is unknown."""
+        """Return the cost of tokens.
+
+        Args:
+            usage: The numbers of tokens.
+
+        Returns:
+            The cost in USD, None if it is unknown.
+        """
         return None
 
     @property
@@ -127,11 +134,25 @@ class ImageEncoder(Model):
 
     @abstractmethod
     def prepare(self, image: Image.Image) -> Any:
-        """Return one RGB image as `encode_images` takes it; called in threads while the model computes."""
+        """Prepare one image; called in threads while the model computes.
+
+        Args:
+            image: An RGB image of any size.
+
+        Returns:
+            The image as `encode_images` takes it, such as a tensor of shape (3, height, width).
+        """
 
     @abstractmethod
     def encode_images(self, images: Sequence[Any]) -> Floats:
-        """Return features of shape (n, d), not normalised."""
+        """Encode images.
+
+        Args:
+            images: n images as `prepare` returns them.
+
+        Returns:
+            Features of shape (n, d), not normalised.
+        """
 
 
 class TextEncoder(Model):
@@ -139,7 +160,14 @@ class TextEncoder(Model):
 
     @abstractmethod
     def encode_texts(self, texts: Sequence[str]) -> Floats:
-        """Return features of shape (m, d), of any norm, in the order of the texts."""
+        """Encode texts.
+
+        Args:
+            texts: m texts, such as prompts with the name of a class.
+
+        Returns:
+            Features of shape (m, d), of any norm, in the order of the texts.
+        """
 
 
 class Encoder(ImageEncoder, TextEncoder):
@@ -158,11 +186,26 @@ class Matcher(Model):
 
     @abstractmethod
     def prepare(self, image: Image.Image) -> Any:
-        """Return one RGB image as `match` takes it; called in threads while the model computes."""
+        """Prepare one image; called in threads while the model computes.
+
+        Args:
+            image: An RGB image of any size.
+
+        Returns:
+            The image as `match` takes it, such as a tensor of shape (3, height, width).
+        """
 
     @abstractmethod
     def match(self, images: Sequence[Any], texts: Sequence[str]) -> Floats:
-        """Return logits of shape (n, m), for a softmax over the texts."""
+        """Score each image with each text.
+
+        Args:
+            images: n images as `prepare` returns them.
+            texts: m texts.
+
+        Returns:
+            Logits of shape (n, m), for a softmax over the texts.
+        """
 
 
 @dataclass(frozen=True)
@@ -187,11 +230,25 @@ class Classifier(Model):
 
     @abstractmethod
     def prepare(self, image: Image.Image) -> Any:
-        """Return one RGB image as `classify` takes it; called in threads while the model computes."""
+        """Prepare one image; called in threads while the model computes.
+
+        Args:
+            image: An RGB image of any size.
+
+        Returns:
+            The image as `classify` takes it, such as a tensor of shape (3, height, width).
+        """
 
     @abstractmethod
     def classify(self, images: Sequence[Any]) -> Floats:
-        """Return logits of shape (n, classes)."""
+        """Classify images.
+
+        Args:
+            images: n images as `prepare` returns them.
+
+        Returns:
+            Logits of shape (n, classes), with the classes in the order of the split.
+        """
 
 
 @dataclass(frozen=True)
@@ -242,9 +299,9 @@ class Usage:
 class Answer:
     """The answer of a model: text, tokens with the end of turn if it was reached, and whether it was reached.
 
-    `tokens` is empty where a server tells none; `thinking` is the reasoning before the answer, where a server separates
-    it; else the text begins with it, in tags. With an `error`, a sentence, there is no answer to this request; with
-    `retry` besides, that may pass: the request is to be asked again by another run, and the error is not to be kept.
+    `tokens` is empty where the server reports none; `thinking` is the reasoning before the answer, where a server
+    separates it; else the text begins with it, in tags. With an `error`, a sentence, there is no answer to this
+    request. With `retry` besides, the cause may pass: another run asks the request again, and the error is not kept.
     """
 
     text: str
@@ -276,15 +333,31 @@ class Generator(Model):
     def generate(
         self, requests: Iterable[Request], max_tokens: int, schema: Mapping[str, Any] | None = None
     ) -> Iterator[tuple[int, Answer]]:
-        """Yield answers of up to `max_tokens`, the end of turn included, with their requests' indices, as they arrive.
+        """Answer requests.
 
-        Requests are taken as there is room for them, perhaps in a thread, and never two at once; whatever takes long
-        about the next one may be done beside. A request that cannot be answered is an answer with an error; a
-        ModelError ends the run, after every answer that was still to come.
+        A request that cannot be answered is an answer with an error.
+
+        Args:
+            requests: They are pulled lazily, possibly from another thread, one at a time, so that the next one can be
+                prepared while the model works.
+            max_tokens: The most tokens of an answer, the end of turn included.
+            schema: A JSON schema that answers must follow, if the model is `structured`.
+
+        Yields:
+            The index of a request and its answer, as answers arrive.
+
+        Raises:
+            ModelError: If the run cannot go on, after every answer that was still to come.
         """
 
     def on_cached_usage(self, question: str, usage: Usage, usages: Sequence[Usage] = ()) -> None:
-        """Take note of what stored answers to a question took; a model with a budget counts each question once."""
+        """Take note of the tokens of stored answers; a model with a budget counts each question once.
+
+        Args:
+            question: What identifies the question.
+            usage: The tokens of all answers to it.
+            usages: The tokens of each answer, () if they are not known.
+        """
 
 
 class Scorer(Generator):
@@ -301,19 +374,38 @@ class Scorer(Generator):
 
     @abstractmethod
     def score(self, requests: Sequence[Request], choices: Sequence[str], *, until: Until = "end") -> Floats:
-        """Return log-probabilities (n, choices) of every choice as the whole answer, the end of turn included.
+        """Score every choice as the whole answer to each request.
 
-        With `until="unique"` a choice counts only up to the token that tells it from all others, as in nlg2choice's
-        retrieval setting; one that others begin with counts up to the end of turn. Requests that cannot be answered
-        are a RequestError, as in `best`: the others are asked again without them.
+        Args:
+            requests: n requests.
+            choices: m possible answers.
+            until: "end" counts the tokens of a choice and the end of turn. "unique" counts a choice only up to the
+                token that distinguishes it from all others, as in nlg2choice's retrieval setting; a choice that others
+                begin with counts up to the end of turn.
+
+        Returns:
+            Natural log-probabilities of shape (n, m).
+
+        Raises:
+            RequestError: If some requests cannot be answered: the others are asked again without them.
         """
 
     @abstractmethod
     def best(self, requests: Sequence[Request], choices: Sequence[str]) -> tuple[NDArray[np.int64], Floats]:
-        """Return the index (n,) of each request's most likely choice, the first of equals, and its log-probability.
+        """Find the most likely choice for each request.
 
         The result is that of `score`, possibly computed faster. Models without a faster way inherit it from
         `models.choice_trie.ExhaustiveScorer`.
+
+        Args:
+            requests: n requests.
+            choices: m possible answers.
+
+        Returns:
+            The index (n,) of the most likely choice, the first of equals, and its natural log-probability (n,).
+
+        Raises:
+            RequestError: If some requests cannot be answered: the others are asked again without them.
         """
 
 

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from torch import Tensor
 
 SUFFIXES = (".safetensors", ".pt", ".pth", ".bin", ".ckpt", ".tar", ".npz")
-_SHOWN = 3  # keys of each kind in an error sentence
+_MAX_LISTED = 3  # keys of each kind in an error sentence
 _LOADING = re.compile(r"(Missing key|Unexpected key|size mismatch for )(.*)")
 
 
@@ -156,7 +156,7 @@ def explain_load_errors(path: Path, architecture: str) -> Iterator[None]:
 
 def _trouble(path: Path, architecture: str, error: Exception) -> str:
     if matches := _LOADING.findall(str(error)):
-        return _misfit(path, architecture, "; ".join(_shorten(kind, rest) for kind, rest in matches[:_SHOWN]))
+        return _misfit(path, architecture, "; ".join(_shorten(kind, rest) for kind, rest in matches[:_MAX_LISTED]))
     if isinstance(error, AssertionError):
         return _misfit(path, architecture, str(error))
     return f"The weights file {path} cannot be read into {architecture} ({_first_line(error)}). Fetch or save it again."
@@ -195,5 +195,5 @@ def check_state_dict_fits(
 
 def shorten_list(keys: Sequence[str]) -> str:
     """Return the first few keys as text, and how many more there are."""
-    more = f" and {len(keys) - _SHOWN} more" if len(keys) > _SHOWN else ""
-    return ", ".join(keys[:_SHOWN]) + more
+    more = f" and {len(keys) - _MAX_LISTED} more" if len(keys) > _MAX_LISTED else ""
+    return ", ".join(keys[:_MAX_LISTED]) + more

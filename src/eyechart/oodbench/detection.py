@@ -148,7 +148,7 @@ def flagged_shares(predictions: DetectionPredictions) -> Iterator[Estimate]:
 def detection_scores(predictions: DetectionPredictions) -> Iterator[Estimate]:
     """Yield `log_score` and `target_brier` of the present categories of each image, among those that are annotated.
 
-    Images without a present or without an absent category do not count: nothing is to be told apart.
+    Images without a present or without an absent category do not count, since detection compares one with the other.
     """
     present, absent = predictions.annotation.present, predictions.annotation.known_absent
     logits = np.where(present | absent, predictions.output.logits, -np.inf)

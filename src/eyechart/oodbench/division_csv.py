@@ -10,7 +10,7 @@ from pathlib import Path, PurePosixPath
 import numpy as np
 
 from eyechart.data.dataset import Dataset
-from eyechart.data.names import alike
+from eyechart.data.names import fold_name
 from eyechart.errors import DataError
 from eyechart.oodbench.division import HARD_SAMPLES, SETS, Division, Pairs
 from eyechart.text_files import plain_text
@@ -124,14 +124,14 @@ class _Reader:
     @cached_property
     def categories(self) -> dict[str, int]:
         """The index of each category by its name, without regard to case and underscores."""
-        return {alike(name): place for place, name in enumerate(self.dataset.names)}
+        return {fold_name(name): place for place, name in enumerate(self.dataset.names)}
 
     def read(self, cells: Sequence[str]) -> str:
         """Add the pair of a line; return its fault, "" if there is none."""
         if len(cells) != len(HEADER):
             return f"has {len(cells)} cells, expected {len(HEADER)}"
         image, category, answer = (cell.strip() for cell in cells)
-        row, column = self.images.get(image), self.categories.get(alike(category))
+        row, column = self.images.get(image), self.categories.get(fold_name(category))
         if row is None:
             return f"names the image '{image}', which {self.dataset.benchmark}/{self.dataset.split} does not have"
         if column is None:

@@ -13,7 +13,7 @@ from typing import Any
 import msgspec
 
 from eyechart.data.detection.annotation import Exclusion, list_exclusions
-from eyechart.data.names import alike
+from eyechart.data.names import fold_name
 from eyechart.errors import DataError
 from eyechart.spec import did_you_mean
 from eyechart.text_files import plain_text, utf8_bytes
@@ -69,11 +69,11 @@ def read_corpus(path: str | Path, images: Container[str] | None = None) -> Corpu
 
 def read_synonyms(path: str | Path, categories: Iterable[str]) -> Mapping[str, tuple[str, ...]]:
     """Read synonyms of categories from a CSV file with the columns category and words, separated by semicolons."""
-    known = {alike(name): name for name in categories}
+    known = {fold_name(name): name for name in categories}
     words_by_category: defaultdict[str, list[str]] = defaultdict(list)
     try:
         for where, row in _table(plain_text(Path(path)), "category", "words"):
-            category = known.get(alike(row["category"]))
+            category = known.get(fold_name(row["category"]))
             if category is None:
                 near = did_you_mean(row["category"], [*known.values()])
                 raise DataError(f"{where}: '{row['category']}' is no category{near}")

@@ -25,7 +25,7 @@ PROMPT_NAMES: Mapping[str, tuple[str, str]] = {
     "cot": ("existence_cot", "existence_cot_not"),
 }
 QUESTIONS = ("positive", "negative")
-KINDS = (
+PROMPTS = (
     *("existence", "existence_not", "existence_cot", "existence_cot_not"),
     *("progression_counting", "progression_logic"),
 )
@@ -55,7 +55,7 @@ def existence_prompts(reasoning: str = "direct") -> tuple[Prompt, Prompt]:
 
 @dataclass(frozen=True)
 class Query:
-    """A question: its kind (one of `KINDS`), the image's row index, and one or two categories."""
+    """A question: its kind (one of `PROMPTS`), the image's row index, and one or two categories."""
 
     kind: str
     row: int
@@ -75,7 +75,7 @@ class PairResponses:
 @cache
 def request_prompts() -> dict[str, tuple[Prompt, int]]:
     """Return the prompt of every kind of question, and the number of tokens that its answer takes."""
-    return {kind: (get_prompt(kind), TOKENS_COT if "cot" in kind else TOKENS) for kind in KINDS}
+    return {kind: (get_prompt(kind), TOKENS_COT if "cot" in kind else TOKENS) for kind in PROMPTS}
 
 
 def ask(context: Context, queries: Sequence[Query]) -> PairResponses:
@@ -111,7 +111,7 @@ def build_requests(context: Context, queries: Sequence[Query]) -> FillPrompts:
         ),
         names=tuple(context.names),
         queries=tuple(
-            FilledPrompt(KINDS.index(query.kind), query.row, query.category, query.other) for query in queries
+            FilledPrompt(PROMPTS.index(query.kind), query.row, query.category, query.other) for query in queries
         ),
         limit=context.runner.key_limit,
         seed=context.runner.seed,

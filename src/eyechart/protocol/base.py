@@ -116,7 +116,11 @@ class Protocol(ABC, Generic[P]):
     metrics: "ClassVar[tuple[Metric[Any], ...]]" = ()
 
     def supports(self, capabilities: Collection[str]) -> bool:
-        """Return whether a model with these capabilities can run under this protocol."""
+        """Return whether a model can run under this protocol.
+
+        Args:
+            capabilities: What the model offers, such as `generator`.
+        """
         return not {*self.requires, f"said:{self.replays}"}.isdisjoint(capabilities)
 
     def defaults(self) -> dict[str, str]:
@@ -127,6 +131,13 @@ class Protocol(ABC, Generic[P]):
         """Yield every combination of the requested values, each once after unused options are set to their defaults.
 
         Invalid combinations are left out, unless all are invalid: then all are yielded, so that each reports its error.
+
+        Args:
+            requested: The requested values of options, by name; other options have their default.
+            capabilities: What the model offers: a file of completions has fewer options.
+
+        Yields:
+            A value for every option, by name.
         """
         values = [requested.get(option.name, (option.default,)) for option in self.options]
         names, defaults = [option.name for option in self.options], self.defaults()
@@ -140,35 +151,69 @@ class Protocol(ABC, Generic[P]):
         yield from {tuple(options.items()): options for options in valid}.values()
 
     def unused_options(self, options: OptionValues, *, replayed: bool) -> set[str]:  # noqa: ARG002
-        """Return the options that have no effect together with the others; they are recorded at their defaults."""
+        """Return the options that have no effect together with the others; they are recorded at their defaults.
+
+        Args:
+            options: A value for every option, by name.
+            replayed: Whether the answers come from a file.
+        """
         return set()
 
     def is_valid(self, options: OptionValues) -> bool:  # noqa: ARG002
-        """Return whether the options can be combined."""
+        """Return whether the options can be combined.
+
+        Args:
+            options: A value for every option, by name.
+        """
         return True
 
     def warnings(self, requested: RequestedValues) -> str:  # noqa: ARG002
-        """Return a sentence about requested options that have no effect, "" if all have one."""
+        """Return a sentence about requested options that have no effect, "" if all have one.
+
+        Args:
+            requested: The requested values of options, by name.
+        """
         return ""
 
     def case_suffix(self, options: OptionValues) -> str:
-        """Return the options that are not at their defaults, as the name of a case has them."""
+        """Return the options that are not at their defaults, as the name of a case has them.
+
+        Args:
+            options: A value for every option, by name.
+        """
         defaults = self.defaults()
         return ",".join(f"{name}={value}" for name, value in sorted(options.items()) if value != defaults[name])
 
     def unavailable(self, context: Context) -> str:  # noqa: ARG002
-        """Return why this case must be skipped, "" if it can run."""
+        """Return why this case must be skipped, "" if it can run.
+
+        Args:
+            context: The model, the data set and the options of the case.
+        """
         return ""
 
     @abstractmethod
     def predict(self, context: Context) -> P:
         """Send requests through `context.runner` and parse the responses.
 
-        Raises AbsentError if data of the case are missing: the case is skipped, and fails under `--eye-strict`.
+        Args:
+            context: The model, the data set and the options of the case.
+
+        Returns:
+            The predictions, of which metrics are functions.
+
+        Raises:
+            AbsentError: If data of the case are missing: the case is skipped, and fails under `--eye-strict`.
         """
 
     def reported(self, split: str, model: ModelSpec, metrics: Sequence[MetricRecord]) -> Reported | None:  # noqa: ARG002
-        """Return the published value for this split and model, None if there is none."""
+        """Return the published value for a split and a model, None if there is none.
+
+        Args:
+            split: The split, as `benchmark/split`.
+            model: The specification of the model.
+            metrics: The metrics of the record.
+        """
         return None
 
 

@@ -152,7 +152,11 @@ class Context:
         return self.model
 
     def missing_capability(self, capability: str) -> ModelError:
-        """Return the error of a model that lacks a capability of the protocol."""
+        """Return the error for a model that lacks a capability of the protocol.
+
+        Args:
+            capability: What the model does not do, as a verb: "classifies".
+        """
         return ModelError(f"{self.model.identity.name} is no model that {capability}, which {self.protocol} needs.")
 
     @property
@@ -161,16 +165,32 @@ class Context:
         return int(self.options.get("images_per_request", "1"))
 
     def token_limit(self, usual: int) -> int:
-        """Return the most tokens of an answer: the option `max_tokens`, by default `usual` with room for thinking."""
+        """Return the most tokens of an answer: the option `max_tokens`, by default `usual` with room for thinking.
+
+        Args:
+            usual: The most tokens that an answer takes without thinking.
+        """
         limit = self.options.get("max_tokens", AUTO)
         return int(limit) if limit != AUTO else usual_token_limit(self.model, usual)
 
     def flag(self, option: str, value: str | None = None) -> str:
-        """Return the command-line argument that sets an option of the protocol, by default to its current value."""
+        """Return the command-line argument that sets an option of the protocol.
+
+        Args:
+            option: The name of the option.
+            value: Its value, by default the current one.
+        """
         return flag(self.protocol, option, self.options.get(option) if value is None else value)
 
     def select_prompt(self, own: Prompt) -> Prompt:
-        """Return the protocol's own prompt, or that of the option `prompt`. Raises SpecError if its slots differ."""
+        """Return the prompt of a case.
+
+        Args:
+            own: The protocol's own prompt, which the option `prompt` may replace.
+
+        Raises:
+            SpecError: If the slots of the other prompt differ.
+        """
         name = self.options.get("prompt", OWN)
         selected = own if name == OWN else get_prompt(name)
         if {*selected.slots} != {*own.slots}:
@@ -179,7 +199,12 @@ class Context:
         return selected
 
     def variant(self, prompt: Prompt, parser_version: str) -> dict[str, str]:
-        """Return the options, prompt, parser, source of names and further settings, as the record stores them."""
+        """Return the options, prompt, parser, source of names and further settings, as the record stores them.
+
+        Args:
+            prompt: The prompt of the case.
+            parser_version: The name and the version of the parser.
+        """
         texts = {
             "prompt": f"{prompt.name} ({prompt.sha256[:8]})",
             "parser_version": parser_version,

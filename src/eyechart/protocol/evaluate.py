@@ -1,10 +1,10 @@
 """`evaluate`, the fixture of benchmark functions: predicts a case and computes metrics from its predictions."""
 
+import typing
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Generic
-from typing import Protocol as Interface
 
 from eyechart.data.class_names import VOCABULARIES, load_class_names
 from eyechart.data.dataset import Dataset
@@ -27,7 +27,7 @@ PUBLISHED = "12"
 PUBLISHED_WITH_DUPLICATES = ("openai", "kisel", "wordnet")
 
 
-class MakeContexts(Interface):
+class MakeContexts(typing.Protocol):
     """Makes the context of a case, with the model in memory."""
 
     def __call__(self, *, block: int | None = None) -> Iterator[Context]:
@@ -61,7 +61,16 @@ class Evaluate(Generic[P]):
     def __call__(self, *metrics: Metric[P]) -> tuple[Estimate, ...]:
         """Compute metrics, add their estimates to the record and return them.
 
-        Raises UnavailableError if the case must be skipped, and AbsentError if data are missing.
+        Args:
+            metrics: Functions from predictions to estimates, or to a value (n,) for each image, whose mean is then the
+                estimate.
+
+        Returns:
+            The estimates of all metrics, in order.
+
+        Raises:
+            UnavailableError: If the case must be skipped.
+            AbsentError: If data are missing.
         """
         if self.result is None and self.test and metrics:
             self.result = self.ask_in_blocks(self.test, metrics[0])
@@ -70,7 +79,12 @@ class Evaluate(Generic[P]):
             return result.add(metrics)
 
     def ask_in_blocks(self, test: SequentialTest, primary: Metric[P]) -> CaseResult[P]:
-        """Return the result on the first blocks of images that decide the test, or on all images."""
+        """Return the result on the first blocks of images that decide the test, or on all images.
+
+        Args:
+            test: The sequential test.
+            primary: The metric that it is about.
+        """
         size, loads = len(next(self.make_contexts()).dataset), 0
         for count in block_sizes(size):
             result = self.predict(next(self.make_contexts(block=count)), limit=None if count == size else count)
@@ -117,7 +131,12 @@ class Evaluate(Generic[P]):
         return results[0]
 
     def predict(self, context: Context, limit: Limit) -> CaseResult[P]:
-        """Return the result of the case on the images of a context."""
+        """Return the result of the case on the images of a context.
+
+        Args:
+            context: The model, the data set and the options of the case.
+            limit: How the images of the context were drawn, None for all.
+        """
         if reason := self.protocol.unavailable(context):
             raise UnavailableError(f"{self.case.model}: {reason}")
         with span("predict"):

@@ -9,7 +9,7 @@ from typing import Literal, get_args
 from urllib.parse import unquote, urlsplit
 
 Kind = Literal["photo", "url", "observation", "occurrence"]
-KINDS: tuple[Kind, ...] = get_args(Kind)
+IDENTIFIER_KINDS: tuple[Kind, ...] = get_args(Kind)
 PICTURE_KINDS = ("photo", "url")
 PARTNERS = frozenset(
     {
@@ -28,7 +28,7 @@ UUID = r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}"
 _NAMED = re.compile(rf"(?:^|/)(photo|observation)s/(?:({UUID})|0*(\d+))(?![0-9a-z_])", re.IGNORECASE)
 _MEDIA = re.compile(r"/occurrence/0*(\d+)(/media/[0-9a-z]+)?", re.IGNORECASE)
 _WHOLE = re.compile(rf"(?:({UUID})|0*(\d+)(?:\.0*)?)(?:\.[a-z]{{3,4}})?", re.IGNORECASE)
-_KEY = re.compile(rf"({'|'.join(KINDS)}):(.+)", re.DOTALL)
+_KEY = re.compile(rf"({'|'.join(IDENTIFIER_KINDS)}):(.+)", re.DOTALL)
 _SCHEME = re.compile(r"(?:[a-z][a-z0-9+.-]*:)?//", re.IGNORECASE)
 _HOST = re.compile(r"[a-z0-9-]+(?:\.[a-z0-9-]+)*\.[a-z]{2,}(?::\d+)?/", re.IGNORECASE)
 _NESTED = re.compile(r"https?:/+", re.IGNORECASE)

@@ -15,10 +15,11 @@ from pathlib import Path
 
 from eyechart.data.birds import open_birds
 from eyechart.data.dataset import Dataset
+from eyechart.data.names import fold_name
 from eyechart.data.observation_table import COLUMNS, parse_days, parse_reason
 from eyechart.data.observations import DATES
 from eyechart.data.ranges import parse_degrees
-from eyechart.data.tables import Table, check_unique, fold_name, read_table
+from eyechart.data.tables import Table, check_unique, read_table
 from eyechart.data.taxonomy import COMMON_NAME, GENUS, LEVELS, SPECIES, Taxonomy, read_taxonomy
 from eyechart.errors import DataError
 from eyechart.realbirdid.identifiers import canonical_key

@@ -12,8 +12,9 @@ from functools import cached_property
 from pathlib import Path
 
 from eyechart.command_line import align_numbers
+from eyechart.data.names import fold_name
 from eyechart.data.observation_table import ANSWERABLE, IMAGE, OBSERVATION
-from eyechart.data.tables import Table, find_table, fold_name, read_table
+from eyechart.data.tables import Table, find_table, read_table
 from eyechart.errors import DataError
 from eyechart.metrics.intervals import Interval, wilson
 from eyechart.realbirdid.chunked_tables import LINES, TableChunk, read_chunks

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from eyechart.data.dataset import Dataset
-from eyechart.data.observations import DATES, REASONS, SHOWN, Observations
+from eyechart.data.observations import DATES, MAX_LISTED, REASONS, Observations
 from eyechart.protocol.base import Predictions, Rows
 from eyechart.protocol.sample_table import shared_cells
 
@@ -105,7 +105,9 @@ def exact_duplicates(dataset: Dataset) -> Iterator[str]:
     rows = [dataset.index[row] for row in dataset.selected]
     duplicates = [(row.key, first[row.sha256]) for row in rows if first.setdefault(row.sha256, row.key) != row.key]
     if duplicates:
-        shown = ", ".join(f"{key} as {other}" for key, other in duplicates[:SHOWN]) + " …" * (len(duplicates) > SHOWN)
+        shown = ", ".join(f"{key} as {other}" for key, other in duplicates[:MAX_LISTED]) + " …" * (
+            len(duplicates) > MAX_LISTED
+        )
         yield f"{len(duplicates):,} of {len(rows):,} images are byte for byte another: kept, and each counts ({shown})"
 
 

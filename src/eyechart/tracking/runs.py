@@ -12,7 +12,7 @@ from msgspec import to_builtins
 from eyechart.errors import EyechartError
 from eyechart.gate.verdict_file import SessionVerdicts
 from eyechart.plurals import count_of
-from eyechart.records import FILE, Metric, Record, Records, read_run
+from eyechart.records import RECORDS_FILE, Metric, Record, Records, read_run
 from eyechart.run_folder import LINES
 from eyechart.secret_values import hide_secrets
 from eyechart.tracking.targets import Target
@@ -90,7 +90,7 @@ def log_model(
             tracker.log_metrics(dict(name_numbers(record)))
         if rows := verdict_rows(records, verdicts):
             tracker.log_table("gate_verdicts", rows)
-        tracker.log_files([path for path in (folder / LINES, folder / FILE) if path.exists()][:1])
+        tracker.log_files([path for path in (folder / LINES, folder / RECORDS_FILE) if path.exists()][:1])
     except BaseException:
         with suppress(Exception):
             tracker.end()

@@ -107,7 +107,7 @@ def test_the_store_is_that_of_a_run_in_one_process(distributed: Any, serial: Any
 
 
 def test_a_process_that_dies_is_started_again_and_no_answer_is_lost(distributed: Any, serial: Any) -> None:
-    """A process is killed in its second batch; at most the two leases that it had are asked twice."""
+    """A process is killed in its second batch; at most the two work units that it had are asked twice."""
     distributed.order("tinyclass", 2, "die")
     distributed.passes(*distributed.options)
     assert distributed.store == serial.store

@@ -27,8 +27,8 @@ class Slow(TinyClass):
         return super().see(images)
 """
 PICTURES, MANY = 24, 120
-IN_FLIGHT = 2  # leases of a process
-BATCHES = 4  # of a lease at most, here of one picture
+IN_FLIGHT = 2  # work units of a process
+BATCHES = 4  # of a work unit at most, here of one picture
 KILLS = (0, 9)  # pictures that are answered when the command is killed: none yet, and some
 KILLED_PROCESSES = 5
 

@@ -268,7 +268,7 @@ def test_numbers_that_lost_the_same_samples_are_told_as_one(make: Any, share: An
     assert [one.changed_samples == every[0].changed_samples for one in every] == [True, True, False]
     said = describe_loss(decide(every, Rule(0.01))[:2], every, now.keys)
     assert "acc1 (ImGT, A) is worse than the baseline." in said
-    assert "  and so, of the same samples: acc5 (ImGT, A)\n" in said
+    assert "  the same samples also changed: acc5 (ImGT, A)\n" in said
 
 
 def test_what_came_nearest_to_a_loss_is_said() -> None:

@@ -11,6 +11,7 @@ from eyechart.errors import SpecError
 from eyechart.gate.compare import compare_metrics
 from eyechart.gate.messages import (
     count_verdicts,
+    describe_floor,
     describe_loss,
     describe_open_end,
     describe_session,
@@ -229,6 +230,10 @@ def test_the_least_p_value_of_random_draws_is_an_upper_limit(judged: Any) -> Non
     assert format_adjusted(first) == f"p={first.adjusted:.2g}"  # the only primary metric
     verdicts = decide([dataclasses.replace(each.comparison, family="primary metrics") for each in (first, second)])
     assert [format_adjusted(each) for each in verdicts] == ["p≤0.0001"] * 2
+    assert [*describe_floor(verdicts)] == [
+        "p≤0.0001 is the smallest adjusted p-value that 10,000 random sign flips can show"
+    ]
+    assert [*describe_floor([first])] == []
     assert "p≤0.0001 adjusted for all primary metrics of the session" in describe_loss(
         verdicts[:1], [verdicts[0].comparison], [""] * 2000
     )

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from statsmodels.stats.contingency_tables import mcnemar
 
 from eyechart.estimates import Estimate
-from eyechart.gate.compare import SHOWN, MetricComparison, compare_metrics, samples_to_show
+from eyechart.gate.compare import MAX_LISTED, MetricComparison, compare_metrics, samples_to_show
 from eyechart.gate.evidence import RESAMPLES, Evidence
 from eyechart.gate.verdicts import IMPROVEMENT, INCONCLUSIVE, NO_REGRESSION, REGRESSION, UNTESTED, Rule, Verdict, decide
 from eyechart.metrics.intervals import wilson
@@ -121,7 +121,7 @@ def test_another_order_of_the_samples_changes_nothing(sides: Any, of: Runs, chan
     assert [told(each) for each in turned] == [pytest.approx(told(each), nan_ok=True) for each in plain]
     for was, now in zip(plain, turned, strict=True):
         assert {moved[1].keys[row] for row in now.lost} == {other.keys[row] for row in was.lost}
-        if len(was.lost) <= SHOWN:
+        if len(was.lost) <= MAX_LISTED:
             assert {*samples_to_show(now, turned)} == {order.index(row) for row in samples_to_show(was, plain)}
 
 

@@ -14,7 +14,7 @@ from eyechart.models.types import Answer
 from eyechart.oodbench.case_division import load_division
 from eyechart.oodbench.division_files import write_division
 from eyechart.oodbench.progression import Progression
-from eyechart.oodbench.yes_no_prompts import KINDS, Query, ask
+from eyechart.oodbench.yes_no_prompts import PROMPTS, Query, ask
 
 PARTS = ("rows", "categories", "main", "present", "flags", "hardness")
 BOTH = {(1, 0), (1, 1), (1, 2), (0, 0), (0, 1), (5, 0)}  # image 5 has one such category, which is no couple
@@ -177,7 +177,7 @@ def test_questions_that_samples_share_are_asked_once(couples_world: Any) -> None
 
 def test_no_two_questions_are_kept_at_one_place(pair_world: Any) -> None:
     model = pair_world.talker()
-    one_by_one = [Query(kind, row, k) for kind in KINDS[:2] for row in range(7) for k in range(5)]
+    one_by_one = [Query(kind, row, k) for kind in PROMPTS[:2] for row in range(7) for k in range(5)]
     couples = [Query("progression_logic", row, *both) for row in range(7) for both in permutations(range(5), 2)]
     ask(pair_world.sit(model), [*one_by_one, *couples])
     assert len({*model.asked}) == len(one_by_one) + len(couples)

@@ -19,7 +19,7 @@ from eyechart.data.class_names import fingerprint
 from eyechart.data.detection.annotation import Annotation, Exclusion, list_exclusions
 from eyechart.data.detection.image_index import index_by_id, read_json
 from eyechart.data.detection.tallies import Tally, tally_instances
-from eyechart.data.tables import fold_name
+from eyechart.data.names import fold_name
 from eyechart.errors import DataError
 
 Ints = NDArray[np.int64]

@@ -1,4 +1,4 @@
-"""Answers requests with pools: the processes of one model, on a Ray cluster or on this machine, fed with leases.
+"""Answers requests with pools: the processes of one model, on a Ray cluster or on this machine, fed with work units.
 
 This process alone reads and writes the store. Models on servers, and models that the caller made, answer in this
 process. Threads may share an engine: those that ask one model take turns.
@@ -14,8 +14,8 @@ import numpy as np
 from eyechart.data.dataset import Dataset
 from eyechart.errors import ModelError
 from eyechart.inference.engines.interface import ImageAnswers
-from eyechart.inference.engines.leases import Job, Lease, Received, cut
 from eyechart.inference.engines.local import LocalEngine
+from eyechart.inference.engines.work_units import Job, Received, WorkUnit, cut
 from eyechart.inference.images import image_name
 from eyechart.inference.request_batches import RequestBatch
 from eyechart.inference.requests import ImageRequest, ScoreTexts, TextRequest
@@ -23,7 +23,7 @@ from eyechart.models.registry import find_backend
 from eyechart.models.types import Answer, Floats, Generator, Identity, Model, Scorer, Usage
 from eyechart.spec import ModelSpec
 
-REQUESTS = 64  # requests for texts in a lease
+REQUESTS = 64  # requests for texts in a work unit
 
 
 class WorkerPool(Protocol):
@@ -33,8 +33,8 @@ class WorkerPool(Protocol):
     def size(self) -> int:
         """The number of processes if all are there."""
 
-    def answer(self, job: Job, leases: Sequence[Lease], model: Model) -> Iterator[Received[Any]]:
-        """Yield the answers to the leases of a job; a string is an error.
+    def answer(self, job: Job, work_units: Sequence[WorkUnit], model: Model) -> Iterator[Received[Any]]:
+        """Yield the answers to the work units of a job; a string is an error.
 
         The model's `remote_loads` and `remote_identity` are set at the end.
         """
@@ -132,11 +132,15 @@ class PoolEngine:
         self.pools = Pools()
 
     def answer(
-        self, job: Job, model: Model, leases: Callable[[int], Sequence[Lease]], local: Callable[[], Iterator[Any]]
+        self,
+        job: Job,
+        model: Model,
+        work_units: Callable[[int], Sequence[WorkUnit]],
+        local: Callable[[], Iterator[Any]],
     ) -> Iterator[Any]:
         """Yield the answers to a job from a pool, as `Received`; or from this process, as the local engine has them.
 
-        `leases` cuts the job for a number of processes.
+        `work_units` cuts the job for a number of processes.
         """
         spec = model.made_from
         if spec is not None and find_backend(spec).uses_device:
@@ -146,7 +150,7 @@ class PoolEngine:
                     if shared.pool and self.pools.closed:  # meanwhile, by another thread
                         shared.pool.close()
                 if shared.pool:
-                    yield from shared.pool.answer(job, leases(shared.pool.size), model)
+                    yield from shared.pool.answer(job, work_units(shared.pool.size), model)
                     return
         yield from local()
 
@@ -168,7 +172,7 @@ class PoolEngine:
         (part,) = self.answer(
             Job(request, None),
             model,
-            lambda _: [Lease((0,))],
+            lambda _: [WorkUnit((0,))],
             lambda: iter([Received((0,), self.local.answer_texts(request, model))]),
         )
         if isinstance(part.value, str):
@@ -215,14 +219,14 @@ class PoolEngine:
         self.pools.close()
 
 
-def cut_requests(batch: RequestBatch, numbers: Sequence[int], batch_size: int, workers: int) -> list[Lease]:
-    """Cut requests into leases of whole batches with equal settings."""
+def cut_requests(batch: RequestBatch, numbers: Sequence[int], batch_size: int, workers: int) -> list[WorkUnit]:
+    """Cut requests into work units of whole batches with equal settings."""
     size = -(-REQUESTS // batch_size) * batch_size
-    return [lease for group in batch.group_by_settings(numbers) for lease in cut(group, size, workers)]
+    return [work_unit for group in batch.group_by_settings(numbers) for work_unit in cut(group, size, workers)]
 
 
 def as_image_answers(part: "Received[Any] | ImageAnswers", prefix: Callable[[int], str]) -> ImageAnswers:
-    """Return the answer to a lease; that of a lost lease is an error for each image or text."""
+    """Return the answer to a work unit; that of a lost work unit is an error for each image or text."""
     if isinstance(part, ImageAnswers):
         return part
     if isinstance(part.value, str):
@@ -231,7 +235,7 @@ def as_image_answers(part: "Received[Any] | ImageAnswers", prefix: Callable[[int
 
 
 def as_answers(part: Received[Any]) -> Iterator[tuple[int, Answer]]:
-    """Yield the answers to the requests of a lease; those of a lost lease are errors that are not stored."""
+    """Yield the answers to the requests of a work unit; those of a lost work unit are errors that are not stored."""
     lost = isinstance(part.value, str)
     for number in part.numbers:
         yield number, Answer("", (), False, error=part.value, retry=True) if lost else part.value

@@ -1,4 +1,4 @@
-"""The process on this machine that holds one model and answers leases with it, as an actor does on a Ray cluster."""
+"""The process on this machine that holds a model and answers work units, as an actor does on a Ray cluster."""
 
 import os
 import signal
@@ -11,8 +11,8 @@ from typing import Any
 
 from eyechart.data.dataset import Dataset
 from eyechart.errors import EyechartError, ModelError
-from eyechart.inference.engines.leases import IN_FLIGHT, Job, answer_lease
 from eyechart.inference.engines.local import LocalEngine
+from eyechart.inference.engines.work_units import IN_FLIGHT, Job, answer_work_unit
 from eyechart.models.device import assign_device
 from eyechart.models.registry import create_model
 from eyechart.spec import ModelSpec
@@ -37,14 +37,14 @@ def main(descriptor: int) -> None:
 
 
 class Server:
-    """Answers leases of the last job, each in a thread; these take turns with the model."""
+    """Answers work units of the last job, each in a thread; these take turns with the model."""
 
     def __init__(self, connection: "Connection[Any, Any]", spec: ModelSpec, model: Any) -> None:
         self.connection, self.spec, self.model = connection, spec, model
         self.engine, self.sending = LocalEngine(Lock()), Lock()
 
     def serve(self) -> None:
-        """Receive jobs and leases until the other end closes."""
+        """Receive jobs and work units until the other end closes."""
         job: Any = None
         threads = ThreadPoolExecutor(IN_FLIGHT)
         while True:
@@ -55,10 +55,10 @@ class Server:
                 threads.submit(self.answer, job, *content)
 
     def answer(self, job: Job, ticket: int, numbers: Sequence[int], images: Dataset | None) -> None:
-        """Send the answers to a lease, and its end with the error that ended it."""
+        """Send the answers to a work unit, and its end with the error that ended it."""
         error = None
         try:
-            for answer in answer_lease(self.engine, self.model, job, numbers, images):
+            for answer in answer_work_unit(self.engine, self.model, job, numbers, images):
                 self.send(ANSWER, ticket, *answer)
         except Exception as raised:
             error = as_eyechart_error(self.spec, raised)

@@ -13,20 +13,20 @@ from typing import Any
 
 from eyechart.errors import ModelError
 from eyechart.inference.engines import process_worker
-from eyechart.inference.engines.leases import (
-    LOST,
-    MAX_LOSSES,
-    Ended,
-    Job,
-    Lease,
-    Received,
-    answer_leases,
-    can_take,
-)
 from eyechart.inference.engines.placement import ProcessPlace, places_on_this_machine
 from eyechart.inference.engines.pools import Pools, differences
 from eyechart.inference.engines.process_worker import END, ERROR, READY
 from eyechart.inference.engines.python_process import start_python
+from eyechart.inference.engines.work_units import (
+    LOST,
+    MAX_LOSSES,
+    Ended,
+    Job,
+    Received,
+    WorkUnit,
+    answer_work_units,
+    can_take,
+)
 from eyechart.models.types import Identity, Model
 from eyechart.spec import ModelSpec
 
@@ -45,7 +45,7 @@ class LocalPools:
 
 @dataclass(eq=False)
 class ModelProcess:
-    """One process of a model, and the leases that it has by their tickets, each with the number of its job."""
+    """One process of a model, and the work units that it has by their tickets, each with the number of its job."""
 
     place: ProcessPlace
     process: "subprocess.Popen[bytes]"
@@ -54,7 +54,7 @@ class ModelProcess:
     job: int = 0
     loads: int = 0
     tickets: int = 0
-    leases: dict[int, tuple[int, Lease]] = field(default_factory=dict)
+    work_units: dict[int, tuple[int, WorkUnit]] = field(default_factory=dict)
 
     @classmethod
     def start(cls, place: ProcessPlace, spec: ModelSpec, offline: bool) -> "ModelProcess":
@@ -76,7 +76,7 @@ class ModelProcess:
 
 
 class ProcessPool:
-    """The processes of one model. They are started as there are leases for them, and again after they were lost."""
+    """The processes of one model. They are started as there are work units for them, and again after they were lost."""
 
     def __init__(self, spec: ModelSpec, identity: Identity, places: Sequence[ProcessPlace], offline: bool) -> None:
         self.spec, self.identity, self.offline = spec, identity, offline
@@ -94,40 +94,40 @@ class ProcessPool:
         """The number of processes that there can be."""
         return len(self.processes) + len(self.free)
 
-    def answer(self, job: Job, leases: Sequence[Lease], model: Model) -> Iterator[Received[Any]]:
-        """Yield the answers to the leases of a job."""
+    def answer(self, job: Job, work_units: Sequence[WorkUnit], model: Model) -> Iterator[Received[Any]]:
+        """Yield the answers to the work units of a job."""
         self.jobs += 1
         self.job, self.sent = job, bytes(ForkingPickler.dumps(("job", job.sent_once)))
-        self.start(len(leases))
+        self.start(len(work_units))
         try:
-            yield from answer_leases(leases, self)
+            yield from answer_work_units(work_units, self)
         finally:
             model.remote_loads = self.loads_of_lost + sum(process.loads for process in self.processes)
             model.remote_identity = self.actual
 
-    def submit(self, lease: Lease) -> bool:
-        """Give a lease to the process with the fewest leases; return False if none has room.
+    def submit(self, work_unit: WorkUnit) -> bool:
+        """Give a work unit to the process with the fewest work units; return False if none has room.
 
         A process that still works for an earlier job, which an error ended, has no room.
         """
-        free = [process for process in self.processes if process.ready and self.is_free(process, lease)]
-        process = min(free, key=lambda process: len(process.leases), default=None)
+        free = [process for process in self.processes if process.ready and self.is_free(process, work_unit)]
+        process = min(free, key=lambda process: len(process.work_units), default=None)
         if process is None:
             return False
         process.tickets += 1
-        process.leases[process.tickets] = (self.jobs, lease)
+        process.work_units[process.tickets] = (self.jobs, work_unit)
         with suppress(OSError):  # a process that has ended is noticed when it is waited for
             if process.job != self.jobs:
                 process.connection.send_bytes(self.sent)
                 process.job = self.jobs
             assert self.job
-            process.connection.send(("lease", (process.tickets, lease.numbers, self.job.images(lease))))
+            process.connection.send(("work unit", (process.tickets, work_unit.numbers, self.job.images(work_unit))))
         return True
 
-    def is_free(self, process: ModelProcess, lease: Lease) -> bool:
-        """Return whether a process can take a lease of this job."""
-        held = process.leases.values()
-        return all(job == self.jobs for job, _ in held) and can_take([other for _, other in held], lease)
+    def is_free(self, process: ModelProcess, work_unit: WorkUnit) -> bool:
+        """Return whether a process can take a work unit of this job."""
+        held = process.work_units.values()
+        return all(job == self.jobs for job, _ in held) and can_take([other for _, other in held], work_unit)
 
     def start(self, count: int) -> None:
         """Start processes until there are so many, or one at each place."""
@@ -147,7 +147,7 @@ class ProcessPool:
                 yield from self.receive(process, message)
 
     def receive(self, process: ModelProcess, message: tuple[Any, ...]) -> Iterator[Received[Any] | Ended]:
-        """Yield what a message means for the leases of this job."""
+        """Yield what a message means for the work units of this job."""
         kind, *content = message
         if kind == READY:
             self.admit(process, content[0])
@@ -155,18 +155,18 @@ class ProcessPool:
             self.refuse(process, str(content[0]).rstrip("."))
         elif kind == END:
             ticket, process.loads, error = content
-            job, lease = process.leases.pop(ticket)
+            job, work_unit = process.work_units.pop(ticket)
             if job == self.jobs:
                 if error is not None:
                     raise error
-                yield Ended(lease)
+                yield Ended(work_unit)
         else:
             ticket, *answer = content
-            if process.leases[ticket][0] == self.jobs:
+            if process.work_units[ticket][0] == self.jobs:
                 yield Received(*answer)
 
     def admit(self, process: ModelProcess, identity: Identity) -> None:
-        """Let a process have leases if its model is the expected one."""
+        """Let a process have work units if its model is the expected one."""
         if wrong := differences(self.identity, identity):
             self.refuse(process, f"the model in a process on {process.place.name} is not that of this process: {wrong}")
         else:
@@ -182,7 +182,7 @@ class ProcessPool:
         warnings.warn(f"{self.spec}: {reason}. This process is not used.", RuntimeWarning, stacklevel=2)
 
     def lose(self, process: ModelProcess) -> Iterator[Ended]:
-        """Yield the leases of a lost process, and start it again."""
+        """Yield the work units of a lost process, and start it again."""
         if self.closed:
             raise ModelError(f"{self.spec}: the session has ended. Run the same command again.")
         if not process.ready and self.failures[process.place] + 1 >= MAX_LOSSES:
@@ -194,9 +194,9 @@ class ProcessPool:
         self.processes.remove(process)
         process.close()
         self.processes.append(ModelProcess.start(process.place, self.spec, self.offline))
-        for place, (job, lease) in enumerate(process.leases.values()):
+        for place, (job, work_unit) in enumerate(process.work_units.values()):
             if job == self.jobs:
-                yield Ended(lease, LOST, first=place == 0)
+                yield Ended(work_unit, LOST, first=place == 0)
 
     def close(self) -> None:
         """End the processes."""

@@ -1,4 +1,4 @@
-"""Pools of actors on a Ray cluster: each answers with one model and is fed with leases by this process."""
+"""Pools of actors on a Ray cluster: each answers with one model and is fed with work units by this process."""
 
 import logging
 import os
@@ -16,9 +16,18 @@ from typing import Any
 
 from eyechart.errors import EyechartError, ModelError
 from eyechart.extras import install_command
-from eyechart.inference.engines.leases import IN_FLIGHT, LOST, Ended, Job, Lease, Received, answer_leases, can_take
 from eyechart.inference.engines.placement import gpus_per_process, refuse_own_copies
 from eyechart.inference.engines.pools import Pools, differences
+from eyechart.inference.engines.work_units import (
+    IN_FLIGHT,
+    LOST,
+    Ended,
+    Job,
+    Received,
+    WorkUnit,
+    answer_work_units,
+    can_take,
+)
 from eyechart.inference.request_batches import RequestBatch
 from eyechart.models.types import Identity, Model
 from eyechart.spec import ModelSpec
@@ -173,9 +182,9 @@ def has_room(ray: Any, needs: Mapping[str, float], deadline: float) -> bool:
 
 @dataclass
 class ActorPool:
-    """The actors of one model. An actor gets leases after its model has the expected identity.
+    """The actors of one model. An actor gets work units after its model has the expected identity.
 
-    Ray restarts a lost actor; until it is back, it has no leases.
+    Ray restarts a lost actor; until it is back, it has no work units.
     """
 
     ray: Any
@@ -222,39 +231,39 @@ class ActorPool:
 
     @property
     def streams(self) -> bool:
-        """Whether a lease of the job has so many answers that they come one by one."""
+        """Whether a work unit of the job has so many answers that they come one by one."""
         return self.job is not None and isinstance(self.job.request, RequestBatch)
 
     def check(self, actor: Any) -> None:
         """Ask an actor for the identity of its model; the answer comes when Ray has placed and started it."""
         self.checks[actor.describe.options(max_task_retries=-1).remote()] = actor
 
-    def answer(self, job: Job, leases: Sequence[Lease], model: Model) -> Iterator[Received[Any]]:
-        """Yield the answers to the leases of a job."""
+    def answer(self, job: Job, work_units: Sequence[WorkUnit], model: Model) -> Iterator[Received[Any]]:
+        """Yield the answers to the work units of a job."""
         self.jobs += 1
         self.job, self.sent = job, (self.jobs, [self.ray.put(bytes(ForkingPickler.dumps(job.sent_once)))])
         try:
-            yield from answer_leases(leases, self)
+            yield from answer_work_units(work_units, self)
         finally:
             for ref, worker in self.workers.items():
                 self.ray.cancel(ref)
-                worker.leases.clear()
+                worker.work_units.clear()
             self.workers.clear()
             model.remote_loads, model.remote_identity = self.count_loads(), self.actual
 
-    def submit(self, lease: Lease) -> bool:
-        """Give a lease to the actor with the fewest leases; return False if none has room for it."""
-        free = [worker for worker in self.ready if can_take(worker.leases.values(), lease)]
-        worker = min(free, key=lambda worker: len(worker.leases), default=None)
+    def submit(self, work_unit: WorkUnit) -> bool:
+        """Give a work unit to the actor with the fewest work units; return False if none has room for it."""
+        free = [worker for worker in self.ready if can_take(worker.work_units.values(), work_unit)]
+        worker = min(free, key=lambda worker: len(worker.work_units), default=None)
         if worker is None:
             return False
         assert self.job
-        message = (*self.sent, lease.numbers, self.job.images(lease))
+        message = (*self.sent, work_unit.numbers, self.job.images(work_unit))
         if self.streams:
             ref = worker.actor.stream.options(num_returns="streaming").remote(*message)
         else:
             ref = worker.actor.answer.remote(*message)
-        worker.leases[ref] = lease
+        worker.work_units[ref] = work_unit
         self.workers[ref] = worker
         return True
 
@@ -281,7 +290,7 @@ class ActorPool:
                 yield from self.receive(ref, self.workers[ref])
 
     def admit(self, ref: Any, actor: Any) -> None:
-        """Let an actor have leases if its model is the expected one. Raises ModelError if no actor is left."""
+        """Let an actor have work units if its model is the expected one. Raises ModelError if no actor is left."""
         try:
             identity, node = self.result(ref)
         except self.ray.exceptions.ActorDiedError as error:
@@ -304,7 +313,7 @@ class ActorPool:
         warnings.warn(f"{self.name}: {reason}. This process is not used.", RuntimeWarning, stacklevel=2)
 
     def receive(self, ref: Any, worker: "Ready") -> Iterator[Received[Any] | Ended]:
-        """Yield the answers of a lease that have come, and its end."""
+        """Yield the answers of a work unit that have come, and its end."""
         try:
             answers = self.result(next(ref) if self.streams else ref)
         except StopIteration:
@@ -315,15 +324,15 @@ class ActorPool:
         yield from (Received(*answer) for answer in answers)
         if not (self.streams and answers):
             del self.workers[ref]
-            yield Ended(worker.leases.pop(ref))
+            yield Ended(worker.work_units.pop(ref))
 
     def lose(self, worker: "Ready") -> Iterator[Ended]:
-        """Yield the leases of a lost actor; it has leases again when it is back."""
+        """Yield the work units of a lost actor; it has work units again when it is back."""
         self.ready.remove(worker)
         self.check(worker.actor)
-        for place, (ref, lease) in enumerate(worker.leases.items()):
+        for place, (ref, work_unit) in enumerate(worker.work_units.items()):
             del self.workers[ref]
-            yield Ended(lease, LOST, first=place == 0)
+            yield Ended(work_unit, LOST, first=place == 0)
 
     def result(self, ref: Any) -> Any:
         """Return a value from the cluster; an error of eyechart is raised as it was there."""
@@ -346,7 +355,7 @@ class ActorPool:
         return loads
 
     def end_one(self) -> None:
-        """End one actor, which has no lease."""
+        """End one actor, which has no work unit."""
         actor = self.actors.pop()
         self.ready = [worker for worker in self.ready if worker.actor is not actor]
         self.checks = {ref: other for ref, other in self.checks.items() if other is not actor}
@@ -361,7 +370,7 @@ class ActorPool:
 
 @dataclass(eq=False)
 class Ready:
-    """An actor that can answer, and its leases by the references to their answers."""
+    """An actor that can answer, and its work units by the references to their answers."""
 
     actor: Any
-    leases: dict[Any, Lease] = field(default_factory=dict)
+    work_units: dict[Any, WorkUnit] = field(default_factory=dict)

@@ -1,4 +1,4 @@
-"""The process on a Ray cluster that holds one model and answers leases with it."""
+"""The process on a Ray cluster that holds one model and answers work units with it."""
 
 import os
 import pickle
@@ -13,8 +13,8 @@ from typing import Any
 import ray
 
 from eyechart.data.dataset import Dataset
-from eyechart.inference.engines.leases import Job, answer_lease
 from eyechart.inference.engines.local import LocalEngine
+from eyechart.inference.engines.work_units import Job, answer_work_unit
 from eyechart.models.device import assign_device
 from eyechart.models.registry import create_model
 from eyechart.models.types import Identity
@@ -28,8 +28,8 @@ STREAM_SECONDS = 1.0  # the answers of such a time are lost with an actor
 class ModelActor:
     """Makes a model and answers requests with it, as the local engine does.
 
-    A job is a request and its data set. It is sent once, and its leases name it by its number. Each lease has a thread;
-    these take turns with the model.
+    A job is a request and its data set. It is sent once, and its work units name it by its number. Each work unit has
+    a thread; these take turns with the model.
     """
 
     def __init__(self, spec: ModelSpec, offline: bool, folder: Path) -> None:
@@ -58,9 +58,9 @@ class ModelActor:
     def stream(
         self, number: int, job: PickledJob, numbers: Sequence[int], images: Dataset | None
     ) -> Iterator[list[Any]]:
-        """Yield (numbers, answer) for a lease of a job, those of a second at once: a message has its costs."""
+        """Yield (numbers, answer) for a work unit of a job, those of a second at once: a message has its costs."""
         answers, sent = list[Any](), monotonic()
-        for answer in answer_lease(self.engine, self.model, self.read_job(number, job), numbers, images):
+        for answer in answer_work_unit(self.engine, self.model, self.read_job(number, job), numbers, images):
             answers.append(answer)
             if monotonic() - sent > STREAM_SECONDS:
                 yield answers
@@ -69,8 +69,8 @@ class ModelActor:
             yield answers
 
     def answer(self, number: int, job: PickledJob, numbers: Sequence[int], images: Dataset | None) -> list[Any]:
-        """Return all (numbers, answer) for a lease of a job, which costs less than to stream few of them."""
-        return [*answer_lease(self.engine, self.model, self.read_job(number, job), numbers, images)]
+        """Return all (numbers, answer) for a work unit of a job, which costs less than to stream few of them."""
+        return [*answer_work_unit(self.engine, self.model, self.read_job(number, job), numbers, images)]
 
     def read_job(self, number: int, job: PickledJob) -> Job:
         """Return the job with a number, which is read from the cluster once."""

@@ -27,7 +27,7 @@ from eyechart.spec import ModelSpec
 from eyechart.tracing import span
 
 T = TypeVar("T")
-KINDS = ("AutoModelForImageTextToText", "AutoModelForMultimodalLM")  # the second has all families of the first
+AUTO_CLASSES = ("AutoModelForImageTextToText", "AutoModelForMultimodalLM")  # the second has all families of the first
 MAX_LOGITS = (2**29, 2**26)  # as many logits in one pass on an accelerator and on the processor
 LIBRARIES = ("transformers", "tokenizers", "torch", "torchvision", "pillow")
 
@@ -91,7 +91,7 @@ class HfGenerator(Scorer):
 
     @cached_property
     def _kind(self) -> str:
-        return files.find_auto_class(self.source.path, KINDS)
+        return files.find_auto_class(self.source.path, AUTO_CLASSES)
 
     @cached_property
     def _config(self) -> Any:
@@ -183,7 +183,7 @@ class HfGenerator(Scorer):
         return [ForcedBOSTokenLogitsProcessor(token) for token in self._chat.forced_start]
 
     def _thinking_limits(self, prompt: int) -> list[ThinkingBudget]:
-        """Return the limit of thinking after prompts of so many tokens, if there is one."""
+        """Return the limit of thinking, if there is one, for a batch whose prompts have `prompt` tokens."""
         budget = self.chat_settings.thinking_budget
         if budget is None:
             return []

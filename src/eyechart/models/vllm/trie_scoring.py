@@ -103,7 +103,7 @@ class TrieScorer:
         return read, first
 
     def _agree(self, read: PassedPrompt, prompt: Prompt) -> bool:
-        """Return whether both ways give the same scores of some nodes; a single node is as well asked by itself."""
+        """Return whether both ways give the same scores of some nodes. A single node is requested alone."""
         nodes = np.array([nodes_to_try(read.trie)])
         if nodes.size < 2:
             return False

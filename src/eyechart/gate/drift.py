@@ -1,4 +1,4 @@
-"""The ratchet: losses of accepted baselines, each too small to be detected, add up to an alarm.
+"""Drift: losses of accepted baselines, each too small to be detected, add up to an alarm.
 
 A baseline file counts the images that its accepted versions lost and gained. Under the hypothesis that no version lost,
 a change is as likely a loss as a gain, and the counts have an e-value (`metrics.sequential`). The counts start again

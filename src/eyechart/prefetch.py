@@ -1,4 +1,4 @@
-"""The prelude of a session on a cluster: cases of several models are answered at the same time, before the tests run.
+"""The prefetch of a session on a cluster: cases of several models are answered at the same time, before the tests run.
 
 A thread takes the cases of one model in their order and computes their predictions as the test does, which stores the
 answers. The tests then find them in the store.
@@ -23,7 +23,7 @@ MODELS_AT_ONCE = 16
 Track = Callable[[Case], AbstractContextManager[Progress]]  # shows a case while it is answered
 
 
-class Prelude:
+class Prefetch:
     """Stores the answers of cases. Errors are left to the tests of the cases, which meet them again."""
 
     def __init__(self, settings: Settings, run: Path, track: Track) -> None:
@@ -38,7 +38,7 @@ class Prelude:
             by_model[case.model].append(case)
         with closing(make_engine(self.settings)) as engine, Session(self.settings, engine=engine) as session:
             splits = open_splits(session, cases)
-            with ThreadPoolExecutor(MODELS_AT_ONCE, "eyechart-prelude") as threads:
+            with ThreadPoolExecutor(MODELS_AT_ONCE, "eyechart-prefetch") as threads:
                 try:
                     for done in [threads.submit(self.answer_model, some, engine, splits) for some in by_model.values()]:
                         done.result()

@@ -1,4 +1,4 @@
-"""The ratchet: small losses of accepted baselines add up, gains are no credit, and false alarms are rare."""
+"""Drift: small losses of accepted baselines add up, gains are no credit, and false alarms are rare."""
 
 from pathlib import Path
 from typing import Any
@@ -9,8 +9,8 @@ from msgspec.structs import replace
 
 from eyechart.gate.baselines import read_baseline, read_drifts, write_baselines
 from eyechart.gate.compare import compare_metrics
+from eyechart.gate.drift import NO_DRIFT, Drift, add_version, count_changes
 from eyechart.gate.messages import describe_written_baseline
-from eyechart.gate.ratchet import NO_DRIFT, Drift, add_version, count_changes
 from eyechart.metrics.sequential import loss_log_e_value
 from eyechart.metrics.significance import mcnemar
 

@@ -1,4 +1,4 @@
-"""Runs the prelude of `--eye-ray`: the models of the selected cases answer at the same time, before the tests."""
+"""Runs the prefetch of `--eye-ray`: the models of the selected cases answer at the same time, before the tests."""
 
 import warnings
 from dataclasses import replace
@@ -12,7 +12,7 @@ from .progress import Progress
 from .settings import get_settings
 
 
-class PreludeOfTests:
+class PrefetchOfTests:
     """Answers the selected cases after the collection."""
 
     def __init__(self, config: pytest.Config, run: Path, progress: Progress) -> None:
@@ -25,11 +25,11 @@ class PreludeOfTests:
         if session.testsfailed or self.config.option.collectonly or not settings.ray or settings.sequential:
             return
         cases = [replace(case, test=test_name(item)) for item in session.items if (case := get_case(item))]
-        from eyechart.prelude import Prelude
+        from eyechart.prefetch import Prefetch
 
         with self.progress.before_tests(cases) as track, warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always", RuntimeWarning)
-            Prelude(settings, self.run, track).answer(cases)
+            Prefetch(settings, self.run, track).answer(cases)
         for warning in caught:
             if issubclass(warning.category, RuntimeWarning):
                 self.config.hook.pytest_warning_recorded.call_historic(

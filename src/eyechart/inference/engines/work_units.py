@@ -1,8 +1,8 @@
-"""Leases: the images or requests that workers answer, and what happens when a worker is lost.
+"""Work units: the images or requests that workers answer, and what happens when a worker is lost.
 
-A worker is a process that may end at any time. What it has answered is kept, and the rest of its lease goes to another
-worker. A lease whose workers are lost again and again is divided, until one image or request is left, which becomes an
-error.
+A worker is a process that may end at any time. What it has answered is kept, and the rest of its work unit goes to
+another worker. A work unit whose workers are lost again and again is divided, until one image or request is left, which
+becomes an error.
 """
 
 from collections import deque
@@ -16,38 +16,38 @@ from eyechart.inference.engines.local import LocalEngine
 from eyechart.inference.request_batches import RequestBatch
 from eyechart.inference.requests import BaseRequest, ImageRequest, ScoreTexts, TextRequest
 
-MAX_LOSSES = 3  # workers that a lease may lose before it is divided
-IN_FLIGHT = 2  # leases of a worker: it reads the images of the second while the model works on the first
+MAX_LOSSES = 3  # workers that a work unit may lose before it is divided
+IN_FLIGHT = 2  # work units of a worker: it reads the images of the second while the model works on the first
 LOST = "The process of the model was lost"
-MOST_BATCHES = 4  # of a lease: each lease has costs of its own, and a lost one is asked again
-BATCHES_LEFT = 4  # a lease gets one batch for every four that are left for each worker
+MOST_BATCHES = 4  # of a work unit: each work unit has costs of its own, and a lost one is asked again
+BATCHES_LEFT = 4  # a work unit gets one batch for every four that are left for each worker
 T = TypeVar("T")
 
 
 @dataclass(frozen=True)
-class Lease:
+class WorkUnit:
     """Numbers of images or requests, and how many workers were lost while they worked on them.
 
-    A worker that has an exclusive lease has no other one, so that its loss tells about this lease.
+    A worker with an exclusive work unit has no other one: if the worker is lost, this work unit was the cause.
     """
 
     numbers: tuple[int, ...]
     losses: int = 0
     exclusive: bool = False
 
-    def split(self) -> "tuple[Lease, ...]":
-        """Return the leases that replace this one after it lost a worker; none for a single number that lost most."""
+    def split(self) -> "tuple[WorkUnit, ...]":
+        """Return the work units that replace this one after it lost a worker; none for one number that lost most."""
         if self.losses + 1 < MAX_LOSSES:
-            return (Lease(self.numbers, self.losses + 1, exclusive=True),)
+            return (WorkUnit(self.numbers, self.losses + 1, exclusive=True),)
         middle = len(self.numbers) // 2
         halves = (self.numbers[:middle], self.numbers[middle:]) if middle else ()
         # one more loss divides a half again; a single number has two tries, since a machine may be lost by chance
-        return tuple(Lease(half, MAX_LOSSES - 1 - (len(half) == 1), exclusive=True) for half in halves)
+        return tuple(WorkUnit(half, MAX_LOSSES - 1 - (len(half) == 1), exclusive=True) for half in halves)
 
 
 @dataclass(frozen=True)
 class Received(Generic[T]):
-    """An answer to some numbers of a lease."""
+    """An answer to some numbers of a work unit."""
 
     numbers: tuple[int, ...]
     value: T
@@ -55,30 +55,30 @@ class Received(Generic[T]):
 
 @dataclass(frozen=True)
 class Ended:
-    """A worker has answered all of its lease, or was lost; `first` tells whether it was the oldest of its leases."""
+    """A worker has answered a whole work unit, or was lost; `first`: whether the unit was the oldest of the worker."""
 
-    lease: Lease
+    work_unit: WorkUnit
     lost: str = ""
     first: bool = True
 
 
 class Workers(Protocol[T]):
-    """Processes that answer leases."""
+    """Processes that answer work units."""
 
-    def submit(self, lease: Lease) -> bool:
-        """Give a lease to a worker; return False if none has room for it."""
+    def submit(self, work_unit: WorkUnit) -> bool:
+        """Give a work unit to a worker; return False if none has room for it."""
 
     def wait(self) -> "Iterable[Received[T] | Ended]":
         """Wait until something happens, and return it."""
 
 
-def answer_leases(leases: Sequence[Lease], workers: Workers[T]) -> Iterator[Received[T | str]]:
-    """Yield an answer to every number of the leases once, in the order of arrival; a string is an error.
+def answer_work_units(work_units: Sequence[WorkUnit], workers: Workers[T]) -> Iterator[Received[T | str]]:
+    """Yield an answer to every number of the work units once, in the order of arrival; a string is an error.
 
     Answers that arrive a second time are dropped.
     """
-    queue = deque(leases)
-    missing = {number for lease in leases for number in lease.numbers}
+    queue = deque(work_units)
+    missing = {number for work_unit in work_units for number in work_unit.numbers}
     while missing:
         while queue and workers.submit(queue[0]):
             queue.popleft()
@@ -88,11 +88,11 @@ def answer_leases(leases: Sequence[Lease], workers: Workers[T]) -> Iterator[Rece
                     missing.difference_update(event.numbers)
                     yield Received(event.numbers, event.value)
                 continue
-            numbers = tuple(number for number in event.lease.numbers if number in missing)
+            numbers = tuple(number for number in event.work_unit.numbers if number in missing)
             if not numbers:
                 continue
-            losses = event.lease.losses if numbers == event.lease.numbers else 0  # those since its last answer
-            left = Lease(numbers, losses, exclusive=event.lease.exclusive or bool(event.lost))
+            losses = event.work_unit.losses if numbers == event.work_unit.numbers else 0  # those since its last answer
+            left = WorkUnit(numbers, losses, exclusive=event.work_unit.exclusive or bool(event.lost))
             if again := left.split() if event.first and event.lost else (left,):
                 queue.extendleft(reversed(again))
             else:
@@ -100,25 +100,25 @@ def answer_leases(leases: Sequence[Lease], workers: Workers[T]) -> Iterator[Rece
                 yield Received(left.numbers, f"{event.lost} several times while it worked on this alone")
 
 
-def can_take(held: Iterable[Lease], lease: Lease) -> bool:
-    """Return whether a worker that has some leases can take one more."""
+def can_take(held: Iterable[WorkUnit], work_unit: WorkUnit) -> bool:
+    """Return whether a worker that has some work units can take one more."""
     held = [*held]
-    return not held or (len(held) < IN_FLIGHT and not any(other.exclusive for other in (lease, *held)))
+    return not held or (len(held) < IN_FLIGHT and not any(other.exclusive for other in (work_unit, *held)))
 
 
-def cut(numbers: Sequence[int], size: int, workers: int = 1) -> list[Lease]:
-    """Cut numbers into leases of one to four batches: the last ones are small, so that workers end at the same time.
+def cut(numbers: Sequence[int], size: int, workers: int = 1) -> list[WorkUnit]:
+    """Cut numbers into work units of one to four batches. The last ones are small, so that workers end together.
 
-    >>> [lease.numbers for lease in cut([3, 4, 8], 2)]
+    >>> [work_unit.numbers for work_unit in cut([3, 4, 8], 2)]
     [(3, 4), (8,)]
-    >>> [len(lease.numbers) for lease in cut(range(64), 2, workers=2)]
+    >>> [len(work unit.numbers) for work unit in cut(range(64), 2, workers=2)]
     [8, 6, 6, 4, 4, 4, 4, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2]
     """
-    cuts, start = list[Lease](), 0
+    cuts, start = list[WorkUnit](), 0
     while start < len(numbers):
         left = ceil((len(numbers) - start) / size)
         stop = start + size * max(1, min(MOST_BATCHES, left // (BATCHES_LEFT * workers)))
-        cuts.append(Lease(tuple(numbers[start:stop])))
+        cuts.append(WorkUnit(tuple(numbers[start:stop])))
         start = stop
     return cuts
 
@@ -132,22 +132,22 @@ class Job:
 
     @property
     def sent_once(self) -> "Job":
-        """What every worker needs, whatever leases it has."""
+        """What every worker needs, whatever work units it has."""
         if self.dataset is None or isinstance(self.request, ImageRequest):
             return Job(self.request, None)
         return Job(self.request, self.dataset.part(range(len(self.dataset))))
 
-    def images(self, lease: Lease) -> Dataset | None:
-        """Return the images that are sent with a lease, None if there are none.
+    def images(self, work_unit: WorkUnit) -> Dataset | None:
+        """Return the images that are sent with a work unit, None if there are none.
 
         The whole index of a large split would fill the memory of a worker.
         """
         if self.dataset is None or not isinstance(self.request, ImageRequest):
             return None
-        return self.dataset.part(lease.numbers)
+        return self.dataset.part(work_unit.numbers)
 
 
-def answer_lease(
+def answer_work_unit(
     engine: LocalEngine, model: Any, job: Job, numbers: Sequence[int], images: Dataset | None
 ) -> Iterator[tuple[tuple[int, ...], Any]]:
     """Yield the numbers of images, texts or requests with their answer, as the engine yields it."""
