@@ -194,6 +194,14 @@ def torch_python(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str
 
 
 @pytest.fixture(scope="session")
+def warm_ray(tmp_path_factory: pytest.TempPathFactory, warm_python: tuple[str, ...]) -> Iterator[tuple[str, ...]]:
+    """As `warm_python`, and Ray has been imported, too."""
+    place = tmp_path_factory.mktemp("ray") / "socket"
+    with WARM["interpreter"](place, os.environ, WARM["RAY"], warm_python) as command:
+        yield command
+
+
+@pytest.fixture(scope="session")
 def warm_vllm(tmp_path_factory: pytest.TempPathFactory, warm_python: tuple[str, ...]) -> Iterator[tuple[str, ...]]:
     """As `warm_python`, and vLLM has been imported, too."""
     place = tmp_path_factory.mktemp("vllm") / "socket"

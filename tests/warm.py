@@ -2,8 +2,9 @@
 
 `interpreter` starts a process that runs imports and waits at a socket. `SCRIPT -m pytest …` is then used as `python
 -m pytest …` is: what runs is another process with the caller's arguments, environment, folder and open files, and it
-is killed when the caller is killed; SIGTERM is passed on. `SCRIPT` is its `sys.executable`, so that the workers of
-xdist and the processes of a model are forks, too, and so are those of `multiprocessing` after `set_executable(SCRIPT)`.
+is killed when the caller is killed; SIGINT and SIGTERM are passed on. `SCRIPT` is its `sys.executable`, so that the
+workers of xdist and the processes of a model are forks, too, and so are those of `multiprocessing` after
+`set_executable(SCRIPT)`.
 `shared_interpreter` starts one for several processes, such as the workers of one session.
 """
 
@@ -35,6 +36,9 @@ import pytest
 import eyechart.data.imagenet_sample
 import eyechart.fixtures.session
 import eyechart.plugins.registration
+import eyechart.plugins.scheduling
+import xdist.dsession
+import xdist.looponfail
 from _pytest.config import default_plugins
 from eyechart import classification, metrics, oodbench, parsers, realbirdid, toybox
 from eyechart.models.open_clip import encoder
@@ -69,6 +73,7 @@ import eyechart.models.timm_classifier
 from transformers import AutoConfig, AutoModelForImageTextToText, AutoProcessor, AutoTokenizer
 """
 TORCH = "import torch"
+RAY = "import ray._private.node"
 VLLM = """
 from vllm import LLM
 import vllm.entrypoints.openai.api_server
@@ -85,7 +90,11 @@ AT_START = ("PYTHON", "OMP_", "LD_")  # variables that an interpreter or its lib
 PATH = "PYTHONPATH"  # one that a fork can follow
 MULTIPROCESSING = "--multiprocessing-fork"  # an argument of processes that it spawns
 LARGE, COLLAPSE = 1 << 21, 25  # bytes of a large page, and MADV_COLLAPSE of Linux 6.1 and later
-UNNEEDED = "-p no:hypothesispytest -p no:anyio -p no:pytest_cov -p no:benchmark -p no:codspeed -p no:platformdirs"
+# Without rewritten assertions: to look for them among all modules takes a tenth of a session's time.
+UNNEEDED = (
+    "--assert=plain -p no:hypothesispytest -p no:anyio -p no:pytest_cov -p no:benchmark -p no:codspeed "
+    "-p no:platformdirs"
+)
 MOST, HIGH = 250, 512  # files that a caller can pass on; no descriptor of one is so high
 
 
@@ -316,6 +325,8 @@ def run(arguments: Sequence[str]) -> int:
     how, what, *rest = arguments
     sys.argv = [what, *rest]
     sys.path[0] = {"-m": str(Path.cwd()), "-c": ""}.get(how, str(Path(what).parent))
+    if xdist := sys.modules.get("xdist.plugin"):
+        xdist._sys_path[:] = sys.path  # which it keeps for its workers when it is imported
     names: dict[str, Any] = {"__name__": "__main__"}
     try:
         if how == "-c":

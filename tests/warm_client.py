@@ -1,7 +1,8 @@
 """Ask a warm interpreter for a fork that takes this process's place; it imports little, since every run starts it.
 
 `warm_client.py SOCKET ARGUMENTS` sends its arguments, environment, folder and open files to `warm.py`, and ends as the
-fork ends. If this process is killed, the fork is killed, too; SIGTERM is passed on to it.
+fork ends. If this process is killed, the fork is killed, too; SIGINT and SIGTERM are passed
+on to it.
 """
 
 import marshal
@@ -10,7 +11,7 @@ import sys
 from _signal import signal
 from _socket import AF_UNIX, SCM_RIGHTS, SHUT_WR, SOL_SOCKET, socket
 
-TERMINATED, KILLED = 15, 9
+INTERRUPTED, KILLED, TERMINATED = 2, 9, 15
 
 
 def ask(place: str, arguments: list[str]) -> int:
@@ -23,7 +24,8 @@ def ask(place: str, arguments: list[str]) -> int:
         if not (more := server.recv(1)):
             os.kill(os.getpid(), KILLED)
         fork += more
-    signal(TERMINATED, lambda *_: os.kill(int(fork), TERMINATED))
+    for passed_on in (INTERRUPTED, TERMINATED):
+        signal(passed_on, lambda number, _: os.kill(int(fork), number))
     order = marshal.dumps((arguments, dict(os.environ), os.getcwd(), files, os.getppid()))  # noqa: PTH109  # pathlib takes longer to import than all the rest
     pipes = b"".join(file.to_bytes(4, sys.byteorder) for file in files)
     sent = server.sendmsg([order], [(SOL_SOCKET, SCM_RIGHTS, pipes)])

@@ -24,13 +24,11 @@ SITE = Path(__file__).parent / "site"
 SYNSETS = ("n01440764", "n01443537", "n02123045")
 CLASSES = dict(zip(SYNSETS, (0, 1, 281), strict=True))
 HELD, UPDATE, WRONG = "--eye-baseline=kept", "--eye-update-baseline", 7
-# Plugins of this machine that no case needs, and a warning about what a warm interpreter has imported before.
-QUICK = f"{WARM['UNNEEDED']} -W ignore::pytest.PytestAssertRewriteWarning"
 NOT_KEPT = ("PYTEST", "HF_", "COLUMNS", "PYTHONDONTWRITEBYTECODE", "CI", "BUILD_NUMBER")  # pytest says more under CI
 SURROUNDINGS = {name: value for name, value in os.environ.items() if not name.startswith(NOT_KEPT)} | {
     "PYTHONPATH": str(SITE),
     "CUDA_VISIBLE_DEVICES": "",
-    "PYTEST_ADDOPTS": QUICK,
+    "PYTEST_ADDOPTS": WARM["UNNEEDED"],
 }
 TIMING = ("seconds", "loads", "command")
 
@@ -249,6 +247,13 @@ def cluster(warm_python: tuple[str, ...]) -> Iterator[Any]:
     """A Ray cluster of a head and a node; who removes the node adds another one."""
     with start_cluster({"num_cpus": 2}, {"num_cpus": 2}, warm=warm_python[0]) as cluster:
         yield cluster
+
+
+@pytest.fixture
+def on_cluster(world: World, cluster: Any, warm_ray: tuple[str, ...]) -> str:
+    """The option for the cluster; Ray has been imported before a run."""
+    world.warm = warm_ray
+    return f"--eye-ray={cluster.address}"
 
 
 @pytest.fixture(scope="session")

@@ -50,10 +50,10 @@ def test_processes_read_ranges_and_the_store_is_that_of_a_folder(world: Any, loc
         assert world.asked == asked
 
 
-def test_actors_read_ranges(world: Any, cluster: Any, local: Any, shards: Path) -> None:
+def test_actors_read_ranges(world: Any, on_cluster: str, local: Any, shards: Path) -> None:
     world.models = (MODEL,)
     with serve(shards) as server:
-        world.passes(f"--eye-data={server.url}", f"--eye-ray={cluster.address}", "--eye-ray-actors=2")
+        world.passes(f"--eye-data={server.url}", on_cluster, "--eye-ray-actors=2")
     assert world.store == local.store
 
 

@@ -86,11 +86,18 @@ def gpus(cluster: Any) -> Iterator[str]:
     cluster.remove_node()
 
 
+@pytest.fixture
+def on_gpus(world: Any, gpus: str, warm_ray: tuple[str, ...]) -> str:
+    """The option for that cluster; Ray has been imported before a run."""
+    world.warm = warm_ray
+    return f"--eye-ray={gpus}"
+
+
 @pytest.fixture(params=["processes", "ray"])
 def distributed(world: Any, request: pytest.FixtureRequest) -> Any:
     """A folder to run in, and the options for two processes of each model, here or on the cluster."""
     if request.param == "ray":
-        world.options = [f"--eye-ray={request.getfixturevalue('cluster').address}", "--eye-ray-actors=2"]
+        world.options = [request.getfixturevalue("on_cluster"), "--eye-ray-actors=2"]
     else:
         world.options = ["--eye-devices=2"]
     return world
@@ -118,7 +125,8 @@ def test_a_process_that_dies_is_started_again_and_no_answer_is_lost(distributed:
 def test_a_run_that_is_interrupted_ends_its_processes_and_goes_on_later(distributed: Any, serial: Any) -> None:
     """Ctrl-C arrives while a process works; the next run asks for what is missing."""
     distributed.order("tinyclass", 3, "hold")
-    with distributed.start(*distributed.usual, *distributed.options) as process:
+    arguments = (*distributed.usual, *distributed.options)
+    with distributed.start(*arguments, python=distributed.fast) as process:
         distributed.until(lambda: (distributed.folder / "held").exists() or process.poll() is not None)
         process.send_signal(signal.SIGINT)
         said, _ = distributed.ended(process)
@@ -251,40 +259,38 @@ def asked_by_model(world: Any, model: str) -> int:
 
 
 def test_two_models_are_at_work_at_the_same_time_and_the_tests_ask_nothing(
-    world: Any, cluster: Any, serial: Any
+    world: Any, on_cluster: str, serial: Any
 ) -> None:
     """The cluster has room for both; all answers are stored before the first test."""
-    run_held(world, f"--eye-ray={cluster.address}", "--eye-ray-actors=2")
+    run_held(world, on_cluster, "--eye-ray-actors=2")
     assert {*(world.folder / "before").read_text().split()} == {str(len(world.lines("ask")))}
     assert world.store == serial.store
     assert {record["loads"] for record in world.session["records"]} == {0}
 
 
-def test_models_wait_for_room_and_leave_it_to_an_encoder_that_both_need(world: Any, cluster: Any) -> None:
+def test_models_wait_for_room_and_leave_it_to_an_encoder_that_both_need(world: Any, on_cluster: str) -> None:
     """Each model asks for all four processors; the encoder of answers gets one of them in time."""
     (world.folder / "mine.py").write_text(MODELS)
     world.models = ("mine:Talker[]", "mine:Talker[weights=1]")
     keep = ("-k", "imagenet/tiny/ and (mcq or closed_world)")
-    result = world.call(
-        *world.usual, f"--eye-ray={cluster.address}", "--eye-ray-actors=4", world.plugin(COUNTER), *keep
-    )
+    result = world.call(*world.usual, on_cluster, "--eye-ray-actors=4", world.plugin(COUNTER), *keep)
     assert result.ret == 0, result.stdout.str()
     assert {*(world.folder / "before").read_text().split()} == {str(len(world.lines("ask")))}
     keys = [json.loads(content) for path, content in world.store.items() if path.endswith("key.json")]
     assert sum(key["model"]["backend"] == "sentence" for key in keys) >= 1  # asked once for both
 
 
-def test_models_with_half_a_gpu_share_the_gpus(world: Any, gpus: str, serial: Any) -> None:
+def test_models_with_half_a_gpu_share_the_gpus(world: Any, on_gpus: str, serial: Any) -> None:
     """Two processes of each of two models run at once on two GPUs."""
-    run_held(world, f"--eye-ray={gpus}", "--eye-ray-actors=2", "--eye-ray-gpus=tiny=0.5,tinyclass=0.5")
+    run_held(world, on_gpus, "--eye-ray-actors=2", "--eye-ray-gpus=tiny=0.5,tinyclass=0.5")
     assert world.store == serial.store
 
 
-def test_a_process_of_a_model_with_two_parts_has_two_gpus(world: Any, gpus: str) -> None:
+def test_a_process_of_a_model_with_two_parts_has_two_gpus(world: Any, on_gpus: str) -> None:
     """There is one such process, since the node has two GPUs."""
     (world.folder / "mine.py").write_text(MODELS)
     world.models = ("mine:Wide[tensor_parallel_size=2]",)
-    result = world.call(*world.usual, f"--eye-ray={gpus}", "-k", "imagenet/tiny/")
+    result = world.call(*world.usual, on_gpus, "-k", "imagenet/tiny/")
     assert result.ret == 0, result.stdout.str()
     assert [sorted(ids) for ids in world.lines("gpus")] == [["0", "1"]]
 

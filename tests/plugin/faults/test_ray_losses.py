@@ -42,9 +42,9 @@ def prepare(world: Any, nap: float = 0.2) -> Any:
 
 
 @pytest.fixture
-def slow(new_world: Callable[[], Any]) -> Any:
+def slow(world: Any) -> Any:
     """A folder to run in."""
-    return prepare(new_world())
+    return prepare(world)
 
 
 @pytest.fixture(scope="module")
@@ -56,15 +56,17 @@ def expected(new_world: Callable[[], Any]) -> dict[str, bytes]:
     return store
 
 
-def start(world: Any, cluster: Any, *more: str) -> Any:
+def start(world: Any, on_cluster: str, *more: str) -> Any:
     """Begin a run of two processes on the cluster."""
-    options = (f"--eye-ray={cluster.address}", "--eye-ray-actors=2", *more)
+    options = (on_cluster, "--eye-ray-actors=2", *more)
     return world.start(*world.usual, *options, python=world.fast)
 
 
-def test_a_node_that_is_gone_for_good_loses_no_answer(slow: Any, expected: dict[str, bytes], cluster: Any) -> None:
+def test_a_node_that_is_gone_for_good_loses_no_answer(
+    slow: Any, expected: dict[str, bytes], cluster: Any, on_cluster: str
+) -> None:
     """The process on the other node answers what is left; what the lost one had is asked twice."""
-    process = start(slow, cluster)
+    process = start(slow, on_cluster)
     slow.until(lambda: slow.asked >= 6)
     cluster.remove_node()
     said, complained = slow.ended(process)
@@ -76,7 +78,7 @@ def test_a_node_that_is_gone_for_good_loses_no_answer(slow: Any, expected: dict[
 
 
 def test_processes_that_are_killed_again_and_again_lose_no_answer(
-    slow: Any, new_world: Callable[[], Any], large: Path, cluster: Any
+    slow: Any, new_world: Callable[[], Any], large: Path, on_cluster: str
 ) -> None:
     """A process is killed after a random number of pictures, five times in one run."""
     alone = prepare(new_world(), nap=0)
@@ -84,7 +86,7 @@ def test_processes_that_are_killed_again_and_again_lose_no_answer(
     alone.passes(f"--eye-limit={MANY}")
     prepare(slow, nap=0.05)
     random = Random(3)
-    process = start(slow, cluster, f"--eye-limit={MANY}")
+    process = start(slow, on_cluster, f"--eye-limit={MANY}")
     for _ in range(KILLED_PROCESSES):
         end = slow.asked + random.randrange(5, 20)
         slow.until(lambda: slow.asked >= end)  # noqa: B023
@@ -95,13 +97,13 @@ def test_processes_that_are_killed_again_and_again_lose_no_answer(
     assert MANY <= slow.asked <= MANY + KILLED_PROCESSES * IN_FLIGHT * BATCHES
 
 
-def test_a_command_that_is_killed_goes_on(slow: Any, expected: dict[str, bytes], cluster: Any) -> None:
+def test_a_command_that_is_killed_goes_on(slow: Any, expected: dict[str, bytes], on_cluster: str) -> None:
     """What was stored is not asked again, whether kill -9 comes before the first answer or among them."""
     for answered in KILLS:
-        process = start(slow, cluster)
+        process = start(slow, on_cluster)
         slow.until(lambda: len(slow.lines("process")) > answered)  # noqa: B023
         process.kill()
         slow.ended(process)
-    slow.passes(f"--eye-ray={cluster.address}", "--eye-ray-actors=2")
+    slow.passes(on_cluster, "--eye-ray-actors=2")
     assert slow.store == expected
     assert PICTURES <= slow.asked <= PICTURES + len(KILLS) * IN_FLIGHT * 2  # of two processes
