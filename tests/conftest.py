@@ -73,7 +73,10 @@ FIRST = (  # the longest, for which one worker would wait in the end; README's f
     "tests/end_to_end/test_readme.py",
     "tests/end_to_end/test_vllm",
 )
-LONG = ("tests/annotation", "tests/end_to_end", "tests/page")
+LONG = (
+    *("tests/annotation", "tests/end_to_end", "tests/page"),
+    *("tests/plugin/faults/test_pools", "tests/plugin/test_no_change", "tests/tables/every", "tests/unit/test_hf"),
+)
 LATER = ("tests/annotation/test_browser", "tests/end_to_end/test_oodbench", "tests/page/test_kinds")  # those others
 
 
