@@ -117,6 +117,9 @@ def test_labels_with_underscores(paths: list[str]) -> None:
         {0: "blue", 1: "green", 2: "red"},
         {"green": 1, "blue": 0, "red": 2},
         (name for name in COLOURS),
+        {"1": "green", "0": "blue", "2": "red"},
+        {np.int64(2): "red", np.int64(0): "blue", np.int64(1): "green"},
+        ["\ufeffblue", "green\n", " red"],
     ],
     ids=lambda names: type(names).__name__,
 )
@@ -140,6 +143,14 @@ def test_several_names_of_a_class_are_joined(paths: list[str]) -> None:
         ({0: "blue", 2: "red"}, "have other numbers than 0 to 1"),
         (["blue", "Blue", "red"], "have one name"),
         (["blue", "", "red"], "have an empty name"),
+        ({*COLOURS}, "are a set, which has no order: give a list"),
+        (frozenset(COLOURS), "are a frozenset, which has no order"),
+        (pd.Series(COLOURS, index=[2, 1, 0]), "are a Series with the index 2, 1, 0: are these the numbers"),
+        (pd.DataFrame({"name": COLOURS}), "are a DataFrame: give the column of the names"),
+        ({"blue": [0], "green": [1]}, "have other numbers than 0 to 1"),
+        (["M\u00fcller", "Mu\u0308ller", "red"], "have one name"),
+        (["blue\u200b", "blue", "red"], "have one name"),
+        (["blu\udcff", "green", "red"], "has the class name .*, which is no UTF-8 text"),
     ],
     ids=str,
 )
@@ -309,3 +320,25 @@ def test_labels_of_tensors_and_with_spaces(paths: list[str]) -> None:
 
     assert labels(list(zip(paths, torch.tensor([0, 1, 2]), strict=True))) == [0, 1, 2]
     assert opened(frame(paths, ["blue ", "green", " red"]), ()).names == COLOURS
+
+
+def test_texts_of_numbers_that_have_two_orders(paths: list[str]) -> None:
+    assert opened(frame(paths, ["0", "1", "2"]), ()).names == ("0", "1", "2")
+    with pytest.raises(DataError, match=r"are texts of numbers, '1', '10' …, whose order is another one as numbers"):
+        opened(frame(paths, ["1", "10", "2"]), ())
+
+
+def test_class_names_of_a_data_set_as_an_array(paths: list[str]) -> None:
+    class Files(list[tuple[str, int]]):
+        classes = np.array(COLOURS)
+
+    assert opened(Files(zip(paths, [0, 1, 2], strict=True)), ()).names == COLOURS
+
+
+def test_signs_without_width_make_no_class(paths: list[str]) -> None:
+    assert labels(frame(paths, ["\ufeffblue", "gre\u00aden", "red\u200b"])) == [0, 1, 2]
+
+
+def test_a_date_is_no_number(paths: list[str]) -> None:
+    with pytest.raises(DataError, match="of the type datetime64; expected one whole number"):
+        labels([(path, np.datetime64(1, "ns")) for path in paths])

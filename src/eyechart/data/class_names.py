@@ -25,6 +25,7 @@ from eyechart.text_files import plain_text
 
 MILL = {744: "projectile", 836: "sunglass"}
 MAX_SHOWN = 5
+UNDERSCORE = "\uff3f"  # a sign that stays, since red_fox and red fox may be two classes
 MOST_MOVED = 0.1  # the share of names that a list may have for another class than the data set
 
 
@@ -71,10 +72,10 @@ def load_vocabulary(name_or_path: str, classes: int = CLASSES, *, allow_duplicat
 
 
 def check_unique(names: Sequence[str], *, allow_duplicates: bool = False) -> None:
-    """Raise VocabularyError for empty names, and for names that are equal after stripping and casefolding."""
+    """Raise VocabularyError for empty names, and for those equal but for case, Unicode form and invisible signs."""
     groups: dict[str, list[int]] = {}
     for index, name in enumerate(names):
-        groups.setdefault(name.strip().casefold(), []).append(index)
+        groups.setdefault(fold_name(name.replace("_", UNDERSCORE)), []).append(index)
     if empty := groups.get(""):
         raise VocabularyError(f"The classes {', '.join(map(str, empty))} have an empty name. Give every class a name.")
     pairs = [pair for group in groups.values() for pair in combinations(group, 2)]

@@ -117,6 +117,7 @@ def build_dataset(
         raise DataError(f"{place}: its classnames.txt has {len(names)} lines, expected {classes}, one a class.")
     if not entries:
         raise DataError(f"{place} holds no images: fill it, or remove it so that {benchmark}/{split} is no split.")
+    _check_names(place, names)
     _check_keys(place, entries)
     _check_range(place, entries, classes)
     index = tuple(Row(entry.key, entry.file, entry.sha256, entry.label) for entry in entries)
@@ -169,13 +170,27 @@ def _label_sets(index: Sequence[Row], entries: Sequence[IndexEntry], benchmark: 
         yield build_label_set(MULTILABEL, index, several, "exclude", source)
 
 
+def _check_names(place: Path | str, names: Sequence[str]) -> None:
+    for name in names:
+        try:
+            name.encode()
+        except UnicodeEncodeError as error:
+            raise DataError(
+                f"{place} has the class name {name!r}, which is no UTF-8 text: rename the class."
+            ) from error
+
+
+def _where(entry: IndexEntry) -> str:
+    return f" in {entry.path}" if entry.path else ""
+
+
 def _check_keys(place: Path | str, entries: Sequence[IndexEntry]) -> None:
     entry_by_key: dict[str, IndexEntry] = {}
     for entry in entries:
         if (first := entry_by_key.setdefault(entry.key, entry)) is not entry:
             raise DataError(
-                f"{place} has two samples with the key {entry.key}, in {first.path} and in {entry.path}: "
-                "rename or remove one."
+                f"{place} has two samples with the key {entry.key}"
+                f"{f', in {first.path} and in {entry.path}' if first.path else ''}: rename or remove one."
             )
 
 
@@ -184,6 +199,6 @@ def _check_range(place: Path | str, entries: Sequence[IndexEntry], classes: int)
         for label in (entry.label,) if entry.labels is None else entry.labels:
             if not 0 <= label < classes:
                 raise DataError(
-                    f"{place}: sample {entry.key} in {entry.path} has the label {label}, expected 0 to {classes - 1}: "
+                    f"{place}: sample {entry.key}{_where(entry)} has the label {label}, expected 0 to {classes - 1}: "
                     "correct the label or the class names."
                 )

@@ -1,6 +1,6 @@
 """Data sets that a program holds in memory: a data frame, a table of `datasets`, a torch data set, or pairs."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 from hashlib import sha256
 from io import BytesIO
@@ -22,6 +22,7 @@ from eyechart.data.names import check_encoding, fold_name
 from eyechart.data.validation import check_validation_labels
 from eyechart.errors import DataError
 from eyechart.spec import did_you_mean
+from eyechart.text_files import MARK
 
 PATHS, LABELS = ("path", "image", "file", "filename"), ("label", "labels", "class", "target")
 TORCHVISION = "torchvision.datasets.folder"
@@ -72,7 +73,9 @@ def open_in_memory(data: Any, benchmark: str, split: str, class_names: Any = ())
 
 def own_classes(data: Any) -> Any:
     """Return the class names that a data set, or the one that it is a part of, has as `classes`."""
-    return getattr(data, "classes", None) or getattr(getattr(data, "dataset", None), "classes", None) or ()
+    owners = (data, getattr(data, "dataset", None))
+    attributes = [names for owner in owners if (names := getattr(owner, "classes", None)) is not None]
+    return next((names for names in attributes if not hasattr(names, "__len__") or len(names)), ())
 
 
 def check_class_names(names: Any, what: str) -> tuple[str, ...]:
@@ -80,13 +83,7 @@ def check_class_names(names: Any, what: str) -> tuple[str, ...]:
 
     Raises DataError for what is no list of texts, VocabularyError for empty and equal names.
     """
-    if isinstance(names, Mapping):  # of names by number, or as torchvision's class_to_idx
-        by_number = (
-            names if all(isinstance(key, int) for key in names) else {value: key for key, value in names.items()}
-        )
-        if {*by_number} != {*range(len(names))}:
-            raise DataError(f"The {what} have other numbers than 0 to {len(names) - 1}: give a list of names.")
-        names = [by_number[number] for number in range(len(names))]
+    names = _in_order(names, what)
     if isinstance(names, str | bytes) or not hasattr(names, "__iter__"):
         raise DataError(f"The {what} are {names!r}, of the type {type(names).__name__}. Expected a list of names.")
     texts = [", ".join(name) if isinstance(name, tuple) and all(map(_is_text, name)) else name for name in names]
@@ -95,9 +92,48 @@ def check_class_names(names: Any, what: str) -> tuple[str, ...]:
             raise DataError(
                 f"Name {number} of the {what} is {text!r}, of the type {type(text).__name__}. Expected a text."
             )
-    unique = tuple(str(text).strip() for text in texts)
+    unique = tuple(map(_plain, texts))
     check_unique(unique, allow_duplicates=len(unique) == CLASSES)  # some lists of ImageNet's names have two equal ones
     return unique
+
+
+def _in_order(names: Any, what: str) -> Any:
+    """Return class names in the order of their numbers. Raises DataError if they have no order, or two."""
+    if isinstance(names, Set):
+        raise DataError(f"The {what} are a {type(names).__name__}, which has no order: give a list of names.")
+    if hasattr(names, "columns"):
+        raise DataError(f"The {what} are a {type(names).__name__}: give the column of the names, as a list.")
+    if hasattr(names, "iloc") and (number_by_place := _numbers(names.index)) not in (None, [*range(len(names))]):
+        raise DataError(
+            f"The {what} are a {type(names).__name__} with the index {', '.join(map(str, number_by_place[:5]))}: are "
+            "these the numbers of the classes, or is their order? Give names.to_dict(), or names.tolist()."
+        )
+    if not isinstance(names, Mapping):
+        return names
+    by_text = all(
+        map(_is_text, names.values())
+    )  # names by number, also as texts in JSON; else torchvision's class_to_idx
+    numbers = _numbers(names if by_text else names.values())
+    if numbers is None or sorted(numbers) != [*range(len(names))]:
+        raise DataError(f"The {what} have other numbers than 0 to {len(names) - 1}: give a list of names.")
+    return [name for _, name in sorted(zip(numbers, names.values() if by_text else names, strict=True))]
+
+
+def _numbers(values: Iterable[Any]) -> list[int] | None:
+    """Return values that are whole numbers, or texts of such, None if one is something else."""
+    try:
+        return [int(value) if _is_number(value) else whole_number(value, "") for value in values]
+    except DataError:
+        return None
+
+
+def _is_number(value: Any) -> bool:
+    return _is_text(value) and value.strip().isascii() and value.strip().isdecimal()
+
+
+def _plain(text: str) -> str:
+    """Return a text of a user without outer spaces and a byte order mark, which the first line of a file may have."""
+    return str(text).strip().removeprefix(MARK).strip()
 
 
 def check_same_order(wanted: Sequence[str], own: Sequence[str], name: str) -> None:
@@ -300,7 +336,7 @@ def index_labels(labels: Sequence[Any], name: str, class_names: Sequence[str]) -
         )
     texts = [place for place, label in enumerate(labels) if _is_text(label)]
     if len(texts) == len(labels):
-        return index_texts([label.strip() for label in labels], name, class_names)
+        return index_texts([*map(_plain, labels)], name, class_names)
     if texts:
         number = next(place for place, label in enumerate(labels) if not _is_text(label))
         raise DataError(
@@ -317,7 +353,7 @@ def index_labels(labels: Sequence[Any], name: str, class_names: Sequence[str]) -
 
 def index_texts(labels: Sequence[str], name: str, class_names: Sequence[str]) -> tuple[list[int], tuple[str, ...]]:
     """Return the class index of each label that is a name, and the class names, by default the labels in order."""
-    names = tuple(class_names) or tuple(sorted({*labels}))
+    names = tuple(class_names) or _sorted_names({*labels}, name)
     forms: dict[str, str] = {}
     for text in names:
         if (first := forms.setdefault(fold_name(text), text)) != text and not class_names:
@@ -333,6 +369,17 @@ def index_texts(labels: Sequence[str], name: str, class_names: Sequence[str]) ->
             f"{did_you_mean(unknown[0], names)}{hint}"
         )
     return [known_places[text] for text in labels], names
+
+
+def _sorted_names(labels: set[str], name: str) -> tuple[str, ...]:
+    """Return the class names that labels are. Raises DataError for numbers that have another order as texts."""
+    names = sorted(labels)
+    if all(map(_is_number, names)) and names != sorted(names, key=int):
+        raise DataError(
+            f"The labels of {name} are texts of numbers, '{names[0]}', '{names[1]}' …, whose order is another one as "
+            "numbers: give numbers and the names of their classes, as eyechart.Data(…, class_names=[…])."
+        )
+    return tuple(names)
 
 
 @dataclass(frozen=True)

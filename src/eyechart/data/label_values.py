@@ -31,6 +31,8 @@ def whole_number(value: Any, where: str) -> int:
     if isinstance(value, str | bytes):
         raise DataError(f"{where} has the label {value!r}, a text; expected a whole number, as the other labels are.")
     try:
+        if getattr(getattr(value, "dtype", None), "kind", "") in ("m", "M"):
+            raise TypeError  # a date of NumPy, which is a number of nanoseconds
         plain = value.item() if hasattr(value, "item") and not isinstance(value, int | float) else value
         number = int(plain)
         equal = bool(plain == number)

@@ -19,6 +19,7 @@ SYSTEM_NAMES = frozenset(
         "__pycache__", "ipynb_checkpoints", "cvs",  # notebooks and tools
     }
 )  # fmt: skip
+INVISIBLE = dict.fromkeys(map(ord, "\u00ad\u200b\u2060\ufeff"))  # signs without width that texts are copied with
 SYSTEM_STARTS = (".", "found.0", "~$")  # hidden files and folders, what chkdsk restores, and locks of office programs
 
 
@@ -55,12 +56,12 @@ def spaced(name: str) -> str:
 
 
 def fold_name(name: str) -> str:
-    """Return the form in which names of classes are compared: composed, without case, underscores and outer spaces.
+    """Return the form in which names of classes are compared: composed, without case, underscores and invisible signs.
 
     >>> fold_name("Dog_Face ") == fold_name("dog face")
     True
     """
-    return " ".join(normalize("NFC", name).replace("_", " ").casefold().split())
+    return " ".join(normalize("NFC", name.translate(INVISIBLE)).replace("_", " ").casefold().split())
 
 
 def space_names(names: Sequence[str]) -> tuple[tuple[str, ...], str]:
