@@ -15,33 +15,10 @@ from eyechart.version import __version__
 # so it is raised here, before any module that reads csv is imported.
 csv.field_size_limit(max(csv.field_size_limit(), 2**31 - 1))
 
-__all__ = [
-    "Audit",
-    "Comparison",
-    "Compute",
-    "Data",
-    "EvaluationRun",
-    "Storage",
-    "__version__",
-    "audit",
-    "compare",
-    "evaluate",
-    "load_run",
-]
+__all__ = ["Audit", "Comparison", "EvaluationRun", "__version__", "audit", "compare", "evaluate", "load_run"]
 
 if TYPE_CHECKING:
-    from eyechart.api import (
-        Audit,
-        Comparison,
-        Compute,
-        Data,
-        EvaluationRun,
-        Storage,
-        audit,
-        compare,
-        evaluate,
-        load_run,
-    )
+    from eyechart.api import Audit, Comparison, EvaluationRun, audit, compare, evaluate, load_run
 
 
 def __getattr__(name: str) -> Any:

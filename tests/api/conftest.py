@@ -17,11 +17,7 @@ Evaluate = Callable[..., eyechart.EvaluationRun]
 @pytest.fixture(scope="session")
 def evaluate(tmp_path_factory: pytest.TempPathFactory) -> Evaluate:
     folder = tmp_path_factory.mktemp("api")
-    return partial(
-        eyechart.evaluate,
-        storage=eyechart.Storage(folder / "store", folder / "runs"),
-        compute=eyechart.Compute(offline=True, progress=False),
-    )
+    return partial(eyechart.evaluate, out=folder / "runs", store=folder / "store", progress=False, offline=True)
 
 
 @pytest.fixture(scope="session")

@@ -97,10 +97,7 @@ def answers(tmp_path: Path) -> Callable[..., str]:
 def audit(tmp_path: Path) -> Audit:
     def run(*arguments: Any, **options: Any) -> eyechart.Audit:
         return eyechart.audit(
-            *arguments,
-            store=tmp_path / "store",
-            compute=eyechart.Compute(offline=True, progress=False),
-            **options,
+            *arguments, **{"store": tmp_path / "store", "offline": True, "progress": False, **options}
         )
 
     return run
@@ -126,7 +123,7 @@ def test_known_flips_are_counted_with_their_intervals_and_the_noise_floor(
     first = answers("first.csv", "red0.png")
     lost = [f"blue{number}.png" for number in range(LOST)]
     other = answers("other.csv", *lost)
-    result = audit(first, eyechart.Data("pets/test", root=str(root)), against=[other], alpha=0.2)
+    result = audit(first, "pets/test", against=[other], data_root=str(root), alpha=0.2)
     same, changed = (row for _, row in result.flips.iterrows())
     assert (same["setting"], same["n"], same["changed"], same["lost"], same["gained"]) == ("none", 40, 0, 0, 0)
     assert (changed["setting"], changed["n"], changed["changed"]) == (other, 40, LOST + GAINED)
@@ -179,8 +176,7 @@ def test_packaged_models_change_few_answers_with_the_batch_size_and_more_scores_
     audit: Audit, tmp_path: Path, toys: Path, model: str, split: str, sizes: tuple[int, ...], precisions: list[str]
 ) -> None:
     images = 6 if split == "toys" else 4  # one batch
-    varied = {"batch_size": sizes, "dtype": precisions}
-    result = audit(model, toys if split == "toys" else split, vary=varied, limit=images)
+    result = audit(model, toys if split == "toys" else split, batch_size=sizes, dtype=precisions, limit=images)
     rows = result.flips.set_index("setting")
     changed = [f"batch_size={size}" for size in sizes]
     assert [*rows.index] == ["none", *changed, *(f"dtype={name}" for name in precisions)]
@@ -199,11 +195,16 @@ def test_packaged_models_change_few_answers_with_the_batch_size_and_more_scores_
 
 
 def test_batch_size_and_precision_are_part_of_the_key_of_stored_answers(tmp_path: Path) -> None:
-    data = eyechart.Data("toybox/sample", templates="1")
-    storage = eyechart.Storage(tmp_path / "store", tmp_path / "runs")
+    options = {
+        "protocol": "zero_shot",
+        "templates": "1",
+        "limit": 6,
+        "store": tmp_path / "store",
+        "out": tmp_path / "runs",
+    }
     entries: list[set[str]] = []
     for more in ("", ",batch_size=1", ",dtype=bfloat16"):
-        run = eyechart.evaluate(f"open_clip[toybox-clip{more}]", data, protocol="zero_shot", limit=6, storage=storage)
+        run = eyechart.evaluate(f"open_clip[toybox-clip{more}]", "toybox/sample", **options)
         entries.append({*run.records[0].store_entries})
     assert len(entries[0]) > 1
     assert entries[0] & entries[1] < entries[0]  # the logit scale does not depend on the batch size
@@ -279,11 +280,15 @@ def test_wrong_words_get_a_sentence_before_anything_is_evaluated(
 
 def test_a_model_without_a_batch_size_says_so(run: Run, answers: Callable[..., str]) -> None:
     printed = run(answers("answers.csv"), "--batch-size=1", code=2)
-    assert "has no option 'batch_size', so that it cannot be varied. The options of replay are: " in printed.err
+    assert (
+        "has no option 'batch_size', so that --batch-size cannot change it. The options of replay are: " in printed.err
+    )
 
 
 def test_another_model_without_the_same_case_is_refused(audit: Audit, answers: Callable[..., str], root: Path) -> None:
     with pytest.raises(ReportError, match=r"has no case"):
         audit(answers("a.csv"), root / "pets" / "test", against=["open_clip[toybox-clip]"])
+    with pytest.raises(SpecError, match="audit keeps no runs, so that out='runs' has no effect"):
+        audit("conse[]", "toybox/sample", out="runs")
     with pytest.raises(SpecError, match="repeats is -1"):
         audit("conse[]", "toybox/sample", repeats=-1)

@@ -7,7 +7,6 @@ from typing import Any
 import pytest
 from PIL import Image
 
-import eyechart
 from eyechart.errors import SpecError
 from eyechart.integrations.periodic import PeriodicEvaluation
 
@@ -16,11 +15,7 @@ pytestmark = pytest.mark.deep
 
 @pytest.fixture
 def settings(tmp_path: Path) -> Mapping[str, Any]:
-    return {
-        "protocol": "supervised",
-        "storage": eyechart.Storage(tmp_path / "store", tmp_path / "runs"),
-        "compute": eyechart.Compute(offline=True, progress=False),
-    }
+    return {"out": tmp_path / "runs", "store": tmp_path / "store", "protocol": "supervised", "offline": True}
 
 
 def images(folder: Path) -> list[tuple[Image.Image, int]]:

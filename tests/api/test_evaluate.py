@@ -73,7 +73,7 @@ def test_a_packaged_model_and_split_by_their_names(evaluate: Evaluate) -> None:
 def test_open_clip_in_memory_has_the_numbers_of_its_specification(evaluate: Evaluate) -> None:
     encoder = OpenClipEncoder(parse_spec("open_clip[toybox-clip]"))
     model = (encoder._module, encoder._transform, encoder._tokenizer)
-    run = evaluate(model, eyechart.Data("toybox/sample-cutouts", templates="7"), protocol="zero_shot", name="mine")
+    run = evaluate(model, "toybox/sample-cutouts", protocol="zero_shot", templates="7", name="mine")
     expected = evaluate("open_clip[toybox-clip]", "toybox/sample-cutouts", protocol="zero_shot")
     assert run.records[0].case == "toybox/sample-cutouts/mine"
     assert values(run) == pytest.approx(values(expected))
@@ -153,8 +153,8 @@ def test_a_folder_a_frame_a_table_and_pairs_of_the_same_images(evaluate: Evaluat
     )
     pairs = [(Image.open(path), path.parent.name == "red") for path in paths]
     runs = [
-        evaluate((colours(), redness), data, protocol="supervised")
-        for data in (pets, str(pets), frame, table, eyechart.Data(pairs, class_names=("blue", "red")))
+        evaluate((colours(), redness), data, protocol="supervised", class_names=names)
+        for data, names in ((pets, ()), (str(pets), ()), (frame, ()), (table, ()), (pairs, ("blue", "red")))
     ]
     assert [accuracy(run) for run in runs] == [1.0] * 5
     assert [{*run.samples["target"]} for run in runs] == [{"blue", "red"}] * 5
@@ -176,7 +176,7 @@ def test_a_torch_data_set_is_read_without_its_transform(evaluate: Evaluate, pets
         def __getitem__(self, index: int) -> tuple[Any, int]:
             raise AssertionError("the transform of training")
 
-    run = evaluate((colours(), redness), eyechart.Data(ImageFolder(), name="pets/test"), protocol="supervised")
+    run = evaluate((colours(), redness), ImageFolder(), protocol="supervised", data_name="pets/test")
     assert accuracy(run) == 1
     assert run.records[0].case == "pets/test/memory[Sequential]"
 
@@ -324,12 +324,10 @@ def test_several_processes_give_the_answers_of_one(
     for devices in (1, 2):
         folder = tmp_path / str(devices)
         eyechart.evaluate(
-            "open_clip[toybox-clip,batch_size=16]",
-            eyechart.Data("toybox/sample-cutouts", templates="1"),
-            protocol="zero_shot",
-            storage=eyechart.Storage(folder / "store", folder / "runs"),
-            compute=eyechart.Compute(devices=devices, progress=False, offline=True),
-        )
+            "open_clip[toybox-clip,batch_size=16]", "toybox/sample-cutouts", protocol="zero_shot", templates="1",
+            devices=devices,
+            store=folder / "store", out=folder / "runs", progress=False, offline=True,
+        )  # fmt: skip
         stores.append({path.parent.name: path.read_bytes() for path in (folder / "store").rglob("answers.npy")})
     assert len(stores[0]) == 3  # features of images, class weights, scale
     assert stores[0] == stores[1]
@@ -343,9 +341,10 @@ def test_several_processes_give_the_answers_of_one(
         ({"devices": 2, "ray": "auto"}, "ray=… is given, too"),
     ],
 )
-def test_devices_that_cannot_be_used_are_refused(options: dict[str, Any], said: str) -> None:
+def test_devices_that_cannot_be_used_are_refused(evaluate: Evaluate, options: dict[str, Any], said: str) -> None:
+    """A sentence, before any model is made."""
     with pytest.raises(SpecError, match=f"devices takes 'auto' or a whole number from 1 up, .*{said}"):
-        eyechart.Compute(**options)
+        evaluate("open_clip[toybox-clip]", "toybox/sample-cutouts", protocol="zero_shot", **options)
 
 
 @pytest.mark.parametrize(
@@ -374,11 +373,9 @@ def test_devices_that_cannot_be_used_are_refused(options: dict[str, Any], said: 
             "multiple_choice.epochs takes whole numbers from 1",
         ),
         ("open_clip[toybox-clip]", "toybox/sample", {"options": {"epochs": 2}}, SpecError, "names no protocol"),
-        (
-            "open_clip[toybox-clip]", eyechart.Data([(Image.new("RGB", (9, 9)), "a")], name="pets"), {}, SpecError,
-            "The name of the data is 'pets'",
-        ),
+        ("open_clip[toybox-clip]", [(Image.new("RGB", (9, 9)), "a")], {"data_name": "pets"}, SpecError, "data_name"),
         ("open_clip[toybox-clip]", "toybox/sample", {"identity": "a"}, SpecError, "Give identity with a model in mem"),
+        ("open_clip[toybox-clip]", "toybox/sample", {"stor": "a"}, TypeError, "argument 'stor'; did you mean store"),
     ],
 )  # fmt: skip
 def test_wrong_arguments_get_a_sentence(

@@ -19,8 +19,7 @@ def ask_pets(faulty_server: Any, evaluate: Evaluate, pets: Path, tmp_path: Path)
 
     def ask(**options: Any) -> eyechart.EvaluationRun:
         given = ",".join(f"{name}={value}" for name, value in (FEW | {"base_url": faulty_server.url}).items())
-        storage = eyechart.Storage(tmp_path / "store", tmp_path / "runs")
-        return evaluate(f"openai[m,{given}]", pets, protocol="mcq", storage=storage, **options)
+        return evaluate(f"openai[m,{given}]", pets, protocol="mcq", store=tmp_path / "store", **options)
 
     return ask
 

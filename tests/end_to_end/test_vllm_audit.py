@@ -12,7 +12,7 @@ pytestmark = pytest.mark.deep
 def test_two_engines_answer_alike(tmp_path: Path) -> None:
     result = eyechart.audit(
         "hf[toybox-mllm]", "toybox/sample-cutouts", protocol="closed_world", limit=8, repeats=0,
-        against=["vllm[toybox-mllm]"], store=tmp_path / "store", compute=eyechart.Compute(offline=True, progress=False),
+        against=["vllm[toybox-mllm]"], store=tmp_path / "store", offline=True, progress=False,
     )  # fmt: skip
     (row,) = result.flips.to_dict("records")
     assert (row["setting"], row["n"], row["changed"]) == ("vllm[toybox-mllm]", 8, 0)

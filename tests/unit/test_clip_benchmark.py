@@ -90,8 +90,8 @@ def test_templates_travel_with_the_data(tmp_path: Path) -> None:
     write(tmp_path / "mine", [0, 1, 2], "a photo of a {c}.\na drawing of {}.\n")
     model = Colours()
     run = eyechart.evaluate(
-        model, eyechart.Data("mine/test", root=str(tmp_path)), name="colours", protocol="zero_shot",
-        storage=eyechart.Storage(tmp_path / "store", tmp_path / "out"), compute=eyechart.Compute(progress=False),
+        model, "mine/test", name="colours", data_root=str(tmp_path), protocol="zero_shot", store=tmp_path / "store",
+        out=tmp_path / "out", progress=False,
     )  # fmt: skip
     expected = [text.format(c=name) for name in CLASSES for text in ("a photo of a {c}.", "a drawing of {c}.")]
     assert sorted(model.texts) == sorted(expected)
@@ -103,8 +103,8 @@ def test_templates_of_the_user_take_precedence(tmp_path: Path) -> None:
     write(tmp_path / "mine", [0, 1, 2], "a photo of a {c}.\n")
     model = Colours()
     eyechart.evaluate(
-        model, eyechart.Data("mine/test", root=str(tmp_path), templates="name"), name="colours", protocol="zero_shot",
-        storage=eyechart.Storage(tmp_path / "store", tmp_path / "out"), compute=eyechart.Compute(progress=False),
+        model, "mine/test", name="colours", data_root=str(tmp_path), protocol="zero_shot", store=tmp_path / "store",
+        out=tmp_path / "out", templates="name", progress=False,
     )  # fmt: skip
     assert sorted(model.texts) == sorted(CLASSES)
 
@@ -121,8 +121,8 @@ def test_images_with_several_labels_have_the_mean_average_precision(tmp_path: Pa
     write(tmp_path / "mine", labels.tolist())
     model = Colours()
     run = eyechart.evaluate(
-        model, eyechart.Data("mine/test", root=str(tmp_path)), name="colours", protocol="zero_shot",
-        storage=eyechart.Storage(tmp_path / "store", tmp_path / "out"), compute=eyechart.Compute(progress=False),
+        model, "mine/test", name="colours", data_root=str(tmp_path), protocol="zero_shot", store=tmp_path / "store",
+        out=tmp_path / "out", progress=False,
     )  # fmt: skip
     dataset = open_shards(tmp_path / "mine" / "test", "mine", "test")
     images = [model.prepare(Image.open(BytesIO(data))) for _, data in dataset.read(range(len(dataset)))]
@@ -142,8 +142,8 @@ def unit(rows: Floats) -> Floats:
 def test_results_become_the_table_of_clip_benchmark(tmp_path: Path) -> None:
     write(tmp_path / "wds_vtab-pets", [0, 1, 2, 1])
     run = eyechart.evaluate(
-        Colours(), eyechart.Data("wds_vtab-pets/test", root=str(tmp_path)), name="colours", protocol="zero_shot",
-        storage=eyechart.Storage(tmp_path / "store", tmp_path / "out"), compute=eyechart.Compute(progress=False),
+        Colours(), "wds_vtab-pets/test", name="colours", data_root=str(tmp_path), protocol="zero_shot",
+        store=tmp_path / "store", out=tmp_path / "out", progress=False,
     )  # fmt: skip
     assert main(["export", "clip-benchmark", str(run.folders[0]), "--out", str(tmp_path / "exported")]) == 0
     (row,) = csv.DictReader((tmp_path / "exported" / "benchmark.csv").read_text().splitlines())
@@ -160,8 +160,8 @@ def run_of_pets(tmp_path: Path) -> Path:
     """The folder of a run of one model on one data set."""
     write(tmp_path / "wds_vtab-pets", [0, 1, 2, 1])
     run = eyechart.evaluate(
-        Colours(), eyechart.Data("wds_vtab-pets/test", root=str(tmp_path)), name="colours", protocol="zero_shot",
-        storage=eyechart.Storage(tmp_path / "store", tmp_path / "out"), compute=eyechart.Compute(progress=False),
+        Colours(), "wds_vtab-pets/test", name="colours", data_root=str(tmp_path), protocol="zero_shot",
+        store=tmp_path / "store", out=tmp_path / "out", progress=False,
     )  # fmt: skip
     return run.folders[0]
 

@@ -6,6 +6,7 @@ from inspect import signature
 import pytest
 
 import eyechart
+from eyechart.api.settings import DEFAULTS, RunSettings
 from eyechart.cli import parameters
 from eyechart.gate.verdicts import ALPHA
 from eyechart.plugins.options import get_option
@@ -28,10 +29,9 @@ def test_evaluate_has_the_defaults_of_the_settings() -> None:
     parameters_of_evaluate = signature(eyechart.evaluate).parameters
     for name in ("limit", "seed", "max_errors"):
         assert parameters_of_evaluate[name].default == getattr(Settings, name), name
-    storage, compute, data = eyechart.Storage(), eyechart.Compute(), eyechart.Data("imagenet/sample")
-    assert (storage.store, storage.runs, storage.remote) == (Settings.store, Settings.out, Settings.remote)
-    assert (compute.ray, compute.offline) == (Settings.ray, Settings.offline)
-    assert (data.templates, data.root) == (Settings.templates, Settings.data)
+    for name in ("templates", "store", "out", "remote", "offline", "ray"):
+        assert DEFAULTS[name] == getattr(Settings, name), name
+    assert {*DEFAULTS} == {*RunSettings.__annotations__}
 
 
 def test_the_command_line_has_the_level_of_the_gate(config: pytest.Config) -> None:

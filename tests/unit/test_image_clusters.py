@@ -55,7 +55,8 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> tuple[list[Path], str, Clu
             f"m=replay[path={home / name}.csv]",
             f"toybox/{SPLIT}",
             protocol="replay",
-            storage=eyechart.Storage(home / "store", home / name),
+            store=home / "store",
+            out=home / name,
         ).folder
 
     rows = {row.key: row for row in dataset.index}

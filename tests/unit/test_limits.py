@@ -64,8 +64,8 @@ def test_images_without_classes_have_no_limit_by_class(tmp_path: Any) -> None:
 
 
 def test_a_limit_by_class_is_in_the_record(tmp_path: Any) -> None:
-    storage = eyechart.Storage(tmp_path / "store", tmp_path / "out")
-    run = eyechart.evaluate("conse[]", "toybox/sample", protocol="zero_shot", limit="1/class", storage=storage)
+    folders = {"store": tmp_path / "store", "out": tmp_path / "out"}
+    run = eyechart.evaluate("conse[]", "toybox/sample", protocol="zero_shot", limit="1/class", **folders)
     assert {*run.metrics["limit"]} == {"1/class"}
     with pytest.raises(SpecError, match="must be a whole number"):
-        eyechart.evaluate("conse[]", "toybox/sample", protocol="zero_shot", limit=0, storage=storage)
+        eyechart.evaluate("conse[]", "toybox/sample", protocol="zero_shot", limit=0, **folders)

@@ -22,7 +22,7 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def accuracy(folder: Path, protocol: str, answers: Sequence[str]) -> float:
+def accuracy(folder: Path, protocol: str, answers: Sequence[str], **options: str) -> float:
     with (folder / "answers.csv").open("w", newline="", encoding="utf-8") as file:
         keys = [f"{name}/0.png" for name in FRUIT]
         csv.writer(file).writerows([("key", "answer"), *zip(keys, answers, strict=True)])
@@ -30,8 +30,10 @@ def accuracy(folder: Path, protocol: str, answers: Sequence[str]) -> float:
         f"replay[path={folder / 'answers.csv'},of={protocol}]",
         folder / "fruit" / "test",
         protocol=protocol,
-        storage=eyechart.Storage(folder / "store", folder / "runs"),
-        compute=eyechart.Compute(progress=False),
+        store=folder / "store",
+        out=folder / "runs",
+        progress=False,
+        **options,
     )
     found = run.metrics[run.metrics.metric.eq("acc1") & run.metrics.protocol.eq(protocol)].value
     return float(found.iloc[0])

@@ -153,9 +153,8 @@ def run(thinking_chat: Path, tmp_path: Path) -> Run:
 
     def run(protocol: str, more: str = "", folder: Path = thinking_chat, **options: object) -> Record:
         found = eyechart.evaluate(
-            f"hf[{folder}{more}]", CUTOUTS, protocol=protocol, options=options, limit=4,
-            storage=eyechart.Storage(tmp_path / "store", tmp_path / "runs"),
-            compute=eyechart.Compute(offline=True, progress=False),
+            f"hf[{folder}{more}]", CUTOUTS, protocol=protocol, options=options, limit=4, offline=True,
+            out=tmp_path / "runs", store=tmp_path / "store", progress=False,
         )  # fmt: skip
         (record,) = read_run(found.folder).records
         return replace_path(record, found.folder)

@@ -8,12 +8,12 @@ from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any
+from typing import Any, Unpack
 
 import pandas as pd
 
-from eyechart.api.arguments import Compute, Storage
 from eyechart.api.evaluation import evaluate
+from eyechart.api.settings import RunSettings, complete_settings
 from eyechart.data.limits import Limit
 from eyechart.errors import SpecError
 from eyechart.gate.verdicts import DEFAULT_RULE
@@ -21,12 +21,11 @@ from eyechart.models.options import names_of
 from eyechart.models.own_class import option_names
 from eyechart.models.pool import ModelPool
 from eyechart.models.registry import find_backend
-from eyechart.paths import STORE
 from eyechart.reports.determinism import Variation, audit_table, audited_cases, compare_settings, conclusions
 from eyechart.reports.render import RENDERERS
 from eyechart.spec import ModelSpec, parse_named_spec
 
-BATCH_SIZE = "batch_size"
+BATCH_SIZE, DTYPE = "batch_size", "dtype"
 CACHES = ("index", "weights")  # folders of the store that hold no answers
 
 
@@ -64,7 +63,8 @@ def audit(
     model: str,
     data: Any,
     *,
-    vary: Mapping[str, Collection[object]] | None = None,
+    batch_size: Collection[int | str] = (),
+    dtype: Collection[str] = (),
     against: Collection[str] = (),
     repeats: int = 1,
     alpha: float = DEFAULT_RULE.alpha,
@@ -72,20 +72,19 @@ def audit(
     options: Mapping[str, object] | None = None,
     limit: Limit = None,
     seed: int = 42,
-    store: Path | str = STORE,
-    compute: Compute | None = None,
+    **settings: Unpack[RunSettings],
 ) -> Audit:
     """Evaluate a model several times, and return how many of its answers change.
 
     The reference is the model as specified. Its answers come from the store where they are stored. Those of the others
-    are computed anew: no answer is read from the store. Without `vary` and `against` the batch size 1 is compared, if
-    the model has this option. Samples that end in an error are left out.
+    are computed anew: no answer is read from the store. Without `batch_size`, `dtype` and `against` the batch size 1 is
+    compared, if the model has this option. Samples that end in an error are left out.
 
     Args:
         model: A specification.
         data: As for `evaluate`.
-        vary: Values of options of the model that are compared, one after another, such as `{"batch_size": [1, 8],
-            "dtype": ["bfloat16"]}`.
+        batch_size: Batch sizes that are compared.
+        dtype: Precisions that are compared.
         against: Other specifications, such as another engine with the same weights.
         repeats: How many evaluations under the same settings are compared.
         alpha: The significance level of the gate whose noise floor is computed.
@@ -93,8 +92,7 @@ def audit(
         options: As for `evaluate`.
         limit: As for `evaluate`.
         seed: As for `evaluate`.
-        store: The folder of stored answers.
-        compute: As for `evaluate`.
+        settings: As for `evaluate`, without `out`: runs are not kept.
 
     Returns:
         How many answers change under each setting, and the noise floor of the gate.
@@ -103,44 +101,51 @@ def audit(
         EyechartError: For wrong arguments, before anything is evaluated, for missing data, or if a case cannot be
             compared.
     """
+    if "out" in settings:
+        raise SpecError(f"audit keeps no runs, so that out={str(settings['out'])!r} has no effect: leave it out.")
+    chosen = complete_settings("audit", settings)
     spec = parse_named_spec(model)
-    compute = compute or Compute()
-    settings = [*list_settings(spec, vary or {}, against, repeats)]
-    check_models([spec, *(other for _, other in settings)], offline=compute.offline)
+    variants = [*vary(spec, batch_size, dtype, against, repeats)]
+    check_models([spec, *(other for _, other in variants)], offline=chosen["offline"])
     arguments: dict[str, Any] = {
         "protocol": protocol,
         "options": options,
         "limit": limit,
         "seed": seed,
-        "compute": compute,
         "max_errors": sys.maxsize,  # a sample without an answer is left out, and counted
     }
     variations: list[Variation] = []
     with TemporaryDirectory(prefix="eyechart-audit-") as folder:
-        runs = Path(folder) / "runs"
-        reference = audited_cases(evaluate(str(spec), data, storage=Storage(store, runs), **arguments).folder)
-        for number, (setting, other) in enumerate(settings):
+        kept: RunSettings = {**chosen, "out": Path(folder) / "runs"}
+        reference = audited_cases(evaluate(str(spec), data, **arguments, **kept).folder)
+        for number, (setting, other) in enumerate(variants):
             fresh = Path(folder) / str(number)
-            copy_caches(Path(store), fresh)
-            run = evaluate(str(other), data, storage=Storage(fresh, runs), **arguments)
+            copy_caches(Path(chosen["store"]), fresh)
+            anew: RunSettings = {**kept, "store": fresh}
+            run = evaluate(str(other), data, **arguments, **anew)
             variations += compare_settings(reference, audited_cases(run.folder), setting, alpha)
             shutil.rmtree(fresh)
     return Audit(spec.name, tuple(variations))
 
 
-def list_settings(
-    spec: ModelSpec, vary: Mapping[str, Collection[object]], against: Collection[str], repeats: int
+def vary(
+    spec: ModelSpec,
+    batch_sizes: Collection[int | str],
+    dtypes: Collection[str],
+    against: Collection[str],
+    repeats: int,
 ) -> Iterator[tuple[str, ModelSpec]]:
     """Yield what is compared with the reference: the changed setting, and the specification."""
     if repeats < 0:
         raise SpecError(f"repeats is {repeats}. Expected a whole number of at least 0.")
-    if not (any(vary.values()) or against) and BATCH_SIZE in known_options(spec):
-        vary = {BATCH_SIZE: [1]}
+    sizes = [*map(str, batch_sizes)]
+    if not (sizes or dtypes or against) and BATCH_SIZE in known_options(spec):
+        sizes = ["1"]
     for number in range(1, repeats + 1):
         yield "none" if repeats == 1 else f"none ({number})", spec
-    for option, values in vary.items():
+    for option, values in ((BATCH_SIZE, sizes), (DTYPE, dtypes)):
         for value in values:
-            yield f"{option}={value}", with_option(spec, option, str(value))
+            yield f"{option}={value}", with_option(spec, option, value)
     for text in against:
         other = parse_named_spec(text)
         yield other.name, other
@@ -158,9 +163,9 @@ def with_option(spec: ModelSpec, option: str, value: str) -> ModelSpec:
     known = known_options(spec)
     if option not in known:
         raise SpecError(
-            f"'{spec}' has no option '{option}', so that it cannot be varied. The options of "
-            f"{spec.backend} are: {', '.join(known) or 'none'}. Leave the option out, or name another "
-            "specification to compare with (against)."
+            f"'{spec}' has no option '{option}', so that --{option.replace('_', '-')} cannot change it. The options of "
+            f"{spec.backend} are: {', '.join(known) or 'none'}. Leave the option out, or name another model with "
+            "--against=SPEC."
         )
     return dataclasses.replace(spec, options={**spec.options, option: value})
 

@@ -11,14 +11,14 @@ from functools import cache
 from importlib import import_module
 from pathlib import Path
 from pkgutil import walk_packages
-from typing import Any
+from typing import Any, Unpack
 
 from msgspec.structs import replace
 from tqdm import tqdm
 
 import eyechart.benchmarks
-from eyechart.api.arguments import Compute, Data, Storage, show_argument
 from eyechart.api.runs import EvaluationRun
+from eyechart.api.settings import RunSettings, complete_settings
 from eyechart.classification.predictions import ClassPredictions
 from eyechart.data.dataset import Dataset
 from eyechart.data.discovery import find_split
@@ -77,8 +77,7 @@ def evaluate(
     limit: Limit = None,
     seed: int = 42,
     max_errors: int = 0,
-    storage: Storage | None = None,
-    compute: Compute | None = None,
+    **settings: Unpack[RunSettings],
 ) -> EvaluationRun:
     """Evaluate a model on a data set, and return the run with its metrics and samples.
 
@@ -90,8 +89,8 @@ def evaluate(
             transform)` for a classifier of torch, a model of timm, `(model, preprocess, tokenizer)` of open_clip,
             `(model, processor)` of transformers, or an object of a class of `eyechart.models.types`.
         data: The name of a split (`imagenet/sample`), a folder with a folder of images for each class, a DataFrame with
-            the columns `path` and `label`, a `datasets.Dataset`, a torch data set of (image, label) with `classes`, or
-            `eyechart.Data`, which has one of these with a name, names of classes, further labels, templates or a root.
+            the columns `path` and `label`, a `datasets.Dataset`, or a torch data set of (image, label) with `classes`,
+            or with `class_names` here.
         protocol: One or several names, or a class; by default all that suit the model and the data.
         metrics: Metrics in place of those of the packaged benchmark.
         options: Options of the protocol (`{"epochs": 3}`), of several ones as `{"multiple_choice.epochs": 3}`.
@@ -103,8 +102,7 @@ def evaluate(
         limit: A random sample of this many images, or of each class as in "10/class".
         seed: The seed of this sample, and of everything that is drawn.
         max_errors: The number of images per case that may end in an error.
-        storage: The folders of answers and runs, by default those of `pytest`.
-        compute: Processes, cluster, network and progress, by default this machine, with a bar.
+        settings: Data, folders, and where the model answers: see `RunSettings`.
 
     Returns:
         The run, with its metrics and samples as frames.
@@ -113,43 +111,43 @@ def evaluate(
         EyechartError: For wrong arguments, missing data, or a model that does not suit the protocol.
         ToleranceError: For more errors than `max_errors`, after the run is written.
     """
-    data = data if isinstance(data, Data) else Data(data)
-    storage, compute = storage or Storage(), compute or Compute()
-    paths = (data.source, data.root, storage.runs, storage.store)
+    chosen = complete_settings("evaluate", settings)
+    labels, store, out, devices = chosen["labels"] or {}, Path(chosen["store"]), Path(chosen["out"]), chosen["devices"]
+    paths = (data, chosen["data_root"], out, store)
     check_locale(Path.cwd(), *(text for text in paths if isinstance(text, str | Path)))
-    call = describe_call(model, data, protocol=protocol, options=options, limit=limit, seed=seed)
-    settings = Settings(
-        data=data.root,
-        out=Path(storage.runs),
-        store=Path(storage.store),
-        remote=storage.remote,
+    call = describe_call(model, data, protocol=protocol, options=options, labels=labels, limit=limit, seed=seed)
+    session_settings = Settings(
+        data=chosen["data_root"],
+        out=out,
+        store=store,
+        remote=chosen["remote"],
         limit=None if limit is None else parse_limit(str(limit)),
         seed=seed,
-        offline=compute.offline,
-        devices=0 if compute.devices == "auto" else compute.devices,
-        ray=compute.ray,
+        offline=chosen["offline"],
+        devices=0 if devices == "auto" else devices,
+        ray=chosen["ray"],
         max_errors=max_errors,
-        templates=data.templates,
-        labels=tuple(LabelsOption(key, str(path)) for key, path in data.labels.items()),
+        templates=chosen["templates"],
+        labels=tuple(LabelsOption(key, str(path)) for key, path in labels.items()),
     )
     subject = describe_model(model, name, identity)
-    selected = select_data(data, settings)
-    settings = dataclasses.replace(settings, data=selected.root)
+    selected = select_data(data, chosen["data_name"], chosen["class_names"], session_settings)
+    session_settings = dataclasses.replace(session_settings, data=selected.root)
     cases = plan_cases(subject, selected.split, protocol, options or {})
-    folder = RunFolder(settings.out / run_name())
+    folder = RunFolder(out / run_name())
     with ExitStack() as stack:
         if isinstance(subject.in_memory, InMemory):
             stack.enter_context(subject.in_memory.evaluating())
         session = stack.enter_context(
             Session(
-                settings,
+                session_settings,
                 models={subject.spec: subject.in_memory} if subject.in_memory else {},
                 datasets={selected.split: selected.dataset} if selected.dataset else {},
                 on_wait=lambda message: warnings.warn(message, stacklevel=2),
             )
         )
-        run_cases(session, cases, folder, metrics, call, required=bool(protocol), progress=compute.progress)
-    return EvaluationRun((folder.path,), settings.store)
+        run_cases(session, cases, folder, metrics, call, required=bool(protocol), progress=chosen["progress"])
+    return EvaluationRun((folder.path,), store)
 
 
 def describe_model(model: Any, name: str, identity: str) -> Subject:
@@ -167,34 +165,38 @@ def describe_model(model: Any, name: str, identity: str) -> Subject:
     return Subject(spec, known, in_memory)
 
 
-def describe_call(model: Any, data: Data, **arguments: Any) -> str:
+def describe_call(model: Any, data: Any, **arguments: Any) -> str:
     """Return a call of `evaluate` as records have it; an object in memory is shown by its type.
 
-    >>> describe_call("conse[]", Data([1]), protocol="zero_shot", limit=None)
+    >>> describe_call("conse[]", [1], protocol="zero_shot", limit=None)
     "eyechart.evaluate('conse[]', <list>, protocol='zero_shot')"
     """
+    shown = [
+        repr(str(value)) if isinstance(value, str | Path) else f"<{type(value).__name__}>" for value in (model, data)
+    ]
     named = [f"{name}={value!r}" for name, value in arguments.items() if value]
-    return hide_secrets(f"eyechart.evaluate({', '.join([show_argument(model), str(data), *named])})")
+    return hide_secrets(f"eyechart.evaluate({', '.join([*shown, *named])})")
 
 
-def select_data(data: Data, settings: Settings) -> SelectedData:
+def select_data(
+    data: Any, name: str, class_names: Sequence[str] | Mapping[int, str], settings: Settings
+) -> SelectedData:
     """Return the split that is evaluated. Raises SpecError or DataError for data that are not known."""
-    source, name = data.source, data.name
-    folder = Path(source) if isinstance(source, Path) or (isinstance(source, str) and Path(source).is_dir()) else None
-    if isinstance(source, str | Path) and len(data.class_names):
+    folder = Path(data) if isinstance(data, Path) or (isinstance(data, str) and Path(data).is_dir()) else None
+    if isinstance(data, str | Path) and len(class_names):
         raise SpecError(
-            f"class_names are for data in memory, and {source} is a {'folder' if folder else 'split'}: write them into "
+            f"class_names are for data in memory, and {data} is a {'folder' if folder else 'split'}: write them into "
             "the file classnames.txt of the folder of the split, a line each."
         )
-    if isinstance(source, str) and folder is None:
-        benchmark, _, split = source.rpartition("/")
+    if isinstance(data, str) and folder is None:
+        benchmark, _, split = data.rpartition("/")
         return SelectedData((benchmark, split), root=settings.data)
     ref = find_split(folder) if folder else None
     benchmark, _, split = (name or str(ref or IN_MEMORY)).rpartition("/")
     if not benchmark or not split:
-        raise SpecError(f"The name of the data is '{name}'. Expected a benchmark and a split, such as pets/test.")
+        raise SpecError(f"data_name is '{name}'. Expected a benchmark and a split, such as pets/test.")
     if folder is None or ref is None:
-        return SelectedData((benchmark, split), open_in_memory(source, benchmark, split, data.class_names))
+        return SelectedData((benchmark, split), open_in_memory(data, benchmark, split, class_names))
     named = dataclasses.replace(ref, benchmark=benchmark, split=split)
     dataset = open_split(named, cache=settings.store / "index", offline=settings.offline)
     return SelectedData((benchmark, split), dataset, None if name else str(folder.resolve().parent.parent))

@@ -57,11 +57,7 @@ DEFAULT_SPLIT = "imagenet/sample"
 def audit(
     model: str,
     splits: Sequence[str],
-    *,
-    batch_size: Sequence[str],
-    dtype: Sequence[str],
     data: str | None,
-    offline: bool,
     format_name: str,
     **arguments: Any,
 ) -> None:
@@ -75,8 +71,7 @@ def audit(
     from eyechart.reports.determinism import audit_table
 
     names = splits or [DEFAULT_SPLIT]
-    arguments["vary"] = {"batch_size": batch_size, "dtype": dtype}
-    arguments["compute"] = eyechart.Compute(offline=offline, progress=sys.stderr.isatty())
-    audits = [eyechart.audit(model, eyechart.Data(split, root=data), **arguments) for split in names]
+    arguments |= {"data_root": data, "progress": sys.stderr.isatty()}
+    audits = [eyechart.audit(model, split, **arguments) for split in names]
     variations = [item for result in audits for item in result.variations]
     print_tables([audit_table(variations, audits[0].model)], format_name)

@@ -346,7 +346,7 @@ def index_labels(labels: Sequence[Any], name: str, class_names: Sequence[str]) -
     if not class_names:
         raise DataError(
             f"The labels of {name} are numbers without class names. Give the names of all classes, in the order of "
-            "their numbers, as eyechart.Data(…, class_names=[…]), or names as labels."
+            "their numbers, with class_names=[…], or names as labels."
         )
     return [whole_number(label, f"Item {place} of {name}") for place, label in enumerate(labels)], tuple(class_names)
 

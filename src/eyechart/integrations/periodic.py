@@ -5,7 +5,7 @@ from typing import Any, Literal
 
 import pandas as pd
 
-from eyechart.api import Comparison, Compute, EvaluationRun, compare, evaluate
+from eyechart.api import Comparison, EvaluationRun, compare, evaluate
 from eyechart.errors import SpecError
 
 Reference = Literal["first", "best"]
@@ -32,7 +32,7 @@ class PeriodicEvaluation:
         if compare_with not in ("first", "best"):
             raise SpecError(f"compare_with is '{compare_with}'. Expected first or best.")
         self.data, self.every, self.compare_with = data, every, compare_with
-        self.settings: dict[str, Any] = {"name": NAME, "compute": Compute(progress=False), **settings}
+        self.settings: dict[str, Any] = {"name": NAME, "progress": False, **settings}
         self.runs: dict[int, EvaluationRun] = {}
         self.comparisons: dict[int, Comparison] = {}
         self.references: dict[int, int] = {}

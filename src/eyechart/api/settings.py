@@ -1,0 +1,74 @@
+"""`RunSettings`: keyword arguments of `evaluate` and `audit` that most calls leave at their defaults."""
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Literal, TypedDict
+
+from eyechart.errors import SpecError
+from eyechart.paths import RUNS, STORE
+from eyechart.spec import did_you_mean
+
+
+class RunSettings(TypedDict, total=False):
+    """Keyword arguments about data, folders, and where models answer.
+
+    Attributes:
+        labels: Files of further label sets, by name.
+        class_names: Names of the classes of a torch data set that has none.
+        data_name: The name of data in memory or in a folder, as `benchmark/split`.
+        data_root: The folder in which the name of a split is looked up, as for `--eye-data`.
+        templates: Prompt templates of zero-shot models, as for `--eye-templates`.
+        store: The folder of stored answers.
+        out: The folder of runs.
+        remote: The URL of a store from which sealed answers are copied, as for `--eye-remote`.
+        offline: Whether no connection may be opened.
+        devices: The number of processes of a model on this machine; by default one for each GPU if there are two or
+            more, else none beside this process. A model in memory always answers in this process.
+        ray: The address of a Ray cluster that answers, as for `--eye-ray`.
+        progress: Whether a bar is shown.
+    """
+
+    labels: Mapping[str, Path | str] | None
+    class_names: Sequence[str] | Mapping[int, str]
+    data_name: str
+    data_root: str | None
+    templates: str | None
+    store: Path | str
+    out: Path | str
+    remote: str
+    offline: bool
+    devices: int | Literal["auto"]
+    ray: str
+    progress: bool
+
+
+DEFAULTS: RunSettings = {
+    "labels": None,
+    "class_names": (),
+    "data_name": "",
+    "data_root": None,
+    "templates": None,
+    "store": STORE,
+    "out": RUNS,
+    "remote": "",
+    "offline": False,
+    "devices": "auto",
+    "ray": "",
+    "progress": True,
+}
+
+
+def complete_settings(function: str, settings: RunSettings) -> RunSettings:
+    """Return the settings with the defaults of those that are not given.
+
+    Raises TypeError for an unknown name, as Python does, and SpecError for processes that cannot be started.
+    """
+    if unknown := [name for name in settings if name not in DEFAULTS]:
+        near = did_you_mean(unknown[0], [*DEFAULTS])
+        raise TypeError(f"{function}() got an unexpected keyword argument '{unknown[0]}'{near}")
+    complete: RunSettings = {**DEFAULTS, **settings}
+    devices, ray = complete["devices"], complete["ray"]
+    if devices != "auto" and (ray or not isinstance(devices, int) or devices < 1):
+        reason = "ray=… is given, too" if ray else f"got {devices!r}"
+        raise SpecError(f"devices takes 'auto' or a whole number from 1 up, and not beside ray=…; {reason}.")
+    return complete
