@@ -377,7 +377,7 @@ def _sorted_names(labels: set[str], name: str) -> tuple[str, ...]:
     if all(map(_is_number, names)) and names != sorted(names, key=int):
         raise DataError(
             f"The labels of {name} are texts of numbers, '{names[0]}', '{names[1]}' …, whose order is another one as "
-            "numbers: give numbers and the names of their classes, as eyechart.Data(…, class_names=[…])."
+            "numbers: give numbers and the names of their classes, with class_names=[…]."
         )
     return tuple(names)
 
