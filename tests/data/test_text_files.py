@@ -1,5 +1,6 @@
 """Byte order marks, which editors write, in every text file that a user gives: they are never part of the content."""
 
+import gzip
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -13,7 +14,7 @@ from eyechart.data.equivalences import equivalent_pairs
 from eyechart.data.label_files import read_labels
 from eyechart.data.sample_keys import read_lines
 from eyechart.data.tables import read_table
-from eyechart.errors import DataError
+from eyechart.errors import DataError, EyechartError
 from eyechart.gate.policy import read_policy
 from eyechart.models.served.prices import read_prices
 from eyechart.oodbench.training_corpus import read_synonyms
@@ -63,3 +64,23 @@ def test_tables_of_nuscenes(tmp_path: Path) -> None:
 def test_another_encoding_is_named_with_its_line(data: bytes) -> None:
     with pytest.raises(DataError, match=r"names\.txt, line 2 is not UTF-8: it has the byte 0xe9"):
         decode_text(data, "names.txt")
+
+
+@pytest.mark.parametrize("reader", ["class names", "templates", "table", "answers", "labels", "gate", "groups"])
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (lambda data: data.decode().encode("utf-16-le"), "line 1 has a byte of zero, as UTF-16 without"),
+        (gzip.compress, "is compressed with gzip: unpack it"),
+        (lambda data: b"PK\3\4" + data, "is a zip archive, or a workbook of Excel"),
+        (lambda _: b"version https://git-lfs.github.com/spec/v1\n", "is a pointer of Git LFS"),
+    ],
+    ids=["utf-16", "gzip", "zip", "lfs"],
+)
+def test_what_is_no_text_is_called_what_it_is(
+    tmp_path: Path, reader: str, change: Callable[[bytes], bytes], message: str
+) -> None:
+    name, text, read = READERS[reader]
+    (tmp_path / name).write_bytes(change(text.encode()))
+    with pytest.raises(EyechartError, match=message):
+        read(tmp_path / name)

@@ -6,6 +6,7 @@ import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import datasets
 import pytest
@@ -336,3 +337,65 @@ def test_pictures_beside_tables_are_told(split: Split, pictures: Path) -> None:
         "the folders cat with pictures beside the shards or tables are not read."
         in open_split(find_split(folder)).notes
     )
+
+
+def several(pictures: Path, values: list[list[Any]], feature: Any) -> datasets.Dataset:
+    columns = {"image": [str(path) for path in sorted(pictures.rglob("*.png"))[:2]], "label": values}
+    return datasets.Dataset.from_dict(
+        columns, datasets.Features({"image": datasets.Image(), "label": datasets.Sequence(feature)})
+    )
+
+
+@pytest.mark.parametrize(
+    ("values", "feature", "labels"),
+    [
+        ([[0, 1, 1], [1, 0, 0]], datasets.Value("int64"), [[1, 2], [0, -1]]),
+        ([[False, True], [True, True]], datasets.Value("bool"), [[1, -1], [0, 1]]),
+        ([[0, 1], [1, 0]], datasets.ClassLabel(names=["cat", "dog"]), [[0, 1], [1, 0]]),
+    ],
+    ids=["ones", "bool", "classes"],
+)
+def test_lists_of_labels_are_ones_or_classes(
+    pictures: Path, values: list[list[Any]], feature: Any, labels: list[list[int]]
+) -> None:
+    names = () if isinstance(feature, datasets.ClassLabel) else ("cat", "dog", "emu")[: len(values[0])]
+    split = open_table(several(pictures, values, feature), "pets", "pets", "test", class_names=names)
+    assert split.label_sets["multilabel"].labels.tolist() == labels
+
+
+def test_a_list_that_may_be_ones_or_classes(pictures: Path) -> None:
+    table = several(pictures, [[0, 1], [1, 0]], datasets.Value("int64"))
+    with pytest.raises(DataError, match="are they the numbers of its classes, or 1 for each class that holds"):
+        open_table(table, "pets", "pets", "test", class_names=("cat", "dog"))
+
+
+def test_a_transform_of_a_table(table: datasets.Dataset) -> None:
+    plain = open_table(table.with_transform(lambda batch: batch), "pets", "pets", "test")
+    assert "the transform of the table is not applied" in " ".join(plain.notes)
+    swapped = table.with_transform(lambda batch: {**batch, "label": [label + 1 for label in batch["label"]]})
+    with pytest.raises(DataError, match=r"Row 0 of pets has the label \d, and \d by the transform of the table"):
+        open_table(swapped, "pets", "pets", "test")
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (b"version https://git-lfs.github.com/spec/v1\n", "is a pointer of Git LFS"),
+        (b"", "is empty"),
+        (b"x", "is no p"),
+    ],
+)
+def test_files_that_are_no_parquet(opened: Opened, parquet, content: bytes, message: str) -> None:
+    text = parquet({"image": [None], "label": [0]})
+    path = next(Path(text.removeprefix("hub:").partition(":")[0]).rglob("*.parquet"))
+    path.write_bytes(content)
+    with pytest.raises(DataError, match=rf"{path.name} {message}"):
+        opened(text)
+
+
+def test_tables_called_train_in_a_folder_called_test(table: datasets.Dataset, tmp_path: Path) -> None:
+    folder = tmp_path / "pets" / "test"
+    folder.mkdir(parents=True)
+    table.to_parquet(str(folder / "train-00000-of-00001.parquet"))
+    note = "the folder test has tables of the split train alone, such as train-00000-of-00001.parquet, which are read."
+    assert note in open_hub(f"hub:{folder}", "pets", "test", cache=tmp_path / "cache").notes

@@ -316,6 +316,36 @@ def test_more_shards_than_their_number(shards: Path, extra: str) -> None:
     assert note in opened(shards).notes
 
 
+@pytest.mark.parametrize("extra", ["2.tar.gz", "2.TAR", "2.tgz", "train-000.tar", "0 (1).tar", "2.tar.part"])
+def test_archives_of_other_names_are_said_to_be_left_out(shards: Path, extra: str) -> None:
+    (shards / extra).write_bytes(b"")
+    note = f"{extra} is not read, since nshards.txt says 2: correct the number, and call all 0.tar and so on, to read"
+    assert note in " ".join(opened(shards).notes)
+
+
+@pytest.mark.parametrize("number", ["0", "-1"])
+def test_a_number_of_shards_below_one(shards: Path, number: str) -> None:
+    (shards / "nshards.txt").write_text(number)
+    refused(shards, f"nshards.txt has the number {number}, expected 1 or more")
+
+
+def test_a_label_and_a_list_of_labels(write: Write) -> None:
+    both = [sample(0, 1, npy=npy([0, 2]))]
+    refused(write(both), "sample s0000000 has a label in .cls and labels in .npy: which of them hold?")
+    mixed = [sample(0, 1), sample(1, None, npy=npy([0, 2]))]
+    folder = write(mixed, where="other")
+    refused(folder, "sample s0000000 has a label, and sample s0000001 a list of labels: write all as lists")
+
+
+@pytest.mark.parametrize("label", ["1_0", "+1_0"])
+def test_labels_are_digits(write: Write, label: str) -> None:
+    refused(write([{**sample(0, None), "cls": label.encode()}]), "has no label that can be read")
+
+
+def test_infinity_is_no_label(write: Write) -> None:
+    refused(write([sample(0, None, npy=npy([np.inf]))]), "has no label that can be read")
+
+
 def test_shards_of_other_names_are_named_where_one_is_lacking(shards: Path) -> None:
     (shards / "1.tar").rename(shards / "train-1.tar")
     refused(shards, "lacks 1 of the 2", "train-1.tar there must be called 0.tar and so on")

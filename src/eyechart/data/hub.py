@@ -11,11 +11,13 @@ from eyechart.data.dataset import Dataset
 from eyechart.data.file_index import IndexEntry, build_dataset
 from eyechart.data.imagenet import val_file
 from eyechart.data.index_cache import hash_facts, load_or_build, read_facts
-from eyechart.data.label_values import whole_number
+from eyechart.data.label_lists import read_lists
+from eyechart.data.label_values import is_missing, whole_number
 from eyechart.data.names import fold_name
 from eyechart.data.validation import check_validation_labels
 from eyechart.errors import DataError
 from eyechart.extras import install_command
+from eyechart.text_files import HEAD, describe_content
 
 SPEC = re.compile(r"hub:(?P<place>[^:]+)(?::(?P<split>[\w.-]+))?")
 LOCAL_SPEC = re.compile(r"hub:(?P<place>.+?)(?::(?P<split>[\w.-]+))?")
@@ -87,8 +89,9 @@ def open_table(
     Images are the column `image`, or the only one of the type Image. `class_names` name the classes of a label column
     that does not. Raises DataError if a column is missing, and as `build_dataset`.
     """
-    table = table.with_format(None)
+    transformed, table = table, table.with_format(None)
     (image, image_notes), (label, label_notes) = _image_column(text, table), _label_column(text, table)
+    transform_notes = _check_transform(text, transformed, table, label)
     images = table.select_columns([image]).cast_column(image, _library().Image(decode=False))
     names = _names(text, table.features[label], classes, class_names)
     files = read_facts(Path(file["filename"]) for file in table.cache_files)
@@ -98,6 +101,8 @@ def open_table(
     )
     source = HubSource(text, images, image)
     count = classes or len(names)
+    if not _are_indices(table.features[label]):
+        index = read_lists(text, index, count)
     own = "those given" if class_names else f"those of the column '{label}'" if names else "those of ImageNet"
     dataset = build_dataset(
         text,
@@ -111,7 +116,30 @@ def open_table(
         provenance=f"images: column '{image}'; labels: column '{label}'; class names: {own}",
     )
     check_validation_labels(dataset, text)
-    return replace(dataset, notes=(*image_notes, *label_notes, *dataset.notes))
+    return replace(dataset, notes=(*image_notes, *label_notes, *transform_notes, *dataset.notes))
+
+
+def _are_indices(feature: Any) -> bool:
+    """Return whether the labels of a column are certainly class indices: those of the type ClassLabel."""
+    return isinstance(getattr(feature, "feature", feature), _library().ClassLabel)
+
+
+def _check_transform(text: str, table: Any, plain: Any, label: str) -> tuple[str, ...]:
+    """Return a note on the transform of a table, () without one. Raises DataError if it changes labels."""
+    if table.format["type"] != "custom":
+        return ()
+    for row, value in enumerate(plain[label]):
+        try:
+            given = table[row].get(label, value)
+            equal = bool(given == value)
+        except Exception:  # whatever a user's transform may do, or a value that is not compared
+            break
+        if not equal:
+            raise DataError(
+                f"Row {row} of {text} has the label {value!r}, and {given!r} by the transform of the table, which is "
+                "not applied: leave it out, or change labels with map."
+            )
+    return ("the transform of the table is not applied: images and labels are those of its columns.",)
 
 
 @dataclass(frozen=True)
@@ -172,6 +200,8 @@ def _load(spec: HubSpec, text: str, cache: Path | None, offline: bool) -> tuple[
         only = {split: [file for file in files[split] if Path(file).name not in SLICES]}
         if local:
             _check_parts(text, only[split])
+            _check_tables(only[split])
+            notes = (*notes, *_describe_train(spec, split, only[split]))
             options["cache_dir"] = _table_cache(cache, only[split])
         table = datasets.load_dataset(**options, data_files=only, split=split, verification_mode="no_checks")
         return table, notes
@@ -197,6 +227,24 @@ def _check_parts(text: str, files: Sequence[str]) -> None:
                 f"{text} lacks {len(lacking):,} of the {int(count):,} tables {stem}-*-of-{count}{end}, the first "
                 f"{stem}-{lacking[0]:05d}-of-{count}{end}: copy it there, too."
             )
+
+
+def _check_tables(files: Sequence[str]) -> None:
+    """Raise DataError for a parquet file that is none, such as a pointer of Git LFS."""
+    for file in files:
+        with Path(file).open("rb") as opened:
+            head = opened.read(HEAD)
+        if file.endswith(".parquet") and not head.startswith(b"PAR1"):
+            raise DataError(f"{file} {describe_content(head) or 'is no parquet file: copy it again'}.")
+
+
+def _describe_train(spec: HubSpec, split: str, files: Sequence[str]) -> tuple[str, ...]:
+    """Return a note if tables that are called train lie in a folder of another split."""
+    folder = Path(spec.location).name
+    named = [Path(file).name for file in files if re.search("(?i)train", Path(file).name)]
+    if split != "train" or spec.split or not named or not _is_split_word(folder) or "train" in _spellings(folder):
+        return ()
+    return (f"the folder {folder} has tables of the split train alone, such as {named[0]}, which are read.",)
 
 
 def _table_cache(cache: Path | None, files: Sequence[str]) -> str:
@@ -323,6 +371,8 @@ def _names(text: str, feature: Any, classes: int | None, class_names: Sequence[s
 
 def _index(text: str, table: Any, images: Any, image: str, label: str) -> list[IndexEntry]:
     keys = table["__key__"] if "__key__" in table.features else [f"{row:07d}" for row in range(len(table))]
+    if nameless := [row for row, key in enumerate(keys) if is_missing(key)]:
+        raise DataError(f"Row {nameless[0]} of {text} has no __key__: fill the column, or remove it.")
     rows = enumerate(zip(keys, images, table[label], strict=True))
     return [_entry(f"Row {row} of {text}", str(key), encoded[image], value) for row, (key, encoded, value) in rows]
 
@@ -332,5 +382,7 @@ def _entry(where: str, key: str, image: Mapping[str, Any] | None, value: Any) ->
     path = (image or {})["path"] or ""
     file = val_file(path) or Path(path).name or key
     if isinstance(value, (list, tuple)):
-        return IndexEntry(key, file, digest, path, labels=tuple(whole_number(label, where) for label in value))
+        multi_hot = bool(value) and all(isinstance(label, bool) for label in value)
+        labels = tuple(whole_number(label, where) for label in value)
+        return IndexEntry(key, file, digest, path, labels=labels, multi_hot=multi_hot)
     return IndexEntry(key, file, digest, path, label=whole_number(value, where))

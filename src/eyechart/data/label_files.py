@@ -18,7 +18,7 @@ from eyechart.data.rows import Row
 from eyechart.errors import DataError
 from eyechart.metrics.accuracy import Empty
 from eyechart.spec import did_you_mean
-from eyechart.text_files import utf8_bytes
+from eyechart.text_files import check_text, utf8_bytes
 
 EXAMPLES = 3
 MIN_EQUAL = 10  # images whose labels say that a file counts from 1
@@ -111,6 +111,7 @@ def read_labels(path: str | Path, format: str | None = None, *, classes: int = C
     """Read a label file; the format is detected from the content by default."""
     try:
         data = Path(path).read_bytes()
+        check_text(utf8_bytes(data), "it")
         text = utf8_bytes(data).decode().replace("\r\n", "\n")
         name = format or detect_format(text)
         labels = _parse(name, text)

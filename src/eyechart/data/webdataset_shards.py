@@ -1,6 +1,7 @@
 """Open splits of WebDataset shards in the wds_imagenet1k layout: nshards.txt, 0.tar, 1.tar, …"""
 
 import io
+import re
 import tarfile
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -20,6 +21,7 @@ from eyechart.data.discovery import join_names
 from eyechart.data.equivalences import equivalent_pairs
 from eyechart.data.file_index import FileSource, IndexEntry, build_dataset, read_class_names
 from eyechart.data.index_cache import FileFacts, load_or_build, read_facts
+from eyechart.data.label_lists import read_lists
 from eyechart.data.names import check_encoding, is_system
 from eyechart.data.validation import check_validation_labels
 from eyechart.errors import DataError
@@ -65,8 +67,8 @@ class LocalShards:
     @property
     def names(self) -> frozenset[str]:
         """The names of all shards that are there."""
-        shards = (path for path in self.folder.glob("*.tar") if not is_system(path.name))
-        return frozenset(path.name for path in shards if path.is_file())
+        archives = (path for path in self.folder.iterdir() if _is_archive(path.name) and not is_system(path.name))
+        return frozenset(path.name for path in archives if path.is_file())
 
     def facts(self, names: Sequence[str]) -> list[FileFacts]:
         """Return path, size and date of shards."""
@@ -83,7 +85,7 @@ class LocalShards:
                 with self.open(name) as file:
                     if not all(_has_label(file, entry) for entry in group):
                         return False
-        except (OSError, ValueError, EOFError):
+        except (OSError, ValueError, EOFError, OverflowError):
             return False
         return True
 
@@ -120,7 +122,7 @@ def open_shards(
     )
     names = read_class_names(folder)
     count = classes or _count(folder, names)
-    entries = _read_lists(folder, entries, count)
+    entries = read_lists(folder, entries, count)
     if subset and len(names) == len(subset):
         names, entries = (), [_map_to_subset(folder, entry, subset) for entry in entries]
     source = files.source(entries)
@@ -160,54 +162,6 @@ def _count(folder: Path, names: Sequence[str]) -> int:
     return len(names)
 
 
-def _read_lists(folder: Path, entries: Sequence[IndexEntry], classes: int) -> list[IndexEntry]:
-    """Return the entries with lists of labels as class indices, also those that are multi-hot.
-
-    A list that may be either is read as those of the split that may not. Raises DataError if they do not say.
-    """
-    hot = {True: False, False: False}  # whether there are lists that are certainly multi-hot, and certainly not
-    doubtful = list[IndexEntry]()
-    for entry in entries:
-        if entry.labels is not None:
-            if (kind := _is_multi_hot(entry, classes)) is None:
-                doubtful.append(entry)
-            else:
-                hot[kind] = True
-    if doubtful and hot[True] == hot[False]:
-        first = doubtful[0]
-        raise DataError(
-            f"{folder}: sample {first.key} in {first.path} has the labels {list(first.labels or ())} of {classes} "
-            "classes: are they the numbers of its classes, or 1 for each class that holds? Write an array of the type "
-            "bool, True for each class that holds."
-        )
-    return [_class_indices(entry, classes, otherwise=hot[True]) for entry in entries]
-
-
-def _is_multi_hot(entry: IndexEntry, classes: int) -> bool | None:
-    """Return whether a list of labels has 1 for each class that holds, None if it may also be class indices."""
-    labels = entry.labels or ()
-    if entry.multi_hot or len(labels) != classes or not {*labels} <= {0, 1}:
-        return entry.multi_hot
-    return True if len({*labels}) < len(labels) or max(labels) >= classes else None
-
-
-def _class_indices(entry: IndexEntry, classes: int, *, otherwise: bool) -> IndexEntry:
-    """Return an entry with class indices; `otherwise` is whether a doubtful list is multi-hot."""
-    if entry.labels is None:
-        return entry
-    kind = _is_multi_hot(entry, classes)
-    if not (otherwise if kind is None else kind):
-        return entry
-    if len(entry.labels) != classes:
-        raise DataError(
-            f"sample {entry.key} in {entry.path} has {len(entry.labels)} labels of the type bool, expected {classes}, "
-            "one a class: correct the array or the class names."
-        )
-    return msgspec.structs.replace(
-        entry, labels=tuple(label for label, holds in enumerate(entry.labels) if holds), multi_hot=False
-    )
-
-
 def _map_to_subset(folder: Path, entry: IndexEntry, subset: Sequence[int]) -> IndexEntry:
     if not 0 <= entry.label < len(subset):
         raise DataError(
@@ -220,11 +174,13 @@ def _map_to_subset(folder: Path, entry: IndexEntry, subset: Sequence[int]) -> In
 def _shards(folder: Path, there: frozenset[str]) -> list[str]:
     listing = folder / "nshards.txt"
     try:
-        count = int(plain_text(listing))
+        count = _plain_number(plain_text(listing).encode())
     except (OSError, ValueError) as error:
         raise DataError(
             f"{listing} cannot be read as a number of shards ({error}): write the number into it."
         ) from error
+    if count < 1:
+        raise DataError(f"{listing} has the number {count}, expected 1 or more: write the number of shards into it.")
     lacking = count - sum(_is_shard(name, count) for name in there)
     if lacking > 0:  # names no missing shard but the first, since the number may be absurd
         first = next(number for number in range(count) if f"{number}.tar" not in there)
@@ -241,18 +197,24 @@ def _describe_further(names: frozenset[str], count: int) -> tuple[str, ...]:
     if not further:
         return ()
     verb, remedy = "is" if len(further) == 1 else "are", "correct the number to read all."
+    if not all(name.removesuffix(".tar").isdecimal() for name in further):
+        remedy = "correct the number, and call all 0.tar and so on, to read them."
     return (f"{join_names(further)} {verb} not read, since nshards.txt says {count:,}: {remedy}",)
 
 
 def _is_further(name: str, count: int) -> bool:
-    """Return whether a name is that of a shard after the first `count`."""
-    number, dot, ending = name.partition(".")
-    return f"{dot}{ending}" == ".tar" and number.isdecimal() and (int(number) >= count or str(int(number)) != number)
+    """Return whether a name is that of a tar file which is none of the first `count` shards."""
+    return _is_archive(name) and not _is_shard(name, count)
+
+
+def _is_archive(name: str) -> bool:
+    """Return whether a name is that of a tar file, compressed or not."""
+    return re.search(r"\.(tar|tgz|tbz2?|txz)\b", name.casefold()) is not None
 
 
 def _describe_others(there: frozenset[str], count: int) -> str:
     """Return a sentence about archives that are no shards by their names, "" without any."""
-    others = sorted(name for name in there if ".tar" in name and not is_system(name) and not _is_shard(name, count))
+    others = sorted(name for name in there if _is_further(name, count) and not is_system(name))
     return f" {join_names(others)} there must be called 0.tar and so on to be read." if others else ""
 
 
@@ -322,15 +284,19 @@ def _entry(path: Path, file: BinaryIO, sample: Mapping[str, Any]) -> IndexEntry:
     if len(images) != 1:
         raise DataError(
             f"{path}: sample {key} has {len(images)} images among its members {', '.join(parts)}; expected one "
-            f"({', '.join(IMAGES)}): repair the shard."
+            f"({', '.join(IMAGES)}), and a sample is named up to the first dot: repair the shard."
         )
     texts = {_kind(suffix): _read_slice(file, where) for suffix, where in parts.items() if _kind(suffix) in LABELS}
+    if len(texts) > 1:
+        raise DataError(
+            f"{path}: sample {key} has a label in .cls and labels in .npy: which of them hold? Leave one out."
+        )
     (offset, size), digest = images[0], sha256(_read_slice(file, images[0])).hexdigest()
     label_at = next((parts[suffix] for kind in ("npy", "cls") for suffix in parts if _kind(suffix) == kind), None)
     try:
         labels, multi_hot = _labels(texts)
         return IndexEntry(key, key, digest, path.name, offset, size, _label(texts), labels, multi_hot, label_at)
-    except (KeyError, ValueError, EOFError) as error:
+    except (KeyError, ValueError, EOFError, OverflowError) as error:
         raise DataError(
             f"{path}: sample {key} has no label that can be read, a whole number in .cls or numbers in .npy, among its "
             f"members {', '.join(parts)}: repair the shard."
@@ -338,7 +304,14 @@ def _entry(path: Path, file: BinaryIO, sample: Mapping[str, Any]) -> IndexEntry:
 
 
 def _label(texts: Mapping[str, bytes]) -> int:
-    return -1 if "npy" in texts else int(utf8_bytes(texts["cls"]))
+    return -1 if "npy" in texts else _plain_number(texts["cls"])
+
+
+def _plain_number(text: bytes) -> int:
+    """Return a whole number in digits, without Python's underscores. Raises ValueError."""
+    if b"_" in text:
+        raise ValueError(f"it has {text.decode(errors='replace').strip()}")
+    return int(utf8_bytes(text))
 
 
 def _labels(texts: Mapping[str, bytes]) -> tuple[tuple[int, ...] | None, bool]:
@@ -357,7 +330,7 @@ def _has_label(file: BinaryIO, entry: IndexEntry) -> bool:
         return False
     text = _read_slice(file, entry.label_at)
     if entry.labels is None:
-        return int(utf8_bytes(text)) == entry.label
+        return _plain_number(text) == entry.label
     return _labels({"npy": text}) == (entry.labels, entry.multi_hot)
 
 
