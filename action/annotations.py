@@ -12,6 +12,7 @@ from eyechart.gate.policy import ADVISORY
 from eyechart.gate.value_texts import format_values
 from eyechart.gate.verdict_file import MetricVerdict, SessionVerdicts
 from eyechart.gate.verdicts import CONFIDENCE_REGRESSION, IMPROVEMENT, REGRESSION, TOLERATED
+from eyechart.records import full_name
 
 MOST = 10  # GitHub shows as many of a kind for a step
 ERROR, WARNING, NOTICE = LEVELS = "error", "warning", "notice"
@@ -48,12 +49,12 @@ def annotate(verdicts: SessionVerdicts) -> Iterator[str]:
 
 def describe(metric: MetricVerdict) -> str:
     """Return the sentence of a number that changed."""
-    name = ", ".join(filter(None, (metric.labels, metric.subset)))
+    name = full_name(metric.metric, metric.labels, metric.subset)
     samples = f"; {metric.lost} lost, {metric.gained} gained" if metric.lost or metric.gained else ""
     p_value = "" if metric.p_adjusted is None else f", {format_p_value(metric.p_adjusted)}"
     before, after = format_values(metric.metric, metric.before, metric.after)
     change = f"{before} -> {after} (n={metric.n}{p_value}{samples})"
-    return f"{metric.verdict}: {metric.metric}[{name}] {change}"
+    return f"{metric.verdict}: {name} {change}"
 
 
 def main(path: Path) -> None:

@@ -4,7 +4,7 @@ from collections.abc import Generator, Iterator
 
 import pytest
 
-from eyechart.records import Metric, Record, from_plain
+from eyechart.records import Metric, Record, among_text, from_plain
 
 from .recorder import PROPERTY
 
@@ -43,8 +43,7 @@ def record_properties(record: Record) -> Iterator[tuple[str, str]]:
 
 def metric_properties(metric: Metric) -> Iterator[tuple[str, str]]:
     """Yield the value, sample count and interval of a metric, under the name that floors use."""
-    among = metric.labels if metric.subset_text == "A" else f"{metric.labels}, {metric.subset_text}"
-    name = f"{PROPERTY}.{metric.name}[{among}]"
+    name = f"{PROPERTY}.{metric.name}[{among_text(metric.labels, metric.subset_text)}]"
     if metric.value is not None:
         yield name, repr(metric.value)
         yield f"{name}.n", str(metric.n)

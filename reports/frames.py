@@ -28,6 +28,7 @@ import pandas as pd
 from numpy.typing import ArrayLike
 
 from eyechart.errors import ReportError
+from eyechart.metrics.categories import FINEST
 from eyechart.metrics.clusters import clustered_wilson
 from eyechart.metrics.intervals import wilson
 from eyechart.metrics.paired import change_interval_from_counts
@@ -43,7 +44,7 @@ NUMBER = (
 )
 OPTION = "option_"
 OUTCOMES = ("correct", "category")  # the ends of the names of columns
-LABEL_CATEGORY = pd.CategoricalDtype(["S+", "S-", "M+", "M-", "N"])  # one label, several, none; with the original one
+LABEL_CATEGORY = pd.CategoricalDtype([*FINEST[1:], FINEST[0]])  # no_label last
 
 
 class RecordedCase(Protocol):
@@ -225,7 +226,7 @@ def select_metrics(frame: pd.DataFrame, columns: Mapping[str, Mapping[str, str]]
     """Return the numbers of a frame of metrics as cells; a number that is missing has no cell.
 
     `columns` has for the head of each column the values by which its number is found, such as
-    `{"AUC": {"metric": "auc", "subset": "A"}}`.
+    `{"AUC": {"metric": "auc", "subset": "answerable"}}`.
     """
     parts = [
         frame[np.logical_and.reduce([frame[name] == value for name, value in wanted.items()])].assign(column=head)

@@ -17,10 +17,10 @@ from msgspec import structs
 from eyechart.errors import ReportError
 from eyechart.gate.compare import MetricComparison, compare_metrics
 from eyechart.gate.evidence import Evidence
-from eyechart.gate.headlines import LABELLED, WHOLE, headlines
+from eyechart.gate.headlines import WITH_EMPTY, headlines
 from eyechart.metrics.degenerate_intervals import ROUNDING
 from eyechart.metrics.significance import holm
-from eyechart.records import Metric
+from eyechart.records import LABELLED, WHOLE, Metric
 from eyechart.spec import did_you_mean
 
 from .evidence_io import case_evidence
@@ -47,7 +47,7 @@ class RankedMetric:
         return None if metric is None or metric.value is None else metric
 
     def __str__(self) -> str:
-        part = "" if self.subset in WHOLE else f", {self.subset}"
+        part = "" if self.subset == WHOLE else f", {self.subset}"
         return f"{self.name} under {self.labels}{part}"
 
 
@@ -143,7 +143,7 @@ def no_metric_error(runs: Runs, metric: str | None, labels: str | None) -> Repor
 def leaderboard_table(group: ComparableCases, ranked: RankedMetric, reference: str, alpha: float) -> Table:
     """Return the leaderboard of one split and protocol."""
     ranks = assign_ranks(model_scores(group, ranked), alpha)
-    is_top1 = ranked.name == "acc1" and ranked.labels == reference and ranked.subset in WHOLE
+    is_top1 = ranked.name == "acc1" and ranked.labels == reference and ranked.subset == WHOLE
     published = is_top1 and any(case.record.reported for case in group.cases)
     protocol = group.cases[0].record.protocol
     return Table(
@@ -158,7 +158,7 @@ def leaderboard_table(group: ComparableCases, ranked: RankedMetric, reference: s
 def leaderboard_notes(alpha: float, ranked: RankedMetric, ranks: Sequence[RankedModel]) -> Iterator[str]:
     """Yield the explanation of a leaderboard."""
     if ranked.subset == LABELLED:
-        yield f"{LABELLED}: images with a label. T4 has the accuracy that counts images without one, incl. N."
+        yield f"{LABELLED}: images with a label. T4 has the accuracy that counts images without one, {WITH_EMPTY}."
     better = "Lower" if any(rank.model.metric.higher_is_better is False for rank in ranks) else "Higher"
     yield (
         "Brackets: 95 % intervals. A model shares the rank above unless it is worse than the best of that rank with "

@@ -11,9 +11,9 @@ from pathlib import Path
 from msgspec import structs
 
 from eyechart.atomic import write_atomic
-from eyechart.gate.headlines import LABELLED, WITH_EMPTY, headlines, subset_name
+from eyechart.gate.headlines import WITH_EMPTY, headlines, subset_name
 from eyechart.glossary import describe_metric, is_counted, is_percent
-from eyechart.records import Metric
+from eyechart.records import LABELLED, Metric
 
 from .classification.ablations import ANSWER_TABLE, BATCH_TABLE, ENCODER_TABLE, ORDER_TABLE
 from .classification.categories import LABEL_CATEGORIES
@@ -177,7 +177,7 @@ def aggregate_rows(case: CaseRun, group: ComparableCases) -> Iterator[tuple[str,
     for metric in case.record.metrics:
         if metric.value is None:
             continue
-        rollup = case.labels[:1] == (metric.labels,) and metric in headline_metrics and metric.subset_text != "all"
+        rollup = case.labels[:1] == (metric.labels,) and metric in headline_metrics
         task_name = task if rollup else f"{task}/{metric.labels}/{metric.subset_text}"
         yield (
             case.model,

@@ -13,7 +13,7 @@ from eyechart.data.limits import describe_limit
 from eyechart.errors import ReportError, SpecError
 from eyechart.paths import run_folder
 from eyechart.protocol.options import AUTO
-from eyechart.records import EMPTY, Metric, Record, Run, empty_label_rules, read_run
+from eyechart.records import EMPTY, WHOLE, Metric, Record, Run, empty_label_rules, read_run
 from eyechart.spec import did_you_mean, parse_spec
 
 from .failures import status_suffix
@@ -153,7 +153,7 @@ class CaseRun:
             and agree_on_shared_keys(self.label_sets, other.label_sets)
         )
 
-    def metric(self, name: str, labels: str, subset: str = "A") -> Metric | None:
+    def metric(self, name: str, labels: str, subset: str = WHOLE) -> Metric | None:
         """Return one metric of the record, or None; `subset` is its `subset_text`."""
         key = (name, labels, subset)
         matches = (m for m in self.record.metrics if (m.name, m.labels, m.subset_text) == key)

@@ -107,8 +107,8 @@ def is_named(value: Json) -> bool:
 def by_name(numbers: Json) -> dict[str, Json]:
     """Return numbers by what tells them apart, without level and prompt, which evidence omits where they are "".
 
-    >>> by_name([{"name": "acc", "labels": "range", "subset": "A", "level": "genus", "prompt": "", "value": 0.5}])
-    {'acc range A level=genus': {'name': 'acc', 'labels': 'range', 'subset': 'A', 'value': 0.5}}
+    >>> by_name([{"name": "acc", "labels": "range", "subset": "all", "level": "genus", "prompt": "", "value": 0.5}])
+    {'acc range all level=genus': {'name': 'acc', 'labels': 'range', 'subset': 'all', 'value': 0.5}}
     """
     return {named(number): {field: part for field, part in number.items() if field not in LEVELS} for number in numbers}
 
@@ -124,8 +124,8 @@ def split_category(value: Json) -> Json:
 
     Records of schema 1 and their evidence had these in one text.
 
-    >>> split_category({"name": "abstention", "labels": "", "category": "UA/naive/01"})
-    {'name': 'abstention', 'labels': '', 'subset': 'UA', 'level': '', 'prompt': 'naive/01'}
+    >>> split_category({"name": "abstention", "labels": "", "category": "unanswerable/naive/01"})
+    {'name': 'abstention', 'labels': '', 'subset': 'unanswerable', 'level': '', 'prompt': 'naive/01'}
     >>> split_category({"name": "p_abstain", "labels": "", "category": "naive/angle/occlusion"})
     {'name': 'p_abstain', 'labels': '', 'subset': 'angle/occlusion', 'level': '', 'prompt': 'naive'}
     """

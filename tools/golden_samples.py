@@ -59,7 +59,7 @@ def source_of(name: str, head: Sequence[str]) -> Source:
     computed: dict[str, Source] = {
         "expected": "target",
         "answer": "prediction",
-        "answerable": lambda row: str(int(row["subset"] == "A")),
+        "answerable": lambda row: str(int(row["subset"] == "answerable")),
         "abstained": lambda row: "" if row["error"] else str(int(row["prediction"] == "abstain")),
         "extracted": "stated_reason" if "stated_reason" in head else "prediction",
         "case1": "outscored",

@@ -13,7 +13,7 @@ from eyechart.paths import STORE
 from ..render import one_line
 from ..runs import CaseRun, Runs
 from .files import Item, SheetKey, key_path, write_key
-from .items import DisputedCase, create_items, find_case, find_second_case, parse_categories
+from .items import DISPUTED, DisputedCase, create_items, find_case, find_second_case, parse_categories
 from .sheet import LARGE, Sheet, open_checked_split, pictures, write_sheet
 
 TITLE = "What is in the picture?"
@@ -28,7 +28,7 @@ class SheetOptions:
     protocol: str | None = None
     second: str | None = None
     second_protocol: str | None = None
-    category: str = "S-,M-"
+    category: str = ",".join(DISPUTED)
     names: str | None = None
     data: str | None = None
     store: Path = STORE

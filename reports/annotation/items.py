@@ -16,6 +16,7 @@ from eyechart.data.class_names import check_unique, load_vocabulary
 from eyechart.data.dataset import Dataset
 from eyechart.data.equivalences import equivalent_pairs
 from eyechart.errors import ReportError
+from eyechart.metrics import categories
 from eyechart.metrics.equivalence import expand_labels
 from eyechart.spec import did_you_mean
 
@@ -23,7 +24,8 @@ from ..arrays import Bools, Ints
 from ..runs import CaseRun, Runs
 from .files import LABELS, MODEL, ORIGINAL, SECOND, Candidate, CategoryCounts, Item, SheetSource
 
-FINEST = ("S+", "S-", "M+", "M-")
+FINEST = tuple(category for category in categories.FINEST if category != categories.NO_LABEL)
+DISPUTED = (categories.SINGLE_LABEL_OTHER, categories.MULTI_LABEL_OTHER)  # unless others are requested
 
 
 @dataclass(frozen=True)
@@ -163,10 +165,12 @@ def read_names(dataset: Dataset, names: str | None) -> tuple[str, ...]:
 
 
 def parse_categories(text: str) -> tuple[str, ...]:
-    """Return the categories of an option such as `S-,M-`."""
+    """Return the categories of an option such as `single_label_other,multi_label_other`."""
     result = tuple(dict.fromkeys(part.strip() for part in text.split(",") if part.strip()))
     if not result or not {*result} <= {*FINEST}:
-        raise ReportError(f"--category is '{text}', expected one or several of {','.join(FINEST)}, such as S-,M-.")
+        raise ReportError(
+            f"--category is '{text}', expected one or several of {', '.join(FINEST)}, such as {','.join(DISPUTED)}."
+        )
     return result
 
 

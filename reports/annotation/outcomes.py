@@ -11,6 +11,7 @@ import pandas as pd
 from eyechart.errors import ReportError
 from eyechart.paths import report_folder
 
+from ..classification.pages import symbol_of
 from ..frames import with_wilson
 from ..pages import Page
 from ..runs import ComparableCases, Runs
@@ -131,7 +132,7 @@ def count_outcomes(
         numbers = {name: (hits[name], n) for name in OUTCOMES}
         numbers |= {name: (hits[first] + hits[second], n) for name, (first, second) in SUMS.items()}
         parts = {"disputed": (category.disputed, category.images), "answered": (n, category.disputed), **numbers}
-        row = {"row": 0, "place": place, "Category": category.category}
+        row = {"row": 0, "place": place, "Category": symbol_of(category.category)}
         counts.append(row | {"column": "images", "count": category.images})
         counts += [row | {"column": name, "count": hit, "n": size} for name, (hit, size) in parts.items()]
     cells = pd.DataFrame(counts)

@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 
 from eyechart.metrics.agreement import phi_matrix, spearman_matrix
+from eyechart.metrics.categories import NO_LABEL
 from eyechart.metrics.intervals import fisher_interval
 from eyechart.metrics.recall import per_class_recall
 
@@ -59,7 +60,7 @@ def agreement_cells(page: Page) -> pd.DataFrame:
         scores = np.array([per_class_recall(row, single, classes).values for row in correct])
         matrix, method = spearman_matrix(scores), "spearman"
     else:  # phi is Pearson's correlation of two binary vectors
-        scores = correct[:, first["category"].notna() & (first["category"] != "N")]
+        scores = correct[:, first["category"].notna() & (first["category"] != NO_LABEL)]
         matrix, method = phi_matrix(scores), "pearson"
     defined = (~np.isnan(scores)).astype(np.int64)
     cells = []

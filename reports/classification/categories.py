@@ -14,6 +14,7 @@ from .pages import (
     CATEGORY_NOTE,
     INTERVALS,
     coverage_note,
+    in_category,
     label_samples,
     second_label_pages,
     share_by_category,
@@ -131,7 +132,7 @@ def category_size_cells(page: Page) -> pd.DataFrame:
     for row, labels in enumerate(page.names["Labels"]):
         categories = page.cases[row].samples([f"{labels}.category"])[f"{labels}.category"].dropna()
         sizes = categories.value_counts()
-        hits = [int(sizes[[name == "A" or kind.startswith(name) for kind in sizes.index]].sum()) for name in CATEGORIES]
+        hits = [int(sizes[in_category(sizes.index, symbol)].sum()) for symbol in CATEGORIES]
         counts = pd.DataFrame({"row": row, "column": CATEGORIES, "hits": hits})
         parts.append(counts.rename(columns={"hits": "count"}).assign(**{"": "#"}))
         parts.append(with_wilson(counts.assign(n=len(categories))).drop(columns="n").assign(**{"": "%"}))

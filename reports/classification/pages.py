@@ -7,6 +7,7 @@ import numpy as np
 import pandas as pd
 
 from eyechart.errors import ReportError
+from eyechart.metrics import categories
 from eyechart.metrics.intervals import t_interval
 
 from ..frames import (
@@ -23,7 +24,17 @@ from ..render import NumberFormat
 from ..runs import CaseRun, Runs
 from .best_variant import best_variants
 
-CATEGORIES = ("A", "S", "S+", "S-", "M", "M+", "M-", "N")
+SYMBOLS = {  # the paper's symbols of label categories, which are heads of columns
+    "A": categories.ALL,
+    "S": categories.SINGLE_LABEL,
+    "S+": categories.SINGLE_LABEL_ORIGINAL,
+    "S-": categories.SINGLE_LABEL_OTHER,
+    "M": categories.MULTI_LABEL,
+    "M+": categories.MULTI_LABEL_ORIGINAL,
+    "M-": categories.MULTI_LABEL_OTHER,
+    "N": categories.NO_LABEL,
+}
+CATEGORIES = (*SYMBOLS,)
 LABELLED = CATEGORIES[:-1]  # of images with labels
 SCORES = ("before", "correct", "out_of_prompt")  # columns of answers: 1, 0 or NaN
 DELTA = " Δ"  # ends the head of a column of changes
@@ -93,53 +104,69 @@ def out_of_prompt(page: Page, columns: Sequence[str] = ()) -> pd.DataFrame:
 def share_by_category(
     samples: pd.DataFrame,
     column: str,
-    categories: Sequence[str] = CATEGORIES,
+    symbols: Sequence[str] = CATEGORIES,
     head: str = "column",
     by: Sequence[str] = ("row",),
 ) -> pd.DataFrame:
     """Return the mean of 0s and 1s per case and label category, with n and Wilson's interval; see `sum_categories`."""
-    return with_wilson(sum_categories(count_hits(samples, column, [*by, "category"]), categories, head))
+    return with_wilson(sum_categories(count_hits(samples, column, [*by, "category"]), symbols, head))
 
 
-def sum_categories(groups: pd.DataFrame, categories: Sequence[str], head: str = "column") -> pd.DataFrame:
-    """Return counts by the finest categories as counts by some categories, whose names are in the column `head`.
+def sum_categories(groups: pd.DataFrame, symbols: Sequence[str], head: str = "column") -> pd.DataFrame:
+    """Return counts by the finest categories as counts by some categories, whose symbols are in the column `head`.
 
     S is S+ and S- together, M the same, A every image with labels. A category without images has n = 0.
     """
     counts = [name for name in ("hits", "gained", "lost", "n") if name in groups]
     by = [name for name in groups if name not in (*counts, "category")]
-    leaves = groups["category"].astype(str).to_numpy()
-    members = [
-        np.flatnonzero([category == "A" or leaf.startswith(category) for leaf in leaves]) for category in categories
-    ]
-    places = np.repeat(np.arange(len(categories)), [len(rows) for rows in members])
+    leaves = groups["category"].astype(str).to_list()
+    members = [np.flatnonzero(in_category(leaves, symbol)) for symbol in symbols]
+    places = np.repeat(np.arange(len(symbols)), [len(rows) for rows in members])
     sums = (
         groups.iloc[np.concatenate(members)].assign(**{head: places}).groupby([head, *by])[counts].sum().reset_index()
     )
-    return sums[[*by, *counts]].assign(**{head: np.array(categories, dtype=object)[sums[head]]})
+    return sums[[*by, *counts]].assign(**{head: np.array(symbols, dtype=object)[sums[head]]})
 
 
-def accuracy_columns(page: Page, categories: Sequence[str] = LABELLED) -> tuple[str, ...]:
+def symbol_of(category: str) -> str:
+    """Return the paper's symbol of a label category.
+
+    >>> symbol_of("single_label_other")
+    'S-'
+    """
+    return next((symbol for symbol, name in SYMBOLS.items() if name == category), category)
+
+
+def in_category(leaves: Iterable[str], symbol: str) -> list[bool]:
+    """Return whether each of the finest categories is part of a category, which its symbol names.
+
+    >>> in_category(["single_label_other", "multi_label_other"], "S"), in_category(["no_label"], "A")
+    ([True, False], [True])
+    """
+    return [symbol == "A" or leaf.startswith(SYMBOLS[symbol]) for leaf in leaves]
+
+
+def accuracy_columns(page: Page, symbols: Sequence[str] = LABELLED) -> tuple[str, ...]:
     """Return the columns of most tables: accuracy under the original labels, then under the page's by category."""
-    return page.reference, *([] if page.labels == page.reference else categories)
+    return page.reference, *([] if page.labels == page.reference else symbols)
 
 
 def accuracy_cells(
-    page: Page, samples: pd.DataFrame, categories: Sequence[str] = LABELLED, by: Sequence[str] = ("row",)
+    page: Page, samples: pd.DataFrame, symbols: Sequence[str] = LABELLED, by: Sequence[str] = ("row",)
 ) -> pd.DataFrame:
     """Return the cells of `accuracy_columns`, for each value of the columns `by`."""
     cells = [share(samples, "before", by).assign(column=page.reference)]
     if page.labels != page.reference:
-        cells.append(share_by_category(samples, "correct", categories, by=by))
+        cells.append(share_by_category(samples, "correct", symbols, by=by))
     return pd.concat(cells, ignore_index=True)
 
 
-def accuracy_changes(page: Page, samples: pd.DataFrame, categories: Sequence[str] = LABELLED) -> pd.DataFrame:
+def accuracy_changes(page: Page, samples: pd.DataFrame, symbols: Sequence[str] = LABELLED) -> pd.DataFrame:
     """Return the cells of `accuracy_columns` with a Δ: the changes from the base of each row; see `with_base`."""
     cells = [change(samples, "before_base", "before", ["row"]).assign(column=page.reference)]
     if page.labels != page.reference:
         groups = count_changes(samples, "correct_base", "correct", ["row", "category"])
-        cells.append(with_change_interval(sum_categories(groups, categories)))
+        cells.append(with_change_interval(sum_categories(groups, symbols)))
     return pd.concat(cells, ignore_index=True).assign(column=lambda frame: frame["column"] + DELTA)
 
 
@@ -161,7 +188,7 @@ def label_outcomes(page: Page, labels: str, originals: int = -1) -> pd.DataFrame
 
     The columns are `row`, `key`, `label` (the original class, "" for none), and of the label set `labels` (classes
     separated by ;), `category` and `correct`. In the row `originals` the original labels are the predictions: they are
-    correct exactly in S+ and M+.
+    correct exactly where they are among the new labels, S+ and M+.
     """
     rows = [row for row, case in enumerate(page.cases) if labels in case.labels]
     heads = {f"{labels}.{name}": name for name in ("labels", "category", "correct")}
@@ -170,7 +197,8 @@ def label_outcomes(page: Page, labels: str, originals: int = -1) -> pd.DataFrame
     if originals not in rows:
         return outcomes
     empty = {"correct": 1.0, "wrong": 0.0}.get(page.cases[originals].empty_label_rules.get(labels, ""), np.nan)
-    correct = outcomes["category"].isin(["S+", "M+"]).astype(float).where(outcomes["category"] != "N", empty)
+    agrees = outcomes["category"].isin([categories.SINGLE_LABEL_ORIGINAL, categories.MULTI_LABEL_ORIGINAL])
+    correct = agrees.astype(float).where(outcomes["category"] != categories.NO_LABEL, empty)
     scored = outcomes["category"].notna() & (outcomes["label"] != "")
     replaced = outcomes["row"] == originals
     return outcomes.assign(correct=outcomes["correct"].mask(replaced, correct.where(scored)))
@@ -182,7 +210,7 @@ def single_labels(outcomes: pd.DataFrame) -> pd.Series:
     An image whose several labels are one group of equivalent classes has a single label: the smallest of them.
     """
     smallest = {text: min(map(int, filter(None, text.split(";"))), default=-1) for text in outcomes["labels"].unique()}
-    is_single = outcomes["category"].astype(str).str.startswith("S")
+    is_single = outcomes["category"].astype(str).str.startswith(categories.SINGLE_LABEL)
     return outcomes["labels"].map(smallest).where(is_single, -1).astype("int64")
 
 

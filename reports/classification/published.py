@@ -4,6 +4,8 @@ from dataclasses import replace
 
 import pandas as pd
 
+from eyechart.records import WHOLE
+
 from ..frames import select_metrics
 from ..pages import Page, create_page
 from ..render import DIFFERENCE, FRACTION, MISSING
@@ -34,7 +36,7 @@ def model_name(case: CaseRun, protocol: str) -> str:
 
 def published_cells(page: Page) -> pd.DataFrame:
     """Return our accuracy, the reported one, its source and the difference."""
-    accuracy = {"metric": "acc1", "labels": page.labels, "subset": "A", "level": "", "prompt": ""}
+    accuracy = {"metric": "acc1", "labels": page.labels, "subset": WHOLE, "level": "", "prompt": ""}
     cells = []
     for row, case in enumerate(page.cases):
         reported = case.record.reported if page.labels == page.reference else None

@@ -7,7 +7,8 @@ from pathlib import Path
 
 from eyechart.data.clip_benchmark import PREFIX
 from eyechart.errors import ReportError
-from eyechart.records import Metric, Record
+from eyechart.metrics.categories import SINGLE_LABEL
+from eyechart.records import WHOLE, Metric, Record
 from eyechart.spec import parse_spec
 
 from ..runs import CaseRun, Runs
@@ -118,7 +119,7 @@ def names_of(case: CaseRun) -> dict[str, str]:
 
 def own_metric(record: Record, name: str) -> Metric | None:
     """Return a metric over all images under the first label set that has it, None if there is none."""
-    subsets = ("A", "S") if name == "mean_per_class_recall" else ("A",)
+    subsets = (WHOLE, SINGLE_LABEL) if name == "mean_per_class_recall" else (WHOLE,)
     return next((metric for metric in record.metrics if metric.name == name and metric.subset in subsets), None)
 
 

@@ -10,7 +10,7 @@ import msgspec
 from eyechart.gate.baselines import model_slug
 from eyechart.gate.headlines import ANSWERED
 from eyechart.protocol.sample_table import SHARED_COLUMNS
-from eyechart.records import Metric, Record, Run
+from eyechart.records import Metric, Record, Run, full_name
 
 from ..runs import CaseRun, Runs
 
@@ -75,7 +75,9 @@ def describe_scores(record: Record) -> Iterator[dict[str, Any]]:
     for metric in record.metrics:
         if metric.value is not None:
             yield {
-                "name": metric.name if names[metric.name] == 1 else metric_title(metric),
+                "name": metric.name
+                if names[metric.name] == 1
+                else full_name(metric.name, metric.labels, metric.subset_text),
                 "scorer": metric.name,
                 "scored_samples": metric.n,
                 "params": {"labels": metric.labels, "subset": metric.subset_text},
@@ -84,11 +86,6 @@ def describe_scores(record: Record) -> Iterator[dict[str, Any]]:
                 },
                 "metadata": {"n": metric.n, "n_clusters": metric.n_clusters, "ci_method": metric.ci_method},
             }
-
-
-def metric_title(metric: Metric) -> str:
-    """Return the name of one of several metrics with the same name."""
-    return f"{metric.name} ({', '.join(filter(None, (metric.labels, metric.subset_text)))})"
 
 
 def metric_values(metric: Metric) -> Iterator[tuple[str, float]]:

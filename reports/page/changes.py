@@ -9,10 +9,10 @@ import numpy as np
 
 from eyechart.gate.compare import MetricComparison, metric_title
 from eyechart.gate.evidence import Evidence, MetricEvidence
-from eyechart.gate.headlines import LABELLED, WHOLE
 from eyechart.gate.slice_messages import describe_slice
 from eyechart.gate.verdicts import VERDICTS, Rule, Verdict
 from eyechart.paths import evidence_folder
+from eyechart.records import LABELLED, WHOLE
 
 from ..evidence_io import case_evidence
 from ..render import one_line
@@ -186,7 +186,7 @@ def sample_filter(proof: MetricEvidence, case_samples: CaseSamples) -> dict[str,
         side.label_sets.get(proof.labels) if side else None for side in (case_samples.previous, case_samples.samples)
     )
     conditions = {
-        "category": "" if proof.subset_text in (*WHOLE, LABELLED) else proof.subset_text,
+        "category": "" if proof.subset_text in (WHOLE, LABELLED) else proof.subset_text,
         "find": QUESTION_PREFIXES.get(proof.name, ""),
     }
     if before is None or now is None:

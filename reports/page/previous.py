@@ -13,7 +13,7 @@ from eyechart.gate.evidence import Evidence, Floats, MetricEvidence
 from eyechart.gate.headlines import ANSWERED
 from eyechart.gate.slice_files import read_slices
 from eyechart.paths import evidence_folder, run_folder
-from eyechart.records import MetricKey
+from eyechart.records import WHOLE, MetricKey
 
 from ..evidence_io import is_run, read_case_evidence, read_cases
 from ..runs import CaseRun, Runs, load
@@ -133,7 +133,7 @@ def compare_outcomes(before: Floats, after: Floats) -> SampleChanges:
 def metric_keys(name: str, label_outcomes: LabelOutcomes, now: Samples, evidence: Evidence | None) -> list[MetricKey]:
     """Return the metrics with the outcomes of a label set: its accuracy, or all with the same per-sample outcomes."""
     if evidence is None or evidence.samples != len(now.items):
-        return [("acc1", name, "A", "", "")]
+        return [("acc1", name, WHOLE, "", "")]
     candidates = [
         (proof, evidence.sample_outcomes(proof))
         for proof in evidence.metrics

@@ -3,6 +3,8 @@
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 
+from eyechart.records import ANSWERABLE
+
 from .columns import Column, Line, SampleTable
 from .samples import (
     NO_TEXTS,
@@ -100,7 +102,7 @@ def image_items(rows: SampleTable) -> tuple[tuple[str, str], ...]:
 
 def answerability(rows: SampleTable) -> Column[str]:
     """Return for each bird whether it is answerable, and if not, the reason."""
-    return Column.of("answerable" if row["subset"] == "A" else row["reason"] or "unanswerable" for row in rows)
+    return Column.of(row["subset"] if row["subset"] == ANSWERABLE else row["reason"] or row["subset"] for row in rows)
 
 
 def read_species(rows: SampleTable, _: ClassNamer) -> Samples:

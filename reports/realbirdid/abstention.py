@@ -5,6 +5,7 @@ from dataclasses import replace
 import pandas as pd
 
 from eyechart.data.observations import REASONS
+from eyechart.records import ANSWERABLE, UNANSWERABLE
 
 from ..frames import to_numbers
 from ..pages import Page
@@ -15,7 +16,7 @@ from .pages import ABSTENTION, COMMANDS, NEEDS, OBSERVATIONS, PAPER, find_metric
 
 RATE, THOUSANDTHS, STATISTIC = "abstention", NumberFormat(1, 3), NumberFormat(1, 2)
 ISSUES = dict(zip(REASONS, ("quality", "angle/occlusion", "vocalization"), strict=True))  # as Table 4 calls them
-SETS = {"UA": "unanswerable", "A": "answerable"}
+SETS = (UNANSWERABLE, ANSWERABLE)
 SPREAD = {"Mean": RATE, "SD": f"{RATE}_sd", "Q": "cochran_q", "p": "cochran_p"}
 P_ABSTAIN_NOTE = (
     "The share of answers that abstain, for whatever reason, of the unanswerable images with an issue, over all "
@@ -39,25 +40,22 @@ def abstention_pages(runs: Runs, _: str | None) -> list[Page]:
 
 def unanswerable_pages(runs: Runs, labels: str | None) -> list[Page]:
     """Return the pages with answers about unanswerable images."""
-    return [page for page in abstention_pages(runs, labels) if len(prompt_levels(page, ["UA"]))]
+    return [page for page in abstention_pages(runs, labels) if len(prompt_levels(page, [UNANSWERABLE]))]
 
 
 def prompt_levels(page: Page, subsets: list[str]) -> pd.DataFrame:
-    """Return `row`, `subset` and `Level` of each model, subset and prompt level, in the order of the prompt set.
-
-    `Images` is the name of the subset.
-    """
+    """Return `row`, `subset` and `Level` of each model, subset and prompt level, in the order of the prompt set."""
     numbers = page.metrics[page.metrics["metric"] == RATE]
     means = numbers[~numbers["prompt"].str.contains("/") & numbers["subset"].isin(subsets)]
-    means = means.assign(Images=means["subset"].map(SETS), order=means["subset"].map(subsets.index))
+    means = means.assign(order=means["subset"].map(subsets.index))
     ordered = means.sort_values(["row", "order"], kind="stable").rename(columns={"prompt": "Level"})
-    return ordered[["row", "subset", "Images", "Level"]].reset_index(drop=True)
+    return ordered[["row", "subset", "Level"]].reset_index(drop=True)
 
 
 def issue_cells(page: Page) -> pd.DataFrame:
     """Return the abstention rate of each model at each level on the images with an issue."""
     issues = pd.DataFrame({"subset": ISSUES.keys(), "column": ISSUES.values()})
-    levels = prompt_levels(page, ["UA"]).drop(columns="subset").merge(issues, how="cross")
+    levels = prompt_levels(page, [UNANSWERABLE]).drop(columns="subset").merge(issues, how="cross")
     return find_metrics(page, levels.assign(metric="p_abstain", prompt=levels["Level"]))
 
 
@@ -104,7 +102,7 @@ def spread_cells(page: Page) -> pd.DataFrame:
         tested.assign(count=tested["count"] - 1, column="df"),
     ]
     cells = pd.concat(parts, ignore_index=True)
-    return cells.assign(Images=cells["subset"].map(SETS))
+    return cells.assign(Images=cells["subset"])
 
 
 SPREAD_OF_PROMPTS = replace(

@@ -5,6 +5,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
+from eyechart.records import UNANSWERABLE
+
 from ..charts import BlockFigure
 from ..pages import Page
 from ..panels import wrap_name
@@ -48,7 +50,7 @@ def draw_strips(part: "SubFigure", page: Page, runs: Runs) -> None:
         ax.set_title(one_line(name), fontsize=9)
         ax.set_xlabel("abstained on (%), with 95 % intervals", fontsize=8)
         ax.tick_params(labelsize=7)
-    labels = [f"{wrap_name(band.Model)}\n{band.Images}" for band in bands.itertuples()]
+    labels = [f"{wrap_name(band.Model)}\n{band.subset}" for band in bands.itertuples()]
     axes[0].set_yticks(range(len(labels)), labels, fontsize=7)
     axes[0].set_ylim(len(labels) - 0.5, -0.5)
     axes[0].set_xlim(left=-2)
@@ -95,13 +97,13 @@ def format_p_value(p: float) -> str:
 
 def matrix_shape(page: Page) -> tuple[int, int]:
     """Return the numbers of rows and columns of matrices."""
-    levels = prompt_levels(page, ["UA"]).groupby("row").size()
+    levels = prompt_levels(page, [UNANSWERABLE]).groupby("row").size()
     return len(levels), levels.max()
 
 
 def draw_matrices(part: "SubFigure", page: Page, _: Runs) -> None:
     """Draw one row per model, its name at the left, and one matrix per prompt level."""
-    levels = prompt_levels(page, ["UA"])
+    levels = prompt_levels(page, [UNANSWERABLE])
     rates = find_metrics(page, levels.assign(metric=RATE, prompt=levels["Level"]))
     cells = confusion(page)
     matrices = dict([*cells[cells["issue"] != ALL].groupby(["row", "Level"])])

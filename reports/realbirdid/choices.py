@@ -19,14 +19,13 @@ from ..render import CORRELATION, NumberCell, NumberFormat
 from ..runs import Runs
 from ..table_definitions import TableDefinition
 from .chart_styles import caption
-from .pages import COMMANDS, NEEDS_LISTS, PAPER, RANGE, SETS, SPECIES, pages_of
+from .pages import COMMANDS, NEEDS_LISTS, PAPER, RANGE, SETS, SPECIES, SYMBOLS, pages_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import SubFigure
 
 MOST = 40  # bins of one figure
-SUBSETS = {"A": "answerable", "UA": "unanswerable"}
 MEASURES = {"entropy": "Entropy", "probability": "Max probability"}  # of the species' probabilities
 FREQUENCY = "Frequency"
 COLOURS = dict(zip((FREQUENCY, *MEASURES.values()), ("tab:gray", "tab:blue", "tab:orange"), strict=True))
@@ -77,7 +76,7 @@ def bin_edges(choices: ArrayLike) -> list[tuple[int, int]]:
 def bin_cells(page: Page) -> pd.DataFrame:
     """Return how frequent each bin of choices is, and the means of the measures in it, for each set of images."""
     images = read_confidences(page).groupby(["row", "subset"])
-    return pd.DataFrame([cell for (row, name), part in images for cell in describe_bins(row, SUBSETS[name], part)])
+    return pd.DataFrame([cell for (row, name), part in images for cell in describe_bins(row, name, part)])
 
 
 def describe_bins(row: int, kind: str, images: pd.DataFrame) -> Iterator[dict[str, Any]]:
@@ -132,7 +131,7 @@ def choice_notes(page: Page) -> Iterator[str]:
     """Yield the meaning of the columns, and the correlations of each set of images."""
     yield from (MEANING, SETS)
     for (row, name), images in read_confidences(page).groupby(["row", "subset"]):
-        text = f"{page.names['Model'][row]}, {name} (n={len(images):,}): {describe_correlations(images)}"
+        text = f"{page.names['Model'][row]}, {SYMBOLS[name]} (n={len(images):,}): {describe_correlations(images)}"
         yield RHO.format(text)
 
 
@@ -170,8 +169,8 @@ def draw_block(part: "SubFigure", page: Page, _: Runs) -> None:
         line, column = divmod(case, across)
         row = len(kinds) * line + kinds.index(kind)
         ax = part.add_subplot(rows, across, across * row + column + 1)
-        draw_panel(ax, cells[case, SUBSETS[kind]])
-        title = f"{wrap_name(page.names['Model'][case])}, {kind}, n={len(chosen):,}"
+        draw_panel(ax, cells[case, kind])
+        title = f"{wrap_name(page.names['Model'][case])}, {SYMBOLS[kind]}, n={len(chosen):,}"
         ax.set_title(f"{title}\nρ: {describe_correlations(chosen)}", fontsize=7)
     shades = [Patch(color=colour, label=name) for name, colour in COLOURS.items()]
     part.legend(handles=shades, loc="outside lower center", ncols=len(shades), fontsize=7, frameon=False)

@@ -4,6 +4,7 @@ import numpy as np
 import pandas as pd
 
 from eyechart.metrics.intervals import fisher_interval
+from eyechart.records import ANSWERABLE, WHOLE
 
 from ..pages import Page
 from ..render import CORRELATION
@@ -13,7 +14,7 @@ from .pages import COMMANDS, NEEDS, PAPER, SETS, SPECIES, metric_cells, select_p
 from .summary import GAIN, TRADEOFF
 
 ALL_MODELS = "All models"
-MEASURES = {"IG": ("ig", "A"), "Acc": ("acc", "A", "species"), "UA/A": ("ua_a", "all")}
+MEASURES = {"IG": ("ig", ANSWERABLE), "Acc": ("acc", ANSWERABLE, "species"), "UA/A": ("ua_a", WHOLE)}
 COLUMNS = {"IG and UA/A": "IG", "A Species Acc and UA/A": "Acc"}  # and the measure of classification
 FEWEST = 3  # models of which a correlation says anything
 MEANING = (

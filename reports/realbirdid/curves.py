@@ -9,6 +9,8 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
 
+from eyechart.records import ANSWERABLE, UNANSWERABLE, WHOLE
+
 from ..frames import clustered_share, to_numbers
 from ..pages import Page
 from ..runs import Runs
@@ -16,7 +18,11 @@ from ..table_definitions import TableDefinition
 from .pages import ALL, COMMANDS, NEEDS, PAPER, RANGE, SETS, SPECIES, metric_cells, select_pages
 
 CRITERIA = {"max_probability": "max probability", "entropy": "entropy", "margin": "margin"}
-HEADS = {("A", "species"): "A species", ("A", "genus"): "A genus", ("UA", "genus"): "UA genus"}
+HEADS = {
+    (ANSWERABLE, "species"): "A species",
+    (ANSWERABLE, "genus"): "A genus",
+    (UNANSWERABLE, "genus"): "UA genus",
+}
 SHARES = (0.25, 0.5, 0.75)  # of the images abstained on, where a table reads a curve
 MEANING = (
     "Areas under curves over every distinct threshold.",
@@ -69,15 +75,15 @@ def abstention_curve(criterion: str) -> Curve:
     """Return the curve of the abstention rate on unanswerable images by that on answerable images."""
     area = "ua_a" if criterion == "max_probability" else f"ua_a_{criterion}"
     head = f"UA/A, by {CRITERIA[criterion]}"
-    return Curve(f"abstention {criterion}", area, ("all",), head, "A abstained on (%)", "UA abstained on (%)")
+    return Curve(f"abstention {criterion}", area, (WHOLE,), head, "A abstained on (%)", "UA abstained on (%)")
 
 
-GAIN = Curve("ig", "ig", ("A",), "IG", "information gain (%)", "accuracy (%)")
+GAIN = Curve("ig", "ig", (ANSWERABLE,), "IG", "information gain (%)", "accuracy (%)")
 
 
 def main_grid(labels: str) -> Grid:
     """Return the panels of Figure 5: information gain, accuracy by coverage, and the abstention tradeoff."""
-    species, genus = accuracy_curve(("A", "species")), accuracy_curve(("A", "genus"))
+    species, genus = accuracy_curve((ANSWERABLE, "species")), accuracy_curve((ANSWERABLE, "genus"))
     return [[(GAIN, labels), (species, labels)], [(abstention_curve("max_probability"), labels), (genus, labels)]]
 
 
@@ -93,7 +99,7 @@ def criteria_grid(labels: str) -> Grid:
 
 def selective_grid(labels: str) -> Grid:
     """Return the panels of Figure 17: accuracy by the share abstained on, without and with range lists."""
-    images = (("A", "species"), ("UA", "genus"))
+    images = ((ANSWERABLE, "species"), (UNANSWERABLE, "genus"))
     return [[(accuracy_curve(of, falls=True), shown) for shown in (labels, RANGE)] for of in images]
 
 
@@ -222,14 +228,14 @@ GRIDS: Mapping[str, Callable[[str], Grid]] = {
     "realbirdid-F17": selective_grid,
     "realbirdid-F18": entropy_grid,
 }
-ANSWERABLE, BOTH = "answerable images", "answerable and unanswerable images together"
+OF_ANSWERABLE, OF_BOTH = "answerable images", "answerable and unanswerable images together"
 TABLES = (
     curve_table(5, "curves", "Areas under accuracy by information gain and by coverage, and the abstention tradeoff.",
-                ANSWERABLE),
-    curve_table(9, "tradeoff-curves", "Areas under the abstention tradeoff, by criterion of confidence.", BOTH),
-    curve_table(10, "coverage-curves", "Areas under accuracy by coverage, by criterion of confidence.", ANSWERABLE),
+                OF_ANSWERABLE),
+    curve_table(9, "tradeoff-curves", "Areas under the abstention tradeoff, by criterion of confidence.", OF_BOTH),
+    curve_table(10, "coverage-curves", "Areas under accuracy by coverage, by criterion of confidence.", OF_ANSWERABLE),
     curve_table(17, "selective-accuracy", "Accuracy by the share of images abstained on, without and with range lists.",
-                ANSWERABLE),
+                OF_ANSWERABLE),
     curve_table(18, "range-list-curves", "Areas under information gain and the tradeoff, without and with range lists.",
-                ANSWERABLE),
+                OF_ANSWERABLE),
 )  # fmt: skip

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pandas as pd
 
+from eyechart.records import ANSWERABLE
+
 from ..charts import BlockFigure
 from ..frames import to_numbers
 from ..pages import Page
@@ -14,7 +16,7 @@ from ..render import FRACTION
 from ..runs import Runs
 from ..table_definitions import TableDefinition
 from .genera import COUNTED, GENERA, create_page, genus_pages
-from .pages import COMMANDS, FLAT, FREE, PAPER, SPECIES
+from .pages import COMMANDS, FLAT, FREE, PAPER, SPECIES, SYMBOLS
 
 if TYPE_CHECKING:
     from matplotlib.figure import SubFigure
@@ -54,7 +56,7 @@ def pages_with(*protocols: str) -> Callable[[Runs, str | None], list[Page]]:
 def size_cells(page: Page) -> pd.DataFrame:
     """Return the sizes of the published data sets and of the images of the page."""
     samples = page.samples(["subset", "species"])
-    answerable = samples["subset"] == "A"
+    answerable = samples["subset"] == ANSWERABLE
     own = (page.title, "no", answerable.sum(), (~answerable).sum(), samples.loc[answerable, "species"].nunique())
     sizes = pd.concat([PUBLISHED, pd.DataFrame([own], columns=PUBLISHED.columns)], ignore_index=True)
     names = sizes[["Dataset"]].assign(row=0, Place=sizes.index)
@@ -138,7 +140,8 @@ def observation_years(page: Page) -> pd.DataFrame:
     """Return the year of each date of each observation: `Date` (observed or created), `Set` (A or UA) and `Year`."""
     dates = page.samples(["observation", "subset", *TIMES], DATES).drop_duplicates("observation")
     parts = [dates.assign(Date=name, Year=dates[name].str[:4]) for name in TIMES]
-    years = pd.concat(parts, ignore_index=True).rename(columns={"subset": "Set"})
+    years = pd.concat(parts, ignore_index=True)
+    years = years.assign(Set=years["subset"].map(SYMBOLS))
     return years[years["Year"] != ""]
 
 

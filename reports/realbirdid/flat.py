@@ -2,6 +2,8 @@
 
 import pandas as pd
 
+from eyechart.records import ANSWERABLE, UNANSWERABLE, WHOLE
+
 from ..pages import Page
 from ..runs import Runs
 from ..table_definitions import TableDefinition
@@ -9,10 +11,10 @@ from .pages import FLAT, PAPER, SETS, SPECIES, create_page, metric_cells, select
 from .summary import BRACKETS
 
 FLAT_LIST, TREE = "Flat list", "TreeGT"
-PARTS = {"Answerable": ("acc", "A"), "Unanswerable": ("acc", "UA"), "HM": ("hm", "all")}
+PARTS = {"Answerable": ("acc", ANSWERABLE), "Unanswerable": ("acc", UNANSWERABLE), "HM": ("hm", WHOLE)}
 TREE_PARTS = {head: (f"tree_{name}", of) for head, (name, of) in PARTS.items()}
 # Of the flat list alone: the tree's numbers are of no one threshold.
-ABSTAINED = {"A abstained": ("abstained", "A"), "UA abstained": ("abstained", "UA")}
+ABSTAINED = {"A abstained": ("abstained", ANSWERABLE), "UA abstained": ("abstained", UNANSWERABLE)}
 
 MEASURES = (
     "Answerable: the species is right; Unanswerable: the genus is named, not a species, and right; HM: the harmonic "

@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 
 from eyechart.plurals import count_of
+from eyechart.records import ANSWERABLE, UNANSWERABLE
 
 from ..charts import BlockFigure
 from ..frames import to_numbers
@@ -15,7 +16,7 @@ from ..pages import Page
 from ..render import FRACTION, one_line
 from ..runs import CaseRun, ComparableCases, Runs, collect_notes
 from ..table_definitions import TableDefinition
-from .pages import PAPER, describe_data
+from .pages import PAPER, SYMBOLS, describe_data
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -23,9 +24,9 @@ if TYPE_CHECKING:
 
 GENERA = "genera"
 RARE_LIMIT = 5  # unanswerable images of a genus that is not rare, as the caption of Figure 3 has it
-SETS = {"A": "answerable", "UA": "unanswerable"}  # and their columns in the file of genera
+SETS = (ANSWERABLE, UNANSWERABLE)  # columns in the file of genera
 COLUMNS = ("count", "freq", "cdf", "species")
-LOOKS = {"A": ("tab:blue", "o"), "UA": ("tab:red", "s")}  # colour and marker
+LOOKS = {ANSWERABLE: ("tab:blue", "o"), UNANSWERABLE: ("tab:red", "s")}  # colour and marker
 NAMED = 3  # genera with their names in the figure, of each set
 COUNTED = "Counts of the data set's own images, which no sampling stands behind: they have no interval."
 SHARES = "freq: the genus' share of the {} images; cdf: of all down to this row."
@@ -43,7 +44,7 @@ def genus_pages(runs: Runs, _: str | None) -> list[Page]:
 
 def unanswerable_pages(runs: Runs, labels: str | None) -> list[Page]:
     """Return the pages of data sets with unanswerable images."""
-    return [page for page in genus_pages(runs, labels) if (genus_shares(page)["Set"] == "UA").any()]
+    return [page for page in genus_pages(runs, labels) if (genus_shares(page)["subset"] == UNANSWERABLE).any()]
 
 
 def create_page(group: ComparableCases, case: CaseRun) -> Page:
@@ -58,21 +59,21 @@ def genus_shares(page: Page) -> pd.DataFrame:
 
     `count` is the number of images, `freq` its share of the `n` images of the set, and `cdf` that of all genera so far.
     """
-    genera = page.samples(["genus", "species", *SETS.values()], GENERA)
-    genera = to_numbers(genera, ["species", *SETS.values()], np.int64)
+    genera = page.samples(["genus", "species", *SETS], GENERA)
+    genera = to_numbers(genera, ["species", *SETS], np.int64)
     parts = []
-    for name, column in SETS.items():
-        part = genera[genera[column] > 0].sort_values([column, "genus"], ascending=[False, True])
-        counts, n = part[column], part[column].sum()
+    for name in SETS:
+        part = genera[genera[name] > 0].sort_values([name, "genus"], ascending=[False, True])
+        counts, n = part[name], part[name].sum()
         shares = {"count": counts, "freq": counts / n, "cdf": counts.cumsum() / n, "n": n}
-        parts.append(part.assign(Set=name, Place=range(1, len(part) + 1), **shares))
+        parts.append(part.assign(subset=name, Place=range(1, len(part) + 1), **shares))
     return pd.concat(parts, ignore_index=True)
 
 
 def genus_cells(page: Page) -> pd.DataFrame:
     """Return images, shares and species of each genus."""
     shares = genus_shares(page)
-    names = shares[["row", "Set", "Place", "genus"]]
+    names = shares[["row", "subset", "Place", "genus"]].assign(Set=shares["subset"].map(SYMBOLS))
     counts = [names.assign(column=name, count=shares[name]) for name in ("count", "species")]
     parts = [names.assign(column=name, value=shares[name], n=shares["n"]) for name in ("freq", "cdf")]
     return pd.concat([*counts, *parts], ignore_index=True)
@@ -81,13 +82,13 @@ def genus_cells(page: Page) -> pd.DataFrame:
 def concentration_note(page: Page) -> str:
     """Return how few genera have most unanswerable images, as in the caption of Figure 3."""
     shares = genus_shares(page)
-    images = shares.loc[shares["Set"] == "UA", "count"]
+    images = shares.loc[shares["subset"] == UNANSWERABLE, "count"]
     many = images[images > RARE_LIMIT]
     share = 100 * many.sum() / images.sum() if len(images) else 0.0
     several = f"more than {RARE_LIMIT}"
     most = count_of(len(many), f"genus that has {several}", f"genera that have {several} each")
     some = count_of(len(images), "genus has any", "genera have any")
-    answerable = count_of((shares["Set"] == "A").sum(), "has answerable ones", "have answerable ones")
+    answerable = count_of((shares["subset"] == ANSWERABLE).sum(), "has answerable ones", "have answerable ones")
     return f"{share:.0f} % of the {images.sum():,} unanswerable images are of the {most}; {some}, {answerable}."
 
 
@@ -111,7 +112,7 @@ DISTRIBUTION = TableDefinition(
     formats={"freq": FRACTION, "cdf": FRACTION},
     notes=distribution_notes,
 )
-UNANSWERABLE = replace(
+UNANSWERABLE_GENERA = replace(
     DISTRIBUTION,
     name="realbirdid-unanswerable-genera",
     alias="realbirdid-T5",
@@ -121,7 +122,7 @@ UNANSWERABLE = replace(
     needs="shows which genera unanswerable images are of, and there are none",
     command="pytest -k realbirdid --eye-data=ROOT, with unanswerable birds",
     title="{page}: genera of the unanswerable images",
-    cells=lambda page: genus_cells(page).query("Set == 'UA'"),
+    cells=lambda page: genus_cells(page).query(f"subset == '{UNANSWERABLE}'"),
     rows=("genus",),
     notes=(
         "count: unanswerable images; species: how many the genus has.",
@@ -136,7 +137,7 @@ def draw_distribution(part: "SubFigure", page: Page, _: Runs) -> None:
     left, right = part.subplots(1, 2)
     shares = genus_shares(page)
     for name in SETS:
-        draw_set(left, right, name, shares[shares["Set"] == name])
+        draw_set(left, right, name, shares[shares["subset"] == name])
     limit: Any = {"color": "tab:gray", "linestyle": ":", "linewidth": 0.8}
     left.axhline(RARE_LIMIT + 0.5, label=f"above: more than {RARE_LIMIT} images", **limit)
     set_log_axis(left, "y")
@@ -149,7 +150,7 @@ def draw_set(left: "Axes", right: "Axes", name: str, genera: pd.DataFrame) -> No
     """Draw the images of each genus of a set, with the names of the first ones, and the cumulative share."""
     colour, marker = LOOKS[name]
     line: Any = {"color": colour, "marker": marker, "markersize": 3, "linewidth": 0.8}
-    label = f"{SETS[name]} ({name})"
+    label = f"{name} ({SYMBOLS[name]})"
     size = f"n={genera['count'].sum():,} of {count_of(len(genera), 'genus', 'genera')}"
     left.plot(genera["Place"], genera["count"], label=f"{label}, {size}", **line)
     right.plot(genera["Place"], 100 * genera["cdf"], label=label, **line)
@@ -176,7 +177,7 @@ def finish_axes(ax: "Axes", what: str, corner: Literal["upper right", "lower rig
     ax.legend(fontsize=7, loc=corner)
 
 
-TABLES = (UNANSWERABLE, DISTRIBUTION)
+TABLES = (UNANSWERABLE_GENERA, DISTRIBUTION)
 FIGURES = (
     BlockFigure(
         summary="The images of each genus, and the cumulative share of images over genera.",

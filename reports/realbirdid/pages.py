@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 import pandas as pd
 
 from eyechart.errors import ReportError
+from eyechart.records import ANSWERABLE, UNANSWERABLE
 from eyechart.spec import did_you_mean
 
 from ..pages import Page, disambiguate_titles
@@ -16,7 +17,12 @@ OBSERVATIONS = "observations"  # label set of protocols with text responses
 SPECIES, FLAT, FREE, ABSTENTION = "species", "flat_list", "free_form", "abstention"
 ENCODERS, LANGUAGE_MODELS, REPLAYED = "Encoder-Based", "Multimodal LLMs", "Replayed"
 FAMILIES = (ENCODERS, LANGUAGE_MODELS, REPLAYED)  # the published order
-LEVELS = {"A Species": ("A", "species"), "A Genus": ("A", "genus"), "UA Genus": ("UA", "genus")}  # published columns
+SYMBOLS = {ANSWERABLE: "A", UNANSWERABLE: "UA"}  # the paper's
+LEVELS = {
+    "A Species": (ANSWERABLE, "species"),
+    "A Genus": (ANSWERABLE, "genus"),
+    "UA Genus": (UNANSWERABLE, "genus"),
+}  # published columns
 NUMBER = ("metric", "subset", "level")  # what names a number under a label set
 NEEDS = {
     SPECIES: "needs the protocol species, which asks models for a probability of every species",

@@ -12,6 +12,7 @@ from eyechart.gate.evidence import RESAMPLES
 from eyechart.metrics.degenerate_intervals import share_interval
 from eyechart.metrics.resampling import cluster_bootstrap_totals, ratios
 from eyechart.realbirdid.abstention import ABSTAIN
+from eyechart.records import UNANSWERABLE
 
 from ..pages import Page
 from .abstention import BY_ISSUE, RATE, prompt_levels
@@ -44,7 +45,7 @@ def abstentions(page: Page) -> pd.DataFrame:
     samples["observation"] = pd.factorize(samples["observation"])[0]
     samples["issue"] = samples["issue"].where(samples["issue"] != "", UNKNOWN)
     abstained = samples[(samples["target"] == ABSTAIN) & (samples["prediction"] == ABSTAIN)]
-    levels = prompt_levels(page, ["UA"])[["row", "Level"]]
+    levels = prompt_levels(page, [UNANSWERABLE])[["row", "Level"]]
     return levels.merge(abstained[[*MATRIX, "reason", "observation"]].sort_values("reason"))
 
 
@@ -62,7 +63,7 @@ def confusion(page: Page) -> pd.DataFrame:
     answers = abstentions(page)
     issues = answers[MATRIX].drop_duplicates()
     known = issues[issues["issue"] == UNKNOWN]
-    rows = prompt_levels(page, ["UA"])[["row", "Level"]].merge(pd.DataFrame({"issue": ISSUES}), how="cross")
+    rows = prompt_levels(page, [UNANSWERABLE])[["row", "Level"]].merge(pd.DataFrame({"issue": ISSUES}), how="cross")
     rows = rows[(rows["issue"] != UNKNOWN) | rows.merge(known, how="left", indicator=True)["_merge"].eq("both")]
     matrix = rows.merge(pd.DataFrame({"reason": given_reasons(answers)}), how="cross")
     both = pd.concat([answers, answers.assign(issue=ALL)])
@@ -101,7 +102,7 @@ def confusion_cells(page: Page) -> pd.DataFrame:
         matrix[[*MATRIX, "count"]].assign(column=heads),
         matrix.drop(columns="count").assign(column=heads + " %")[matrix["issue"] != ALL],
         find_metrics(page, rows[rows["issue"] != ALL].assign(column="AR", metric="p_abstain", subset=rows["issue"])),
-        find_metrics(page, every.assign(column="AR", metric=RATE, subset="UA")),
+        find_metrics(page, every.assign(column="AR", metric=RATE, subset=UNANSWERABLE)),
         find_metrics(page, every.assign(column="Right", metric="correct_reason")),
     ]
     cells = pd.concat(parts, ignore_index=True)

@@ -5,11 +5,13 @@ from dataclasses import replace
 
 import pandas as pd
 
+from eyechart.records import ANSWERABLE, UNANSWERABLE, WHOLE
+
 from ..pages import Page
 from ..table_definitions import TableDefinition, mark_best
 from .pages import COMMANDS, FREE, LEVELS, NEEDS, OBSERVATIONS, PAPER, SETS, SPECIES, metric_cells, pages_of
 
-MEASURES = {"IG": ("ig", "A"), "UA/A": ("ua_a", "all")}  # the published rows
+MEASURES = {"IG": ("ig", ANSWERABLE), "UA/A": ("ua_a", WHOLE)}  # the published rows
 AVERAGES = {"AUC macro": "auc_macro", "AUC balanced": "auc_balanced", "Acc macro": "acc_macro"}
 GAIN = (
     "IG: the area under accuracy by information gain, of the answerable images, over all thresholds, on the tree of "
@@ -89,10 +91,10 @@ CLASS_AVERAGES = replace(
 )
 FREE_FORM_COLUMNS = {
     **{head: ("acc", *of) for head, of in LEVELS.items()},
-    "Unanswerable": ("acc", "UA"),
-    "HM": ("hm", "all"),
-    "A abstained": ("abstained", "A"),
-    "UA abstained": ("abstained", "UA"),
+    "Unanswerable": ("acc", UNANSWERABLE),
+    "HM": ("hm", WHOLE),
+    "A abstained": ("abstained", ANSWERABLE),
+    "UA abstained": ("abstained", UNANSWERABLE),
 }
 FREE_FORM = replace(
     BY_LEVEL,

@@ -10,7 +10,7 @@ from eyechart.metrics.clusters import clustered_t_interval
 from eyechart.metrics.intervals import Interval
 from eyechart.metrics.proper_scores import brier_scores
 from eyechart.ranges import keep_in_range
-from eyechart.records import Metric, MetricKey, subset_text
+from eyechart.records import WHOLE, Metric, MetricKey, subset_text
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -42,7 +42,7 @@ class Estimate:
     interval: Interval | None = None
     method: str = ""
     labels: str = ""
-    subset: str = "A"
+    subset: str = WHOLE
     level: str = ""
     prompt: str = ""
     title: str = ""
@@ -96,7 +96,7 @@ class Estimate:
 
 
 def score_estimates(
-    labels: str, scores: Floats, clusters: Ints | None = None, *, subset: str = "A", level: str = ""
+    labels: str, scores: Floats, clusters: Ints | None = None, *, subset: str = WHOLE, level: str = ""
 ) -> Iterator[Estimate]:
     """Yield `log_score` and `target_brier` of log scores (samples,), NaN for a sample that does not count.
 

@@ -6,7 +6,8 @@ The page shows these sentences as a legend and beside names; `glossary_entries` 
 import re
 from collections.abc import Iterable, Mapping
 
-from eyechart.records import Metric, Record
+from eyechart.metrics import categories
+from eyechart.records import ANSWERABLE, LABELLED, UNANSWERABLE, WHOLE, Metric, Record
 
 METRICS: Mapping[str, str] = {
     "acc1": "Top-1 accuracy: the proportion of images whose best class is among their labels.",
@@ -94,18 +95,18 @@ LABEL_SETS: Mapping[str, str] = {
 }
 
 SUBSETS: Mapping[str, str] = {
-    "A": "All images (in RealBirdID: the answerable ones, whose species can be determined).",
-    "UA": "The unanswerable images, whose species cannot be determined.",
-    "all": "All images: the answerable and the unanswerable ones.",
+    WHOLE: "All samples: images, pairs or answers.",
+    ANSWERABLE: "The answerable images, whose species can be determined.",
+    UNANSWERABLE: "The unanswerable images, whose species cannot be determined.",
     "asked": "All requests.",
-    "S": "Images with a single label.",
-    "S+": "Images with a single label that is the original one.",
-    "S-": "Images with a single label that is not the original one.",
-    "M": "Images with several labels.",
-    "M+": "Images with several labels that include the original one.",
-    "M-": "Images with several labels that do not include the original one.",
-    "N": "Images without any correct label.",
-    "S∪M": "Images with at least one label.",
+    categories.SINGLE_LABEL: "Images with a single label.",
+    categories.SINGLE_LABEL_ORIGINAL: "Images with a single label that is the original one.",
+    categories.SINGLE_LABEL_OTHER: "Images with a single label that is not the original one.",
+    categories.MULTI_LABEL: "Images with several labels.",
+    categories.MULTI_LABEL_ORIGINAL: "Images with several labels that include the original one.",
+    categories.MULTI_LABEL_OTHER: "Images with several labels that do not include the original one.",
+    categories.NO_LABEL: "Images without any correct label.",
+    LABELLED: "Images with at least one label.",
     "ID": "In distribution: pairs of image and category that every detector finds.",
     "OOD-S": "Out of distribution, simple: pairs that some detectors fail on.",
     "OOD-H": "Out of distribution, hard: pairs that all detectors fail on.",
@@ -227,8 +228,8 @@ def describe_label_set(name: str) -> str:
 def describe_subset(metric: Metric) -> str:
     """Return the sentences about a metric's subset and level; "" if none is known.
 
-    >>> describe_subset(Metric(name="acc", labels="", subset="A", level="genus", value=1, n=1, n_clusters=1, ci=None,
-    ...     ci_method=""))[-49:]
+    >>> describe_subset(Metric(name="acc", labels="", subset="answerable", level="genus", value=1, n=1, n_clusters=1,
+    ...     ci=None, ci_method=""))[-49:]
     'The answer is compared at the level of the genus.'
     """
     return " ".join(filter(None, (SUBSETS.get(metric.subset, ""), LEVELS.get(metric.level, ""))))

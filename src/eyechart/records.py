@@ -17,9 +17,12 @@ import msgspec
 
 from eyechart.errors import ReportError
 
-SCHEMA = 2
+SCHEMA = 3
 PASSED, FAILED = "passed", "failed"
 RECORDS_FILE = "records.json"  # in the folder of a run
+WHOLE = "all"  # the subset of all samples of a case
+LABELLED = "labelled"  # that of the images with at least one label
+ANSWERABLE, UNANSWERABLE = "answerable", "unanswerable"  # those of RealBirdID
 EMPTY = "empty"  # the setting that says, for each label set, how an image without labels counts
 RULE = re.compile(r"([^=]+)=(\w+)(?:, |$)")
 ROUNDING = 1e-6  # tolerance of a value beside its interval
@@ -37,10 +40,33 @@ MetricKey = tuple[str, str, str, str, str]  # name, labels, subset, level, promp
 def subset_text(subset: str, level: str = "", prompt: str = "") -> str:
     """Return subset, level and prompt as one text, as the terminal, the gate, JUnit files and the page print them.
 
-    >>> subset_text("A"), subset_text("A", "species"), subset_text("UA", prompt="naive/01")
-    ('A', 'A.species', 'UA/naive/01')
+    >>> subset_text("all"), subset_text("answerable", "species"), subset_text("unanswerable", prompt="naive/01")
+    ('all', 'answerable.species', 'unanswerable/naive/01')
     """
     return "/".join(filter(None, (".".join(filter(None, (subset, level))), prompt)))
+
+
+def among_text(labels: str, subset: str) -> str:
+    """Return label set and subset, as they stand behind a metric's name; the subset of all samples is not named.
+
+    Args:
+        labels: The label set, "" without one.
+        subset: The subset with its level and prompt, as `subset_text` returns it.
+
+    >>> among_text("original", "all"), among_text("original", "single_label"), among_text("", "ID")
+    ('original', 'original, single_label', 'ID')
+    """
+    return ", ".join(filter(None, (labels, "" if subset == WHOLE else subset)))
+
+
+def full_name(name: str, labels: str, subset: str) -> str:
+    """Return a metric's name with its label set and subset; see `among_text`.
+
+    >>> full_name("acc1", "original", "all"), full_name("acc1", "original", "single_label")
+    ('acc1 (original)', 'acc1 (original, single_label)')
+    """
+    among = among_text(labels, subset)
+    return f"{name} ({among})" if among else name
 
 
 def doc(text: str) -> msgspec.Meta:
@@ -56,11 +82,12 @@ class Metric(msgspec.Struct, frozen=True, kw_only=True):
     subset: Annotated[
         str,
         doc(
-            "Samples that the value is over: A (all images; of RealBirdID the answerable ones), UA (unanswerable), "
-            "all (both), a category of labels (S, S+, M, N, …), a set of pairs (ID, OOD-S, …), or a reason to abstain; "
+            "Samples that the value is over: all; labelled (with at least one label); a category of labels "
+            "(single_label, single_label_original, single_label_other, multi_label, …, no_label); of RealBirdID "
+            "answerable, unanswerable or a reason to abstain; of OODBench a set of pairs (ID, OOD-S, …); "
             '"" if none is meant.'
         ),
-    ] = "A"
+    ] = WHOLE
     level: Annotated[str, doc('Level of the taxonomy, such as genus; "" without one.')] = ""
     prompt: Annotated[
         str, doc('Level of a prompt set, such as naive, or one of its prompts, such as naive/01; "" without one.')
@@ -300,7 +327,7 @@ def find_invalid_value(record: Record) -> str:
     """Return the first invalid metric of a record, with what was found and expected; "" if all are valid."""
     for metric in record.metrics:
         for problem in _invalid_values(metric):
-            title = f"{metric.name} ({metric.labels}, {metric.subset_text})"
+            title = full_name(metric.name, metric.labels, metric.subset_text)
             return f"{record.case} ({record.protocol}): {title} has {problem}"
     return ""
 

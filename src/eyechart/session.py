@@ -18,6 +18,7 @@ from eyechart.data.limits import Limit
 from eyechart.data.splits import list_splits, open_split, unknown_split_message
 from eyechart.errors import AbsentError, DataError
 from eyechart.gate.sequential import SequentialTest
+from eyechart.glossary import SUBSETS
 from eyechart.inference.engines.interface import Engine
 from eyechart.inference.engines.pools import PoolEngine
 from eyechart.inference.engines.processes import LocalPools
@@ -270,9 +271,14 @@ def ignore_in_git(store: Path) -> None:
 
 
 def check_label_names(dataset: Dataset, names: Sequence[str]) -> None:
-    """Raise DataError for the name of a label file that another label set of the split has."""
+    """Raise DataError for the name of a label file that another label set of the split has, or a subset of images."""
     own = [*dataset.label_sets]
     for index, name in enumerate(names):
+        if name in SUBSETS:
+            raise DataError(
+                f"--eye-labels={name}=FILE: '{name}' is the name of a subset ({SUBSETS[name].rstrip('.')}), so that a "
+                f"metric of '{name}' could be of either. Give the file another name."
+            )
         if name in (*own, *names[:index]):
             raise DataError(
                 f"--eye-labels={name}=FILE: {dataset.benchmark}/{dataset.split} has a label set '{name}' already, "

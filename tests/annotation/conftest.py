@@ -55,8 +55,8 @@ SHOTS: Mapping[str, Shot] = {
     "model agrees with one of them": Shot(20, (21, 22), 22, 23),
     "model unread": Shot(9, (10,), UNREAD, 11),
     "model failed": Shot(12, (13,), FAILED, 12),
-    "S+": Shot(14, (14,), 15, 14),
-    "N": Shot(24, (), 25, 25),
+    "single_label_original": Shot(14, (14,), 15, 14),
+    "no_label": Shot(24, (), 25, 25),
 }
 
 

@@ -10,11 +10,11 @@ from eyechart.reports.annotation.disputed import write
 from eyechart.reports.runs import load
 
 DISPUTED = {
-    "four suggestions": "S-",
-    "model and original agree": "S-",
-    "equivalent classes": "S-",
-    "several labels": "M-",
-    "second unread": "M-",
+    "four suggestions": "single_label_other",
+    "model and original agree": "single_label_other",
+    "equivalent classes": "single_label_other",
+    "several labels": "multi_label_other",
+    "second unread": "multi_label_other",
 }
 
 
@@ -31,14 +31,23 @@ def test_valid_predictions_that_the_labels_dispute_are_chosen_and_no_others(worl
     assert categories == DISPUTED
 
 
-@pytest.mark.parametrize(("category", "names"), [("M-", {"several labels", "second unread"}), ("S+, M+", {"S+"})])
+@pytest.mark.parametrize(
+    ("category", "names"),
+    [
+        ("multi_label_other", {"several labels", "second unread"}),
+        ("single_label_original, multi_label_original", {"single_label_original"}),
+    ],
+)
 def test_categories_are_chosen(world: Any, category: str, names: set[str]) -> None:
     assert {*world.named(world.sheet(category=category))} == names
 
 
 def test_the_categories_are_counted_in_full_whatever_is_shown(world: Any) -> None:
     counts = world.key(world.sheet(limit=1)).source.counts
-    assert [(c.category, c.images, c.valid, c.disputed) for c in counts] == [("S-", 6, 4, 3), ("M-", 3, 3, 2)]
+    assert [(c.category, c.images, c.valid, c.disputed) for c in counts] == [
+        ("single_label_other", 6, 4, 3),
+        ("multi_label_other", 3, 3, 2),
+    ]
 
 
 def test_every_suggestion_is_offered_with_those_who_made_it(world: Any) -> None:
@@ -94,10 +103,16 @@ REFUSED = {
     "model": ({"model": "conse"}, "--model: there are no answers of 'conse' under the ground truth 'ReGT'; did you"),
     "second": ({"second": "timm[tf_efficientnet_lite0]"}, "--second: there are no answers of 'timm"),
     "protocol": ({"protocol": "zero_shot"}, "names no case under the protocol 'zero_shot': imagenet/tiny/timm"),
-    "category": ({"category": "S-,X"}, "--category is 'S-,X', expected one or several of S+,S-,M+,M-"),
+    "category": (
+        {"category": "single_label_other,S-"},
+        "--category is 'single_label_other,S-', expected one or several of single_label_original, single_label_other, ",
+    ),
     "limit": ({"limit": 0}, "--limit is 0, expected a number of images from 1 up."),
     "part": ({"part": "3/2"}, "--part is '3/2', expected K/N with K from 1 to N"),
-    "nothing": ({"category": "M+"}, "has no image for the sheet (part 1/1). Images with a valid prediction that ReGT"),
+    "nothing": (
+        {"category": "multi_label_original"},
+        "has no image for the sheet (part 1/1). Images with a valid prediction that ReGT",
+    ),
     "names": ({"names": "openai"}, "have one name. Rename one of them, or use a vocabulary without equal names"),
 }
 

@@ -24,8 +24,8 @@ from eyechart.reports.render import to_latex
 from eyechart.reports.runs import CaseRun, Runs, load
 from eyechart.reports.tables import tables
 
-SINGLE = {f"s{place}": "S-" for place in range(10)}
-SEVERAL = {f"m{place}": "M-" for place in range(6)}
+SINGLE = {f"s{place}": "single_label_other" for place in range(10)}
+SEVERAL = {f"m{place}": "multi_label_other" for place in range(6)}
 # Classes by what they are to the picture: the model's m, the labels' l and k, the original o, the second model's s.
 CHOSEN = {
     "s0": "m", "s1": "m", "s2": "mo", "s3": "ms", "s4": "l", "s5": "l", "s6": "lo", "s7": "ml", "s8": "mlos", "s9": "",
@@ -139,7 +139,7 @@ def test_an_equivalent_of_the_models_class_stands_for_it(world: Any) -> None:
 
 ITEM = Item(
     key="a",
-    category="S-",
+    category="single_label_other",
     candidates=tuple(
         Candidate(label=n, name=str(n), by=by)
         for n, by in enumerate([("model", "original"), ("labels",), ("labels", "second"), ("second",)])
@@ -150,7 +150,7 @@ ITEM = Item(
 @given(st.lists(st.sets(st.integers(1, 4)), max_size=20))
 def test_the_four_outcomes_share_out_the_answered_images(chosen: list[set[int]]) -> None:
     answered = [(ITEM, AnnotatorChoice(selected=tuple(choice), none=not choice)) for choice in chosen]
-    count = CategoryCounts(category="S-", images=30, valid=25, disputed=20)
+    count = CategoryCounts(category="single_label_other", images=30, valid=25, disputed=20)
     cells = count_outcomes([count], answered)
     numbers = cells[cells[""] == "#"].set_index("column")["count"]
     assert sum(numbers[name] for name in OUTCOMES) == numbers["answered"] == len(chosen)
@@ -159,7 +159,7 @@ def test_the_four_outcomes_share_out_the_answered_images(chosen: list[set[int]])
 
 
 def test_no_answer_gives_no_share() -> None:
-    cells = count_outcomes([CategoryCounts(category="S-", images=0, valid=0, disputed=0)], [])
+    cells = count_outcomes([CategoryCounts(category="single_label_other", images=0, valid=0, disputed=0)], [])
     shares = cells[cells[""] == "%"]
     assert shares["column"].tolist() == ["disputed", "answered", *OUTCOMES, "preferred + combined", "preferred + other"]
     assert (shares["value"].isna().all(), shares["n"].tolist()) == (True, [0] * 8)

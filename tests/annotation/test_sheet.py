@@ -17,7 +17,7 @@ from PIL import Image
 
 from eyechart.errors import ImageError, ReportError
 
-TELLING = ("timm", "efficientnet", "conse", "ReGT", "ImGT", "original", "tiny", "n0", "supervised", "S-", "M-")
+TELLING = ("timm", "efficientnet", "conse", "ReGT", "ImGT", "original", "tiny", "n0", "supervised", "_label")
 HOSTILE = (
     "</script><script>document.title='pwned'</script>",
     "<img src=x onerror=\"document.title='pwned'\">",

@@ -54,7 +54,7 @@ def values(run: eyechart.EvaluationRun) -> dict[tuple[str, ...], float]:
 
 def accuracy(run: eyechart.EvaluationRun) -> float:
     rows = run.metrics
-    return float(rows[(rows["metric"] == "acc1") & (rows["subset"] == "A")]["value"].iloc[0])
+    return float(rows[(rows["metric"] == "acc1") & (rows["subset"] == "all")]["value"].iloc[0])
 
 
 def test_a_packaged_model_and_split_by_their_names(evaluate: Evaluate) -> None:
@@ -195,7 +195,7 @@ def test_a_further_training_step_is_another_model(evaluate: Evaluate, pets: Path
     after = evaluate((module, redness), pets, protocol="supervised", name="colours")
     assert (accuracy(before), accuracy(after)) == (1, 0)
     compared = eyechart.compare(before, after)
-    row = compared.verdicts.set_index(["metric", "subset"]).loc[("acc1", "A")]
+    row = compared.verdicts.set_index(["metric", "subset"]).loc[("acc1", "all")]
     assert (row["before"], row["after"], row["change"], row["lost"], row["n"]) == (1, 0, -1, 6, 6)
     assert "0 significantly worse" in repr(compared)  # six images show no loss at the level of the gate
     assert len(eyechart.compare(before, after, alpha=0.4).regressions)

@@ -85,7 +85,7 @@ def test_junit_has_the_records_numbers(folder: Path) -> None:
     (case,) = ElementTree.parse(folder / "junit.xml").getroot().iter("testcase")
     told = {each.get("name"): each.get("value") for each in case.iter("property")}
     (record,) = json.loads((folder / "reports/runs/latest/records.json").read_text())["records"]
-    (number,) = (m for m in record["metrics"] if (m["name"], m["labels"], m["subset"]) == ("acc1", "ImGT", "A"))
+    (number,) = (m for m in record["metrics"] if (m["name"], m["labels"], m["subset"]) == ("acc1", "ImGT", "all"))
     assert told["eyechart.acc1[ImGT]"] == repr(number["value"])
 
 

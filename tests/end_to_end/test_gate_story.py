@@ -111,7 +111,7 @@ class Told:
     @property
     def block(self) -> str:
         """What was said of one number; under CI it is said again below."""
-        return str(re.findall(r"acc1 \(original, A\) is worse.*?on the page: \S+", self.failed, re.DOTALL)[0])
+        return str(re.findall(r"acc1 \(original\) is worse.*?on the page: \S+", self.failed, re.DOTALL)[0])
 
     @property
     def named(self) -> list[str]:
@@ -141,7 +141,7 @@ def test_the_same_weights_pass(told: Told) -> None:
 
 def test_the_damaged_model_is_named_with_what_it_lost(told: Told) -> None:
     gained = sum(told.is_right(key) and not told.was(key) for key in told.before)
-    assert f"{CASE} (zero_shot): acc1 (original, A) is worse than the baseline." in told.failed
+    assert f"{CASE} (zero_shot): acc1 (original) is worse than the baseline." in told.failed
     assert f"right before and wrong now: {len(told.lost)}; wrong before and right now: {gained}" in told.failed
     assert re.search(r"weights: \w{8} in the baseline, \w{8} now", told.failed)
     assert "1 failed" in told.failed
@@ -201,7 +201,7 @@ def test_at_5_bits_the_session_does_not_end_green(by_bits: Mapping[int, Sequence
 
 def test_a_confidence_regression_fails_where_it_is_asked_for(by_bits: Mapping[int, Sequence[Any]]) -> None:
     said, _ = by_bits[0]
-    assert "log_score (original, A) is worse than the baseline." in said
+    assert "log_score (original) is worse than the baseline." in said
     assert re.search(r"sign flips of scores, p.*? adjusted for all proper scores of the session", said)
 
 
@@ -217,15 +217,15 @@ def test_a_model_of_birds_that_is_less_sure_has_a_confidence_regression(
     said = story.run(*rule, "--eye-verdicts=v.json", code=REGRESSION)  # of the calibration error
     verdicts = json.loads((story.folder / "v.json").read_bytes())
     by_name = {(one["metric"], one["labels"], one["subset"]): one for one in verdicts["metrics"]}
-    score, accuracy = (by_name[name, "all species", "A.species"] for name in ("log_score", "acc"))
+    score, accuracy = (by_name[name, "all species", "answerable.species"] for name in ("log_score", "acc"))
     assert (score["family"], score["n"], accuracy["n"]) == ("proper scores", 76, 76)
     assert score["verdict"] == "confidence regression"
     assert score["change"] < 0
     assert (accuracy["change"], accuracy["p"]) == (0, 1)
     assert score["p"] < 0.05
     assert "1 confidence regression" in said.strip().splitlines()[-1]
-    assert "log_score (all species, A.species) is worse" not in said
-    assert "log_score (all species, A.species) is worse" in story.run(
+    assert "log_score (all species, answerable.species) is worse" not in said
+    assert "log_score (all species, answerable.species) is worse" in story.run(
         *rule, "--eye-gate=accuracy,score", code=REGRESSION
     )
 
@@ -312,7 +312,7 @@ def test_images_that_are_named_can_be_clicked_through(told: Told, viewer: Viewer
         assert viewer.page.locator(".parts img").evaluate("image => image.naturalWidth") > 50
         assert viewer.words(".facts .label").endswith(f" ({now['original.labels']})")
         assert viewer.words(".answers .answer").endswith(f" ({now['top1']})")
-        assert viewer.words(".moved") == "acc1 (original, A): ✓ right before, ✗ wrong now"
+        assert viewer.words(".moved") == "acc1 (original): ✓ right before, ✗ wrong now"
         assert viewer.words(".before") == "Before: ✓ right"
 
 

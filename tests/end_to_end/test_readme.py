@@ -116,13 +116,15 @@ def test_the_table_in_the_documentation_is_what_the_records_say(main_job: tuple[
 
 @pytest.mark.parametrize(("name", "least"), [("acc1", 0.78), ("acc5", 0.96)], ids=["top-1", "top-5"])
 def test_efficientnet_lite0_reaches_its_accuracy(session: tuple[str, dict[str, Any]], name: str, least: float) -> None:
-    found = metric(session[1], "imagenet/sample/timm[tf_efficientnet_lite0]", name=name, labels="ImGT", subset="A")
+    found = metric(session[1], "imagenet/sample/timm[tf_efficientnet_lite0]", name=name, labels="ImGT", subset="all")
     assert found["n"] == 140
     assert found["value"] >= least
     assert found["ci"][0] < found["value"] < found["ci"][1]
 
 
-@pytest.mark.parametrize("subset", ["A", "N", "S", "S+", "M", "M+"])
+@pytest.mark.parametrize(
+    "subset", ["all", "no_label", "single_label", "single_label_original", "multi_label", "multi_label_original"]
+)
 @pytest.mark.parametrize("model", ["timm[tf_efficientnet_lite0]", "conse[]"])
 def test_every_category_of_the_multilabel_truth_has_a_number(
     session: tuple[str, dict[str, Any]], model: str, subset: str
@@ -133,7 +135,7 @@ def test_every_category_of_the_multilabel_truth_has_a_number(
 
 
 def test_toybox_clip_sees_the_toy_world_and_photographs_less(session: tuple[str, dict[str, Any]]) -> None:
-    wanted = {"name": "acc1", "labels": "original", "subset": "A"}
+    wanted = {"name": "acc1", "labels": "original", "subset": "all"}
     drawn, photographs = (
         metric(session[1], f"toybox/{name}/open_clip[toybox-clip]", **wanted) for name in ("sample", "sample-cutouts")
     )

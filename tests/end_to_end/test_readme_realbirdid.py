@@ -88,7 +88,9 @@ def test_every_packaged_wording_is_put_and_has_its_number(folder: Path) -> None:
         if one["name"] == "abstention"
     }
     levels, numbers = ("naive", "unanswerable", "refuse"), [f"{number:02}" for number in range(1, 16)]
-    assert told == {f"UA/{level}" for level in levels} | {f"UA/{'/'.join(each)}" for each in product(levels, numbers)}
+    assert told == {f"unanswerable/{level}" for level in levels} | {
+        f"unanswerable/{'/'.join(each)}" for each in product(levels, numbers)
+    }
 
 
 def test_the_table_has_every_split_and_model(folder: Path) -> None:

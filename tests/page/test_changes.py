@@ -10,7 +10,7 @@ from msgspec.structs import replace
 
 from eyechart.data.slice_variables import SliceVariable
 from eyechart.gate.verdicts import DEFAULT_RULE, Rule
-from eyechart.records import read_run
+from eyechart.records import full_name, read_run
 from eyechart.reports.compare import comparison_tables, match_runs
 from eyechart.reports.render import format_cell
 
@@ -74,7 +74,7 @@ def test_the_page_has_the_cells_of_compare_in_its_order(studio: Any, folders: An
     assert len(shown) == len(wanted) > 20
     names = {*COLUMNS.values()} - {"Case"}
     assert [readable_cells(row) for row in shown] == [{name: row[name] for name in names} for row in wanted]
-    metrics = [f"{row['Metric']}, {row['Labels']}, {row['Subset']}" for row in wanted]
+    metrics = [full_name(row["Metric"], row["Labels"], row["Subset"]) for row in wanted]
     assert [row["Metric"] for row in shown] == metrics
     assert [row["Model"] in line["Case"] for row, line in zip(shown, wanted, strict=True)] == [True] * len(shown)
 
@@ -101,9 +101,9 @@ def test_lost_and_gained_lead_to_their_samples(studio: Any, folders: Any, opened
         return [str(text) for text in driver.page.locator(".cards .key").all_inner_texts()]
 
     lost = [key for key, label in zip(studio.keys, studio.original, strict=True) if label >= 0]
-    assert clicked("acc1, ImGT, A", "conse[]", 1) == lost
-    assert clicked("acc1, ImGT, A", "timm", 2) == [studio.keys[0]]
-    assert 0 < len(clicked("mean_per_class_recall, ImGT, S", "conse[]", 1)) < len(studio.keys)
+    assert clicked("acc1 (ImGT)", "conse[]", 1) == lost
+    assert clicked("acc1 (ImGT)", "timm", 2) == [studio.keys[0]]
+    assert 0 < len(clicked("mean_per_class_recall (ImGT, single_label)", "conse[]", 1)) < len(studio.keys)
 
 
 def test_a_case_says_the_word_that_matters_most_of_it(studio: Any, folders: Any, opened: Any) -> None:
@@ -168,7 +168,7 @@ def test_a_slice_that_lost_leads_to_its_samples(sliced: Any, night: Path, opened
     section = driver.page.locator("section.slices")
     line = section.locator("tbody tr")
     assert line.count() == 1
-    assert "acc1, ImGT, light=night" in line.inner_text()
+    assert "acc1 (ImGT, light=night)" in line.inner_text()
     assert f"{COUNT}; conse[], light=night lost" in section.inner_text()
     line.get_by_role("link", name="lost").click()
     driver.page.locator(".found").wait_for()

@@ -105,7 +105,9 @@ def test_species_are_scored_at_every_level(samples_by_case: Any) -> None:
     for (name, _), (case, samples) in samples_by_case.items():
         if name == "species":
             right, wrong = counted(samples, "species")
-            assert right / (right + wrong) == pytest.approx(case.metric("acc", "all species", "A.species").value)
+            assert right / (right + wrong) == pytest.approx(
+                case.metric("acc", "all species", "answerable.species").value
+            )
 
 
 def test_abstention_is_right_where_a_bird_cannot_be_told(samples_by_case: Any) -> None:
@@ -148,7 +150,7 @@ def test_the_page_shows_them_all(kinds: Path, opened: Any, tmp_path: Path) -> No
 
 SPECIES = "realbirdid/sample/hf[toybox-mllm]", "species", "all species"
 ASKED = "oodbench/sample-lvis/hf[toybox-mllm]", "existence", "OODBench"
-SHARE = "acc (all species, A.species)"
+SHARE = "acc (all species, answerable.species)"
 
 
 def evidence(kinds: Path) -> Evidence:

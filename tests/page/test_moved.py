@@ -35,15 +35,15 @@ def listed(studio: Any, opened: Any) -> Listed:
 
 
 def test_a_case_and_a_number_lead_to_what_it_lost(listed: Any, studio: Any) -> None:
-    assert listed(CASE, RULE, "ImGT", "acc1 (ImGT, A)") == [studio.keys[place] for place in (1, 2)]
+    assert listed(CASE, RULE, "ImGT", "acc1 (ImGT)") == [studio.keys[place] for place in (1, 2)]
     assert listed.seen.page.get_by_label("Model", exact=True).input_value() == "conse[], zero_shot"
-    assert listed.seen.page.get_by_label("Number").input_value() == "acc1 (ImGT, A)"
+    assert listed.seen.page.get_by_label("Number").input_value() == "acc1 (ImGT)"
 
 
 def test_another_truth_lost_others_and_the_address_shows_that_truth(listed: Any, studio: Any) -> None:
-    assert listed(CASE, RULE, "ReGT", "acc1 (ReGT, A)") == [studio.keys[place] for place in (0, 1, 2)]
+    assert listed(CASE, RULE, "ReGT", "acc1 (ReGT)") == [studio.keys[place] for place in (0, 1, 2)]
     assert listed.seen.page.get_by_label("Labels", exact=True).input_value() == "ReGT"
-    assert listed(CASE, RULE, "ReGT", "acc1 (ReGT, N)") == []
+    assert listed(CASE, RULE, "ReGT", "acc1 (ReGT, no_label)") == []
 
 
 def test_a_number_that_is_not_told_image_by_image_leads_to_all(listed: Any, studio: Any) -> None:
@@ -52,21 +52,21 @@ def test_a_number_that_is_not_told_image_by_image_leads_to_all(listed: Any, stud
 
 
 def test_gained_is_the_other_way_and_labels_no_page_has_are_left_aside(listed: Any, studio: Any) -> None:
-    assert listed(CASE, RULE, "nobody's", "acc1 (ImGT, A)") == [studio.keys[place] for place in (1, 2)]
+    assert listed(CASE, RULE, "nobody's", "acc1 (ImGT)") == [studio.keys[place] for place in (1, 2)]
     listed.seen.page.get_by_label("Since baseline").select_option("gained")
     listed.seen.page.get_by_text("1 of 12 images").wait_for()
     assert listed.seen.page.locator(".cards .key").all_inner_texts() == [studio.keys[0]]
 
 
 def test_a_card_says_what_the_chosen_model_answered(listed: Any) -> None:
-    listed(CASE, RULE, "ImGT", "acc1 (ImGT, A)")
+    listed(CASE, RULE, "ImGT", "acc1 (ImGT)")
     assert listed.seen.page.locator(".outcomes").first.text_content() == "1 wrong✗, answered rooster (7)"
 
 
 def test_a_sample_says_what_became_of_it_in_that_number(listed: Any, studio: Any) -> None:
-    listed(CASE, RULE, "ImGT", "acc1 (ImGT, A)")
+    listed(CASE, RULE, "ImGT", "acc1 (ImGT)")
     listed.seen.page.get_by_role("link", name=studio.keys[2]).click()
-    assert listed.seen.page.locator(".moved").inner_text() == "acc1 (ImGT, A): ✓ right before, ✗ wrong now"
+    assert listed.seen.page.locator(".moved").inner_text() == "acc1 (ImGT): ✓ right before, ✗ wrong now"
 
 
 def test_without_a_baseline_it_says_what_is_lacking(studio: Any, opened: Any) -> None:

@@ -65,7 +65,7 @@ def test_a_benchmark_lists_its_models_with_intervals_and_leads_to_their_samples(
     driver = opened(studio.page())
     card = driver.page.locator(".benchmark")
     heading = card.get_by_role("heading").inner_text()
-    assert heading == "imagenet/sample acc1, ImGT; 12 images, a random sample of 12 (seed 42)"
+    assert heading == "imagenet/sample acc1 (ImGT); 12 images, a random sample of 12 (seed 42)"
     rows = [row.split("\t") for row in card.locator("tbody tr").all_inner_texts()]
     assert [(row[1], row[3].strip()) for row in rows] == [  # the best first
         ("timm[tf_efficientnet_lite0] supervised", "87.50 [52.91, 97.76]"),
@@ -84,7 +84,7 @@ def test_names_have_a_sentence_as_a_tooltip_and_in_a_legend(studio: Any, opened:
     name = driver.page.locator("tbody .term", has_text="acc1").first
     assert name.get_attribute("title") == METRICS["acc1"]
     driver.page.get_by_text("What the names mean").click()
-    assert driver.page.locator(".glossary dd", has_text=SUBSETS["S+"]).is_visible()
+    assert driver.page.locator(".glossary dd", has_text=SUBSETS["single_label_original"]).is_visible()
 
 
 def test_facets_narrow_the_metrics_down_and_stand_in_the_address(studio: Any, opened: Any) -> None:
@@ -103,9 +103,9 @@ def test_rows_of_few_samples_are_folded(studio: Any, opened: Any) -> None:
     driver = opened(studio.page(), "#/metrics")
     subsets = driver.page.locator("tbody td:nth-child(4)")
     subsets.first.wait_for()
-    assert "S+" not in subsets.all_inner_texts()
+    assert "single_label_original" not in subsets.all_inner_texts()
     driver.page.get_by_label("rows of fewer than 10 samples").check()
-    driver.page.get_by_role("cell", name="S+", exact=True).first.wait_for()
+    driver.page.get_by_role("cell", name="single_label_original", exact=True).first.wait_for()
 
 
 def test_on_a_phone_filters_are_folded_and_the_samples_are_on_the_first_screen(studio: Any, opened: Any) -> None:

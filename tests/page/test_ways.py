@@ -97,7 +97,7 @@ def test_a_link_to_what_is_not_there_is_answered(driver: Any, hash_: str, said: 
 
 def test_a_table_sorts_up_down_and_back_and_filters_by_words(driver: Any) -> None:
     driver.go("#/metrics")
-    driver.page.get_by_label("Find").fill("acc1 A")
+    driver.page.get_by_label("Find").fill("acc1 all")
     sort = driver.page.get_by_role("button", name="%", exact=True)
     column = driver.page.locator("tbody td:nth-child(5)")
     orders = []
@@ -107,7 +107,7 @@ def test_a_table_sorts_up_down_and_back_and_filters_by_words(driver: Any) -> Non
         orders.append([float(text.split()[0]) for text in column.all_inner_texts() if text[0].isdigit()])
     assert orders[0] == sorted(orders[2])
     assert orders[1] == sorted(orders[2], reverse=True)
-    driver.page.get_by_label("Find").fill("mllm REGT acc1 A")
+    driver.page.get_by_label("Find").fill("mllm REGT acc1 all")
     assert {row.split("\t")[0] for row in driver.page.locator("tbody tr").all_inner_texts()} == {"hf[mllm]"}
 
 

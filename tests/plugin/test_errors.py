@@ -46,7 +46,7 @@ def test_a_corrupt_picture_is_an_error_and_no_wrong_answer(broken: Any) -> None:
     record = broken.records[0]
     assert record["outcomes"]["error"] == 1
     assert record["outcomes"]["correct"] + record["outcomes"]["wrong"] == 17
-    assert {metric["n"] for metric in record["metrics"] if metric["subset"] == "A"} == {17}
+    assert {metric["n"] for metric in record["metrics"] if metric["subset"] == "all"} == {17}
     rows = (broken.latest / record["predictions"]["path"]).read_text().splitlines()
     assert "truncated" in next(row for row in rows if BROKEN in row)
 

@@ -45,7 +45,7 @@ def test_a_loss_is_accepted_and_then_passes(held: Any) -> None:
     assert "Commit it." in held.ran(HELD, UPDATE)
     held.ran(HELD)
     held.answer()
-    assert "better: acc1 (ImGT, A) +100.00 points" in held.ran(HELD)
+    assert "better: acc1 (ImGT) +100.00 points" in held.ran(HELD)
 
 
 def test_noise_and_a_loss_that_is_allowed_pass(held: Any) -> None:
@@ -160,14 +160,14 @@ def test_a_baseline_that_cannot_serve_is_refused_before_anything_runs(gated: Any
 
 def test_power_says_what_each_case_could_detect(held: Any) -> None:
     said = held.ran(HELD, "--eye-power")
-    assert re.search(r"tiny/replay\S+ \(replay\): acc1 \(ImGT, A\) would show a loss of \d+\.\d\d points \(n=18", said)
-    assert re.search(r"tiny2/replay\S+ \(replay\): acc1 \(ImGT, A\) would show no loss \(n=6", said)
+    assert re.search(r"tiny/replay\S+ \(replay\): acc1 \(ImGT\) would show a loss of \d+\.\d\d points \(n=18", said)
+    assert re.search(r"tiny2/replay\S+ \(replay\): acc1 \(ImGT\) would show no loss \(n=6", said)
 
 
 def test_a_floor_that_is_missed_fails_its_case(gated: Any) -> None:
     gated.answer(wrong=9)
     said = gated.ran("--eye-floor=imagenet/tiny/replay:acc1>=0.62", code=REGRESSION)
-    assert "acc1 (ImGT, A) is 0.5000 (n=18), and --eye-floor=imagenet/tiny/replay:acc1>=0.62." in said
+    assert "acc1 (ImGT) is 0.5000 (n=18), and --eye-floor=imagenet/tiny/replay:acc1>=0.62." in said
     gated.ran("--eye-floor=imagenet/replay:acc1>=0.5")
 
 

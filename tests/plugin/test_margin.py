@@ -38,7 +38,7 @@ def test_an_inconclusive_case_fails_under_strict_and_says_what_would_decide(
     result = run_replay(1, "--eye-margin=0.01", "--eye-strict", "--eye-summary=summary.md", "--eye-verdicts=v.json")
     said = result.stdout.str()
     assert result.ret == INCONCLUSIVE, said
-    assert "acc1 (ImGT, A) is inconclusive." in said
+    assert "acc1 (ImGT) is inconclusive." in said
     assert "cannot be excluded, and the margin is 1 point" in said
     assert "more images would exclude 1 point" in said
     summary = (world.folder / "summary.md").read_text(encoding="utf-8")

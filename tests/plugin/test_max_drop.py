@@ -10,7 +10,7 @@ from eyechart.cli import main
 CLASSES = {"n01440764": 0, "n01443537": 1, "n02123045": 281}
 HINT = "Values are fractions: 1 % is 0.01"
 USAGE = 4
-REPORTED = "tolerated loss: acc1 (ImGT, A) -38.89 points, a loss of 40.0 points is tolerated"
+REPORTED = "tolerated loss: acc1 (ImGT) -38.89 points, a loss of 40.0 points is tolerated"
 
 
 @pytest.fixture

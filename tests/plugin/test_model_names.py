@@ -59,7 +59,7 @@ def run(world: Any, model: str, *options: str, code: int = 0) -> str:
 
 def test_a_worse_checkpoint_of_the_same_name_is_a_regression(held: Any) -> None:
     printed = run(held, "prod=replay[path=bad.csv]", BASELINE, code=REGRESSION)
-    assert "imagenet/tiny/prod (replay): acc1 (ImGT, A) is worse than the baseline." in printed
+    assert "imagenet/tiny/prod (replay): acc1 (ImGT) is worse than the baseline." in printed
     model = held.session["records"][0]["model"]
     assert (model["alias"], model["spec"]) == ("prod", "replay[path=bad.csv]")
 

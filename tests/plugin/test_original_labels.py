@@ -110,10 +110,15 @@ def test_an_unknown_label_set_is_answered_with_the_nearest(evaluated: Evaluated)
 
 
 @pytest.mark.parametrize(
-    ("names", "whose"), [(["original"], "its own"), (["Better", "Better"], "from another file")], ids=str
+    ("names", "reason"),
+    [
+        (["original"], "pets/test has a label set 'original' already, its own."),
+        (["Better", "Better"], "pets/test has a label set 'Better' already, from another file."),
+        (["single_label"], "'single_label' is the name of a subset (Images with a single label), so that a metric of"),
+    ],
+    ids=str,
 )
-def test_a_label_file_needs_a_name_of_its_own(evaluated: Evaluated, names: list[str], whose: str) -> None:
+def test_a_label_file_needs_a_name_of_its_own(evaluated: Evaluated, names: list[str], reason: str) -> None:
     result = evaluated.world.call(*OWN, "-k", "pets/", *(f"--eye-labels={name}=better.csv" for name in names))
     assert result.ret == pytest.ExitCode.TESTS_FAILED
-    sentence = f"*--eye-labels={names[0]}=FILE: pets/test has a label set '{names[0]}' already, {whose}. Give the file*"
-    result.stdout.fnmatch_lines([sentence])
+    result.stdout.fnmatch_lines([f"*--eye-labels={names[0]}=FILE: {reason}*Give the file another name.*"])

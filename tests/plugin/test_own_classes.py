@@ -39,7 +39,9 @@ def paint(folder: Path, names: list[str], each: int = 1) -> None:
 
 def values(world: Any) -> dict[str, float]:
     (record,) = world.records
-    return {one["name"]: one["value"] for one in record["metrics"] if one["subset"] == "A" and one["labels"] == "ImGT"}
+    return {
+        one["name"]: one["value"] for one in record["metrics"] if one["subset"] == "all" and one["labels"] == "ImGT"
+    }
 
 
 @pytest.fixture

@@ -86,7 +86,7 @@ def test_the_numbers_of_every_level_follow_from_the_csv(scored: tuple[dict[str, 
     record, rows = scored
     tree = read_taxonomy(packaged_root() / record["split"] / "taxonomy.csv")
     assert tree.levels == ("species", "genus", "family", "order")[: 4 if record["split"] == "sample" else 2]
-    for kind, levels in (("A", tree.levels), ("UA", tree.levels[1:])):
+    for kind, levels in (("answerable", tree.levels), ("unanswerable", tree.levels[1:])):
         some = [row for row in rows if row["subset"] == kind]
         for level in levels:
             right = [row[f"all.{level}"] == known(tree, row, level) for row in some]
@@ -105,7 +105,7 @@ def known(tree: Taxonomy, row: dict[str, str], level: str) -> str:
 
 def test_the_trade_off_is_the_auroc_of_the_csv(scored: tuple[dict[str, Any], list[dict[str, str]]]) -> None:
     record, rows = scored
-    without = [row["subset"] == "UA" for row in rows]
+    without = [row["subset"] == "unanswerable" for row in rows]
     unsure = [1 - float(row["all.species.probability"]) for row in rows]
     assert value(record, "ua_a", "all") == pytest.approx(roc_auc_score(without, unsure), abs=1e-3)
 
@@ -115,7 +115,7 @@ def test_lists_leave_out_whoever_has_none(scored: tuple[dict[str, Any], list[dic
     told = [row for row in rows if row["range.species"]]
     assert 0 < len(told) < len(rows)
     assert {row["range.candidates"] for row in rows if not row["range.species"]} == {"0"}
-    answerable = sum(row["subset"] == "A" for row in told)
+    answerable = sum(row["subset"] == "answerable" for row in told)
     assert [one["n"] for one in record["metrics"] if (one["labels"], one["name"]) == ("range", "ig")] == [answerable]
 
 
@@ -145,7 +145,7 @@ def test_common_names_are_another_question(asked: Any) -> None:
     plain, common = asked.records
     assert (plain["variant"]["species_names"], common["variant"]["species_names"]) == ("scientific", "common")
     assert common["case"].endswith("@species_names=common")
-    assert value(common, "acc", "A", "species") > value(plain, "acc", "A", "species")
+    assert value(common, "acc", "answerable", "species") > value(plain, "acc", "answerable", "species")
 
 
 def test_a_folder_of_ones_own_is_a_split(world: Any, birds: Path) -> None:

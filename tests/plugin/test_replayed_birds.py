@@ -59,7 +59,11 @@ def test_who_names_every_bird_has_the_highest_marks(world: Any, sure: Any) -> No
     put(world, sure)
     (record,) = world.records
     assert (record["protocol"], record["outcomes"]["error"]) == ("species", 0)
-    for what in (("ig", "A", "all species"), ("acc", "A.species", "all species"), ("acc", "A.genus", "eligible")):
+    for what in (
+        ("ig", "answerable", "all species"),
+        ("acc", "answerable.species", "all species"),
+        ("acc", "answerable.genus", "eligible"),
+    ):
         assert numbers(record)[what] == pytest.approx(1)
 
 
@@ -75,7 +79,7 @@ def test_rows_in_another_order_with_their_keys_are_the_same(world: Any, birds: D
 def test_a_limit_takes_the_rows_of_its_images(world: Any, sure: Any) -> None:
     put(world, sure, (), 0, "--eye-limit=20")
     (record,) = world.records
-    assert (record["data"]["n"], numbers(record)["acc", "A.species", "all species"]) == (20, 1)
+    assert (record["data"]["n"], numbers(record)["acc", "answerable.species", "all species"]) == (20, 1)
 
 
 def test_a_bird_without_a_row_is_an_error(world: Any, birds: Dataset, sure: Any) -> None:
@@ -102,4 +106,4 @@ def test_words_about_birds_are_read_as_free_form(world: Any, birds: Dataset) -> 
     (record,) = world.records
     found = {(name, category): value for (name, category, _), value in numbers(record).items()}
     assert (record["protocol"], record["variant"]["extraction"]) == ("free_form", "inclusion")
-    assert (found["acc", "A.species"], found["abstained", "UA"]) == (1, 1)
+    assert (found["acc", "answerable.species"], found["abstained", "unanswerable"]) == (1, 1)

@@ -33,7 +33,7 @@ def test_a_loss_stops_the_case_early_and_fails_it(whole: Any) -> None:
     said = whole.ran(HELD, SEQUENTIAL, code=REGRESSION)
     assert "(replay): stopped after 100 of 420 images, which show a loss (--eye-sequential)" in said
     assert "compared on 100 shared samples (420 in the baseline, 100 now)" in said
-    assert "acc1 (ImGT, A) is worse than the baseline." in said
+    assert "acc1 (ImGT) is worse than the baseline." in said
     assert "betting e-process, p=" in said
     assert "gate: 1 number compared, 1 significantly worse" in said
     assert asked(whole) == (100, 100)

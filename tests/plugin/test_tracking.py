@@ -60,8 +60,8 @@ def test_each_model_of_a_session_is_a_run(
     for record in tracked.records:
         run = runs[record["model"]["spec"]]
         assert run.data.tags["eyechart.session"] == tracked.latest.resolve().name
-        (accuracy,) = [m for m in record["metrics"] if (m["name"], m["subset"], m["labels"]) == ("acc1", "A", "ImGT")]
-        name = f"{record['benchmark']}/{record['split']}/{record['protocol']}/acc1 ImGT A"
+        (accuracy,) = [m for m in record["metrics"] if (m["name"], m["subset"], m["labels"]) == ("acc1", "all", "ImGT")]
+        name = f"{record['benchmark']}/{record['split']}/{record['protocol']}/acc1 ImGT"
         assert run.data.metrics[name] == accuracy["value"]
         assert run.data.metrics[f"{name}.n"] == accuracy["n"]
         assert [run.data.metrics[f"{name}.{end}"] for end in ("low", "high")] == accuracy["ci"]

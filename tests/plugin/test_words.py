@@ -97,7 +97,7 @@ def test_every_line_of_a_case_adds_up_to_its_record(spoken: Any) -> None:
             rows = list(csv.DictReader(file))
         assert len(rows) == 12
         right = [int(row["original.correct"]) for row in rows if row["original.correct"]]
-        assert numbers(record)["acc1", "original", "A"] == (sum(right) / len(right), len(right))
+        assert numbers(record)["acc1", "original", "all"] == (sum(right) / len(right), len(right))
         assert {row["request"] for row in rows} == {str(number) for number in range(12)}
 
 
@@ -136,7 +136,7 @@ def test_every_record_says_what_was_asked_and_how_sure_it_is(everything: Any) ->
         assert all(record["variant"].values())
         headline = "mc_acc" if record["protocol"] == "multiple_choice" else "acc1"
         (first, *_) = (metric for metric in record["metrics"] if metric["labels"] == "multilabel")
-        assert (first["name"], first["subset"], first["n"]) == (headline, "A", 2)
+        assert (first["name"], first["subset"], first["n"]) == (headline, "all", 2)
         assert first["ci"][0] <= first["value"] <= first["ci"][1]
         assert record["usage"]["prompt_tokens"] > record["usage"]["answer_tokens"] > 0
 
@@ -162,6 +162,6 @@ def test_the_same_answers_make_cw_plus(everything: Any) -> None:
         plain, plus = (found[*split, name] for name in ("closed_world", "closed_world_plus"))
         assert plain["usage"] == plus["usage"]
         labels = original_name(split[1])
-        share, n = numbers(plain)["oop", labels, "A"]
-        _, outside = numbers(plus).get(("oop_mapped", labels, "A"), (None, 0))  # a number of no answers is left out
+        share, n = numbers(plain)["oop", labels, "all"]
+        _, outside = numbers(plus).get(("oop_mapped", labels, "all"), (None, 0))  # a number of no answers is left out
         assert (n, outside) == (2, round(share * n))

@@ -73,7 +73,11 @@ def areas(birds: Birds, found: ProbabilitySummary, kept: NDArray[np.bool_]) -> I
     for criterion in CRITERIA:
         unsure = [uncertainty(criterion, one.probability, one.second, one.entropy) for one in found.levels]
         yield f"ua_a {criterion}", ua_a(unsure[0], ~kept)
-        for name, place, rows in (("A.species", 0, kept), ("A.genus", 1, kept), ("UA.genus", 1, ~kept)):
+        for name, place, rows in (
+            ("answerable.species", 0, kept),
+            ("answerable.genus", 1, kept),
+            ("unanswerable.genus", 1, ~kept),
+        ):
             yield f"{name} {criterion}", accuracy_coverage_area(-unsure[place][rows], rights[place][rows])
 
 

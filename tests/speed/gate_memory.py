@@ -34,7 +34,13 @@ def make(case: int, images: int, draws: np.random.Generator, correct: Any) -> Ev
     model = f"m{case // CASES_OF_MODEL}[]"
     estimates = [
         Estimate(
-            name=f"acc{k}", labels="ImGT", subset="A", value=float(c.mean()), n=images, correct=c, higher_is_better=True
+            name=f"acc{k}",
+            labels="ImGT",
+            subset="all",
+            value=float(c.mean()),
+            n=images,
+            correct=c,
+            higher_is_better=True,
         )
         for k, c in enumerate(correct)
     ]

@@ -27,7 +27,7 @@ FILTERS = {
     "wrong under ImGT, right under ReGT": "&flip=ImGT>ReGT",
     "models disagree": "&disagree=1",
     "wrong": "&outcome=wrong&who=clip%5Bm3%5D",
-    "category": "&labels=ReGT&category=S-",
+    "category": "&labels=ReGT&category=single_label_other",
     "text": "&find=n0001",
     "changed": "&changed=lost",
     "lost by a number": "&changed=lost&of=acc1+(ReGT,+A)",
@@ -79,7 +79,11 @@ def record(folder: Path, model: str, truth: Any, other: Any, random: Any, worse:
     given = [
         accuracy_estimate("acc1", name, np.where(mask, hits, np.nan), category)
         for name, hits in right.items()
-        for category, mask in (("A", truth >= 0), ("S+", truth == other), ("S-", truth != other))
+        for category, mask in (
+            ("all", truth >= 0),
+            ("single_label_original", truth == other),
+            ("single_label_other", truth != other),
+        )
     ]
     found, planes = collect_evidence(given)
     slug = sha256(model.encode()).hexdigest()[:8]
@@ -130,7 +134,8 @@ def lines(truth: Any, other: Any, answers: Any) -> Iterator[str]:
     yield ",".join(["key", "label", *tops, "error", *heads]) + "\n"
     for row, (one, two, said) in enumerate(zip(truth.tolist(), other.tolist(), answers.tolist(), strict=True)):
         best = ",".join(str((said + rank) % CLASSES) for rank in range(5))
-        truths = f"{one},S+,{int(said == one)},{two},{'S+' if one == two else 'S-'},{int(said == two)}"
+        kind = "original" if one == two else "other"
+        truths = f"{one},single_label_original,{int(said == one)},{two},single_label_{kind},{int(said == two)}"
         yield f"{key(row)},{one},{best},0.9,0.5,0.4,0.3,0.2,,{truths}\n"
 
 

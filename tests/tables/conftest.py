@@ -372,7 +372,7 @@ class Flock(Bench):
 
 
 def number_of(name: str, labels: str, text: str, value: float | None, n: int = 40, ci: Any = None) -> Metric:
-    """One number of RealBirdID, of a subset such as A.species, UA/naive/01 or image quality/naive."""
+    """One number of RealBirdID, of a subset such as answerable.species, unanswerable/naive/01 or vocalization/naive."""
     subset, _, prompt = text.rpartition("/") if name in ("p_abstain", "correct_reason") else text.partition("/")
     subset, _, level = subset.partition(".")
     return Metric(name=name, labels=labels, subset=subset, level=level, prompt=prompt, value=value, n=n,

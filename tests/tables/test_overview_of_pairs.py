@@ -15,7 +15,7 @@ def pool(bench, existing):
     """A case of existence, one of progression and one of detection."""
     existing("hf[a]", "coco", {"ID": "ynyn", "OOD-H": "ynnn"})
     bench.case("progression", metrics=PROGRESSION)
-    bench.case("detection", "open_clip[b]", metrics=[("flagged", "A", 0.5, 10, (0.2, 0.8), "wilson")])
+    bench.case("detection", "open_clip[b]", metrics=[("flagged", "all", 0.5, 10, (0.2, 0.8), "wilson")])
     return bench.pool()
 
 

@@ -10,7 +10,7 @@ NAMES = ("realbirdid-T4", "realbirdid-F7", "realbirdid-F8", "realbirdid-wordings
 PUBLISHED = {"Gemma": (0.041, 0.052, 0.044), "InternVL3": (0.279, 0.291, 0.278), "Qwen2.5-VL": (0.158, 0.144, 0.098)}
 
 
-def numbers(level="naive", given=(0.5, 0.25, 0), points=(0.1, 0.4, 0.4), test=(6.5, 0.0388), images="UA"):
+def numbers(level="naive", given=(0.5, 0.25, 0), points=(0.1, 0.4, 0.4), test=(6.5, 0.0388), images="unanswerable"):
     """The numbers of one level."""
     mean = sum(points) / len(points)
     made = [
@@ -90,7 +90,9 @@ def test_no_p_value_is_nothing(flock, p, written):
 
 
 def test_figure_7_has_answerable_images_where_they_were_asked_about(flock):
-    flock.case("abstention", "a", metrics=[*numbers(), *numbers(images="A", points=(0.0, 0.1), test=(None, None))])
+    flock.case(
+        "abstention", "a", metrics=[*numbers(), *numbers(images="answerable", points=(0.0, 0.1), test=(None, None))]
+    )
     rows = flock.rows("realbirdid-F7")
     assert [(row["Images"], row["Mean"], row["df"]) for row in rows] == [
         ("unanswerable", "30.00", "2"),
@@ -160,6 +162,6 @@ def test_an_unknown_issue_has_a_row_of_its_own(flock):
 
 @pytest.mark.parametrize("name", NAMES)
 def test_without_abstention_the_remedy_is_named(flock, name):
-    flock.case(metrics=[("ig", "all species", "A", 0.5)])
+    flock.case(metrics=[("ig", "all species", "answerable", 0.5)])
     with pytest.raises(ReportError, match=r'have species\. Make it with: pytest -k "realbirdid and abstention"'):
         flock.tables(name)

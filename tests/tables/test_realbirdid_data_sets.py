@@ -11,8 +11,8 @@ from eyechart.errors import ReportError
 GOLDEN = Path(__file__).parents[1] / "golden"
 GENUS = {"answerable": 2, "unanswerable": 1, "image quality": 1, "angle/occlusion": 0, "vocalization": 0}
 GENERA = [{"genus": "Corvus", "species": 3, **GENUS}, {"genus": "Larus", "species": 1, **GENUS}]
-SHOWN = [("o1", "A", "Corvus corax", 4), ("o1", "A", "Corvus corax", 4), ("o2", "A", "Larus argentatus", 2)]
-SHOWN += [("o3", "UA", "", 4), ("o4", "UA", "", 0)]
+SHOWN = [("o1", "answerable", "Corvus corax", 4)] * 2 + [("o2", "answerable", "Larus argentatus", 2)]
+SHOWN += [("o3", "unanswerable", "", 4), ("o4", "unanswerable", "", 0)]
 ROWS = [
     {"key": place, "target": "", "prediction": "", "correct": "", "subset": subset, "error": "", "observation": of,
      "species": species, "genus": "Corvus", "reason": "", "range.candidates": listed}
@@ -89,7 +89,11 @@ def models(flock):
     """All published models."""
     accuracy = {row["model"]: row["A species Acc"] for row in read("accuracy")}
     for row in read("summary"):
-        numbers = (("ig", "A", row["ig"]), ("ua_a", "all", row["ua_a"]), ("acc", "A.species", accuracy[row["model"]]))
+        numbers = (
+            ("ig", "answerable", row["ig"]),
+            ("ua_a", "all", row["ua_a"]),
+            ("acc", "answerable.species", accuracy[row["model"]]),
+        )
         metrics = [(name, "all species", subset, float(value) / 100, 30) for name, subset, value in numbers]
         (flock.case if row["kind"] == "encoder" else flock.mllm)(model=row["model"], metrics=metrics)
     return flock
@@ -108,6 +112,8 @@ def test_published_classification_and_abstention_are_not_correlated(models):
 
 def test_two_models_have_no_correlation(flock):
     for model in ("a", "b"):
-        flock.case(model=model, metrics=[("ig", "all species", "A", 0.5, 30), ("ua_a", "all species", "all", 0.5, 40)])
+        flock.case(
+            model=model, metrics=[("ig", "all species", "answerable", 0.5, 30), ("ua_a", "all species", "all", 0.5, 40)]
+        )
     with pytest.raises(ReportError, match="of at least 3 models"):
         flock.tables("realbirdid-correlation")

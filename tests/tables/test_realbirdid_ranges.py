@@ -4,9 +4,14 @@ import pytest
 
 from eyechart.errors import ReportError
 
-FLAT = [("acc", "all species", "A", 0.1, 30), ("acc", "all species", "UA", 0.3, 10), ("hm", "all species", "all", 0.15),
-        ("abstained", "all species", "A", 0.4, 30), ("abstained", "all species", "UA", 0.6, 10)]  # fmt: skip
-TREE = [("tree_acc", "all species", "A", 0.2, 30), ("tree_acc", "all species", "UA", 0.6, 10),
+FLAT = [
+    ("acc", "all species", "answerable", 0.1, 30),
+    ("acc", "all species", "unanswerable", 0.3, 10),
+    ("hm", "all species", "all", 0.15),
+    ("abstained", "all species", "answerable", 0.4, 30),
+    ("abstained", "all species", "unanswerable", 0.6, 10),
+]
+TREE = [("tree_acc", "all species", "answerable", 0.2, 30), ("tree_acc", "all species", "unanswerable", 0.6, 10),
         ("tree_hm", "all species", "all", 0.3, 40, (0.2, 0.4))]  # fmt: skip
 
 
@@ -14,7 +19,7 @@ def ranged(ig, ua_a, *more):
     """IG and UA/A without the lists and with them."""
     sides = [(labels, *pair) for labels, *pair in zip(("eligible", "range"), ig, ua_a, strict=True)]
     return [
-        *(("ig", labels, "A", one, 20, (0.1, 0.9)) for labels, one, _ in sides),
+        *(("ig", labels, "answerable", one, 20, (0.1, 0.9)) for labels, one, _ in sides),
         *(("ua_a", labels, "all", other, 25) for labels, _, other in sides),
         *more,
     ]
@@ -56,11 +61,14 @@ def test_without_a_pair_the_remedy_of_figure_4_is_named(flock):
 @pytest.fixture
 def listed(flock):
     """Two encoders and a model that answers in words, which loses UA/A."""
-    change = [("ig_change", "range", "A", 0.31, 20, (0.2, 0.4)), ("ua_a_change", "range", "all", 0.05, 25, (-0.1, 0.2))]
+    change = [
+        ("ig_change", "range", "answerable", 0.31, 20, (0.2, 0.4)),
+        ("ua_a_change", "range", "all", 0.05, 25, (-0.1, 0.2)),
+    ]
     flock.case(model="a", metrics=ranged((0.5, 0.81), (0.4, 0.45), *change))
     flock.case(model="b", metrics=ranged((0.6, 0.8), (0.5, 0.56)))
     flock.mllm(model="c", metrics=ranged((0.4, 0.9), (0.5, 0.4)))
-    flock.case(model="d", metrics=[("ig", "all species", "A", 0.5)])
+    flock.case(model="d", metrics=[("ig", "all species", "answerable", 0.5)])
     return flock
 
 
@@ -92,7 +100,7 @@ def test_figure_6_has_mean_and_spread_over_the_models_of_each_family(listed):
 
 @pytest.mark.parametrize("name", ["realbirdid-F6", "realbirdid-F19"])
 def test_without_lists_the_remedy_is_named(flock, name):
-    flock.case(metrics=[("ig", "all species", "A", 0.5), ("ig", "range", "A", None, 0)])
+    flock.case(metrics=[("ig", "all species", "answerable", 0.5), ("ig", "range", "answerable", None, 0)])
     with pytest.raises(
         ReportError, match=r"under 'range', which observations with latitude and longitude and candidates"
     ):

@@ -19,12 +19,14 @@ LEVELS = {
     "BioCLIP": (30.1, 17.0, 69.4, 57.0, 71.4, 57.6),
     "GPT-5": (21.5, 10.4, 67.1, 45.6, 76.5, 58.6),
 }
-SPOTS = [(name, of) for of in ("A.species", "A.genus", "UA.genus") for name in ("auc", "acc")]
+SPOTS = [
+    (name, of) for of in ("answerable.species", "answerable.genus", "unanswerable.genus") for name in ("auc", "acc")
+]
 
 
 def summary(ig, ua_a, labels="all species"):
     """Both metrics of a model."""
-    return [("ig", labels, "A", ig / 100, 30, (0.1, 0.9)), ("ua_a", labels, "all", ua_a / 100, 40, (0.2, 0.8))]
+    return [("ig", labels, "answerable", ig / 100, 30, (0.1, 0.9)), ("ua_a", labels, "all", ua_a / 100, 40, (0.2, 0.8))]
 
 
 def by_level(values, labels="all species"):
@@ -78,7 +80,9 @@ def test_equal_numbers_share_a_place_and_one_alone_has_none(flock):
 
 def test_an_n_that_differs_stands_in_every_cell(flock):
     flock.case(model="a", metrics=summary(50, 40))
-    flock.case(model="b", metrics=[("ig", "all species", "A", 0.5, 29), ("ua_a", "all species", "all", None, 0)])
+    flock.case(
+        model="b", metrics=[("ig", "all species", "answerable", 0.5, 29), ("ua_a", "all species", "all", None, 0)]
+    )
     text = RENDERERS["md"](flock.tables("realbirdid-T2"))
     assert "n=29" in text
     assert "IG (n=" not in text
@@ -118,7 +122,7 @@ def test_labels_choose_the_list_of_species(flock):
 
 def test_figure_16_has_macro_and_balanced_numbers(flock):
     names = ("auc_macro", "auc_balanced", "acc_macro")
-    flock.case(metrics=[(name, "all species", "UA.genus", at / 10, 30) for at, name in enumerate(names, 1)])
+    flock.case(metrics=[(name, "all species", "unanswerable.genus", at / 10, 30) for at, name in enumerate(names, 1)])
     (row,) = flock.rows("realbirdid-F16")
     found = [row[f"UA Genus {head}"] for head in ("AUC macro", "AUC balanced", "Acc macro")]
     assert found == ["10.00", "20.00", "30.00"]
@@ -126,7 +130,7 @@ def test_figure_16_has_macro_and_balanced_numbers(flock):
 
 
 def test_free_words_have_accuracies_abstentions_and_their_harmonic_mean(flock):
-    spots = (("acc", "A.species"), ("acc", "UA"), ("hm", "all"), ("abstained", "UA"))
+    spots = (("acc", "answerable.species"), ("acc", "unanswerable"), ("hm", "all"), ("abstained", "unanswerable"))
     flock.mllm("free_form", metrics=[(name, "observations", of, at / 10) for at, (name, of) in enumerate(spots, 1)])
     (row,) = flock.rows("realbirdid-free-form")
     assert [row[name] for name in ("A Species", "Unanswerable", "HM", "UA abstained")] == [
@@ -153,7 +157,7 @@ def test_notes_say_how_each_family_was_asked(table_2):
 
 @pytest.mark.parametrize("name", ["realbirdid-T2", "realbirdid-T3", "realbirdid-F16"])
 def test_without_probabilities_the_remedy_is_named(flock, name):
-    flock.case("free_form", metrics=[("acc", "observations", "A.species", 0.5)])
+    flock.case("free_form", metrics=[("acc", "observations", "answerable.species", 0.5)])
     with pytest.raises(
         ReportError, match=r'these runs have free_form\. Make it with: pytest -k "realbirdid and species"'
     ):

@@ -70,9 +70,9 @@ def test_names_of_mlflow_are_valid_short_and_different() -> None:
         "a(b)",
         "x" * 300,
         "x" * 301,
-        "tests/a.py::test/acc1[ImGT,UA/naive/01]",
+        "tests/a.py::test/acc1[ImGT,unanswerable/naive/01]",
         "/[a",
-        "S∪M",
+        "A∪B",
         "..",
         "a/../b//c",
     ]

@@ -27,7 +27,7 @@ from eyechart.data.labels import LabelSet, build_label_set
 from eyechart.data.rows import Row
 from eyechart.gate.compare import MetricComparison, compare_metrics
 from eyechart.gate.evidence import Evidence
-from eyechart.gate.headlines import ANSWERED, LABELLED
+from eyechart.gate.headlines import ANSWERED
 from eyechart.inference.runner import Runner
 from eyechart.inference.store import Store
 from eyechart.models.registry import create_model
@@ -38,7 +38,7 @@ from eyechart.protocol.base import Predictions
 from eyechart.protocol.context import Context, refuse_model
 from eyechart.protocol.registry import get_protocol
 from eyechart.protocol.sample_table import check_rows
-from eyechart.records import Metric
+from eyechart.records import LABELLED, Metric
 from eyechart.spec import parse_spec
 
 
@@ -315,7 +315,7 @@ def judged_numbers() -> Callable[..., list[MetricComparison]]:
     def judged_numbers(before: Evidence, after: Evidence) -> list[MetricComparison]:
         found = list(compare_metrics(before, after))
         proofs = [proof for proof in after.metrics if proof.direction and proof.value is not None]
-        labelled = {(proof.name, proof.labels, "A", "", "") for proof in proofs if proof.subset_text == LABELLED}
+        labelled = {(proof.name, proof.labels, "all", "", "") for proof in proofs if proof.subset_text == LABELLED}
         whole = {proof.key for proof in before.metrics if proof.name == ANSWERED and proof.value == 1}
         sure = {proof.key for proof in proofs if proof.value == 1} & whole  # no error on either side: nothing to judge
         wanted = {proof for proof in proofs if proof.key not in labelled | sure}

@@ -80,4 +80,4 @@ def test_the_unit_that_was_sampled_is_the_unit_of_the_interval(values: Any, inte
 def test_nothing_known_has_no_value() -> None:
     found = sample_mean("mine", "original", np.full(3, np.nan), None, 0)
     assert (found.value, found.n, found.interval) == (None, 0, None)
-    assert replace(found, name="other").key == ("other", "original", "A", "", "")
+    assert replace(found, name="other").key == ("other", "original", "all", "", "")

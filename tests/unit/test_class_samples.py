@@ -118,7 +118,9 @@ def test_the_first_label_set_is_that_of_the_shared_columns(predict: Any, sample_
     assert (
         [row["subset"] for row in table]
         == [row["ReGT.category"] for row in table]
-        == ["S+", "M+", "S+", "N", "S-", "S-"]
+        == [f"{kind}_label_original" for kind in ("single", "multi", "single")]
+        + ["no_label"]
+        + ["single_label_other"] * 2
     )
     assert [row["correct"] for row in table] == [row["ReGT.correct"] for row in table]
 

@@ -265,17 +265,17 @@ def test_every_number_is_that_of_a_count_by_hand(sit: Any, talker: Any) -> None:
     context, said = ten(sit, talker)
     truth = sit.truth([(0,), (0,), (1,), (2,), (2,), (2, 1), (0,), (), (0,), (0,)])
     numbers = {key: (each.value, each.n) for key, each in sit.metrics(context, said, truth).items()}
-    assert numbers["acc1", "A"] == (pytest.approx(4 / 9), 9)
-    assert numbers["acc1_strict", "A"] == (pytest.approx(1 / 9), 9)  # no JSON, and one image shows no class
-    assert numbers["acc1", "N"] == (1, 1)
-    assert numbers["oop", "A"] == (pytest.approx(4 / 9), 9)
-    assert numbers["oop", "N"] == (1, 1)
-    assert numbers["oop", "S+"] == (pytest.approx(2 / 6), 6)
-    assert numbers["oop", "S-"] == (0, 1)
-    assert numbers["oop", "M+"] == (1, 1)
-    kinds = {name: numbers[f"oop_{name}", "A"] for name in ("partial", "in", "abstain", "wrong")}
+    assert numbers["acc1", "all"] == (pytest.approx(4 / 9), 9)
+    assert numbers["acc1_strict", "all"] == (pytest.approx(1 / 9), 9)  # no JSON, and one image shows no class
+    assert numbers["acc1", "no_label"] == (1, 1)
+    assert numbers["oop", "all"] == (pytest.approx(4 / 9), 9)
+    assert numbers["oop", "no_label"] == (1, 1)
+    assert numbers["oop", "single_label_original"] == (pytest.approx(2 / 6), 6)
+    assert numbers["oop", "single_label_other"] == (0, 1)
+    assert numbers["oop", "multi_label_original"] == (1, 1)
+    kinds = {name: numbers[f"oop_{name}", "all"] for name in ("partial", "in", "abstain", "wrong")}
     assert kinds == {"partial": (0.25, 4), "in": (0, 4), "abstain": (0.25, 4), "wrong": (0.5, 4)}
-    assert numbers["oop_wrong", "S-"] == (None, 0)
+    assert numbers["oop_wrong", "single_label_other"] == (None, 0)
     assert not [name for name, _ in numbers if name in ("acc5", "oop_mapped")]
 
 
@@ -314,12 +314,12 @@ def test_evaluations_are_asked_again_each_and_kept_each(sit: Any, talker: Any) -
     assert len(model.asked) == 12
     numbers = sit.metrics(context, repeated, sit.truth([(0,)] * 4))
     assert {name for name, _ in numbers} == {"repeated_acc", "repeated_oop"}
-    mean = numbers["repeated_acc", "A"]
+    mean = numbers["repeated_acc", "all"]
     assert (mean.value, mean.n, mean.ci_method) == (pytest.approx((1 + 0.5 + 0) / 3), 4, "clustered wilson")
     of_images = clustered_wilson([1, 1, 0, 1, 1, 0, 1, 0, 0, 1, 0, 0], np.repeat(np.arange(4), 3))
     assert mean.ci == pytest.approx(of_images)
     assert mean.epochs_ci == (0, 1)  # 0.5 ± 4.302653 · 0.5 / √3, within the range of a proportion
-    assert numbers["repeated_oop", "A"].value == pytest.approx(0.25 / 3)
+    assert numbers["repeated_oop", "all"].value == pytest.approx(0.25 / 3)
     ClosedWorld().predict(sit(model, [0, 0, 0, 0]))
     assert len(model.asked) == 12
 

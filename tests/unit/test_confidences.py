@@ -122,7 +122,7 @@ def test_the_metrics_of_four_images_by_hand() -> None:
 def test_metrics_are_plain_numbers_within_their_intervals(case) -> None:
     predictions, truths = case
     for metric in confidence_metrics(predictions, truths[1]):
-        assert (metric.labels, metric.subset) == ("fewer", "A")
+        assert (metric.labels, metric.subset) == ("fewer", "all")
         assert metric.n == 499  # of 500 one is an error
         assert [type(number) for number in (metric.value, *metric.ci)] == [float] * 3
         assert 0 <= metric.ci[0] < metric.value < metric.ci[1] <= 1

@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-METRIC = {"name": "acc1", "labels": "ImGT", "subset": "A", "value": 0.8286, "n": 140, "ci": [0.7576, 0.882]}
+METRIC = {"name": "acc1", "labels": "ImGT", "subset": "all", "value": 0.8286, "n": 140, "ci": [0.7576, 0.882]}
 CASE = "imagenet/sample/conse[] zero_shot"
-RECORDS = {CASE: {"status": "passed", "metrics": {"acc1 ImGT A": METRIC}}, "toybox/sample/conse[] zero_shot": {}}
+RECORDS = {CASE: {"status": "passed", "metrics": {"acc1 ImGT all": METRIC}}, "toybox/sample/conse[] zero_shot": {}}
 LINES = ["key,top1,score1,said", "a,3,0.734912,hen", 'b,5,0.2,"a, b', 'c"', ""]
 KEY = {"digest": "0b1c", "versions": "aa", "key": {"question": "mcq", "seed": 42}}
 
@@ -44,10 +44,10 @@ def test_what_was_written_is_read_back(golden: Any, folder: Path) -> None:
 
 def test_values_that_compare_as_equal_are_not_written(golden: Any, folder: Path) -> None:
     records, file = deepcopy(RECORDS), "main/records.json"
-    records[CASE]["metrics"]["acc1 ImGT A"].update(value=0.8286 * (1 + 1e-6), n=141)
-    records[CASE]["metrics"]["macro ImGT A"] = added = {"value": 0.25}
+    records[CASE]["metrics"]["acc1 ImGT all"].update(value=0.8286 * (1 + 1e-6), n=141)
+    records[CASE]["metrics"]["macro ImGT all"] = added = {"value": 0.25}
     kept = golden.keep_equal(file, golden.read_golden(file), records)
-    assert kept[CASE]["metrics"] == {"acc1 ImGT A": {**METRIC, "n": 141}, "macro ImGT A": added}
+    assert kept[CASE]["metrics"] == {"acc1 ImGT all": {**METRIC, "n": 141}, "macro ImGT all": added}
     before = {CASE: {"csv": LINES}}
     near = {CASE: {"csv": [line.replace("0.734912", "0.734913") for line in LINES]}}
     wider = {CASE: {"csv": [LINES[0] + ",more", "a,3,0.734913,hen,1", *LINES[2:]]}}
@@ -56,8 +56,8 @@ def test_values_that_compare_as_equal_are_not_written(golden: Any, folder: Path)
 
 
 def test_a_changed_value_is_found_with_its_case_and_field(golden: Any, folder: Path) -> None:
-    said = found(golden, "records.json", lambda r: r[CASE]["metrics"]["acc1 ImGT A"].update(value=0.8287))
-    assert said == [f"main/records.json: {CASE} / metrics / acc1 ImGT A / value: 0.8286 -> 0.8287"]
+    said = found(golden, "records.json", lambda r: r[CASE]["metrics"]["acc1 ImGT all"].update(value=0.8287))
+    assert said == [f"main/records.json: {CASE} / metrics / acc1 ImGT all / value: 0.8286 -> 0.8287"]
 
 
 @pytest.mark.parametrize(
@@ -74,7 +74,7 @@ def test_a_changed_value_is_found_with_its_case_and_field(golden: Any, folder: P
     ],
 )
 def test_numbers_differ_beyond_a_tolerance(golden: Any, folder: Path, field: str, value: Any, differs: bool) -> None:
-    said = found(golden, "records.json", lambda r: r[CASE]["metrics"]["acc1 ImGT A"].update({field: value}))
+    said = found(golden, "records.json", lambda r: r[CASE]["metrics"]["acc1 ImGT all"].update({field: value}))
     assert bool(said) == differs
 
 
@@ -146,8 +146,8 @@ def test_an_intended_renaming_is_no_difference(golden: Any, folder: Path) -> Non
 
 def test_a_category_of_an_old_file_is_compared_as_subset_level_and_prompt(golden: Any, folder: Path) -> None:
     names = {
-        "acc": ("A.genus", "A level=genus"),
-        "abstention": ("UA/naive/01", "UA prompt=naive/01"),
+        "acc": ("answerable.genus", "answerable level=genus"),
+        "abstention": ("unanswerable/naive/01", "unanswerable prompt=naive/01"),
         "p_abstain": ("naive/angle/occlusion", "angle/occlusion prompt=naive"),
         "correct_reason": ("naive", " prompt=naive"),
     }
@@ -171,7 +171,7 @@ def test_a_run_is_read_without_what_differs_from_run_to_run(golden: Any, tmp_pat
     (tmp_path / "records.json").write_text(json.dumps(run), encoding="utf-8")
     records, samples = golden.read_records(tmp_path)
     assert records == {"run": {"exit_status": 0}, CASE: {
-        "case": "imagenet/sample/conse[]", "protocol": "zero_shot", "metrics": {"acc1 ImGT A": METRIC},
+        "case": "imagenet/sample/conse[]", "protocol": "zero_shot", "metrics": {"acc1 ImGT all": METRIC},
         "usage": {"requests": 3, "sets": {"ID": {"answers": 3}}}, "predictions": {},
     }}  # fmt: skip
     assert samples == {CASE: {"predictions": {"csv": LINES}}}

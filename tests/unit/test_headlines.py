@@ -15,11 +15,11 @@ from eyechart.data.rows import Row
 from eyechart.gate.compare import compare_metrics, missing_metrics
 from eyechart.gate.evidence import Evidence, read_evidence
 from eyechart.gate.floors import describe_missed_floor, find_missed_floors, parse_floor
-from eyechart.gate.headlines import LABELLED, headlines
+from eyechart.gate.headlines import headlines
 from eyechart.gate.power import power_without_baseline
 from eyechart.metrics.intervals import wilson
 from eyechart.plugins.summary import select_rows
-from eyechart.records import Metric, Record, read_run
+from eyechart.records import LABELLED, Metric, Record, read_run
 from eyechart.reports.leaderboard import leaderboards
 from eyechart.reports.overview import aggregate, metric_table
 from eyechart.reports.page.summary import case_rows, metric_rows, trend
@@ -51,7 +51,7 @@ def evidence(folder: Path) -> Evidence:
 @pytest.mark.parametrize("name", ["acc1", "acc5"])
 def test_accuracy_comes_with_and_without_images_that_have_no_label(run_folder: Path, name: str) -> None:
     record = classifier(run_folder)
-    whole, labelled = (number(record, name, "ReGT", category) for category in ("A", LABELLED))
+    whole, labelled = (number(record, name, "ReGT", category) for category in ("all", LABELLED))
     assert whole is not None
     assert labelled is not None
     assert whole.value is not None
@@ -70,18 +70,18 @@ def test_without_images_that_count_without_a_label_there_is_one_accuracy(run_fol
 def test_the_headlines_are_over_the_images_with_a_label(run_folder: Path) -> None:
     record = classifier(run_folder)
     known = {(each.labels, each.subset) for each in headlines(record.metrics) if each.name == "acc1"}
-    assert known == {("ImGT", "A"), ("ReGT", LABELLED), ("WeaselGT", "A")}
+    assert known == {("ImGT", "all"), ("ReGT", LABELLED), ("WeaselGT", "all")}
 
 
 def test_the_terminal_has_the_accuracy_over_images_with_a_label_and_names_the_other(run_folder: Path) -> None:
     every = select_rows([classifier(run_folder)], verbose=True).rows[1:]
     rows, top5 = ({row[3]: row for row in every if row[2] == name} for name in ("acc1", "acc5"))
-    assert list(rows) == ["ImGT", "ReGT", "WeaselGT", "ReGT incl. N"]
-    assert (rows["ReGT"][5], rows["ReGT incl. N"][5]) == ("16", "18")
+    assert list(rows) == ["ImGT", "ReGT", "WeaselGT", "ReGT incl. no_label"]
+    assert (rows["ReGT"][5], rows["ReGT incl. no_label"][5]) == ("16", "18")
     labelled = number(classifier(run_folder), "acc1", "ReGT", LABELLED)
     assert labelled is not None
     assert rows["ReGT"][4].startswith(f"{100 * (labelled.value or 0):.2f} [")
-    assert top5["ReGT"][4] != top5["ReGT incl. N"][4] != "-"
+    assert top5["ReGT"][4] != top5["ReGT incl. no_label"][4] != "-"
 
 
 def test_the_page_shows_the_accuracy_over_images_with_a_label(make_run: Make) -> None:
@@ -90,8 +90,8 @@ def test_the_page_shows_the_accuracy_over_images_with_a_label(make_run: Make) ->
     shown = [row["metric"] for _, row in case_rows(pool, {})]
     assert {(row["name"], row["labels"], row["subset"], row["n"]) for row in shown} == {("acc1", "ReGT", LABELLED, 16)}
     rows = {(row[3], row[5]) for row in metric_rows(pool)}
-    assert {("acc1", LABELLED), ("acc1", "A, incl. N"), ("ece", "A")} <= rows
-    assert ("acc1", "A") not in rows
+    assert {("acc1", LABELLED), ("acc1", "all, incl. no_label"), ("ece", "all")} <= rows
+    assert ("acc1", "all") not in rows
     lines = trend([(folder, run, list(pool.cases)) for folder, run in pool.sessions])["lines"]
     assert {line["points"][0][3] for line in lines if line["metric"] == "acc1"} == {16}
 
@@ -99,7 +99,7 @@ def test_the_page_shows_the_accuracy_over_images_with_a_label(make_run: Make) ->
 def test_the_leaderboard_ranks_by_the_accuracy_over_images_with_a_label(run_folder: Path) -> None:
     made = {table.title.partition(": ")[2]: table for table in leaderboards(load([run_folder]), None, "ReGT", 0.01)}
     assert set(made) == {f"acc1 under ReGT, {LABELLED}"}
-    assert all("incl. N" in " ".join(table.notes) for table in made.values())
+    assert all("incl. no_label" in " ".join(table.notes) for table in made.values())
     made = {table.title.partition(": ")[2]: table for table in leaderboards(load([run_folder]), None, "ImGT", 0.01)}
     assert set(made) == {"acc1 under ImGT"}
 
@@ -107,13 +107,13 @@ def test_the_leaderboard_ranks_by_the_accuracy_over_images_with_a_label(run_fold
 def test_the_overview_names_the_accuracy_that_counts_images_without_a_label(run_folder: Path) -> None:
     (group,) = load([run_folder]).groups
     found = {(row[2], row[3], row[4]) for row in metric_table(group).rows}
-    assert {("acc1", "ReGT", LABELLED), ("acc1", "ReGT", "A, incl. N"), ("acc1", "ImGT", "A")} <= found
+    assert {("acc1", "ReGT", LABELLED), ("acc1", "ReGT", "all, incl. no_label"), ("acc1", "ImGT", "all")} <= found
 
 
 def test_mills_rollup_is_over_the_images_with_a_label(make_run: Make) -> None:
     rows = [line.split(",") for line in aggregate(load([make_run(labels=("ReGT",))])).splitlines()]
     tasks = [row[2] for row in rows if row[0] == TIMM and row[5] == "acc"]
-    assert tasks[:2] == ["imagenet/ReGT/A", "imagenet"]
+    assert tasks[:2] == ["imagenet/ReGT/all", "imagenet"]
 
 
 def test_the_published_table_keeps_its_convention(make_run: Make) -> None:
@@ -131,10 +131,10 @@ def test_a_floor_without_a_category_is_about_the_headline(run_folder: Path) -> N
         )
     ]
     assert {(metric.labels, metric.subset) for metric in found if metric} == {
-        ("ImGT", "A"), ("ReGT", LABELLED), ("WeaselGT", "A")
+        ("ImGT", "all"), ("ReGT", LABELLED), ("WeaselGT", "all")
     }  # fmt: skip
-    whole = find_missed_floors([parse_floor("imagenet/supervised:acc1[ReGT,A]>=1.1")], [classifier(run_folder)])
-    assert [metric.subset for _, _, metric in whole if metric] == ["A"]
+    whole = find_missed_floors([parse_floor("imagenet/supervised:acc1[ReGT,all]>=1.1")], [classifier(run_folder)])
+    assert [metric.subset for _, _, metric in whole if metric] == ["all"]
 
 
 @pytest.mark.deep
@@ -142,11 +142,11 @@ def test_the_gate_tests_the_headline_and_not_the_same_samples_twice(make_run: Ma
     one, other = (evidence(make_run(name)) for name in ("one", "other"))
     keys = [each.metric.key[:3] for each in compare_metrics(one, other)]
     assert ("acc1", "ReGT", LABELLED) in keys
-    assert ("acc1", "ReGT", "A") not in keys
-    assert ("acc1", "ImGT", "A") in keys
+    assert ("acc1", "ReGT", "all") not in keys
+    assert ("acc1", "ImGT", "all") in keys
     lines = [*power_without_baseline([one], 0.01)]
     assert any(f"acc1 (ReGT, {LABELLED})" in line for line in lines)
-    assert not any("acc1 (ReGT, A)" in line for line in lines)
+    assert not any("acc1 (ReGT)" in line for line in lines)
 
 
 def test_a_baseline_that_has_only_the_accuracy_over_all_images_is_compared_by_it(make_run: Make) -> None:
@@ -154,7 +154,7 @@ def test_a_baseline_that_has_only_the_accuracy_over_all_images_is_compared_by_it
 
     now = evidence(make_run())
     old = replace(now, metrics=tuple(each for each in now.metrics if each.subset != LABELLED))
-    assert ("acc1", "ReGT", "A") in [each.metric.key[:3] for each in compare_metrics(old, now)]
+    assert ("acc1", "ReGT", "all") in [each.metric.key[:3] for each in compare_metrics(old, now)]
 
 
 def test_no_number_over_nothing_is_written_down(run_folder: Path) -> None:
@@ -162,16 +162,16 @@ def test_no_number_over_nothing_is_written_down(run_folder: Path) -> None:
         assert all(metric.n for metric in record.metrics)
         assert record.evidence is not None
         assert all(proof.n for proof in read_evidence(run_folder / record.evidence.path).metrics)
-    assert number(classifier(run_folder), "acc1", "WeaselGT", "N") is None
+    assert number(classifier(run_folder), "acc1", "WeaselGT", "no_label") is None
 
 
 @pytest.mark.deep
 def test_a_number_that_has_no_sample_any_more_is_still_missed(make_run: Make) -> None:
     before = make_run("before")
     after = make_run("after", errors=dict.fromkeys(M_PLUS, "timeout"))
-    assert number(classifier(before), "acc1", "ReGT", "M+") is not None
-    assert number(classifier(after), "acc1", "ReGT", "M+") is None
-    assert "acc1 (ReGT, M+)" in missing_metrics(evidence(before), evidence(after))
+    assert number(classifier(before), "acc1", "ReGT", "multi_label_original") is not None
+    assert number(classifier(after), "acc1", "ReGT", "multi_label_original") is None
+    assert "acc1 (ReGT, multi_label_original)" in missing_metrics(evidence(before), evidence(after))
 
 
 def test_a_floor_is_missed_where_nothing_was_scored(make_run: Make) -> None:

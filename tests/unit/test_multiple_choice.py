@@ -69,7 +69,7 @@ def test_images_without_a_label_are_not_asked_about(sit: Any, talker: Any) -> No
     columns = said.texts.columns()
     assert (columns["request"], columns["options"][0]) == (["", "0", "", "1"], "")
     numbers = sit.metrics(context, said, sit.truth([(0,), (1,), (), (3,)]))
-    assert (numbers["acc1", "A"].value, numbers["acc1", "A"].n, numbers["acc1", "N"].n) == (0.5, 2, 0)
+    assert (numbers["acc1", "all"].value, numbers["acc1", "all"].n, numbers["acc1", "no_label"].n) == (0.5, 2, 0)
     scored = sit.scored(context, said, sit.truth([(0,), (1,), (), (3,)]))
     assert (
         scored.count_outcomes(said).correct + scored.count_outcomes(said).wrong + scored.count_outcomes(said).unparsed
@@ -81,7 +81,7 @@ def test_a_split_without_labels_asks_nothing(sit: Any, talker: Any) -> None:
     model = talker(choose({}))
     context = sit(model, [-1, -1], "mcq", NAMES)
     numbers = sit.metrics(context, MillMCQ().predict(context), sit.truth([(0,), (1,)]))
-    assert (model.asked, numbers["acc1", "A"].value, numbers["acc1", "A"].n) == ([], None, 0)
+    assert (model.asked, numbers["acc1", "all"].value, numbers["acc1", "all"].n) == ([], None, 0)
 
 
 @pytest.mark.parametrize("classes", [2, 3, 9, 10])
@@ -133,7 +133,7 @@ def test_wrong_unread_and_error_are_three_things(sit: Any, talker: Any) -> None:
     outcomes = sit.scored(context, said, truth).count_outcomes(said)
     assert (outcomes.correct, outcomes.wrong, outcomes.unparsed, outcomes.error) == (1, 1, 1, 1)
     numbers = sit.metrics(context, said, truth)
-    assert (numbers["acc1", "A"].value, numbers["acc1", "A"].n) == (pytest.approx(1 / 3), 3)
+    assert (numbers["acc1", "all"].value, numbers["acc1", "all"].n) == (pytest.approx(1 / 3), 3)
     assert {name for name, _ in numbers} == {"acc1", "acc1_strict", "mean_per_class_recall"}
 
 
@@ -302,7 +302,7 @@ def test_one_repeat_has_wilsons_interval(sit: Any, choice: Any, talker: Any) -> 
     table = {0: "ant", 1: "bee", 2: "unread", 3: "dog", 4: "eel", 5: "fox"}
     context = choice(talker(choose(table)), "original+random", epochs=1)
     numbers = sit.metrics(context, MultipleChoice().predict(context), sit.truth([(label,) for label in LABELS]))
-    mean = numbers["mc_acc", "A"]
+    mean = numbers["mc_acc", "all"]
     assert (mean.value, mean.n, mean.ci_method) == (pytest.approx(5 / 6), 6, "wilson")
     assert mean.ci == (pytest.approx(wilson(5, 6).low), pytest.approx(wilson(5, 6).high))
 
@@ -321,7 +321,7 @@ def test_thirty_one_repeats_have_students_interval(sit: Any, choice: Any, talker
     answered = np.array(
         [label == LABELS[row] for epoch in predictions.epochs for row, label in enumerate(found(epoch))]
     )
-    mean, runs = numbers["mc_acc", "A"], answered.reshape(31, 6).mean(axis=1)
+    mean, runs = numbers["mc_acc", "all"], answered.reshape(31, 6).mean(axis=1)
     assert 0.8 < answered.mean() < 0.9  # one in seven is unread
     half = t.ppf(0.975, 30) * runs.std(ddof=1) / sqrt(31)
     assert (mean.value, mean.n, mean.ci_method) == (pytest.approx(runs.mean()), 6, "clustered wilson")
@@ -339,8 +339,8 @@ def test_a_number_that_one_repeat_alone_has_no_interval_over_repeats(sit: Any, c
 
     context = choice(talker(say), "original+random", [0], [(0,)], epochs=3)
     numbers = sit.metrics(context, MultipleChoice().predict(context), sit.truth([(0,)]))
-    assert numbers["mc_acc", "A"].ci == pytest.approx(wilson(0, 1))
-    assert numbers["mc_acc", "A"].epochs_ci is None
+    assert numbers["mc_acc", "all"].ci == pytest.approx(wilson(0, 1))
+    assert numbers["mc_acc", "all"].epochs_ci is None
 
 
 def test_repeats_that_agree_are_as_sure_as_their_images(sit: Any, choice: Any, talker: Any) -> None:
@@ -348,6 +348,6 @@ def test_repeats_that_agree_are_as_sure_as_their_images(sit: Any, choice: Any, t
     table = {0: "ant", 1: "bee", 2: "unread", 3: "dog", 4: "eel", 5: "fox"}
     context = choice(talker(choose(table)), "original+random", epochs=31)
     numbers = sit.metrics(context, MultipleChoice().predict(context), sit.truth([(label,) for label in LABELS]))
-    mean = numbers["mc_acc", "A"]
+    mean = numbers["mc_acc", "all"]
     assert mean.ci == pytest.approx(wilson(5, 6))
     assert mean.epochs_ci == pytest.approx((5 / 6, 5 / 6))

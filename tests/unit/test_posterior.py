@@ -106,7 +106,7 @@ def test_classes_out_of_the_split_are_ruled_out(sit: Any) -> None:
 def test_its_numbers_are_those_of_a_ranking(sit: Any) -> None:
     context = sit(Sure(), [0, 0, 2], "posterior")
     numbers = sit.metrics(context, Posterior().predict(context), sit.truth([(0,), (0,), (2,)]))
-    assert (numbers["acc1", "A"].value, numbers["acc1", "A"].n) == (pytest.approx(1 / 3), 3)
+    assert (numbers["acc1", "all"].value, numbers["acc1", "all"].n) == (pytest.approx(1 / 3), 3)
     assert {name for name, _ in numbers} == {"acc1", "mean_per_class_recall"}  # three classes have no five best
 
 
@@ -119,8 +119,8 @@ def test_the_likeliest_name_is_never_out_of_the_prompt(sit: Any, protocol: str) 
     assert said.texts.completions == ("cat", "dog", "dog", "")
     assert (said.texts.out_of_prompt, [*said.errors], said.unparsed) == (("",) * 4, [3], frozenset())
     numbers = sit.metrics(context, said, sit.truth([(0,), (1,), (2,), (0,)]))
-    assert (numbers["oop", "A"].value, numbers["oop", "A"].n) == (0, 3)
-    assert (numbers["acc1", "A"].value, numbers["acc1_strict", "A"].value) == (pytest.approx(2 / 3),) * 2
+    assert (numbers["oop", "all"].value, numbers["oop", "all"].n) == (0, 3)
+    assert (numbers["acc1", "all"].value, numbers["acc1_strict", "all"].value) == (pytest.approx(2 / 3),) * 2
     assert "acc5" not in {name for name, _ in numbers}
 
 
@@ -129,7 +129,7 @@ def test_the_likeliest_name_has_its_log_probability(sit: Any, sample_table: Any,
     context = sit(Sure(), [0, 1, 2, 0], protocol, answer="constrained", names=NAMES)
     said: Any = get_protocol(protocol).predict(context)
     numbers = sit.metrics(context, said, sit.truth([(0,), (1,), (2,), (0,)]), answer_log_probability)
-    mean = numbers["answer_log_prob", "A"]
+    mean = numbers["answer_log_prob", "all"]
     assert (mean.value, mean.n, mean.higher_is_better) == ((-1 - 1 - 4) / 3, 3, None)
     assert [row["log_probability"] for row in sample_table(protocol, said)] == ["-1", "-1", "-4", ""]
 

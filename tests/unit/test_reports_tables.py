@@ -183,8 +183,8 @@ def test_figure_9_pairs_every_two_models_and_the_original_labels(table):
 def test_the_phi_of_figure_9_is_the_correlation_of_the_answers(table, run_folder):
     (answers,) = (run_folder / "predictions").glob("zero_shot-imagenet-val-conse*.csv")
     with answers.open() as file:
-        right = [(float(row["ReGT.correct"]), "+" in row["ReGT.category"]) for row in csv.DictReader(file)
-                 if row["ReGT.category"] != "N"]  # fmt: skip
+        labelled = [row for row in csv.DictReader(file) if row["ReGT.category"] != "no_label"]
+    right = [(float(row["ReGT.correct"]), row["ReGT.category"].endswith("_original")) for row in labelled]
     row = next(
         r
         for r in table("F9", "ReGT")

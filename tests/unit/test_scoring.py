@@ -44,7 +44,7 @@ def answered(
     return ClassPredictions(tuple(map(str, range(len(found)))), found, errors or {}, {}, unparsed)
 
 
-def value(scored: ClassPredictions, name: str, category: str = "A") -> Metric:
+def value(scored: ClassPredictions, name: str, category: str = "all") -> Metric:
     return next(metric for metric in metrics(scored) if (metric.name, metric.subset) == (name, category))
 
 
@@ -126,9 +126,9 @@ def test_categories_and_strict_ones() -> None:
     labels, original = truth([(1,), (0, 2), ()]), np.array([0, 5, 5])
     near = score(answered(np.eye(3)), labels, original, LabelPolicy(((0, 1),)), CLASSES)
     letter = score(answered(np.eye(3)), labels, original, LabelPolicy(((0, 1),), strict_categories=True), CLASSES)
-    assert near.scores_by_labels[0][0].categories["S+"].tolist() == [True, False, False]
-    assert letter.scores_by_labels[0][0].categories["S+"].tolist() == [False, False, False]
-    assert value(near, "acc1", "N").value == 1
+    assert near.scores_by_labels[0][0].categories["single_label_original"].tolist() == [True, False, False]
+    assert letter.scores_by_labels[0][0].categories["single_label_original"].tolist() == [False, False, False]
+    assert value(near, "acc1", "no_label").value == 1
 
 
 def test_every_metric_of_single_labels_is_over_the_same_images() -> None:
@@ -139,8 +139,8 @@ def test_every_metric_of_single_labels_is_over_the_same_images() -> None:
     for scored, single in ((near, [1, 0, -1]), (letter, [1, -1, -1])):
         assert scored.scores_by_labels[0][0].single_labels.tolist() == single
         assert (
-            value(scored, "mean_per_class_recall", "S").n
-            == value(scored, "acc1", "S").n
+            value(scored, "mean_per_class_recall", "single_label").n
+            == value(scored, "acc1", "single_label").n
             == np.greater(single, -1).sum()
         )
 

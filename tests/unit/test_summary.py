@@ -13,7 +13,7 @@ from eyechart.records import Metric, OutcomeCounts
 
 
 def metric(name: str = "acc1", value: float = 0.5, **fields: object) -> Metric:
-    row = Metric(name=name, labels="ImGT", title="ImGT", subset="A", value=value, n=10, n_clusters=10, ci=(0.2, 0.8),
+    row = Metric(name=name, labels="ImGT", title="ImGT", subset="all", value=value, n=10, n_clusters=10, ci=(0.2, 0.8),
                  ci_method="wilson", higher_is_better=True)  # fmt: skip
     return replace(row, **fields)
 
@@ -30,22 +30,22 @@ def cells(rows: Sequence[Row], column: str) -> list[str]:
 
 
 def test_a_few_cases_have_a_row_for_each_metric_and_label_set() -> None:
-    labelled = metric(labels="ReaL", title="ReaL", subset="S∪M")
+    labelled = metric(labels="ReaL", title="ReaL", subset="labelled")
     whole = metric(labels="ReaL", title="ReaL", value=0.75)
     table = select_rows([record("val", metric(), metric("acc5", 1.0), whole, labelled, metric("ece", title=""))])
     rows = table.rows
     assert table.left == 0
     assert cells(rows, "metric") == ["acc1", "acc5", "acc1", "acc1"]
-    assert cells(rows, "labels or subset") == ["ImGT", "ImGT", "ReaL", "ReaL incl. N"]
+    assert cells(rows, "labels or subset") == ["ImGT", "ImGT", "ReaL", "ReaL incl. no_label"]
     assert rows[1][4] == "50.00 [20.00, 80.00]"
     assert "unparsed" not in rows[0]
 
 
 def test_metrics_of_other_benchmarks_are_named_by_subset_level_and_several_label_sets() -> None:
-    genus = metric("acc", title="UA genus", labels="all species", subset="UA", level="genus")
+    genus = metric("acc", title="unanswerable, genus", labels="all species", subset="unanswerable", level="genus")
     gain = metric("ig", title="IG, range", labels="range")
     rows = select_rows([record("birds", genus, gain, outcomes=OutcomeCounts(wrong=7, unparsed=3))]).rows
-    assert cells(rows, "labels or subset") == ["UA, genus, all species", "A, range"]
+    assert cells(rows, "labels or subset") == ["unanswerable, genus, all species", "all, range"]
     assert cells(rows, "unparsed") == ["3", "3"]
 
 

@@ -241,9 +241,11 @@ def test_shares_and_changes_are_those_of_plain_loops() -> None:
 
 def test_numbers_are_selected_by_their_fields(runs: Runs) -> None:
     (selected, *_) = protocol_pages("zero_shot")(runs, "ReGT")
-    chosen = frames.select_metrics(selected.metrics, {"top-1": {"metric": "acc1", "labels": "ReGT", "subset": "S"}})
+    chosen = frames.select_metrics(
+        selected.metrics, {"top-1": {"metric": "acc1", "labels": "ReGT", "subset": "single_label"}}
+    )
     assert chosen["column"].unique().tolist() == ["top-1"]
-    metrics = [case.metric("acc1", "ReGT", "S") for case in selected.cases]
+    metrics = [case.metric("acc1", "ReGT", "single_label") for case in selected.cases]
     assert chosen["value"].tolist() == [metric.value for metric in metrics if metric]
 
 

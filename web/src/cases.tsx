@@ -1,8 +1,8 @@
 // The table of all cases, and the runs.
 import type { Case, CaseVerdict, Index, Run } from "./data";
 import { deltaOf, Link, textOf, Decision } from "./changes";
-import { Legend, Term } from "./glossary";
-import { Look, MetricName, Notes } from "./overview";
+import { Legend, MetricName, metricText, Term } from "./glossary";
+import { Look, Notes } from "./overview";
 import { Table } from "./table";
 import type { Field } from "./table";
 import { count, metricInterval, percent, Text, valueText } from "./text";
@@ -36,16 +36,12 @@ function fields(index: Index): Field<Case>[] {
     ...(index.since ? changed : []),
     { name: "Benchmark", value: (row) => row.split },
     { name: "Protocol", value: (row) => row.protocolName, show: (row) => <Term kind="protocols" name={row.protocolName} of={row.protocol} /> },
-    { name: "Metric", value: metric, show: (row) => (row.metric ? <MetricName metric={row.metric} /> : "—") },
+    { name: "Metric", value: (row) => row.metric && metricText(row.metric), show: (row) => (row.metric ? <MetricName metric={row.metric} /> : "—") },
     ...(index.cases.some((row) => row.reported) ? [reported] : []),
     { name: "n", number: true, value: (row) => row.metric?.n ?? row.n, show: (row) => count(row.metric?.n ?? row.n) },
     ...counts.map((name, place): Field<Case> => ({ name, number: true, value: (row) => row.counts[place], show: (row) => count(row.counts[place]) })),
     { name: "Seconds", number: true, value: (row) => row.seconds, show: (row) => row.seconds.toFixed(1) },
   ];
-}
-
-function metric({ metric: found }: Case): string | null {
-  return found && `${found.name}, ${found.labels}${found.subset === "A" ? "" : `, ${found.subset}`}`;
 }
 
 function Value({ row }: { row: Case }) {

@@ -1,7 +1,7 @@
 // Changes of every metric since the baseline, with the verdicts of `compare` and links to the samples that changed.
 import { nameOf } from "./group";
 import { load } from "./data";
-import { Legend, Term } from "./glossary";
+import { Legend, MetricName, metricText } from "./glossary";
 import { Look } from "./overview";
 import type { Case, Cell, Change, Index, Since } from "./data";
 import { Loaded, useLoaded } from "./loaded";
@@ -100,10 +100,7 @@ function fields(index: Index, what = "Metric"): Field<Row>[] {
   return [
     { name: "Verdict", value: ({ cells }) => textOf(cells[VERDICT]), show: ({ cells }) => <Decision decision={textOf(cells[VERDICT])} /> },
     { name: "Model", value: (row) => about(row).model, show: (row) => <Look index={index} row={about(row)} />, head: true },
-    {
-      name: what, value: ({ name, labels, subset }) => `${name}, ${labels}, ${subset}`,
-      show: ({ name, labels, subset }) => <><Term kind="metrics" name={name} />, <Term kind="labels" name={labels} />, <Term kind="subsets" name={subset} /></>,
-    },
+    { name: what, value: metricText, show: (row) => <MetricName metric={row} /> },
     number("Change, points", DELTA),
     moved("Lost", LOST, "lost"),
     moved("Gained", GAINED, "gained"),

@@ -87,7 +87,7 @@ function Chosen({ params, change }: { params: Params; change: Change }) {
 
 function categories(group: Group, params: Params): Option[] {
   const { categoryNames: of } = group.labelSets[shownLabelSet(group, params)];
-  const coarse = ["S", "M"].filter((kind) => of.includes(`${kind}+`) || of.includes(`${kind}-`));
+  const coarse = ["single_label", "multi_label"].filter((kind) => of.some((name) => name.startsWith(`${kind}_`)));
   return [...coarse, ...of.filter(Boolean)].sort().map((kind) => [kind, kind]);
 }
 

@@ -2,7 +2,7 @@
 import { BEFORE, deltaOf, Decision, Link, P, textOf, VERDICT } from "./changes";
 import type { Against, Case, Cell, Change, GroupSummary, Index, Metric } from "./data";
 import { Bar, zoomed } from "./figures";
-import { Legend, Term } from "./glossary";
+import { Legend, MetricName, Term } from "./glossary";
 import { nameOf, open, rowsMoved } from "./group";
 import { useLoaded } from "./loaded";
 import { Picture } from "./picture";
@@ -193,13 +193,6 @@ function comparison({ delta, ci, p, lost, gained, percent: inPercent }: Against)
     lost === null ? "" : `${count(lost)} lost, ${count(gained!)} gained`,
     p === null ? "" : `p ${p < 1e-4 ? "< 0.0001" : `= ${Number(p.toPrecision(2))}`}`,
   ].filter(Boolean).join(", ");
-}
-
-export function MetricName({ metric }: { metric: Metric }) {
-  return (
-    <><Term kind="metrics" name={metric.name} />, <Term kind="labels" name={metric.labels} />
-      {metric.subset === "A" || metric.subset === "" ? "" : <>, <Term kind="subsets" name={metric.subset} /></>}</>
-  );
 }
 
 // The models, those first that are best on average over the metrics that they have.

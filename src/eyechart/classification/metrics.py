@@ -25,7 +25,6 @@ from eyechart.data.file_index import MULTILABEL
 from eyechart.data.labels import LabelSet
 from eyechart.estimates import Estimate, score_estimates
 from eyechart.gate.evidence import RESAMPLES
-from eyechart.gate.headlines import LABELLED
 from eyechart.metrics.accuracy import accuracy, correct_under_both
 from eyechart.metrics.average_precision import mean_average_precision as mean_precision
 from eyechart.metrics.average_precision import mean_average_precision_bootstrap
@@ -36,6 +35,7 @@ from eyechart.metrics.calibration import (
     calibration_error,
     calibration_error_interval,
 )
+from eyechart.metrics.categories import SINGLE_LABEL
 from eyechart.metrics.clusters import effective_sample_size
 from eyechart.metrics.intervals import Interval, effective_wilson, stratified_interval, t_interval, wilson
 from eyechart.metrics.proper_scores import log_scores
@@ -44,6 +44,7 @@ from eyechart.metrics.recall import mean_per_class_recall_bootstrap
 from eyechart.metrics.resampling import bootstrap_counts, percentile_interval, unit_bootstrap_shares
 from eyechart.metrics.thresholds import accuracy_coverage_area as coverage_auc
 from eyechart.metrics.thresholds import accuracy_coverage_area_interval
+from eyechart.records import LABELLED, WHOLE
 
 Floats = NDArray[np.floating[Any]]
 
@@ -51,13 +52,13 @@ Floats = NDArray[np.floating[Any]]
 def top1(predictions: Classification) -> Iterator[Estimate]:
     """Yield `acc1`, the proportion of images whose best class is correct, over all images and by category of labels.
 
-    If images without a label count, a second estimate is over the images with a label (`S∪M`).
+    If images without a label count, a second estimate is over the images with a label (`labelled`).
 
     Source: arXiv 2603.06578, section 2.2.
     """
     for scored_epochs in predictions.scores_by_labels:
         correct = [scored.correct for scored in scored_epochs]
-        for subset in ("A", *labelled_subset(scored_epochs), *scored_epochs[0].reported):
+        for subset in (WHOLE, *labelled_subset(scored_epochs), *scored_epochs[0].reported):
             yield from map(with_title, epoch_estimates(predictions, "acc1", scored_epochs, correct, subset))
 
 
@@ -69,7 +70,7 @@ def top5(predictions: Classification) -> Iterator[Estimate]:
     """
     for scored_epochs in predictions.scores_by_labels:
         correct = [scored.correct5 for scored in scored_epochs if scored.correct5 is not None]
-        for subset in ("A", *labelled_subset(scored_epochs)) if correct else ():
+        for subset in (WHOLE, *labelled_subset(scored_epochs)) if correct else ():
             yield from map(with_title, epoch_estimates(predictions, "acc5", scored_epochs, correct, subset))
 
 
@@ -77,12 +78,12 @@ def strict_top1(predictions: Classification) -> Iterator[Estimate]:
     """Yield `acc1_strict`, the proportion of correct text answers under the strict parser."""
     for scored_epochs in predictions.scores_by_labels:
         correct = [scored.strict for scored in scored_epochs if scored.strict is not None]
-        for subset in ("A", *labelled_subset(scored_epochs)) if correct else ():
+        for subset in (WHOLE, *labelled_subset(scored_epochs)) if correct else ():
             yield from epoch_estimates(predictions, "acc1_strict", scored_epochs, correct, subset)
 
 
 def mean_per_class_recall(predictions: Classification) -> Iterator[Estimate]:
-    """Yield `mean_per_class_recall` over the images of the category S."""
+    """Yield `mean_per_class_recall` over the images with a single label."""
     for scored_epochs in predictions.scores_by_labels:
         if predictions.name_of("mean_per_class_recall"):
             labels, correct = scored_epochs[0].labels, scored_epochs[0].correct
@@ -140,7 +141,7 @@ def out_of_prompt(predictions: Classification) -> Iterator[Estimate]:
     Source: arXiv 2603.06578, Tables 5, 15 and 16.
     """
     for scored_epochs in predictions.scores_by_labels:
-        for subset in ("A", *scored_epochs[0].reported):
+        for subset in (WHOLE, *scored_epochs[0].reported):
             yield from out_of_prompt_estimates(predictions, scored_epochs, subset)
 
 
@@ -204,7 +205,7 @@ def label_agreement(predictions: Classification) -> Iterator[Estimate]:
 
 
 def labelled_subset(scored_epochs: Sequence[ScoredLabels]) -> tuple[str, ...]:
-    """Return the subset of the images with a label (S∪M), or nothing if every image that counts has one."""
+    """Return the subset of the images with a label, or nothing if every image that counts has one."""
     whole = min(count_known(scored.correct) for scored in scored_epochs)
     part = min(count_known(mask_outcomes(scored.correct, scored.categories[LABELLED])) for scored in scored_epochs)
     return (LABELLED,) if scored_epochs[0].counts_empty and part < whole else ()
@@ -220,12 +221,12 @@ def mask_outcomes(outcomes: Float64s, mask: Bools) -> Float64s:
     return np.where(mask, outcomes, np.nan)
 
 
-def accuracy_estimate(name: str, labels: str, correct: Float64s, subset: str = "A") -> Estimate:
+def accuracy_estimate(name: str, labels: str, correct: Float64s, subset: str = WHOLE) -> Estimate:
     """Return the accuracy of outcomes (n,) of 1, 0 and NaN, with Wilson's interval."""
     return replace(proportion(name, labels, correct, subset), higher_is_better=True, correct=correct)
 
 
-def proportion(name: str, labels: str, values: Float64s, subset: str = "A") -> Estimate:
+def proportion(name: str, labels: str, values: Float64s, subset: str = WHOLE) -> Estimate:
     """Return the proportion of ones among values (n,) of 1, 0 and NaN, with Wilson's interval and no direction."""
     known = values[~np.isnan(values)]
     hits, n = int(known.sum()), len(known)
@@ -241,8 +242,8 @@ def proportion(name: str, labels: str, values: Float64s, subset: str = "A") -> E
 
 
 def with_title(estimate: Estimate) -> Estimate:
-    """Return the estimate with the title of its row in the terminal; only the categories A and S∪M have rows."""
-    return replace(estimate, title=estimate.labels if estimate.subset in ("A", LABELLED) else "")
+    """Return the estimate with the title of its row in the terminal; only all and all labelled images have rows."""
+    return replace(estimate, title=estimate.labels if estimate.subset in (WHOLE, LABELLED) else "")
 
 
 def epoch_estimates(
@@ -310,7 +311,7 @@ def recall_estimate(
     return Estimate(
         name="mean_per_class_recall",
         labels=labels,
-        subset="S",
+        subset=SINGLE_LABEL,
         value=mean_recall(correct[kept], of_class[kept], classes) if n else None,
         n=n,
         interval=stratified_interval(correct[kept], of_class[kept]) if n else None,

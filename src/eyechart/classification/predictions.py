@@ -17,10 +17,9 @@ from eyechart.data.dataset import Dataset
 from eyechart.data.equivalences import LabelPolicy
 from eyechart.data.labels import LabelSet
 from eyechart.errors import ModelError
-from eyechart.gate.headlines import LABELLED
 from eyechart.inference.arrays import CachedArray, all_failed
 from eyechart.metrics.accuracy import correctness
-from eyechart.metrics.categories import label_categories
+from eyechart.metrics.categories import FINEST, MULTI_LABEL, NO_LABEL, SINGLE_LABEL, label_categories
 from eyechart.metrics.equivalence import equivalence_groups, expand_labels
 from eyechart.metrics.intervals import wilson
 from eyechart.metrics.recall import per_class_recall, single_label
@@ -30,7 +29,7 @@ from eyechart.protocol.base import Predictions, Rows, truncation_note, with_key
 from eyechart.protocol.context import Context
 from eyechart.protocol.result import make_usage_record
 from eyechart.protocol.sample_table import SHARED_COLUMNS
-from eyechart.records import OutcomeCounts, UsageRecord
+from eyechart.records import LABELLED, WHOLE, OutcomeCounts, UsageRecord
 
 Bools = NDArray[np.bool_]
 Ints = NDArray[np.int64]
@@ -361,7 +360,7 @@ class ScoredLabels:
 
     `admissible` (n, L) are the labels with their equivalent classes, padded with -1. `correct5` is about the five best
     classes, or the ranked answers that there are, and `strict` about the strict parser; each is None if not available.
-    `categories` are masks of images, from "A" for all to the finest, and `reported` those with their own metrics.
+    `categories` are masks of images, from "all" to the finest, and `reported` those with their own metrics.
     `groups` (classes,) are the equivalence groups by which labels count as one, None if they do not.
     """
 
@@ -386,33 +385,32 @@ class ScoredLabels:
 
         chained = None if policy.strict_categories else equivalence_groups(policy.pairs, classes)
         masks = label_categories(targets.original, labels.labels, labels.annotated, chained)
-        finer = () if labels.original else tuple(name for name in masks if name != "A")
+        finer = () if labels.original else tuple(name for name in masks if name != WHOLE)
         return cls(
             labels=labels,
             admissible=admissible,
             correct=scored(top),
             correct5=scored(top, TOP) if predictions.has_top5 else None,
             strict=None if predictions.texts is None else scored(predictions.texts.strict_classes[:, None]),
-            categories={**masks, LABELLED: masks["S"] | masks["M"]},
+            categories={**masks, LABELLED: masks[SINGLE_LABEL] | masks[MULTI_LABEL]},
             reported=finer,
             groups=chained,
         )
 
     @cached_property
     def single_labels(self) -> Ints:
-        """The class of each image (n,) of the category S, the smallest of equivalent ones, -1 for other images."""
+        """The class of each image (n,) with a single label, the smallest of equivalent ones, -1 for other images."""
         return np.where(self.labels.annotated, single_label(self.labels.labels, self.groups), -1)
 
     @property
     def counts_empty(self) -> bool:
         """Whether images without a label count, as correct or as wrong, and there are any."""
-        return self.labels.empty != "exclude" and bool(self.categories["N"].any())
+        return self.labels.empty != "exclude" and bool(self.categories[NO_LABEL].any())
 
     @cached_property
     def finest_categories(self) -> list[str]:
         """The finest category of each image, "" for one that the label set does not annotate."""
-        names = ("N", "S+", "S-", "M+", "M-")
-        finest: list[str] = np.select([self.categories[name] for name in names], names, "").tolist()
+        finest: list[str] = np.select([self.categories[name] for name in FINEST], FINEST, "").tolist()
         return finest
 
     def count_outcomes(self, predictions: ClassPredictions) -> OutcomeCounts:

@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from functools import cache
 from pathlib import Path
 
-from eyechart.records import Metric, Reported
+from eyechart.records import WHOLE, Metric, Reported
 from eyechart.spec import ModelSpec
 
 
@@ -30,7 +30,7 @@ def published_result(split: str, model: ModelSpec, metrics: Sequence[Metric]) ->
     if published is None:
         return None
     value, source = published
-    ours = next((metric.value for metric in metrics if metric.name == "acc1" and metric.subset_text == "A"), None)
+    ours = next((metric.value for metric in metrics if metric.name == "acc1" and metric.subset_text == WHOLE), None)
     return Reported(value=value, source=source, delta=None if ours is None else ours - value)
 
 

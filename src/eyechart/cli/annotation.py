@@ -17,7 +17,13 @@ from eyechart.paths import report_folder
 @click.option("--protocol", metavar="NAME", help="Protocol, if the model has several.")
 @click.option("--second", metavar="SPEC", help="Second model whose answers are also shown.")
 @click.option("--second-protocol", metavar="NAME", help="Protocol of the second model.")
-@click.option("--category", metavar="S-,M-", default="S-,M-", show_default=True, help="Label categories.")
+@click.option(
+    "--category",
+    metavar="NAMES",
+    default="single_label_other,multi_label_other",
+    show_default=True,
+    help="Label categories.",
+)
 @click.option("--names", metavar="NAME", help="Class names, as --eye-names. [default: those of the split, or mill]")
 @recorded_data_option
 @store_option

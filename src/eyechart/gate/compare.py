@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from scipy.special import ndtri
 
 from eyechart.gate.evidence import Evidence, Floats, Ints, MetricEvidence
-from eyechart.gate.headlines import ANSWERED, LABELLED
+from eyechart.gate.headlines import ANSWERED
 from eyechart.metrics.clusters import (
     clustered_change_interval,
     clustered_mcnemar,
@@ -26,7 +26,7 @@ from eyechart.metrics.sequential import loss_log_e_value, sequential_loss_limit
 from eyechart.metrics.significance import bootstrap_change, interval_change, mcnemar
 from eyechart.plurals import count_of
 from eyechart.ranges import largest_change
-from eyechart.records import EMPTY, empty_label_rules
+from eyechart.records import EMPTY, LABELLED, WHOLE, empty_label_rules, full_name
 
 SAME = ("fingerprint", "seed", "samples")
 SIDES = ("in the baseline", "now")
@@ -262,7 +262,7 @@ def _compare_all(before: Evidence, after: Evidence) -> Iterator[MetricComparison
         if metric.name == ANSWERED and previous is not None and previous.value == metric.value == 1:
             continue  # no error on either side: the p-value is 1
         labelled = (metric.name, metric.labels, LABELLED, "", "")
-        if metric.subset_text == "A" and labelled in old and labelled in new:
+        if metric.subset_text == WHOLE and labelled in old and labelled in new:
             continue  # the same changes, among more samples whose outcome no answer can change
         if metric.direction and previous is not None and previous.value is not None and metric.value is not None:
             is_primary = primary and metric.name != ANSWERED
@@ -304,8 +304,8 @@ def _metric_titles(evidence: Evidence) -> list[str]:
 
 
 def metric_title(metric: MetricEvidence) -> str:
-    """Return a metric's name with its labels and subset, such as `acc1 (original, A)`."""
-    return f"{metric.name} ({metric.labels}, {metric.subset_text})"
+    """Return a metric's name with its labels and subset, such as `acc1 (original, single_label)`."""
+    return full_name(metric.name, metric.labels, metric.subset_text)
 
 
 def _compare_metric(before: Evidence, after: Evidence, old: MetricEvidence, new: MetricEvidence) -> MetricComparison:

@@ -22,7 +22,7 @@ from eyechart.gate.base85 import decode_base85, encode_base85
 from eyechart.metrics.proper_scores import brier_scores
 from eyechart.records import MetricKey, subset_text
 
-SCHEMA = 3
+SCHEMA = 4
 RESAMPLES = 1000
 STEPS = 32_767  # a bootstrap value is stored as a fraction of the largest deviation from the metric's value, in int16
 SCORE_STEP = 2.0**-20  # log scores are stored in multiples of it: off by half of it, half of what counts as no change

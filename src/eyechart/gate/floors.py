@@ -7,7 +7,7 @@ from unicodedata import normalize
 
 from eyechart.errors import SpecError
 from eyechart.gate.headlines import ANSWERED, headlines
-from eyechart.records import Metric, Record
+from eyechart.records import Metric, Record, full_name
 from eyechart.spec import did_you_mean
 
 FORM = re.compile(
@@ -117,11 +117,10 @@ def suggest_names(floor: Floor, records: Iterable[Record]) -> str:
 def describe_missed_floor(floor: Floor, record: Record, metric: Metric | None) -> str:
     """Return that a metric is on the wrong side of a floor, or has no value."""
     if metric is None:
-        scope = ", ".join(filter(None, (floor.labels, floor.subset)))
-        named = f"{floor.name} ({scope})" if scope else floor.name
+        named = full_name(floor.name, floor.labels, floor.subset)
         reason = "has no value (n=0): no sample of it was scored"
         return f"{record.case} ({record.protocol}): {named} {reason}, and --eye-floor={floor.text}."
     value = "has no value" if metric.value is None else f"is {metric.value:.4f}"
-    name = f"{metric.name} ({metric.labels}, {metric.subset_text})"
+    name = full_name(metric.name, metric.labels, metric.subset_text)
     hint = f" Values are fractions: 62 % is 0.62, and {floor.value:g} is more than all." if floor.value >= 2 else ""
     return f"{record.case} ({record.protocol}): {name} {value} (n={metric.n}), and --eye-floor={floor.text}.{hint}"

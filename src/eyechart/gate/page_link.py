@@ -46,8 +46,8 @@ class PageLink:
 def page_address(case: str, protocol: str, labels: str, number: str = "") -> str:
     """Return the address of a case's samples on the page; with the title of a metric, of the samples that it lost.
 
-    >>> page_address("imagenet/val/knn", "knn", "ReGT", "acc1 (ReGT, A)")
-    'page/index.html#/samples/imagenet/val/knn?protocol=knn&labels=ReGT&changed=lost&of=acc1+%28ReGT%2C+A%29'
+    >>> page_address("imagenet/val/knn", "knn", "ReGT", "acc1 (ReGT)")
+    'page/index.html#/samples/imagenet/val/knn?protocol=knn&labels=ReGT&changed=lost&of=acc1+%28ReGT%29'
     """
     lost = {"changed": "lost", "of": number} if number else {}
     return f"{PAGE}/index.html#/samples/{quote(case)}?{urlencode({'protocol': protocol, 'labels': labels} | lost)}"

@@ -5,7 +5,15 @@ from numpy.typing import ArrayLike, NDArray
 
 from eyechart.metrics._checks import check_booleans, check_integers, check_length
 
-CATEGORIES = ("A", "N", "S", "S+", "S-", "M", "M+", "M-")
+ALL = "all"
+NO_LABEL = "no_label"
+SINGLE_LABEL = "single_label"
+SINGLE_LABEL_ORIGINAL = "single_label_original"
+SINGLE_LABEL_OTHER = "single_label_other"
+MULTI_LABEL = "multi_label"
+MULTI_LABEL_ORIGINAL = "multi_label_original"
+MULTI_LABEL_OTHER = "multi_label_other"
+FINEST = (NO_LABEL, SINGLE_LABEL_ORIGINAL, SINGLE_LABEL_OTHER, MULTI_LABEL_ORIGINAL, MULTI_LABEL_OTHER)
 
 
 def label_categories(
@@ -21,8 +29,10 @@ def label_categories(
             an original label agrees with any of its group; without, the letter of Table 1 holds.
 
     Returns:
-        For each of A (annotated), N (no label), S (one), M (several), S+ and M+ (original among them), S- and M- (not),
-        a (n,) bool mask. A = N + S + M, S = S+ + S-, M = M+ + M-, each without overlap.
+        For each category of images a (n,) bool mask: `all` (annotated), `no_label`, `single_label`, `multi_label`
+        (several), and of the last two those whose labels include the original one (`single_label_original`,
+        `multi_label_original`) and the others (`single_label_other`, `multi_label_other`). The source calls these A, N,
+        S, M, S+, M+, S- and M-. A = N + S + M, S = S+ + S-, M = M+ + M-, each without overlap.
 
     Raises:
         ValueError: If the lengths differ or a class has no group.
@@ -30,9 +40,9 @@ def label_categories(
     Source: arXiv 2603.06578, Table 1; groups as in its authors' scorer.
 
     >>> masks = label_categories([0, 1, 2], [[0, -1], [2, 3], [-1, -1]], [True, True, True])
-    >>> {name: mask.sum().item() for name, mask in masks.items()}
-    {'A': 3, 'N': 1, 'S': 1, 'S+': 1, 'S-': 0, 'M': 1, 'M+': 0, 'M-': 1}
-    >>> label_categories([1], [[2, 3]], [True], groups=[0, 1, 2, 2])["S-"]
+    >>> [name for name, mask in masks.items() if mask[0]], [name for name, mask in masks.items() if mask[1]]
+    (['all', 'single_label', 'single_label_original'], ['all', 'multi_label', 'multi_label_other'])
+    >>> label_categories([1], [[2, 3]], [True], groups=[0, 1, 2, 2])["single_label_other"]
     array([ True])
     """
     table = collapse_groups(labels, groups)
@@ -99,5 +109,13 @@ def _masks(
     annotated: NDArray[np.bool_], count: NDArray[np.int64], agrees: NDArray[np.bool_]
 ) -> dict[str, NDArray[np.bool_]]:
     none, single, several = annotated & (count == 0), annotated & (count == 1), annotated & (count > 1)
-    masks = (annotated, none, single, single & agrees, single & ~agrees, several, several & agrees, several & ~agrees)
-    return dict(zip(CATEGORIES, masks, strict=True))
+    return {
+        ALL: annotated,
+        NO_LABEL: none,
+        SINGLE_LABEL: single,
+        SINGLE_LABEL_ORIGINAL: single & agrees,
+        SINGLE_LABEL_OTHER: single & ~agrees,
+        MULTI_LABEL: several,
+        MULTI_LABEL_ORIGINAL: several & agrees,
+        MULTI_LABEL_OTHER: several & ~agrees,
+    }

@@ -30,7 +30,7 @@ def shared_cells(
         target: The expected answer as text.
         prediction: The model's answer in the same terms, "" for none.
         correct: 1 or 0 under the first label set, None or NaN for a sample that does not count.
-        subset: The subset that the sample belongs to, such as `OOD-S` or `UA`.
+        subset: The subset that the sample belongs to, such as `OOD-S` or `unanswerable`.
         error: The message of an error.
 
     Returns:

@@ -7,9 +7,10 @@ import numpy as np
 
 from eyechart.data.slice_variables import SliceVariable
 from eyechart.estimates import Estimate
-from eyechart.gate.headlines import ANSWERED, LABELLED
+from eyechart.gate.headlines import ANSWERED
 from eyechart.metrics.clusters import clustered_wilson
 from eyechart.protocol.base import Floats, Ints
+from eyechart.records import LABELLED, WHOLE
 
 
 def slice_estimates(
@@ -40,7 +41,7 @@ def sliced_estimate(estimates: Sequence[Estimate]) -> Estimate | None:
         and estimate.correct is not None
     }
     first = next(iter(judged.values()), None)
-    if first is None or first.subset_text != "A":
+    if first is None or first.subset_text != WHOLE:
         return first
     return judged.get((first.name, first.labels, LABELLED, "", ""), first)
 

@@ -16,8 +16,9 @@ from eyechart.metrics.intervals import Interval
 from eyechart.metrics.resampling import cluster_bootstrap_totals, percentile_interval, ratios, unit_bootstrap_shares
 from eyechart.realbirdid.abstention import AbstentionPredictions
 from eyechart.realbirdid.estimators import answerability_strata, proportion
-from eyechart.realbirdid.predictions import ANSWERABLE, LABELS, UNANSWERABLE
+from eyechart.realbirdid.predictions import LABELS
 from eyechart.realbirdid.prompt_sets import prompt_number as numbered
+from eyechart.records import ANSWERABLE, UNANSWERABLE
 
 CHI_SQUARED = "chi-squared"
 Bools = NDArray[np.bool_]
@@ -106,7 +107,7 @@ def rate_mean_and_sd(group: LevelAnswers, seed: int) -> Iterator[Estimate]:
     draws = group.bootstrap_rates(seed)[:, ~np.isnan(group.rates)]
     means = draws.mean(axis=1) if rates.size else np.zeros(0)
     interval = share_interval(means, value, units) if images.any() else None
-    title = f"{group.subset} abstained, {group.prompt}"
+    title = f"{group.subset}, abstained, {group.prompt}"
     yield group.estimate("abstention", value, images, interval, title=title)
     known = len(rates) > 1
     sd = float(rates.std(ddof=1)) if known else float("nan")

@@ -14,6 +14,7 @@ from eyechart.metrics.bootstrap_samples import BootstrapSamples
 from eyechart.metrics.clusters import clustered_wilson
 from eyechart.metrics.intervals import Interval
 from eyechart.metrics.resampling import bootstrap_counts
+from eyechart.records import WHOLE
 
 Float64s = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -88,7 +89,7 @@ def harmonic_mean_estimate(
 
     scored = observations.clusters[~np.isnan(right)] if len(answerable) and len(unanswerable) else NO_CLUSTERS
     more = {"higher_is_better": True, "bootstrap": bootstrap, "title": title}
-    return estimate(name, labels, "all", scored, value, "bootstrap", **more)
+    return estimate(name, labels, WHOLE, scored, value, "bootstrap", **more)
 
 
 def answerability_strata(observations: Observations) -> NDArray[np.int64]:

@@ -27,7 +27,7 @@ from eyechart.realbirdid.name_scores import (
 from eyechart.realbirdid.options import SPECIES_NAMES
 from eyechart.realbirdid.predictions import BIRD_COLUMNS, BirdPredictions, format_numbers, format_outcomes, names_of
 from eyechart.realbirdid.species import ALL, ELIGIBLE, PREFIXES, RANGE, metric_title
-from eyechart.records import OutcomeCounts
+from eyechart.records import ANSWERABLE, UNANSWERABLE, OutcomeCounts
 
 BLOCK = 1024
 UNANSWERED = -1
@@ -135,7 +135,7 @@ def flat_list_accuracies(predictions: FlatListPredictions) -> Iterator[Estimate]
     """Yield accuracy and abstention rate of both subsets, and the harmonic mean of the accuracies."""
     observations = predictions.observations
     for labels, right, stopped in outcomes_by_labels(predictions):
-        for subset, mask in (("A", observations.answerable), ("UA", ~observations.answerable)):
+        for subset, mask in ((ANSWERABLE, observations.answerable), (UNANSWERABLE, ~observations.answerable)):
             yield proportion("acc", labels, np.where(mask, right, np.nan), subset, observations.clusters, better=True)
             yield proportion("abstained", labels, np.where(mask, stopped, np.nan), subset, observations.clusters)
         yield harmonic_mean_estimate(
@@ -149,7 +149,7 @@ def flat_list_scores(predictions: FlatListPredictions) -> Iterator[Estimate]:
     They are over all species and genera, and over both subsets together, as the harmonic mean is.
     """
     scores = log_scores_of_probabilities(predictions.top_names[ALL].of_right)
-    yield from score_estimates(ALL, scores, predictions.observations.clusters, subset="all")
+    yield from score_estimates(ALL, scores, predictions.observations.clusters)
 
 
 def top_names(read: ReadScores, right: NDArray[np.int64], observed: Observations | None = None) -> TopNames:

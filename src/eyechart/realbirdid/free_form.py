@@ -26,9 +26,9 @@ from eyechart.realbirdid.extraction import (
 )
 from eyechart.realbirdid.name_scores import require_observations
 from eyechart.realbirdid.options import EXTRACTION
-from eyechart.realbirdid.predictions import ANSWERABLE, BIRD_COLUMNS, LABELS, UNANSWERABLE, BirdPredictions
+from eyechart.realbirdid.predictions import BIRD_COLUMNS, LABELS, BirdPredictions
 from eyechart.realbirdid.prompts import ask
-from eyechart.records import OutcomeCounts, UsageRecord
+from eyechart.records import ANSWERABLE, UNANSWERABLE, OutcomeCounts, UsageRecord
 
 Bools = NDArray[np.bool_]
 Ints = NDArray[np.int64]
@@ -191,12 +191,12 @@ def free_form_accuracies(predictions: FreeFormPredictions) -> Iterator[Estimate]
     """Yield accuracy by level, abstention rate, and the harmonic mean; unparsed responses are wrong."""
     answerable = predictions.observations.answerable
     sets = (
-        ("acc", ANSWERABLE, "species", predictions.correct, answerable, "A species"),
+        ("acc", ANSWERABLE, "species", predictions.correct, answerable, f"{ANSWERABLE}, species"),
         ("acc", ANSWERABLE, "genus", predictions.correct_genus, answerable, ""),
         ("acc", UNANSWERABLE, "genus", predictions.correct_genus, ~answerable, ""),
         ("acc", UNANSWERABLE, "", predictions.correct, ~answerable, ""),
-        ("abstained", ANSWERABLE, "", predictions.abstained, answerable, "A abstained"),
-        ("abstained", UNANSWERABLE, "", predictions.abstained, ~answerable, "UA abstained"),
+        ("abstained", ANSWERABLE, "", predictions.abstained, answerable, f"{ANSWERABLE}, abstained"),
+        ("abstained", UNANSWERABLE, "", predictions.abstained, ~answerable, f"{UNANSWERABLE}, abstained"),
     )
     for name, subset, level, outcomes, mask, title in sets:
         known, better = np.where(mask, as_outcomes(predictions, outcomes), np.nan), True if name == "acc" else None

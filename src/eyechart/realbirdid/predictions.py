@@ -11,10 +11,10 @@ from eyechart.data.dataset import Dataset
 from eyechart.data.observations import DATES, MAX_LISTED, REASONS, Observations
 from eyechart.protocol.base import Predictions, Rows
 from eyechart.protocol.sample_table import shared_cells
+from eyechart.records import ANSWERABLE, UNANSWERABLE
 
 LABELS = "observations"
 BIRD_COLUMNS = ("observation", "species", "genus", "reason")  # after the shared columns
-ANSWERABLE, UNANSWERABLE = "A", "UA"  # the subsets of images
 
 
 @dataclass(frozen=True)

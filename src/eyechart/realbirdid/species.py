@@ -33,7 +33,7 @@ from eyechart.realbirdid.nlg2choice import score_free_answers
 from eyechart.realbirdid.options import GENUS_TREE, NLG2CHOICE, PROBABILITY, SPECIES_NAMES, TREE
 from eyechart.realbirdid.predictions import BIRD_COLUMNS, BirdPredictions, format_numbers, format_outcomes, names_of
 from eyechart.realbirdid.species_summary import ProbabilitySummary, summarise
-from eyechart.records import OutcomeCounts, subset_text
+from eyechart.records import ANSWERABLE, UNANSWERABLE, OutcomeCounts, subset_text
 
 ALL, RANGE, ELIGIBLE = "all species", "range", "eligible"
 PREFIXES = {ALL: "all.", RANGE: "range."}
@@ -185,7 +185,8 @@ class RangeView:
 
     def subsets(self) -> Iterator["LevelSubset"]:
         """Yield the answerable images at every level, then the unanswerable ones at every level but species."""
-        for name, mask, first in (("A", self.observations.answerable, 0), ("UA", ~self.observations.answerable, 1)):
+        answerable = self.observations.answerable
+        for name, mask, first in ((ANSWERABLE, answerable, 0), (UNANSWERABLE, ~answerable, 1)):
             for place, level in enumerate(self.observations.taxonomy.levels[first:], first):
                 yield LevelSubset(name, level, place, mask & self.answered)
 

@@ -50,6 +50,7 @@ from eyechart.realbirdid.species import (
     criterion_name,
     metric_title,
 )
+from eyechart.records import ANSWERABLE, UNANSWERABLE, WHOLE
 
 Bools = NDArray[np.bool_]
 MAIN, *OTHERS = CRITERIA
@@ -99,7 +100,9 @@ def species_scores(predictions: SpeciesPredictions) -> Iterator[Estimate]:
     """
     observations = predictions.observations
     scores = log_scores_of_probabilities(predictions.views[ALL].summary.of_species)
-    yield from score_estimates(ALL, scores, observations.clusters, level=observations.taxonomy.levels[0])
+    yield from score_estimates(
+        ALL, scores, observations.clusters, subset=ANSWERABLE, level=observations.taxonomy.levels[0]
+    )
 
 
 def range_changes(predictions: SpeciesPredictions) -> Iterator[Estimate]:
@@ -124,8 +127,8 @@ def range_changes(predictions: SpeciesPredictions) -> Iterator[Estimate]:
 
     clusters = before.observations.clusters
     both = clusters[answered] if kinds.any() and not kinds.all() else NO_CLUSTERS
-    yield estimate("ig_change", RANGE, "A", clusters[rows], gain, "bootstrap")
-    yield estimate("ua_a_change", RANGE, "all", both, tradeoff, "bootstrap")
+    yield estimate("ig_change", RANGE, ANSWERABLE, clusters[rows], gain, "bootstrap")
+    yield estimate("ua_a_change", RANGE, WHOLE, both, tradeoff, "bootstrap")
 
 
 def gain_estimates(view: RangeView, tree: Tree, seed: int) -> Iterator[Estimate]:
@@ -152,7 +155,7 @@ def gain_estimates(view: RangeView, tree: Tree, seed: int) -> Iterator[Estimate]
         more: dict[str, Any] = {}
         if name == "ig":
             more = {"higher_is_better": True, "bootstrap": bootstrap, "title": metric_title("IG", view.labels)}
-        yield estimate(name, view.labels, "A", clusters, value, "bootstrap", **more)
+        yield estimate(name, view.labels, ANSWERABLE, clusters, value, "bootstrap", **more)
 
 
 def abstention_estimates(view: RangeView, seed: int) -> Iterator[Estimate]:
@@ -174,7 +177,7 @@ def abstention_estimates(view: RangeView, seed: int) -> Iterator[Estimate]:
         more: dict[str, Any] = {}
         if criterion == MAIN:
             more = {"higher_is_better": True, "bootstrap": bootstrap, "title": metric_title("UA/A", view.labels)}
-        yield estimate(criterion_name("ua_a", criterion), view.labels, "all", both, value, "bootstrap", **more)
+        yield estimate(criterion_name("ua_a", criterion), view.labels, WHOLE, both, value, "bootstrap", **more)
 
     unsure = view.uncertainty(MAIN, 0)[view.answered]
 
@@ -183,13 +186,13 @@ def abstention_estimates(view: RangeView, seed: int) -> Iterator[Estimate]:
             unsure, without, seed=seed, clusters=clusters
         )
 
-    yield estimate("abstained_at_95", view.labels, "all", both, cost, "bootstrap")
+    yield estimate("abstained_at_95", view.labels, WHOLE, both, cost, "bootstrap")
 
 
 def tree_estimates(view: RangeView, seed: int) -> Iterator[Estimate]:
     """Yield TreeGT of a label set: accuracies at a cross-fitted threshold, and their harmonic mean."""
     right, answerable = cross_fitted_correct(view, seed), view.observations.answerable
-    for subset, mask in (("A", answerable), ("UA", ~answerable)):
+    for subset, mask in ((ANSWERABLE, answerable), (UNANSWERABLE, ~answerable)):
         outcomes = np.where(mask, right, np.nan)
         yield proportion("tree_acc", view.labels, outcomes, subset, view.observations.clusters, better=True)
     yield harmonic_mean_estimate("tree_hm", view.labels, right, view.observations, seed)
@@ -223,7 +226,7 @@ def accuracy_estimates(view: RangeView, part: LevelSubset, seed: int) -> Iterato
             probability, masked_correct(mask, view, place), bootstrap_weights(view.observations, seed)
         )
 
-    shown = view.labels == ALL and (subset, level) in (("A", "species"), ("UA", "genus"))
+    shown = view.labels == ALL and (subset, level) in ((ANSWERABLE, "species"), (UNANSWERABLE, "genus"))
     yield proportion(
         "acc",
         view.labels,
@@ -232,7 +235,7 @@ def accuracy_estimates(view: RangeView, part: LevelSubset, seed: int) -> Iterato
         view.observations.clusters,
         level=level,
         better=True,
-        title=f"{subset} {level}" if shown else "",
+        title=f"{subset}, {level}" if shown else "",
     )
     yield estimate("acc_macro", view.labels, subset, clusters, macro, "stratified", level=level)
     more = {"higher_is_better": False, "bootstrap": bootstrap, "level": level}

@@ -101,8 +101,8 @@ def prepare_local(uri: str) -> None:
 def valid_names(names: Iterable[str]) -> dict[str, str]:
     """Return names of the characters that MLflow takes, by the original ones; no two are the same.
 
-    >>> [*valid_names(["pets/test/knn@k=5/acc1[ImGT,A].low", "a,b", "a=b"]).values()]
-    ['pets/test/knn k 5/acc1 ImGT A.low', 'a b', 'a b 42144f39']
+    >>> [*valid_names(["pets/test/knn@k=5/acc1[ImGT, multi_label].low", "a,b", "a=b"]).values()]
+    ['pets/test/knn k 5/acc1 ImGT multi_label.low', 'a b', 'a b 42144f39']
     """
     valid: dict[str, str] = {}
     for name in names:

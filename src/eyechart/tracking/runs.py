@@ -12,7 +12,7 @@ from msgspec import to_builtins
 from eyechart.errors import EyechartError
 from eyechart.gate.verdict_file import SessionVerdicts
 from eyechart.plurals import count_of
-from eyechart.records import RECORDS_FILE, Metric, Record, Records, read_run
+from eyechart.records import RECORDS_FILE, Metric, Record, Records, among_text, read_run
 from eyechart.run_folder import LINES
 from eyechart.secret_values import hide_secrets
 from eyechart.tracking.targets import Target
@@ -105,9 +105,8 @@ def case_name(record: Record) -> str:
 
 
 def metric_name(record: Record, metric: Metric) -> str:
-    """Return the name of a metric in a tracker, the same for each model: CASE/METRIC[LABELS,SUBSET]."""
-    within = ",".join(filter(None, (metric.labels, metric.subset_text)))
-    return f"{case_name(record)}/{metric.name}[{within}]"
+    """Return the name of a metric in a tracker, the same for each model: CASE/METRIC[LABELS, SUBSET]."""
+    return f"{case_name(record)}/{metric.name}[{among_text(metric.labels, metric.subset_text)}]"
 
 
 def name_numbers(record: Record) -> Iterator[tuple[str, float]]:

@@ -95,7 +95,7 @@ def test_a_pull_request_is_reported_and_its_comment_updated(job: Any, gated: Any
     assert Path(job.outputs["report"]["run"], "records.json").exists()
     errors = [line for line in job.log.splitlines() if line.startswith("::error ")]
     assert re.fullmatch(
-        r"::error title=imagenet/tiny/replay\[path=a\.csv\] \(replay\)::regression: acc1\[ImGT, A\] "
+        r"::error title=imagenet/tiny/replay\[path=a\.csv\] \(replay\)::regression: acc1 \(ImGT\) "
         r"100\.00 %25 -> 0\.00 %25 \(n=18, p=\S+; 18 lost, 0 gained\)",
         errors[0],
     )

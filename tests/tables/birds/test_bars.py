@@ -62,7 +62,7 @@ def ranged(flock):
     """A model that gains by range lists, and one that loses; without a change of their own in the record."""
     for model, before, after in (("hf_clip[a]", 0.5, 0.8), ("hf_clip[b]", 0.6, 0.4)):
         numbers = [(name, labels, of, value, 30, (value - 0.1, value + 0.1))
-                   for name, of in (("ig", "A"), ("ua_a", "all")) for labels, value in
+                   for name, of in (("ig", "answerable"), ("ua_a", "all")) for labels, value in
                    (("eligible", before), ("range", after))]  # fmt: skip
         flock.case(model=model, metrics=numbers)
     return flock.pool()
@@ -105,13 +105,13 @@ def test_figure_6_has_the_means_and_every_model_as_a_point(ranged, figure):
 
 
 def test_a_model_with_one_side_alone_has_no_bar(flock, figure):
-    flock.case(metrics=[("ig", "range", "A", 0.5), ("ua_a", "range", "all", 0.5)])
+    flock.case(metrics=[("ig", "range", "answerable", 0.5), ("ua_a", "range", "all", 0.5)])
     assert not figure(flock.pool(), "F19").axes[0].containers
 
 
 @pytest.mark.parametrize("name", ["F6", "F19"])
 def test_a_number_that_no_model_has_is_told_in_its_panel(flock, figure, name):
-    flock.case(metrics=[("ig", labels, "A", 0.5) for labels in ("eligible", "range")])
+    flock.case(metrics=[("ig", labels, "answerable", 0.5) for labels in ("eligible", "range")])
     has, lacks = figure(flock.pool(), name).axes
     assert (len(has.containers), [text.get_text() for text in lacks.texts]) == (2, [NOTHING])
     assert has.get_ylim() == lacks.get_ylim()

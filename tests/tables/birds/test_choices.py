@@ -29,7 +29,7 @@ def said(three):
     found = next(e for e in three.groups[0].with_protocols("species").cases if e.model == "hf_clip[b]")
     text = (found.folder / found.record.predictions.path).read_text(encoding="utf-8")
     every = csv.DictReader(StringIO(text))
-    return [row for row in every if row["subset"] == "A" and row["range.species.probability"]]
+    return [row for row in every if row["subset"] == "answerable" and row["range.species.probability"]]
 
 
 @pytest.fixture
@@ -72,7 +72,7 @@ def test_the_numbers_of_choices_ascend_and_hold_every_image(said, bins):
 def test_the_correlation_is_spearmans(three, said):
     (page,) = CHOICES.get_pages(three)
     images = read_confidences(page)
-    images = images[(images["row"].map(page.names["Model"]) == "hf_clip[b]") & (images["subset"] == "A")]
+    images = images[(images["row"].map(page.names["Model"]) == "hf_clip[b]") & (images["subset"] == "answerable")]
     for name in ("entropy", "probability"):
         number = correlate(images["choices"], images[name], images["observation"])
         pairs = [(int(row["range.candidates"]), float(row[f"range.species.{name}"])) for row in said]
@@ -132,10 +132,13 @@ def test_an_interval_stays_where_probabilities_can_be():
 
 
 def test_images_without_an_answer_under_their_list_are_left_out(flock):
-    images = (("2", "A", "a", "0.9", "0.1"), ("0", "A", "b", "", ""), ("3", "UA", "c", "0.4", "0.6"))
+    images = (
+        *(("2", "answerable", "a", "0.9", "0.1"), ("0", "answerable", "b", "", "")),
+        ("3", "unanswerable", "c", "0.4", "0.6"),
+    )
     names = ("range.candidates", "subset", "observation", "range.species.probability", "range.species.entropy")
     rows = [dict(zip(names, image, strict=True)) for image in images]
-    flock.case(metrics=[("ig", "range", "A", 0.5)], rows=rows)
+    flock.case(metrics=[("ig", "range", "answerable", 0.5)], rows=rows)
     table = flock.rows("realbirdid-F11")
     assert [(row["Choices"], row["Images"]) for row in table] == [("2", "answerable"), ("3", "unanswerable")]
     assert [row["Frequency n"] for row in table] == ["1", "1"]

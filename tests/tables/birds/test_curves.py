@@ -75,14 +75,14 @@ def test_without_lists_there_is_no_right_side(aviary, figure, name):
 def test_every_model_has_a_curve_and_its_area_as_in_the_record(three, figure, entry):
     ax = figure(three, "F5").axes[1]
     curves, texts = ax.get_lines(), [text.get_text() for text in ax.get_legend().get_texts()]
-    found = entry.metric("auc", "all species", "A.species")
+    found = entry.metric("auc", "all species", "answerable.species")
     assert len(curves) == len(texts) == 3
     assert f"{100 * found.value:.1f} [{100 * found.ci[0]:.1f}, {100 * found.ci[1]:.1f}]" in texts
 
 
 def test_the_tradeoff_is_the_receivers_curve_of_the_answers(three, figure, entry):
     said = answers(entry)
-    unanswerable = [row["subset"] == "UA" for row in said]
+    unanswerable = [row["subset"] == "unanswerable" for row in said]
     x, y, _ = roc_curve(unanswerable, [-float(row["all.species.probability"]) for row in said], drop_intermediate=False)
     line = figure(three, "F9").axes[0].get_lines()[1]  # encoders stand first, by their names
     drawn = {tuple(np.round(point, 3)) for point in line.get_xydata()}
@@ -98,7 +98,7 @@ def test_chance_is_drawn_beside_tradeoffs_alone(three, figure):
 
 @pytest.mark.parametrize("share", [0.25, 0.5, 0.75])
 def test_an_accuracy_in_the_table_is_that_of_the_surest_answers(three, entry, share):
-    said = [row for row in answers(entry) if row["subset"] == "A"]
+    said = [row for row in answers(entry) if row["subset"] == "answerable"]
     surest = sorted(said, key=lambda row: -float(row["all.species.probability"]))[: round((1 - share) * len(said))]
     right = 100 * np.mean([int(row["all.species.correct"]) for row in surest])
     (row,) = (row for row in rows(three, "realbirdid-F17") if row["Model"] == entry.model)
@@ -119,7 +119,7 @@ def test_a_table_has_the_areas_of_the_record_with_their_intervals(three, entry, 
 def test_abstaining_is_one_less_coverage(three):
     (page,) = SUMMARY.get_pages(three)
     points = read_points(page)
-    over, along = (accuracy_curve(("A", "species"), falls=falls) for falls in (False, True))
+    over, along = (accuracy_curve(("answerable", "species"), falls=falls) for falls in (False, True))
     coverage, abstained = (curve_points(points, curve, "all species") for curve in (over, along))
     for row in range(len(page.cases)):
         one, other = (frame[frame["row"] == row].to_numpy() for frame in (coverage, abstained))
@@ -147,24 +147,24 @@ def test_beyond_the_last_point_there_is_no_accuracy():
 def test_points_without_a_number_are_left_out(flock, figure):
     points = [(0.5, 1), ("", 0), (0.2, ""), (0.1, 0.25)]
     rows = [{"labels": "all species", "curve": "ig", "x": x, "y": y} for x, y in points]
-    flock.case(metrics=[("ig", "all species", "A", 0.5)], files={"curves": rows})
+    flock.case(metrics=[("ig", "all species", "answerable", 0.5)], files={"curves": rows})
     (line,) = figure(flock.pool(), "F5").axes[0].get_lines()
     assert line.get_xydata().tolist() == [[10, 25], [50, 100]]
 
 
 def test_a_case_without_curves_is_refused_with_the_remedy(flock):
-    flock.case(metrics=[("ig", "all species", "A", 0.5)])
+    flock.case(metrics=[("ig", "all species", "answerable", 0.5)])
     with pytest.raises(ReportError, match=r"names no curves\. Run the case again"):
         flock.tables("realbirdid-F5")
 
 
 def test_curves_of_other_columns_are_refused(flock):
-    flock.case(metrics=[("ig", "all species", "A", 0.5)], files={"curves": [{"labels": "a", "x": 1}]})
+    flock.case(metrics=[("ig", "all species", "answerable", 0.5)], files={"curves": [{"labels": "a", "x": 1}]})
     with pytest.raises(ReportError, match=r"has no column curve; its columns are labels, x\. Run the case again"):
         flock.tables("realbirdid-F5")
 
 
 def test_curves_that_no_case_has_are_not_drawn(flock, figure):
     points = [{"labels": "all species", "curve": "ig", "threshold": t, "x": 1 - t, "y": t} for t in (1, 0.5, 0)]
-    flock.case(metrics=[("ig", "all species", "A", 0.5)], files={"curves": points})
+    flock.case(metrics=[("ig", "all species", "answerable", 0.5)], files={"curves": points})
     assert [ax.get_title() for ax in figure(flock.pool(), "F5").axes] == ["IG (all species)"]

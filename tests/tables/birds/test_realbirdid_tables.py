@@ -88,7 +88,7 @@ def percent(part):
 def test_table_2_has_the_auroc_of_the_answers(rows, said):
     answers = said("species")
     unsure = [1 - float(row["all.species.probability"]) for row in answers]
-    expected = roc_auc_score([row["subset"] == "UA" for row in answers], unsure)
+    expected = roc_auc_score([row["subset"] == "unanswerable" for row in answers], unsure)
     (row,) = (row for row in rows("realbirdid-T2") if row["Model"] == "a")
     assert float(row["UA/A"]) == pytest.approx(100 * expected, abs=0.006)
     assert (row["UA/A n"], row["IG n"]) == ("60", "40")
@@ -98,9 +98,9 @@ def test_table_3_has_the_accuracies_of_the_answers(rows, said):
     answers = said("species")
     row = rows("realbirdid-T3")[0]
     for head, level, subset in (
-        ("A Species", "species", "A"),
-        ("A Genus", "genus", "A"),
-        ("UA Genus", "genus", "UA"),
+        ("A Species", "species", "answerable"),
+        ("A Genus", "genus", "answerable"),
+        ("UA Genus", "genus", "unanswerable"),
     ):
         right = [int(each[f"all.{level}.correct"]) for each in answers if each["subset"] == subset]
         assert (row[f"{head} Acc"], row[f"{head} Acc n"]) == (percent(right), str(len(right)))
@@ -116,17 +116,17 @@ def test_table_3_under_range_has_the_listed_images_alone(rows, said):
 def test_figure_4_has_the_flat_lists_answers(rows, said):
     answers = said("flat_list")
     row = rows("realbirdid-F4")[0]
-    for head, subset in (("Answerable", "A"), ("Unanswerable", "UA")):
+    for head, subset in (("Answerable", "answerable"), ("Unanswerable", "unanswerable")):
         assert row[head] == percent([int(each["all.correct"]) for each in answers if each["subset"] == subset])
     assert row["A abstained"] == percent(
-        [each["all.answer_level"] == "genus" for each in answers if each["subset"] == "A"]
+        [each["all.answer_level"] == "genus" for each in answers if each["subset"] == "answerable"]
     )
     assert [row["Method"] for row in rows("realbirdid-F4")] == ["Flat list", "TreeGT"] * 2
 
 
 def test_figure_19_is_about_the_listed_images_with_paired_intervals(rows, said):
     answers = [row for row in said("species") if row["range.species"]]
-    without = [row["subset"] == "UA" for row in answers]
+    without = [row["subset"] == "unanswerable" for row in answers]
     row = rows("realbirdid-F19")[0]
     for head, prefix in (("UA/A without", "all"), ("UA/A with", "range")):
         unsure = [1 - float(each[f"{prefix}.species.probability"]) for each in answers]
@@ -154,7 +154,7 @@ def test_table_5_counts_the_observations(rows, asked):
 
 def unanswered(said):
     """The answers to unanswerable images."""
-    return [row for row in said("abstention") if row["subset"] == "UA"]
+    return [row for row in said("abstention") if row["subset"] == "unanswerable"]
 
 
 def test_table_4_has_the_shares_of_the_answers(rows, said):
@@ -200,7 +200,7 @@ def test_every_wording_is_there_with_its_text(rows, asked):
 def test_free_words_have_the_shares_of_the_answers(rows, said):
     answers = said("free_form")
     (row,) = rows("realbirdid-free-form")
-    for head, subset in (("A Species", "A"), ("Unanswerable", "UA")):
+    for head, subset in (("A Species", "answerable"), ("Unanswerable", "unanswerable")):
         assert row[head] == percent([int(each["correct"]) for each in answers if each["subset"] == subset])
 
 

@@ -25,7 +25,7 @@ from eyechart.reports.tables import tables
 pytestmark = pytest.mark.deep
 
 TABLES = ("T2", "T3", "T4", "F4", "F5", "F7", "F8", "F10", "F11", "F16", "F17", "F19", "wordings")
-SPOTS = ("A.species", "A.genus", "UA.genus")
+SPOTS = ("answerable.species", "answerable.genus", "unanswerable.genus")
 
 
 def rows_of(pool: Runs, name: str) -> list[dict[str, str]]:
@@ -79,7 +79,7 @@ def test_the_share_of_a_wording_has_the_records_interval(noisy):
     noisy.abstention("hf[c]")
     (record,) = noisy.records
     for row in rows_of(noisy.pool(), "wordings"):
-        category = f"UA/{row['Level']}/{row['Wording']}"
+        category = f"unanswerable/{row['Level']}/{row['Wording']}"
         (metric,) = [m for m in record.metrics if (m.name, m.subset_text) == ("abstention", category)]
         ends = [float(row[f"Abstention {end}"]) for end in ("low", "high")]
         assert ends == pytest.approx([100 * end for end in metric.ci], abs=0.006)
@@ -90,8 +90,8 @@ def test_every_metric_says_of_how_many_observations_its_images_are(noisy):
     noisy.abstention("hf[c]")
     clusters, answerable = noisy.seen.clusters, noisy.seen.answerable
     observations = {
-        "A": len({*clusters[answerable]}),
-        "UA": len({*clusters[~answerable]}),
+        "answerable": len({*clusters[answerable]}),
+        "unanswerable": len({*clusters[~answerable]}),
         "all": len({*clusters}),
     }
     for metric in (metric for record in noisy.records for metric in record.metrics):
@@ -112,7 +112,7 @@ def test_the_accuracy_where_nothing_is_left_out_has_the_records_interval(species
 
 def test_the_accuracy_of_the_surest_images_is_that_of_their_observations(noisy, species):
     text = (species.folder / species.record.predictions.path).read_text(encoding="utf-8")
-    birds = [row for row in csv.DictReader(StringIO(text)) if row["subset"] == "A"]
+    birds = [row for row in csv.DictReader(StringIO(text)) if row["subset"] == "answerable"]
     birds.sort(key=lambda row: -float(row["all.species.probability"]))
     (row,) = rows_of(noisy.pool(), "F17")
     surest = birds[: int(row["A species, 50 % left out (all species) n"])]
@@ -140,7 +140,7 @@ def test_the_page_draws_the_interval_of_the_record(species):
         for row in accuracy_rows(SampleGroup("birds", "birds", (CaseSamples(species, "species", said),), "species"))
         if row["labels"] == "species"
     ]
-    metric = species.metric("acc", "all species", "A.species")
+    metric = species.metric("acc", "all species", "answerable.species")
     assert (found["value"], found["n"]) == (pytest.approx(metric.value), metric.n)
     assert found["ci"] == pytest.approx(metric.ci)
 
@@ -150,7 +150,7 @@ def test_the_page_draws_the_mean_over_repeats_that_the_record_has(species):
     mean = Metric(
         name="repeated_acc",
         labels="species",
-        subset="A",
+        subset="answerable",
         value=0.7,
         n=9,
         n_clusters=9,

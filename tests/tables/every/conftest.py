@@ -220,5 +220,5 @@ def few_birds(aviary: Any) -> Runs:
 def free_form(flock: Any) -> Runs:
     """Free words about birds."""
     for model in MLLMS:
-        flock.mllm("free_form", model, metrics=[("acc", "observations", "A.species", 0.5, 40, (0.3, 0.7))])
+        flock.mllm("free_form", model, metrics=[("acc", "observations", "answerable.species", 0.5, 40, (0.3, 0.7))])
     return Runs(flock.pool().groups, ())

@@ -110,16 +110,16 @@ AREAS = {
     ("ua_a", "all"): lambda view, rows, _: ua_a(
         view.uncertainty("max_probability", 0)[rows], view.observations.answerable[rows] == 0
     ),
-    ("ig", "A"): lambda view, rows, views: (
+    ("ig", "answerable"): lambda view, rows, views: (
         information_gain(views.tree, view.summary.threshold_steps.select(rows), view.observations.species[rows]).area
     ),
-    ("auc", "A.genus"): lambda view, rows, _: accuracy_coverage_area(
+    ("auc", "answerable.genus"): lambda view, rows, _: accuracy_coverage_area(
         *level(view, rows[view.observations.answerable[rows]], 1)[:2]
     ),
-    ("auc_macro", "A.genus"): lambda view, rows, _: macro_auc(
+    ("auc_macro", "answerable.genus"): lambda view, rows, _: macro_auc(
         *level(view, rows[view.observations.answerable[rows]], 1)
     ),
-    ("ece", "UA.order"): lambda view, rows, _: calibration_error(
+    ("ece", "unanswerable.order"): lambda view, rows, _: calibration_error(
         *level(view, rows[~view.observations.answerable[rows]], 2)[:2]
     ),
 }

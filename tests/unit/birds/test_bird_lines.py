@@ -19,12 +19,12 @@ def lines(bird_world: Any) -> dict[str, list[tuple[str, ...]]]:
 
 def test_species_have_their_main_numbers(lines: Any) -> None:
     assert [(line[2], line[3]) for line in lines["species"]] == [
-        ("ig", "A, all species"),
-        ("ig", "A, range"),
+        ("ig", "answerable, all species"),
+        ("ig", "answerable, range"),
         ("ua_a", "all, all species"),
         ("ua_a", "all, range"),
-        ("acc", "A, species, all species"),
-        ("acc", "UA, genus, all species"),
+        ("acc", "answerable, species, all species"),
+        ("acc", "unanswerable, genus, all species"),
     ]
     assert {line[1] for line in lines["species"]} == {"species"}
 
@@ -46,4 +46,4 @@ def test_a_line_has_the_value_with_its_interval_and_the_errors(lines: Any) -> No
 def test_numbers_of_nobody_have_no_line(bird_world: Any) -> None:
     world = bird_world.with_birds(*bird_world.birds[14:])
     rows = select_rows([world.record(world.saying())], verbose=True).rows[1:]
-    assert [(line[2], line[3]) for line in rows] == [("acc", "UA, genus")]
+    assert [(line[2], line[3]) for line in rows] == [("acc", "unanswerable, genus")]

@@ -38,7 +38,7 @@ def test_every_bird_has_a_row_that_says_which_it_is(case: Any) -> None:
     rows = world.rows(record)
     assert [row["observation"] for row in rows] == [f"o{row}" for row in range(22)]
     known = [(row["species"] or row["genus"], row["target"], row["reason"], row["subset"]) for row in rows]
-    assert known == [(name, name, why, "A" if " " in name else "UA") for name, why, _ in world.birds]
+    assert known == [(name, name, why, "answerable" if " " in name else "unanswerable") for name, why, _ in world.birds]
     assert all(row["genus"] == (row["species"] or row["genus"]).split()[0] for row in rows)
     assert [int(row["range.candidates"]) for row in rows] == [len(told.strip("?")) for *_, told in world.birds]
 
@@ -52,7 +52,7 @@ def test_an_error_is_a_row_of_nothing_else(case: Any) -> None:
 
 
 def test_what_is_unknown_is_neither_right_nor_wrong(case: Any) -> None:
-    rows = [row for row in case[0].rows(case[1]) if row["subset"] == "UA" and not row["error"]]
+    rows = [row for row in case[0].rows(case[1]) if row["subset"] == "unanswerable" and not row["error"]]
     assert {row["all.species.correct"] for row in rows} == {""}
     assert {row["all.genus.correct"] for row in rows} == {"0", "1"}
 
@@ -64,7 +64,7 @@ def test_a_bird_without_a_place_has_nothing_by_list_though_it_has_choices(case: 
 
 def test_outcomes_are_of_the_finest_level_that_is_known(case: Any) -> None:
     world, record = case
-    finest = {"A": "all.species", "UA": "all.genus"}
+    finest = {"answerable": "all.species", "unanswerable": "all.genus"}
     rows = world.rows(record)
     told = [row["correct"] for row in rows]
     assert told == [row[f"{finest[row['subset']]}.correct"] for row in rows]

@@ -27,7 +27,7 @@ def right_names(world: Any, protocol: str) -> dict[int, int]:
 
 
 @pytest.mark.parametrize("model", ["comparing", "saying"])
-@pytest.mark.parametrize(("protocol", "subset"), [("species", "A.species"), ("flat_list", "all")])
+@pytest.mark.parametrize(("protocol", "subset"), [("species", "answerable.species"), ("flat_list", "all")])
 def test_scores_are_plain_loops_over_the_logits(
     make_bird_world: Any, number: Any, model: str, protocol: str, subset: str
 ) -> None:
@@ -54,7 +54,7 @@ def test_a_species_without_probability_has_the_least_score(make_bird_world: Any,
     logits = np.zeros((2, 14), np.float32)
     logits[:, 0] = 45
     record = world.record(world.comparing(logits), "species")
-    assert number(record, "log_score", "A.species").value == pytest.approx(log(LEAST) / 2)
+    assert number(record, "log_score", "answerable.species").value == pytest.approx(log(LEAST) / 2)
 
 
 def evidence(world: Any, logits: Any, protocol: str, **more: Any) -> Evidence:
@@ -84,7 +84,7 @@ def test_photographs_of_one_observation_are_one_unit(make_bird_world: Any, numbe
     world = make_bird_world(skill=6.0)
     observations = replace(world.seen, ids=tuple(f"o{row // 2}" for row in range(22)))
     record = world.record(world.comparing(), "species", observations=observations)
-    metric = number(record, "log_score", "A.species")
+    metric = number(record, "log_score", "answerable.species")
     assert (metric.n, metric.n_clusters, metric.ci_method) == (14, 7, "clustered student")
     logits = [world.logits() * factor for factor in (1.0, 0.4)]
     sides = [evidence(world, values, "species", observations=observations) for values in logits]

@@ -29,7 +29,7 @@ def refused() -> Any:
 
 
 def test_a_number_of_nobody_is_none_and_not_worked_out() -> None:
-    found = estimate("ig", "range", "A", np.zeros(0, np.int64), refused, "bootstrap").metric
+    found = estimate("ig", "range", "answerable", np.zeros(0, np.int64), refused, "bootstrap").metric
     assert (found.value, found.ci, found.n, found.ci_method) == (None, None, 0, "bootstrap")
 
 
@@ -37,25 +37,31 @@ def test_a_number_is_plain() -> None:
     found = estimate(
         "ig",
         "range",
-        "A",
+        "answerable",
         np.array([4, 7, 4]),
         lambda: (np.float64(0.5), Interval(np.float64(0.25), np.float64(1))),
         "bootstrap",
     ).metric
-    assert (found.name, found.labels, found.subset_text, found.n, found.n_clusters) == ("ig", "range", "A", 3, 2)
+    assert (found.name, found.labels, found.subset_text, found.n, found.n_clusters) == (
+        "ig",
+        "range",
+        "answerable",
+        3,
+        2,
+    )
     assert (found.value, found.ci) == (0.5, (0.25, 1.0))
     assert {type(found.value), *map(type, found.ci or ())} == {float}
 
 
 def test_a_rate_is_of_those_that_have_an_outcome() -> None:
-    found = proportion("acc", "range", SIDES[0], "UA.genus", np.arange(4)).metric
-    assert (found.name, found.labels, found.subset_text, found.n) == ("acc", "range", "UA.genus", 3)
+    found = proportion("acc", "range", SIDES[0], "unanswerable.genus", np.arange(4)).metric
+    assert (found.name, found.labels, found.subset_text, found.n) == ("acc", "range", "unanswerable.genus", 3)
     assert found.value == pytest.approx(2 / 3)
     assert found.ci == pytest.approx(tuple(wilson(2, 3)))
 
 
 def test_a_rate_of_nobody_is_none() -> None:
-    found = proportion("acc", "range", NOBODY, "A", np.arange(2)).metric
+    found = proportion("acc", "range", NOBODY, "answerable", np.arange(2)).metric
     assert (found.value, found.ci, found.n) == (None, None, 0)
 
 

@@ -77,7 +77,7 @@ def told(rows: list[dict[str, str]], labels: str) -> list[dict[str, str]]:
 @pytest.mark.parametrize("labels", LABELS)
 def test_numbers_are_counts_of_the_csv(case: Any, number: Any, labels: str) -> None:
     record, rates = case[2], []
-    for category in ("A", "UA"):
+    for category in ("answerable", "unanswerable"):
         some = [row for row in told(case[3], labels) if row["subset"] == category]
         right = [row["answer"] == (row["species"] or row["genus"]) for row in some]
         assert [int(row["correct"]) for row in some] == right

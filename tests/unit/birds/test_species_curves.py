@@ -9,11 +9,11 @@ import pytest
 from eyechart.protocol.curves import POINTS, thin_curve
 
 LABELS = ("all species", "eligible", "range")
-SETS = ("A.species", "A.genus", "A.order", "UA.genus", "UA.order")
+SETS = ("answerable.species", "answerable.genus", "answerable.order", "unanswerable.genus", "unanswerable.order")
 CRITERIA = ("max_probability", "entropy", "margin")
 BROKEN = frozenset({1, 15})
 AREAS = {
-    "ig": ("ig", "A"),
+    "ig": ("ig", "answerable"),
     **{f"abstention {name}": (f"ua_a_{name}".removesuffix("_max_probability"), "all") for name in CRITERIA},
     **{f"accuracy {name}": ("auc", name) for name in SETS},
     **{f"accuracy {name} {criterion}": (f"auc_{criterion}", name) for name in SETS for criterion in CRITERIA[1:]},
@@ -71,23 +71,26 @@ def test_curves_go_from_end_to_end(case: Any, number: Any, name: str) -> None:
         if name.startswith("abstention"):
             assert (first, last) == ([0, 0], [1, 1])
         elif name == "ig":
-            assert (first, last) == ([0, 1], [1, pytest.approx(number(case[0], "acc", "A.species", labels).value)])
+            assert (first, last) == (
+                [0, 1],
+                [1, pytest.approx(number(case[0], "acc", "answerable.species", labels).value)],
+            )
         else:
             whole = number(case[0], "acc_macro" if name.startswith("macro") else "acc", AREAS[name][1], labels).value
             assert (last[0], last[1]) == (1, pytest.approx(whole))
 
 
 def test_a_threshold_keeps_what_its_point_says(case: Any) -> None:
-    told = [row for row in case[2] if row["subset"] == "A" and row["all.species"]]
+    told = [row for row in case[2] if row["subset"] == "answerable" and row["all.species"]]
     sure = np.array([float(row["all.species.probability"]) for row in told])
     right = np.array([row["all.species.correct"] == "1" for row in told])
-    for threshold, x, y in case[1]["all species", "accuracy A.species"]:
+    for threshold, x, y in case[1]["all species", "accuracy answerable.species"]:
         kept = sure - 1 >= threshold - 1e-9
         assert (x, y) == (pytest.approx(kept.mean()), pytest.approx(right[kept].mean()))
 
 
 def test_thresholds_are_written_in_full(case: Any) -> None:
-    found = case[1]["all species", "accuracy A.species"][:, 0]
+    found = case[1]["all species", "accuracy answerable.species"][:, 0]
     assert (np.round(found, 6) != found).any()
 
 

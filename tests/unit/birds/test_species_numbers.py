@@ -11,7 +11,7 @@ import pytest
 from eyechart.records import Metric, Record
 
 LABELS = ("all species", "eligible", "range")
-SETS = ("A.species", "A.genus", "A.order", "UA.genus", "UA.order")
+SETS = ("answerable.species", "answerable.genus", "answerable.order", "unanswerable.genus", "unanswerable.order")
 BROKEN = frozenset({1, 15})
 SEED = 0  # the runner's own
 
@@ -48,7 +48,7 @@ def images(case: Any) -> Callable[..., list[Image]]:
 
     def images(labels: str, category: str = "all.species") -> list[Image]:
         subset, _, level = category.partition(".")
-        wanted = (subset,) if category in SETS else ("A", "UA")
+        wanted = (subset,) if category in SETS else ("answerable", "unanswerable")
         column = f"{'range' if labels == 'range' else 'all'}.{level}"
         listed = "all.species" if labels == "all species" else "range.species"
         told = [row for row in rows if row[listed] and row["subset"] in wanted]
@@ -120,7 +120,10 @@ def test_the_trade_off_is_a_count_of_pairs(case: Any, number: Any, criterion: st
     for labels in LABELS:
         source = f"{'range' if labels == 'range' else 'all'}.species"
         told = [row for row in case[2] if row["all.species" if labels == "all species" else "range.species"]]
-        sides = [[Image(row, source, row["species"]) for row in told if row["subset"] == kind] for kind in ("UA", "A")]
+        sides = [
+            [Image(row, source, row["species"]) for row in told if row["subset"] == kind]
+            for kind in ("unanswerable", "answerable")
+        ]
         pairs = [one.sure[criterion] - other.sure[criterion] for one, other in product(*sides)]
         expected = sum(0.5 if not gap else float(gap < 0) for gap in pairs) / len(pairs)
         found = number(case[1], name, "all", labels)
@@ -132,7 +135,8 @@ def test_what_most_unanswerable_birds_cost_is_a_count(case: Any, number: Any) ->
         source = f"{'range' if labels == 'range' else 'all'}.species"
         told = [row for row in case[2] if row["all.species" if labels == "all species" else "range.species"]]
         a, ua = (
-            sorted(float(row[f"{source}.probability"]) for row in told if row["subset"] == kind) for kind in ("A", "UA")
+            sorted(float(row[f"{source}.probability"]) for row in told if row["subset"] == kind)
+            for kind in ("answerable", "unanswerable")
         )
         cut = ua[math.ceil(0.95 * len(ua)) - 1]
         found = number(case[1], "abstained_at_95", "all", labels)
@@ -206,7 +210,7 @@ def test_information_gain_is_a_loop_over_thresholds(case: Any, trees: Any, numbe
     name, seen = "_".join(["ig", *how]), case[0].seen
     for labels in LABELS:
         told = {row: tree for row, tree in trees(labels).items() if seen.answerable[row]}
-        found = number(case[1], name, "A", labels)
+        found = number(case[1], name, "answerable", labels)
         assert found.n == len(told)
         assert found.value == pytest.approx(gain(told, [seen.species[row] for row in told], **how), abs=1e-6)
 
@@ -246,14 +250,17 @@ def test_the_trees_stops_are_judged_by_the_other_half(case: Any, trees: Any, num
     }
     right = crossed(trees(labels), nodes)
     a, ua = ([hit for row, hit in right.items() if (nodes[row] < 9) == kind] for kind in (True, False))
-    found = [number(record, *which, labels) for which in (("tree_acc", "A"), ("tree_acc", "UA"), ("tree_hm", "all"))]
+    found = [
+        number(record, *which, labels)
+        for which in (("tree_acc", "answerable"), ("tree_acc", "unanswerable"), ("tree_hm", "all"))
+    ]
     assert [each.n for each in found] == [len(a), len(ua), len(right)]
     means = [sum(a) / len(a), sum(ua) / len(ua)]
     expected = [*means, 2 * means[0] * means[1] / sum(means) if sum(means) else 0]
     assert [each.value for each in found] == pytest.approx(expected)
 
 
-@pytest.mark.parametrize(("name", "category"), [("ig", "A"), ("ua_a", "all")])
+@pytest.mark.parametrize(("name", "category"), [("ig", "answerable"), ("ua_a", "all")])
 def test_what_lists_change_is_the_difference_of_the_same_birds(
     case: Any, number: Any, name: str, category: str
 ) -> None:

@@ -60,11 +60,11 @@ def test_sets_are_levels_of_either_kind(case: Any) -> None:
     found = [(*where, np.flatnonzero(mask).tolist()) for *where, mask in case[1]["range"].subsets()]
     a, ua = [row for row in LISTED if row < 14], [row for row in LISTED if row >= 14]
     kinds = [
-        ("A", "species", 0, a),
-        ("A", "genus", 1, a),
-        ("A", "order", 2, a),
-        ("UA", "genus", 1, ua),
-        ("UA", "order", 2, ua),
+        ("answerable", "species", 0, a),
+        ("answerable", "genus", 1, a),
+        ("answerable", "order", 2, a),
+        ("unanswerable", "genus", 1, ua),
+        ("unanswerable", "order", 2, ua),
     ]
     assert found == kinds
 
@@ -89,4 +89,4 @@ def test_the_tree_is_that_of_the_names(case: Any) -> None:
 
 def test_names_tell_the_criterion_unless_it_is_the_main_one() -> None:
     assert [criterion_name("auc", "max_probability"), criterion_name("auc", "entropy")] == ["auc", "auc_entropy"]
-    assert criterion_name("accuracy A.species", "margin", " ") == "accuracy A.species margin"
+    assert criterion_name("accuracy answerable.species", "margin", " ") == "accuracy answerable.species margin"

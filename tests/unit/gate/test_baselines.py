@@ -107,11 +107,11 @@ def test_one_that_is_cut_off_is_refused(cases: Any, tmp_path: Path, cut: int) ->
 
 @pytest.mark.parametrize(
     ("before", "now", "why"),
-    [('"schema": 3\n}', '"schema": 0\n}', "has schema 0; .* reads schema 3. Write it again"),
-     ('"schema": 3\n}', '"schema": 4\n}', "has schema 4; .* Upgrade eyechart"),
+    [('"schema": 4\n}', '"schema": 0\n}', "has schema 0; .* reads schema 4. Write it again"),
+     ('"schema": 4\n}', '"schema": 5\n}', "has schema 5; .* Upgrade eyechart"),
      ('"correct"', '"wrong"', "^$"), ('"samples": 3', '"samples": 30', "has another size than 4 bytes"),
      ('"samples": 3', '"samples": "3"', r"cases\[0\].samples"), ('"arrays": {', '"arrays": {}, "p": {', "is missing"),
-     (',\n  "schema": 3\n}', "\n}", "schema")],
+     (',\n  "schema": 4\n}', "\n}", "schema")],
 )  # fmt: skip
 def test_one_of_another_schema_or_that_is_damaged_is_refused(
     cases: Any, tmp_path: Path, before: str, now: str, why: str

@@ -36,7 +36,9 @@ def found(p: float = NAN, delta: float = -0.1, **other: Any) -> MetricComparison
     from eyechart.gate.evidence import MetricEvidence
 
     better = other.pop("better", 1)
-    proof = MetricEvidence(name=other.pop("name", "acc1"), labels="ImGT", subset="A", value=0.5, n=10, direction=better)
+    proof = MetricEvidence(
+        name=other.pop("name", "acc1"), labels="ImGT", subset="all", value=0.5, n=10, direction=better
+    )
     names = {"case": "imagenet/val/m[]", "protocol": "mcq", "model": "m[]"}
     whole = names | {"before": 0.5, "after": 0.5 + delta, "ci": None}
     counts = {"n": 10, "n_clusters": other.get("n", 10)}
@@ -178,8 +180,8 @@ def test_only_numbers_with_a_direction_and_two_values_are_compared(make: Any, sh
     before = make([*share(acc1=[1], mmd2=[1], acc5=[1], oop=[1]), named("mcc", None)])
     after = make([*share(acc1=[1], mmd2=[1], f1=[1]), named("acc5", None)])
     assert [each.metric.name for each in compare_metrics(before, after)] == ["acc1"]
-    assert missing_metrics(before, after) == ["acc5 (ImGT, A)"]
-    assert added_metrics(before, after) == ["f1 (ImGT, A)"]
+    assert missing_metrics(before, after) == ["acc5 (ImGT)"]
+    assert added_metrics(before, after) == ["f1 (ImGT)"]
 
 
 @pytest.mark.parametrize("other", [
@@ -225,7 +227,7 @@ def test_numbers_of_a_ground_truth_that_one_side_has_are_missing_or_added(make: 
     before, after = make(old), make(new, label_hashes={"ImGT": "t", "ReaL": "r"})
     assert not differences(before, after)
     assert [each.metric.labels for each in compare_metrics(before, after)] == ["ImGT"]
-    assert (added_metrics(before, after), missing_metrics(after, before)) == (["acc1 (ReaL, A)"], ["acc1 (ReaL, A)"])
+    assert (added_metrics(before, after), missing_metrics(after, before)) == (["acc1 (ReaL)"], ["acc1 (ReaL)"])
 
 
 @pytest.mark.parametrize("other", [
@@ -267,8 +269,8 @@ def test_numbers_that_lost_the_same_samples_are_told_as_one(make: Any, share: An
     every = list(compare_metrics(make(share(acc1=[1] * 20 + [0], acc5=[1] * 20 + [0], mc_acc=[1] * 20 + [0])), now))
     assert [one.changed_samples == every[0].changed_samples for one in every] == [True, True, False]
     said = describe_loss(decide(every, Rule(0.01))[:2], every, now.keys)
-    assert "acc1 (ImGT, A) is worse than the baseline." in said
-    assert "  the same samples also changed: acc5 (ImGT, A)\n" in said
+    assert "acc1 (ImGT) is worse than the baseline." in said
+    assert "  the same samples also changed: acc5 (ImGT)\n" in said
 
 
 def test_what_came_nearest_to_a_loss_is_said() -> None:
@@ -299,7 +301,7 @@ def test_power_is_at_the_hardest_place_of_the_session() -> None:
     none, small = found(NAN, method="unpaired"), found(1.0, n=3)
     said = list(power_lines(decide([share_of, other, none, small]), 0.01))
     assert f"a loss of {100 * minimum_detectable_loss(1000, 0.05, 0.01 / 3):.2f} points" in said[0]
-    assert "f1 (ImGT, A) would show a loss of 3.85 points" in said[1]
+    assert "f1 (ImGT) would show a loss of 3.85 points" in said[1]
     assert ["would show no loss" in line for line in said] == [False, False, True, True]
 
 
@@ -313,11 +315,11 @@ def test_power_without_a_baseline_supposes_what_nobody_saw(make: Any, share: Any
     ]
     said = list(power_without_baseline([make(given), make(share(acc5=[0, NAN, 0]))], 0.01))
     least = 100 * minimum_detectable_loss(600, SUPPOSED, 0.01 / 2)
-    assert f"acc1 (ImGT, A) would show a loss of {least:.2f} points (n=600, exact McNemar, if 5% of these" in said[0]
-    assert "f1 (ImGT, A) would show a loss of" in said[1]
+    assert f"acc1 (ImGT) would show a loss of {least:.2f} points (n=600, exact McNemar, if 5% of these" in said[0]
+    assert "f1 (ImGT) would show a loss of" in said[1]
     assert "unpaired; less where the same samples are compared" in said[1]
-    assert "acc5 (ImGT, A) would show no loss" in said[-1]
-    assert "ece (ImGT, A) would show no loss" in said[3]
+    assert "acc5 (ImGT) would show no loss" in said[-1]
+    assert "ece (ImGT) would show no loss" in said[3]
     assert len(said) == 5
 
 

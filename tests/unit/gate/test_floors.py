@@ -18,7 +18,7 @@ def records(run_folder: Any) -> list[Record]:
     return list(read_run(run_folder).records)
 
 
-def value(record: Record, name: str, labels: str, category: str = "A") -> float:
+def value(record: Record, name: str, labels: str, category: str = "all") -> float:
     (found,) = [
         each.value for each in record.metrics if (each.name, each.labels, each.subset_text) == (name, labels, category)
     ]
@@ -28,7 +28,7 @@ def value(record: Record, name: str, labels: str, category: str = "A") -> float:
 
 @pytest.mark.parametrize("text", [
     "imagenet/zero_shot:acc1>=0.62", "imagenet/val/zero_shot:acc1[ReGT]>=0.7", "imagenet/zero_shot:ece<=0.05",
-    "oodbench/l-a.1/existence:acc >= .5", "a/b:c[ReGT,S+]>=1",
+    "oodbench/l-a.1/existence:acc >= .5", "a/b:c[ReGT,multi_label]>=1",
 ])  # fmt: skip
 def test_what_is_a_floor(text: str) -> None:
     assert parse_floor(text).text == text
@@ -52,7 +52,7 @@ def test_a_floor_is_missed_below_it_alone(records: list[Record]) -> None:
     assert (broken, where) == (missed, record)
     assert metric is not None
     assert describe_missed_floor(broken, record, metric) == (
-        f"{record.case} (supervised): acc1 (ImGT, A) is {now:.4f} (n={metric.n}), and --eye-floor={missed.text}."
+        f"{record.case} (supervised): acc1 (ImGT) is {now:.4f} (n={metric.n}), and --eye-floor={missed.text}."
     )
 
 
@@ -70,16 +70,16 @@ def test_a_floor_without_labels_is_about_every_ground_truth_and_model(records: l
     ]
     assert len({record.case for record, _ in found if record}) == 2
     assert {(metric.labels, metric.subset_text) for _, metric in found if metric} == {
-        ("ImGT", "A"), ("ReGT", "S∪M"), ("WeaselGT", "A")}  # fmt: skip
+        ("ImGT", "all"), ("ReGT", "labelled"), ("WeaselGT", "all")}  # fmt: skip
 
 
 def test_a_floor_may_be_about_a_category_or_a_number_that_has_no_whole(records: list[Record]) -> None:
     (metric,) = {
         metric.subset_text
-        for _, _, metric in find_missed_floors([parse_floor("imagenet/zero_shot:acc1[ReGT,S]>=2")], records)
+        for _, _, metric in find_missed_floors([parse_floor("imagenet/zero_shot:acc1[ReGT,single_label]>=2")], records)
         if metric
     }
-    assert metric == "S"
+    assert metric == "single_label"
     assert [
         each
         for _, each, _ in find_missed_floors([parse_floor("imagenet/zero_shot:mean_per_class_recall>=2")], records)
@@ -117,11 +117,11 @@ def test_a_floor_about_nothing_is_told(records: list[Record], text: str) -> None
 def test_a_record_without_a_number_that_it_should_have_misses_the_floor(records: list[Record]) -> None:
     record = next(each for each in records if each.protocol == "supervised")
     bare = replace(record, metrics=tuple(each for each in record.metrics if each.name == "answered"))
-    missed = parse_floor("imagenet/supervised:acc1[ImGT,A]>=0")
+    missed = parse_floor("imagenet/supervised:acc1[ImGT,all]>=0")
     assert list(find_missed_floors([missed], [bare])) == [(missed, bare, None)]
     assert list(find_missed_floors([missed], [record])) == []
     assert describe_missed_floor(missed, bare, None) == (
-        f"{record.case} (supervised): acc1 (ImGT, A) has no value (n=0): no sample of it was scored, and "
+        f"{record.case} (supervised): acc1 (ImGT) has no value (n=0): no sample of it was scored, and "
         f"--eye-floor={missed.text}."
     )
 
@@ -131,4 +131,4 @@ def test_a_number_without_a_value_is_below_every_floor(records: list[Record]) ->
     for sign in (">=", "<="):
         broken = parse_floor(f"imagenet/zero_shot:acc1{sign}0.5")
         assert broken.is_missed(empty)
-        assert "acc1 (ImGT, A) has no value (n=0)" in describe_missed_floor(broken, records[0], empty)
+        assert "acc1 (ImGT) has no value (n=0)" in describe_missed_floor(broken, records[0], empty)

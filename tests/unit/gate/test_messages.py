@@ -28,7 +28,7 @@ def case(make: Any) -> Any:
 def test_a_number_that_the_baseline_lacks_is_named_and_several_are_counted(case: Any) -> None:
     rest = f"  They were not compared. Write the baseline again {UPDATE}"
     for lacking, count in (
-        (["acc1 (ImGT, A)"], "one number that the case has now: acc1 (ImGT, A)"),
+        (["acc1 (ImGT)"], "one number that the case has now: acc1 (ImGT)"),
         (["f1 (A, B)", "ig (A, B)"], "2 numbers that the case has now: f1 (A, B), ig (A, B)"),
     ):
         assert describe_incomplete_baseline(case, KEPT, lacking) == f"{CASE}: {KEPT} lacks {count}.\n{rest}"

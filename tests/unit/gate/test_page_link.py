@@ -43,10 +43,10 @@ def test_a_command_is_read_by_a_shell_as_it_was_meant() -> None:
 
 @pytest.mark.parametrize("model", ["hf[Qwen/Qwen3-VL,dtype=bfloat16]", "replay[path=a b#c?d&e%25+ü.csv]"])
 def test_an_address_holds_any_model(model: str) -> None:
-    found = urlsplit(page_address(f"imagenet/val/{model}", "replay", "Re&GT", "acc1 (Re&GT, S+)"))
+    found = urlsplit(page_address(f"imagenet/val/{model}", "replay", "Re&GT", "acc1 (Re&GT, single_label_original)"))
     path, _, query = found.fragment.partition("?")
     assert unquote(path) == f"/samples/imagenet/val/{model}"
-    wanted = {"protocol": "replay", "labels": "Re&GT", "changed": "lost", "of": "acc1 (Re&GT, S+)"}
+    wanted = {"protocol": "replay", "labels": "Re&GT", "changed": "lost", "of": "acc1 (Re&GT, single_label_original)"}
     assert parse_qs(query) == {name: [value] for name, value in wanted.items()}
 
 
@@ -66,7 +66,7 @@ def test_a_loss_leads_to_its_images_where_it_is_told_image_by_image(
     before, now = (make(each if outcomes else [bare(one) for one in each]) for each in given)
     every = list(compare_metrics(before, now))
     said = describe_loss(decide(every, Rule(0.01))[:1], every, now.keys)
-    assert ("changed=lost&of=acc1+%28ImGT%2C+A%29" in said) is lost
+    assert ("changed=lost&of=acc1+%28ImGT%29" in said) is lost
     assert "on the page: page/index.html#/samples/imagenet/val/m%5B%5D?protocol=zero_shot&labels=ImGT" in said
 
 

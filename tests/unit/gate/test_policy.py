@@ -59,7 +59,7 @@ def test_without_a_policy_primary_metrics_are_critical_and_others_are_supporting
         ({"split": "imagenet/*", "metric": "acc5"}, [1]),
         ({"split": "imagenet"}, []),
         ({"split": "toybox/*"}, []),
-        ({"protocol": "zero_shot", "labels": "ImGT", "subset": "A", "model": "m*"}, [0, 1]),
+        ({"protocol": "zero_shot", "labels": "ImGT", "subset": "all", "model": "m*"}, [0, 1]),
         ({"model": "n*"}, []),
         ({"protocol": "knn", "model": "m*"}, []),
     ],

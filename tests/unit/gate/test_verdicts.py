@@ -14,7 +14,9 @@ NAN = float("nan")
 
 def compared(p: float, delta: float, name: str = "acc1") -> MetricComparison:
     """A number that moved by so much."""
-    proof = MetricEvidence(name=name, labels="ImGT", subset="A", value=0.5, n=100, direction=-1 if name == "ece" else 1)
+    proof = MetricEvidence(
+        name=name, labels="ImGT", subset="all", value=0.5, n=100, direction=-1 if name == "ece" else 1
+    )
     sizes: dict[str, Any] = {"before": 0.5, "after": 0.5 + delta, "delta": delta, "n": 100, "n_clusters": 100}
     return MetricComparison("imagenet/val/x", "zero_shot", "x", proof, **sizes, ci=None, p=p, method="exact McNemar")
 

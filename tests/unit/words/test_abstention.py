@@ -86,25 +86,30 @@ def test_pictures_come_one_after_another_with_all_their_questions(ask: Any, talk
 def test_rates_are_those_of_the_wordings(ask: Any) -> None:
     found = values(ask(), "abstention")
     rates = [0, 2 / 5, 3 / 5, 1, 2 / 5]
-    assert [found[f"UA/{name}"] for name in ("plain/01", "plain/02", "plain/03", "polite/01", "polite/02")] == rates
-    assert (found["UA/plain"], found["UA/polite"]) == (pytest.approx(1 / 3), pytest.approx(0.7))
+    assert [
+        found[f"unanswerable/{name}"] for name in ("plain/01", "plain/02", "plain/03", "polite/01", "polite/02")
+    ] == rates
+    assert (found["unanswerable/plain"], found["unanswerable/polite"]) == (pytest.approx(1 / 3), pytest.approx(0.7))
 
 
 def test_the_spread_is_that_of_the_rates(ask: Any) -> None:
     found = values(ask(), "abstention_sd")
-    assert found == {"UA/plain": pytest.approx(np.std([0, 0.4, 0.6], ddof=1)), "UA/polite": pytest.approx(0.18**0.5)}
+    assert found == {
+        "unanswerable/plain": pytest.approx(np.std([0, 0.4, 0.6], ddof=1)),
+        "unanswerable/polite": pytest.approx(0.18**0.5),
+    }
 
 
 def test_a_wording_has_wilsons_interval(ask: Any) -> None:
-    one = numbers(ask())["abstention", "UA/plain/02"]
+    one = numbers(ask())["abstention", "unanswerable/plain/02"]
     assert (one.n, one.ci, one.ci_method) == (5, tuple(wilson(2, 5)), "wilson")
 
 
 def test_cochrans_q_is_over_the_wordings_of_a_level(ask: Any) -> None:
     found = ask()
     wanted = cochran_q(found.abstained[:3].T)
-    assert values(found, "cochran_q")["UA/plain"] == wanted.q
-    assert values(found, "cochran_p")["UA/plain"] == wanted.p
+    assert values(found, "cochran_q")["unanswerable/plain"] == wanted.q
+    assert values(found, "cochran_p")["unanswerable/plain"] == wanted.p
 
 
 def test_declining_is_counted_by_what_is_the_matter(ask: Any) -> None:
@@ -122,8 +127,8 @@ def test_the_right_reason_is_the_birds_own(ask: Any) -> None:
 def test_who_never_declines_has_no_right_reason(ask: Any, talker: Any) -> None:
     found = ask(talker(lambda *_: "Corvus corax"))
     assert values(found, "correct_reason") == {"plain": None, "polite": None}
-    assert values(found, "cochran_p") == {"UA/plain": 1, "UA/polite": 1}
-    assert values(found, "abstention")["UA/plain"] == 0
+    assert values(found, "cochran_p") == {"unanswerable/plain": 1, "unanswerable/polite": 1}
+    assert values(found, "abstention")["unanswerable/plain"] == 0
 
 
 def test_every_interval_is_around_its_value(ask: Any) -> None:
@@ -137,8 +142,8 @@ def test_asking_about_all_asks_only_about_the_others(ask: Any, talker: Any) -> N
     one, every = ask(first), ask(second, abstention_images="all")
     assert {row for (row,), _ in second.asked} == {0, 1, 2}
     assert every.abstained[:, list(UNANSWERABLE)].tolist() == one.abstained.tolist()
-    assert values(every, "abstention")["A/polite"] == pytest.approx(1 / 6)
-    assert values(every, "abstention")["UA/polite"] == values(one, "abstention")["UA/polite"]
+    assert values(every, "abstention")["answerable/polite"] == pytest.approx(1 / 6)
+    assert values(every, "abstention")["unanswerable/polite"] == values(one, "abstention")["unanswerable/polite"]
 
 
 def test_a_limit_and_other_levels_ask_nothing_anew(ask: Any, talker: Any, levels: Path) -> None:
@@ -162,7 +167,7 @@ def test_a_wording_that_free_form_put_is_not_put_again(ask: Any, aviary: Any, ta
 def test_a_level_of_one_wording_has_no_spread(ask: Any, levels: Path) -> None:
     levels.write_text('plain = ["Who?"]', encoding="utf-8")
     found = ask()
-    assert values(found, "abstention_sd") == {"UA/plain": None}
+    assert values(found, "abstention_sd") == {"unanswerable/plain": None}
     assert values(found, "cochran_q") == {}
 
 
@@ -192,8 +197,11 @@ def test_an_error_is_left_out_of_its_wording_alone(ask: Any, talker: Any) -> Non
     found = ask(talker(lambda shown, text: failed if (shown, text) == ((4,), "Who?") else say(shown, text)))
     assert found.errors == {6: "content filter"}
     one = numbers(found)
-    assert (one["abstention", "UA/plain/02"].value, one["abstention", "UA/plain/02"].n) == (1 / 4, 4)
-    assert (one["cochran_q", "UA/plain"].n, one["p_abstain", "angle/occlusion/plain"].n) == (4, 2)
+    assert (one["abstention", "unanswerable/plain/02"].value, one["abstention", "unanswerable/plain/02"].n) == (
+        1 / 4,
+        4,
+    )
+    assert (one["cochran_q", "unanswerable/plain"].n, one["p_abstain", "angle/occlusion/plain"].n) == (4, 2)
 
 
 def test_the_outcomes_add_up(ask: Any, talker: Any) -> None:

@@ -49,12 +49,12 @@ def test_every_answer_has_its_depth_and_is_right_or_not(aviary: Any, speaker: An
 def test_the_numbers_are_those_of_the_answers(aviary: Any, speaker: Any) -> None:
     found = numbers(FreeForm().predict(aviary(speaker())))
     assert {name: (one.value, one.n) for name, one in found.items()} == {
-        ("acc", "A.species"): (1 / 3, 3),
-        ("acc", "A.genus"): (1.0, 3),
-        ("acc", "UA.genus"): (2 / 5, 5),
-        ("acc", "UA"): (2 / 5, 5),
-        ("abstained", "A"): (1 / 3, 3),
-        ("abstained", "UA"): (3 / 5, 5),
+        ("acc", "answerable.species"): (1 / 3, 3),
+        ("acc", "answerable.genus"): (1.0, 3),
+        ("acc", "unanswerable.genus"): (2 / 5, 5),
+        ("acc", "unanswerable"): (2 / 5, 5),
+        ("abstained", "answerable"): (1 / 3, 3),
+        ("abstained", "unanswerable"): (3 / 5, 5),
         ("hm", "all"): (pytest.approx(2 / (3 + 5 / 2)), 8),
     }
     assert all(one.ci is not None and one.ci[0] <= one.value <= one.ci[1] for one in found.values())
@@ -70,7 +70,7 @@ def test_an_error_is_left_out_of_the_numbers(aviary: Any, speaker: Any) -> None:
     failed = Answer("", (), False, error="content filter")
     found = FreeForm().predict(aviary(speaker(failed, *SAID[1:])))
     assert found.errors == {0: "content filter"}
-    assert (numbers(found)["acc", "A.species"].value, numbers(found)["acc", "A.species"].n) == (0, 2)
+    assert (numbers(found)["acc", "answerable.species"].value, numbers(found)["acc", "answerable.species"].n) == (0, 2)
 
 
 def test_a_broken_picture_is_an_error(aviary: Any, speaker: Any) -> None:
@@ -85,7 +85,7 @@ def test_without_birds_of_a_kind_there_is_no_harmonic_mean(aviary: Any, speaker:
     aviary.birds = birds
     found = numbers(FreeForm().predict(aviary(speaker("Corvus"))))
     assert found["hm", "all"].value is None
-    assert found["acc", "A.species"].n == sum(species >= 0 for species, _, _ in birds)
+    assert found["acc", "answerable.species"].n == sum(species >= 0 for species, _, _ in birds)
 
 
 def test_who_says_nothing_but_nonsense_is_unread_by_inclusion(aviary: Any, speaker: Any) -> None:

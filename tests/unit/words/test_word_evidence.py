@@ -54,7 +54,7 @@ def test_a_run_is_itself(kept: Any, unchanged: Any, protocol: str, names: set[st
 def test_a_share_names_the_birds_that_it_lost(kept: Any, judged_numbers: Any) -> None:
     found = judged_numbers(kept("free_form", SAID), kept("free_form", WORSE))
     lost = {each.metric.subset_text: each.lost for each in found if each.metric.name == "acc"}
-    assert lost["A.species"] == (0, 2)
+    assert lost["answerable.species"] == (0, 2)
     assert {each.method for each in found if each.metric.name == "hm"} == {"paired bootstrap"}
 
 

@@ -42,10 +42,10 @@ def test_every_bird_is_written(recorded: Any) -> None:
     assert head == [*SHARED_COLUMNS, *about, "response", "answer_level", "truncated"]
     assert {row.pop() for row in rows} == {0}
     raven = "Corvus corax"
-    assert rows[0] == ["s00", raven, raven, 1, "A", "", "o0", raven, "Corvus", "", raven, "species"]
+    assert rows[0] == ["s00", raven, raven, 1, "answerable", "", "o0", raven, "Corvus", "", raven, "species"]
     assert (rows[1][2:4], rows[1][10:]) == (["Corvus", 0], ["A Corvus?", "genus"])
-    assert (rows[2][2:6], rows[2][10:]) == (["", "", "A", "content filter"], ["", ""])
-    assert rows[3][:6] == ["s03", "Corvus", "cannot tell", 1, "UA", ""]
+    assert (rows[2][2:6], rows[2][10:]) == (["", "", "answerable", "content filter"], ["", ""])
+    assert rows[3][:6] == ["s03", "Corvus", "cannot tell", 1, "unanswerable", ""]
     assert rows[3][6:] == ["o3", "", "Corvus", "image quality", "Unknown", "abstained"]
     assert [(*row[2:4], row[11]) for row in rows[4:]] == [
         ("Turdus merula", 0, "species"),
@@ -78,9 +78,22 @@ def test_every_answer_to_every_wording_is_written(recorded: Any) -> None:
     about = ["prompt_level", "prompt", "observation", "reason"]
     assert head == [*SHARED_COLUMNS, *about, "response", "stated_reason", "truncated"]
     assert {row.pop() for row in rows} == {0}
-    assert rows[0] == ["s03", "abstain", "", 0, "UA", "", "plain", "plain/01", "o3", "image quality", "", ""]
-    assert rows[4] == ["s07", "abstain", "", "", "UA", "content filter", "plain", "plain/01", "o7", "", "", ""]
-    assert rows[6][:6] == ["s04", "abstain", "abstain", 1, "UA", ""]
+    assert rows[0] == ["s03", "abstain", "", 0, "unanswerable", "", "plain", "plain/01", "o3", "image quality", "", ""]
+    assert rows[4] == [
+        "s07",
+        "abstain",
+        "",
+        "",
+        "unanswerable",
+        "content filter",
+        "plain",
+        "plain/01",
+        "o7",
+        "",
+        "",
+        "",
+    ]
+    assert rows[6][:6] == ["s04", "abstain", "abstain", 1, "unanswerable", ""]
     assert rows[6][6:] == ["plain", "plain/02", "o4", "angle/occlusion", "a matter of song", "vocalization"]
     assert len(rows) == 10
 
@@ -144,10 +157,17 @@ def test_nothing_to_abstain_from_is_said(recorded: Any, aviary: Any) -> None:
 def test_the_terminal_has_a_row_for_each_level_and_none_for_a_wording(recorded: Any) -> None:
     found = recorded("abstention", say, TWO, abstention_images="all").write_record(1.0, {}, "pytest")
     rows = select_rows([found], verbose=True).rows[1:]
-    assert [(row[2], row[3]) for row in rows] == [("abstention", "UA, plain"), ("abstention", "A, plain")]
+    assert [(row[2], row[3]) for row in rows] == [
+        ("abstention", "unanswerable, plain"),
+        ("abstention", "answerable, plain"),
+    ]
 
 
 def test_the_terminal_has_what_was_named_and_how_often_nothing_was(recorded: Any) -> None:
     found = recorded("free_form", lambda *_: "hm").write_record(1.0, {}, "pytest")
     rows = select_rows([found], verbose=True).rows[1:]
-    assert [(row[2], row[3]) for row in rows] == [("acc", "A, species"), ("abstained", "A"), ("abstained", "UA")]
+    assert [(row[2], row[3]) for row in rows] == [
+        ("acc", "answerable, species"),
+        ("abstained", "answerable"),
+        ("abstained", "unanswerable"),
+    ]

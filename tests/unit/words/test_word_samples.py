@@ -27,14 +27,14 @@ def test_free_form_has_the_shared_columns(predict: Any, sample_table: Any) -> No
     predictions = predict("free_form")
     table = sample_table("free_form", predictions)
     assert [row["target"] for row in table] == [row["species"] or row["genus"] for row in table]
-    assert [row["subset"] for row in table] == ["A" if row["species"] else "UA" for row in table]
+    assert [row["subset"] for row in table] == ["answerable" if row["species"] else "unanswerable" for row in table]
     assert [row["error"] for row in table if row["error"]] == ["content filter"]
     assert {row["prediction"] for row in table} == {"Corvus corax", "Corvus", "Turdus merula", "cannot tell", ""}
 
 
 def test_abstention_has_them_and_counts_what_a_model_should_do(predict: Any, sample_table: Any) -> None:
     table = sample_table("abstention", predict("abstention", abstention_images="all"))
-    assert {(row["subset"], row["target"]) for row in table} == {("A", "answer"), ("UA", "abstain")}
+    assert {(row["subset"], row["target"]) for row in table} == {("answerable", "answer"), ("unanswerable", "abstain")}
     assert {row["prediction"] for row in table} == {"answer", "abstain", ""}
     for row in table:
         assert row["correct"] == ("" if row["error"] else str(int(row["prediction"] == row["target"])))
