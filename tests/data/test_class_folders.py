@@ -152,8 +152,8 @@ def test_more_lines_than_folders_if_all_folders_are_among_them(fill: Fill) -> No
 
 def test_lines_that_name_another_folder_are_refused(fill: Fill) -> None:
     message = refusal(fill("cat/0.png", "dog/0.png", "emu/0.png", classnames="dog\na cat\nan emu\n"))
-    assert "line 1 has its own name" in message
-    assert "number 2 of the folders" in message
+    assert "line 2 has its own name" in message
+    assert "number 1 of the folders" in message
 
 
 @pytest.mark.parametrize("folders", [("apple", "Banana"), ("class2", "class10"), ("a_c", "ab")])
@@ -286,3 +286,68 @@ def test_a_folder_says_where_labels_and_names_are_from(
     fill: Fill, names: list[str], classnames: str, provenance: str
 ) -> None:
     assert opened(fill(*names, classnames=classnames)).provenance.endswith(provenance)
+
+
+@pytest.mark.parametrize(
+    ("lines", "message"),
+    [
+        ("2 red\n0 blue\n1 green\n", "begins with '2 red', and all its lines are numbered"),
+        ("0,blue\n1,green\n2,red\n", "all its lines are numbered"),
+        ("1. blue\n2. green\n3. red\n", "all its lines are numbered"),
+        ("0\tblue\n1\tgreen\n2\tred\n", "all its lines are numbered"),
+        ('"blue"\n"green"\n"red"\n', "all its lines are in quotes"),
+    ],
+)
+def test_lines_that_are_numbered_or_in_quotes(fill: Fill, lines: str, message: str) -> None:
+    with pytest.raises(DataError, match=message):
+        opened(fill("a/0.png", "b/0.png", "c/0.png", classnames=lines))
+
+
+@pytest.mark.parametrize("lines", ["1 finger\n2 fingers\n3 fingers\n", "0 - zero\n1 - one\n2 - two\n"])
+def test_names_that_begin_with_numbers(fill: Fill, lines: str) -> None:
+    assert opened(fill("a/0.png", "b/0.png", "c/0.png", classnames=lines)).names == tuple(lines.split("\n")[:-1])
+
+
+@pytest.mark.parametrize(
+    ("folders", "lines"),
+    [
+        ("001.cat 002.ant", "ant\ncat\n"),
+        ("guinea-pig ox-eye", "ox eye\nguinea pig\n"),
+        ("GuineaPig OxEye", "ox eye\nguinea pig\n"),
+        ("cat dog", "dogs\ncats\n"),
+        ("cat dog", "a dog\na cat\n"),
+    ],
+)
+def test_lines_that_name_other_folders_in_another_spelling(fill: Fill, folders: str, lines: str) -> None:
+    with pytest.raises(DataError, match="but line 2 has its own name: give the lines in the order of the folders"):
+        opened(fill(*(f"{folder}/0.png" for folder in folders.split()), classnames=lines))
+
+
+@pytest.mark.parametrize("name", ["c", "a/1.png", "classnames.txt", "slices.csv"])
+@pytest.mark.parametrize("target", ["nowhere", "itself"])
+def test_links_to_nothing_are_named(fill: Fill, name: str, target: str) -> None:
+    folder = fill("a/0.png", "b/0.png")
+    (folder / name).symlink_to("nowhere" if target == "nowhere" else Path(name).name)
+    with pytest.raises(DataError, match=rf"{name} is a link to .* that cannot be followed"):
+        opened(folder)
+
+
+@pytest.mark.parametrize(
+    ("name", "wanted"),
+    [
+        ("Classnames.txt", "classnames.txt"),
+        ("slices.tsv", "slices.csv or slices.parquet"),
+        ("Slices.CSV", "slices.csv"),
+    ],
+)
+def test_files_of_nearly_a_known_name_are_said_to_be_left_out(fill: Fill, name: str, wanted: str) -> None:
+    folder = fill("a/0.png", "b/0.png")
+    (folder / name).write_text("x")
+    assert f"{name} is not read: expected {wanted}" in " ".join(opened(folder).notes)
+
+
+@pytest.mark.parametrize(
+    "name", ["__MACOSX (1)", "@__thumb", "MSOCache", "LOST.DIR", "PaxHeaders.123", "GNUSparseFile.0", "wandb"]
+)
+def test_further_folders_of_systems_are_no_classes(fill: Fill, name: str) -> None:
+    assert opened(fill("a/0.png", "b/0.png", f"{name}/0.png")).names == ("a", "b")

@@ -66,6 +66,18 @@ def test_a_wrong_table_is_refused(folder: Path, text: str, why: str) -> None:
         variables(folder)
 
 
+def test_keys_as_windows_and_shells_write_them_and_rows_of_commas(folder: Path) -> None:
+    (folder / "slices.csv").write_text("key,light\n.\\cat\\1.png,day\n./cat/2.png,night\n,\n,\n")
+    values, codes = variables(folder)["light"]
+    assert (values, codes[:2]) == (("day", "night"), [0, 1])
+
+
+def test_semicolons_with_a_comma_in_the_header(folder: Path) -> None:
+    (folder / "slices.csv").write_text("key;light, time\ncat/1.png;day\n")
+    with pytest.raises(DataError, match="has semicolons between its columns, expected commas"):
+        variables(folder)
+
+
 def test_the_taxa_of_birds_are_slices_on_every_level() -> None:
     levels = ("species", "genus", "order")
     names = (("a a", "a b", "c c"), ("a", "c"), ("x", "y"))

@@ -4,12 +4,14 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from unicodedata import normalize
 
 from eyechart.data.foreign_labels import describe_label_files, is_layout
 from eyechart.data.imagenet import CLASSES, SYNSET, synset_classes
 from eyechart.data.names import fold_name
 from eyechart.errors import DataError
 
+ARTICLES = ("a", "an", "the")
 TEXT_ORDER = 10  # numbers below it have one order as numbers and as text
 CLASSNAMES = "classnames.txt"
 LINES = f"class names: {CLASSNAMES}"
@@ -138,7 +140,7 @@ def _read_names(folder: Path, folders: Sequence[str], names: Sequence[str]) -> C
             f"{folder} has {len(folders)} class folders and {len(names)} lines in classnames.txt: give one line for "
             "every folder, in the order of their names, and an empty folder for a class without pictures."
         )
-    for place, line in enumerate(own):
+    for place, line in enumerate(_nearest_lines(folders, names, own)):
         if line not in (None, place):
             raise DataError(
                 f"{folder} has the class folder {folders[place]}, which is number {place + 1} of the folders in order "
@@ -152,6 +154,29 @@ def _read_names(folder: Path, folders: Sequence[str], names: Sequence[str]) -> C
         _describe_order(folders, names),
         f"labels: {IN_ORDER}; {LINES}, in the same order",
     )
+
+
+def _nearest_lines(folders: Sequence[str], names: Sequence[str], own: Sequence[int | None]) -> Sequence[int | None]:
+    """Return the line of each folder's own name, also if it is spelled in another way, such as with a number before."""
+    lines_by_words: dict[tuple[str, ...], list[int]] = {}
+    for line, name in enumerate(names):
+        lines_by_words.setdefault(_words(name), []).append(line)
+    words = [*map(_words, folders)]
+    near = [lines_by_words.get(key, []) if key and words.count(key) == 1 else [] for key in words]
+    return [
+        line if line is not None else lines[0] if len(lines) == 1 else None
+        for line, lines in zip(own, near, strict=True)
+    ]
+
+
+def _words(name: str) -> tuple[str, ...]:
+    """Return the words of a name without articles, numbers, punctuation and the s of a plural.
+
+    >>> _words("002.GuineaPigs"), _words("a guinea-pig")
+    (('guinea', 'pig'), ('guinea', 'pig'))
+    """
+    spaced_name = re.sub(r"([a-z])([A-Z])", r"\1 \2", normalize("NFC", name)).casefold()
+    return tuple(word.removesuffix("s") for word in re.findall(r"[^\W\d_]+", spaced_name) if word not in ARTICLES)
 
 
 def _match_names(folders: Sequence[str], names: Sequence[str], lines: Sequence[int]) -> ClassFolders:

@@ -17,8 +17,9 @@ from typing import Any
 from eyechart.data.dataset import Dataset
 from eyechart.data.imagenet import CLASSES, synset_classes
 from eyechart.data.imagenet_names import open_clip_names
-from eyechart.data.names import fold_name, space_names
+from eyechart.data.names import check_name_lines, fold_name, space_names
 from eyechart.data.packages import packaged_file, packaged_module
+from eyechart.data.side_files import is_side_file
 from eyechart.errors import VocabularyError
 from eyechart.spec import did_you_mean
 from eyechart.text_files import plain_text
@@ -59,7 +60,9 @@ def load_class_names(name_or_path: str) -> ClassNames:
     """
     if name_or_path in VOCABULARIES:
         return _packaged_names(name_or_path)
-    lines, _ = space_names(_lines(name_or_path, "class names", tuple(VOCABULARIES)))
+    names = _lines(name_or_path, "class names", tuple(VOCABULARIES))
+    check_name_lines(name_or_path, names)
+    lines, _ = space_names(names)
     return ClassNames(name_or_path, lines, fingerprint(lines), name_or_path)
 
 
@@ -108,7 +111,7 @@ def load_templates(name_or_path: str) -> Templates:
 def read_split_templates(folder: Path) -> tuple[str, ...]:
     """Return the templates of a split, which are in its folder or in the one above it, () if it has none."""
     paths = [place / TEMPLATES_FILE for place in (folder, folder.parent)]
-    return next((load_templates(str(path)).formats for path in paths if path.is_file()), ())
+    return next((load_templates(str(path)).formats for path in paths if is_side_file(path)), ())
 
 
 def data_templates(dataset: Dataset) -> Templates | None:

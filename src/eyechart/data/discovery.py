@@ -104,7 +104,7 @@ def list_folder(path: Path, most: int | None = None) -> FolderListing:
                     continue
                 if not entry.name.isascii():
                     check_encoding(entry.path)
-                if entry.is_dir():
+                if _is_folder(entry):
                     listing.folders.append(path / entry.name)
                 else:
                     listing.files.append(entry.name)
@@ -113,6 +113,14 @@ def list_folder(path: Path, most: int | None = None) -> FolderListing:
     listing.folders.sort()
     listing.files.sort()
     return listing
+
+
+def _is_folder(entry: os.DirEntry[str]) -> bool:
+    """Return whether an entry is a folder, which a link to itself is not."""
+    try:
+        return entry.is_dir()
+    except OSError:
+        return False
 
 
 def detect_layout(listing: FolderListing) -> Layout:

@@ -8,8 +8,9 @@ import msgspec
 
 from eyechart.data.dataset import Dataset, Source
 from eyechart.data.labels import LabelSet, build_label_set, build_original_labels
-from eyechart.data.names import space_names
+from eyechart.data.names import check_name_lines, space_names
 from eyechart.data.rows import Row
+from eyechart.data.side_files import is_side_file
 from eyechart.errors import DataError
 from eyechart.text_files import read_text
 
@@ -78,7 +79,7 @@ def whole_file_source(files: Iterable[tuple[Row, Path]]) -> FileSource:
 def read_class_names(folder: Path) -> tuple[str, ...]:
     """Return the lines of `classnames.txt` in the folder of a split or its parent, () if there is none."""
     for path in (folder / "classnames.txt", folder.parent / "classnames.txt"):
-        if path.is_file():
+        if is_side_file(path):
             return split_names(path)
     return ()
 
@@ -89,6 +90,7 @@ def split_names(path: Path) -> tuple[str, ...]:
     lines = [*map(str.strip, text.split("\n"))]
     if lines != [""] and "" in lines:
         raise DataError(f"{path}, line {lines.index('') + 1} is empty. Write one class name on every line.")
+    check_name_lines(path, lines)
     return tuple(filter(None, lines))
 
 

@@ -15,11 +15,12 @@ from eyechart.data.class_folders import read_class_folders
 from eyechart.data.dataset import Dataset
 from eyechart.data.discovery import is_document, join_names
 from eyechart.data.file_index import IndexEntry, build_dataset, read_class_names
-from eyechart.data.foreign_labels import describe_label_files
+from eyechart.data.foreign_labels import LABEL_SUFFIXES, describe_label_files
 from eyechart.data.imagenet import synset_classes, val_file, val_labels
 from eyechart.data.images import SUFFIXES
 from eyechart.data.index_cache import FileFacts, file_facts, hash_facts, load_or_build, real_path
 from eyechart.data.names import check_encoding, is_system
+from eyechart.data.side_files import check_link
 from eyechart.data.validation import check_validation_labels
 from eyechart.errors import DataError
 
@@ -66,6 +67,9 @@ def _read_index(folder: Path, cache: Path | None) -> tuple[list[str], bool, Sequ
     such files.
     """
     top = _list(folder, root := os.path.realpath(folder))
+    for path in map(Path, top.others):  # which may be a link to the folder of a class
+        if path.suffix.lower() not in LABEL_SUFFIXES:
+            check_link(path)
     listed = [_list(entry, real_path(entry, root)) for entry in top.folders]
     flat = bool(top.pictures) and all(val_file(path) is not None for path in top.pictures)
     empty = [entry.name for entry, listing in zip(top.folders, listed, strict=True) if not listing.pictures]
@@ -103,6 +107,7 @@ def _list(folder: Path | os.DirEntry[str], real_path: str) -> _Listing:
                 folders.append(entry)
             elif f".{entry.name.rpartition('.')[2]}".lower() in SUFFIXES:  # ten times faster than a Path
                 if not regular:
+                    check_link(Path(entry))
                     _check_regular_file(entry)
                 pictures.append(entry.path)
                 facts.append(file_facts(entry, real_path))

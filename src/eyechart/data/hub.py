@@ -130,13 +130,13 @@ def _check_transform(text: str, table: Any, plain: Any, label: str) -> tuple[str
         return ()
     for row, value in enumerate(plain[label]):
         try:
-            given = table[row].get(label, value)
-            equal = bool(given == value)
+            new_label = table[row].get(label, value)
+            equal = bool(new_label == value)
         except Exception:  # whatever a user's transform may do, or a value that is not compared
             break
         if not equal:
             raise DataError(
-                f"Row {row} of {text} has the label {value!r}, and {given!r} by the transform of the table, which is "
+                f"Row {row} of {text} has the label {value!r}, and {new_label!r} by the transform of the table, which is "
                 "not applied: leave it out, or change labels with map."
             )
     return ("the transform of the table is not applied: images and labels are those of its columns.",)

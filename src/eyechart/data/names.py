@@ -1,26 +1,32 @@
 """Names of files, folders and classes: those that systems leave behind, spellings of one name, and their encoding."""
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from unicodedata import normalize
 
 from eyechart.errors import DataError
 from eyechart.path_encoding import check_locale, printable
 
+NUMBERED = re.compile(r"([0-9]{1,6})([\s,;:.)]+)[^\s-]")  # a line such as `0 cat`, `0: cat`, `1. cat` or `0,cat`
 SYSTEM_NAMES = frozenset(
     {
-        "__macosx", "icon\r", "network trash folder", "temporary items", "thevolumesettingsfolder",  # macOS
+        "icon\r", "network trash folder", "temporary items", "thevolumesettingsfolder", "thefindbycontentfolder",
+        "desktop db", "desktop df",  # macOS
         "thumbs.db", "ehthumbs.db", "ehthumbs_vista.db", "desktop.ini", "$recycle.bin", "recycler", "recycled",
-        "system volume information",  # Windows
+        "system volume information", "msocache", "config.msi", "lost.dir",  # Windows, Android
         "@eadir", "@tmp", "@sharebin", "@sharesnap", "@database", "@recycle", "@recently-snapshot", "@snapshot",
-        "#recycle", "#snapshot", "~snapshot", "@synoresource", "@synoeastream",  # network storage
+        "#recycle", "#snapshot", "~snapshot", "@__thumb",  # network storage
         "lost+found", "aquota.user", "aquota.group",  # file systems
         "paxheader",
-        "paxheaders",
-        "__pycache__", "ipynb_checkpoints", "cvs",  # notebooks and tools
+        "__pycache__", "ipynb_checkpoints", "cvs",
+        "node_modules", "site-packages", "mlruns", "wandb", "lightning_logs",  # notebooks and tools
     }
 )  # fmt: skip
 INVISIBLE = dict.fromkeys(map(ord, "\u00ad\u200b\u2060\ufeff"))  # signs without width that texts are copied with
-SYSTEM_STARTS = (".", "found.0", "~$")  # hidden files and folders, what chkdsk restores, and locks of office programs
+SYSTEM_STARTS = (
+    *(".", "found.0", "~$"),  # hidden files and folders, what chkdsk restores, and locks of office programs
+    *("__macosx", "thumbs.db:", "@syno", "paxheaders", "gnusparsefile."),  # with a number or a stream after them
+)
 
 
 def is_system(name: str) -> bool:
@@ -90,3 +96,20 @@ def composed(names: Iterable[str]) -> Mapping[str, str]:
         if by_form.setdefault(normalize("NFC", name), name) != name:
             shared.add(normalize("NFC", name))
     return {form: name for form, name in by_form.items() if form not in shared}
+
+
+def check_name_lines(path: object, lines: Sequence[str]) -> None:
+    """Raise DataError for lines of class names that are numbered, or in quotes: neither is part of a name.
+
+    `1 finger`, `2 fingers` … are names: a space alone, and numbers in the order of the lines.
+    """
+    matches = [*map(NUMBERED.match, lines)]
+    numbers = [int(match[1]) for match in matches if match]
+    numbered = sorted(numbers) in ([*range(len(lines))], [*range(1, len(lines) + 1)])
+    names = numbered and numbers == sorted(numbers) and all(match and match[2] == " " for match in matches)
+    quoted = all(len(line) > 1 and line[0] == line[-1] == '"' for line in lines)
+    if len(lines) > 1 and ((numbered and not names) or quoted):
+        raise DataError(
+            f"{path} begins with {lines[0]!r}, and all its lines are {'in quotes' if quoted else 'numbered'}. Write "
+            "one class name on every line, in the order of the numbers of the classes, and nothing else."
+        )

@@ -1,8 +1,8 @@
 """Variables that split images into slices, and the table of a user's own variables beside the images of a split."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from unicodedata import normalize
 
 import numpy as np
@@ -63,7 +63,7 @@ def _places(table: Table, rows: Sequence[Row]) -> Ints:
     """Return the row of the index of each row of the table (n,)."""
     known = {row.key: place for place, row in enumerate(rows)}
     spellings = composed(known)
-    keys = [key if key in known else spellings.get(normalize("NFC", key), key) for key in table[KEY]]
+    keys = [key if key in known else _spelled(key, spellings) for key in table[KEY]]
     unknown = [row for row, key in enumerate(keys) if key not in known]
     if len({*keys}) < len(keys):
         check_unique(table, KEY, lambda key: normalize("NFC", key))
@@ -75,6 +75,13 @@ def _places(table: Table, rows: Sequence[Row]) -> Ints:
             f"{did_you_mean(key, [*known])}{first} Correct or remove the rows."
         )
     return np.array([known[key] for key in keys], np.int64)
+
+
+def _spelled(key: str, spellings: Mapping[str, str]) -> str:
+    """Return the key of an image that is written in another Unicode form, or as a path of Windows or a shell."""
+    form = normalize("NFC", key)
+    plain = str(PurePosixPath(form.replace("\\", "/")))
+    return spellings.get(form, spellings.get(plain, key))
 
 
 def _variable(table: Table, name: str, places: Ints, count: int) -> SliceVariable:

@@ -18,6 +18,7 @@ from eyechart.data.folder import open_folder
 from eyechart.data.hub import open_hub, parse_hub
 from eyechart.data.imagenet import CLASSES, subset
 from eyechart.data.remote_shards import remote_folder, survey_url
+from eyechart.data.side_files import describe_unread
 from eyechart.data.slice_variables import read_slices
 from eyechart.data.validation import identify_validation_images
 from eyechart.data.webdataset_shards import ShardFiles, open_shards
@@ -178,7 +179,8 @@ def open_split(
     beside = picture_folders(folder) if ref.layout in ("shards", "hub", "disk") else []
     note = f"the folders {join_names(beside)} with pictures beside the shards or tables are not read."
     slices = read_slices(folder, dataset.index) or dataset.slices
-    return replace(dataset, slices=slices, notes=(*dataset.notes, *([note] if beside else [])))
+    notes = (*dataset.notes, *([note] if beside else []), *describe_unread(folder))
+    return replace(dataset, slices=slices, notes=notes)
 
 
 def _open_layout(

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from eyechart.data.names import fold_name
+from eyechart.data.side_files import is_side_file
 from eyechart.errors import DataError
 from eyechart.extras import install_command
 from eyechart.spec import did_you_mean
@@ -43,7 +44,7 @@ class Table:
 
 def find_table(folder: Path, stem: str) -> Path | None:
     """Return STEM.csv or STEM.parquet of a folder, None if neither exists; raises DataError if both exist."""
-    paths = [path for suffix in SUFFIXES if (path := folder / f"{stem}{suffix}").is_file()]
+    paths = [path for suffix in SUFFIXES if is_side_file(path := folder / f"{stem}{suffix}")]
     if len(paths) > 1:
         raise DataError(f"{folder} has {paths[0].name} and {paths[1].name}: remove one, since they may differ.")
     return paths[0] if paths else None
@@ -87,7 +88,7 @@ def _rows(path: Path, lines: Any) -> tuple[list[str], list[list[str]], list[int]
         check_separator(path, header)
         rows, numbers = [], []
         for cells in lines:
-            if cells:
+            if any(map(str.strip, cells)):  # Excel writes rows of commas at the end
                 _check_width(f"{path}, line {lines.line_num}", cells, header)
                 rows.append(cells)
                 numbers.append(lines.line_num)
@@ -103,7 +104,7 @@ def _rows(path: Path, lines: Any) -> tuple[list[str], list[list[str]], list[int]
 def check_separator(path: Path, header: Sequence[str]) -> None:
     """Raise DataError for a header whose columns are separated by another sign than commas."""
     for sign, name in OTHER_SEPARATORS.items():
-        if len(header) == 1 and sign in header[0]:
+        if sign in header[0]:
             raise DataError(
                 f"{path} has {name} between its columns, expected commas: save it as csv with commas (and a point in "
                 f"decimal numbers). It begins with {' '.join(header[0].split())}."

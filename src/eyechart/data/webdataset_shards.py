@@ -23,6 +23,7 @@ from eyechart.data.file_index import FileSource, IndexEntry, build_dataset, read
 from eyechart.data.index_cache import FileFacts, load_or_build, read_facts
 from eyechart.data.label_lists import read_lists
 from eyechart.data.names import check_encoding, is_system
+from eyechart.data.side_files import is_side_file
 from eyechart.data.validation import check_validation_labels
 from eyechart.errors import DataError
 from eyechart.text_files import plain_text, utf8_bytes
@@ -150,7 +151,7 @@ def open_shards(
 def _equivalences(folder: Path, classes: int) -> tuple[tuple[int, int], ...]:
     """Return the pairs of `equivalences.csv` in the folder of a split or its parent, () if there is none."""
     paths = (folder / "equivalences.csv", folder.parent / "equivalences.csv")
-    return next((equivalent_pairs(str(path), classes) for path in paths if path.is_file()), ())
+    return next((equivalent_pairs(str(path), classes) for path in paths if is_side_file(path)), ())
 
 
 def _count(folder: Path, names: Sequence[str]) -> int:
