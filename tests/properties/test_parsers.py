@@ -10,8 +10,8 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from eyechart.parsers import class_name, json_answers, letter, number, yes_no
+from eyechart.parsers.folding import fold
 from eyechart.parsers.parse_result import ParseResult
-from eyechart.parsers.text import fold
 
 OPTIONS = ("tench", "goldfish", "great white shark", "cat", "a dog", "wig", "ibex", "yes", "iris")
 KEYS = ("1", "2", "3")

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from eyechart.errors import DataError
 from eyechart.oodbench.training_corpus import stem
-from eyechart.parsers.text import fold
+from eyechart.parsers.folding import fold
 
 Bools = NDArray[np.bool_]
 

@@ -11,9 +11,10 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from typing import Any
 
+from eyechart.parsers.folding import fold
 from eyechart.parsers.json_tokens import Token, replace_surrogates, tokenize
 from eyechart.parsers.parse_result import ParseResult
-from eyechart.parsers.text import fold, word_set
+from eyechart.parsers.text import word_set
 from eyechart.parsers.thinking import remove_thinking
 
 VERSION = 3

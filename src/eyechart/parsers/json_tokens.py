@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from eyechart.parsers.text import MARKS
+from eyechart.parsers.folding import MARKS
 
 SIGNS = {**dict(zip("{}[]:,", "{}[]:,", strict=True)), **dict(zip("｛｝［］：，", "{}[]:,", strict=True))}
 CLOSING = {'"': '"', "“": "”", "„": "“”", "”": "”", "'": "'", "‘": "’", "’": "’"}

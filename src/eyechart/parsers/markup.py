@@ -21,6 +21,9 @@ TOKEN = re.compile(
 )
 SPEAKER = re.compile(r"\A\s*(?:(?:user|human)\s*:[\s\S]*\b)?(?:assistant\s*[:\n]|model\s*\n)\s*")
 
+REASONS = re.compile(
+    r"<(reasons?|rationale|reflection|analysis|explanation|justification)>(?:(?!</\1>)[\s\S])*(?:</\1>|\Z)"
+)
 STRUCK = re.compile(r"~~[^~\n]+~~|<(del|strike)>[^<>]*</\1>")
 FORMAT = re.compile(r"<(b|i|u|em|strong|code|span|font|mark|small|big|tt|ref)(?: [^<>]*)?>([^<>]*)</\1>")
 BLOCK = re.compile(r"</?(?:p|br|div|li|ul|ol|pre|h[1-6]|html|body|answer)(?: [^<>]*)?/?>")
@@ -51,7 +54,8 @@ def remove_markup(text: str, states: Callable[[str], bool]) -> str:
     >>> remove_markup(r"orange, so $\boxed{\text{b}}$<|im_end|>", lambda before: True)
     'orange, so  \nanswer: b\n \n'
     """
-    plain = SPEAKER.sub("", TOKEN.sub("\n", OTHER_TURN.sub("\n", TAGGED.sub(r"\\boxed{\1\3}", text))))
+    plain = TAGGED.sub(r"\\boxed{\1\3}", REASONS.sub("\n", text))
+    plain = SPEAKER.sub("", TOKEN.sub("\n", OTHER_TURN.sub("\n", plain)))
     plain = STRUCK.sub(" ", plain)
     for _ in range(DEEPEST):
         inner = _unboxed(WRAPPED.sub(_unwrapped, FORMAT.sub(r"\2", plain)), states)

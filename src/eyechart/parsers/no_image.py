@@ -6,6 +6,8 @@ with a yes or a no before them. "No, I can't see a dog." is about the content of
 
 import re
 
+from eyechart.parsers import no_image_languages
+from eyechart.parsers.folding import fold_pattern
 from eyechart.parsers.text import answer_text
 
 NOUN = r"(?:image|picture|photo|photograph|attachment|screenshot|visual input)s?(?: files?)?"
@@ -13,7 +15,8 @@ ABSENT = r"(?:attached|provided|uploaded|included|shared|supplied|given|sent|pos
 ABSENT += r"(?! (?:to|on|with|in) (?:a|an|the|its|his|her|their) "
 ABSENT += r"(?!message|prompt|question|request|post|chat|conversation))"
 SENT_TO = (
-    r"(?:in|with|to|from) (?:your|our|the|this) (?:message|conversation|chat|prompt|request|question|post|query|input"
+    r"(?:in|with|to|from) (?:your|our|the|this) (?:message|conversation|chat|prompt|request|question|post"
+    r"|query|input"
     r"|upload|text|thread)"
 )
 WHERE = rf"(?=[.,;:!?)\n]|\Z| -| (?:{ABSENT}|{SENT_TO}|from you|on my end|at all"
@@ -25,7 +28,8 @@ CANNOT = (
     r"|can't|cannot|can not|unable to|not able to|never|(?:no|without the) ability to|incapable of|not capable of)"
 )
 SEE = (
-    r"(?:see|seeing|view|viewing|access|find|receive|open|load|detect|display|process|processing|analy[sz]e|analy[sz]ing"
+    r"(?:see|seeing|view|viewing|access|find|receive|open|load|detect|display|process|processing"
+    r"|analy[sz]e|analy[sz]ing"
     r"|interpret|have|get|look at|have access to|perceive|read|identify)"
 )
 ADVERB = r"(?: (?:actually|currently|directly|physically|seem to|appear to|yet|even|visually))*"
@@ -35,7 +39,8 @@ ASK = r"(?:please|kindly|(?:can|could|would|will) you"
 ASK += r"|(?:if|once|when|after|as soon as|until) you(?:'ve| have| can| could)?"
 ASK += r"|forgot to|need you to|free to|try(?:ing)? to|try|i(?:'ll| will| would|'d)? need|help if you)"
 SEND = (
-    r"(?:re-?)?(?:upload|uploading|uploaded|provide|provided|share|shared|attach|attaching|attached|send|sent|sending|paste"
+    r"(?:re-?)?(?:upload|uploading|uploaded|provide|provided|share|shared|attach|attaching|attached|send"
+    r"|sent|sending|paste"
     r"|submit|post|include|supply)"
 )
 GIVEN = r" (?:given|provided with|provided|shown|sent|received)"
@@ -61,7 +66,7 @@ PHRASES = (
         rf"\b{ASK}(?: (?:to|also|just|try|again|first|go ahead and))* {SEND}(?: me)?"
         rf"(?: (?:it|the|an|your|a|that|any|actual|correct))* {NOUN}\b"
     ),
-    rf"(?:\A|[.!?\n] ?)(?:upload|attach|send|share)(?: (?:the|an|your|me))+ {NOUN}\b",
+    rf"(?:\A|[.!?,\n] ?)(?:upload|attach|send|share|provide)(?: (?:the|an|your|me))+ {NOUN}\b",
     (
         rf"\b(?:haven't|have not|hasn't|didn't|did not|forgot to)(?: (?:actually|yet|seem to have|been))?"
         rf" {SEND}(?: (?:any|an|a|the|your))* {NOUN}\b"
@@ -69,15 +74,40 @@ PHRASES = (
     rf"\b(?:haven't|have not|wasn't|was not|not)(?: been)?{GIVEN}(?: (?:any|an|a|the))+ {NOUN}\b",
     rf"\bwaiting for(?: (?:any|an|a|the|your))* {NOUN}{WHERE}",
     (
-        r"\b(?:message|prompt|request|question|post|query) (?:does not|doesn't|did not|didn't)(?: seem to| appear to)?"
+        r"\b(?:message|prompt|request|question|post|query) (?:does not|doesn't|did not|didn't)(?: seem to"
+        r"| appear to)?"
         rf" (?:contain|include|have|come with)(?: (?:any|an|a|the|actual|attached))* {NOUN}{WHERE}"
     ),
     rf"\b(?:does not|doesn't|do not|don't) (?:appear|seem) to be(?: (?:any|an|a|attached))+ {NOUN}{WHERE}",
     rf"\bneed (?:to (?:see|view) )?(?:the|an|your) {NOUN} (?:to|in order|first|before)\b",
     rf"\bwithout (?:seeing |having |access to |being able to see |viewing )?(?:an|the|any|your) {NOUN}{WHERE}",
     r"\b(?:text-based|text-only) (?:ai|model|assistant|language model)\b",
+    (
+        rf"\b{CANNOT}{ADVERB} (?:have|{SEE})(?: (?:any|the|to))*"
+        r" (?:vision|visual|image|image-processing|image-viewing|multimodal)"
+        r" (?:capabilit\w+|content|input|inputs|data|understanding|processing|analysis|media|abilit\w+)\b"
+    ),
+    r"\bno (?:vision|visual|image)(?:-\w+)? (?:capabilit\w+|abilit\w+|support|input|inputs)\b",
+    (
+        r"\b(?:nothing|no files?) (?:is|was|were|has been|have been|appears to be|seems to be)"
+        rf" (?!available|present|here|given|yet){ABSENT}\b"
+    ),
+    rf"\b(?:have|has|had|did|do|was|were)(?:n't| not)(?: yet| actually)? {SEND} (?:anything|any files?|a file)\b",
+    rf"\bno {NOUN} for me to (?:look|see|view|analy[sz]e|examine|inspect|check)\b",
+    (
+        r"(?<!image )(?<!picture )(?<!photo )(?<!sign )\b(?:only|just) (?:contains?|includes?|has|have"
+        r"|process|handle|see|read|received?|got|support|supports|accept"
+        r"|accepts|work with)(?: your| the| plain)? text\b(?! (?:on|in the (?:image|picture|photo)))"
+    ),
+    rf"\b(?:{NOUN}|{NOUN} inputs?|vision|visual inputs?) (?:is|are)(?:n't| not)(?: currently)? supported\b",
+    rf"\b(?:does|do)(?:n't| not)(?: currently)? support(?: the)? (?:{NOUN}|vision|visual)\b",
+    rf"\b(?:which|what) {NOUN} (?:do|are|did) you (?:mean|mean to|referring|talking|refer|want|send)\b",
+    rf"\[(?:{NOUN}) (?:not available|unavailable|missing|omitted|removed)",
+    rf"\b0 {NOUN} (?:{ABSENT}|(?:is|are|was|were) {ABSENT})\b",
 )
 NO_IMAGE = re.compile("|".join(PHRASES))
+LANGUAGE = re.compile(fold_pattern(no_image_languages.LANGUAGE))
+NO_IMAGE_IN_IT = re.compile("|".join(map(fold_pattern, no_image_languages.PHRASES)))
 
 
 def says_no_image(text: str) -> bool:
@@ -91,4 +121,6 @@ def says_no_image(text: str) -> bool:
 
 def lacks_image(answer: str) -> bool:
     """Return whether a normalized answer says that there is no image."""
-    return NO_IMAGE.search(answer) is not None
+    if NO_IMAGE.search(answer):
+        return True
+    return LANGUAGE.search(answer) is not None and NO_IMAGE_IN_IT.search(answer) is not None

@@ -4,34 +4,18 @@ The patterns are matched against text with single spaces, and none has nested re
 proportional to the length of the answer.
 
 Source: the failures of published scorers in arXiv 2603.06578 (answers outside the prompt), arXiv 2602.18094 and Mill.
-NFKC and the case rules are Unicode's (UAX 15, chapter 3.13). The look-alikes are the Greek and Cyrillic letters whose
-capitals look like Latin ones.
 """
 
 import re
 from collections.abc import Iterable, Iterator
 from typing import TypeVar
-from unicodedata import normalize
 
+from eyechart.parsers.folding import fold
 from eyechart.parsers.markup import remove_markup
 from eyechart.parsers.thinking import remove_thinking
 
 T = TypeVar("T")
 
-INVISIBLE = "\u00ad\u061c\u180e\u200b\u200c\u200d\u200e\u200f\u2060\u2061\u2062\u2063\ufe0e\ufe0f\ufeff"
-BEFORE = str.maketrans(dict.fromkeys(INVISIBLE) | {"№": "#"})  # NFKC would replace the numero sign by "No"
-LATIN = str.maketrans("авекмнорстухѕіјһԁԛԝαβεζηικμνορτυχ", "abekmhopctyxsijhdqwabezhikmnoptyx")
-MARKS = str.maketrans("‘’ʼ′＇‐‑‒–—―−", "'''''-------")
-SIGNS = str.maketrans(  # of other scripts; NFKC has replaced the full-width ones
-    dict.fromkeys("。।॥۔։።။།", ". ")
-    | dict.fromkeys("、،", ",")
-    | dict.fromkeys("؛፤", ";")
-    | {"؟": "?", "፡": ":"}
-    | dict.fromkeys("「『《〈‹", '"')
-    | dict.fromkeys("」』》〉›", '" ')
-    | dict(zip("【】〔〕〖〗", "[][][]", strict=True))
-    | dict.fromkeys("¿¡", " ")
-)
 BULLETS = "•·●▪◦‣→⇒➡✅✔☑👉"
 EMPHASIS = str.maketrans("", "", '*`"“”„«»')
 SPACED = str.maketrans("-_", "  ")
@@ -79,17 +63,6 @@ UNCERTAIN = re.compile(
     r"\b(?:not (?:(?:\w+ly|so|too|quite|100%) )?(?:sure|certain)|unsure|uncertain|(?:or|if) not"
     r"|no (?:idea|clue)|(?:cannot|can't|can not) (?:tell|say|be sure|be certain|determine))\b"
 )
-
-
-def fold(text: str) -> str:
-    """Return the text with compatibility forms, case and look-alikes unified and invisible characters removed.
-
-    >>> fold("ＧＯＬＤ\u200bﬁsh"), fold("В") == fold("B") == "b"
-    ('goldfish', True)
-    """
-    normalized = normalize("NFKC", text.translate(BEFORE))
-    cased = normalize("NFKC", normalized.casefold().upper().casefold())
-    return cased.translate(LATIN).translate(MARKS).translate(SIGNS)
 
 
 def answer_text(text: str) -> str:

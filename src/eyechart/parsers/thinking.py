@@ -1,14 +1,26 @@
 """The thinking of a model before its answer, told from the answer by tags or by the tokens of its chat template.
 
 The tags are those of Qwen, DeepSeek, GLM, InternVL, MiniCPM and Ernie (`<think>`), Seed (`<seed:think>`), MiniMax
-(`<mm:think>`), Mistral (`[THINK]`), Kimi (`◁think▷`), Cohere (`<|START_THINKING|>`) and Gemma 4 (`<|channel>thought`).
+(`<mm:think>`), Mistral (`[THINK]`), Kimi (`◁think▷`), Cohere (`<|START_THINKING|>`), Gemma 4 (`<|channel>thought`),
+Sky-T1 (`<|begin_of_thought|>`) and gpt-oss, whose messages of the channels analysis and commentary are thinking.
 """
 
 import re
 
-WORD = r"(?:(?:seed|mm):)?think(?:ing)?|thought|reasoning"
-START = re.compile(rf"<(?:{WORD})>|\[think\]|◁think▷|<\|start_thinking\|>|<\|channel>", re.IGNORECASE)
-END = re.compile(rf"</(?:{WORD})>|\[/think\]|◁/think▷|<\|end_thinking\|>|<channel\|>", re.IGNORECASE)
+WORD = r"(?:(?:seed|mm):)?think(?:ing)?|thoughts?|reasoning|scratchpad|cot|inner_monologue"
+FINAL = r"(?:<\|start\|>assistant\s*)?<\|channel\|>final(?:\s*<\|constrain\|>\s*\w+)?\s*<\|message\|>"
+START = re.compile(
+    rf"<(?:{WORD})>|\[think(?:ing)?\]|◁think▷|<\|start_thinking\|>|<\|channel>|<\|begin_of_thought\|>"
+    rf"|<\|think(?:ing)?\|>"
+    r"|<\|channel\|>(?:analysis|commentary)",
+    re.IGNORECASE,
+)
+END = re.compile(
+    rf"</(?:{WORD})>|\[/think(?:ing)?\]|◁/think▷|<\|end_thinking\|>|<channel\|>|<\|end_of_thought\|>"
+    rf"|<\|/think(?:ing)?\|>"
+    rf"|{FINAL}|\Aanalysis(?=\S)(?s:.)*assistantfinal",
+    re.IGNORECASE,
+)
 TAGS = (  # of chat templates whose tags are one token each
     ("<think>", "</think>"),
     ("<seed:think>", "</seed:think>"),
